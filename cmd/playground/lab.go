@@ -7,7 +7,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +20,13 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
+	"relock/lessons"
+	"relock/lessons/libraries"
+	"relock/web"
 	"relock/web/film"
+	"relock/web/labs"
+	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/words"
 )
 
@@ -38,6 +46,10 @@ when all are, on an empty Redis. Without it, each order takes a new process. ECH
 relock:enter and ECHO relock:leave say that it is inside, and that it has left;
 without them, that is read from what its commands do to the key.
 
+With -open a browser shows the lab: each thread's next command waits there for
+you, with the faults beside it. Without a COMMAND, -json lets who writes JSON
+Lines to standard input steer it.
+
 Faults: lose-request, lose-reply, lose-message, delay, late-copy, evict,
 lease-ends (with -clock gate), crash and pause (with -clock wall). Redis' clock
 is the gate's and stands still: "the lease ends" means that the client stood
@@ -51,6 +63,7 @@ Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker does not come
 type labFlags struct {
 	o        lab.Options
 	json     bool
+	open     bool
 	save     string
 	replay   string
 	language *words.Language
@@ -81,26 +94,23 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; where there are more, some are drawn at random", lab.MaxOrders))
 	fs.StringVar(&f.o.Key, "key", "", "the lock's `key` (default: the first that a command makes)")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
-	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall where you listen, and with -redis)")
-	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one; every key that your clients name is deleted there before each round")
+	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall where you only listen, and with -redis)")
+	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); every key that your clients name is deleted there before each round")
 	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
 	fs.StringVar(&f.save, "save", "", "write the trace of the smallest break to `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "play the order in `FILE` (- is standard input), or the order itself")
 	fs.Var(&seed, "seed", "draw with this seed `N` (default 1)")
 	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, "how long a worker may be silent, a `duration`")
 	fs.Var(&vars, "env", "set `K=V` in the workers' environment; can be given more than once")
-	fs.StringVar(&example, "example", "", "print a worker to start from: "+strings.Join(lab.Examples(), ", "))
-	opens := fs.Bool("open", false, "not built yet: the lab has no page so far")
+	fs.StringVar(&example, "example", "", "print a worker to start from, by its `name`: "+workersNamed())
+	fs.StringVar(&f.o.Listen, "listen", "", "open the ports on this `host`; * is every address of this machine (default: loopback)")
+	fs.BoolVar(&f.open, "open", false, "steer it on a page, in the browser")
 	f.language = languageFlag(fs)
 	if code, done := parse(fs, args, env, labSynopsis); done {
 		return code
 	}
 	if example != "" {
 		return printWorker(example, fs.NArg(), env)
-	}
-	if *opens {
-		fmt.Fprintln(env.err, "playground: -open: the lab has no page so far; -save FILE writes a trace, which the page opens")
-		return exitUsage
 	}
 	f.o.Command, f.o.Env, f.o.Seed = fs.Args(), vars, 1
 	if seed.set {
@@ -118,7 +128,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	case f.o.Clock == lab.ClockGate && url != "":
 		fmt.Fprintln(env.err, "playground: -clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
 		return exitUsage
-	case len(f.o.Command) == 0 || url != "":
+	case len(f.o.Command) == 0 && !f.open && !f.json || url != "":
 		f.o.Clock = cmp.Or(f.o.Clock, lab.ClockWall)
 	}
 	f.o.Clock = cmp.Or(f.o.Clock, lab.ClockGate)
@@ -138,15 +148,22 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 			return redisFailed(err, env)
 		}
 		defer func() { _ = external.Close() }()
-		f.o.External, f.o.URL = external, url
+		f.o.External = external
 		if err := f.o.Check(); err != nil {
 			return f.bad(err, env)
 		}
 	}
 	switch {
-	case len(f.o.Command) == 0 && (f.replay != "" || f.json || f.save != ""):
-		fmt.Fprintln(env.err, "playground: -json, -save and -replay need a COMMAND, behind --")
+	case len(f.o.Command) == 0 && (f.replay != "" || f.save != ""):
+		fmt.Fprintln(env.err, "playground: -save and -replay need a COMMAND, behind --")
 		return exitUsage
+	case f.open && (f.replay != "" || f.save != "" || f.json):
+		fmt.Fprintln(env.err, "playground: -open goes without -json, -save and -replay: the page does what they do")
+		return exitUsage
+	case f.open:
+		return f.page(ctx, env)
+	case len(f.o.Command) == 0 && f.json:
+		return f.steer(ctx, env)
 	case len(f.o.Command) == 0:
 		return f.listen(ctx, env)
 	case f.replay != "":
@@ -161,10 +178,16 @@ func (f labFlags) bad(err error, env environment) int {
 	return exitUsage
 }
 
+// workersNamed says which workers there are to start from.
+func workersNamed() string {
+	languages, names := libraries.Examples()
+	return strings.Join(languages, ", ") + "; or for a library: " + strings.Join(names, ", ")
+}
+
 func printWorker(name string, rest int, env environment) int {
-	text, ok := lab.Example(name)
+	text, ok := libraries.Example(name)
 	if !ok || rest > 0 {
-		fmt.Fprintf(env.err, "playground: -example %q; allowed: one of %s, and nothing else\n", name, strings.Join(lab.Examples(), ", "))
+		fmt.Fprintf(env.err, "playground: -example %q; allowed: one of %s; and nothing else\n", name, workersNamed())
 		return exitUsage
 	}
 	fmt.Fprint(env.out, text)
@@ -201,7 +224,7 @@ func (f labFlags) search(ctx context.Context, env environment) int {
 			return
 		}
 		last, shown = time.Now(), true
-		fmt.Fprintf(env.err, "\r\x1b[K%s", f.language.Say("%s orders, %s to try, %s broken", grouped(orders), grouped(waiting), grouped(broken)))
+		fmt.Fprintf(env.err, "\r\x1b[K%s", page.LabProgress(*f.language, orders, waiting, broken))
 	}
 	found, err := lab.Search(ctx, f.o)
 	if shown {
@@ -262,7 +285,12 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 }
 
 // title says what a trace is of.
-func (f labFlags) title() string { return "lab: " + strings.Join(f.o.Command, " ") }
+func (f labFlags) title() string {
+	if len(f.o.Command) == 0 {
+		return "lab"
+	}
+	return "lab: " + strings.Join(f.o.Command, " ")
+}
 
 func (f labFlags) write(found *lab.Found, o *lab.Order) error {
 	h, events, err := o.Trace(found, f.o, f.title())
@@ -369,12 +397,9 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		fmt.Fprintln(t.w)
 	}
 	for _, r := range found.Rules {
-		text := l.Say("%s: in %s of %s orders", film.RuleNamed(l, r.Name), grouped(r.Orders), grouped(found.Orders))
-		if r.Orders == 0 {
-			text = l.Say("%s: in an order that was drawn", film.RuleNamed(l, r.Name))
-		}
-		if r.Name == "mutual-exclusion" && r.By == lab.ByEffects {
-			text += " " + l.Say("(the workers send no marks: who is inside is read from what their commands did to the key)")
+		text := page.LabRuleCounted(l, r.Name, r.Orders, found.Orders)
+		if r.Name == "mutual-exclusion" && r.By == trace.ByEffects {
+			text += " " + l.Say(page.LabUnmarked)
 		}
 		t.line(text, red)
 	}
@@ -411,7 +436,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		t.line(l.Say("No rule is broken in this order."), green)
 	}
 	if d := found.First; d != nil {
-		t.line(l.Say("%d replays went another way: at first at decision %d, where %s was to come and %s came. Does the worker read a clock, or draw at random?", found.Diverged, d.At, d.Want.String(), d.Have), "")
+		t.line(page.LabDiverged(l, found.Diverged, d), "")
 	}
 	return nil
 }
@@ -422,24 +447,69 @@ func (f labFlags) ending(t table, found *lab.Found) {
 	if found.Broken > 0 {
 		style = red
 	}
-	orders, broken := grouped(found.Orders), grouped(found.Broken)
 	switch {
 	case found.Ending == lab.Worker:
-		t.line(l.Say("The search has ended: a worker does not come. %s orders were tried, %s break a rule.", orders, broken), red)
-	case found.Ending == lab.Stopped:
-		t.line(l.Say("The search was stopped: %s orders were tried, %s break a rule.", orders, broken), style)
-	case found.Ending == lab.Bound:
-		t.line(l.Say("There are more than %s orders. Of those tried, %s break a rule; beyond them nobody looked.", orders, broken), style)
-		d := found.Drawn
-		t.line(l.Say("Of %d orders drawn at random, %d break a rule: of orders so drawn, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High)), "")
-	case found.Broken > 0:
-		t.line(l.Say("All %s orders were tried: %s break a rule.", orders, broken), red)
-	default:
-		t.line(l.Say("All %s orders were tried: none breaks a rule.", orders), green)
+		style = red
+	case found.Ending == lab.Exhausted && found.Broken == 0:
+		style = green
+	}
+	t.line(page.LabEnding(l, found.Ending, found.Orders, found.Broken), style)
+	if found.Drawn != nil {
+		t.line(page.LabDrawn(l, found.Drawn), "")
+	}
+	if found.Started {
+		t.line(l.Say("Each order took new processes. A worker that sends ECHO relock:round stays, and is searched many times faster."), faint)
 	}
 }
 
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
+// steer lets who writes JSON Lines decide, until they end or ctx does.
+func (f labFlags) steer(ctx context.Context, env environment) int {
+	s, err := lab.Steer(ctx, f.o)
+	if err != nil {
+		return f.bad(err, env)
+	}
+	defer s.Close()
+	served := make(chan error, 1)
+	go func() { served <- lab.Serve(ctx, s, f.title(), env.in, env.out) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done(): // it may wait for another line for ever
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUnexpected
+	}
+	return exitOK
+}
+
+// page serves the playground with this lab, and leads a browser there.
+func (f labFlags) page(ctx context.Context, env environment) int {
+	s, err := lab.Steer(ctx, f.o)
+	if err != nil {
+		return f.bad(err, env)
+	}
+	defer s.Close()
+	config := web.Config{
+		Log: slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: slog.LevelWarn})), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
+		Lab: web.LabConfig{Limits: labs.DefaultLimits(), Fixed: s, Command: strings.Join(f.o.Command, " "), Wall: f.o.Clock == lab.ClockWall},
+	}
+	at := service{addr: "127.0.0.1:0", config: config, grace: grace, leads: "/lab"}
+	if err := at.listen(ctx, env); err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUnexpected
+	}
+	return exitOK
+}
+
+// browse opens an address in the browser of this machine, if there is one.
+func browse(ctx context.Context, address string) {
+	for _, name := range []string{"xdg-open", "open"} {
+		if path, err := exec.LookPath(name); err == nil {
+			_ = exec.CommandContext(ctx, path, address).Start() //nolint:gosec // an address of ours
+			return
+		}
+	}
+}
 
 // listen shows what comes, from any client, until ctx ends.
 func (f labFlags) listen(ctx context.Context, env environment) int {

@@ -1,13 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lab"
 )
@@ -110,7 +121,9 @@ func TestLabRefuses(t *testing.T) {
 		"-timeout 0s -- x":                            "more than 0",
 		"-replay nowhere.json -- x":                   "no such file",
 		"-replay [{}] -- x":                           "it is no order",
-		"-json":                                       "need a COMMAND",
+		"-save x":                                     "need a COMMAND",
+		"-open -json":                                 "-open goes without",
+		"-listen nowhere.invalid":                     "nowhere.invalid",
 		"-example cobol":                              "allowed: one of go",
 		"-clock gate -redis redis://127.0.0.1:1 -- x": "-clock wall",
 		"-- /no/such/worker":                          "cannot start the worker",
@@ -151,5 +164,133 @@ func TestLabExamples(t *testing.T) {
 	env, out, _ = labEnvironment("")
 	if code := command(t.Context(), []string{"lab", "-h"}, env); code != exitOK || !strings.Contains(out.String(), "-max-orders") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// Without a command, -json is steered by lines of JSON, until they end.
+func TestLabIsSteeredByLines(t *testing.T) {
+	env, out, stderr := labEnvironment(`{"id":1,"do":"again"}
+{"id":2,"do":"decide","decision":{"thread":"A"}}
+{"id":3,"do":"dance"}
+nonsense
+`)
+	if code := command(t.Context(), []string{"lab", "-json"}, env); code != exitOK || stderr.Len() > 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{`"address":"127.0.0.1:`, `"state":"away"`, `"re":1,"refused":{"says":"no client has come yet`, `"re":2,"refused":{"says":"that cannot be decided now`, `a lab does not know \"dance\"`, "that is no line for a lab"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+}
+
+// With -open the lab is a page of a server of its own.
+func TestLabOpens(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	in, said := io.Pipe()
+	env, _, stderr := labEnvironment("")
+	env.out = said
+	ended := make(chan int)
+	go func() { ended <- command(ctx, []string{"lab", "-open", "--", "bash", worker(t, "ask DEL k")}, env) }()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _, _ := strings.Cut(strings.TrimPrefix(line, "Relock is at "), " ")
+	answer, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "worker.sh") || !strings.HasPrefix(answer.Request.URL.Path, "/lab/") {
+		t.Errorf("%s leads to %s, %d, %v", address, answer.Request.URL, answer.StatusCode, err)
+	}
+	stop()
+	go func() { _, _ = io.Copy(io.Discard, in) }()
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// A server's lab is a process of its own: what its clients do there, and be it a script
+// without an end, is nobody else's.
+func TestALabOfAServer(t *testing.T) {
+	t.Setenv("RELOCK_TEST_AS_PROGRAM", "1")
+	ctx, stop := context.WithCancel(t.Context())
+	in, said := io.Pipe()
+	env, _, stderr := labEnvironment("")
+	env.out = said
+	ended := make(chan int)
+	go func() { ended <- command(ctx, []string{"serve", "-addr", "127.0.0.1:0"}, env) }()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, in) }()
+	server, _, _ := strings.Cut(strings.TrimPrefix(line, "Relock is at "), "/ ")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	page, err := client.PostForm(server+"/lab", url.Values{"threads": {"2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(page.Body)
+	_ = page.Body.Close()
+	found := regexp.MustCompile(`REDIS_URL=redis://([0-9.:]+)`).FindSubmatch(body)
+	if err != nil || found == nil {
+		t.Fatalf("%d, %v: there is no address on the page", page.StatusCode, err)
+	}
+	dialer := websocket.Dialer{Jar: jar}
+	socket, _, err := dialer.Dial("ws"+strings.TrimPrefix(server, "http")+page.Request.URL.Path+"/socket", http.Header{"Origin": {server}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = socket.Close() }()
+	until := func(text string) {
+		t.Helper()
+		_ = socket.SetReadDeadline(time.Now().Add(time.Minute))
+		for {
+			_, frame, err := socket.ReadMessage()
+			if err != nil {
+				t.Fatalf("before %s: %v", text, err)
+			}
+			if strings.Contains(string(frame), text) {
+				return
+			}
+		}
+	}
+	ask := func(frame string) {
+		t.Helper()
+		if err := socket.WriteMessage(websocket.TextMessage, []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(`{"id":1,"do":"open"}`)
+	until(`"re":1`)
+
+	c := redis.NewClient(&redis.Options{Addr: string(found[1]), ReadTimeout: -1, MaxRetries: -1})
+	defer func() { _ = c.Close() }()
+	got := make(chan error, 1)
+	go func() { got <- c.SetNX(t.Context(), "invoice:7", "me", time.Minute).Err() }()
+	until(`"label":"A: SET"`)
+	ask(`{"id":2,"do":"step","branch":0,"at":0,"thread":"A"}`)
+	until(`"re":2`)
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	go func() { c.Eval(t.Context(), "while true do end", []string{"invoice:7"}) }()
+	until(`"label":"A: EVAL"`)
+	ask(`{"id":3,"do":"step","branch":0,"at":1,"thread":"A"}`)
+	if other, err := client.Get(server + "/locks"); err != nil || other.StatusCode != http.StatusOK {
+		t.Errorf("beside a script without an end: %v", err)
+	}
+
+	stop()
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

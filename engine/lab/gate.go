@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine/journal"
+	"relock/engine/effects"
+	"relock/engine/resp"
 	"relock/engine/trace"
 )
 
@@ -20,7 +22,7 @@ import (
 type Gate struct {
 	mu      sync.Mutex
 	room    sync.Cond     // in somebody's queue
-	changed chan struct{} // something came, or went
+	changed chan struct{} // closed, and made again, when something comes or goes
 	redis   backend
 	own     session // for questions of the gate's
 	lanes   []*lane
@@ -35,7 +37,7 @@ type Gate struct {
 
 	key      string // the lock's, "" while nobody knows
 	resource string
-	onRecord func(Record)
+	onRecord func(effects.Record)
 }
 
 // lane is what comes in on one port: a thread.
@@ -63,26 +65,29 @@ type conn struct {
 	multi    bool
 	dirty    bool
 	tx       [][]string
+	txHeld   int      // bytes of tx
+	watched  []string // keys on which its next transaction depends
 	in       inbox
 	channels []string
 	patterns []string
 	name     string
+	library  map[string]string // as it has said itself: LIB-NAME, LIB-VER
 }
 
 // item is a command that waits for its turn.
 type item struct {
 	c        *conn
 	args     []string
+	weight   int        // in bytes
 	tx       [][]string // of EXEC
 	blocking bool
 	deadline time.Duration // by Redis' clock, of one that waits for others; 0: none
-	length   int64         // of a stream, when it was sent
 }
 
 // listen opens a gate on loopback, or on the host given. Threads are named A, B, …
 // It fails where it cannot listen.
 func listen(host string, threads int, redis backend) (*Gate, error) {
-	g := &Gate{redis: redis, changed: make(chan struct{}, 1), scripts: map[string]string{}, touched: map[string]bool{}}
+	g := &Gate{redis: redis, changed: make(chan struct{}), scripts: map[string]string{}, touched: map[string]bool{}}
 	g.room.L = &g.mu
 	own, err := redis.session()
 	if err != nil {
@@ -131,11 +136,10 @@ func (g *Gate) Close() {
 	g.own.close()
 }
 
+// tell wakes all who wait for something to come or go. The caller holds the gate.
 func (g *Gate) tell() {
-	select {
-	case g.changed <- struct{}{}:
-	default:
-	}
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
 func (g *Gate) accept(ln *lane) {
@@ -153,12 +157,12 @@ func (g *Gate) accept(ln *lane) {
 		if full || err != nil {
 			g.mu.Unlock()
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-			_, _ = c.Write(failure("ERR max number of clients reached"))
+			_, _ = c.Write(resp.Failure("ERR max number of clients reached"))
 			_ = c.Close()
 			continue
 		}
 		g.made++
-		cn := &conn{id: g.made, lane: ln, c: c, s: s}
+		cn := &conn{id: g.made, lane: ln, c: c, s: s, library: map[string]string{}}
 		ln.conns = append(ln.conns, cn)
 		g.wg.Add(1)
 		g.mu.Unlock()
@@ -173,13 +177,13 @@ func (g *Gate) serve(c *conn) {
 		g.mu.Lock()
 		if err != nil {
 			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) || isProtocol(err) {
-				g.write(c, failure("ERR Protocol error: "+err.Error()))
+				g.write(c, resp.Failure("ERR Protocol error: "+err.Error()))
 			}
 			g.hangUp(c)
 			g.mu.Unlock()
 			return
 		}
-		for len(c.queue) >= maxQueue && c.isOpen() {
+		for c.full() && c.isOpen() {
 			g.room.Wait()
 		}
 		if !c.isOpen() {
@@ -192,6 +196,15 @@ func (g *Gate) serve(c *conn) {
 }
 
 func isProtocol(err error) bool { return strings.Contains(err.Error(), "Protocol error") }
+
+// full reports whether a connection holds as much as it may: the client waits.
+func (c *conn) full() bool {
+	held := 0
+	for _, it := range c.queue {
+		held += it.weight
+	}
+	return len(c.queue) >= maxQueue || held > maxHeld
+}
 
 func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
 
@@ -224,10 +237,10 @@ func (g *Gate) write(c *conn, raw []byte) {
 // arrive takes a command into its connection's queue.
 func (g *Gate) arrive(c *conn, args []string) {
 	c.lane.spoken, c.lane.moved = true, time.Now()
-	if mark(args) == MarkRound {
+	if effects.Mark(args) == effects.MarkRound {
 		c.lane.rounds = true
 	}
-	c.queue = append(c.queue, &item{c: c, args: args})
+	c.queue = append(c.queue, &item{c: c, args: args, weight: weight(args)})
 	g.pump(c)
 	for woken := g.live; woken; { // what waited for others may be answered now
 		woken = false
@@ -265,7 +278,7 @@ func (g *Gate) pump(c *conn) {
 		if raw != nil {
 			g.write(c, raw)
 		}
-		if verb(it.args) == "QUIT" {
+		if effects.Verb(it.args) == "QUIT" {
 			g.hangUp(c)
 		}
 	}
@@ -283,12 +296,48 @@ func brief(args []string) []string {
 	return list
 }
 
+// outline is a command in few words: a script has its name, and long arguments are cut.
+func outline(args []string) string {
+	if len(args) > 1 {
+		switch args = slices.Clone(args); effects.Verb(args) {
+		case "EVAL", "EVAL_RO":
+			args[1] = effects.ScriptName(args[1])
+		case "EVALSHA", "EVALSHA_RO":
+			args[1] = effects.ScriptOf(strings.ToLower(args[1]))
+		}
+	}
+	list := brief(args)
+	for i, a := range list {
+		if r := []rune(a); len(r) > 24 {
+			list[i] = string(r[:10]) + "…"
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// know keeps a script's text. Where there are too many, all are forgotten, as Redis does
+// that was told SCRIPT FLUSH: their clients send them again.
+func (g *Gate) know(text string) {
+	name := effects.Digest(text)
+	if g.scripts[name] != "" {
+		return
+	}
+	held := len(text)
+	for _, other := range g.scripts {
+		held += len(other)
+	}
+	if len(g.scripts) >= maxScripts || held > maxScriptsHeld {
+		clear(g.scripts)
+	}
+	g.scripts[name] = text
+}
+
 // text returns the text of the script that a command runs, or "".
 func (g *Gate) text(args []string) (string, bool) {
 	if len(args) < 3 {
 		return "", false
 	}
-	switch verb(args) {
+	switch effects.Verb(args) {
 	case "EVAL", "EVAL_RO":
 		return args[1], true
 	case "EVALSHA", "EVALSHA_RO":
@@ -301,15 +350,19 @@ func (g *Gate) text(args []string) (string, bool) {
 // without answers a command that needs no decision.
 func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 	args := it.args
-	v := verb(args)
+	v := effects.Verb(args)
 	if c.multi && v != "EXEC" && v != "DISCARD" && v != "RESET" && v != "QUIT" && v != "WATCH" && v != "MULTI" {
 		if why := g.refused(args); why != "" {
 			c.dirty = true
-			return failure(why), true
+			return resp.Failure(why), true
+		}
+		if len(c.tx) >= maxQueue || c.txHeld > maxHeld {
+			c.dirty = true
+			return resp.Failure(fmt.Sprintf("ERR a transaction has more than %d commands or %d bytes", maxQueue, maxHeld)), true
 		}
 		raw = g.ask(c, args)
-		if _, failed := value(raw); failed == "" {
-			c.tx = append(c.tx, args)
+		if _, failed := resp.Value(raw); failed == "" {
+			c.tx, c.txHeld = append(c.tx, args), c.txHeld+it.weight
 		}
 		return raw, true
 	}
@@ -318,19 +371,19 @@ func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 			if c.multi {
 				g.ask(c, []string{"DISCARD"})
 				c.multi, c.dirty, c.tx = false, false, nil
-				return failure("EXECABORT Transaction discarded because of previous errors."), true
+				return resp.Failure("EXECABORT Transaction discarded because of previous errors."), true
 			}
-			return failure("ERR EXEC without MULTI"), true
+			return resp.Failure("ERR EXEC without MULTI"), true
 		}
 		it.tx = c.tx
 		return nil, false
 	}
 	if why := g.refused(args); why != "" {
-		return failure(why), true
+		return resp.Failure(why), true
 	}
 	if v == "EVALSHA" || v == "EVALSHA_RO" {
 		if _, known := g.text(args); !known && len(args) >= 3 {
-			return failure("NOSCRIPT No matching script. Please use EVAL."), true
+			return resp.Failure("NOSCRIPT No matching script. Please use EVAL."), true
 		}
 	}
 	if !passes(args) {
@@ -343,14 +396,22 @@ func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 func (g *Gate) ask(c *conn, args []string) []byte {
 	raw, err := c.s.do(args)
 	if err != nil {
-		return failure("ERR " + err.Error())
+		return resp.Failure("ERR " + err.Error())
+	}
+	return g.stays(raw)
+}
+
+// stays is an answer that sends nobody to another node of a cluster: there is no gate.
+func (g *Gate) stays(raw []byte) []byte {
+	if g.redis.cluster() && (bytes.HasPrefix(raw, []byte("-MOVED ")) || bytes.HasPrefix(raw, []byte("-ASK "))) {
+		return resp.Failure(fmt.Sprintf("ERR the lab stands before the node that has the key %q; this key is on another one", effects.Short(g.key, 60)))
 	}
 	return raw
 }
 
 // refused says why a command is not run, by name, or "".
 func (g *Gate) refused(args []string) string {
-	v := verb(args)
+	v := effects.Verb(args)
 	if kind, _ := g.redis.kind(); kind != trace.StoreEmbedded {
 		return ""
 	}
@@ -375,7 +436,7 @@ const version = "7.0.15"
 
 // polite answers what a client sends to get ready.
 func (g *Gate) polite(c *conn, args []string) []byte {
-	v := verb(args)
+	v := effects.Verb(args)
 	kind, _ := g.redis.kind()
 	own := kind == trace.StoreEmbedded
 	switch v {
@@ -383,26 +444,29 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 		return g.hello(c, args, own)
 	case "MULTI":
 		raw := g.ask(c, args)
-		if _, failed := value(raw); failed == "" {
-			c.multi, c.dirty, c.tx = true, false, nil
+		if _, failed := resp.Value(raw); failed == "" {
+			c.multi, c.dirty, c.tx, c.txHeld = true, false, nil, 0
 		}
 		return raw
 	case "DISCARD":
-		c.multi, c.dirty, c.tx = false, false, nil
+		c.multi, c.dirty, c.tx, c.watched = false, false, nil, nil
+		return g.ask(c, args)
+	case "UNWATCH":
+		c.watched = nil
 		return g.ask(c, args)
 	case "SUBSCRIBE", "PSUBSCRIBE":
 		if len(args) < 2 {
-			return failure("ERR wrong number of arguments for '" + strings.ToLower(v) + "' command")
+			return resp.Failure("ERR wrong number of arguments for '" + strings.ToLower(v) + "' command")
 		}
 		return g.subscribe(c, args)
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE":
 		return g.subscribe(c, args)
 	case "SCRIPT":
 		raw := g.ask(c, args)
-		if _, failed := value(raw); failed == "" {
+		if _, failed := resp.Value(raw); failed == "" {
 			switch {
 			case sub(args) == "LOAD" && len(args) == 3:
-				g.scripts[digest(args[2])] = args[2]
+				g.know(args[2])
 			case sub(args) == "FLUSH":
 				clear(g.scripts)
 			}
@@ -414,17 +478,20 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 			if len(args) > 1 {
 				text = args[1]
 			}
-			return join(head('*', 2), bulk("pong"), bulk(text))
+			return resp.Join(resp.Head('*', 2), resp.Bulk("pong"), resp.Bulk(text))
 		}
 	case "QUIT":
-		return simple("OK")
+		return resp.Simple("OK")
 	case "RESET":
-		c.multi, c.dirty, c.tx, c.resp3 = false, false, nil, false
+		c.multi, c.dirty, c.tx, c.watched, c.resp3 = false, false, nil, nil, false
 		if s, err := g.redis.session(); err == nil {
 			c.s.close()
 			c.s = s
 		}
-		return simple("RESET")
+		return resp.Simple("RESET")
+	}
+	if v == "CLUSTER" && g.redis.cluster() {
+		return g.clustered(c, args)
 	}
 	if !own {
 		return g.ask(c, args)
@@ -432,28 +499,28 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 	switch v {
 	case "SELECT":
 		if len(args) == 2 && args[1] != "0" {
-			return failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")
+			return resp.Failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")
 		}
 	case "AUTH":
-		return simple("OK") // who starts a lab lets everybody in
+		return resp.Simple("OK") // who starts a lab lets everybody in
 	case "CLIENT":
 		return g.client(c, args)
 	case "INFO":
-		return bulk("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\nloading:0\r\n" + more(args))
+		return resp.Bulk("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\nloading:0\r\n" + more(args))
 	case "COMMAND":
 		if sub(args) == "COUNT" {
-			return number(0)
+			return resp.Number(0)
 		}
-		return head('*', 0)
+		return resp.Head('*', 0)
 	case "CONFIG":
 		if c.resp3 {
-			return head('%', 0)
+			return resp.Head('%', 0)
 		}
-		return head('*', 0)
+		return resp.Head('*', 0)
 	case "ROLE":
-		return join(head('*', 3), bulk("master"), number(0), head('*', 0))
-	case "READONLY", "READWRITE":
-		return failure("ERR This instance has cluster support disabled")
+		return resp.Join(resp.Head('*', 3), resp.Bulk("master"), resp.Number(0), resp.Head('*', 0))
+	case "READONLY", "READWRITE", "CLUSTER":
+		return resp.Failure("ERR This instance has cluster support disabled")
 	}
 	return g.ask(c, args)
 }
@@ -477,7 +544,7 @@ func (g *Gate) hello(c *conn, args []string, own bool) []byte {
 		case "3":
 			resp3 = true
 		default:
-			return failure("NOPROTO unsupported protocol version")
+			return resp.Failure("NOPROTO unsupported protocol version")
 		}
 	}
 	proto := "2"
@@ -499,9 +566,44 @@ func (g *Gate) hello(c *conn, args []string, own bool) []byte {
 	if resp3 {
 		kind, size = '%', 7
 	}
-	return join(head(kind, size), bulk("server"), bulk("redis"), bulk("version"), bulk(version), bulk("proto"), number(n), bulk("id"), number(c.id),
-		bulk("mode"), bulk("standalone"), bulk("role"), bulk("master"), bulk("modules"), head('*', 0))
+	return resp.Join(resp.Head(kind, size), resp.Bulk("server"), resp.Bulk("redis"), resp.Bulk("version"), resp.Bulk(version), resp.Bulk("proto"), resp.Number(n), resp.Bulk("id"), resp.Number(c.id),
+		resp.Bulk("mode"), resp.Bulk("standalone"), resp.Bulk("role"), resp.Bulk("master"), resp.Bulk("modules"), resp.Head('*', 0))
 }
+
+// clustered answers CLUSTER: of the whole cluster there is one node, at the thread's port.
+// So a cluster's client comes to no other.
+func (g *Gate) clustered(c *conn, args []string) []byte {
+	address := c.lane.l.Addr().String()
+	host, text, _ := net.SplitHostPort(address)
+	port, _ := strconv.Atoi(text)
+	id := effects.Digest(address)
+	switch what := sub(args); what {
+	case "SLOTS":
+		node := resp.Join(resp.Head('*', 4), resp.Bulk(host), resp.Number(port), resp.Bulk(id), resp.Head('*', 0))
+		return resp.Join(resp.Head('*', 1), resp.Head('*', 3), resp.Number(0), resp.Number(lastSlot), node)
+	case "SHARDS":
+		kind := func(n int) []byte {
+			if c.resp3 {
+				return resp.Head('%', n)
+			}
+			return resp.Head('*', 2*n)
+		}
+		node := resp.Join(kind(7), resp.Bulk("id"), resp.Bulk(id), resp.Bulk("port"), resp.Number(port), resp.Bulk("ip"), resp.Bulk(host), resp.Bulk("endpoint"), resp.Bulk(host),
+			resp.Bulk("role"), resp.Bulk("master"), resp.Bulk("replication-offset"), resp.Number(0), resp.Bulk("health"), resp.Bulk("online"))
+		return resp.Join(resp.Head('*', 1), kind(2), resp.Bulk("slots"), resp.Head('*', 2), resp.Number(0), resp.Number(lastSlot), resp.Bulk("nodes"), resp.Head('*', 1), node)
+	case "NODES":
+		return resp.Bulk(fmt.Sprintf("%s %s@%d myself,master - 0 0 1 connected 0-%d\n", id, address, port, lastSlot))
+	case "MYID":
+		return resp.Bulk(id)
+	case "INFO", "KEYSLOT", "COUNTKEYSINSLOT", "GETKEYSINSLOT", "HELP":
+		return g.ask(c, args)
+	default:
+		return resp.Failure(fmt.Sprintf("ERR the lab has no 'CLUSTER %s': who changes the cluster does it beside the lab", what))
+	}
+}
+
+// lastSlot is the last hash slot of a cluster.
+const lastSlot = 16383
 
 // client answers CLIENT as the Redis of version does.
 func (g *Gate) client(c *conn, args []string) []byte {
@@ -509,23 +611,27 @@ func (g *Gate) client(c *conn, args []string) []byte {
 	case "SETNAME":
 		if len(args) == 3 {
 			c.name = args[2]
-			return simple("OK")
+			return resp.Simple("OK")
 		}
 	case "GETNAME":
 		if c.name == "" {
-			return null(c.resp3)
+			return resp.Null(c.resp3)
 		}
-		return bulk(c.name)
+		return resp.Bulk(c.name)
 	case "ID":
-		return number(c.id)
+		return resp.Number(c.id)
 	case "INFO", "LIST":
-		return bulk(fmt.Sprintf("id=%d addr=%s name=%s db=0\n", c.id, c.c.RemoteAddr(), c.name))
+		return resp.Bulk(fmt.Sprintf("id=%d addr=%s name=%s db=0\n", c.id, c.c.RemoteAddr(), c.name))
 	case "NO-EVICT", "NO-TOUCH", "REPLY", "UNPAUSE", "CACHING":
-		return simple("OK")
+		return resp.Simple("OK")
+	case "SETINFO": // of Redis 7.2: this one refuses it, and yet knows now who is there
+		if len(args) == 4 {
+			c.library[strings.ToUpper(args[2])] = args[3]
+		}
 	case "":
-		return failure("ERR wrong number of arguments for 'client' command")
+		return resp.Failure("ERR wrong number of arguments for 'client' command")
 	}
-	return failure("ERR unknown subcommand '" + args[1] + "'. Try CLIENT HELP.")
+	return resp.Failure("ERR unknown subcommand '" + args[1] + "'. Try CLIENT HELP.")
 }
 
 // subscribe changes what a connection listens to, and answers once for each channel.
@@ -555,18 +661,27 @@ func (g *Gate) subscribe(c *conn, args []string) []byte {
 		case !leaves && at < 0:
 			*list = append(slices.Clone(*list), name)
 		}
-		which := bulk(name)
+		which := resp.Bulk(name)
 		if name == "" && leaves {
-			which = null(c.resp3)
+			which = resp.Null(c.resp3)
 		}
-		out = append(out, join(head(begin, 3), bulk(kind), which, number(len(c.channels)+len(c.patterns)))...)
+		out = append(out, resp.Join(resp.Head(begin, 3), resp.Bulk(kind), which, resp.Number(len(c.channels)+len(c.patterns)))...)
 	}
 	some := len(c.channels)+len(c.patterns) > 0
+	var err error
 	if some && c.in == nil {
-		c.in = g.redis.inbox()
+		c.in, err = g.redis.inbox()
+	}
+	if err != nil { // it listens to nothing, and is not told that it does
+		c.in, c.channels, c.patterns = nil, nil, nil
+		return resp.Failure("ERR " + err.Error())
 	}
 	if c.in != nil {
-		c.in.Set(c.channels, c.patterns)
+		if err := c.in.Set(c.channels, c.patterns); err != nil {
+			c.in.Close()
+			c.in, c.channels, c.patterns = nil, nil, nil
+			return resp.Failure("ERR " + err.Error())
+		}
 		if !some {
 			c.in.Close()
 			c.in = nil
@@ -592,9 +707,9 @@ func (g *Gate) push() {
 				}
 				l.moved = time.Now()
 				if m.Pattern != "" {
-					g.write(c, join(head(begin, 4), bulk("pmessage"), bulk(m.Pattern), bulk(m.Channel), bulk(m.Text)))
+					g.write(c, resp.Join(resp.Head(begin, 4), resp.Bulk("pmessage"), resp.Bulk(m.Pattern), resp.Bulk(m.Channel), resp.Bulk(m.Text)))
 				} else {
-					g.write(c, join(head(begin, 3), bulk("message"), bulk(m.Channel), bulk(m.Text)))
+					g.write(c, resp.Join(resp.Head(begin, 3), resp.Bulk("message"), resp.Bulk(m.Channel), resp.Bulk(m.Text)))
 				}
 			}
 		}
@@ -605,7 +720,7 @@ func (g *Gate) push() {
 // begin notes when a command that waits for others was sent.
 func (g *Gate) begin(it *item) {
 	now := g.redis.now()
-	switch v := verb(it.args); v {
+	switch v := effects.Verb(it.args); v {
 	case "WAIT", "WAITAOF":
 		if ms, err := strconv.Atoi(it.args[len(it.args)-1]); err == nil && ms > 0 {
 			it.deadline = now + time.Duration(ms)*time.Millisecond
@@ -637,7 +752,6 @@ func seconds(now time.Duration, text string) time.Duration {
 // what it waits for.
 func (g *Gate) last(it *item) {
 	keys := streams(it.args)
-	it.length = g.streamed(keys)
 	for i, key := range keys {
 		at := len(it.args) - len(keys) + i
 		if it.args[at] != "$" {
@@ -648,7 +762,7 @@ func (g *Gate) last(it *item) {
 		if err != nil {
 			continue
 		}
-		if v, _ := value(raw); v != nil {
+		if v, _ := resp.Value(raw); v != nil {
 			if list, ok := v.([]any); ok && len(list) > 0 {
 				if entry, ok := list[0].([]any); ok && len(entry) > 0 {
 					it.args[at], _ = entry[0].(string)
@@ -665,15 +779,38 @@ func streams(args []string) []string {
 	return rest[:len(rest)/2]
 }
 
-func (g *Gate) streamed(keys []string) (n int64) {
-	for _, key := range keys {
-		if raw, err := g.own.do([]string{"XLEN", key}); err == nil {
-			v, _ := value(raw)
-			one, _ := v.(int64)
-			n += one
+// undelivered reports whether an XREADGROUP would be answered now: with an entry that its
+// group was not given yet, with what its consumer was given earlier, or with an error.
+func (g *Gate) undelivered(args []string, asks func(...string) any) bool {
+	keys := streams(args)
+	if len(keys) == 0 || len(args) < 3 {
+		return true
+	}
+	for i, key := range keys {
+		if args[len(args)-len(keys)+i] != ">" {
+			return true
+		}
+		groups, _ := asks("XINFO", "GROUPS", key).([]any)
+		last := ""
+		for _, one := range groups {
+			of, _ := one.([]any)
+			facts := map[string]string{}
+			for n := 0; n+1 < len(of); n += 2 {
+				name, _ := of[n].(string)
+				facts[name], _ = of[n+1].(string)
+			}
+			if facts["name"] == args[2] {
+				last = facts["last-delivered-id"]
+			}
+		}
+		if last == "" {
+			return true
+		}
+		if list, _ := asks("XRANGE", key, "("+last, "+", "COUNT", "1").([]any); len(list) > 0 {
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // ready reports whether a command that waits for others would be answered now.
@@ -686,16 +823,16 @@ func (g *Gate) ready(it *item) bool {
 		if err != nil {
 			return nil
 		}
-		v, _ := value(raw)
+		v, _ := resp.Value(raw)
 		return v
 	}
-	switch v := verb(it.args); v {
+	switch v := effects.Verb(it.args); v {
 	case "WAIT", "WAITAOF":
 		return len(it.args) < 2 || it.args[1] == "0" && v == "WAIT"
 	case "XREAD":
 		return asks(it.args...) != nil
 	case "XREADGROUP":
-		return it.args[len(it.args)-1] != ">" || g.streamed(streams(it.args)) > it.length
+		return g.undelivered(it.args, asks)
 	case "BLMPOP", "BZMPOP":
 		if len(it.args) < 4 {
 			return true
@@ -721,39 +858,18 @@ func (g *Gate) ready(it *item) bool {
 
 // gaveUp is the answer of a command that has waited in vain.
 func gaveUp(it *item) []byte {
-	switch verb(it.args) {
+	switch effects.Verb(it.args) {
 	case "WAIT":
-		return number(0)
+		return resp.Number(0)
 	case "WAITAOF":
-		return join(head('*', 2), number(0), number(0))
+		return resp.Join(resp.Head('*', 2), resp.Number(0), resp.Number(0))
 	case "BLMOVE", "BRPOPLPUSH":
-		return null(it.c.resp3)
+		return resp.Null(it.c.resp3)
 	}
 	if it.c.resp3 {
-		return null(true)
+		return resp.Null(true)
 	}
 	return []byte("*-1\r\n")
-}
-
-// Record is what became of one command, or of Redis itself.
-type Record struct {
-	Thread string       // "" of what befell Redis itself
-	Args   []string     // of a command
-	Tx     [][]string   // of EXEC: the transaction
-	Script string       // the text, where it runs one
-	Do     string       // the fault that struck it, or ""
-	Late   bool         // its client had given it up
-	Mark   string       // a mark, and no command
-	Ended  trace.Result // its round is over
-	Reply  any          //
-	Err    string       // Redis' error
-	Vain   bool         // it waited for others in vain
-	Before trace.KeyState
-	After  trace.KeyState
-	At     time.Duration // since the round began, by Redis' clock
-	Passed time.Duration // of a fault: how long Redis' clock went on before
-	Inner  []journal.Entry
-	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil
 }
 
 // state is the lock's key now.
@@ -766,9 +882,9 @@ func (g *Gate) state() trace.KeyState {
 
 // perform runs a command at the head of a queue and answers it, unless a fault
 // strikes it.
-func (g *Gate) perform(it *item, do string) Record {
+func (g *Gate) perform(it *item, do string) effects.Record {
 	c := it.c
-	r := Record{Thread: c.lane.name, Args: it.args, Tx: it.tx, Do: do, Mark: mark(it.args), Before: g.state()}
+	r := effects.Record{Thread: c.lane.name, Args: it.args, Tx: it.tx, Do: do, Mark: effects.Mark(it.args), Before: g.state()}
 	late := slices.Contains(c.lane.late, it)
 	if late {
 		c.lane.late = slices.DeleteFunc(c.lane.late, func(o *item) bool { return o == it })
@@ -778,14 +894,16 @@ func (g *Gate) perform(it *item, do string) Record {
 		g.room.Broadcast()
 	}
 	c.lane.moved = time.Now()
-	for _, k := range touches(it.args).keys {
-		if !strings.HasPrefix(k, "\x00") {
+	for _, k := range effects.Touches(it.args).Keys {
+		if !strings.HasPrefix(k, "\x00") && !g.live { // where no round begins, none is forgotten
 			g.touched[k] = true
 		}
 	}
 	for _, t := range it.tx {
-		for _, k := range touches(t).keys {
-			g.touched[k] = true
+		for _, k := range effects.Touches(t).Keys {
+			if !g.live {
+				g.touched[k] = true
+			}
 		}
 	}
 	switch do {
@@ -835,36 +953,40 @@ func (g *Gate) perform(it *item, do string) Record {
 }
 
 // execute runs a command and says what Redis answers.
-func (g *Gate) execute(it *item, r *Record) []byte {
+func (g *Gate) execute(it *item, r *effects.Record) []byte {
 	if r.Mark != "" {
 		r.Reply = it.args[1]
-		return bulk(it.args[1])
+		return resp.Bulk(it.args[1])
 	}
-	v := verb(it.args)
+	v := effects.Verb(it.args)
 	text, _ := g.text(it.args)
-	raw, inner, err := run(it.c.s, it.args, text, g.watched)
+	raw, inner, err := effects.Run(it.c.s.do, it.args, text, g.watched)
 	if err != nil {
-		raw = failure("ERR " + err.Error())
+		raw = resp.Failure("ERR " + err.Error())
 	}
-	if v == "EXEC" {
-		it.c.multi, it.c.dirty, it.c.tx = false, false, nil
+	raw = g.stays(raw)
+	switch v {
+	case "EXEC":
+		it.c.multi, it.c.dirty, it.c.tx, it.c.watched = false, false, nil, nil
+	case "WATCH":
+		it.c.watched = append(it.c.watched, it.args[1:]...)
 	}
 	r.Script, r.Inner = text, inner
-	r.Reply, r.Err = value(raw)
+	r.Reply, r.Err = resp.Value(raw)
 	if text != "" && r.Err == "" {
-		g.scripts[digest(text)] = text
+		g.know(text)
 	}
 	if string(raw) == "$-1\r\n" && it.c.resp3 {
-		raw = null(true)
+		raw = resp.Null(true)
 	}
 	return raw
 }
 
 // expire answers a command that has waited in vain.
-func (g *Gate) expire(it *item) Record {
-	r := Record{Thread: it.c.lane.name, Args: it.args, Before: g.state(), After: g.state(), At: g.redis.now(), Vain: true}
+func (g *Gate) expire(it *item) effects.Record {
+	r := effects.Record{Thread: it.c.lane.name, Args: it.args, Before: g.state(), After: g.state(), At: g.redis.now(), Vain: true}
 	raw := gaveUp(it)
-	r.Reply, r.Err = value(raw)
+	r.Reply, r.Err = resp.Value(raw)
 	if len(it.c.queue) > 0 {
 		it.c.queue = it.c.queue[1:]
 		g.room.Broadcast()

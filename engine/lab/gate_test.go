@@ -307,8 +307,8 @@ func TestScriptThatKeepsRedis(t *testing.T) {
 func external(t *testing.T, o *lab.Options) *storetest.Server {
 	t.Helper()
 	s := storetest.Start(t)
-	o.Clock, o.URL = lab.ClockWall, "redis://"+s.Addr
-	x, err := store.Connect(t.Context(), o.URL)
+	o.Clock = lab.ClockWall
+	x, err := store.Connect(t.Context(), "redis://"+s.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,6 +349,13 @@ func TestRealRedisStandsStill(t *testing.T) {
 	}
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("of a Redis that stands still: %v", err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], ReadTimeout: patience, MaxRetries: -1})
+	defer c.Close()
+	listens := c.Subscribe(t.Context(), "news")
+	defer listens.Close()
+	if m, err := listens.ReceiveTimeout(t.Context(), patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("who subscribes at a Redis that stands still is told %v, %v", m, err)
 	}
 	if err := s.Resume(); err != nil {
 		t.Fatal(err)
@@ -419,21 +426,24 @@ func TestAttacks(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for name, text := range map[string]string{
-		"a huge bulk":           "*1\r\n$9999999999\r\nx",
-		"the largest length":    "*1\r\n$9223372036854775806\r\nx\r\n",
-		"a length beyond":       "*1\r\n$99999999999999999999999\r\nx\r\n",
-		"a huge list":           "*2147483647\r\n$1\r\nx\r\n",
-		"a negative list":       "*-7\r\n",
-		"a list in a list":      strings.Repeat("*1\r\n", 100_000),
-		"no end of a line":      "*" + strings.Repeat("1", 2<<20),
-		"an inline without end": strings.Repeat("x", 2<<20),
-		"a command of 2 MB":     "*2\r\n$4\r\nECHO\r\n$2097152\r\n" + strings.Repeat("x", 2<<20) + "\r\n",
-		"many arguments":        "*1000000\r\n" + strings.Repeat("$1\r\nx\r\n", 300_000),
-		"TLS":                   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n",
-		"HTTP":                  "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-		"an unbalanced quote":   "SET \"k\r\n",
-		"nothing":               "",
-		"zeros":                 strings.Repeat("\x00", 4096) + "\n",
+		"a huge bulk":            "*1\r\n$9999999999\r\nx",
+		"the largest length":     "*1\r\n$9223372036854775806\r\nx\r\n",
+		"a length beyond":        "*1\r\n$99999999999999999999999\r\nx\r\n",
+		"a huge list":            "*2147483647\r\n$1\r\nx\r\n",
+		"a negative list":        "*-7\r\n",
+		"a list in a list":       strings.Repeat("*1\r\n", 100_000),
+		"no end of a line":       "*" + strings.Repeat("1", 2<<20),
+		"an inline without end":  strings.Repeat("x", 2<<20),
+		"a command of 2 MB":      "*2\r\n$4\r\nECHO\r\n$2097152\r\n" + strings.Repeat("x", 2<<20) + "\r\n",
+		"many arguments":         "*1000000\r\n" + strings.Repeat("$1\r\nx\r\n", 300_000),
+		"TLS":                    "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n",
+		"HTTP":                   "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"an unbalanced quote":    "SET \"k\r\n",
+		"nothing":                "",
+		"a line of many words":   strings.Repeat("x ", 1<<19) + "\r\n",
+		"a pipeline without end": strings.Repeat("*2\r\n$4\r\nECHO\r\n$10000\r\n"+strings.Repeat("x", 10_000)+"\r\n", 20_000),
+		"an endless transaction": "MULTI\r\n" + strings.Repeat("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$900000\r\n"+strings.Repeat("x", 900_000)+"\r\n", 100),
+		"zeros":                  strings.Repeat("\x00", 4096) + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := net.Dial("tcp", address)
@@ -442,9 +452,29 @@ func TestAttacks(t *testing.T) {
 			}
 			defer c.Close()
 			_ = c.SetDeadline(time.Now().Add(patience))
-			_, _ = io.WriteString(c, text)
-			_ = c.(*net.TCPConn).CloseWrite()
-			_, _ = io.Copy(io.Discard, c) // it is answered, or hung up on; it does not hang
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = io.WriteString(c, text)
+				_ = c.(*net.TCPConn).CloseWrite()
+			}()
+			var first, last string // of what it is answered
+			for part := make([]byte, 1<<16); ; {
+				n, err := c.Read(part)
+				if first += string(part[:min(n, 200)]); n > 0 {
+					last = string(part[:n])
+				}
+				if first = first[:min(len(first), 200)]; err != nil {
+					break // it is hung up on; it does not hang
+				}
+			}
+			<-done
+			if name == "an endless transaction" && !strings.Contains(last, "a transaction has more than") {
+				t.Errorf("it is answered %q … %.200q", first, last)
+			}
+			if name == "a pipeline without end" && !strings.HasPrefix(first, "$10000") {
+				t.Errorf("it is answered %q", first)
+			}
 			if err := good.Ping(t.Context()).Err(); err != nil {
 				t.Error("the others:", err)
 			}

@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/journal"
+	"relock/engine/effects"
+	"relock/engine/resp"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -29,7 +27,7 @@ type session interface {
 
 // inbox collects the messages of a subscriber.
 type inbox interface {
-	Set(channels, patterns []string)
+	Set(channels, patterns []string) error
 	Take() []store.Message
 	Close()
 }
@@ -37,7 +35,7 @@ type inbox interface {
 // backend is the Redis behind the gate. It is used by one goroutine at a time.
 type backend interface {
 	session() (session, error)
-	inbox() inbox
+	inbox() (inbox, error)
 	key(name string) trace.KeyState
 	knows(verb string) bool
 	now() time.Duration // since the round began, by its own clock
@@ -48,6 +46,7 @@ type backend interface {
 	flush()                          // forgets all keys, in mid-round
 	close()                          //
 	kind() (store string, wall bool) // as traces and -json name it
+	cluster() bool                   // it is one node of several
 	lost() string                    // why it answers no more, as what a worker does to it; "" while it answers
 }
 
@@ -59,7 +58,7 @@ const (
 
 // mayNotEnd reports whether a command runs a script.
 func mayNotEnd(args []string) bool {
-	switch verb(args) {
+	switch effects.Verb(args) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "EXEC":
 		return true
 	}
@@ -98,7 +97,7 @@ type ownSession struct {
 // do answers BUSY as Redis does that is in the middle of a script.
 func (s ownSession) do(args []string) ([]byte, error) {
 	if s.b.hung {
-		return failure("BUSY Redis is busy running a script that does not end. Start the lab again."), nil
+		return resp.Failure("BUSY Redis is busy running a script that does not end. Start the lab again."), nil
 	}
 	if !mayNotEnd(args) {
 		return s.s.Do(args), nil
@@ -119,10 +118,11 @@ type ownInbox struct {
 	i *store.Inbox // nil of one that has come too late
 }
 
-func (i ownInbox) Set(channels, patterns []string) {
+func (i ownInbox) Set(channels, patterns []string) error {
 	if !i.b.hung {
 		i.i.Set(channels, patterns)
 	}
+	return nil
 }
 
 func (i ownInbox) Take() []store.Message {
@@ -149,11 +149,13 @@ func (b *embedded) lost() string {
 	return ""
 }
 
-func (b *embedded) inbox() inbox {
+func (b *embedded) cluster() bool { return false }
+
+func (b *embedded) inbox() (inbox, error) {
 	if b.hung {
-		return ownInbox{b: b}
+		return ownInbox{b: b}, nil
 	}
-	return ownInbox{b, b.e.NewInbox()}
+	return ownInbox{b, b.e.NewInbox()}, nil
 }
 
 func (b *embedded) key(name string) trace.KeyState {
@@ -212,32 +214,53 @@ func (b *embedded) reset([]string) error {
 		return fmt.Errorf("lab: begin a round: %w", store.ErrEndless)
 	}
 	b.flush()
-	b.base, b.at, b.began = time.Now().Truncate(time.Millisecond), 0, time.Now()
-	if !b.wall {
-		b.e.SetTime(b.base)
-	}
+	b.from(time.Now())
 	return nil
 }
 
-// external is a Redis elsewhere. Its clock is the wall's, and of its keys only those
-// are forgotten that a client of the gate has named.
+// from has it begin at an instant.
+func (b *embedded) from(t time.Time) {
+	b.base, b.at, b.began = t.Truncate(time.Millisecond), 0, t
+	if !b.wall {
+		b.e.SetTime(b.base)
+	}
+}
+
+// external is a Redis elsewhere: one server, also where a sentinel names it, or of a
+// cluster the node that has the lock's key. Its clock is the wall's, and of its keys only
+// those are forgotten that a client of the gate has named.
 type external struct {
 	x     *store.External
-	o     *redis.Options
+	lock  string         // the lock's key, of a cluster
+	o     *redis.Options // of the server
 	began time.Time
 	limit time.Duration // of an answer
 	why   string        // it has not answered in time
 }
 
-// newExternal fails where the URL is of a cluster or of a sentinel: the gate stands
-// before one server, and a client of a cluster would ask for its other nodes.
-func newExternal(x *store.External, url string, limit time.Duration) (*external, error) {
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, fmt.Errorf("lab: -redis: %w; allowed: one server, redis:// or rediss://", store.ErrURL)
+// newExternal fails where no server has the lock's key, which only of a cluster needs to
+// be known.
+func newExternal(x *store.External, key string, limit time.Duration) (*external, error) {
+	b := &external{x: x, lock: key, began: time.Now(), limit: limit}
+	if err := b.find(); err != nil {
+		return nil, err
 	}
-	return &external{x: x, o: o, began: time.Now(), limit: limit}, nil
+	return b, nil
 }
+
+// find asks which server it is now: another one after a fail-over.
+func (b *external) find() error {
+	ctx, cancel := b.within()
+	defer cancel()
+	o, err := b.x.Server(ctx, b.lock)
+	if err != nil {
+		return fmt.Errorf("lab: -redis: %w", err)
+	}
+	b.o = o
+	return nil
+}
+
+func (b *external) cluster() bool { return b.x.Cluster() }
 
 func (b *external) lost() string { return b.why }
 
@@ -259,7 +282,7 @@ func (b *external) session() (session, error) {
 	if network == "" {
 		network = "tcp"
 	}
-	c, err := d.DialContext(context.Background(), network, b.o.Addr)
+	c, err := d.DialContext(context.Background(), network, b.o.Addr) // within ConnectTimeout
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w: %w", store.ErrUnreachable, err)
 	}
@@ -279,7 +302,7 @@ func (b *external) session() (session, error) {
 	}
 	for _, args := range first {
 		raw, err := s.do(args)
-		if _, failed := value(raw); err == nil && failed != "" {
+		if _, failed := resp.Value(raw); err == nil && failed != "" {
 			err = fmt.Errorf("lab: %s: %s", args[0], failed)
 		}
 		if err != nil {
@@ -291,74 +314,130 @@ func (b *external) session() (session, error) {
 }
 
 func (s *wireSession) do(args []string) ([]byte, error) {
-	out := head('*', len(args))
-	for _, a := range args {
-		out = append(out, bulk(a)...)
+	if err := s.send(args); err != nil {
+		return nil, err
 	}
+	return s.answer(args)
+}
+
+// send sends commands; the time for the answer to each begins with answer.
+func (s *wireSession) send(commands ...[]string) error {
 	if s.err != nil {
-		return nil, s.err
+		return s.err
 	}
-	limit := min(s.b.limit, answerFor)
-	if mayNotEnd(args) {
-		limit = min(s.b.limit, scriptFor)
+	var out []byte
+	for _, args := range commands {
+		out = append(out, resp.Head('*', len(args))...)
+		for _, a := range args {
+			out = append(out, resp.Bulk(a)...)
+		}
 	}
+	limit := s.limit(commands[0])
 	_ = s.c.SetDeadline(time.Now().Add(limit))
-	_, err := s.c.Write(out)
-	var raw []byte
-	if err == nil {
-		raw, err = frame(s.r)
+	if _, err := s.c.Write(out); err != nil {
+		return s.failed(err, limit, commands[0])
 	}
-	if err == nil {
-		s.b.why = ""
-		return raw, nil
+	return nil
+}
+
+// answer reads the next answer.
+func (s *wireSession) answer(args []string) ([]byte, error) {
+	limit := s.limit(args)
+	_ = s.c.SetDeadline(time.Now().Add(limit))
+	raw, err := resp.Read(s.r)
+	if err != nil {
+		return nil, s.failed(err, limit, args)
 	}
-	_ = s.c.Close() // what comes now would be taken for the next answer
+	s.b.why = ""
+	return raw, nil
+}
+
+func (s *wireSession) limit(args []string) time.Duration {
+	if mayNotEnd(args) {
+		return min(s.b.limit, scriptFor)
+	}
+	return min(s.b.limit, answerFor)
+}
+
+// failed ends the connection: what comes now would be taken for the next answer.
+func (s *wireSession) failed(err error, limit time.Duration, args []string) error {
+	_ = s.c.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.b.why = fmt.Sprintf("waits for Redis: for %s no answer has come to %s", limit, verb(args))
+		s.b.why = fmt.Sprintf("waits for Redis: for %s no answer has come to %s", limit, effects.Verb(args))
 	}
 	s.err = fmt.Errorf("lab: ask Redis: %w", err)
-	return nil, s.err
+	return s.err
 }
 
 func (s *wireSession) close() { _ = s.c.Close() }
 
-// wireInbox is a subscription on a Redis elsewhere. What was published is there a
-// moment later, and nothing says when.
+// wireInbox is a subscription on a Redis elsewhere. What was published has come when a
+// PING is answered that was sent after it: both are on the same connection.
 type wireInbox struct {
-	p *redis.PubSub
+	b    *external
+	s    *wireSession
+	list []store.Message
 }
 
-const messageAfter = 5 * time.Millisecond
+func (b *external) inbox() (inbox, error) {
+	s, err := b.session()
+	if err != nil {
+		return nil, err
+	}
+	return &wireInbox{b: b, s: s.(*wireSession)}, nil
+}
 
-func (b *external) inbox() inbox { return wireInbox{b.x.Client().Subscribe(context.Background())} }
-
-func (i wireInbox) Set(channels, patterns []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerFor)
-	defer cancel()
-	_ = i.p.Unsubscribe(ctx)
-	_ = i.p.PUnsubscribe(ctx)
+// Set fails where Redis does not say in time that it listens.
+func (i *wireInbox) Set(channels, patterns []string) error {
+	commands := [][]string{{"UNSUBSCRIBE"}, {"PUNSUBSCRIBE"}}
 	if len(channels) > 0 {
-		_ = i.p.Subscribe(ctx, channels...)
+		commands = append(commands, append([]string{"SUBSCRIBE"}, channels...))
 	}
 	if len(patterns) > 0 {
-		_ = i.p.PSubscribe(ctx, patterns...)
+		commands = append(commands, append([]string{"PSUBSCRIBE"}, patterns...))
 	}
+	return i.await(commands...)
 }
 
-func (i wireInbox) Take() []store.Message {
-	var list []store.Message
-	for {
-		m, err := i.p.ReceiveTimeout(context.Background(), messageAfter)
-		if err != nil {
-			return list
+// await sends commands, and reads what comes until Redis has answered all of them.
+func (i *wireInbox) await(commands ...[]string) error {
+	const mark = "relock"
+	ping := []string{"PING", mark}
+	err := i.s.send(append(commands, ping)...)
+	for err == nil {
+		var raw []byte
+		if raw, err = i.s.answer(ping); err != nil {
+			break
 		}
-		if m, ok := m.(*redis.Message); ok {
-			list = append(list, store.Message{Pattern: m.Pattern, Channel: m.Channel, Text: m.Payload})
+		v, failed := resp.Value(raw)
+		list, _ := v.([]any)
+		words := make([]string, len(list))
+		for n, one := range list {
+			words[n], _ = one.(string)
+		}
+		switch {
+		case failed != "":
+			return fmt.Errorf("lab: subscribe: %s", failed)
+		case v == mark, len(words) == 2 && words[0] == "pong" && words[1] == mark:
+			return nil
+		case len(words) == 3 && words[0] == "message":
+			i.list = append(i.list, store.Message{Channel: words[1], Text: words[2]})
+		case len(words) == 4 && words[0] == "pmessage":
+			i.list = append(i.list, store.Message{Pattern: words[1], Channel: words[2], Text: words[3]})
 		}
 	}
+	return err
 }
 
-func (i wireInbox) Close() { _ = i.p.Close() }
+// Take returns what has been published; of a Redis that does not answer, what had come.
+func (i *wireInbox) Take() []store.Message {
+	_ = i.await() // lost says why
+	list := i.list
+	i.list = nil
+	return list
+}
+
+func (i *wireInbox) Close() { i.s.close() }
 
 func (b *external) key(name string) trace.KeyState {
 	ctx, cancel := b.within()
@@ -399,73 +478,25 @@ func (b *external) evict(name string) {
 
 // reset deletes what was touched: others may use this Redis, too.
 func (b *external) reset(touched []string) error {
+	if b.x.Sentinel() {
+		if err := b.find(); err != nil {
+			return err
+		}
+	}
 	b.began = time.Now()
 	if len(touched) == 0 {
 		return nil
 	}
 	ctx, cancel := b.within()
 	defer cancel()
-	if err := b.x.Client().Del(ctx, touched...).Err(); err != nil {
+	_, err := b.x.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, key := range touched { // one by one: a cluster takes no others
+			p.Del(ctx, key)
+		}
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("lab: begin a round: %w", err)
 	}
 	return nil
-}
-
-// run runs a command; watched, a script reports its own commands, with the key
-// that it was given first as it was right after each.
-func run(s session, args []string, text string, watched bool) (raw []byte, inner []journal.Entry, err error) {
-	if text != "" { // a script of which the text is known needs not be cached
-		args = append([]string{"EVAL"}, append([]string{text}, args[2:]...)...)
-	}
-	if !watched || text == "" {
-		raw, err = s.do(args)
-		return raw, nil, err
-	}
-	asked := slices.Clone(args)
-	asked[1] = journal.Wrap(text)
-	if raw, err = s.do(asked); err != nil {
-		return nil, nil, err
-	}
-	v, failed := value(raw)
-	if failed != "" { // it is no Lua, say
-		return raw, nil, nil
-	}
-	record, reply, err := journal.Decode(v)
-	if err != nil {
-		return nil, nil, fmt.Errorf("lab: a script's journal: %w", err)
-	}
-	for i, e := range record.Entries {
-		if e.Line == 0 {
-			record.Entries[i].Line = returned(text, e.Args[0])
-		}
-	}
-	if reply.Err != "" {
-		return failure(reply.Err), record.Entries, nil
-	}
-	parts, err := elements(raw)
-	if err != nil || len(parts) < 3 {
-		return nil, nil, errNotList
-	}
-	boxed, err := elements(parts[2])
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(boxed) == 0 {
-		return []byte("$-1\r\n"), record.Entries, nil
-	}
-	return boxed[0], record.Entries, nil
-}
-
-// returned returns the line at which a script returns what a command answers, where
-// there is one such line; else 0. To Lua that is a tail call, which leaves no line.
-func returned(text, verb string) int {
-	of, err := regexp.Compile(`(?i)return\s+redis\s*\.\s*p?call\s*\(\s*["']` + regexp.QuoteMeta(verb) + `["']`)
-	if err != nil {
-		return 0
-	}
-	at := of.FindAllStringIndex(text, 2)
-	if len(at) != 1 {
-		return 0
-	}
-	return 1 + strings.Count(text[:at[0][0]], "\n")
 }

@@ -9,9 +9,11 @@ import (
 	"syscall"
 	"time"
 
+	"relock/engine/effects"
 	"relock/engine/explore/pct"
 	"relock/engine/panics"
 	"relock/engine/phrase"
+	"relock/engine/resp"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -45,8 +47,8 @@ type Options struct {
 	Key       string   // the lock's
 	Resource  string   // the key of what the lock protects
 	Clock     string   // ClockGate or ClockWall
+	Listen    string   // where the ports are: a host, or ListenAll; "" is loopback
 	External  *store.External
-	URL       string        // of External
 	Seed      uint64        // of what is drawn
 	Timeout   time.Duration // how long a worker may be silent
 	Progress  func(orders, waiting, broken int)
@@ -69,6 +71,9 @@ func (o Options) Check() error {
 	case o.Key != "" && o.Key == o.Resource:
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
+	if o.External != nil && o.External.Cluster() && o.Key == "" {
+		return phrase.New("-redis: of a cluster, the lab stands before the node that has the lock's key: say which key that is, with -key")
+	}
 	for _, name := range o.Faults {
 		i := slices.IndexFunc(kinds, func(k struct {
 			name                     string
@@ -87,6 +92,20 @@ func (o Options) Check() error {
 		}
 	}
 	return nil
+}
+
+// ListenAll is every address of this machine.
+const ListenAll = "*"
+
+// host is where the ports are.
+func (o Options) host() string {
+	switch o.Listen {
+	case "":
+		return "127.0.0.1"
+	case ListenAll:
+		return ""
+	}
+	return o.Listen
 }
 
 // Endings of a search.
@@ -110,6 +129,9 @@ type Found struct {
 	Failed   *WorkerError // of the ending Worker
 	Drawn    *Drawn       // of the ending Bound
 	Took     time.Duration
+	Started  bool // each order took new processes: a worker asks for no rounds
+
+	roles effects.Roles // what commands were seen to do to the lock, in any order
 }
 
 // Divergence is where a replay first went another way.
@@ -141,11 +163,14 @@ type Order struct {
 	Faults    int
 	Rules     []string // broken
 
-	records  []Record
+	records  []effects.Record
+	began    time.Time // the instant, by the wall's clock, from which its records count
 	final    trace.KeyState
 	waiting  []string
 	asking   []string
 	marks    bool
+	lease    int64 // the longest of rounds before it, in ms
+	hash     bool  // their lock was one
 	diverged *Divergence
 	cut      bool // it cannot differ from one that was tried
 }
@@ -161,15 +186,17 @@ type branch struct {
 // comes to the same.
 type sleeper struct {
 	d Decision
-	f footprint
+	f effects.Footprint
 }
 
 // search is one search.
 type search struct {
 	o       Options
 	g       *Gate
-	roles   roles
+	roles   effects.Roles
 	names   []string
+	steered bool // by a person: nothing is held back, and nobody is ended
+	met     bool // the lock's key was named in this round
 	marks   bool
 	version int // of the keys: grows with each change
 	used    int // faults so far in this order
@@ -188,8 +215,13 @@ func Search(ctx context.Context, o Options) (*Found, error) {
 		return nil, err
 	}
 	defer done()
+	return s.outcome(ctx)
+}
+
+// outcome tries every order, and says what that came to.
+func (s *search) outcome(ctx context.Context) (*Found, error) {
 	began := time.Now()
-	err = panics.Catch(func() error { return s.all(ctx) })
+	err := panics.Catch(func() error { return s.all(ctx) })
 	s.found.Took = time.Since(began)
 	var failed *WorkerError
 	switch {
@@ -200,7 +232,10 @@ func Search(ctx context.Context, o Options) (*Found, error) {
 	case err != nil:
 		return nil, err
 	}
+	s.g.mu.Lock()
 	s.found.Key = s.g.key
+	s.found.Started = slices.ContainsFunc(s.g.lanes, func(l *lane) bool { return l.worker != nil && l.spoken && !l.rounds })
+	s.g.mu.Unlock()
 	s.sort()
 	return s.found, nil
 }
@@ -248,19 +283,20 @@ func open(o Options) (*search, func(), error) {
 	var b backend = newEmbedded(o.Clock == ClockWall, o.Timeout)
 	if o.External != nil {
 		b.close()
-		x, err := newExternal(o.External, o.URL, o.Timeout)
+		x, err := newExternal(o.External, o.Key, o.Timeout)
 		if err != nil {
 			return nil, nil, err
 		}
 		b = x
 	}
-	g, err := listen("127.0.0.1", o.Threads, b)
+	g, err := listen(o.host(), o.Threads, b)
 	if err != nil {
 		b.close()
 		return nil, nil, err
 	}
 	g.key, g.resource = o.Key, o.Resource
-	s := &search{o: o, g: g, roles: roles{}, names: threadNames(o.Threads), found: &Found{}, struck: map[string]bool{}}
+	s := &search{o: o, g: g, roles: effects.Roles{}, names: threadNames(o.Threads), found: &Found{}, struck: map[string]bool{}}
+	s.found.roles = s.roles
 	s.found.Store, _ = b.kind()
 	return s, func() {
 		for _, l := range g.lanes {
@@ -353,7 +389,7 @@ func (s *search) push(b branch) {
 // count adds an order that was tried.
 func (s *search) count(o *Order) {
 	s.found.Orders++
-	o.Rules = s.judge(o).rules()
+	o.Rules = s.judge(o).Rules()
 	if len(o.Rules) > 0 {
 		s.found.Broken++
 	}
@@ -373,9 +409,9 @@ func (s *search) count(o *Order) {
 
 func (s *search) by() string {
 	if s.marks {
-		return ByMarks
+		return trace.ByMarks
 	}
-	return ByEffects
+	return trace.ByEffects
 }
 
 func (o *Order) smaller(than *Order) bool {
@@ -394,17 +430,17 @@ func (s *search) sort() {
 		case b.Order.smaller(a.Order):
 			return 1
 		default:
-			return slices.Index(Rules(), a.Name) - slices.Index(Rules(), b.Name)
+			return slices.Index(effects.Rules(), a.Name) - slices.Index(effects.Rules(), b.Name)
 		}
 	})
 }
 
-func (s *search) judge(o *Order) *judge {
-	j := newJudge(s.names, s.g.key, s.o.Resource, s.marks, s.roles)
+func (s *search) judge(o *Order) *effects.Reading {
+	j := effects.New(s.names, s.g.key, s.o.Resource, s.marks, s.roles)
 	for _, r := range o.records {
-		j.see(r)
+		j.See(r)
 	}
-	j.finish(o.final, o.asking, o.waiting)
+	j.Finish(o.final, o.asking, o.waiting)
 	return j
 }
 
@@ -429,10 +465,21 @@ func (s *search) warm(ctx context.Context) error {
 // begin waits until every worker is at its round, starts those that have ended, and lets
 // them go on an empty Redis.
 func (s *search) begin(ctx context.Context) error {
-	s.used = 0
+	s.used, s.met = 0, false
 	clear(s.struck)
+	if err := s.start(); err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return s.release()
+}
+
+// start starts the workers that are not there, where there is a command.
+func (s *search) start() error {
 	for i, l := range s.g.lanes {
-		if l.worker.ended() {
+		if len(s.o.Command) > 0 && l.worker.ended() {
 			if l.worker != nil {
 				s.g.mu.Lock()
 				for _, c := range slices.Clone(l.conns) {
@@ -448,11 +495,19 @@ func (s *search) begin(ctx context.Context) error {
 			s.g.mu.Lock()
 			l.worker, l.moved = w, time.Now()
 			s.g.mu.Unlock()
+			s.g.wg.Go(func() {
+				<-w.done // Close of the search kills it
+				s.g.mu.Lock()
+				defer s.g.mu.Unlock()
+				s.g.tell()
+			})
 		}
 	}
-	if err := s.settle(ctx); err != nil {
-		return err
-	}
+	return nil
+}
+
+// release empties Redis, and lets every worker go on that is at its round.
+func (s *search) release() error {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
 	touched := make([]string, 0, len(s.g.touched))
@@ -468,7 +523,7 @@ func (s *search) begin(ctx context.Context) error {
 		if _, _, it := l.pending(s.g); it != nil {
 			it.c.queue = it.c.queue[1:]
 			l.moved = time.Now()
-			s.g.write(it.c, bulk(MarkRound))
+			s.g.write(it.c, resp.Bulk(effects.MarkRound))
 			s.g.pump(it.c)
 		}
 	}
@@ -484,7 +539,7 @@ type choice struct {
 	d    Decision
 	it   *item
 	lane *lane
-	f    footprint
+	f    effects.Footprint
 }
 
 // choices are what can be decided now: first whose command is answered, then the faults.
@@ -495,7 +550,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 	var faults []choice
 	for _, l := range s.g.lanes {
 		items, held, atRound := l.pending(s.g)
-		ended := atRound != nil || l.worker.ended()
+		ended := atRound != nil || l.ended()
 		items = append(slices.Clone(items), l.late...)
 		if ended && atRound != nil { // what a worker sends behind its round is of the next
 			items = slices.Clone(l.late)
@@ -507,25 +562,28 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 			stuck = append(stuck, l.name)
 		}
 		for n, it := range items {
-			d := Decision{Thread: l.name, Nth: n, Command: shown(it.args)}
+			d := Decision{Thread: l.name, Nth: n, Command: effects.Shown(it.args)}
 			c := choice{d, it, l, s.print(it)}
 			late := slices.Contains(l.late, it)
-			if !late && l.spin.times >= maxSpin && l.spin.command == d.Command && l.spin.version == s.version {
+			if !late && !s.steered && l.spin.times >= maxSpin && l.spin.command == d.Command && l.spin.version == s.version {
 				stuck, asking = append(stuck, l.name), append(asking, l.name)
 				continue
 			}
 			list = append(list, c)
-			if s.used >= s.o.MaxFaults || mark(it.args) != "" || late {
+			if s.used >= s.o.MaxFaults || late {
 				continue
 			}
 			for _, k := range s.o.Faults {
-				if !ofCommand(k) || k == LoseMessage && !s.g.listened() {
+				if effects.Mark(it.args) != "" && k != Crash && k != Pause { // a mark is no command; who is inside can stand still
+					continue
+				}
+				if !ofCommand(k) || k == LoseMessage && !s.g.listened() || (k == Crash || k == Pause) && l.worker == nil {
 					continue
 				}
 				f := c
 				f.d.Do = k
 				if k == Delay || k == Crash || k == Pause || k == LoseMessage {
-					f.f = everything
+					f.f = effects.Everything
 				}
 				faults = append(faults, f)
 			}
@@ -534,12 +592,12 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 	if over {
 		return nil, true, nil, nil
 	}
-	if s.used < s.o.MaxFaults && len(list) > 0 {
+	if s.used < s.o.MaxFaults && (len(list) > 0 || s.steered) {
 		if _, some := s.g.redis.expiry(); some && slices.Contains(s.o.Faults, LeaseEnds) {
-			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: everything})
+			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: effects.Everything})
 		}
 		if slices.Contains(s.o.Faults, Evict) && s.g.state().Exists() {
-			faults = append(faults, choice{d: Decision{Do: Evict}, f: footprint{keys: []string{s.g.key}, writes: true}})
+			faults = append(faults, choice{d: Decision{Do: Evict}, f: effects.Footprint{Keys: []string{s.g.key}, Writes: true}})
 		}
 	}
 	return append(list, faults...), false, stuck, asking
@@ -566,19 +624,28 @@ func (g *Gate) listened() bool {
 	return false
 }
 
-// print is the footprint of a command. Where somebody listens, a script may publish.
-func (s *search) print(it *item) footprint {
-	if mark(it.args) != "" {
-		return everything
+// print is the effects.Footprint of a command. What may publish depends on whatever goes before
+// somebody listens, which is no decision; a transaction on what its connection watches.
+func (s *search) print(it *item) effects.Footprint {
+	if effects.Mark(it.args) != "" {
+		return effects.Everything
 	}
-	f := touches(it.args)
+	f := effects.Touches(it.args)
 	for _, t := range it.tx {
-		one := touches(t)
-		f.all = f.all && verb(it.args) != "EXEC" || one.all
-		f.keys, f.writes = append(f.keys, one.keys...), true
+		one := effects.Touches(t)
+		f.All = f.All && effects.Verb(it.args) != "EXEC" || one.All
+		f.Keys, f.Writes = append(f.Keys, one.Keys...), true
+		if effects.Verb(t) == "PUBLISH" {
+			return effects.Everything
+		}
 	}
-	if _, scripted := s.g.text(it.args); scripted && s.g.listened() || s.o.Full {
-		return everything
+	if effects.Verb(it.args) == "EXEC" {
+		f.Keys = append(f.Keys, it.c.watched...)
+	}
+	text, scripted := s.g.text(it.args)
+	publishes := effects.Verb(it.args) == "PUBLISH" || strings.Contains(strings.ToUpper(text), "PUBLISH") || scripted && s.g.listened()
+	if publishes || s.o.Full {
+		return effects.Everything
 	}
 	return f
 }
@@ -615,7 +682,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	o := &Order{}
+	o := &Order{began: time.Now()}
 	ended := map[string]bool{}
 	for {
 		if err := s.settle(ctx); err != nil {
@@ -678,10 +745,7 @@ func (s *search) have(list []choice, want Decision) string {
 			return Decision{Thread: c.d.Thread, Command: c.d.Command}.String()
 		}
 	}
-	if want.Thread == "" {
-		return "nothing of the kind"
-	}
-	return want.Thread + " has no command there"
+	return "nothing of the kind"
 }
 
 // branch chooses where an order is new: the first choice that costs nothing and does not
@@ -719,7 +783,7 @@ func (s *search) branch(o *Order, list []choice, asleep []sleeper, push func(bra
 func awake(asleep []sleeper, c choice) []sleeper {
 	var list []sleeper
 	for _, z := range asleep {
-		if z.d.Thread != c.d.Thread && !z.f.conflicts(c.f) {
+		if z.d.Thread != c.d.Thread && !z.f.Conflicts(c.f) {
 			list = append(list, z)
 		}
 	}
@@ -730,14 +794,14 @@ func awake(asleep []sleeper, c choice) []sleeper {
 func (s *search) ends(o *Order, ended map[string]bool) {
 	for _, l := range s.g.lanes {
 		_, _, atRound := l.pending(s.g)
-		over := atRound != nil || l.worker.ended()
+		over := atRound != nil || l.worker != nil && l.worker.ended()
 		if over && !ended[l.name] {
 			ended[l.name] = true
 			result := trace.Done
-			if l.worker.killed {
+			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			o.records = append(o.records, Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
+			o.records = append(o.records, effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
 		}
 	}
 }
@@ -771,7 +835,7 @@ func (s *search) pass(o *Order) bool {
 
 // lapse moves Redis' clock.
 func (s *search) lapse(o *Order, d time.Duration, wall bool) {
-	r := Record{Do: LeaseEnds, Before: s.g.state()}
+	r := effects.Record{Do: LeaseEnds, Before: s.g.state()}
 	if wall {
 		time.Sleep(d + time.Millisecond)
 	}
@@ -803,7 +867,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		s.version++
 		return nil
 	case Evict:
-		r := Record{Do: Evict, Before: s.g.state()}
+		r := effects.Record{Do: Evict, Before: s.g.state()}
 		s.g.redis.evict(s.g.key)
 		r.After, r.At = s.g.state(), s.g.redis.now()
 		o.records = append(o.records, r)
@@ -812,27 +876,29 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	case Crash, Pause:
 		return s.strike(o, c)
 	}
-	if m := mark(c.it.args); m == MarkEnter || m == MarkLeave {
+	if m := effects.Mark(c.it.args); m == effects.MarkEnter || m == effects.MarkLeave {
 		s.marks = true
 	}
 	r := s.g.perform(c.it, c.d.Do)
 	if why := s.g.redis.lost(); why != "" {
 		return c.lane.failed("%s", why)
 	}
-	s.learn(c, r)
+	s.learn(c, &r)
 	o.records = append(o.records, r)
 	return nil
 }
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
-func (s *search) learn(c choice, r Record) {
-	if s.g.key == "" {
-		s.g.key = s.lockKey(r)
-		if s.g.key != "" {
+func (s *search) learn(c choice, r *effects.Record) {
+	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
+	// Who steers may bring other clients, whose lock has another key.
+	if s.g.key == "" || s.steered && s.o.Key == "" && !s.met {
+		if key := s.lockKey(*r); key != "" {
+			s.g.key, s.met = key, true
 			r.After = s.g.state()
 		}
 	}
-	changed := !equal(r.Before, r.After) || r.Do != "" || touches(r.Args).writes && !slices.Contains(touches(r.Args).keys, s.g.key)
+	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || effects.Touches(r.Args).Writes && !slices.Contains(effects.Touches(r.Args).Keys, s.g.key)
 	l := c.lane
 	switch name := c.d.Command; {
 	case changed:
@@ -847,14 +913,14 @@ func (s *search) learn(c choice, r Record) {
 
 // lockKey returns the key that a command has made, if it may be the lock: a string or a
 // hash that is not the resource.
-func (s *search) lockKey(r Record) string {
+func (s *search) lockKey(r effects.Record) string {
 	if r.Err != "" || r.Args == nil {
 		return ""
 	}
 	var keys []string
 	for _, args := range append([][]string{r.Args}, r.Tx...) {
-		if makesLock(args) {
-			keys = append(keys, touches(args).keys...)
+		if effects.MakesLock(args) {
+			keys = append(keys, effects.Touches(args).Keys...)
 		}
 	}
 	for _, key := range keys {
@@ -868,23 +934,10 @@ func (s *search) lockKey(r Record) string {
 	return ""
 }
 
-// makesLock reports whether a command may be one that takes a lock: it makes a key where
-// there is none, or is a script. A plain SET or INCR is of something else; -key says
-// otherwise.
-func makesLock(args []string) bool {
-	switch verb(args) {
-	case "SET":
-		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "NX") })
-	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA":
-		return true
-	}
-	return false
-}
-
 // strike stops or ends a worker's process for real.
 func (s *search) strike(o *Order, c choice) error {
 	w := c.lane.worker
-	r := Record{Thread: c.d.Thread, Args: c.it.args, Do: c.d.Do, Before: s.g.state()}
+	r := effects.Record{Thread: c.d.Thread, Args: c.it.args, Do: c.d.Do, Before: s.g.state()}
 	if c.d.Do == Crash {
 		w.kill()
 		for _, cn := range slices.Clone(c.lane.conns) {
@@ -961,7 +1014,12 @@ func (s *search) drain(ctx context.Context) error {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
 	for _, l := range s.g.lanes {
-		if _, _, atRound := l.pending(s.g); atRound == nil && !l.worker.ended() {
+		_, _, atRound := l.pending(s.g)
+		switch {
+		case atRound != nil || l.ended():
+		case l.worker == nil:
+			return l.failed("does not come to its next round: for %s it has not sent ECHO %s", drainFor, effects.MarkRound)
+		default:
 			l.worker.kill()
 		}
 	}
@@ -983,7 +1041,7 @@ func (s *search) draw(ctx context.Context) error {
 		}
 		d.Orders++
 		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
-		order.Rules = s.judge(order).rules()
+		order.Rules = s.judge(order).Rules()
 		if len(order.Rules) > 0 {
 			d.Broken++
 		}
@@ -994,7 +1052,7 @@ func (s *search) draw(ctx context.Context) error {
 			}
 		}
 	}
-	for _, name := range Rules() {
+	for _, name := range effects.Rules() {
 		if broken[name] {
 			d.Rules = append(d.Rules, name)
 		}

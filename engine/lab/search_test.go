@@ -3,6 +3,7 @@ package lab_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -100,6 +101,39 @@ func TestEveryOrderOnce(t *testing.T) {
 	}
 }
 
+// Two implementations of the same calls are counted alike: the Go worker here, and the
+// shell's in the course, which a lab has tried once and which is kept.
+func TestTwoImplementationsAreCountedAlike(t *testing.T) {
+	for name, faults := range map[string][]string{"too-late": nil, "lost": {lab.LoseReply}, "never-came": {lab.LoseRequest}, "foreign-script": {lab.LeaseEnds}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept, err := os.ReadFile("../../lessons/course/labs/" + name + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			var orders string
+			for line := range strings.Lines(string(kept)) {
+				var said struct{ Rule, Orders string }
+				if err := json.Unmarshal([]byte(line), &said); err != nil {
+					t.Fatal(err)
+				}
+				if said.Rule == "" {
+					orders = said.Orders
+				} else {
+					want += said.Rule + " " + said.Orders + " "
+				}
+			}
+			o := options(t, "lock")
+			o.Faults, o.MaxFaults = faults, len(faults)
+			found := search(t, o)
+			if have := strings.ReplaceAll(rules(found), ",", ""); fmt.Sprint(found.Orders) != orders || have != strings.TrimSpace(want) {
+				t.Errorf("in Go %d orders, %s; in the shell %s orders, %s", found.Orders, have, orders, want)
+			}
+		})
+	}
+}
+
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		kind     string
@@ -108,12 +142,12 @@ func TestRules(t *testing.T) {
 		rules    string // without counts
 		by       string
 	}{
-		{"lock", lab.LeaseEnds, "", "mutual-exclusion", lab.ByMarks},
-		{"unmarked", lab.LeaseEnds, "", "mutual-exclusion", lab.ByEffects},
+		{"lock", lab.LeaseEnds, "", "mutual-exclusion", trace.ByMarks},
+		{"unmarked", lab.LeaseEnds, "", "mutual-exclusion", trace.ByEffects},
 		{"once", lab.LoseReply, "", "orphan", ""},
-		{"foreign", lab.LeaseEnds, "", "foreign-release mutual-exclusion", lab.ByEffects},
-		{"same value", lab.LeaseEnds, "", "foreign-release mutual-exclusion", lab.ByEffects},
-		{"foreign", lab.Evict, "", "foreign-release mutual-exclusion", lab.ByEffects},
+		{"foreign", lab.LeaseEnds, "", "foreign-release mutual-exclusion", trace.ByEffects},
+		{"same value", lab.LeaseEnds, "", "foreign-release mutual-exclusion", trace.ByEffects},
+		{"foreign", lab.Evict, "", "foreign-release mutual-exclusion", trace.ByEffects},
 		{"counter", "", "stock", "lost-update", ""},
 		{"waits", "", "", "stuck", ""},
 		{"queue", "", "", "", ""},
@@ -123,6 +157,12 @@ func TestRules(t *testing.T) {
 		{"unmarked", lab.LateCopy, "", "orphan", ""},
 		{"unmarked", lab.Delay, "", "", ""},
 		{"forever", "", "", "", ""},
+		{"optimist", "", "stock", "", ""},
+		{"watches", "", "", "orphan", ""},
+		{"listens late", "", "", "stuck", ""},
+		{"listens late, to a script", "", "", "stuck", ""},
+		{"group", "", "", "", ""},
+		{"late group", "", "", "stuck", ""},
 	} {
 		t.Run(c.kind+" "+c.faults, func(t *testing.T) {
 			t.Parallel()
@@ -209,6 +249,34 @@ func TestALostReplyTellsNobody(t *testing.T) {
 	}
 }
 
+// A lease that is an instant of the client's clock is as long in the trace as it was in the round, however late that is written.
+func TestALeaseOfTheClientsClock(t *testing.T) {
+	o := options(t, "own clock")
+	o.Faults, o.MaxFaults, o.Env = []string{lab.LeaseEnds}, 1, append(o.Env, "LAB_TEST_LEASE=5ms")
+	found := search(t, o)
+	if len(found.Rules) != 1 {
+		t.Fatal(rules(found))
+	}
+	_, events, err := found.Rules[0].Order.Trace(found, o, "lab: a worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := 0
+	for _, e := range events {
+		if c, ok := e.Body.(trace.Command); ok && c.Args[0] == "SET" && c.Reply == "OK" {
+			if sets++; sets == 1 && (e.Key.Type != trace.TypeString || e.Key.PTTL <= 0) { // once a lease has ended, Redis' clock is ahead
+				t.Errorf("after %v the key is %+v", c.Args, e.Key)
+			}
+		}
+		if v, ok := e.Body.(trace.Violation); ok && v.Rule != found.Rules[0].Name {
+			t.Errorf("the trace tells of %s, too", v.Rule)
+		}
+	}
+	if sets != 2 {
+		t.Errorf("%d were granted the lock", sets)
+	}
+}
+
 // What cannot differ is not tried twice, and no broken rule is lost.
 func TestReductionLosesNoRule(t *testing.T) {
 	for _, faults := range [][]string{nil, {lab.LoseReply}, {lab.LeaseEnds}} {
@@ -240,6 +308,51 @@ func TestReductionLosesNoRule(t *testing.T) {
 				t.Errorf("%d orders break %s; all %d break %s", reduced.Orders, names(reduced), full.Orders, names(full))
 			}
 		})
+	}
+}
+
+// What depends on more than its own keys is tried in every order: a message on whether
+// somebody listens by then, a transaction on what its connection watches.
+func TestReductionKnowsWhatWatchesAndListens(t *testing.T) {
+	for _, kind := range []string{"watches", "optimist", "listens late", "listens late, to a script", "group", "late group"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, kind)
+			o.Key, o.Resource = "k", "stock"
+			reduced := search(t, o)
+			o.Full = true
+			full := search(t, o)
+			t.Logf("%d of %d orders; %s of %s", reduced.Orders, full.Orders, rules(reduced), rules(full))
+			if reduced.Ending != lab.Exhausted || full.Ending != lab.Exhausted || len(reduced.Rules) != len(full.Rules) || reduced.Orders > full.Orders {
+				t.Errorf("%d orders break %s; all %d break %s", reduced.Orders, rules(reduced), full.Orders, rules(full))
+			}
+		})
+	}
+}
+
+// A transaction that was refused has run nothing, also in the trace.
+func TestARefusedTransactionIsTold(t *testing.T) {
+	o := options(t, "optimist")
+	o.Resource = "stock"
+	order, found, err := lab.Replay(t.Context(), o, []lab.Decision{{Thread: "A"}, {Thread: "B"}, {Thread: "A"}, {Thread: "B"}, {Thread: "A"}, {Thread: "B"}})
+	if err != nil || len(order.Rules) > 0 {
+		t.Fatal(order, err)
+	}
+	_, events, err := order.Trace(found, o, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	for _, e := range events {
+		if b, ok := e.Body.(trace.Resource); ok && b.Op == trace.OpWrite {
+			writes++
+		}
+		if v, ok := e.Body.(trace.Violation); ok {
+			t.Errorf("the trace tells of %s: %s", v.Rule, v.Detail)
+		}
+	}
+	if writes != 2 {
+		t.Errorf("%d writes in the trace, and each thread has added one", writes)
 	}
 }
 
@@ -422,22 +535,6 @@ func TestOptions(t *testing.T) {
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// Each worker to start from is short, and says how it is started.
-func TestExamples(t *testing.T) {
-	if have := strings.Join(lab.Examples(), " "); have != "go java node python redislock shell" {
-		t.Error(have)
-	}
-	for _, name := range lab.Examples() {
-		text, ok := lab.Example(name)
-		if n := strings.Count(text, "\n"); !ok || n > 25 || !strings.Contains(text, "playground lab") {
-			t.Errorf("%s has %d lines", name, n)
-		}
-	}
-	if _, ok := lab.Example("cobol"); ok {
-		t.Error("there is one in COBOL")
 	}
 }
 

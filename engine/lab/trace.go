@@ -3,12 +3,12 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
 	"time"
 
+	"relock/engine/effects"
 	"relock/engine/journal"
-	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
+	"relock/engine/resp"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -17,58 +17,24 @@ import (
 // the lock's key, and the longest lease that was seen. It says nothing of what the
 // workers do.
 func (o *Order) Scenario(f *Found, opts Options, title string) (*scenario.Scenario, error) {
-	name := exhibit.Mutex.Name
-	lease := int64(0)
-	for _, r := range o.records {
-		lease = max(lease, r.After.PTTL)
-		if r.After.Type == trace.TypeHash {
-			name = protocol.Reentrant.Name
-		}
+	lease, hash := o.longest()
+	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
+		lease = (lease + 9) / 10 * 10
 	}
-	if lease <= 0 {
-		lease = scenario.MaxDuration.Milliseconds()
-	}
-	key := f.Key
-	if key == "" {
-		key = "none"
-	}
-	type thread struct {
-		Name string `json:"name"`
-	}
-	form := struct {
-		Title string `json:"title"`
-		Lock  struct {
-			Protocol string `json:"protocol"`
-			Key      string `json:"key"`
-			Lease    string `json:"lease"`
-			Watchdog string `json:"watchdog"`
-		} `json:"lock"`
-		Threads []thread `json:"threads"`
-		Seed    uint64   `json:"seed"`
-	}{Title: short(title, scenario.MaxTitle), Seed: min(opts.Seed, scenario.MaxSeed)}
-	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = name, short(key, scenario.MaxKey), "off"
-	form.Lock.Lease = min(time.Duration(lease)*time.Millisecond, scenario.MaxDuration).String()
-	for _, t := range threadNames(opts.Threads) {
-		form.Threads = append(form.Threads, thread{t})
-	}
-	text, err := json.Marshal(form)
-	if err != nil {
-		return nil, fmt.Errorf("lab: scenario: %w", err)
-	}
-	sc, err := scenario.Parse(text)
+	sc, err := effects.Frame{Title: title, Hash: hash, Key: f.Key, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
 	return sc, nil
 }
 
-// short cuts a text to n characters.
-func short(s string, n int) string {
-	r := []rune(strings.ToValidUTF8(s, "?"))
-	if len(r) <= n {
-		return string(r)
+// longest returns the longest lease that was seen, in ms, and whether the lock is a hash.
+func (o *Order) longest() (lease int64, hash bool) {
+	lease, hash = o.lease, o.hash
+	for _, r := range o.records {
+		lease, hash = max(lease, r.After.PTTL), hash || r.After.Type == trace.TypeHash
 	}
-	return string(r[:n-1]) + "…"
+	return lease, hash
 }
 
 // Trace is an order as a trace. Its commands are run again on an embedded Redis, at
@@ -76,17 +42,28 @@ func short(s string, n int) string {
 // the scripts stay whole. Title is what is said of it. It fails where the frame of the
 // trace cannot be written.
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
+	h, j, _, err := o.told(f, opts, title)
+	if err != nil {
+		return h, nil, err
+	}
+	j.Finish(o.final, o.asking, o.waiting)
+	return h, j.Events(), nil
+}
+
+// told is the trace of an order without its end, and how many events there were after
+// each record.
+func (o *Order) told(f *Found, opts Options, title string) (trace.Header, *effects.Reading, []int, error) {
 	sc, err := o.Scenario(f, opts, title)
 	if err != nil {
-		return trace.Header{}, nil, err
+		return trace.Header{}, nil, nil, err
 	}
 	text, err := json.Marshal(sc)
 	if err != nil {
-		return trace.Header{}, nil, fmt.Errorf("lab: scenario: %w", err)
+		return trace.Header{}, nil, nil, fmt.Errorf("lab: scenario: %w", err)
 	}
-	by := ByEffects
+	by := trace.ByEffects
 	if o.marks {
-		by = ByMarks
+		by = trace.ByMarks
 	}
 	h := trace.Header{
 		Relock: trace.Version, Scenario: text, Seed: opts.Seed, Store: trace.StoreLab, Clock: trace.ClockVirtual,
@@ -96,29 +73,52 @@ func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []tra
 		h.Clock = trace.ClockWall
 	}
 	if h.Lab.Order, err = json.Marshal(o.Decisions); err != nil {
-		return h, nil, fmt.Errorf("lab: order: %w", err)
+		return h, nil, nil, fmt.Errorf("lab: order: %w", err)
 	}
-	records, known := o.again(f.Key), roles{}
-	whole := newJudge(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
+	h.Lab.Scripts = o.scripts()
+	records, known := o.again(f.Key), effects.Roles{}
+	maps.Copy(known, f.roles)
+	whole := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
 	for _, r := range o.records { // what a script does at its end says what it is for at its beginning
-		whole.see(r)
+		whole.See(r)
 	}
-	j := newJudge(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
-	for _, r := range records {
-		j.see(r)
+	j := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
+	after := make([]int, len(records))
+	for i, r := range records {
+		j.See(r)
+		after[i] = len(j.Events())
 	}
-	j.finish(o.final, o.asking, o.waiting)
-	h.Owners = j.owners
-	return h, j.events, nil
+	h.Owners = j.Owners()
+	return h, j, after, nil
+}
+
+// Limits of the scripts that a trace has.
+const (
+	mostScripts = 16
+	longScript  = 64 << 10 // bytes
+)
+
+// scripts returns the texts of the scripts that were run, by name.
+func (o *Order) scripts() map[string]string {
+	texts := map[string]string{}
+	for _, r := range o.records {
+		if r.Script != "" && len(r.Script) <= longScript && len(texts) < mostScripts {
+			texts[effects.ScriptName(r.Script)] = r.Script
+		}
+	}
+	return texts
 }
 
 // again runs an order's commands once more, and returns its records with the commands
 // of its scripts and transactions.
-func (o *Order) again(key string) []Record {
+func (o *Order) again(key string) []effects.Record {
 	b := newEmbedded(false, scriptFor)
 	defer b.close()
+	if !o.began.IsZero() { // a client may have sent instants of its own clock
+		b.from(o.began)
+	}
 	sessions := map[string]session{}
-	records := make([]Record, len(o.records))
+	records := make([]effects.Record, len(o.records))
 	for i, r := range o.records {
 		records[i] = r
 		if d := r.At - b.at; d > 0 {
@@ -135,8 +135,11 @@ func (o *Order) again(key string) []Record {
 			s, _ = b.session()
 			sessions[r.Thread] = s
 		}
-		switch verb(r.Args) {
+		switch effects.Verb(r.Args) {
 		case "XREADGROUP", "WATCH":
+			continue
+		}
+		if r.Tx != nil && r.Reply == nil { // what it watched had changed: nothing was run
 			continue
 		}
 		for _, args := range r.Tx {
@@ -144,14 +147,14 @@ func (o *Order) again(key string) []Record {
 			if err != nil {
 				break
 			}
-			v, failed := value(raw)
+			v, failed := resp.Value(raw)
 			records[i].Inner = append(records[i].Inner, journal.Entry{Args: args, Reply: v, Err: failed, Key: b.key(key)})
 		}
 		if r.Tx != nil {
 			continue
 		}
-		raw, inner, err := run(s, r.Args, r.Script, true)
-		if _, failed := value(raw); err == nil && (failed == "") == (r.Err == "") {
+		raw, inner, err := effects.Run(s.do, r.Args, r.Script, true)
+		if _, failed := resp.Value(raw); err == nil && (failed == "") == (r.Err == "") {
 			records[i].Inner = inner
 		}
 	}

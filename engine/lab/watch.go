@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"relock/engine/check"
+	"relock/engine/effects"
 	"relock/engine/trace"
 )
 
@@ -34,7 +35,7 @@ func Watch(o Options) (*Watching, error) {
 	}
 	var b backend
 	if o.External != nil {
-		x, err := newExternal(o.External, o.URL, o.Timeout)
+		x, err := newExternal(o.External, o.Key, o.Timeout)
 		if err != nil {
 			return nil, err
 		}
@@ -42,35 +43,37 @@ func Watch(o Options) (*Watching, error) {
 	} else {
 		b = newEmbedded(o.Clock == ClockWall, o.Timeout)
 	}
-	g, err := listen("127.0.0.1", o.Threads, b)
+	g, err := listen(o.host(), o.Threads, b)
 	if err != nil {
 		b.close()
 		return nil, err
 	}
 	w := &Watching{g: g, b: b, rows: make(chan Row, 64), stop: make(chan struct{})}
-	s := &search{o: o, g: g, roles: roles{}, names: threadNames(o.Threads), found: &Found{}}
-	var j *judge
+	s := &search{o: o, g: g, roles: effects.Roles{}, names: threadNames(o.Threads), found: &Found{}}
+	var j *effects.Reading
+	var marks bool // of what it is a reading
+	var of string
 	g.mu.Lock()
 	g.live, g.watched, g.key, g.resource = true, true, o.Key, o.Resource
-	g.onRecord = func(r Record) {
+	g.onRecord = func(r effects.Record) {
 		if g.key == "" {
 			if g.key = s.lockKey(r); g.key != "" {
 				r.After = g.state()
 			}
 		}
 		s.marks = s.marks || r.Mark != ""
-		if j == nil || j.marks != s.marks || j.key != g.key {
-			j = newJudge(s.names, g.key, o.Resource, s.marks, s.roles)
+		if j == nil || marks != s.marks || of != g.key {
+			marks, of = s.marks, g.key
+			j = effects.New(s.names, g.key, o.Resource, s.marks, s.roles)
+			j.Forget()
 		}
-		seen := len(j.broken)
-		if j.now.Exists() && !r.Before.Exists() && r.Thread != "" {
-			j.step++
-			j.lapse(j.now)
+		seen := len(j.Broken())
+		if j.Stands() && !r.Before.Exists() && r.Thread != "" {
 			w.say(Row{Text: "  the lease has ended: " + g.key + " is gone"})
 		}
-		j.see(r)
+		j.See(r)
 		w.row(r, g.key)
-		for _, v := range j.broken[seen:] {
+		for _, v := range j.Broken()[seen:] {
 			w.say(Row{check.Title(v.Rule).String() + ": " + v.Detail, true})
 		}
 	}
@@ -101,12 +104,12 @@ func (w *Watching) say(r Row) {
 }
 
 // row says a command, or each one of its script, with the key right after it.
-func (w *Watching) row(r Record, key string) {
+func (w *Watching) row(r effects.Record, key string) {
 	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
 	w.say(Row{Text: head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After)})
 	for _, e := range r.Inner {
 		state := ""
-		if keys := touches(r.Args).keys; len(keys) > 0 && keys[0] == key {
+		if keys := effects.Touches(r.Args).Keys; len(keys) > 0 && keys[0] == key {
 			state = after(key, e.Key)
 		}
 		w.say(Row{Text: fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state)})

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"relock/engine/effects"
+	"relock/engine/phrase"
 )
 
 // worker is a process of the command, in a process group of its own.
@@ -110,6 +113,7 @@ type WorkerError struct {
 	Why    string // a clause: what it does, or does not do
 	Last   string // its last command, or ""
 	Words  string // the last lines it has written, or ""
+	Own    bool   // its process is the lab's: what it writes is known
 }
 
 // Error implements error.
@@ -120,18 +124,24 @@ func (e *WorkerError) Error() string {
 	} else {
 		s += "; it has sent no command"
 	}
-	if e.Words != "" {
+	switch {
+	case e.Words != "":
 		s += "; its last words: " + e.Words
-	} else {
+	case e.Own:
 		s += "; it has written nothing"
 	}
 	return s
 }
 
+// Says implements phrase.Speaker: why it does not come is said as in the terminal.
+func (e *WorkerError) Says() phrase.Wording {
+	return phrase.Say("a client does not come: %s", e.Error())
+}
+
 func (l *lane) failed(format string, args ...any) error {
 	e := &WorkerError{Thread: l.name, Why: fmt.Sprintf(format, args...), Last: l.last}
 	if l.worker != nil {
-		e.Words = l.worker.out.String()
+		e.Words, e.Own = l.worker.out.String(), true
 	}
 	return e
 }
@@ -162,7 +172,7 @@ func (l *lane) pending(g *Gate) (list []*item, held bool, atRound *item) {
 		}
 		it := c.queue[0]
 		switch {
-		case mark(it.args) == MarkRound:
+		case effects.Mark(it.args) == effects.MarkRound:
 			atRound = it
 		case it.blocking && !g.ready(it):
 			held = true
@@ -173,41 +183,57 @@ func (l *lane) pending(g *Gate) (list []*item, held bool, atRound *item) {
 	return list, held, atRound
 }
 
-// settle waits until nobody is about to send anything: every thread has a command
-// that waits, is at its next round, has ended, or waits for others. It fails with a
-// *WorkerError, or with ctx's error.
+// ended reports whether nothing more can come of a thread: its process is gone, or no
+// client has ever come to its port.
+func (l *lane) ended() bool {
+	if l.worker == nil {
+		return !l.spoken
+	}
+	return l.worker.ended()
+}
+
+// unsettled returns the first thread that is about to send something, nil where every
+// thread has a command that waits, is at its next round, has ended, or waits for others;
+// and after how long, if nothing comes, to look again. Of clients that were not started
+// here, it waits for those that ask for rounds. It fails with a *WorkerError. The caller
+// holds the gate.
+func (g *Gate) unsettled(struck func(*lane) bool) (waitsFor *lane, next time.Duration, err error) {
+	next, enough := time.Hour, stuckFor
+	for _, l := range g.lanes {
+		if list, _, _ := l.pending(g); len(list) > 0 {
+			enough = quietFor
+		}
+	}
+	for _, l := range g.lanes {
+		list, held, atRound := l.pending(g)
+		switch {
+		case len(list) > 0 || atRound != nil || l.worker == nil && !l.rounds:
+			continue
+		case l.worker != nil && l.worker.ended():
+			if err := l.dead(struck(l)); err != nil {
+				return nil, next, err
+			}
+			continue
+		}
+		if quiet := time.Since(l.moved); held && quiet >= enough {
+			continue
+		} else if held {
+			next = min(next, enough-quiet)
+		}
+		if waitsFor == nil {
+			waitsFor = l
+		}
+	}
+	return waitsFor, next, nil
+}
+
+// settle waits until nobody is about to send anything. It fails with a *WorkerError, or
+// with ctx's error.
 func (g *Gate) settle(ctx context.Context, patience time.Duration, struck func(*lane) bool) error {
 	began := time.Now()
 	for {
 		g.mu.Lock()
-		var waitsFor *lane
-		var err error
-		next, enough := patience, stuckFor
-		for _, l := range g.lanes {
-			if list, _, _ := l.pending(g); len(list) > 0 {
-				enough = quietFor
-			}
-		}
-		for _, l := range g.lanes {
-			list, held, atRound := l.pending(g)
-			if len(list) > 0 || atRound != nil {
-				continue
-			}
-			if l.worker.ended() {
-				if err = l.dead(struck(l)); err != nil {
-					break
-				}
-				continue
-			}
-			if quiet := time.Since(l.moved); held && quiet >= enough {
-				continue
-			} else if held {
-				next = min(next, enough-quiet)
-			}
-			if waitsFor == nil {
-				waitsFor = l
-			}
-		}
+		waitsFor, next, err := g.unsettled(struck)
 		if waitsFor == nil || err != nil {
 			g.mu.Unlock()
 			return err
@@ -222,11 +248,15 @@ func (g *Gate) settle(ctx context.Context, patience time.Duration, struck func(*
 			g.mu.Unlock()
 			return err
 		}
-		done := waitsFor.worker.done
+		var done chan struct{} // never, of a client that was not started here
+		if waitsFor.worker != nil {
+			done = waitsFor.worker.done
+		}
+		changed := g.changed
 		g.mu.Unlock()
 		timer := time.NewTimer(min(left, next))
 		select {
-		case <-g.changed:
+		case <-changed:
 		case <-done:
 			g.drainClosed()
 		case <-timer.C:

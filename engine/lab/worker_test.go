@@ -13,17 +13,34 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"relock/engine/effects"
 	"relock/engine/lab"
 )
 
 // TestMain plays a worker where it is told to: the tests start themselves.
 func TestMain(m *testing.M) {
-	if kind := os.Getenv("LAB_TEST_WORKER"); kind != "" {
+	if kind := os.Getenv("LAB_TEST_WORKER"); kind == "desk" {
+		desk()
+		return
+	} else if kind != "" {
 		redis.SetLogger(silent{})
 		act(kind)
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// desk serves a lab on standard input and output.
+func desk() {
+	s, err := lab.Steer(context.Background(), lab.Options{Threads: 2, MaxOrders: 1, Clock: lab.ClockGate, Seed: 1, Timeout: time.Minute})
+	if err == nil {
+		err = lab.Serve(context.Background(), s, "test", os.Stdin, os.Stdout)
+		s.Close()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 type silent struct{}
@@ -43,7 +60,7 @@ func act(kind string) {
 		Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: -1, WriteTimeout: -1, PoolTimeout: time.Minute,
 	})
 	me := os.Getenv("RELOCK_THREAD")
-	round := func() bool { return c.Echo(ctx, lab.MarkRound).Err() == nil }
+	round := func() bool { return c.Echo(ctx, effects.MarkRound).Err() == nil }
 	lease, err := time.ParseDuration(os.Getenv("LAB_TEST_LEASE"))
 	if err != nil {
 		lease = 2 * time.Second
@@ -60,7 +77,7 @@ func act(kind string) {
 		return ""
 	}
 	unlock := func(key, t string) { c.Eval(ctx, release, []string{key}, t) }
-	marked := func(f func()) { c.Echo(ctx, lab.MarkEnter); f(); c.Echo(ctx, lab.MarkLeave) }
+	marked := func(f func()) { c.Echo(ctx, effects.MarkEnter); f(); c.Echo(ctx, effects.MarkLeave) }
 	switch kind {
 	case "lock":
 		for round() {
@@ -73,6 +90,13 @@ func act(kind string) {
 		for round() {
 			if t := lock("k", 2); t != "" {
 				unlock("k", t)
+			}
+		}
+	case "own clock": // the lease is an instant
+		const set = `return redis.call("SET", KEYS[1], ARGV[1], "NX", "PXAT", ARGV[2])`
+		for round() {
+			if c.Eval(ctx, set, []string{"k"}, me, time.Now().Add(lease).UnixMilli()).Err() == nil {
+				unlock("k", me)
 			}
 		}
 	case "once": // without rounds: a process for each order
@@ -151,6 +175,65 @@ func act(kind string) {
 			s.Receive(ctx)
 			s.ReceiveMessage(ctx)
 			s.Close()
+		}
+	case "optimist": // adds one, unless somebody was faster
+		for round() {
+			for range 2 {
+				if c.Watch(ctx, func(tx *redis.Tx) error {
+					v, _ := tx.Get(ctx, "stock").Int()
+					_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, "stock", v+1, 0).Err() })
+					return err
+				}, "stock") == nil {
+					break
+				}
+			}
+		}
+	case "watches": // A gives its lock back, unless B has raised a flag meanwhile
+		for round() {
+			if me == "B" {
+				c.Set(ctx, "flag", 1, 0)
+				continue
+			}
+			t := lock("k", 1)
+			c.Watch(ctx, func(tx *redis.Tx) error {
+				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Del(ctx, "k").Err() })
+				return err
+			}, "flag")
+			_ = t
+		}
+	case "listens late": // A looks at something, then listens for B's message: it may have come before
+		for round() {
+			if me == "B" {
+				c.Publish(ctx, "news", "1")
+				continue
+			}
+			c.Get(ctx, "aside")
+			s := c.Subscribe(ctx, "news")
+			s.Receive(ctx)
+			s.ReceiveMessage(ctx)
+			s.Close()
+		}
+	case "listens late, to a script": // the same, and B publishes from a script
+		for round() {
+			if me == "B" {
+				c.Eval(ctx, "return redis.call('PUBLISH', 'news', '1')", []string{"nothing"})
+				continue
+			}
+			c.Get(ctx, "aside")
+			s := c.Subscribe(ctx, "news")
+			s.Receive(ctx)
+			s.ReceiveMessage(ctx)
+			s.Close()
+		}
+	case "group", "late group": // A reads as a group what B adds, also what was added before
+		from := map[string]string{"group": "0", "late group": "$"}[kind]
+		for round() {
+			if me == "B" {
+				c.XAdd(ctx, &redis.XAddArgs{Stream: "s", Values: []string{"f", "v"}})
+				continue
+			}
+			c.XGroupCreateMkStream(ctx, "s", "g", from)
+			c.XReadGroup(ctx, &redis.XReadGroupArgs{Group: "g", Consumer: "me", Streams: []string{"s", ">"}, Block: 0})
 		}
 	case "forever": // asks until it has the lock
 		for round() {

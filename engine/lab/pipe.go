@@ -1,0 +1,435 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Desk is a lab in which somebody decides: a *Steering, or a Remote, whose lab is
+// another process. Its methods are safe for concurrent use, and as those of Steering.
+type Desk interface {
+	Changed() <-chan struct{}
+	Look() Look
+	Track(title string) (Track, error)
+	Decide(ctx context.Context, d Decision) error
+	Again(ctx context.Context, way []Decision) error
+	Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error)
+	Close()
+}
+
+// The verbs of a line to a lab.
+const (
+	doDecide = "decide"
+	doAgain  = "again"
+	doSearch = "search"
+	doStop   = "stop" // what is being searched
+)
+
+// asked is a line to a lab.
+type asked struct {
+	ID       int        `json:"id"`
+	Do       string     `json:"do"`
+	Decision *Decision  `json:"decision,omitempty"`
+	Order    []Decision `json:"order,omitempty"`
+	Space    *Space     `json:"space,omitempty"`
+}
+
+// answered is a line from a lab: how it stands, or what came of what was asked.
+type answered struct {
+	Look     *Look    `json:"look,omitempty"`
+	Track    *Track   `json:"track,omitempty"` // where it is another one
+	Re       int      `json:"re,omitempty"`
+	Done     bool     `json:"done,omitempty"`
+	Refused  *refused `json:"refused,omitempty"`
+	Progress *[3]int  `json:"progress,omitempty"` // orders, waiting, broken
+	Tried    *Tried   `json:"tried,omitempty"`
+}
+
+// refused is an error on its way to another process.
+type refused struct {
+	Says      string       `json:"says"`
+	Roundless string       `json:"roundless,omitempty"`
+	Diverged  *Divergence  `json:"diverged,omitempty"`
+	Worker    *WorkerError `json:"worker,omitempty"`
+}
+
+// sentinels are the errors that are told by what they say.
+var sentinels = []error{ErrNoChoice, ErrSteering, ErrNobody, ErrTooLong, errClosed}
+
+func refusalOf(err error) *refused {
+	r := &refused{Says: err.Error()}
+	var roundless *RoundlessError
+	var diverged *DivergedError
+	switch {
+	case errors.As(err, &roundless):
+		r.Roundless = roundless.Thread
+	case errors.As(err, &diverged):
+		r.Diverged = &diverged.Divergence
+	default:
+		errors.As(err, &r.Worker)
+	}
+	return r
+}
+
+func (r *refused) err() error {
+	switch {
+	case r.Roundless != "":
+		return &RoundlessError{r.Roundless}
+	case r.Diverged != nil:
+		return &DivergedError{*r.Diverged}
+	case r.Worker != nil:
+		return r.Worker
+	}
+	for _, one := range sentinels {
+		if one.Error() == r.Says {
+			return one
+		}
+	}
+	return errors.New(r.Says)
+}
+
+// Serve lets who writes the lines of in steer a lab, and reads out: JSON Lines, each
+// with what there is to decide, the round so far as a trace, or the answer to what was
+// asked. It ends with in, or with ctx.
+func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	var works sync.WaitGroup
+	defer works.Wait()
+	defer stop()
+	var mu sync.Mutex
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	say := func(a answered) {
+		mu.Lock()
+		defer mu.Unlock()
+		if enc.Encode(a) != nil {
+			stop() // nobody reads
+		}
+	}
+	stands := &reporter{t: t, title: title, say: say}
+	answer := func(a answered) {
+		stands.report() // first: what was asked has changed that
+		say(a)
+	}
+	works.Go(func() { stands.follow(ctx) })
+	halt := func() {}
+	var searches sync.WaitGroup
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() && ctx.Err() == nil {
+		var a asked
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			say(answered{Refused: refusalOf(errors.New("that is no line for a lab: one JSON object with id and do"))})
+			continue
+		}
+		var err error
+		switch {
+		case a.Do == doDecide && a.Decision != nil:
+			err = t.Decide(ctx, *a.Decision)
+		case a.Do == doAgain:
+			err = t.Again(ctx, a.Order)
+		case a.Do == doStop:
+			halt()
+			searches.Wait()
+		case a.Do == doSearch && a.Space != nil:
+			within, cancel := context.WithCancel(ctx)
+			halt = cancel
+			searches.Go(func() {
+				defer cancel()
+				tried, err := t.Search(within, *a.Space, seldom(func(orders, waiting, broken int) {
+					say(answered{Re: a.ID, Progress: &[3]int{orders, waiting, broken}})
+				}))
+				if err != nil {
+					answer(answered{Re: a.ID, Refused: refusalOf(err)})
+				} else {
+					answer(answered{Re: a.ID, Tried: &tried, Done: true})
+				}
+			})
+			continue
+		default:
+			err = fmt.Errorf("a lab does not know %.40q; allowed: %s, %s, %s, %s", a.Do, doDecide, doAgain, doSearch, doStop)
+		}
+		if err != nil {
+			answer(answered{Re: a.ID, Refused: refusalOf(err)})
+		} else {
+			answer(answered{Re: a.ID, Done: true})
+		}
+	}
+	stop()
+	searches.Wait()
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("lab: read what is asked: %w", err)
+	}
+	return nil
+}
+
+// seldom passes progress on ten times a second.
+func seldom(tell func(orders, waiting, broken int)) func(int, int, int) {
+	last := time.Time{}
+	return func(orders, waiting, broken int) {
+		if now := time.Now(); now.Sub(last) >= 100*time.Millisecond {
+			last = now
+			tell(orders, waiting, broken)
+		}
+	}
+}
+
+// reporter says how a lab stands. It is safe for concurrent use.
+type reporter struct {
+	t     *Steering
+	title string
+	say   func(answered)
+
+	mu   sync.Mutex
+	told *place
+}
+
+// place is what a track depends on.
+type place struct {
+	rounds, version, decisions int
+	over                       bool
+	key                        string
+}
+
+// report says how the lab stands now, with the track where that is another one.
+func (r *reporter) report() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	look := r.t.Look()
+	a := answered{Look: &look}
+	now := place{look.Rounds, look.Version, len(look.Order), look.Over, look.Key}
+	if !look.Busy && (r.told == nil || now != *r.told) {
+		if track, err := r.t.Track(r.title); err == nil {
+			a.Track, r.told = &track, &now
+		}
+	}
+	r.say(a)
+}
+
+// follow reports whenever something has changed, until ctx ends.
+func (r *reporter) follow(ctx context.Context) {
+	for {
+		changed := r.t.Changed()
+		r.report()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Remote is a lab in another process, so that what its clients do to Redis cannot harm
+// this one. It is safe for concurrent use.
+type Remote struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	gone chan struct{} // closed when the process has ended
+
+	mu      sync.Mutex
+	look    Look
+	track   Track
+	changed chan struct{}
+	last    int
+	under   map[int]*call
+	err     error // why it is gone
+}
+
+// call is what was asked, and not answered yet.
+type call struct {
+	answer   chan answered
+	progress func(orders, waiting, broken int)
+}
+
+// Start starts a process that serves a lab on its standard input and output, and waits
+// until it can be steered. It fails where that cannot be started. Close ends it.
+func Start(ctx context.Context, cmd *exec.Cmd) (*Remote, error) {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	words := &tail{}
+	cmd.Stderr = words
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("lab: start it: %w", err)
+	}
+	r := &Remote{cmd: cmd, in: in, gone: make(chan struct{}), changed: make(chan struct{}), under: map[int]*call{}}
+	ready := make(chan struct{})
+	go r.read(out, ready, words)
+	select {
+	case <-ready:
+		return r, nil
+	case <-r.gone:
+		return nil, r.err
+	case <-ctx.Done():
+		r.Close()
+		return nil, fmt.Errorf("lab: start it: %w", context.Cause(ctx))
+	}
+}
+
+// read takes what the process says, until it ends.
+func (r *Remote) read(out io.Reader, ready chan struct{}, words *tail) {
+	defer close(r.gone)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 64<<20)
+	first := true
+	for lines.Scan() {
+		var a answered
+		if json.Unmarshal(lines.Bytes(), &a) != nil {
+			break
+		}
+		r.take(a)
+		if first && a.Look != nil {
+			first = false
+			close(ready)
+		}
+	}
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+	err := r.cmd.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = fmt.Errorf("lab: its process has ended: %w: %s", errors.Join(err, lines.Err()), words.String())
+	for id, c := range r.under {
+		close(c.answer)
+		delete(r.under, id)
+	}
+	r.tell()
+}
+
+func (r *Remote) take(a answered) {
+	r.mu.Lock()
+	c := r.under[a.Re]
+	if a.Progress != nil {
+		r.mu.Unlock()
+		if c != nil && c.progress != nil {
+			c.progress(a.Progress[0], a.Progress[1], a.Progress[2])
+		}
+		return
+	}
+	defer r.mu.Unlock()
+	switch {
+	case a.Look != nil:
+		if r.look = *a.Look; a.Track != nil {
+			r.track = *a.Track
+		}
+		r.tell()
+	case c != nil:
+		delete(r.under, a.Re)
+		c.answer <- a
+	}
+}
+
+// tell wakes who looks. The caller holds mu.
+func (r *Remote) tell() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// ask asks the process, and waits for its answer.
+func (r *Remote) ask(ctx context.Context, a asked, progress func(orders, waiting, broken int)) (answered, error) {
+	c := &call{make(chan answered, 1), progress}
+	r.mu.Lock()
+	r.last++
+	a.ID = r.last
+	text, err := json.Marshal(a)
+	if err == nil && r.err != nil {
+		err = r.err
+	}
+	if err == nil {
+		r.under[a.ID] = c
+		_, err = r.in.Write(append(text, '\n'))
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return answered{}, fmt.Errorf("lab: ask it: %w", err)
+	}
+	select {
+	case got, ok := <-c.answer:
+		switch {
+		case !ok:
+			return answered{}, r.Err()
+		case got.Refused != nil:
+			return answered{}, got.Refused.err()
+		}
+		return got, nil
+	case <-ctx.Done():
+		return answered{}, fmt.Errorf("lab: ask it: %w", context.Cause(ctx))
+	}
+}
+
+// Err is why the lab is gone, nil while it is there.
+func (r *Remote) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Gone is closed when the process has ended.
+func (r *Remote) Gone() <-chan struct{} { return r.gone }
+
+// Changed implements Desk.
+func (r *Remote) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// Look implements Desk.
+func (r *Remote) Look() Look {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.look
+}
+
+// Track implements Desk. The title is the one that the process has.
+func (r *Remote) Track(string) (Track, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.track, r.err
+}
+
+// Decide implements Desk.
+func (r *Remote) Decide(ctx context.Context, d Decision) error {
+	_, err := r.ask(ctx, asked{Do: doDecide, Decision: &d}, nil)
+	return err
+}
+
+// Again implements Desk.
+func (r *Remote) Again(ctx context.Context, way []Decision) error {
+	_, err := r.ask(ctx, asked{Do: doAgain, Order: way}, nil)
+	return err
+}
+
+// Search implements Desk.
+func (r *Remote) Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error) {
+	stop := context.AfterFunc(ctx, func() { _, _ = r.ask(context.WithoutCancel(ctx), asked{Do: doStop}, nil) })
+	defer stop()
+	got, err := r.ask(context.WithoutCancel(ctx), asked{Do: doSearch, Space: &in}, progress)
+	if err != nil {
+		return Tried{}, err
+	}
+	if got.Tried == nil {
+		return Tried{}, errors.New("lab: a search without an end")
+	}
+	return *got.Tried, nil
+}
+
+// Close ends the process, and waits for its end.
+func (r *Remote) Close() {
+	_ = r.in.Close()
+	_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+	<-r.gone
+}

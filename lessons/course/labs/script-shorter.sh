@@ -1,0 +1,14 @@
+#!/bin/sh
+redis() { redis-cli -u "$REDIS_URL" "$@" 2>/dev/null; }
+release='if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0'
+
+while [ "$(redis ECHO relock:round)" ]; do
+  for try in 1 2; do
+    if [ "$(redis SET invoice:7 "$RELOCK_THREAD" NX PX 500)" = OK ]; then
+      redis ECHO relock:enter
+      redis ECHO relock:leave
+      redis EVAL "$release" 1 invoice:7 "$RELOCK_THREAD"
+      break
+    fi
+  done
+done >/dev/null

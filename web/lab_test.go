@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"relock/engine/lab"
+	"relock/lessons"
+	"relock/web"
+	"relock/web/labs"
+	"relock/web/runs"
+)
+
+// A lab is for visitors on this machine, unless its operator says otherwise.
+func TestWhoMayOpenALab(t *testing.T) {
+	t.Parallel()
+	start := func(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }
+	limits := labs.Limits{Open: 2, OpenAddress: 1, Idle: time.Minute}
+	proxy := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	form := url.Values{"threads": {"2"}}
+	for _, c := range []struct {
+		name    string
+		of      web.LabConfig
+		proxies []netip.Prefix
+		from    string // X-Forwarded-For
+		form    url.Values
+		status  int
+		says    string
+	}{
+		{"from this machine", web.LabConfig{Start: start, Limits: limits}, nil, "", form, http.StatusSeeOther, ""},
+		{"from elsewhere", web.LabConfig{Start: start, Limits: limits}, proxy, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
+		{"through a proxy that nobody knows", web.LabConfig{Start: start, Limits: limits}, nil, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
+		{"from elsewhere, where everybody may", web.LabConfig{Start: start, Limits: limits, Anyone: true}, proxy, "192.0.2.7", form, http.StatusSeeOther, ""},
+		{"without labs", web.LabConfig{}, nil, "", form, http.StatusForbidden, "This server has no lab."},
+		{"with seven threads", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"7"}, "key": {"k"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
+		{"with one key for both", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"2"}, "key": {"k"}, "resource": {"k"}}, http.StatusUnprocessableEntity, "two keys"},
+		{"with no number", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"two"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(), Lab: c.of, Proxies: c.proxies})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			ask := func(method, path string, form url.Values) *httptest.ResponseRecorder {
+				r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+				r.RemoteAddr, r.Host = "127.0.0.1:4000", "localhost"
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				if c.from != "" {
+					r.Header.Set("X-Forwarded-For", c.from)
+				}
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				return w
+			}
+			w := ask(http.MethodPost, "/lab", c.form)
+			if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+				t.Fatalf("it answers %d, %.0s; want %d, %q", w.Code, w.Body, c.status, c.says)
+			}
+			if door := ask(http.MethodGet, "/lab", nil); door.Code != http.StatusOK || (c.status == http.StatusForbidden) == strings.Contains(door.Body.String(), `name="threads"`) {
+				t.Errorf("its door answers %d", door.Code)
+			}
+			if c.status != http.StatusSeeOther {
+				return
+			}
+			at := w.Header().Get("Location")
+			if page := ask(http.MethodGet, at, nil); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "REDIS_URL=redis://") {
+				t.Errorf("%s answers %d", at, page.Code)
+			}
+			if trace := ask(http.MethodGet, at+"/trace?branch=0", nil); trace.Code != http.StatusOK || !strings.Contains(trace.Body.String(), `"store":"lab"`) {
+				t.Errorf("its trace is %d, %s", trace.Code, trace.Body)
+			}
+			for _, none := range []string{"/lab/x", at + "/trace?branch=1", at + "/trace", at + "/export?branch=z&format=md"} {
+				if got := ask(http.MethodGet, none, nil); got.Code != http.StatusNotFound {
+					t.Errorf("%s answers %d", none, got.Code)
+				}
+			}
+			if again := ask(http.MethodPost, "/lab", c.form); again.Code != http.StatusTooManyRequests && again.Code != http.StatusServiceUnavailable || !strings.Contains(again.Body.String(), "close one") {
+				t.Errorf("a second lab: %d, %s", again.Code, again.Body)
+			}
+		})
+	}
+}

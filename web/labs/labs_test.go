@@ -1,0 +1,220 @@
+package labs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/effects"
+	"relock/engine/lab"
+	"relock/web/site/limit"
+)
+
+const patience = time.Minute
+
+func steered(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }
+
+// some returns labs within limits.
+func some(t *testing.T, l Limits) *Labs {
+	t.Helper()
+	all := New(l, steered, limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll))
+	t.Cleanup(all.Close)
+	return all
+}
+
+var options = lab.Options{Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Timeout: time.Minute, Seed: 1}
+
+// opened opens a lab, to which two clients come that lock by SET NX and DEL.
+func opened(t *testing.T) *Session {
+	t.Helper()
+	s, err := some(t, DefaultLimits()).Open(t.Context(), "::1", "me", "test", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range st.Look.Threads {
+		go func() {
+			c := redis.NewClient(&redis.Options{Addr: one.Address, MaxRetries: -1, ReadTimeout: -1})
+			defer func() { _ = c.Close() }()
+			for c.Echo(context.WithoutCancel(t.Context()), effects.MarkRound).Err() == nil {
+				if c.SetNX(context.WithoutCancel(t.Context()), "k", one.Name, time.Second).Val() {
+					c.Del(context.WithoutCancel(t.Context()), "k")
+				}
+			}
+		}()
+	}
+	until(t, s, func(st State) bool { return free(st, "A") && free(st, "B") })
+	return s
+}
+
+func until(t *testing.T, s *Session, is func(State) bool) State {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		changed := s.Changed()
+		st, err := s.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is(st) {
+			return st
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("it has not come: %+v", st)
+		}
+	}
+}
+
+// free reports whether a thread can move at the end of the newest branch.
+func free(st State, thread string) bool {
+	b := st.Branches[len(st.Branches)-1]
+	at := b.Places[len(b.Places)-1]
+	return slices.ContainsFunc(at.Choices, func(c lab.Choice) bool { return c.Thread == thread && c.Do == "" })
+}
+
+func decide(t *testing.T, s *Session, branch, at int, thread string) int {
+	t.Helper()
+	made, err := s.Decide(t.Context(), branch, at, lab.Decision{Thread: thread})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// What is decided in the past is a branch, whose round is run again; the other branch
+// stays as it was.
+func TestBranches(t *testing.T) {
+	s := opened(t)
+	if made := decide(t, s, 0, 0, "A"); made != 0 {
+		t.Errorf("at its end a branch goes on as %d", made)
+	}
+	made := decide(t, s, 0, 0, "B")
+	st, err := s.State()
+	if err != nil || made != 1 || len(st.Branches) != 2 {
+		t.Fatalf("%v, %d of %d branches", err, made, len(st.Branches))
+	}
+	for i, thread := range []string{"A", "B"} {
+		b := st.Branches[i]
+		if len(b.Way) != 1 || b.Way[0].Thread != thread || b.Live != (i == 1) || len(b.Positions) != 2 || len(b.Places) != 2 || b.Positions[1].Seq != len(b.Events) {
+			t.Errorf("branch %d is %+v", i, b)
+		}
+	}
+	if b := st.Branches[1]; b.Parent != 0 || b.Fork != 0 {
+		t.Errorf("it leaves %d at %d", b.Parent, b.Fork)
+	}
+	if _, err := s.Decide(t.Context(), 7, 0, lab.Decision{Thread: "A"}); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("on no branch: %v", err)
+	}
+	if _, err := s.Decide(t.Context(), 0, 9, lab.Decision{Thread: "A"}); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("beyond its end: %v", err)
+	}
+
+	// Without the branch whose round goes on, the next decision runs one again.
+	if err := s.Drop(1); err != nil {
+		t.Fatal(err)
+	}
+	made = decide(t, s, 0, 1, "B")
+	st, _ = s.State()
+	if b := st.Branches[len(st.Branches)-1]; made != 2 || b.ID != 2 || len(b.Way) != 2 || b.Fork != 1 {
+		t.Errorf("on branch %d it is %+v", made, b)
+	}
+	if err := s.Drop(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Drop(2); !errors.Is(err, ErrNoBranch) {
+		t.Errorf("the only one is dropped: %v", err)
+	}
+	for len(st.Branches) < MaxBranches {
+		if _, err := s.Again(t.Context(), -1, 0); err != nil {
+			t.Fatal(err)
+		}
+		st, _ = s.State()
+	}
+	if _, err := s.Again(t.Context(), -1, 0); !errors.Is(err, ErrBranches) {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+// While every order is tried nobody decides; afterwards an order that was found is a
+// branch.
+func TestSearch(t *testing.T) {
+	s := opened(t)
+	decide(t, s, 0, 0, "A")
+	if err := s.Search(t.Context(), lab.Space{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}); err != nil {
+		t.Fatal(err)
+	}
+	st := until(t, s, func(st State) bool { return !st.Search.Going })
+	if st.Search.Err != nil || st.Search.Tried.Ending != lab.Exhausted || len(st.Search.Tried.Rules) == 0 {
+		t.Fatalf("it came to %+v", st.Search)
+	}
+	if len(st.Branches) != 1 || st.Branches[0].Live || len(st.Branches[0].Way) != 1 {
+		t.Errorf("the branch before it is %+v", st.Branches[0])
+	}
+	made, err := s.Open(t.Context(), st.Search.Tried.Rules[0].Order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, s, func(st State) bool {
+		b := st.Branches[len(st.Branches)-1]
+		return b.ID == made && b.Positions[len(b.Positions)-1].Over
+	})
+}
+
+// A search that goes on is stopped, and tells how far it came.
+func TestHalt(t *testing.T) {
+	s := opened(t)
+	if err := s.Search(t.Context(), lab.Space{Faults: []string{lab.LoseReply, lab.LateCopy, lab.Delay}, MaxFaults: 3, MaxOrders: lab.MaxOrders}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, s, func(st State) bool { return st.Search.Orders > 0 })
+	if _, err := s.Decide(t.Context(), 0, 0, lab.Decision{Thread: "A"}); !errors.Is(err, errSearches) {
+		t.Errorf("a decision meanwhile: %v", err)
+	}
+	s.Halt()
+	st := until(t, s, func(st State) bool { return !st.Search.Going })
+	if st.Search.Err != nil || st.Search.Tried.Ending != lab.Stopped || st.Search.Tried.Orders == 0 {
+		t.Errorf("it came to %+v", st.Search)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	all := some(t, Limits{Open: 2, OpenAddress: 1, Idle: time.Minute})
+	first, err := all.Open(t.Context(), "::1", "me", "test", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.Open(t.Context(), "::1", "me", "test", options); !errors.Is(err, ErrTooManyOwn) {
+		t.Errorf("a second one of an address: %v", err)
+	}
+	if _, err := all.Open(t.Context(), "::2", "you", "test", options); err != nil {
+		t.Error(err)
+	}
+	if _, err := all.Open(t.Context(), "::3", "he", "test", options); !errors.Is(err, ErrTooMany) {
+		t.Errorf("a third one: %v", err)
+	}
+	leave := first.Enter()
+	all.forgetBefore(time.Now().Add(time.Hour))
+	if _, ok := all.Get(first.ID); !ok {
+		t.Error("a lab at which somebody looks is forgotten")
+	}
+	leave()
+	all.forgetBefore(time.Now().Add(time.Hour))
+	if _, ok := all.Get(first.ID); ok {
+		t.Error("a lab at which nobody looks is kept")
+	}
+	if _, err := first.State(); !errors.Is(err, ErrClosed) {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := first.Again(t.Context(), -1, 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("a round of it: %v", err)
+	}
+}
