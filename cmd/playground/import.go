@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"relock/engine/logs"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/page"
+	"relock/web/runs"
+	"relock/web/words"
+)
+
+const importSynopsis = `playground import [flags] FILE
+
+Makes a trace of a log: what "redis-cli monitor" printed, Redisson's log with its
+commands and replies (TRACE of org.redisson.client.handler), a redis-cli
+transcript, spans of OpenTelemetry as lines of OTLP/JSON (what "run -format otel"
+and an Observer of the lock write), or a trace of Relock. "-" reads standard input.
+The commands that name the lock's key are run again on an embedded Redis at their
+instants, and read by their effects: the table shows the key after each, its lease,
+who believed to hold it, and which rules were broken. A span without commands is run
+again as an attempt of the reentrant lock. What the log does not say is recomputed,
+and told. Passwords in it are never shown.
+
+Exit codes: 0 nothing broken, 1 broken, 2 bad input.`
+
+func importLog(_ context.Context, args []string, env environment) int {
+	fs := flag.NewFlagSet("import", flag.ContinueOnError)
+	var o logs.Options
+	fs.StringVar(&o.Key, "key", "", "the lock's `key` (default: of the keys that could be locks, the one that most commands name)")
+	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
+	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
+	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")
+	l := languageFlag(fs)
+	if code, done := parse(fs, args, env, importSynopsis); done {
+		return code
+	}
+	refuse := func(err error) int {
+		fmt.Fprintf(env.err, "playground: import: %v\n", err)
+		return exitUsage
+	}
+	if fs.NArg() != 1 {
+		return refuse(phrase.New("it takes one file, or - for standard input; given %d", fs.NArg()))
+	}
+	in := env.in
+	if name := fs.Arg(0); name != "-" {
+		file, err := os.Open(name) //nolint:gosec // the file the user named
+		if err != nil {
+			return refuse(err)
+		}
+		defer func() { _ = file.Close() }()
+		in, o.Title = file, filepath.Base(name)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, logs.MaxBytes+1))
+	if err != nil {
+		return refuse(err)
+	}
+	found, err := imported(data, o)
+	if err != nil {
+		return refuse(err)
+	}
+	if *asJSON {
+		err = trace.Write(env.out, found.Header, found.Events)
+	} else {
+		printImported(env, *l, found)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		return exitUnexpected
+	case len(found.Broken) > 0:
+		return exitUnexpected
+	}
+	return exitOK
+}
+
+// imported reads a log, or a trace of ours.
+func imported(data []byte, o logs.Options) (*logs.Imported, error) {
+	if !runs.IsTrace(data) {
+		log, err := logs.Read(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		return log.Trace(o)
+	}
+	if o.Key != "" || o.Threads != "" || o.Resource != "" {
+		return nil, phrase.New("a trace has its key and its threads already; allowed: no -key, -threads or -resource")
+	}
+	h, events, sc, err := runs.ReadTrace(data)
+	if err != nil {
+		return nil, err
+	}
+	found := &logs.Imported{Header: h, Events: events, Scenario: sc}
+	for _, e := range events {
+		if v, ok := e.Body.(trace.Violation); ok {
+			found.Broken = append(found.Broken, v)
+		}
+	}
+	return found, nil
+}
+
+// printImported prints the table, the verdict, and what the log does not say.
+func printImported(env environment, l words.Language, found *logs.Imported) {
+	printTable(env, l, film.NewScenario(l, found.Scenario), found.Header, found.Events)
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	say := func(style, text string) {
+		for _, part := range wrap(text, t.width) {
+			t.line(part, style)
+		}
+	}
+	fmt.Fprintln(t.w)
+	sayBroken(say, l, found)
+	from := found.Header.Log
+	if from == nil {
+		return
+	}
+	fmt.Fprintln(t.w)
+	say("", page.LogLine(l, from))
+	for _, one := range from.Threads {
+		who := strings.Join(append(slices.Clone(one.Owners), one.Clients...), ", ")
+		say(faint, l.Say("Thread %s: %s.", one.Name, cmp.Or(who, "?")))
+	}
+	for _, note := range page.LogNotes(l, from) {
+		say(faint, note)
+	}
+	if len(from.Others) > 0 {
+		var keys []string
+		for _, k := range from.Others[:min(len(from.Others), 8)] {
+			keys = append(keys, fmt.Sprintf("%s (%d)", shortKey(k.Key), k.Commands))
+		}
+		say("", l.Say("Other keys that could be locks, for -key, and how many commands name each: %s.", strings.Join(keys, ", ")))
+	}
+}
+
+func shortKey(key string) string { return middle(key, scenario.MaxKey) }
+
+// sayBroken says which rules were broken, how often, and where first.
+func sayBroken(say func(style, text string), l words.Language, found *logs.Imported) {
+	if len(found.Broken) == 0 {
+		say(green, l.Say("No rule is broken in it."))
+		return
+	}
+	first, times := map[string]trace.Event{}, map[string]int{}
+	var order []string
+	for _, e := range found.Events {
+		v, ok := e.Body.(trace.Violation)
+		if !ok {
+			continue
+		}
+		if times[v.Rule]++; times[v.Rule] == 1 {
+			first[v.Rule] = e
+			order = append(order, v.Rule)
+		}
+	}
+	for _, rule := range order {
+		e := first[rule]
+		line := 0
+		if e.Step <= len(found.Lines) {
+			line = found.Lines[e.Step-1]
+		}
+		named := film.RuleNamed(l, rule)
+		if line > 0 {
+			say(red, l.Say("%s, first at T%d, line %d of the log. Times in all: %d.", named, e.Step, line, times[rule]))
+		} else {
+			say(red, l.Say("%s, first at T%d. Times in all: %d.", named, e.Step, times[rule]))
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"relock/engine/lock/telemetry"
+	"relock/engine/trace"
+)
+
+const brokenLog = `OK
+1700000000.000000 [0 127.0.0.1:5001] "SET" "lock" "v1" "NX" "PX" "300"
+1700000000.350000 [0 127.0.0.1:5002] "SET" "lock" "v2" "NX" "PX" "300"
+1700000000.500000 [0 127.0.0.1:5001] "DEL" "lock"
+`
+
+func TestImport(t *testing.T) {
+	whole := strings.ReplaceAll(strings.Replace(brokenLog, `.350000`, `.510000`, 1), "OK\n", "")
+	lines := strings.SplitAfter(whole, "\n")
+	whole = lines[0] + lines[2] + lines[1]
+	whole = strings.Replace(whole, ".500000", ".200000", 1)
+	own := playground(t, "", "run", "-json", bad)
+	for _, c := range []struct {
+		name, stdin string
+		args        []string
+		code        int
+		out, err    []string
+	}{
+		{"broken", brokenLog, []string{"import", "-"}, exitUnexpected, []string{"another's lock released (foreign-release), first at T4, line 4 of the log. Times in all: 1.", "Read from a MONITOR log: 3 commands name the key lock, threads by value.", "It has no replies", "Thread A: v1, 127.0.0.1:5001."}, nil},
+		{"nothing broken", whole, []string{"import", "-"}, exitOK, []string{"No rule is broken in it."}, nil},
+		{"in Chinese", brokenLog, []string{"import", "-lang", "zh", "-"}, exitUnexpected, []string{"日志第 4 行", "来自 MONITOR 日志"}, nil},
+		{"by connection", brokenLog, []string{"import", "-threads", "connection", "-"}, exitUnexpected, []string{"threads by connection"}, nil},
+		{"a file of the corpus", "", []string{"import", "../../engine/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},
+		{"a trace of ours", own.out, []string{"import", "-"}, exitUnexpected, []string{"mutual-exclusion"}, nil},
+		{"a trace has its key", own.out, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{"a trace has its key"}},
+		{"a bad line", brokenLog + "what\n", []string{"import", "-"}, exitUsage, nil, []string{"line 5: it is no line of MONITOR"}},
+		{"no log", "hello\n", []string{"import", "-"}, exitUsage, nil, []string{"line 1: it is of no log"}},
+		{"no such key", brokenLog, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{`-key "x"`, "could be locks: lock"}},
+		{"no such threads", brokenLog, []string{"import", "-threads", "x", "-"}, exitUsage, nil, []string{"owner and value and connection"}},
+		{"no such file", "", []string{"import", "nowhere.log"}, exitUsage, nil, []string{"nowhere.log"}},
+		{"no file", "", []string{"import"}, exitUsage, nil, []string{"given 0"}},
+		{"help", "", []string{"import", "-h"}, exitOK, []string{"-threads WHO", "Exit codes: 0 nothing broken, 1 broken, 2 bad input."}, nil},
+	} {
+		got := playground(t, c.stdin, c.args...)
+		if got.code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %s%s", c.name, got.code, c.code, got.out, got.err)
+		}
+		for _, want := range c.out {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%s: output lacks %q:\n%s", c.name, want, got.out)
+			}
+		}
+		for _, want := range c.err {
+			if !strings.Contains(got.err, want) {
+				t.Errorf("%s: error output lacks %q:\n%s", c.name, want, got.err)
+			}
+		}
+	}
+	got := playground(t, brokenLog, "import", "-json", "-")
+	h, events, err := trace.Read(strings.NewReader(got.out))
+	if err != nil || h.Store != trace.StoreLog || h.Log == nil || len(events) == 0 || got.code != exitUnexpected {
+		t.Errorf("%+v, %d events, %v, code %d", h, len(events), err, got.code)
+	}
+	if again := playground(t, got.out, "import", "-json", "-"); again.out != got.out || again.code != got.code {
+		t.Error("its own trace comes to something else")
+	}
+}
+
+// What -format otel writes of a run, import reads, with the commands of its spans and without
+// them; and it comes to what the run has come to.
+func TestSpansAreImported(t *testing.T) {
+	rules := func(text string) (list []string, outcomes int) {
+		_, events, err := trace.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			switch b := e.Body.(type) {
+			case trace.Violation:
+				list = append(list, fmt.Sprint(b.Rule, b.Threads, e.At))
+			case trace.Expired:
+				list = append(list, fmt.Sprint("the lease is over at ", e.At))
+			case trace.Outcome:
+				outcomes++
+			}
+		}
+		return list, outcomes
+	}
+	for name, code := range map[string]int{"lease-expiry": exitUnexpected, "two-threads": exitOK} {
+		file := "../../lessons/scenarios/" + name + ".yaml"
+		want, outcomes := rules(playground(t, "", "run", "-json", file).out)
+		spans := playground(t, "", "run", "-format", "otel", file).out
+		for how, text := range map[string]string{"with its commands": spans, "without them": strings.ReplaceAll(spans, telemetry.Query, "x")} {
+			got := playground(t, text, "import", "-json", "-")
+			have, n := rules(got.out)
+			if got.code != code || !slices.Equal(have, want) || n != outcomes {
+				t.Errorf("%s %s: exit code %d, %v, %d outcomes; want %d, %v, %d: %s", name, how, got.code, have, n, code, want, outcomes, got.err)
+			}
+		}
+	}
+	for _, name := range []string{"notify", "fair", "flash-sale-with-a-lock"} { // the next has it in the instant in which it is released
+		spans := playground(t, "", "run", "-format", "otel", "../../lessons/scenarios/"+name+".yaml").out
+		if got := playground(t, spans, "import", "-"); got.code != exitOK {
+			t.Errorf("%s: exit code %d:\n%s%s", name, got.code, got.out, got.err)
+		}
+	}
+	got := playground(t, "", "import", "../../engine/logs/testdata/example.otlp.jsonl")
+	for _, want := range []string{"Read from spans of OpenTelemetry: 5 attempts", "mutual-exclusion", "Attempts without commands, or of a lock", "Thread A: worker-1.\n"} {
+		if !strings.Contains(got.out, want) || got.code != exitUnexpected {
+			t.Errorf("the Example's spans: exit code %d, no %q:\n%s%s", got.code, want, got.out, got.err)
+		}
+	}
+}

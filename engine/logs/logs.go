@@ -1,0 +1,294 @@
+// Package logs reads what other programs have written down of a Redis, and makes a trace of
+// it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of OpenTelemetry. The commands are run again on an
+// embedded Redis at their instants, and read by their effects as the lab reads them (package
+// effects), so that the lock's key, its lease, and who believes to hold it are seen. What a
+// log does not say is recomputed, and told.
+package logs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"relock/engine/effects"
+	"relock/engine/phrase"
+)
+
+// Limits of a log.
+const (
+	MaxBytes = 64 << 20 // of a file
+	maxLine  = 1 << 20  // bytes of a line: a script's are some thousand; a line of spans has no such limit
+)
+
+// Entry is a command as a log has it.
+type Entry struct {
+	Line   int           // of the file, from 1
+	At     time.Duration // of a timed log: since an instant that all its entries share
+	DB     int           // the database
+	Client string        // an address, or what else tells connections apart; "" where nobody knows
+	Args   []string      // at least one; secrets are left out
+	Inner  [][]string    // of a script: the commands that it ran, where the log tells them
+	Reply  *Reply        // nil where the log does not tell it
+
+	notes   []string // what is to be told of it
+	own     bool     // it runs a script of our reentrant lock: nobody's text
+	late    bool     // nobody waited for its answer
+	exact   bool     // Inner is what ran: its script is not run again
+	source  string   // of an exact entry: the script's text, where it is known
+	lines   []int    // of an exact entry: of the script, for each of Inner
+	replies []*Reply // of an exact entry: the answers, for each of Inner; nil where one is not told
+}
+
+// Reply is what Redis answered.
+type Reply struct {
+	Value any    // as traces have it
+	Err   string // Redis' error, or ""
+}
+
+// Log is a log that was read. It does not change.
+type Log struct {
+	Format  string // of Formats
+	Entries []Entry
+	Timed   bool // it has instants
+	Inside  bool // it tells what scripts ran
+	Cut     bool // its last line was not whole, and is left out
+	names   map[string]string
+	missing []missing
+}
+
+// missing is what a log has, and cannot be run again.
+type missing struct {
+	key  string // the lock's; "": of any
+	what string // the note that says so
+	line int
+}
+
+// Formats of logs.
+const (
+	Monitor  = "monitor"
+	Redisson = "redisson"
+	RedisCLI = "redis-cli"
+	OTLP     = "otlp"
+)
+
+// format is one that can be read.
+type format struct {
+	name string
+	is   func(lines []line) bool
+	read func(lines []line) (*Log, error)
+}
+
+// formats are all formats, in the order in which they are tried.
+func formats() []format {
+	return []format{
+		{Monitor, isMonitor, readMonitor},
+		{RedisCLI, isTranscript, readTranscript},
+		{Redisson, isRedisson, readRedisson},
+		{OTLP, isOTLP, readOTLP},
+	}
+}
+
+// line is one of a file.
+type line struct {
+	n    int // from 1
+	text string
+	cut  bool // it has no end
+}
+
+// LineError says what is wrong with a line of a log. It quotes nothing: a log may have
+// secrets.
+type LineError struct {
+	Line int
+	Why  phrase.Wording
+}
+
+// Error implements error.
+func (e *LineError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker.
+func (e *LineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.Line, e.Why) }
+
+func wrong(n int, why phrase.Text, args ...any) error { return &LineError{n, phrase.Say(why, args...)} }
+
+// Read reads a log up to the end of r, whichever format it has. It fails with a *LineError,
+// with one sentence where it is no log, and with r's error.
+func Read(r io.Reader) (*Log, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("logs: read: %w", err)
+	}
+	if len(data) > MaxBytes {
+		return nil, phrase.New("the log has more than %d MB; allowed: that much, or the part of it that names the key", MaxBytes>>20)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, phrase.New("the log is empty")
+	}
+	lines, err := split(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range formats() {
+		if !f.is(lines) {
+			continue
+		}
+		l, err := f.read(lines)
+		if err != nil {
+			return nil, err
+		}
+		l.Format = f.name
+		if len(l.Entries) == 0 {
+			if f.name == OTLP {
+				return nil, phrase.New("no span of it is an attempt of a lock: one has relock.call, relock.attempt, relock.key and relock.owner")
+			}
+			return nil, phrase.New("the log has no command")
+		}
+		return l, nil
+	}
+	first := 1
+	for _, l := range lines {
+		if strings.TrimSpace(l.text) != "" {
+			first = l.n
+			break
+		}
+	}
+	return nil, wrong(first, "it is of no log that can be read; allowed: what redis-cli monitor prints, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
+}
+
+// Is reports whether data looks like a log that can be read.
+func Is(data []byte) bool {
+	lines, err := split(data[:min(len(data), 64<<10)])
+	return err == nil && slices.ContainsFunc(formats(), func(f format) bool { return f.is(lines) })
+}
+
+func split(data []byte) ([]line, error) {
+	data = bytes.TrimPrefix(narrow(data), []byte("\xef\xbb\xbf"))
+	var lines []line
+	for n := 1; len(data) > 0; n++ {
+		one, rest, ended := bytes.Cut(data, []byte("\n"))
+		if len(one) > maxLine && !spans.Match(one) {
+			return nil, wrong(n, "it has more than %d bytes", maxLine)
+		}
+		lines = append(lines, line{n, strings.TrimSuffix(string(one), "\r"), !ended})
+		data = rest
+	}
+	return lines, nil
+}
+
+// narrow returns a text in UTF-8: a shell of Windows writes what a program prints as UTF-16.
+func narrow(data []byte) []byte {
+	order := binary.ByteOrder(binary.LittleEndian)
+	switch {
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return data
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for data = data[2:]; len(data) > 1; data = data[2:] {
+		units = append(units, order.Uint16(data))
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// readable returns words with no bytes that a terminal would obey, or that are no text: those are written as MONITOR
+// writes them. A script is left as it is.
+func readable(args []string) []string {
+	for i, a := range args {
+		if i != 1 || !isScript(args) {
+			args[i] = readableText(a)
+		}
+	}
+	return args
+}
+
+func readableText(text string) string {
+	obeyed := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }
+	valid := utf8.ValidString(text)
+	if valid && strings.IndexFunc(text, obeyed) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; obeyed(rune(c)) || !valid && c >= utf8.RuneSelf {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// readableReply is readable for an answer.
+func readableReply(v any) any {
+	switch v := v.(type) {
+	case string:
+		return readableText(v)
+	case []any:
+		for i := range v {
+			v[i] = readableReply(v[i])
+		}
+	}
+	return v
+}
+
+// add appends a command without what nobody must see.
+func (l *Log) add(e Entry) {
+	e.Args = redacted(readable(e.Args))
+	if effects.Verb(e.Args) == "CLIENT" && len(e.Args) == 3 && strings.EqualFold(e.Args[1], "SETNAME") && e.Client != "" {
+		if l.names == nil {
+			l.names = map[string]string{}
+		}
+		l.names[e.Client] = e.Args[2]
+	}
+	if e.Reply != nil {
+		e.Reply.Value = readableReply(e.Reply.Value)
+	}
+	l.Entries = append(l.Entries, e)
+}
+
+// Redacted stands where a secret was.
+const Redacted = "(redacted)"
+
+// redacted returns a command without passwords.
+func redacted(args []string) []string {
+	hide := func(from, n int) []string {
+		list := append([]string{}, args...)
+		for i := from; i < min(from+n, len(list)); i++ {
+			list[i] = Redacted
+		}
+		return list
+	}
+	all := len(args)
+	second := ""
+	if all > 1 {
+		second = strings.ToUpper(args[1])
+	}
+	switch effects.Verb(args) {
+	case "AUTH":
+		return hide(1, all)
+	case "HELLO", "MIGRATE":
+		for i, a := range args {
+			switch up := strings.ToUpper(a); {
+			case i > 0 && up == "AUTH2", i > 0 && up == "AUTH" && effects.Verb(args) == "HELLO":
+				return hide(i+1, 2)
+			case i > 0 && up == "AUTH":
+				return hide(i+1, 1)
+			}
+		}
+	case "ACL":
+		if second == "SETUSER" {
+			return hide(3, all)
+		}
+	case "CONFIG", "SENTINEL":
+		if second == "SET" || second == "CONFIG" {
+			return hide(3, all)
+		}
+	}
+	return args
+}

@@ -1,0 +1,647 @@
+package logs
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/effects"
+	"relock/engine/journal"
+	"relock/engine/resp"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// scriptFor is how long a script may take that is run again.
+const scriptFor = 2 * time.Second
+
+// near is how close to the end of a lease nobody can say which was first.
+const near = 2 * time.Millisecond
+
+// Limits of the scripts that a trace has.
+const (
+	mostScripts = 16
+	longScript  = 64 << 10 // bytes
+)
+
+// played is what became of an entry, or of the lease.
+type played struct {
+	effects.Record
+
+	line   int
+	client string
+	who    string   // the owner id that it names, or ""
+	held   []string // of the lease's end: whose it was
+}
+
+// player runs a log's commands again.
+type player struct {
+	log           *Log
+	key, resource string
+	plain         bool         // no script is run
+	pause         func() error // or nil
+	e             *store.Embedded
+	s             *store.Session
+	base          time.Time
+	from, at      time.Duration // of the log: the first instant, and now
+	hung          bool
+	texts         map[string]string // of scripts, by digest
+	played        []played
+	named         int
+	marks, hash   bool
+	lease         int64 // the longest, in ms
+	scripts       map[string]string
+	paths         map[string]*path
+	asked         map[situation]effects.Record
+	notes         map[string]*trace.LogNote
+}
+
+func newPlayer(l *Log, key string, o Options) *player {
+	p := &player{log: l, key: key, resource: o.Resource, plain: o.NoScripts, pause: o.Pause, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
+	for _, e := range l.Entries {
+		switch verb := effects.Verb(e.Args); {
+		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
+			p.texts[effects.Digest(e.Args[1])] = e.Args[1]
+		case verb == "SCRIPT" && len(e.Args) == 3 && strings.EqualFold(e.Args[1], "LOAD"):
+			p.texts[effects.Digest(e.Args[2])] = e.Args[2]
+		}
+	}
+	return p
+}
+
+func (p *player) close() {
+	if p.e != nil && !p.hung {
+		_ = p.e.Close()
+	}
+}
+
+func (p *player) note(what string, line int) {
+	n := p.notes[what]
+	if n == nil {
+		n = &trace.LogNote{What: what, Line: line}
+		p.notes[what] = n
+	}
+	n.Count++
+}
+
+// state is the lock's key now.
+func (p *player) state() trace.KeyState {
+	if p.e == nil || p.hung {
+		return trace.Absent()
+	}
+	return p.e.Key(p.key)
+}
+
+// all runs what names the key, and what else scripts need that do.
+func (p *player) all(db int) error {
+	related := map[string]bool{p.key: true}
+	relevant := make([]bool, len(p.log.Entries))
+	for i := range p.log.Entries {
+		e := &p.log.Entries[i]
+		if !e.names(p.key) && (p.resource == "" || !e.names(p.resource)) {
+			continue
+		}
+		if e.DB != db {
+			p.note(NoteDatabases, e.Line)
+			continue
+		}
+		relevant[i] = true
+		for _, k := range e.keys() {
+			related[k] = true
+		}
+	}
+	ours := p.marked(relevant)
+	for i := range p.log.Entries {
+		e := &p.log.Entries[i]
+		mark := effects.Mark(e.Args)
+		aside := false
+		switch {
+		case relevant[i], ours[i]:
+		case e.DB == db && mark == "" && slices.ContainsFunc(e.keys(), func(k string) bool { return related[k] }):
+			aside = true
+		default:
+			continue
+		}
+		if p.named >= MostCommands {
+			p.note(NoteLeftOut, e.Line)
+			continue
+		}
+		if p.pause != nil && i%16 == 0 {
+			if err := p.pause(); err != nil {
+				return err
+			}
+		}
+		if err := p.step(e, mark, aside); err != nil {
+			return err
+		}
+		if p.hung {
+			return wrong(e.Line, "its script does not end when it is run again")
+		}
+	}
+	return nil
+}
+
+// marked tells which marks are of the lock: a mark names none, so that it is of the one that its connection has named
+// last, or else names next; who leaves, leaves what was entered.
+func (p *player) marked(relevant []bool) []bool {
+	locks := map[string]bool{p.key: true}
+	for _, k := range p.log.Locks() {
+		locks[k.Key] = true
+	}
+	ours := make([]bool, len(p.log.Entries))
+	near, early, inside := map[string]bool{}, map[string][]int{}, map[string][]bool{}
+	for i := range p.log.Entries {
+		e := &p.log.Entries[i]
+		is, known := near[e.Client]
+		mark := effects.Mark(e.Args)
+		open := inside[e.Client]
+		switch {
+		case mark == effects.MarkLeave && len(open) > 0:
+			ours[i], inside[e.Client] = open[len(open)-1], open[:len(open)-1]
+		case mark == effects.MarkEnter && known:
+			ours[i], inside[e.Client] = is, append(open, is)
+		case mark == effects.MarkLeave && known:
+			ours[i] = is
+		case mark == effects.MarkEnter, mark == effects.MarkLeave:
+			early[e.Client] = append(early[e.Client], i)
+		case slices.ContainsFunc(e.keys(), func(k string) bool { return locks[k] }):
+			near[e.Client] = relevant[i]
+			for _, n := range early[e.Client] {
+				ours[n] = relevant[i]
+			}
+			delete(early, e.Client)
+		}
+	}
+	return ours
+}
+
+// step runs one entry. What is aside changes only what scripts read.
+func (p *player) step(e *Entry, mark string, aside bool) error {
+	if p.e == nil {
+		p.from, p.at = e.At, e.At
+		p.base = time.Unix(0, int64(e.At)).Truncate(time.Millisecond)
+		if !p.log.Timed {
+			p.base = time.Unix(1_000_000_000, 0)
+		}
+		p.e = store.NewEmbedded(p.base)
+		p.s = p.e.NewSession()
+	}
+	if p.log.Timed {
+		if e.At < p.at {
+			if p.at-e.At > time.Millisecond {
+				p.note(NoteBackwards, e.Line)
+			}
+		} else {
+			p.advance(e.At, e.Line)
+		}
+	}
+	if mark != "" {
+		p.marks = true
+		p.keep(played{Record: effects.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state()}, line: e.Line, client: e.Client})
+		return nil
+	}
+	if aside {
+		p.run(e)
+		return nil
+	}
+	p.named++
+	for _, what := range e.notes {
+		p.note(what, e.Line)
+	}
+	if p.log.Timed {
+		if left := p.state().PTTL; left >= 0 && time.Duration(left)*time.Millisecond <= near {
+			p.note(NoteClose, e.Line)
+		}
+	}
+	before := p.state()
+	names := p.touched(e)
+	saved, err := p.e.Items(names)
+	undo := func() {
+		if err == nil {
+			_ = p.e.Put(names, saved) // of types that were saved
+		}
+	}
+	r, ok := p.run(e)
+	if !ok {
+		return nil
+	}
+	if !e.agrees(r) {
+		was := before
+		if err == nil && before.Exists() { // did its lease end before?
+			undo()
+			at := p.at
+			if before.PTTL > 0 && !p.log.Timed {
+				p.at += time.Duration(before.PTTL) * time.Millisecond
+				p.e.SetTime(p.base.Add(p.at - p.from))
+			} else {
+				_ = p.e.Put([]string{p.key}, nil)
+			}
+			again, ok := p.run(e)
+			if ok && e.agrees(again) && (before.PTTL > 0 || p.log.Timed) {
+				if before.PTTL >= 0 {
+					was.PTTL = 0
+				}
+				p.keep(played{Record: effects.Record{Before: was, After: trace.Absent()}})
+				r, before = again, trace.Absent()
+				if p.log.Timed {
+					p.note(NoteOther, e.Line)
+				}
+				e = withoutReply(e)
+			} else {
+				p.at = at
+				p.e.SetTime(p.base.Add(p.at - p.from))
+				undo()
+				if again, ok := p.run(e); ok {
+					r = again
+				}
+			}
+		}
+		if e.Reply == nil && e.replies != nil {
+			p.note(NoteOther, e.Line)
+		}
+		if e.Reply != nil {
+			p.note(NoteOther, e.Line)
+			if err == nil && says(e.Reply) == "no" { // nothing was done
+				undo()
+				r.Inner = nil
+			}
+			r.Reply, r.Err = e.Reply.Value, e.Reply.Err
+		}
+	}
+	r.Late = e.late
+	r.Before, r.After = before, p.state()
+	p.hash = p.hash || r.After.Type == trace.TypeHash
+	p.lease = max(p.lease, r.After.PTTL)
+	for _, in := range r.Inner {
+		p.lease = max(p.lease, in.Key.PTTL)
+	}
+	p.keep(played{Record: r, line: e.Line, client: e.Client})
+	return nil
+}
+
+func withoutReply(e *Entry) *Entry {
+	c := *e
+	c.Reply, c.replies = nil, nil
+	return &c
+}
+
+// keep appends what was played, at its instant.
+func (p *player) keep(one played) {
+	one.At = p.at - p.from
+	p.played = append(p.played, one)
+}
+
+// advance lets time pass, and tells the end of the lease.
+func (p *player) advance(to time.Duration, line int) {
+	before := p.state()
+	if left := time.Duration(before.PTTL) * time.Millisecond; before.PTTL >= 0 && p.at+left <= to {
+		// Redis counts whole milliseconds.
+		end := p.base.Add(p.at-p.from).Truncate(time.Millisecond).Add(left).Sub(p.base) + p.from
+		p.at = max(p.at, min(end, to))
+		p.e.SetTime(p.base.Add(p.at - p.from))
+		if after := p.state(); !after.Exists() {
+			p.keep(played{Record: effects.Record{Before: before, After: after}})
+			if p.log.Timed && to-end <= near {
+				p.note(NoteClose, line)
+			}
+		}
+	}
+	p.at = to
+	p.e.SetTime(p.base.Add(p.at - p.from))
+	if after := p.state(); before.Exists() && !after.Exists() && (len(p.played) == 0 || p.played[len(p.played)-1].Thread != "" || p.played[len(p.played)-1].Args != nil) {
+		p.keep(played{Record: effects.Record{Before: before, After: after}})
+	}
+}
+
+// touched are the keys that an entry can change.
+func (p *player) touched(e *Entry) []string {
+	names := e.keys()
+	if !slices.Contains(names, p.key) {
+		names = append(names, p.key)
+	}
+	return names
+}
+
+// do runs one command.
+func (p *player) do(args []string) ([]byte, error) {
+	if !isScript(args) {
+		return p.s.Do(args), nil
+	}
+	raw, err := p.s.DoWithin(scriptFor, args)
+	p.hung = p.hung || err != nil
+	return raw, err
+}
+
+// run runs an entry, and reports whether there was anything to run.
+func (p *player) run(e *Entry) (effects.Record, bool) {
+	if e.own {
+		return p.ask(e)
+	}
+	r := effects.Record{Args: e.Args}
+	if !isScript(e.Args) {
+		switch verb := effects.Verb(e.Args); {
+		case quiet[verb], waits(e.Args):
+			return r, false
+		case !p.e.Knows(verb) || !safe(e.Args):
+			p.note(NoteUnknown, e.Line)
+			return r, false
+		}
+		raw, err := p.do(e.Args)
+		if err != nil {
+			return r, false
+		}
+		r.Reply, r.Err = resp.Value(raw)
+		return r, true
+	}
+	text := p.text(e.Args)
+	if e.exact {
+		if text = ""; e.source != "" {
+			p.keepScript(e.source)
+			r.Script = e.source
+		}
+	}
+	if p.plain {
+		if len(e.Inner) == 0 && !p.log.Inside {
+			p.note(NoteScripts, e.Line)
+			return r, false
+		}
+		text = ""
+	}
+	if len(e.Inner) == 0 && (p.log.Inside || text == "") {
+		p.note(NoteNothing, e.Line)
+		return r, false
+	}
+	if text != "" {
+		name := p.keepScript(text)
+		r.Script = text
+		path := p.path(name, e.Inner)
+		if path != nil && path.sure() {
+			return p.follow(e, r, path), true
+		}
+		names := p.touched(e)
+		saved, err := p.e.Items(names)
+		if err == nil {
+			raw, inner, failed := effects.Run(p.do, e.Args, text, true)
+			if failed == nil && (len(e.Inner) == 0 || same(inner, e.Inner)) {
+				r.Inner = inner
+				r.Reply, r.Err = resp.Value(raw)
+				path.learn(r)
+				return r, true
+			}
+			if p.hung {
+				return r, false
+			}
+			_ = p.e.Put(names, saved) // of types that were saved
+		}
+		if len(e.Inner) == 0 {
+			p.note(NoteNothing, e.Line)
+			return r, false
+		}
+		p.note(NoteInside, e.Line)
+	}
+	before := p.state()
+	for i, args := range e.Inner {
+		if waits(args) || !p.e.Knows(effects.Verb(args)) || isScript(args) || !safe(args) {
+			p.note(NoteUnknown, e.Line)
+			continue
+		}
+		raw, err := p.do(args)
+		if err != nil {
+			return r, false
+		}
+		one := journal.Entry{Args: args, Key: p.state()}
+		if i < len(e.lines) {
+			one.Line = e.lines[i]
+		}
+		one.Reply, one.Err = resp.Value(raw)
+		r.Inner = append(r.Inner, one)
+	}
+	if e.exact && e.Reply != nil {
+		r.Reply, r.Err = e.Reply.Value, e.Reply.Err
+	} else if !effects.Equal(before, p.state()) { // what a script answers is not told: that it did something
+		r.Reply = int64(1)
+	}
+	return r, true
+}
+
+// keepScript keeps a script for the trace, as far as there is room, and names it.
+func (p *player) keepScript(text string) string {
+	name := effects.ScriptName(text)
+	if _, known := p.scripts[name]; !known && len(text) <= longScript && len(p.scripts) < mostScripts {
+		p.scripts[name] = text
+	}
+	return name
+}
+
+// path is one way through a script: the commands that it ran, by name. A log has the same way
+// thousands of times, and a script takes longer to run than its commands.
+type path struct {
+	lines   []int // of the script
+	times   int
+	reply   any  // of the first time
+	always  bool // it was the same each time
+	likeEnd bool // it was what its last command answered
+}
+
+// enough times the same make sure how a way ends.
+const enough = 100
+
+func (w *path) sure() bool { return w.times >= enough && (w.always || w.likeEnd) }
+
+// learn takes a run of it.
+func (w *path) learn(r effects.Record) {
+	if w == nil || r.Err != "" {
+		return
+	}
+	last := reflect.DeepEqual(r.Reply, r.Inner[len(r.Inner)-1].Reply)
+	if w.times++; w.times == 1 {
+		w.reply, w.always, w.likeEnd = r.Reply, true, last
+		for _, in := range r.Inner {
+			w.lines = append(w.lines, in.Line)
+		}
+		return
+	}
+	w.always, w.likeEnd = w.always && reflect.DeepEqual(w.reply, r.Reply), w.likeEnd && last
+	for i, in := range r.Inner {
+		w.always, w.likeEnd = w.always && w.lines[i] == in.Line, w.likeEnd && w.lines[i] == in.Line
+	}
+}
+
+// path returns the way of commands that a log tells, or nil.
+func (p *player) path(script string, inner [][]string) *path {
+	if len(inner) == 0 {
+		return nil
+	}
+	name := script
+	for _, args := range inner {
+		name += " " + args[0]
+	}
+	if p.paths[name] == nil {
+		p.paths[name] = &path{}
+	}
+	return p.paths[name]
+}
+
+// situation is all that a script of our reentrant lock goes by: in the same one it runs the same
+// commands, and answers the same.
+type situation struct {
+	script, level string
+	kind          string // of the key, or none
+	mine          bool
+	count         string
+	short         bool // less of the lease is left than is asked for
+}
+
+// ask runs a script of our reentrant lock on the key, given the owner and what else it takes.
+func (p *player) ask(e *Entry) (effects.Record, bool) {
+	text, owner, level, lease := e.Args[1], e.Args[4], e.Args[5], e.Args[len(e.Args)-1]
+	r := effects.Record{Args: e.Args, Script: text}
+	p.keepScript(text)
+	before := p.state()
+	count, mine := before.Fields[owner]
+	ms, _ := strconv.ParseInt(lease, 10, 64) // of an unlock the level, by which nothing goes
+	now := situation{text, level, before.Type, mine, count, before.PTTL < ms}
+	if known, ok := p.asked[now]; ok {
+		for _, one := range known.Inner {
+			args := slices.Clone(one.Args)
+			switch args[0] {
+			case "HEXISTS", "HGET", "HINCRBY":
+				args[2] = owner
+			case "PEXPIRE":
+				args[2] = lease
+			}
+			raw, err := p.do(args)
+			if err != nil {
+				return r, false
+			}
+			one.Args, one.Key = args, p.state()
+			one.Reply, one.Err = resp.Value(raw)
+			r.Inner = append(r.Inner, one)
+		}
+		r.Reply = known.Reply
+		return r, true
+	}
+	raw, inner, err := effects.Run(p.do, e.Args, text, true)
+	if err != nil {
+		return r, false
+	}
+	r.Inner = inner
+	if r.Reply, r.Err = resp.Value(raw); r.Err == "" {
+		p.asked[now] = r
+	}
+	return r, true
+}
+
+// follow runs a script's commands as the log tells them.
+func (p *player) follow(e *Entry, r effects.Record, w *path) effects.Record {
+	for i, args := range e.Inner {
+		one := journal.Entry{Line: w.lines[i], Args: args}
+		if waits(args) || isScript(args) || !safe(args) {
+			continue
+		}
+		if raw, err := p.do(args); err == nil {
+			one.Reply, one.Err = resp.Value(raw)
+		}
+		one.Key = p.state()
+		r.Inner = append(r.Inner, one)
+	}
+	if r.Reply = w.reply; !w.always {
+		r.Reply = r.Inner[len(r.Inner)-1].Reply
+	}
+	return r
+}
+
+// text is a script's, or "".
+func (p *player) text(args []string) string {
+	if len(args) < 3 {
+		return ""
+	}
+	switch effects.Verb(args) {
+	case "EVAL", "EVAL_RO":
+		return args[1]
+	case "EVALSHA", "EVALSHA_RO":
+		return p.texts[strings.ToLower(args[1])]
+	}
+	return ""
+}
+
+// safe reports whether a command takes no more memory than it has bytes: of those whose keys
+// are not known, a few that only read.
+func safe(args []string) bool {
+	switch effects.Verb(args) {
+	case "FLUSHALL", "FLUSHDB", "GETRANGE", "SUBSTR", "TIME", "PUBLISH", "HSTRLEN", "ZREVRANGE", "RENAME", "RENAMENX":
+		return true
+	}
+	return !effects.Touches(args).All
+}
+
+// waits reports whether a command would wait, or listen.
+func waits(args []string) bool {
+	switch effects.Verb(args) {
+	case "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX", "BLMPOP", "BZMPOP", "WAIT", "WAITAOF", "XREAD", "XREADGROUP", "MONITOR", "SYNC", "PSYNC",
+		"SUBSCRIBE", "PSUBSCRIBE", "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "SHUTDOWN", "SELECT", "HELLO", "AUTH", "SWAPDB", "MOVE", "QUIT":
+		return true
+	}
+	return false
+}
+
+// same reports whether a script's commands are those of the log.
+func same(inner []journal.Entry, told [][]string) bool {
+	if len(inner) != len(told) {
+		return false
+	}
+	for i, e := range inner {
+		if len(e.Args) != len(told[i]) || !strings.EqualFold(e.Args[0], told[i][0]) || !slices.Equal(e.Args[1:], told[i][1:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether what the log tells was answered is what was recomputed.
+func (e *Entry) agrees(r effects.Record) bool {
+	if !e.exact {
+		return e.Reply == nil || agrees(e.Reply, r)
+	}
+	if len(e.replies) != len(r.Inner) { // not all could be run
+		return true
+	}
+	for i, told := range e.replies {
+		if told != nil && !agrees(told, effects.Record{Reply: r.Inner[i].Reply, Err: r.Inner[i].Err}) {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees reports whether an answer of the log is what was recomputed: how much is left of a
+// lease may differ.
+func agrees(told *Reply, r effects.Record) bool {
+	if told.Err != "" || r.Err != "" {
+		return (told.Err != "") == (r.Err != "")
+	}
+	a, isA := told.Value.(int64)
+	b, isB := r.Reply.(int64)
+	if list, is := r.Reply.([]any); is && isA && len(list) > 0 { // of a span only the code is told
+		b, isB = list[0].(int64)
+	}
+	if isA && isB {
+		return a == b || a > 1 && b > 1
+	}
+	return reflect.DeepEqual(told.Value, r.Reply)
+}
+
+// says is "no" of an answer that grants nothing.
+func says(r *Reply) string {
+	switch v := r.Value.(type) {
+	case nil:
+		return "no"
+	case int64:
+		if v != 1 {
+			return "no"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,373 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+
+	"relock/engine/effects"
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// lane is a thread: one identity at a time.
+type lane struct {
+	name    string
+	now     string // the identity
+	seen    int    // the record in which it was seen last
+	client  string
+	owners  []string
+	clients []string
+	shared  bool
+}
+
+// weave is who is which thread.
+type weave struct {
+	by     string
+	lanes  []*lane
+	of     []string // the identity of each record
+	last   map[string]int
+	asOf   map[string]string // the identity that a value in the key is of
+	steals int
+	other  bool // it was asked for another way
+}
+
+// few lanes are made first, even if one would do for several.
+const few = 8
+
+// who returns the owner id that a command names: a value, or a field of the hash.
+func (p *player) who(args []string) string {
+	if len(args) < 3 || args[1] != p.key {
+		return ""
+	}
+	switch effects.Verb(args) {
+	case "SET", "SETNX", "GETSET":
+		return args[2]
+	case "SETEX", "PSETEX", "DELEX":
+		if len(args) > 3 {
+			return args[3]
+		}
+	case "HSET", "HSETNX", "HINCRBY", "HEXISTS", "HGET", "HDEL", "HMSET":
+		if !trace.IsNumber(args[2]) && args[2] != "mode" {
+			return args[2]
+		}
+	}
+	return ""
+}
+
+// threads tells who gave each command, and names the threads.
+func (p *player) threads(by string) *weave {
+	known := map[string]bool{}
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args == nil {
+			continue
+		}
+		one.who = p.who(one.Args)
+		for _, in := range one.Inner {
+			if id := p.who(in.Args); id != "" && one.who == "" {
+				one.who = id
+			}
+		}
+		if one.who != "" {
+			known[one.who] = true
+		}
+	}
+	clients, values := map[string]bool{}, map[string]bool{}
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args == nil {
+			continue
+		}
+		clients[one.client] = true
+		if one.who == "" && isScript(one.Args) && len(one.Args) > 3 {
+			from := min(3+effects.KeyCount(one.Args), len(one.Args))
+			for _, a := range one.Args[from:] {
+				if known[a] {
+					one.who = a
+					break
+				}
+			}
+		}
+		if one.who != "" {
+			values[one.who] = true
+		}
+		one.Owner = one.who
+	}
+	w := &weave{by: by, last: map[string]int{}, asOf: map[string]string{}}
+	natural := ByValue
+	if p.hash {
+		natural = ByOwner
+	}
+	switch {
+	case by == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
+		w.by = natural
+	case by == "":
+		w.by = ByConnection
+	case by != ByConnection && by != natural:
+		w.by, w.other = natural, true
+	}
+	w.of = make([]string, len(p.played))
+	lastOf := map[string]string{} // a connection's last identity
+	maker := map[string]string{}  // of an owner id, the connection that has put it there
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args == nil {
+			continue
+		}
+		id := one.who
+		if w.by == ByConnection || id == "" {
+			id = "\x00" + one.client
+			if was := lastOf[one.client]; was != "" && w.by != ByConnection {
+				id = was
+			}
+			for _, held := range holders(one.Before) { // several may share a connection: it is who holds by it
+				if client, ok := maker[held]; ok && client == one.client && w.by != ByConnection {
+					id = held
+				}
+			}
+		}
+		for _, own := range made(one.Record) {
+			maker[own] = one.client
+		}
+		lastOf[one.client] = id
+		w.of[i], w.last[id] = id, i
+	}
+	if p.marks && w.by != ByConnection { // a mark before its connection's first command is of that one
+		next := map[string]string{}
+		for i := len(p.played) - 1; i >= 0; i-- {
+			if one := &p.played[i]; one.Args != nil && one.Mark != "" && strings.HasPrefix(w.of[i], "\x00") && next[one.client] != "" {
+				w.of[i] = next[one.client]
+			} else if one.Args != nil {
+				next[one.client] = w.of[i]
+			}
+		}
+	}
+	for i := range p.played {
+		if p.played[i].Args == nil {
+			for _, id := range holders(p.played[i].Before) {
+				p.played[i].held = append(p.played[i].held, w.asOf[id])
+			}
+			continue
+		}
+		l := w.lane(p, i)
+		p.played[i].Thread = l.name
+		for _, id := range made(p.played[i].Record) {
+			w.asOf[id] = w.of[i]
+		}
+	}
+	return w
+}
+
+// made are the owner ids that a record has put into the key.
+func made(r effects.Record) []string {
+	var ids []string
+	if r.After.Value != nil && (r.Before.Value == nil || *r.Before.Value != *r.After.Value) {
+		ids = append(ids, *r.After.Value)
+	}
+	for f := range r.After.Fields {
+		if _, had := r.Before.Fields[f]; !had {
+			ids = append(ids, f)
+		}
+	}
+	return ids
+}
+
+// lane returns the lane of record i.
+func (w *weave) lane(p *player, i int) *lane {
+	id, one := w.of[i], &p.played[i]
+	standing := map[string]bool{}
+	if one.Before.Value != nil {
+		standing[w.asOf[*one.Before.Value]] = true
+	}
+	for f := range one.Before.Fields {
+		standing[w.asOf[f]] = true
+	}
+	free := func(l *lane) bool { return l.now != id && w.last[l.now] < i && !standing[l.now] }
+	var found *lane
+	take := func(ok func(*lane) bool) {
+		for _, l := range w.lanes {
+			if found == nil && ok(l) {
+				found = l
+			}
+		}
+	}
+	take(func(l *lane) bool { return l.now == id })
+	take(func(l *lane) bool { return l.client == one.client && one.client != "" && free(l) })
+	if len(w.lanes) >= few {
+		take(free)
+	}
+	if found == nil && len(w.lanes) < scenario.MaxThreads {
+		found = &lane{name: string(rune('A' + len(w.lanes)))}
+		w.lanes = append(w.lanes, found)
+	}
+	take(free)
+	if found == nil { // too many at once: who was silent longest
+		for _, l := range w.lanes {
+			if !standing[l.now] && (found == nil || l.seen < found.seen) {
+				found = l
+			}
+		}
+		if found == nil {
+			found = w.lanes[0]
+		}
+		w.steals++
+	}
+	found.shared = found.shared || found.now != "" && found.now != id
+	found.now, found.seen, found.client = id, i, one.client
+	const most = 4
+	if one.who != "" && !slices.Contains(found.owners, one.who) && len(found.owners) < most {
+		found.owners = append(found.owners, one.who)
+	}
+	if one.client != "" && !slices.Contains(found.clients, one.client) && len(found.clients) < most {
+		found.clients = append(found.clients, one.client)
+	}
+	return found
+}
+
+func (w *weave) names() []string {
+	if len(w.lanes) == 0 {
+		return []string{"A"}
+	}
+	list := make([]string, len(w.lanes))
+	for i, l := range w.lanes {
+		list[i] = l.name
+	}
+	return list
+}
+
+func (w *weave) told(names map[string]string) []trace.LogThread {
+	const long = 80
+	var list []trace.LogThread
+	for _, l := range w.lanes {
+		t := trace.LogThread{Name: l.name}
+		for _, o := range l.owners {
+			t.Owners = append(t.Owners, effects.Short(o, long))
+		}
+		for _, c := range l.clients {
+			if slices.Contains(l.owners, c) { // spans tell of their owners alone
+				continue
+			}
+			if n := names[c]; n != "" {
+				c += " (" + n + ")"
+			}
+			t.Clients = append(t.Clients, effects.Short(c, long))
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// silence says at each end of a lease of whom nothing more is known: nobody can say whether
+// they still worked. Who comes back to release or renew what he held believed it until then.
+func (p *player) silence(w *weave, roles effects.Roles) {
+	next := map[string]int{} // of an identity, the next record of the lock
+	lane := map[string]string{}
+	after := make([]map[string]int, len(p.played))
+	for i := len(p.played) - 1; i >= 0; i-- {
+		one := &p.played[i]
+		if one.Args == nil {
+			after[i] = map[string]int{}
+			for _, id := range one.held {
+				if n, ok := next[id]; ok {
+					after[i][id] = n
+				}
+			}
+			continue
+		}
+		if one.Mark == "" {
+			next[w.of[i]] = i
+		}
+	}
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args != nil {
+			lane[w.of[i]] = one.Thread
+			continue
+		}
+		one.Silent = nil
+		for _, id := range one.held {
+			thread := lane[id]
+			n, back := after[i][id]
+			if back {
+				r := &p.played[n]
+				role := roles[effects.Shown(r.Args)]
+				switch {
+				case len(made(r.Record)) > 0, role == lock.CallLock, role == "" && effects.MakesLock(r.Args) && !isScript(r.Args):
+					back = false // it asks for the lock: it believes no more that it has it
+				}
+			}
+			if !back && thread != "" && !slices.Contains(one.Silent, thread) {
+				one.Silent = append(one.Silent, thread)
+				p.note(NoteSilent, 0)
+			}
+		}
+	}
+}
+
+func holders(k trace.KeyState) []string {
+	var ids []string
+	if k.Value != nil {
+		ids = append(ids, *k.Value)
+	}
+	for f := range k.Fields {
+		if !trace.IsNumber(f) && f != "mode" {
+			ids = append(ids, f)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// told are the notes, in the order of their constants.
+func (p *player) told(l *Log, w *weave) []trace.LogNote {
+	var list []trace.LogNote
+	replies := slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.Reply != nil })
+	if !replies {
+		list = append(list, trace.LogNote{What: NoteReplies})
+	}
+	if l.Format == Redisson {
+		list = append(list, trace.LogNote{What: NoteOrder})
+	}
+	if l.Format == OTLP {
+		list = append(list, trace.LogNote{What: NoteWithin})
+	}
+	if !l.Timed {
+		list = append(list, trace.LogNote{What: NoteInstants})
+	}
+	if len(l.names) == 0 && l.Format == Monitor {
+		list = append(list, trace.LogNote{What: NoteNames})
+	}
+	list = append(list, trace.LogNote{What: NoteBefore})
+	shared := 0
+	for _, one := range w.lanes {
+		if one.shared {
+			shared++
+		}
+	}
+	if shared > 0 && w.by != ByConnection {
+		p.notes[NoteLanes] = &trace.LogNote{What: NoteLanes, Count: shared}
+	}
+	if w.other {
+		p.notes[NoteSameOwners] = &trace.LogNote{What: NoteSameOwners}
+	}
+	if l.Cut {
+		p.notes[NoteCut] = &trace.LogNote{What: NoteCut}
+	}
+	if p.state().Exists() {
+		p.notes[NoteStanding] = &trace.LogNote{What: NoteStanding}
+	}
+	for _, m := range l.missing {
+		if m.key == p.key || m.key == "" {
+			p.note(m.what, m.line)
+		}
+	}
+	for _, what := range []string{
+		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteCut, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+	} {
+		if n := p.notes[what]; n != nil {
+			list = append(list, *n)
+		}
+	}
+	return list
+}

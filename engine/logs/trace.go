@@ -1,0 +1,331 @@
+package logs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"relock/engine/effects"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Who is a thread.
+const (
+	ByOwner      = "owner"      // each owner id in the lock's hash
+	ByValue      = "value"      // each value of the lock's string
+	ByConnection = "connection" // each connection
+)
+
+// Threads returns who can be a thread.
+func Threads() []string { return []string{ByOwner, ByValue, ByConnection} }
+
+// What a log does not say, or not for sure: trace.LogNote's What.
+const (
+	NoteReplies    = "replies"    // it tells no replies: they are recomputed
+	NoteOrder      = "order"      // its instants are the client's, and its order is that in which commands were sent
+	NoteInstants   = "instants"   // it tells no instants: time passes only where an answer shows that it has
+	NoteNames      = "names"      // it tells no names of clients
+	NoteBefore     = "before"     // whether the key stood before the first command
+	NoteSilent     = "silent"     // holds that ended with their lease, and nothing more is known of their holders: whether they still worked
+	NoteOther      = "other"      // answers that are others than the recomputed ones: those of the log are believed
+	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: those of the log are believed
+	NoteNothing    = "nothing"    // scripts of which no command is told: their script was not known, or did nothing
+	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
+	NoteUnknown    = "unknown"    // commands that the embedded Redis does not have
+	NoteClose      = "close"      // commands within 2 ms of the end of the lease: which was first
+	NoteDatabases  = "databases"  // commands of other databases that name a key of this name
+	NoteLanes      = "lanes"      // threads that stand for several owners, one after the other
+	NoteCut        = "cut"        // its last line is not whole, and left out
+	NoteBackwards  = "backwards"  // instants that lie before the one above them
+	NoteStanding   = "standing"   // the key stands at the end of the log
+	NoteLeftOut    = "left-out"   // commands after the most that are read
+	NoteWithin     = "within"     // its instants are the clients', of the beginning and the end of each attempt: when Redis ran it lies between
+	NoteCommands   = "commands"   // attempts of which no command is told, or of a lock that is handed on: they are run again as those of our lock
+	NoteLease      = "lease"      // attempts that do not tell their lease
+	NoteUnanswered = "unanswered" // attempts of which nobody knows whether Redis has run them
+	NoteNodes      = "nodes"      // commands of other nodes than the first
+	NoteNobody     = "nobody"     // attempts that do not tell their key or their owner
+	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
+)
+
+// MostCommands of the chosen key are read; those after them are left out.
+const MostCommands = 50_000
+
+// Options say how a log is read. The zero value finds all out.
+type Options struct {
+	Key      string // the lock's; "": the one that most commands name
+	Threads  string // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
+	Resource string // the key of what the lock protects: its GETs and SETs are reads and writes
+	Title    string // of the trace; "": the key
+
+	NoScripts bool         // no Lua is run: of scripts only the commands that the log tells
+	Pause     func() error // is called now and then, and ends the reading with its error; may be nil
+}
+
+// Imported is a log as a trace.
+type Imported struct {
+	Header   trace.Header
+	Events   []trace.Event
+	Scenario *scenario.Scenario // the frame
+	Broken   []trace.Violation
+	Lines    []int // of the file, by step: Lines[0] is of step 1; 0 where it is of none
+}
+
+// Locks returns the keys that could be locks, the busiest first.
+func (l *Log) Locks() []trace.LogKey {
+	first := map[string]int{}
+	expires := map[string]bool{}
+	asked := map[string]bool{}
+	for _, e := range l.Entries {
+		for _, args := range e.commands() {
+			if key, px := expiry(args); px {
+				expires[key] = true
+			}
+		}
+		for _, key := range e.makes() {
+			asked[key] = true
+			if _, known := first[key]; !known {
+				first[key] = e.Line
+			}
+		}
+	}
+	count := map[string]int{}
+	for _, e := range l.Entries {
+		for _, key := range e.keys() {
+			if asked[key] {
+				count[key]++
+			}
+		}
+	}
+	var list []trace.LogKey
+	for key, n := range count {
+		list = append(list, trace.LogKey{Key: key, Commands: n})
+	}
+	slices.SortFunc(list, func(a, b trace.LogKey) int {
+		if expires[a.Key] != expires[b.Key] { // a count is seldom a lock
+			if expires[a.Key] {
+				return -1
+			}
+			return 1
+		}
+		if a.Commands != b.Commands {
+			return b.Commands - a.Commands
+		}
+		if d := first[a.Key] - first[b.Key]; d != 0 {
+			return d
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	return list
+}
+
+// commands are those that ran: of a script its own, as far as they are known.
+func (e *Entry) commands() [][]string {
+	if len(e.Inner) > 0 {
+		return e.Inner
+	}
+	return [][]string{e.Args}
+}
+
+// expiry reports whether a command gives a key an expiry.
+func expiry(args []string) (key string, px bool) {
+	if len(args) < 2 {
+		return "", false
+	}
+	switch effects.Verb(args) {
+	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "SETEX", "PSETEX":
+		return args[1], true
+	case "SET":
+		return args[1], slices.ContainsFunc(args[2:], func(a string) bool {
+			up := strings.ToUpper(a)
+			return up == "PX" || up == "EX" || up == "PXAT" || up == "EXAT"
+		})
+	case "EVAL": // its commands are not told
+		keys := effects.Touches(args).Keys
+		if len(keys) == 0 {
+			return "", false
+		}
+		text := strings.ToLower(args[1])
+		return keys[0], strings.Contains(text, "expire") || strings.Contains(text, "px") || strings.Contains(text, "ex'")
+	}
+	return "", false
+}
+
+// makes returns the keys that an entry may take as a lock.
+func (e *Entry) makes() []string {
+	if len(e.Inner) > 0 {
+		var list []string
+		scripted := effects.Touches(e.Args).Keys
+		for _, args := range e.Inner {
+			keys := effects.Touches(args).Keys
+			if len(keys) == 0 || keys[0] == "" {
+				continue
+			}
+			verb := effects.Verb(args)
+			own := len(scripted) > 0 && scripted[0] == keys[0] && (verb == "HSET" || verb == "SET")
+			if effects.MakesLock(args) && !isScript(args) || own {
+				list = append(list, keys[0])
+			}
+		}
+		return list
+	}
+	if isScript(e.Args) {
+		if effects.Verb(e.Args) != "EVAL" || len(e.Args) < 2 {
+			return nil
+		}
+		text := strings.ToLower(e.Args[1])
+		if keys := effects.Touches(e.Args).Keys; len(keys) > 0 && (strings.Contains(text, "set") || strings.Contains(text, "hincrby")) {
+			return keys[:1]
+		}
+		return nil
+	}
+	if effects.MakesLock(e.Args) && len(e.Args) > 1 && e.Args[1] != "" {
+		return e.Args[1:2]
+	}
+	return nil
+}
+
+// keys returns the keys that an entry names, once each.
+func (e *Entry) keys() []string {
+	var list []string
+	for _, args := range append([][]string{e.Args}, e.Inner...) {
+		for _, key := range effects.Touches(args).Keys {
+			if !strings.HasPrefix(key, "\x00") && !slices.Contains(list, key) {
+				list = append(list, key)
+			}
+		}
+	}
+	return list
+}
+
+// names reports whether an entry names a key, or empties the database.
+func (e *Entry) names(key string) bool {
+	for _, args := range append([][]string{e.Args}, e.Inner...) {
+		f := effects.Touches(args)
+		if f.Names(key) {
+			return true
+		}
+		if f.All {
+			if verb := effects.Verb(args); verb == "FLUSHALL" || verb == "FLUSHDB" || slices.Contains(args[1:], key) && !quiet[verb] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// quiet are commands that name something else than keys.
+var quiet = map[string]bool{
+	"SUBSCRIBE": true, "PSUBSCRIBE": true, "UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SSUBSCRIBE": true, "SUNSUBSCRIBE": true, "PUBLISH": true, "SPUBLISH": true,
+	"ECHO": true, "CLIENT": true, "AUTH": true, "HELLO": true, "CONFIG": true, "ACL": true, "SCRIPT": true, "FUNCTION": true, "COMMAND": true, "KEYS": true, "SCAN": true,
+	"MULTI": true, "EXEC": true, "DISCARD": true, "UNWATCH": true, "PING": true, "SELECT": true, "DEBUG": true, "OBJECT": true, "MEMORY": true, "DUMP": true, "INFO": true,
+}
+
+// choose returns the lock's key, and the database in which most commands name it.
+func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err error) {
+	others = l.Locks()
+	key = o.Key
+	if key == "" {
+		if len(others) == 0 {
+			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); -key says which key is one")
+		}
+		key = others[0].Key
+	}
+	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return k.Key == key })
+	count := map[int]int{}
+	for i := range l.Entries {
+		if e := &l.Entries[i]; slices.Contains(e.keys(), key) {
+			count[e.DB]++
+		}
+	}
+	if len(count) == 0 {
+		why := phrase.Names{}
+		for _, k := range others[:min(len(others), 5)] {
+			why = append(why, effects.Short(k.Key, 60))
+		}
+		if len(why) == 0 {
+			return "", 0, nil, phrase.New("-key %.60q: no command of the log names it", key)
+		}
+		return "", 0, nil, phrase.New("-key %.60q: no command of the log names it; keys that could be locks: %s", key, why)
+	}
+	most := -1
+	for n, c := range count {
+		if most < 0 || c > count[most] || c == count[most] && n < most {
+			most = n
+		}
+	}
+	return key, most, others, nil
+}
+
+// Trace runs the commands that name one key again, each at its instant, and reads what they
+// did. It fails with one sentence where the options do not fit the log.
+func (l *Log) Trace(o Options) (*Imported, error) {
+	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
+		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
+	}
+	key, db, others, err := l.choose(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Resource != "" && o.Resource == key {
+		return nil, phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", key)
+	}
+	p := newPlayer(l, key, o)
+	defer p.close()
+	if err := p.all(db); err != nil {
+		return nil, err
+	}
+	w := p.threads(o.Threads)
+	names := w.names()
+	roles := effects.Roles{}
+	read := func() (*effects.Reading, []int) {
+		r := effects.New(names, key, o.Resource, p.marks, roles)
+		var lines []int
+		for i := range p.played {
+			r.See(p.played[i].Record)
+			for n := lastStep(r); len(lines) < n; {
+				lines = append(lines, p.played[i].line)
+			}
+		}
+		return r, lines
+	}
+	read() // what a script does at its end says what it is for at its beginning
+	p.silence(w, roles)
+	r, lines := read()
+	r.Finish(p.state(), nil, nil)
+	title := o.Title
+	if title == "" {
+		title = key
+	}
+	sc, err := effects.Frame{Title: title, Key: key, Hash: p.hash, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	if err != nil {
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	text, err := json.Marshal(sc)
+	if err != nil {
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	by := trace.ByEffects
+	if p.marks {
+		by = trace.ByMarks
+	}
+	from := &trace.FromLog{
+		Format: l.Format, By: by, ThreadsBy: w.by, Key: effects.Short(key, scenario.MaxKey), Hash: p.hash, Commands: p.named,
+		Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w), Scripts: p.scripts,
+	}
+	return &Imported{
+		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
+		Events: r.Events(), Scenario: sc, Broken: r.Broken(), Lines: lines,
+	}, nil
+}
+
+func lastStep(r *effects.Reading) int {
+	if list := r.Events(); len(list) > 0 {
+		return list[len(list)-1].Step
+	}
+	return 0
+}

@@ -1,0 +1,205 @@
+package logs
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A redis-cli transcript is a prompt with a command, and what was answered below it.
+var prompt = regexp.MustCompile(`^(?:[^\s>]+:\d+|redis [^\s>]+|not connected)(?:\[(\d+)\])?(?:\(TX\))?(?:\(subscribed mode\))?> ?(.*)$`)
+
+// step is the comment of our own transcripts: "# T3 · 1,200 ms · A".
+var step = regexp.MustCompile(`^# T\d+ · ([\d,.]+) [^·]+?(?: · (\S+))?$`)
+
+func isTranscript(lines []line) bool {
+	for _, l := range lines {
+		if text := strings.TrimSpace(l.text); text == "" || strings.HasPrefix(text, "# ") || strings.HasPrefix(text, "$ ") {
+			continue
+		}
+		return prompt.MatchString(l.text)
+	}
+	return false
+}
+
+// oneClient is the name of a transcript's only connection.
+const oneClient = "redis-cli"
+
+func readTranscript(lines []line) (*Log, error) {
+	l := &Log{}
+	client, at, stepped := oneClient, time.Duration(0), false
+	var queue []Entry // of a transaction
+	open := false
+	for i := 0; i < len(lines); i++ {
+		if m := step.FindStringSubmatch(lines[i].text); m != nil {
+			if ms, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", ""), 64); err == nil && ms < 1e9 {
+				at, stepped = time.Duration(ms*float64(time.Millisecond)), true
+			}
+			if client = m[2]; client == "" {
+				client = oneClient
+			}
+			continue
+		}
+		m := prompt.FindStringSubmatch(lines[i].text)
+		if m == nil {
+			continue
+		}
+		e := Entry{Line: lines[i].n, Client: client, At: at}
+		e.DB, _ = strconv.Atoi(m[1]) // "" is 0
+		var answer []string
+		for i+1 < len(lines) && !prompt.MatchString(lines[i+1].text) {
+			i++
+			if text := lines[i].text; text != "" && !strings.HasPrefix(text, "# ") && !strings.HasPrefix(text, "$ ") {
+				answer = append(answer, text)
+			} else if step.MatchString(text) {
+				i--
+				break
+			}
+		}
+		args, ok := typed(m[2])
+		if !ok || len(args) == 0 || args[0] == "" { // redis-cli has refused it
+			continue
+		}
+		e.Args = args
+		e.Reply = answered(answer)
+		verb := strings.ToUpper(args[0])
+		switch {
+		case e.Reply != nil && e.Reply.Err != "" && e.Reply.Err != "QUEUED" && verb != "EVAL" && verb != "EVALSHA" && strings.HasPrefix(e.Reply.Err, "ERR wrong number"):
+		case verb == "MULTI":
+			open, queue = true, nil
+		case verb == "DISCARD":
+			open, queue = false, nil
+		case verb == "EXEC":
+			if e.Reply != nil {
+				if list, ok := e.Reply.Value.([]any); ok {
+					for n, q := range queue {
+						if q.Reply = nil; n < len(list) {
+							q.Reply = &Reply{Value: list[n]}
+						}
+						l.add(q)
+					}
+				}
+			}
+			open, queue = false, nil
+		case open && e.Reply != nil && e.Reply.Value == "QUEUED":
+			queue = append(queue, e)
+		default:
+			l.add(e)
+		}
+	}
+	l.Timed = stepped
+	return l, nil
+}
+
+// typed splits what was typed as redis-cli does: words, "…" with escapes, '…'.
+func typed(text string) ([]string, bool) {
+	var list []string
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if text == "" {
+			return list, true
+		}
+		var b strings.Builder
+		for text != "" && text[0] != ' ' && text[0] != '\t' {
+			switch text[0] {
+			case '"':
+				word, rest, ok := unquoted(text[1:])
+				if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+					return nil, false
+				}
+				b.WriteString(word)
+				text = rest
+			case '\'':
+				i := 1
+				for ; i < len(text) && text[i] != '\''; i++ {
+					if text[i] == '\\' && i+1 < len(text) && text[i+1] == '\'' {
+						i++
+					}
+					b.WriteByte(text[i])
+				}
+				if i == len(text) || i+1 < len(text) && text[i+1] != ' ' && text[i+1] != '\t' {
+					return nil, false
+				}
+				text = text[i+1:]
+			default:
+				b.WriteByte(text[0])
+				text = text[1:]
+			}
+		}
+		list = append(list, b.String())
+	}
+}
+
+// took is how redis-cli says that an answer was slow.
+var took = regexp.MustCompile(`^\(\d+\.\d+s\)$`)
+
+// answered reads an answer as redis-cli shows it; nil where it does not tell.
+func answered(lines []string) *Reply {
+	if n := len(lines); n > 0 && took.MatchString(lines[n-1]) {
+		lines = lines[:n-1]
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if strings.HasPrefix(lines[0], "(error) ") {
+		return &Reply{Err: strings.TrimPrefix(lines[0], "(error) ")}
+	}
+	v, rest, ok := shownValue(lines, 0)
+	if !ok || len(rest) > 0 {
+		return nil
+	}
+	return &Reply{Value: v}
+}
+
+var item = regexp.MustCompile(`^( *)(\d+)([)#~]) `)
+
+// shownValue reads one value from lines, the first of which begins at a column.
+func shownValue(lines []string, column int) (v any, rest []string, ok bool) {
+	if len(lines) == 0 || len(lines[0]) < column {
+		return nil, nil, false
+	}
+	text := lines[0][column:]
+	switch {
+	case text == "(nil)":
+		return nil, lines[1:], true
+	case strings.HasPrefix(text, "(integer) "):
+		n, err := strconv.ParseInt(text[len("(integer) "):], 10, 64)
+		return n, lines[1:], err == nil
+	case text == "(true)":
+		return int64(1), lines[1:], true
+	case text == "(false)":
+		return int64(0), lines[1:], true
+	case text == "(empty array)", text == "(empty list or set)", text == "(empty set)", text == "(empty hash)":
+		return []any{}, lines[1:], true
+	case strings.HasPrefix(text, "(double) "):
+		return text[len("(double) "):], lines[1:], true
+	case strings.HasPrefix(text, `"`):
+		word, end, ok := unquoted(text[1:])
+		return word, lines[1:], ok && end == ""
+	}
+	m := item.FindStringSubmatch(text)
+	if m == nil || m[2] != "1" || m[3] == "#" {
+		return text, lines[1:], !strings.HasPrefix(text, "(") && column == 0
+	}
+	list := []any{}
+	for n := 1; len(lines) > 0 && n < 10_000; n++ {
+		if len(lines[0]) < column {
+			break
+		}
+		head := lines[0]
+		if n > 1 || column > 0 {
+			head = strings.Repeat(" ", column) + lines[0][column:]
+		}
+		m := item.FindStringSubmatch(head[column:])
+		if m == nil || m[2] != strconv.Itoa(n) || n > 1 && strings.TrimSpace(lines[0][:column]) != "" {
+			break
+		}
+		var one any
+		if one, lines, ok = shownValue(lines, column+len(m[0])); !ok {
+			return nil, nil, false
+		}
+		list = append(list, one)
+	}
+	return list, lines, true
+}
