@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -55,6 +56,9 @@ type Played struct {
 // It fails with ErrCompared, with ctx's error, or with a *panics.Error.
 func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]Played, error) {
 	known := exhibit.Names()
+	if sc.Lock.Own() {
+		known = append(known, protocol.Own)
+	}
 	if len(protocols) < MinCompared || len(protocols) > MaxCompared {
 		return nil, fmt.Errorf("%w: %d to %d are wanted, given %d", ErrCompared, MinCompared, MaxCompared, len(protocols))
 	}

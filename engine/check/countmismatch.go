@@ -63,7 +63,7 @@ func (c *countMismatch) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 // as it learns the outcome of a call. It does so only when the two must be
 // equal: none of the thread's requests can still be in flight.
 func (c *countMismatch) compared(f *facts.Facts, e trace.Event, b trace.Outcome) (Finding, bool) {
-	if b.Call != lock.CallLock && b.Call != lock.CallUnlock {
+	if b.Call != lock.CallLock && b.Call != lock.CallUnlock || f.Aside(e.Thread) {
 		return Finding{}, false
 	}
 	switch b.Result {

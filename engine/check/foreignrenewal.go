@@ -20,7 +20,7 @@ func (r foreignRenewal) clone() automaton { return r }
 
 func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Command)
-	if !ok || b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
+	if !ok || f.Aside(e.Thread) || b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
 		return Finding{}, false
 	}
 	_, after := f.On(b.Node)

@@ -30,7 +30,7 @@ func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		return Finding{}, false
 	}
 	own := slices.Contains(f.Held(), e.Thread) && e.Belief[e.Thread] > 0
-	if b.Result != trace.Refused || !own {
+	if b.Result != trace.Refused || !own || f.Aside(e.Thread) {
 		delete(s, e.Thread)
 		return Finding{}, false
 	}

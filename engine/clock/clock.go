@@ -50,6 +50,16 @@ type Timer interface {
 	Wait(ctx context.Context) error
 }
 
+// TimeOfDay returns what a clock shows as the time of day. That is its Now, unless it
+// tells the two apart: nobody sets what measures spans, but anybody may set the
+// time of day.
+func TimeOfDay(c Clock) time.Time {
+	if w, ok := c.(interface{ TimeOfDay() time.Time }); ok {
+		return w.TimeOfDay()
+	}
+	return c.Now()
+}
+
 // Process is a [Clock] for code that pauses and dies together.
 type Process interface {
 	Clock

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,8 +13,9 @@ import (
 type Drifting struct {
 	Process
 
-	begun time.Time // both clocks show it
-	rate  int64     // millionths that pass by its own clock while a million do by the other
+	begun time.Time    // both clocks show it
+	ahead atomic.Int64 // of the time of day that it shows, in nanoseconds
+	rate  int64        // millionths that pass by its own clock while a million do by the other
 }
 
 // million is the rate of a clock that does not drift.
@@ -51,6 +53,13 @@ func (p *Drifting) others(d time.Duration) time.Duration {
 
 // Now implements [Clock].
 func (p *Drifting) Now() time.Time { return p.begun.Add(p.own(p.Process.Now().Sub(p.begun))) }
+
+// Jump sets the time of day forward, or back where by is negative. What measures
+// spans, Now with all timers, goes on as before.
+func (p *Drifting) Jump(by time.Duration) { p.ahead.Add(int64(by)) }
+
+// TimeOfDay is what it shows as the time of day, see the function TimeOfDay.
+func (p *Drifting) TimeOfDay() time.Time { return p.Now().Add(time.Duration(p.ahead.Load())) }
 
 // Elsewhere is what the other clocks show when its own shows at.
 func (p *Drifting) Elsewhere(at time.Time) time.Time { return p.begun.Add(p.others(at.Sub(p.begun))) }

@@ -47,17 +47,22 @@ const (
 
 // Kind describes a kind of fault.
 type Kind struct {
-	Name   string   // as scenarios and traces name it
-	Target Target   //
-	Places []string // where in a thread it can strike; none: it strikes Redis, at a time
-	Fields []string // its own keys in a scenario, besides do and the place
-	Waits  string   // the place it waits for when struck by hand; "": none, or any one of Places
-	Alone  bool     // it can affect Redis for a single thread
+	Name     string   // as scenarios and traces name it
+	Target   Target   //
+	Places   []string // where in a thread it can strike; none: it strikes Redis, at a time
+	Fields   []string // its own keys in a scenario, besides do and the place
+	Optional []string // of Fields, those that may be left out though they have no default
+	Waits    string   // the place it waits for when struck by hand; "": none, or any one of Places
+	Alone    bool     // it can affect Redis for a single thread
+	One      bool     // of Redis: it is between it and one thread, which must be named
+	Felt     bool     // of Redis: clients feel it, and Redis does not, so any Redis can have it
+	Wide     *Kind    // the same to Redis as a whole, where it has no place; nil: it needs one
 
 	// Defaults when it is struck by hand.
 	For    time.Duration
 	By     time.Duration
 	Behind int
+	Error  string // the code of an Answer
 
 	Word   phrase.Text // its name, within a sentence
 	Label  phrase.Text // what it is, as a choice in a form
@@ -77,6 +82,10 @@ const Resume = "resume"
 // Drift is reported when a thread begins whose clock runs faster or slower than
 // the others. It is a setting of the thread, and scenarios have it there.
 const Drift = "drift"
+
+// OneMaster is reported when the old master of a split has become a replica of the
+// new one. Scenarios cannot have it.
+const OneMaster = "one-master"
 
 // Scene is the situation a fault strikes in.
 type Scene struct {
@@ -102,7 +111,7 @@ func Kinds() []Kind { return slices.Concat(ofThreads, ofRedis) }
 
 // Named returns the kind with a name.
 func Named(name string) (Kind, bool) {
-	for _, list := range [][]Kind{ofThreads, ofRedis, {resume, drift}} {
+	for _, list := range [][]Kind{ofThreads, ofRedis, {resume, drift, oneMaster}} {
 		for _, k := range list {
 			if k.Name == name {
 				return k, true
@@ -110,6 +119,22 @@ func Named(name string) (Kind, bool) {
 		}
 	}
 	return Kind{}, false
+}
+
+// Struck returns the kind of a fault with a name that struck at a place, or at none:
+// at none, some kinds are of Redis as a whole.
+func Struck(name, at string) (Kind, bool) {
+	k, ok := Named(name)
+	if k.Wide != nil && at == "" {
+		k = *k.Wide
+	}
+	return k, ok
+}
+
+// Keys returns all keys of a fault in a scenario, in the order in which they are
+// written.
+func Keys() []string {
+	return []string{"time", "thread", "at", "level", "round", "command", "do", "error", "for", "scope", "by", "behind", "keep", "lose", "node", "replica"}
 }
 
 // Word returns a fault's name within a sentence.
@@ -144,7 +169,7 @@ func (k Kind) ByHand() []string {
 // Row reports a fault in a timeline's row; several says whether there are
 // several nodes.
 func Row(b trace.Fault, several bool) phrase.Wording {
-	k, ok := Named(b.Do)
+	k, ok := Struck(b.Do, b.At)
 	if !ok { // from a foreign trace
 		return phrase.Say("fault: %s", b.Do)
 	}
@@ -153,7 +178,7 @@ func Row(b trace.Fault, several bool) phrase.Wording {
 
 // Why explains what a fault means where it struck.
 func Why(s Scene) phrase.Wording {
-	k, ok := Named(s.Do)
+	k, ok := Struck(s.Do, s.At)
 	switch {
 	case ok:
 		s.word = k.Word

@@ -16,23 +16,19 @@ const (
 	Down        = "down"
 	Up          = "up"
 	ScriptFlush = "script-flush"
+	TwoMasters  = "two-masters"
 )
 
 var ofRedis = []Kind{
 	{
-		Name: Restart, Target: Redis, Fields: []string{"keep", "node"},
+		Name: Restart, Target: Redis, Fields: []string{"keep", "lose", "for", "node"}, Optional: []string{"lose", "for"},
 		Word: "restart", Label: "restart: Redis restarts", Button: "Redis restarts",
 		Row: func(b trace.Fault, several bool) phrase.Wording {
-			switch {
-			case several && b.Keep:
-				return phrase.Say("Fault: node %d restarts, with its data", node(b))
-			case several:
-				return phrase.Say("Fault: node %d restarts empty", node(b))
-			case b.Keep:
-				return phrase.Say("Fault: Redis restarts, with its data")
-			default:
-				return phrase.Say("Fault: Redis restarts empty")
+			row := restarts(b, several)
+			if b.ForMS > 0 {
+				return phrase.Say("%s; that takes %s", row, b.ForMS.Duration())
 			}
+			return row
 		},
 		Why: func(s Scene) phrase.Wording {
 			switch {
@@ -40,6 +36,10 @@ var ofRedis = []Kind{
 				return ofNode(s)
 			case s.Keep:
 				return phrase.Say("Redis restarts and keeps its data.")
+			case s.LoseMS > 0 && s.Victim != "":
+				return phrase.Say("Redis restarts without what was written in the last %s: %s's key is gone, and nobody is told.", s.LoseMS.Duration(), s.Victim)
+			case s.LoseMS > 0:
+				return phrase.Say("Redis restarts without what was written in the last %s; what was there before is there again.", s.LoseMS.Duration())
 			case s.Victim != "":
 				return phrase.Say("Redis restarts empty: %s's key is gone, and nobody is told.", s.Victim)
 			default:
@@ -48,10 +48,14 @@ var ofRedis = []Kind{
 		},
 	},
 	{
-		Name: FailOver, Target: Redis, Fields: []string{"behind", "node"}, Behind: 1,
+		Name: FailOver, Target: Redis, Fields: []string{"behind", "node", "replica"}, Optional: []string{"replica"}, Behind: 1,
 		Word: "fail-over", Label: "fail-over: a replica takes over, the last writes are lost", Button: "a replica takes over",
 		Row: func(b trace.Fault, several bool) phrase.Wording {
 			switch behind := behind(b); {
+			case b.Replica > 0 && behind == 0:
+				return phrase.Say("Fault: replica %d takes over, with everything", b.Replica)
+			case b.Replica > 0:
+				return phrase.Say("Fault: replica %d takes over, which lacks the last writes: %d", b.Replica, behind)
 			case several && behind == 0:
 				return phrase.Say("Fault: a replica of node %d takes over, with everything", node(b))
 			case several:
@@ -66,6 +70,10 @@ var ofRedis = []Kind{
 			switch behind := behind(s.Fault); {
 			case s.Nodes > 0:
 				return ofNode(s)
+			case behind == 0 && s.Replica > 0:
+				return phrase.Say("Redis fails over to replica %d, which has acknowledged every write.", s.Replica)
+			case s.Replica > 0 && s.Victim != "":
+				return phrase.Say("Redis fails over to replica %d, which WAIT did not wait for: %s's key is gone.", s.Replica, s.Victim)
 			case behind == 0:
 				return phrase.Say("Redis fails over to a replica that has every write.")
 			case s.Victim != "":
@@ -73,6 +81,19 @@ var ofRedis = []Kind{
 			default:
 				return phrase.Say("Redis fails over to a replica that lacks the last writes (%d).", behind)
 			}
+		},
+	},
+	{
+		Name: TwoMasters, Target: Redis, Fields: []string{"for", "node"}, For: outlives, Alone: true, One: true,
+		Word: "two-masters", Label: "two-masters: a thread goes on with the old master, the others with a new one", Button: "two masters, one of them for a thread alone",
+		Row: lasting(func(b trace.Fault, several bool) phrase.Wording {
+			if several {
+				return phrase.Say("Fault: node %d has two masters, the old one for %s alone", node(b), b.Thread)
+			}
+			return phrase.Say("Fault: two masters, the old one for %s alone", b.Thread)
+		}),
+		Why: func(s Scene) phrase.Wording {
+			return phrase.Say("Redis is split: %s goes on with the old master, the others with a replica that has its data so far.", s.Thread)
 		},
 	},
 	{
@@ -107,12 +128,12 @@ var ofRedis = []Kind{
 		},
 	},
 	{
-		Name: Down, Target: Redis, Fields: []string{"node"}, Alone: true,
+		Name: Down, Target: Redis, Fields: []string{"for", "node"}, Optional: []string{"for"}, Alone: true, Felt: true,
 		Word: "down", Label: "down: Redis stops answering", Button: "Redis stops answering",
-		Row: forOne(
+		Row: lasting(forOne(
 			either("Fault: Redis stops answering", "Fault: node %d stops answering"),
 			"Fault: Redis stops answering, for %s alone", "Fault: node %d stops answering, for %s alone",
-		),
+		)),
 		Why: func(s Scene) phrase.Wording {
 			quorum := s.Nodes/2 + 1
 			switch {
@@ -128,7 +149,7 @@ var ofRedis = []Kind{
 		},
 	},
 	{
-		Name: Up, Target: Redis, Fields: []string{"node"}, Alone: true,
+		Name: Up, Target: Redis, Fields: []string{"node"}, Alone: true, Felt: true,
 		Word: "up", Label: "up: Redis answers again", Button: "Redis answers again",
 		Row: forOne(
 			either("Redis answers again", "Node %d answers again"),
@@ -152,6 +173,47 @@ var ofRedis = []Kind{
 			return phrase.Say("Redis forgets its scripts: the next call of each must send it in full.")
 		},
 	},
+}
+
+var oneMaster = Kind{
+	Name: OneMaster, Target: Redis, Word: "one-master",
+	Row: func(b trace.Fault, several bool) phrase.Wording {
+		if several {
+			return phrase.Say("Node %d has one master again: what %s wrote on the old one is lost", node(b), b.Thread)
+		}
+		return phrase.Say("One master again: what %s wrote on the old one is lost", b.Thread)
+	},
+	Why: func(s Scene) phrase.Wording {
+		return phrase.Say("Redis is whole again: the old master follows the new one, and what %s wrote on it is lost.", s.Thread)
+	},
+}
+
+// restarts says how Redis restarts.
+func restarts(b trace.Fault, several bool) phrase.Wording {
+	switch {
+	case several && b.Keep:
+		return phrase.Say("Fault: node %d restarts, with its data", node(b))
+	case several && b.LoseMS > 0:
+		return phrase.Say("Fault: node %d restarts without the writes of the last %s", node(b), b.LoseMS.Duration())
+	case several:
+		return phrase.Say("Fault: node %d restarts empty", node(b))
+	case b.Keep:
+		return phrase.Say("Fault: Redis restarts, with its data")
+	case b.LoseMS > 0:
+		return phrase.Say("Fault: Redis restarts without the writes of the last %s", b.LoseMS.Duration())
+	default:
+		return phrase.Say("Fault: Redis restarts empty")
+	}
+}
+
+// lasting adds to a row how long a fault lasts, if that is known.
+func lasting(row func(trace.Fault, bool) phrase.Wording) func(trace.Fault, bool) phrase.Wording {
+	return func(b trace.Fault, several bool) phrase.Wording {
+		if b.ForMS == 0 {
+			return row(b, several)
+		}
+		return phrase.Say("%s, for %s", row(b, several), b.ForMS.Duration())
+	}
 }
 
 // node returns the node a fault strikes, from 1.

@@ -21,6 +21,8 @@ const (
 	LoseMessage = "lose-message"
 	Delay       = "delay"
 	LateCopy    = "late-copy"
+
+	ClientClockJump = "client-clock-jump"
 )
 
 // outlives is a pause or delay that outlasts a short lease.
@@ -167,6 +169,25 @@ var ofThreads = []Kind{
 			return phrase.Say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", s.Who, s.At, s.ForMS.Duration())
 		},
 	},
+	{
+		Name: ClientClockJump, Target: Thread, Places: Anywhere(), Fields: []string{"by"}, By: -time.Second,
+		Word: "client-clock-jump", Label: "client-clock-jump: the thread's time of day is set", Button: "set a thread's time of day",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			back, by := set(b)
+			if back {
+				return phrase.Say("fault: its time of day is set back by %s", by)
+			}
+			return phrase.Say("fault: its time of day is set forward by %s", by)
+		},
+		Why: func(s Scene) phrase.Wording {
+			back, by := set(s.Fault)
+			if back {
+				return phrase.Say("%s's time of day is set back by %s: an instant that it names is over sooner for Redis. Spans stay as they are.", s.Who, by)
+			}
+			return phrase.Say("%s's time of day is set forward by %s: an instant that it names comes later for Redis. Spans stay as they are.", s.Who, by)
+		},
+	},
+	answerError,
 }
 
 var resume = Kind{
@@ -194,6 +215,16 @@ var drift = Kind{
 		}
 		return phrase.Say("%s's clock runs %s fast: by it a lease ends sooner than it does in Redis.", s.Who, s.By)
 	},
+}
+
+// set returns how far a time of day is set, and whether back: a time.Duration, or
+// the trace's own text if it is not one.
+func set(b trace.Fault) (back bool, by any) {
+	d, ok := JumpsBy(b).(time.Duration)
+	if !ok {
+		return strings.HasPrefix(b.By, "-"), strings.TrimPrefix(b.By, "-")
+	}
+	return d < 0, max(d, -d)
 }
 
 // onTheWay chooses between two texts: for a single Redis, and for a request to

@@ -13,16 +13,17 @@ import (
 type Reply struct {
 	Value any
 	Err   string // the script's error, or ""
+	Line  int    // of an error of Lua itself, on which line of the script, from 1; else 0
 }
 
 // ErrForm is returned for an answer that is not a journal's.
 var ErrForm = errors.New("journal: unexpected form")
 
 // Decode reads the answer of a script made by Wrap, {notes, time, {reply},
-// error or nil}, as go-redis returns it. It fails with ErrForm.
+// error or nil, line}, as go-redis returns it. It fails with ErrForm.
 func Decode(raw any) (Record, Reply, error) {
 	var rec Record
-	top, err := list(raw, 4)
+	top, err := list(raw, 5)
 	if err != nil {
 		return rec, Reply{}, fmt.Errorf("answer: %w", err)
 	}
@@ -46,6 +47,11 @@ func Decode(raw any) (Record, Reply, error) {
 			return rec, Reply{}, fmt.Errorf("%w: error is %T", ErrForm, top[3])
 		}
 	}
+	line, ok := top[4].(int64)
+	if !ok {
+		return rec, Reply{}, fmt.Errorf("%w: line is %T", ErrForm, top[4])
+	}
+	reply.Line = int(line)
 	return rec, reply, nil
 }
 

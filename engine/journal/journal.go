@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,6 +139,9 @@ func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ..
 	if !ok {
 		return failed(ctx, fmt.Errorf("%w: digest %s", ErrUnknownScript, sha))
 	}
+	if r, refused := w.in(ctx); refused {
+		return j.record(ctx, r, keys, j.redis().Eval(ctx, r.text, keys, args...))
+	}
 	return j.record(ctx, w, keys, j.redis().EvalSha(ctx, w.sha, keys, args...))
 }
 
@@ -147,6 +151,7 @@ func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...a
 	if !ok {
 		return failed(ctx, ErrUnknownScript)
 	}
+	w, _ = w.in(ctx)
 	return j.record(ctx, w, keys, j.redis().Eval(ctx, w.text, keys, args...))
 }
 
@@ -162,11 +167,12 @@ func (j *Client) Do(ctx context.Context, args ...any) *redis.Cmd {
 	key := fmt.Sprint(args[1])
 	argv := append([]any{args[0]}, args[2:]...)
 	keys := []string{key}
-	cmd := j.redis().EvalSha(ctx, j.command.sha, keys, argv...)
+	w, _ := j.command.in(ctx)
+	cmd := j.redis().EvalSha(ctx, w.sha, keys, argv...)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		cmd = j.redis().Eval(ctx, j.command.text, keys, argv...)
+		cmd = j.redis().Eval(ctx, w.text, keys, argv...)
 	}
-	return j.record(ctx, j.command, keys, cmd)
+	return j.record(ctx, w, keys, cmd)
 }
 
 func failed(ctx context.Context, err error) *redis.Cmd {
@@ -190,6 +196,12 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 	}
 	rec, reply := told.Record, told.Reply
 	rec.Script = w.name
+	if w.name == "" { // a command alone is on no line
+		rec.Entries = slices.Clone(rec.Entries)
+		for i := range rec.Entries {
+			rec.Entries[i].Line = 0
+		}
+	}
 	if len(keys) > 0 {
 		rec.Key = keys[0]
 	}

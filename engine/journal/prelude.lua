@@ -30,9 +30,12 @@ if kind == 'string' then content = real.call('GET', key) end
 return kind, real.call('PTTL', key), content
 end
 local function message(e)
-if type(e) == 'table' then return e.err or e[1] or 'error' end
-return (string.gsub(tostring(e), '^[^ ]*:%d+: ', ''))
+if type(e) == 'table' then return e.err or e[1] or 'error', 0 end
+local at = string.match(tostring(e), '^[^ ]*:(%d+): ')
+local text = string.gsub(tostring(e), '^[^ ]*:%d+: ', '', 1)
+return text, at and tonumber(at) - 1 or 0
 end
+local ask = real.pcall
 local function note(at, result, ...)
 local args = {}
 for i = 1, select('#', ...) do args[i] = tostring((select(i, ...))) end
@@ -45,20 +48,21 @@ local watched = {}
 for name, f in pairs(real) do watched[name] = f end
 watched.call = function(...)
 local at = line()
-local result = real.pcall(...)
+local result = ask(...)
 note(at, result, ...)
 if type(result) == 'table' and result.err then error(result, 0) end
 return result
 end
 watched.pcall = function(...)
 local at = line()
-local result = real.pcall(...)
+local result = ask(...)
 note(at, result, ...)
 return result
 end
 journal = function(done, result)
-if done then return {notes, now, {result}, false} end
-return {notes, now, {false}, message(result)}
+if done and not (type(result) == 'table' and result.err) then return {notes, now, {result}, false, 0} end
+local text, at = message(result)
+return {notes, now, {false}, text, at}
 end
 reply = watched
 end

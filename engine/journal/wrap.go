@@ -23,6 +23,9 @@ func oneLine(source string) string {
 	return strings.Join(parts, " ")
 }
 
+// Above is how many lines Wrap puts above a script's own.
+const Above = 1
+
 // Wrap returns the script that runs body and answers {journal, reply}; see
 // Decode.
 func Wrap(body string) string {

@@ -397,7 +397,7 @@ func TestObserverIsToldEverything(t *testing.T) {
 		}
 		l := locker(t, c, lock.Options{Lease: lease, Renew: lock.NoWatchdog, Retries: 1, Interval: 10 * time.Millisecond, Observer: lock.Observer{
 			Attempted: func(ctx context.Context, a lock.Attempt) {
-				note(ctx, "%s %d of %s by %s: %s after %v", a.Name, a.Level, a.Key, a.Owner, a.Result, a.Took)
+				note(ctx, "%s %d of %s by %s: %s after %v, %v since its call, lease %v", a.Name, a.Level, a.Key, a.Owner, a.Result, a.Took, a.Began.Add(a.Took).Sub(a.Since), a.Lease)
 			},
 			Waiting: func(ctx context.Context, w lock.Wait) { note(ctx, "%s waits %v for %s", w.Owner, w.For, w.Key) },
 			Lost: func(ctx context.Context, l lock.Loss) {
@@ -415,13 +415,13 @@ func TestObserverIsToldEverything(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		want := []string{
-			"request 7: lock 1 of k by a: acquired after 0s",
-			"request 8: lock 1 of k by b: refused after 0s",
+			"request 7: lock 1 of k by a: acquired after 0s, 0s since its call, lease 300ms",
+			"request 8: lock 1 of k by b: refused after 0s, 0s since its call, lease 300ms",
 			"request 8: b waits 10ms for k",
-			"request 8: lock 1 of k by b: refused after 0s",
-			"request 8: lock 1 of k by b: exhausted after 0s",
+			"request 8: lock 1 of k by b: refused after 0s, 10ms since its call, lease 300ms",
+			"request 8: lock 1 of k by b: exhausted after 0s, 10ms since its call, lease 0s",
 			"request 7: a lost 1 levels of k: true",
-			"request 7: unlock 1 of k by a: lost after 0s",
+			"request 7: unlock 1 of k by a: lost after 0s, 0s since its call, lease 0s",
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("the observer was told\n%q\nwant\n%q", got, want)

@@ -47,6 +47,16 @@ func tamed(client Redis) Redis {
 	}
 }
 
+// Pin implements [protocol.Pinner].
+func (g *goRedis) Pin() (c Redis, done func()) {
+	client, ok := g.processor.(*redis.Client)
+	if !ok {
+		return g, func() {}
+	}
+	conn := client.Conn()
+	return &goRedis{processor: conn, deaf: g.deaf}, func() { _ = conn.Close() } // it goes back to the pool
+}
+
 // EvalSha implements [Redis].
 func (g *goRedis) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	return g.eval(ctx, "evalsha", sha, keys, args)

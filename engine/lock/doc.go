@@ -94,6 +94,13 @@
 // of an unlock leaves a level that has been entered again since, and an owner
 // that comes through a second Locker is taken for the same flow of work.
 //
+// Fenced.Synced(1, 50*time.Millisecond), and so with any other protocol in one
+// Redis, follows each acquisition and each renewal with WAIT, on the same
+// connection: it is relied on once a replica has acknowledged it, and fails with
+// [ErrUnsynced] otherwise, to be asked again. A failover to that replica keeps the
+// lock; one to a replica that was not waited for loses it all the same. Its users
+// need +wait.
+//
 // # What no lease can do
 //
 // A holder that stalls for longer than its lease (garbage collection, a

@@ -34,6 +34,9 @@ var (
 	// data, busy, full or a replica, or the user has no right to. It comes with
 	// what Redis said. Nothing was changed.
 	ErrRefused = protocol.ErrRefused
+	// ErrUnsynced, with ErrUnknown, fails a call of a Synced protocol that Redis has
+	// carried out and too few of its replicas have acknowledged.
+	ErrUnsynced = protocol.ErrUnsynced
 	// ErrWrongType: the key holds something other than a lock, or a lock of
 	// another protocol. Nothing was changed.
 	ErrWrongType = protocol.ErrWrongType

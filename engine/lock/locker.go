@@ -160,6 +160,7 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 }
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+	since := l.o.Clock.Now()
 	mine, err := l.o.leaseOf(options)
 	switch {
 	case err != nil:
@@ -178,6 +179,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		return nil, notAcquired(ctx, err)
 	}
 	s.begin(mine)
+	s.since = since
 	w := l.newWaiting(retries)
 	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
 	var a acquisition

@@ -31,11 +31,15 @@ type Attempt struct {
 
 	Key    string
 	Owner  Owner
-	Began  time.Time     // by Options.Clock
+	Since  time.Time     // when its call began, by Options.Clock
+	Began  time.Time     // when it began
 	Took   time.Duration // until its result was known
 	Result Result
 	Count  int   // the hold count in Redis' answer, else 0
 	Token  int64 // the fencing token that came with the grant, else 0
+	// Lease is the expiry that a lock or a renewal asks for, or that came with a
+	// message to a waiter; 0 of other calls, and where neither was.
+	Lease time.Duration
 	// Until is how long the granted or renewed lease may be relied on, as in
 	// [Hold.Until]; otherwise the zero time.
 	Until time.Time
@@ -82,6 +86,7 @@ const (
 	Released    Result = "released"    // level 1 left, the lock deleted
 	Decremented Result = "decremented" // a further level left
 	Renewed     Result = "renewed"     // the lease starts again
+	Aged        Result = "aged"        // the hold is as old as Options.MaxAge: its lease is not renewed any more
 	NotHeld     Result = "not-held"    // there was nothing to unlock
 	Lost        Result = "lost"        // the lease was lost
 	Failed      Result = "error"       // Redis could not be reached, or answered with an error

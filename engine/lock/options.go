@@ -223,6 +223,8 @@ func (o *Options) check(client Redis) error {
 	case o.Protocol.Granting && (spreads(client) || spreads(behind(o.Messenger))):
 		return bad("ReentrantFair needs one Redis or a fail-over pair: a cluster's PUBLISH counts the listeners of one node only, "+
 			"and so one lock could be granted twice", "a cluster or a ring")
+	case o.Protocol.Replicas > 0 && spreads(client):
+		return bad("a Synced protocol needs one Redis or a fail-over pair: WAIT is about one connection", "a cluster or a ring")
 	case o.Protocol.Leave != nil && (isRing(client) || isRing(behind(o.Messenger))):
 		return bad("a redis.Ring sends messages to another shard than its scripts: use a cluster, or a protocol without messages", o.Protocol.Name)
 	case !word(o.Inbox):

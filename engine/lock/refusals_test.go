@@ -54,9 +54,9 @@ func refusals() []refusal {
 		{
 			"LOADING",
 			func(ctx context.Context, s *storetest.Server, c redis.UniversalClient) error {
-				// Each key takes a millisecond to load.
+				// Each key takes a millisecond to load, until the end.
 				err := errors.Join(
-					c.Eval(ctx, "for i = 1, 800 do redis.call('SET', 'filling:' .. i, 'x') end", nil).Err(), c.Do(ctx, "SAVE").Err())
+					c.Eval(ctx, "for i = 1, 20000 do redis.call('SET', 'filling:' .. i, 'x') end", nil).Err(), c.Do(ctx, "SAVE").Err())
 				if err != nil && !errors.Is(err, redis.Nil) {
 					return err
 				}
@@ -66,14 +66,14 @@ func refusals() []refusal {
 				}
 				return untilRefused(c, "LOADING")
 			},
-			func(context.Context, *storetest.Server, redis.UniversalClient) error { return nil }, // it passes by itself
+			do("CONFIG", "SET", "key-load-delay", "0"),
 		},
 	}
 }
 
 // untilRefused returns once Redis refuses a command with a code.
 func untilRefused(c redis.UniversalClient, code string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		if err := c.Get(ctx, "nothing").Err(); err != nil && strings.HasPrefix(err.Error(), code) {
@@ -115,9 +115,16 @@ func TestPassingRefusalsAreWaitedFor(t *testing.T) {
 						Observer: observer(func(a lock.Attempt) { heard <- a }),
 					})
 					t.Cleanup(l.Close)
-					refused := func(call string) {
+					// refused waits for two refusals of a call, while it goes on.
+					refused := func(going context.Context, call string) {
+						t.Helper()
 						for n := 0; n < 2; {
-							a := <-heard
+							var a lock.Attempt
+							select {
+							case a = <-heard:
+							case <-going.Done():
+								t.Fatalf("%s was refused %d times: %v", call, n, context.Cause(going))
+							}
 							if a.Name == call && a.Err != nil && strings.Contains(a.Err.Error(), r.code+" ") {
 								n++
 								if a.Result != lock.Failed || !errors.Is(a.Err, lock.ErrRefused) {
@@ -126,23 +133,36 @@ func TestPassingRefusalsAreWaitedFor(t *testing.T) {
 							}
 						}
 					}
-					through := func(call string, f func() error) {
+					begin := func() {
 						t.Helper()
 						if err := r.begin(t.Context(), s, operator); err != nil {
 							t.Fatal(err)
 						}
-						done := make(chan error, 1)
-						go func() { done <- f() }()
-						refused(call)
+					}
+					end := func() {
+						t.Helper()
 						if err := r.end(t.Context(), s, operator); err != nil {
 							t.Fatal(err)
 						}
+					}
+					through := func(call string, f func() error) {
+						t.Helper()
+						begin()
+						going, over := context.WithCancelCause(t.Context())
+						done := make(chan error, 1)
+						go func() {
+							err := f()
+							over(fmt.Errorf("it ended with %w", err))
+							done <- err
+						}()
+						refused(going, call)
+						end()
 						if err := <-done; err != nil {
 							t.Errorf("%s: %v", call, err)
 						}
 					}
 					var h *lock.Hold
-					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
 					through(lock.CallLock, func() (err error) {
 						h, err = l.Lock(ctx, key, lock.NewOwner())
@@ -152,14 +172,16 @@ func TestPassingRefusalsAreWaitedFor(t *testing.T) {
 						return
 					}
 					if r.code != "LOADING" { // it would be a lock of the time before
-						through(lock.CallRenew, func() error {
-							for a := range heard {
-								if a.Result == lock.Renewed {
-									return context.Cause(h.Context())
-								}
+						begin()
+						refused(h.Context(), lock.CallRenew)
+						end()
+						for a := (lock.Attempt{}); a.Result != lock.Renewed; {
+							select {
+							case a = <-heard:
+							case <-h.Context().Done():
+								t.Fatal(context.Cause(h.Context()))
 							}
-							return nil
-						})
+						}
 					}
 					through(lock.CallUnlock, func() error { return h.Unlock(t.Context()) })
 					wantCount(t, operator, "", 0)

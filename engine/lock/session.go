@@ -24,8 +24,9 @@ type session struct {
 	users int // guarded by l.mu
 	turns turns
 
-	asked asked // by the waiting call
-	lease lease // of the hold, or of the call acquiring one
+	asked asked     // by the waiting call
+	lease lease     // of the hold, or of the call acquiring one
+	since time.Time // when the lock call that has the turn began
 	words protocol.Words
 	late  bool            // a first acquisition went unanswered and may still reach Redis
 	told  bool            // Lock has reported the loss to the owner
@@ -150,6 +151,13 @@ func (s *session) observe(ctx context.Context, a Attempt) {
 	a.Key, a.Owner = s.key, s.owner
 	if a.Began.IsZero() {
 		a.Began = s.l.o.Clock.Now()
+	}
+	switch {
+	case !a.Since.IsZero():
+	case a.Name == protocol.CallLock:
+		a.Since = s.since
+	default:
+		a.Since = a.Began
 	}
 	a.Took = s.l.o.Clock.Now().Sub(a.Began)
 	s.l.o.Observer.Attempted(ctx, a)
@@ -303,7 +311,8 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 		s.mu.Unlock()
 		s.arm(sent)
 	}
-	r, err := l.p.Lock(ctx, s.request(c))
+	request := s.request(c)
+	r, err := l.p.Lock(ctx, request)
 	if errors.Is(err, protocol.ErrTooLate) {
 		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
@@ -321,7 +330,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 	if !granted && c.Level == 1 {
 		s.disarm(ctx)
 	}
-	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
+	at := Attempt{Call: c, Began: sent, Lease: request.Lease, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
 	if err != nil && probe && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
@@ -599,10 +608,14 @@ func pause(first time.Duration, n int) time.Duration {
 func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
 	l := s.l
 	unanswered := false
+	since := l.o.Clock.Now()
 	for c.Attempt = 1; ; c.Attempt++ {
-		began := l.o.Clock.Now()
+		began := since
+		if c.Attempt > 1 {
+			began = l.o.Clock.Now()
+		}
 		r, err := l.p.Unlock(s.about(ctx, c), s.request(c))
-		at := Attempt{Call: c, Began: began, Count: r.Count, Err: err}
+		at := Attempt{Call: c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
 			at.Result = Failed

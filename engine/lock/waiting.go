@@ -134,7 +134,7 @@ func (s *session) accept(ctx context.Context, c Call) *Hold {
 	s.relyUntil(until)
 	s.next(sent)
 	s.mu.Unlock()
-	s.observe(ctx, Attempt{Call: c, Result: Acquired, Count: 1, Until: until})
+	s.observe(ctx, Attempt{Call: c, Result: Acquired, Count: 1, Lease: grant, Until: until})
 	return h
 }
 

@@ -71,8 +71,10 @@ func (s *session) renew() {
 		s.mu.Unlock()
 		return
 	case sent.Sub(s.began) >= s.l.o.MaxAge:
+		parent := s.holds[0].parent
 		s.mu.Unlock()
 		s.age()
+		s.observe(parent, Attempt{Call: Call{Name: protocol.CallRenew, Level: level, Attempt: 1}, Began: sent, Count: level, Result: Aged, Err: ErrMaxAge})
 		return
 	}
 	deadline, parent := s.deadline, s.holds[0].parent
@@ -83,8 +85,9 @@ func (s *session) renew() {
 	defer cancel()
 
 	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
-	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), s.request(c))
-	at := Attempt{Call: c, Began: sent, Count: level, Result: Renewed, Err: err}
+	request := s.request(c)
+	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), request)
+	at := Attempt{Call: c, Began: sent, Lease: request.Lease, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
 	now := s.watches == watch
 	if now {

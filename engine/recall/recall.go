@@ -18,9 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -29,31 +26,32 @@ import (
 // Memory holds what one miniredis has answered. It is not safe for concurrent
 // use: each worker has its own.
 type Memory struct {
-	redis     *store.Embedded // put into any state
-	listeners *store.Listeners
-	states    map[string]*state
-	moments   map[string]moment
-	replicas  map[string]*state
-	scripts   map[string]string // text to digest
-	noScript  error
+	server   Server
+	states   map[string]*state
+	moments  map[string]moment
+	replicas map[string]*state
+	scripts  map[string]string // text to digest
 
 	asked, ran int
 }
 
-// NewMemory returns an empty memory. Close ends it.
-func NewMemory() *Memory {
-	redis := store.NewEmbedded(clock.Epoch)
+// ErrUnanswered is of a script of which the server cannot say what comes of it.
+var ErrUnanswered = errors.New("recall: no answer")
+
+// NewMemory returns an empty memory of a miniredis in this process. Close ends
+// it.
+func NewMemory() *Memory { return NewMemoryOf(newEmbedded()) }
+
+// NewMemoryOf returns an empty memory of what a server answers. Close ends both.
+func NewMemoryOf(s Server) *Memory {
 	return &Memory{
-		redis: redis, listeners: redis.NewListeners(),
+		server: s,
 		states: map[string]*state{}, moments: map[string]moment{}, replicas: map[string]*state{}, scripts: map[string]string{},
 	}
 }
 
-// Close ends the miniredis.
-func (m *Memory) Close() error {
-	m.listeners.Close()
-	return m.redis.Close()
-}
+// Close ends the server.
+func (m *Memory) Close() error { return m.server.Close() }
 
 // Asked returns how many scripts were sent to Memory's Redises, and how many of
 // them a real miniredis ran.
@@ -251,6 +249,11 @@ func (m *Memory) read(e *store.Embedded, now int64) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.intern(itemsAt(contents, now)), nil
+}
+
+// itemsAt are the contents of a Redis whose clock is at now.
+func itemsAt(contents []store.Item, now int64) []item {
 	items := make([]item, len(contents))
 	for i, c := range contents {
 		items[i].Item, items[i].expiry = c, never
@@ -259,10 +262,10 @@ func (m *Memory) read(e *store.Embedded, now int64) (*state, error) {
 			items[i].TTL = 0
 		}
 	}
-	return m.intern(items), nil
+	return items
 }
 
-// ask has the miniredis run a script in a state.
+// ask has the server run a script in a state.
 func (m *Memory) ask(ctx context.Context, s *state, now int64, channels []string, sha string, keys []string, args []any) (answer, error) {
 	items := make([]store.Item, len(s.items))
 	for i, it := range s.items {
@@ -271,48 +274,29 @@ func (m *Memory) ask(ctx context.Context, s *state, now int64, channels []string
 			items[i].TTL = time.Duration(it.expiry-now) * time.Millisecond
 		}
 	}
-	if err := m.redis.Fill(time.UnixMilli(now), items); err != nil {
-		return answer{}, err
+	came, err := m.server.Run(ctx, Call{Script: sha, Keys: keys, Args: args, Now: time.UnixMilli(now), Items: items, Channels: channels})
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnanswered, err)
 	}
-	m.listeners.Set(channels)
-	raw, err := m.redis.Client().EvalSha(ctx, sha, keys, args...).Result()
-	if err != nil && !errors.Is(err, redis.Nil) && !isReply(err) {
-		return answer{}, fmt.Errorf("recall: %w", err)
-	}
-	a := answer{told: raw, err: err}
-	if err == nil {
-		if record, reply, err := journal.Decode(raw); err == nil {
+	a := answer{told: came.Reply, err: came.Err, after: m.intern(itemsAt(came.Items, now))}
+	if came.Err == nil {
+		if record, reply, err := journal.Decode(came.Reply); err == nil {
 			a.told = journal.Told{Record: record, Reply: reply}
 		}
 	}
-	a.after, err = m.read(m.redis, now)
 	m.ran++
-	return a, err
+	return a, nil
 }
 
-// isReply reports whether err is what Redis answered, and not that it did not.
-func isReply(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply)
-}
-
-// load has the miniredis cache a script, and returns its digest.
+// load has the server take a script, and returns its digest.
 func (m *Memory) load(ctx context.Context, text string) (string, error) {
 	if sha, ok := m.scripts[text]; ok {
 		return sha, nil
 	}
-	sha, err := m.redis.Client().ScriptLoad(ctx, text).Result()
+	sha, err := m.server.Load(ctx, text)
 	if err != nil {
 		return "", fmt.Errorf("recall: load a script: %w", err)
 	}
 	m.scripts[text] = sha
 	return sha, nil
-}
-
-// unknown returns what Redis answers to a digest that it does not know.
-func (m *Memory) unknown(ctx context.Context) error {
-	if m.noScript == nil {
-		m.noScript = m.redis.Client().EvalSha(ctx, "0000000000000000000000000000000000000000", nil).Err()
-	}
-	return m.noScript
 }

@@ -70,7 +70,7 @@ func (r *Redis) EvalSha(ctx context.Context, sha string, keys []string, args ...
 		return cmd
 	}
 	if !r.cached[sha] {
-		cmd.SetErr(r.m.unknown(ctx))
+		cmd.SetErr(unknownScript{})
 		return cmd
 	}
 	r.m.asked++
@@ -212,29 +212,59 @@ func (r *Redis) FlushScripts(context.Context) error {
 // Jump is store.Embedded.Jump.
 func (r *Redis) Jump(now time.Time) { r.SetTime(now) }
 
+// Restore is store.Embedded.Restore.
+func (r *Redis) Restore(ctx context.Context, lose time.Duration) error {
+	onDisk := time.UnixMilli(r.now).Add(-lose)
+	r.writes = slices.DeleteFunc(slices.Clone(r.writes), func(w store.Write) bool { return w.At.After(onDisk) })
+	var err error
+	if r.at, err = r.written(ctx); err != nil {
+		return err
+	}
+	return r.FlushScripts(ctx)
+}
+
 // FailOver is store.Embedded.FailOver.
 func (r *Redis) FailOver(ctx context.Context, behind int) error {
 	r.writes = r.writes[:max(len(r.writes)-behind, 0):max(len(r.writes)-behind, 0)]
-	name := string(r.history(strconv.AppendInt(nil, r.now, 10), func(text string) string { return text }))
-	replica, ok := r.m.replicas[name]
-	if !ok {
-		e, err := store.Replicate(ctx, time.UnixMilli(r.now), slices.Clone(r.writes))
-		if err != nil {
-			return err
-		}
-		replica, err = r.m.read(e, r.now)
-		if closed := e.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return err
-		}
-		r.m.replicas[name] = replica
+	replica, err := r.written(ctx)
+	if err != nil {
+		return err
 	}
 	r.at, r.channels = replica, nil
 	r.born++
 	clear(r.cached)
 	return nil
+}
+
+// Split is store.Embedded.Split.
+func (r *Redis) Split(ctx context.Context) (*Redis, error) {
+	old := *r
+	old.cached, old.writes, old.channels, old.buf = maps.Clone(r.cached), slices.Clone(r.writes), slices.Clone(r.channels), nil
+	if err := r.FailOver(ctx, 0); err != nil {
+		return nil, err
+	}
+	return &old, nil
+}
+
+// written is what its writes have left by now.
+func (r *Redis) written(ctx context.Context) (*state, error) {
+	name := string(r.history(strconv.AppendInt(nil, r.now, 10), func(text string) string { return text }))
+	if known, ok := r.m.replicas[name]; ok {
+		return known, nil
+	}
+	e, err := store.Replicate(ctx, time.UnixMilli(r.now), slices.Clone(r.writes))
+	if err != nil {
+		return nil, fmt.Errorf("recall: %w", err)
+	}
+	left, err := r.m.read(e, r.now)
+	if closed := e.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.m.replicas[name] = left
+	return left, nil
 }
 
 // Close does nothing: the Memory is closed.

@@ -65,6 +65,9 @@ func (b beliefs) isOut(thread string) {
 	delete(b.unlocks, thread)
 }
 
+// leave are the commands with which an unlock leaves its level.
+var leave = []string{"HINCRBY", "DEL", "DELEX"}
+
 // after is what is believed after an event, and who is leaving then.
 func (b beliefs) after(thread string, body trace.Body) (levels map[string]int, leaving []string) {
 	switch v := body.(type) {
@@ -76,7 +79,7 @@ func (b beliefs) after(thread string, body trace.Body) (levels map[string]int, l
 		// that was left, and not about one that was entered since.
 		u, under := b.unlocks[thread]
 		name := strings.ToUpper(v.Args[0])
-		if under && v.Call == lock.CallUnlock && !v.GivesBack && v.Level == u.level && (name == "HINCRBY" || name == "DEL") {
+		if under && v.Call == lock.CallUnlock && !v.GivesBack && v.Level == u.level && slices.Contains(leave, name) {
 			b.atMost(thread, v.Level-1)
 		}
 	case trace.Outcome:

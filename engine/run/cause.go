@@ -12,6 +12,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -38,9 +39,12 @@ func (e *TooLongError) Error() string { return "it took longer than " + e.Limit.
 func CauseOf(err error) trace.Cause {
 	var tooLong *TooLongError
 	var nodes *protocol.NodesError
+	var script *ownlock.Mistake
 	switch {
 	case err == nil:
 		return trace.Cause{}
+	case errors.As(err, &script):
+		return trace.Cause{Kind: trace.WrongScript, Code: script.Call}
 	case errors.As(err, new(*panics.Error)), errors.Is(err, ErrMistake):
 		return trace.Cause{Kind: trace.OwnMistake}
 	case errors.Is(err, ErrClosed):
@@ -72,10 +76,15 @@ func CauseOf(err error) trace.Cause {
 func asked(err error) trace.Cause {
 	var answer redis.Error
 	var broken net.Error
+	var unknown *protocol.UnknownCommandError
 	switch {
+	case errors.As(err, &unknown):
+		return trace.Cause{Kind: trace.UnknownCommand, Code: unknown.Command}
 	case errors.As(err, &answer):
 		code, _, _ := strings.Cut(answer.Error(), " ")
 		return trace.Cause{Kind: trace.Answered, Code: code}
+	case errors.Is(err, protocol.ErrUnsynced):
+		return trace.Cause{Kind: trace.Unsynced}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return trace.Cause{Kind: trace.Unreachable}
 	case errors.Is(err, syscall.ECONNRESET):

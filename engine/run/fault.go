@@ -19,10 +19,13 @@ var errPanic = errors.New("the business code panicked")
 func described(f scenario.Fault) trace.Fault {
 	out := trace.Fault{
 		Node: nodeOf(f), Thread: cutOff(f),
-		Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope, Keep: f.Keep,
+		Do: f.Do, Error: f.Error, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope, Keep: f.Keep,
 	}
 	if f.For > 0 {
 		out.For = phrase.Duration(f.For)
+	}
+	if f.Lose > 0 {
+		out.Lose, out.LoseMS = phrase.Duration(f.Lose), trace.MillisOf(f.Lose)
 	}
 	if f.By > 0 {
 		out.By = phrase.Duration(f.By)
@@ -31,7 +34,7 @@ func described(f scenario.Fault) trace.Fault {
 		out.By = "-" + phrase.Duration(-f.By)
 	}
 	if f.Do == fault.FailOver {
-		out.Behind = &f.Behind
+		out.Behind, out.Replica = &f.Behind, f.Replica
 	}
 	return out
 }
@@ -46,7 +49,7 @@ func nodeOf(f scenario.Fault) int {
 
 // cutOff is for whom alone Redis goes down.
 func cutOff(f scenario.Fault) string {
-	if k, _ := fault.Named(f.Do); k.Alone {
+	if k, _ := fault.Struck(f.Do, f.At); k.Alone {
 		return f.Thread
 	}
 	return ""
@@ -88,10 +91,15 @@ func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Faul
 	}
 	f, ok := t.r.rec.armed(t, m.place, wanted)
 	if ok {
-		t.told(toldFault, f.Do, f.At, int64(f.For))
+		t.toldFault(f)
 		t.tell(m.described(f))
 	}
 	return f, ok
+}
+
+// toldFault notes a fault that was struck by hand.
+func (t *thread) toldFault(f scenario.Fault) {
+	t.told(toldFault, f.Do, f.At, int64(f.For), int64(f.By), f.Error)
 }
 
 // momentOf is the place for which a fault of a thread that is struck by hand
@@ -136,6 +144,8 @@ func (t *thread) suffer(f scenario.Fault) {
 	switch f.Do {
 	case fault.Pause:
 		t.pause(f)
+	case fault.ClientClockJump:
+		t.process.Jump(f.By)
 	case fault.Crash:
 		t.crash()
 	case fault.Panic:

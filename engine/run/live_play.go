@@ -60,6 +60,7 @@ func (w *wall) execute(ctx context.Context) error {
 		r.network.end()
 		processes.Wait()
 	}
+	w.locked(w.hangUp)
 	close(done)
 	watching.Wait()
 	err = because(ctx, err)
@@ -132,9 +133,15 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		defer close(watched)
 		w.guard(func() { w.watchExpiry(watching) })
 	}()
+	striking := make(chan struct{})
+	go func() {
+		defer close(striking)
+		w.guard(func() { w.strikeTimed(watching) })
+	}()
 	defer func() {
 		stop()
 		<-watched
+		<-striking
 	}()
 	err := w.awaitThreads(ctx, ended)
 	if left := w.r.alive(); len(left) > 0 {

@@ -9,8 +9,11 @@ import (
 )
 
 // scripter is the way to Redis of a run on the wall clock, until ctx ends.
-func (w *wall) scripter(ctx context.Context) func(int) journal.Scripter {
-	return func(int) journal.Scripter {
+func (w *wall) scripter(ctx context.Context) func(string, int) journal.Scripter {
+	return func(thread string, _ int) journal.Scripter {
+		if w.waits() {
+			return w.lineOf(thread)
+		}
 		if w.turn == nil {
 			return w.client
 		}

@@ -47,9 +47,12 @@ type wall struct {
 	mu      sync.Mutex
 	out     checked
 	order   order.Queue[item]
-	changed chan struct{} // capacity 1: the key's state or its expiry changed
-	wake    chan struct{} // capacity 1: a thread stalled or ended, or what was under way has arrived
-	doubts  chan error    // capacity 1: why Redis may not serve the run any more
+	changed chan struct{}    // capacity 1: the key's state or its expiry changed
+	wake    chan struct{}    // capacity 1: a thread stalled or ended, or what was under way has arrived
+	doubts  chan error       // capacity 1: why Redis may not serve the run any more
+	lines   map[string]*line // by thread, where the lock waits for replicas
+	outages outages          // of the one Redis, as its clients feel them
+	outage  chan struct{}    // capacity 1: there is another
 
 	// As released so far.
 	key        trace.KeyState
@@ -82,6 +85,7 @@ func newWall(r *Run) *wall {
 	w := &wall{
 		r: r, out: r.newChecked(), key: trace.Absent(), handles: map[*thread]*handle{}, playing: make(chan struct{}),
 		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), doubts: make(chan error, 1),
+		outages: outages{}, outage: make(chan struct{}, 1), lines: map[string]*line{},
 	}
 	for _, t := range r.threads {
 		w.handles[t] = &handle{asked: make(chan struct{})}
@@ -101,8 +105,6 @@ func (w *wall) guard(f func()) { w.guarding(f) }
 func (w *wall) armed(*thread, string, func(string) bool) (scenario.Fault, bool) {
 	return scenario.Fault{}, false
 }
-
-func (w *wall) down(*thread, int) bool { return false }
 
 func (w *wall) since(at time.Time) time.Duration { return at.Sub(w.start) }
 
@@ -148,6 +150,9 @@ func (w *wall) sending() func(*thread, []sent) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.order.Answer(number)
+		if own, ok := w.lines[t.spec.Name]; ok && len(records) > 0 {
+			own.answered()
+		}
 		for _, s := range records {
 			at := s.rec.Time - w.offset
 			events := w.r.commands(s)

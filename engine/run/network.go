@@ -51,7 +51,7 @@ func (f *inFlight) isLate() bool { return !f.awaited || f.t.dead.Load() }
 // carry has Redis run a script of p's thread after d, whatever becomes of the
 // thread. A Redis that does not answer then, or has forgotten the script, runs
 // nothing; a late copy that nobody awaits is not sent once more.
-func (n *network) carry(ctx context.Context, d time.Duration, p *tap, r request, awaited bool, send func(context.Context) *redis.Cmd) *inFlight {
+func (n *network) carry(ctx context.Context, d time.Duration, p *tap, r request, awaited bool, by passage, send func(context.Context) *redis.Cmd) *inFlight {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.sent++
@@ -64,9 +64,9 @@ func (n *network) carry(ctx context.Context, d time.Duration, p *tap, r request,
 			return
 		}
 		n.mu.Lock()
-		late := f.isLate()
+		by.late, by.delayed = f.isLate(), true
 		n.mu.Unlock()
-		answer := p.send(ctx, passage{late: late, delayed: true}, send)
+		answer := p.send(ctx, by, send)
 		n.mu.Lock()
 		f.answer = answer
 		n.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"relock/engine/lock/exhibit"
+	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/recall"
 	"relock/engine/scenario"
@@ -51,6 +51,9 @@ var ErrFault = errors.New("fault not possible here")
 // be: on the wall clock, or on a cluster.
 type Impossible struct {
 	Cluster  bool   // Protocol needs one Redis
+	Min      bool   // its master is to need replicas
+	Wait     bool   // the lock waits for replicas, which a cluster has for each of its Redises
+	Own      bool   // the lock's scripts are somebody's own
 	Protocol string // whose nodes are each a Redis of its own, or ""
 	Nodes    int
 	Fault    string // what happens to Redis itself, or ""
@@ -63,6 +66,12 @@ func (i *Impossible) Error() string { return fmt.Sprintf("%v: %v", ErrFault, i.S
 // Says implements [phrase.Speaker].
 func (i *Impossible) Says() phrase.Wording {
 	switch {
+	case i.Own:
+		return phrase.Say("the scripts of your own lock run step by step, or live on a Redis of yours: not live on the embedded one, which is in this process")
+	case i.Min:
+		return phrase.Say("min-replicas is a setting of your Redis, which this program does not change: leave the key out")
+	case i.Wait:
+		return phrase.Say("wait needs one Redis: WAIT asks the replicas of the one that it is sent to, and a cluster has several")
 	case i.Cluster:
 		return phrase.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", i.Protocol)
 	case i.Protocol != "":
@@ -80,14 +89,23 @@ func (i *Impossible) Unwrap() error { return ErrFault }
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
-	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol).OneRedis {
+	if sc.Lock.Own() && !virtual && o.External == nil {
+		return &Impossible{Own: true}
+	}
+	if o.External != nil && sc.Lock.MinReplicas.Count > 0 {
+		return &Impossible{Min: true}
+	}
+	if o.External != nil && o.External.Cluster() && sc.Lock.Wait.Count > 0 {
+		return &Impossible{Wait: true}
+	}
+	if o.External != nil && o.External.Cluster() && sc.Lock.Implementation().OneRedis {
 		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
 	}
 	if sc.Lock.Nodes > 1 && !virtual {
 		return &Impossible{Protocol: sc.Lock.Protocol, Nodes: sc.Lock.Nodes}
 	}
 	for i, f := range sc.Faults {
-		if f.Timed && !virtual {
+		if k, _ := fault.Struck(f.Do, f.At); f.Timed && !virtual && !k.Felt {
 			return &Impossible{Fault: f.Do, Entry: i}
 		}
 	}

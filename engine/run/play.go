@@ -24,7 +24,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run: scenario: %w", err)
 	}
-	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), finished: make(chan struct{})}
+	r := &Run{sc: sc, o: o, how: sc.Lock.Implementation(), log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), finished: make(chan struct{})}
 	r.header = trace.Header{
 		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
 		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},

@@ -32,6 +32,8 @@ const (
 	NothingYet Reason = "nothing-yet" // Redis is empty
 	IsDown     Reason = "is-down"     // Redis is down already
 	IsUp       Reason = "is-up"       // Redis is up already
+	IsSplit    Reason = "is-split"    // there are two masters already
+	Answers    Reason = "answers"     // Redis answers so already
 	NotAhead   Reason = "not-ahead"   // the thread comes to no more of Place
 	NoData     Reason = "no-data"     // Redis has no data to lose
 	LastUnlock Reason = "last-unlock" // the thread is in its last unlock already
@@ -105,6 +107,10 @@ func (r *Refusal) Says() phrase.Wording {
 		return phrase.Say("there is nothing in Redis that could be lost")
 	case IsDown:
 		return phrase.Say("Redis is down already")
+	case IsSplit:
+		return phrase.Say("there are two masters already")
+	case Answers:
+		return phrase.Say("Redis answers so already")
 	case IsUp:
 		return phrase.Say("Redis is up")
 	case NotAhead:

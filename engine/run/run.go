@@ -22,7 +22,6 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -31,6 +30,7 @@ import (
 // use; Execute is called once.
 type Run struct {
 	sc     *scenario.Scenario
+	how    lock.Protocol
 	o      Options
 	header trace.Header
 	log    *trace.Log
@@ -75,8 +75,17 @@ type recorder interface {
 	// doubt is called with the error of each call that came from Redis, nil
 	// where there was none.
 	doubt(err error)
-	// down tells whether a node, from 0, does not answer a thread now.
-	down(t *thread, node int) bool
+	// refuses says why a node, from 0, does not serve a thread now: with
+	// errUnreachable, with a fault.Answer, or nil where it does.
+	refuses(t *thread, node int) error
+	// blocks is for how long WAIT holds a thread up at a node, from 0.
+	blocks(t *thread, node int, within time.Duration) time.Duration
+	// acknowledged is what WAIT answers: how many replicas of a node have what the
+	// thread wrote there. The record has one entry, without the command's words. It
+	// fails where the connection of the write is gone.
+	acknowledged(ctx context.Context, t *thread, node, replicas int, within time.Duration) (journal.Record, error)
+	// goesOn has a fault of a thread go on, for everybody, at a node, from 0.
+	goesOn(f scenario.Fault, node int)
 	// since is an instant of the clients' clocks, since the run began.
 	since(at time.Time) time.Duration
 	// guard does f; if it panics, it ends the run.
@@ -99,8 +108,10 @@ type sent struct {
 
 // passage is how a script comes to Redis.
 type passage struct {
-	delayed bool // the network has held it up
-	late    bool // and nobody waits for its answer any more
+	delayed bool  // the network has held it up
+	late    bool  // and nobody waits for its answer any more
+	inFull  bool  // not by its digest: no NOSCRIPT answers it
+	refused error // what the node answers instead, or nil: see recorder.refuses
 }
 
 // forever is longer than any run.
@@ -140,7 +151,7 @@ func (r *Run) keys() []string {
 	return r.protocol().Keys(r.key)
 }
 
-func (r *Run) protocol() lock.Protocol { return exhibit.Named(r.sc.Lock.Protocol) }
+func (r *Run) protocol() lock.Protocol { return r.how }
 
 // nodeNumber is a node's number in the trace, 0 where there is only one.
 func (r *Run) nodeNumber(node int) int {

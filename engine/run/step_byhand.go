@@ -94,11 +94,14 @@ func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
 	}
 	t := s.r.thread(f.Thread)
 	s.newSlice = true
-	t.told(toldFault, f.Do, f.At, int64(f.For))
+	t.toldFault(f)
 	switch f.Do {
 	case fault.Pause:
 		t.tell(described(f))
 		t.process.Pause(f.For)
+	case fault.ClientClockJump:
+		t.tell(described(f))
+		t.process.Jump(f.By)
 	case fault.Crash:
 		t.tell(described(f))
 		t.fall()
@@ -142,26 +145,27 @@ func (s *Stepper) refusal(f scenario.Fault, scripts bool) *Refusal {
 
 func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 	n := s.node(f)
-	down := n.down
-	if f.Thread != "" {
-		down = n.cut[f.Thread]
-	}
+	out, isOut := n.outages[f.Thread]
 	is, why := false, Reason("")
 	switch f.Do {
 	case fault.Evict:
 		is, why = !n.Key(s.r.key).Exists(), NoKey
 	case fault.Restart:
-		is, why = !scripts && (f.Keep || n.Empty()), NothingYet
+		is, why = !scripts && f.For == 0 && !s.forgets(n, f), NothingYet
 	case fault.FailOver:
-		is, why = !scripts && !s.lags(n, f.Behind), NothingYet
+		is, why = !scripts && !s.lags(n, s.lacks(n, f)), NothingYet
 	case fault.ScriptFlush:
 		is, why = !scripts, NoScripts
 	case fault.ClockJump:
 		is, why = !n.HasExpiry(), NoExpiry
+	case fault.TwoMasters:
+		is, why = n.old != nil, IsSplit
 	case fault.Down:
-		is, why = down, IsDown
+		is, why = isOut && out.answer == fault.Answer{} && f.For == 0, IsDown
+	case fault.AnswerError:
+		is, why = isOut && out.answer.Code == f.Error && f.For == 0, Answers
 	case fault.Up:
-		is, why = !down, IsUp
+		is, why = !isOut, IsUp
 	}
 	if is {
 		return &Refusal{Reason: why}
@@ -175,6 +179,18 @@ func (s *Stepper) lags(n *node, behind int) bool {
 	return behind > 0 && n.HasWrites() || len(s.mail.boxes) > 0
 }
 
+// forgets tells whether a restart of the node may lose anything.
+func (s *Stepper) forgets(n *node, f scenario.Fault) bool {
+	switch {
+	case f.Keep:
+		return false
+	case f.Lose > 0:
+		return n.HasWrites()
+	default:
+		return !n.Empty()
+	}
+}
+
 // losesNothing refuses a fault that is about the loss of data where there are
 // none. That Redis forgets its scripts with them shows in no command, but of a
 // late copy: who wants to see it has a fault for that alone.
@@ -183,7 +199,7 @@ func (s *Stepper) losesNothing(f scenario.Fault) *Refusal {
 		return nil
 	}
 	n := s.node(f)
-	if f.Do == fault.Restart && n.Empty() || f.Do == fault.FailOver && !s.lags(n, f.Behind) {
+	if f.Do == fault.Restart && f.For == 0 && !f.Keep && !s.forgets(n, f) || f.Do == fault.Restart && f.Keep && n.Empty() || f.Do == fault.FailOver && !s.lags(n, s.lacks(n, f)) {
 		return &Refusal{Reason: NoData}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/journal"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -82,7 +83,15 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 		r.told = r.newHistories(s.clock.Now)
 		s.foresee(r.o.ByHand)
 	}
-	client := s.serve(r.o.Memory)
+	memory := r.o.Memory
+	if memory == nil && r.sc.Lock.Own() {
+		var err error
+		if memory, err = ownlock.NewMemory(ctx, r.sc); err != nil {
+			return nil, fmt.Errorf("run: %w", err)
+		}
+		s.memory = memory
+	}
+	client := s.serve(memory)
 	if err := because(ctx, panics.Catch(func() error { return r.wireUp(ctx, client, s.mail, s.clock.Process) })); err != nil {
 		return nil, errors.Join(err, s.closeNodes())
 	}
@@ -97,26 +106,42 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 }
 
 // serve gives the run its nodes, and returns how to reach them.
-func (s *Stepper) serve(m *recall.Memory) func(node int) journal.Scripter {
+func (s *Stepper) serve(m *recall.Memory) func(thread string, node int) journal.Scripter {
 	var clients []func() journal.Scripter
 	var subscribe []func(ctx context.Context, channel string) (subscription, error)
 	for range s.r.sc.Lock.Nodes {
-		n := &node{cut: map[string]bool{}}
+		n := &node{outages: outages{}, wrote: map[string]int{}}
 		if m != nil {
 			r := m.NewRedis(clock.Epoch)
 			n.server = r
+			n.split = func(ctx context.Context) (server, journal.Scripter, error) {
+				old, err := r.Split(ctx)
+				return old, old, err
+			}
 			clients = append(clients, func() journal.Scripter { return r })
 			subscribe = append(subscribe, recalled{r}.subscribe)
 		} else {
 			r := store.NewEmbedded(clock.Epoch)
 			n.server = r
+			n.split = func(ctx context.Context) (server, journal.Scripter, error) {
+				old, err := r.Split(ctx)
+				if err != nil {
+					return nil, nil, err
+				}
+				return old, old.Client(), nil
+			}
 			clients = append(clients, func() journal.Scripter { return r.Client() })
 			subscribe = append(subscribe, embedded{r}.subscribe)
 		}
 		s.nodes = append(s.nodes, n)
 	}
 	s.mail = &mailbox{subscribe: subscribe[0], boxes: map[string]box{}}
-	return func(node int) journal.Scripter { return clients[node]() }
+	return func(thread string, node int) journal.Scripter {
+		if old := s.nodes[node].old; old != nil && old.thread == thread {
+			return old.client
+		}
+		return clients[node]()
+	}
 }
 
 // timedFaults are the faults of Redis itself, in the order of their times.

@@ -61,11 +61,11 @@ func (s *Stepper) appendState(b []byte, as *naming) []byte {
 	}
 	b = append(b, s.r.told.of(networkName)...)
 	for _, n := range s.nodes {
-		b = n.appendState(b, s.failsOver, as)
+		b = n.appendState(b, s.failsOver, s.r.protocol().Replicas > 0, as)
 	}
 	for _, t := range threads {
 		for _, f := range s.waiting[t] {
-			b = fmt.Appendf(b, "%s %s %s %d,", as.of(t.spec.Name), f.Do, f.At, f.For)
+			b = fmt.Appendf(b, "%s %s %s %s %d,", as.of(t.spec.Name), f.Do, f.Error, f.At, f.For)
 		}
 	}
 	b = binary.AppendVarint(b, int64(len(s.faults)))
@@ -93,17 +93,23 @@ func named[T any](byThread map[string]T, as *naming) map[string]T {
 	return list
 }
 
-func (n *node) appendState(b []byte, writes bool, as *naming) []byte {
+func (n *node) appendState(b []byte, writes, waits bool, as *naming) []byte {
 	b = n.server.(*recall.Redis).AppendState(b, writes, as.rename)
 	b = binary.AppendVarint(b, int64(n.ahead))
-	if n.down {
-		b = append(b, 'd')
+	out := named(n.outages, as)
+	for _, thread := range slices.Sorted(maps.Keys(out)) {
+		b = fmt.Appendf(b, "%s %s %d ", thread, out[thread].answer.Code, out[thread].until)
 	}
-	cut := named(n.cut, as)
-	for _, thread := range slices.Sorted(maps.Keys(cut)) {
-		if cut[thread] {
-			b = append(append(b, thread...), ' ')
+	if waits { // else nobody asks
+		lives := named(n.wrote, as)
+		for _, thread := range slices.Sorted(maps.Keys(lives)) {
+			b = fmt.Appendf(b, "%s %t ", thread, lives[thread] == n.lives)
 		}
+		b = binary.AppendVarint(b, int64(n.unacked))
+	}
+	if n.old != nil {
+		b = n.old.server.(*recall.Redis).AppendState(b, false, as.rename)
+		b = fmt.Appendf(b, "%s %d %d", as.of(n.old.thread), n.old.since, n.old.until)
 	}
 	return append(b, ';')
 }
@@ -115,7 +121,9 @@ func (s *Stepper) foresee(byHand []scenario.Fault) {
 		is := func(f scenario.Fault) bool { return f.Do == kind }
 		return slices.ContainsFunc(byHand, is) || slices.ContainsFunc(s.r.sc.Faults, is)
 	}
-	s.pauses, s.failsOver = does(fault.Pause), does(fault.FailOver)
+	loses := func(f scenario.Fault) bool { return f.Lose > 0 }
+	s.pauses = does(fault.Pause)
+	s.failsOver = does(fault.FailOver) || does(fault.TwoMasters) || slices.ContainsFunc(byHand, loses) || slices.ContainsFunc(s.r.sc.Faults, loses)
 	s.endless = slices.ContainsFunc(s.r.threads, (*thread).endless)
 }
 

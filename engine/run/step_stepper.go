@@ -11,8 +11,10 @@ import (
 	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
+	"relock/engine/recall"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -34,6 +36,8 @@ type Stepper struct {
 	ahead     int              // moves of a schedule that are still to be made
 	over      bool
 	closed    bool
+	failed    error          // why nothing can move any more: nobody knows what a script would do
+	memory    *recall.Memory // of an own lock, where nobody else has one
 
 	step     int
 	newSlice bool // the next event begins a row of its own
@@ -41,7 +45,7 @@ type Stepper struct {
 	mail     *mailbox
 
 	pauses    bool // any two tasks may come to move at one instant
-	failsOver bool // what a replica lacks may come to matter
+	failsOver bool // what a replica or a disk lacks may come to matter
 	endless   bool // who was refused may come to matter
 
 	strikes   []scenario.Fault             // that can be struck by hand, once asked
@@ -61,6 +65,7 @@ type server interface {
 	HasScripts(ctx context.Context, digests []string) (bool, error)
 	Evict(name string) bool
 	Restart(ctx context.Context, keep bool) error
+	Restore(ctx context.Context, lose time.Duration) error
 	FlushScripts(ctx context.Context) error
 	Jump(now time.Time)
 	FailOver(ctx context.Context, behind int) error
@@ -71,9 +76,26 @@ type server interface {
 type node struct {
 	server
 
-	ahead time.Duration   // of its clock before the clients'
-	down  bool            // it does not answer
-	cut   map[string]bool // the threads that alone it does not answer
+	ahead   time.Duration // of its clock before the clients'
+	outages outages
+
+	split func(context.Context) (server, journal.Scripter, error)
+	old   *oldMaster // of two masters, or nil
+
+	// Of a lock that waits for replicas.
+	lives   int            // how often its connections have broken
+	wrote   map[string]int // by thread: in which of its lives
+	unacked int            // writes since WAIT was last answered
+}
+
+// oldMaster is the master of who is cut off from the new one.
+type oldMaster struct {
+	server
+
+	client journal.Scripter
+	thread string
+	since  time.Duration // since the run began
+	until  time.Duration // since the run began: when it has its writes lost
 }
 
 // Over tells whether the run has ended.
@@ -109,6 +131,12 @@ func (s *Stepper) closeNodes() error {
 	var errs []error
 	for _, n := range s.nodes {
 		errs = append(errs, n.Close())
+		if n.old != nil {
+			errs = append(errs, n.old.Close())
+		}
+	}
+	if s.memory != nil {
+		errs = append(errs, s.memory.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -191,6 +219,9 @@ func (s *Stepper) pass(ctx context.Context, limit time.Duration) error {
 	if len(s.faults) > 0 && s.end == forever {
 		next = min(next, s.faults[0].Time)
 	}
+	if s.end == forever {
+		next = min(next, s.backAt())
+	}
 	s.advance(min(next, s.end, limit))
 	return s.settle(ctx)
 }
@@ -202,6 +233,9 @@ func (s *Stepper) settle(ctx context.Context) error {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
+		if s.failed != nil {
+			return s.failed
+		}
 		if s.atLimit {
 			return s.r.limit()
 		}
@@ -210,6 +244,9 @@ func (s *Stepper) settle(ctx context.Context) error {
 				return err
 			}
 			s.faults = s.faults[1:]
+		}
+		if s.end == forever && s.backAt() <= s.clock.Now() {
+			s.comeBack()
 		}
 		s.newSlice = true
 		s.ready = s.clock.Ready()
@@ -248,7 +285,7 @@ func (s *Stepper) settle(ctx context.Context) error {
 // nothingComes tells whether threads are left that nothing will ever move.
 func (s *Stepper) nothingComes() bool {
 	_, more := s.clock.Next()
-	return len(s.ready) == 0 && !more && len(s.faults) == 0 && len(s.r.alive()) > 0
+	return len(s.ready) == 0 && !more && len(s.faults) == 0 && s.backAt() == forever && len(s.r.alive()) > 0
 }
 
 // inVain is Run.inVain where nothing is to come: no fault, no move of a
@@ -258,7 +295,7 @@ func (s *Stepper) inVain() []string {
 		return nil
 	}
 	names := s.r.inVain(&s.standstill)
-	if names == nil || s.ahead > 0 || len(s.faults) > 0 || slices.ContainsFunc(s.nodes, func(n *node) bool { return n.HasExpiry() }) {
+	if names == nil || s.ahead > 0 || len(s.faults) > 0 || s.backAt() != forever || slices.ContainsFunc(s.nodes, func(n *node) bool { return n.HasExpiry() }) {
 		return nil
 	}
 	for _, task := range slices.Concat(s.ready, s.clock.Pending()) {
@@ -280,24 +317,39 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	switch f.Do {
 	case fault.Evict:
 		e.Evict(s.r.key)
+		e.unacked++
 	case fault.Restart:
-		err = e.Restart(ctx, f.Keep)
+		if f.Lose > 0 {
+			err = e.Restore(ctx, f.Lose)
+		} else {
+			err = e.Restart(ctx, f.Keep)
+		}
+		if f.For > 0 {
+			e.outages.strike(f, s.clock.Now())
+		}
 	case fault.FailOver:
+		f.Behind = s.lacks(e, f)
+		e.unacked = max(e.unacked-f.Behind, 0)
 		err = e.FailOver(ctx, f.Behind)
 	case fault.ScriptFlush:
 		err = e.FlushScripts(ctx)
-	case fault.Down, fault.Up:
-		if f.Thread != "" {
-			e.cut[f.Thread] = f.Do == fault.Down
-		} else {
-			e.down = f.Do == fault.Down
+	case fault.TwoMasters:
+		old := &oldMaster{thread: f.Thread, since: s.clock.Now(), until: s.clock.Now() + f.For}
+		old.server, old.client, err = e.split(ctx)
+		if err == nil {
+			e.old = old
 		}
+	case fault.Down, fault.AnswerError, fault.Up:
+		e.outages.strike(f, s.clock.Now())
 	case fault.ClockJump:
 		e.ahead += f.By
 		e.Jump(e.timeAt(s.clock.Now()))
 	}
 	if err != nil {
 		return fmt.Errorf("run: %s: %w", f.Do, err)
+	}
+	if f.Do == fault.Restart || f.Do == fault.FailOver || f.Do == fault.TwoMasters {
+		e.lives++
 	}
 	s.newSlice = true
 	s.emit("", described(f))
@@ -319,6 +371,9 @@ func (s *Stepper) advance(at time.Duration) {
 	s.clock.Advance(at)
 	for i, n := range s.nodes {
 		n.SetTime(n.timeAt(at))
+		if n.old != nil {
+			n.old.SetTime(n.timeAt(at))
+		}
 		if before[i].Exists() && !n.Key(s.r.key).Exists() {
 			before[i].PTTL = 0
 			s.newSlice = true
@@ -404,14 +459,20 @@ func (s *Stepper) believes(change func(beliefs)) { change(s.believed) }
 func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {
 		for _, one := range records {
-			if s.failsOver {
-				s.nodes[one.node].Wrote(writes(one))
+			n := s.nodes[one.node]
+			aside := n.aside(t)
+			if (s.failsOver || s.r.protocol().Replicas > 0) && !aside {
+				s.notes(n, t, writes(one))
 			}
 			if s.muted {
 				continue
 			}
 			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
+				if b, ok := e.Body.(trace.Command); ok && aside {
+					b.OldMaster = true
+					e.Body, e.Key = b, n.Key(s.r.key)
+				}
 				s.put(e)
 			}
 		}
@@ -419,27 +480,121 @@ func (s *Stepper) sending() func(*thread, []sent) {
 	}
 }
 
+// notes notes what a thread wrote at a node: for its replica, and for WAIT.
+func (s *Stepper) notes(n *node, t *thread, wrote [][]string) {
+	if len(wrote) == 0 {
+		return
+	}
+	n.wrote[t.spec.Name] = n.lives
+	if s.failsOver {
+		n.Wrote(wrote)
+		n.unacked++
+	}
+}
+
 // writes are the commands of a record that changed something.
 func writes(s sent) [][]string {
 	var out [][]string
 	for _, e := range s.rec.Entries {
-		if journal.Writes(e.Args[0]) && e.Err == "" {
+		if e.Err == "" && journal.Wrote(e.Args, e.Reply) {
 			out = append(out, e.Args)
 		}
 	}
 	return out
 }
 
-func (s *Stepper) down(t *thread, node int) bool {
+func (s *Stepper) refuses(t *thread, node int) error {
+	n, least := s.nodes[node], s.r.sc.Lock.MinReplicas
+	if n.aside(t) && least.Count > 0 && s.clock.Now() >= n.old.since+least.Within {
+		answer, _ := fault.AnswerOf("NOREPLICAS")
+		return answer
+	}
+	return n.outages.of(t)
+}
+
+// aside tells whether a thread is with the old one of two masters.
+func (n *node) aside(t *thread) bool { return n.old != nil && n.old.thread == t.spec.Name }
+
+// lacks is how many writes a replica that takes over does not have: none that were
+// acknowledged, if it is one of those that do.
+func (s *Stepper) lacks(n *node, f scenario.Fault) int {
+	if f.Replica <= s.r.protocol().Replicas && f.Replica > 0 {
+		return min(f.Behind, n.unacked)
+	}
+	return f.Behind
+}
+
+func (s *Stepper) blocks(t *thread, node int, within time.Duration) time.Duration {
+	if s.nodes[node].aside(t) { // the replicas are with the new one
+		return within
+	}
+	return 0
+}
+
+func (s *Stepper) acknowledged(_ context.Context, t *thread, node, replicas int, _ time.Duration) (journal.Record, error) {
 	n := s.nodes[node]
-	return n.down || n.cut[t.spec.Name]
+	if n.aside(t) {
+		return s.answered(n.old.server, n, 0), nil
+	}
+	if n.wrote[t.spec.Name] != n.lives {
+		return journal.Record{}, reset("read")
+	}
+	n.unacked = 0
+	return s.answered(n.server, n, replicas), nil
+}
+
+// answered is the record of a command that changes nothing.
+func (s *Stepper) answered(by server, n *node, reply int) journal.Record {
+	at := n.timeAt(s.clock.Now()).Sub(time.Unix(0, 0))
+	return journal.Record{Key: s.r.key, Time: at, Entries: []journal.Entry{{Reply: int64(reply), Key: by.Key(s.r.key)}}}
+}
+
+func (s *Stepper) goesOn(f scenario.Fault, node int) {
+	s.nodes[node].outages.strike(f, s.clock.Now())
+}
+
+// backAt is the next instant at which a node serves again by itself, or forever.
+func (s *Stepper) backAt() time.Duration {
+	at := forever
+	for _, n := range s.nodes {
+		at = min(at, n.outages.backAt())
+		if n.old != nil {
+			at = min(at, n.old.until)
+		}
+	}
+	return at
+}
+
+// comeBack lets nodes serve again whose time has come, and tells of it.
+func (s *Stepper) comeBack() {
+	for i, n := range s.nodes {
+		for _, thread := range n.outages.back(s.clock.Now()) {
+			s.newSlice = true
+			s.emit("", trace.Fault{Do: fault.Up, Node: s.r.nodeNumber(i), Thread: thread})
+		}
+		if n.old != nil && n.old.until <= s.clock.Now() {
+			s.newSlice = true
+			s.emit("", trace.Fault{Do: fault.OneMaster, Node: s.r.nodeNumber(i), Thread: n.old.thread})
+			_ = n.old.Close() // in memory: there is nothing to lose
+			n.old = nil
+		}
+	}
 }
 
 func (s *Stepper) since(at time.Time) time.Duration { return at.Sub(clock.Epoch) }
 
 func (s *Stepper) mayEnd() {}
 
-func (s *Stepper) doubt(error) {}
+func (s *Stepper) doubt(err error) {
+	if s.failed != nil || !errors.Is(err, recall.ErrUnanswered) {
+		return
+	}
+	s.failed = fmt.Errorf("run: %w", err)
+	var mistake *ownlock.Mistake
+	if errors.As(err, &mistake) {
+		s.failed = mistake
+	}
+}
 
 func (s *Stepper) guard(f func()) { f() } // who moves the threads hears of their panics
 

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -11,18 +13,41 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/trace"
 )
 
 // EvalSha passes the gate, where the call's faults strike; Eval is only its
 // fall-back and part of the same decision.
 func (p *tap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
+	return p.strike(ctx, false, atOnce, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
 }
 
 // Do passes the gate like EvalSha.
 func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
-	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.Do(ctx, args...) })
+	if args[0] == protocol.WAIT {
+		return p.wait(ctx, args[1].(int), time.Duration(args[2].(int64))*time.Millisecond)
+	}
+	return p.strike(ctx, true, atOnce, func(ctx context.Context) *redis.Cmd { return p.journal.Do(ctx, args...) })
 }
+
+// wait asks how many replicas have what the thread wrote. No script can.
+func (p *tap) wait(ctx context.Context, replicas int, within time.Duration) *redis.Cmd {
+	blocks := func() time.Duration { return p.t.r.rec.blocks(p.t, p.node, within) }
+	return p.strike(ctx, true, blocks, func(ctx context.Context) *redis.Cmd {
+		rec, err := p.t.r.rec.acknowledged(ctx, p.t, p.node, replicas, within)
+		if err != nil {
+			return broken(ctx, err)
+		}
+		rec.Entries[0].Args = []string{protocol.WAIT, strconv.Itoa(replicas), strconv.FormatInt(within.Milliseconds(), 10)}
+		p.note(ctx, rec)
+		cmd := redis.NewCmd(ctx)
+		cmd.SetVal(rec.Entries[0].Reply)
+		return cmd
+	})
+}
+
+// atOnce is how long a command that never blocks does.
+func atOnce() time.Duration { return 0 }
 
 // request is what waits at a gate.
 type request struct {
@@ -37,15 +62,41 @@ func ofCall(do string) bool {
 	return k.Target == fault.OnTheWay || k.Target == fault.Thread
 }
 
-// strike sends a script past the gate and the faults on its way.
-func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
+// strike sends a script, and sends it again by itself where its client would: as
+// often as the thread's setting says, while nobody answers, and without a word to
+// the lock. InFull tells whether it goes without its digest.
+func (p *tap) strike(ctx context.Context, inFull bool, blocks func() time.Duration, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	call, _ := protocol.CallOf(ctx)
-	r := request{call: call, node: p.t.r.nodeNumber(p.node)}
+	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
+	for again := 0; ; again++ {
+		cmd := p.once(ctx, call, here, inFull, blocks, send)
+		if again == p.t.spec.ClientRetries || !errors.As(cmd.Err(), new(*net.OpError)) || ctx.Err() != nil {
+			return cmd
+		}
+		d := min(firstResend<<min(again, 10), lastResend)
+		p.t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitClient})
+		if p.t.process.Sleep(ctx, d) != nil {
+			return cmd
+		}
+	}
+}
+
+// How long a client pauses before it sends a request again by itself: first, and
+// twice as long each time, at most. These are go-redis' own, but for the chance in
+// them.
+const (
+	firstResend = 8 * time.Millisecond
+	lastResend  = 512 * time.Millisecond
+)
+
+// once sends a script past the gate and the faults on its way.
+func (p *tap) once(ctx context.Context, call lock.Call, here moment, inFull bool, blocks func() time.Duration, send func(context.Context) *redis.Cmd) *redis.Cmd {
+	r := request{call: call, node: here.node}
 	if err := p.t.process.Gate(ctx, r); err != nil {
 		return broken(ctx, err)
 	}
 	loseReply := false
-	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
+	by := passage{inFull: inFull}
 	for {
 		f, ok := p.t.find(here, ofCall)
 		if !ok {
@@ -57,6 +108,8 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 			if err := p.t.process.Gate(ctx, r); err != nil {
 				return broken(ctx, err)
 			}
+		case fault.ClientClockJump:
+			p.t.process.Jump(f.By)
 		case fault.Crash:
 			p.t.crash()
 		case fault.LoseRequest:
@@ -64,13 +117,23 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		case fault.LoseReply:
 			loseReply = true
 		case fault.Delay:
-			return p.late(ctx, f.For, r, send)
+			return p.late(ctx, f.For, r, by, send)
 		case fault.LateCopy:
-			p.t.r.network.carry(ctx, f.For, p, r, false, send)
+			p.t.r.network.carry(ctx, f.For, p, r, false, by, send)
 			return broken(ctx, reset("read"))
+		case fault.AnswerError:
+			by.refused, _ = answerOf(f)
+			if f.For > 0 {
+				p.t.r.rec.goesOn(f, p.node)
+			}
 		}
 	}
-	cmd := p.send(ctx, passage{}, send)
+	var cmd *redis.Cmd
+	if d := blocks(); d > 0 {
+		cmd = p.late(ctx, d, r, by, send)
+	} else {
+		cmd = p.send(ctx, by, send)
+	}
 	if loseReply {
 		return broken(ctx, reset("read"))
 	}
@@ -79,8 +142,8 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 
 // late lets the script reach Redis later, and waits for the answer. Where its
 // caller gives it up before, it is one more late copy.
-func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	f := p.t.r.network.carry(ctx, d, p, r, true, send)
+func (p *tap) late(ctx context.Context, d time.Duration, r request, by passage, send func(context.Context) *redis.Cmd) *redis.Cmd {
+	f := p.t.r.network.carry(ctx, d, p, r, true, by, send)
 	err := f.timer.Wait(ctx)
 	_ = p.t.process.Sleep(context.Background(), 0) // a thread that stands still hears nothing until it goes on
 	if answer := p.t.r.network.heard(f); answer != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 )
 
@@ -16,7 +15,7 @@ import (
 // is drawn by the seed, if the scenario's faults do not strike both alike, or if
 // the lock's scripts ask Redis for an order of names.
 func Twins(sc *scenario.Scenario) []int {
-	if !namesDecideNothing(sc.Lock.Protocol) {
+	if !namesDecideNothing(sc.Lock) {
 		return nil
 	}
 	list := make([]int, len(sc.Threads))
@@ -72,7 +71,7 @@ var command = regexp.MustCompile(`redis\.p?call\((?:\s*['"](\w+)['"])?`)
 // takes the smaller name. Scripts go through what HGETALL answers to the end, and
 // do the same to each field.
 var byIdentity = []string{
-	"DEL", "EXISTS", "EXPIRE", "PEXPIRE", "PTTL", "PUBLISH", "TIME", "TTL", "TYPE",
+	"DEL", "EXISTS", "EXPIRE", "PEXPIRE", "PEXPIREAT", "PTTL", "PUBLISH", "TIME", "TTL", "TYPE",
 	"DECR", "DECRBY", "GET", "INCR", "INCRBY", "SET", "SETNX",
 	"HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HLEN", "HMGET", "HSET", "HSETNX",
 	"LINDEX", "LLEN", "LPOP", "LPUSH", "LRANGE", "LREM", "RPOP", "RPUSH",
@@ -81,8 +80,11 @@ var byIdentity = []string{
 
 // namesDecideNothing reports whether no script of a lock asks Redis for an order
 // of names. What locks do outside of scripts never does.
-func namesDecideNothing(lock string) bool {
-	for _, script := range exhibit.Named(lock).Scripts {
+func namesDecideNothing(l scenario.Lock) bool {
+	if l.Own() { // what it does with a name it may do without Redis
+		return false
+	}
+	for _, script := range l.Implementation().Scripts {
 		for _, found := range command.FindAllStringSubmatch(script.Source, -1) {
 			if !slices.Contains(byIdentity, strings.ToUpper(found[1])) {
 				return false

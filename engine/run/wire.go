@@ -2,11 +2,11 @@ package run
 
 import (
 	"context"
-	"net"
-	"syscall"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/lock/protocol"
 )
@@ -24,14 +24,32 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 
 // Eval sends a script in full.
 func (p *tap) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return p.send(ctx, passage{}, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
+	return p.send(ctx, passage{inFull: true}, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
 }
 
 // send has Redis run a script.
 func (p *tap) send(ctx context.Context, by passage, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	if p.t.r.rec.down(p.t, p.node) {
-		p.t.told(toldReply, p.node)
-		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+	if by.refused == nil {
+		by.refused = p.t.r.rec.refuses(p.t, p.node)
+	}
+	var answer fault.Answer
+	if by.refused != nil {
+		if !errors.As(by.refused, &answer) {
+			p.t.told(toldReply, p.node)
+			return broken(ctx, by.refused)
+		}
+		switch {
+		case answer.Refused == fault.EveryCommand, answer.Refused == fault.ByDigest && !by.inFull:
+			if !by.late {
+				p.t.told(toldReply, p.node, nil, by.refused)
+			}
+			p.t.r.machine.hasAsked(p.t)
+			return broken(ctx, by.refused)
+		case answer.Refused == fault.Writing:
+			ctx = journal.RefusingWrites(ctx, answer.Words)
+		case answer.Refused == fault.Growing:
+			ctx = journal.RefusingGrowth(ctx, answer.Words)
+		}
 	}
 	var records []sent
 	answered := p.t.r.rec.sending()
@@ -43,7 +61,9 @@ func (p *tap) send(ctx context.Context, by passage, send func(context.Context) *
 	if !by.late {
 		p.t.told(toldReply, p.node, cmd.Val(), cmd.Err())
 	}
-	p.t.r.rec.doubt(cmd.Err())
+	if by.refused == nil {
+		p.t.r.rec.doubt(cmd.Err())
+	}
 	p.t.r.machine.hasAsked(p.t)
 	return cmd
 }

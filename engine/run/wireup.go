@@ -19,7 +19,7 @@ import (
 var errLoad = errors.New("run: load scripts")
 
 // wireUp gives every thread its process, its way to Redis and its locker.
-func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
+func (r *Run) wireUp(ctx context.Context, client func(thread string, node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
 	for _, s := range r.protocol().Scripts {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
@@ -34,7 +34,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 		t.redis = &wire{sent: map[string]count{}}
 		for n := range r.sc.Lock.Nodes {
 			p := &tap{t: t, node: n}
-			p.journal = journal.New(func() journal.Scripter { return client(n) }, scripts, p.note)
+			p.journal = journal.New(func() journal.Scripter { return client(t.spec.Name, n) }, scripts, p.note)
 			t.redis.taps = append(t.redis.taps, p)
 			if i > 0 {
 				continue
@@ -47,7 +47,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
 			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
-			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
+			MaxAge: r.sc.Lock.MaxHold, Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
 			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting, Lost: t.lost},
@@ -85,7 +85,7 @@ type hold interface {
 }
 
 func newLocker(client lock.Redis, o lock.Options) (locker, error) {
-	if _, ok := exhibit.HabitsOf(o.Protocol.Name); ok {
+	if _, ok := exhibit.HabitsOf(o.Protocol); ok {
 		l, err := exhibit.New(client, o)
 		if err != nil {
 			return locker{}, fmt.Errorf("make an exhibit's locker: %w", err)

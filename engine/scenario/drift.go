@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"relock/engine/lock/exhibit"
 )
 
 // Drift is how much faster than the other clocks a thread's clock runs, in
@@ -30,7 +28,7 @@ func (d Drift) Size() string { return max(d, -d).String() }
 func (d Drift) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Margin is what the lock takes off its lease for clocks that drift.
-func (l Lock) Margin() time.Duration { return exhibit.Named(l.Protocol).Margin(l.Lease) }
+func (l Lock) Margin() time.Duration { return l.Implementation().Margin(l.Lease) }
 
 var (
 	driftPercent = regexp.MustCompile(`^[+-]?[0-9]{1,3}(\.[0-9]{1,4})?%$`)

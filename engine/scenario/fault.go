@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"relock/engine/fault"
 	"relock/engine/phrase"
 )
@@ -23,7 +25,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 		return
 	}
 	for _, one := range p.list(v, MaxFaults, "a list of at most %s faults", "%s faults") {
-		f := p.fields(one, "thread", "at", "level", "round", "command", "time", "do", "for", "scope", "by", "behind", "keep", "node")
+		f := p.fields(one, fault.Keys()...)
 		if f == nil {
 			continue
 		}
@@ -51,6 +53,9 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		place := []string{"time"}
 		if kind.Alone {
 			place = append(place, "thread")
+			if kind.One {
+				p.needs(f, one, "thread", s.names())
+			}
 			p.threadOf(f, s, &into)
 		}
 		p.onlyFor(f, kind, place...)
@@ -67,16 +72,17 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 // do reads the fault's kind and its own keys. It returns false for an unknown
 // kind, and f cannot say more.
 func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fault.Kind, bool) {
+	at := written(f, "at")
 	var able []string
-	for _, k := range fault.Kinds() {
-		if s.canHave(k) {
-			able = append(able, k.Name)
+	for _, name := range fault.Names() {
+		if k, _ := fault.Struck(name, at); s.canHave(k) {
+			able = append(able, name)
 		}
 	}
 	names := fault.Names()
 	p.needs(f, one, "do", among(names...))
 	p.oneOf(f, "do", &into.Do, names...)
-	kind, ok := fault.Named(into.Do)
+	kind, ok := fault.Struck(into.Do, at)
 	if !ok {
 		return fault.Kind{Places: fault.Anywhere(), Fields: slices.Sorted(maps.Keys(f))}, false
 	}
@@ -86,10 +92,25 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fa
 	return kind, true
 }
 
+// written returns a key's text, "" where it has none.
+func written(f map[string]value, name string) string {
+	if v, ok := f[name]; ok && v.Kind == yaml.ScalarNode {
+		return v.Value
+	}
+	return ""
+}
+
+// struckKeys are the keys of a fault in a schedule.
+func struckKeys() []string {
+	return slices.DeleteFunc(fault.Keys(), func(key string) bool {
+		return slices.Contains([]string{"time", "level", "round", "command", "scope"}, key)
+	})
+}
+
 // struck reads a fault in a schedule: it strikes at its place in the schedule,
 // or at its thread's next call of the kind that at names.
 func (p *parser) struck(one value, s *Scenario) *Fault {
-	f := p.fields(one, "thread", "at", "do", "for", "by", "behind", "keep", "node")
+	f := p.fields(one, struckKeys()...)
 	into := &Fault{}
 	kind, ok := p.do(one, f, s, into)
 	if !ok {
@@ -112,6 +133,9 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 	}
 	if kind.Alone {
 		place = append(place, "thread")
+		if kind.One {
+			p.needs(f, one, "thread", s.names())
+		}
 		p.threadOf(f, s, into)
 	}
 	kind.Fields = kind.ByHand()
@@ -185,8 +209,13 @@ func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fa
 func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenario, into *Fault) {
 	for _, name := range k.Fields {
 		switch name {
+		case "error":
+			p.needs(f, one, "error", among(fault.Codes()...))
+			p.oneOf(f, "error", &into.Error, fault.Codes()...)
 		case "for":
-			p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
+			if !slices.Contains(k.Optional, "for") {
+				p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
+			}
 			p.duration(f, "for", &into.For, time.Millisecond, MaxDuration, time.Microsecond)
 		case "scope":
 			into.Scope = fault.ScopeAll
@@ -199,10 +228,17 @@ func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenari
 		case "behind":
 			into.Behind = 1
 			p.number(f, "behind", &into.Behind, 0, maxBehind)
+		case "replica":
+			p.replica(f, s, into)
 		case "keep":
 			keep := "false"
 			p.oneOf(f, "keep", &keep, "true", "false")
 			into.Keep = keep == "true"
+		case "lose":
+			p.duration(f, "lose", &into.Lose, time.Millisecond, MaxDuration, time.Millisecond)
+			if v, ok := f["lose"]; ok && into.Keep {
+				p.wrong(v, quoted(v.Value), say("not with keep: true"))
+			}
 		case "node":
 			nodes := s.Lock.Nodes
 			if !p.judges() {
@@ -211,6 +247,18 @@ func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenari
 			into.Node = 1
 			p.number(f, "node", &into.Node, 1, nodes)
 		}
+	}
+}
+
+// replica reads which replica takes over, where the lock waits for some.
+func (p *parser) replica(f map[string]value, s *Scenario, into *Fault) {
+	if v, ok := f["replica"]; ok && s.Lock.Wait.Count == 0 && p.judges() {
+		p.wrong(v, say("the key %s", quote("replica")), say("only where the lock waits for replicas, as in wait: %s", example(true).String()))
+		return
+	}
+	if s.Lock.Wait.Count > 0 {
+		into.Replica = 1
+		p.number(f, "replica", &into.Replica, 1, s.Lock.Wait.Of)
 	}
 }
 

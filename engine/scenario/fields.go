@@ -13,6 +13,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 )
 
@@ -30,8 +31,23 @@ const DefaultProcess = "main"
 
 const minWatchdog = time.Millisecond
 
+// The keys of a scenario's parts, in the order in which a mistake lists them. Parse
+// reads no others, and Schema has no others.
+var (
+	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
+	resourceKeys = []string{"kind", "size", "limit", "checks"}
+	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "like", "scripts"}
+	retryKeys    = []string{"times", "interval", "wait", "jitter"}
+	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
+	expectKeys   = []string{"violations", "outcome", "explore"}
+	exploredKeys = []string{"delays", "faults", "max-faults", "violations"}
+)
+
+// untilKey is the only key of a move in which time passes.
+const untilKey = "until"
+
 func (p *parser) scenario(root *yaml.Node) *Scenario {
-	m := p.fields(value{root, ""}, "title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
+	m := p.fields(value{root, ""}, scenarioKeys...)
 	s := &Scenario{Kind: KindLock, Seed: defaultSeed, Policy: PolicyInOrder}
 	p.text(m, "title", &s.Title, say("a line of at most %s characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
@@ -39,7 +55,7 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	before := len(p.mistakes)
 	p.oneOf(m, "kind", &s.Kind, KindLock, KindHeartbeat)
 	p.unknown = len(p.mistakes) > before
-	s.Lock = p.lock(m)
+	p.lock(m, s)
 	if m != nil {
 		p.threads(m, s)
 	}
@@ -90,7 +106,7 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 	if !ok {
 		return
 	}
-	f := p.fields(v, "kind", "size", "limit", "checks")
+	f := p.fields(v, resourceKeys...)
 	r := &Resource{}
 	if f != nil && !has(f, "kind") {
 		p.wrong(value{v.Node, v.key + ".kind"}, say("nothing"), among(resourceKinds()...))
@@ -119,9 +135,9 @@ func (p *parser) schedule(m map[string]value, s *Scenario) {
 		switch {
 		case one.Kind != yaml.MappingNode:
 			p.number(map[string]value{"": one}, "", &move.Choice, 0, MaxChoice)
-		case len(one.Content) > 0 && one.Content[0].Value == "until":
-			f := p.fields(one, "until")
-			p.duration(f, "until", &move.Until, time.Microsecond, MaxSchedule, time.Microsecond)
+		case len(one.Content) > 0 && one.Content[0].Value == untilKey:
+			f := p.fields(one, untilKey)
+			p.duration(f, untilKey, &move.Until, time.Microsecond, MaxSchedule, time.Microsecond)
 		default:
 			move.Fault = p.struck(one, s)
 		}
@@ -141,18 +157,18 @@ func defaultLock() Lock {
 }
 
 // waitOf returns how a protocol's waiters wait.
-func waitOf(protocol string) string {
-	if exhibit.Named(protocol).Leave != nil {
+func waitOf(p *protocol.Protocol) string {
+	if p.Leave != nil {
 		return WaitNotify
 	}
 	return WaitPoll
 }
 
 // nodesOf returns a protocol's default number of nodes.
-func nodesOf(protocol string) int { return max(exhibit.Named(protocol).Nodes, 1) }
+func nodesOf(p *protocol.Protocol) int { return max(p.Nodes, 1) }
 
-func mostNodes(protocol string) int {
-	if nodesOf(protocol) > 1 {
+func mostNodes(p *protocol.Protocol) int {
+	if nodesOf(p) > 1 {
 		return MaxNodes
 	}
 	return 1
@@ -168,17 +184,20 @@ func defaultThread(retry Retry) Thread {
 
 func defaultWork() Range { return Range{50 * time.Millisecond, 100 * time.Millisecond} }
 
-func (p *parser) lock(m map[string]value) Lock {
-	l := defaultLock()
+func (p *parser) lock(m map[string]value, s *Scenario) {
+	s.Lock = defaultLock()
+	l := &s.Lock
 	v, ok := m["lock"]
 	var f map[string]value
 	if ok {
-		f = p.fields(v, "protocol", "key", "lease", "watchdog", "retry", "nodes")
+		f = p.fields(v, lockKeys...)
 	}
 	before := len(p.mistakes)
-	p.oneOf(f, "protocol", &l.Protocol, exhibit.Names()...)
+	p.oneOf(f, "protocol", &l.Protocol, append(exhibit.Names(), protocol.Own)...)
 	known := len(p.mistakes) == before
 	p.unknown = p.unknown || !known
+	p.own(v, f, s)
+	how := l.Implementation()
 	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
 	})
@@ -193,15 +212,19 @@ func (p *parser) lock(m map[string]value) Lock {
 			p.mistakes[before].Allowed.Text = "a time with a unit from %s to %s, such as %s, or off"
 		}
 	}
-	l.Retry.Wait = waitOf(l.Protocol)
+	p.duration(f, "max-hold", &l.MaxHold, time.Millisecond, MaxDuration, time.Microsecond)
+	if v, ok := f["max-hold"]; ok && p.judges() && (l.Watchdog == 0 || !how.HasWatchdog()) {
+		p.wrong(v, say("the key %s", quote("max-hold")), say("only with a watchdog: it limits renewals"))
+	}
+	p.replicas(f, l)
+	l.Retry.Wait = waitOf(how)
 	p.retry(f, &l.Retry)
-	l.Nodes = nodesOf(l.Protocol)
-	most := mostNodes(l.Protocol)
+	l.Nodes = nodesOf(how)
+	most := mostNodes(how)
 	if !known {
 		most = MaxNodes
 	}
 	p.number(f, "nodes", &l.Nodes, 1, most)
-	return l
 }
 
 func (p *parser) retry(m map[string]value, r *Retry) {
@@ -209,7 +232,7 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	if !ok {
 		return
 	}
-	f := p.fields(v, "times", "interval", "wait", "jitter")
+	f := p.fields(v, retryKeys...)
 	p.times(f, &r.Times)
 	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
 	waits := []string{r.Wait}
@@ -242,9 +265,8 @@ var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "retry"}
 	if v, ok := m["defaults"]; ok {
-		p.thread(p.fields(v, settings...), &common)
+		p.thread(p.fields(v, threadKeys...), &common)
 	}
 	v, ok := m["threads"]
 	if !ok {
@@ -257,7 +279,7 @@ func (p *parser) threads(m map[string]value, s *Scenario) {
 	}
 	for _, one := range list {
 		t := common
-		f := p.fields(one, append([]string{"name"}, settings...)...)
+		f := p.fields(one, append([]string{"name"}, threadKeys...)...)
 		allowed := say("1 to %s letters, digits, - or _, unlike every other thread's", MaxName)
 		if _, named := f["name"]; !named && f != nil {
 			p.wrong(value{one.Node, one.key + ".name"}, say("nothing"), allowed)
@@ -286,6 +308,7 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.name(f, "process", &t.Process)
 	p.name(f, "user", &t.User)
 	p.drift(f, &t.Drift)
+	p.number(f, "client-retries", &t.ClientRetries, 0, MaxResends)
 	p.retry(f, &t.Retry)
 }
 
@@ -319,7 +342,7 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 	if !ok {
 		return
 	}
-	f := p.fields(v, "violations", "outcome", "explore")
+	f := p.fields(v, expectKeys...)
 	s.Expect = &Expect{}
 	if violations, ok := f["violations"]; ok {
 		names := p.rules(violations)
@@ -367,7 +390,7 @@ func (p *parser) rules(v value) []string {
 // explored reads one claim about the schedules of s, which is read but for what
 // it expects.
 func (p *parser) explored(v value, s *Scenario) Explored {
-	f := p.fields(v, "delays", "faults", "max-faults", "violations")
+	f := p.fields(v, exploredKeys...)
 	var e Explored
 	p.number(f, "delays", &e.Delays, 0, MaxDelays)
 	p.number(f, "max-faults", &e.MaxFaults, 0, MaxStruck)

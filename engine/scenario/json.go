@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"relock/engine/fault"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 )
 
@@ -24,6 +25,7 @@ type (
 		Process *string    `json:"process,omitempty"`
 		User    *string    `json:"user,omitempty"`
 		Drift   *Drift     `json:"drift,omitempty"`
+		Resends *int       `json:"client-retries,omitempty"`
 		Retry   *retryForm `json:"retry,omitempty"`
 	}
 	lockForm struct {
@@ -31,8 +33,13 @@ type (
 		Key      *string    `json:"key,omitempty"`
 		Lease    *duration  `json:"lease,omitempty"`
 		Watchdog *any       `json:"watchdog,omitempty"`
+		MaxHold  *duration  `json:"max-hold,omitempty"`
+		Wait     Sync       `json:"wait,omitzero"`
+		Min      Sync       `json:"min-replicas,omitzero"`
 		Retry    *retryForm `json:"retry,omitempty"`
 		Nodes    *int       `json:"nodes,omitempty"`
+		Like     string     `json:"like,omitempty"`
+		Scripts  *Scripts   `json:"scripts,omitempty"`
 	}
 	retryForm struct {
 		Times    *times    `json:"times,omitempty"`
@@ -73,7 +80,8 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, after, calls, process, user and drift. Parse reads it back.
+// scenarios never have: kind, max-hold, wait, min-replicas, after, calls, process, user, drift and
+// client-retries. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
 // Compact is MarshalJSON without the values that are defaults. Parse reads back
@@ -90,13 +98,16 @@ func unless[T comparable](v, by T, all bool) *T {
 
 func (s *Scenario) form(all bool) scenarioForm {
 	l, usual := s.Lock, defaultLock()
+	how := l.Implementation()
 	f := scenarioForm{
 		Title: s.Title, Kind: unless(s.Kind, KindLock, false), Faults: s.Faults, Schedule: s.Schedule,
 		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
 		Lock: &lockForm{
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
-			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(withWait(usual.Retry, l.Protocol), all),
-			Nodes: unless(l.Nodes, nodesOf(l.Protocol), all),
+			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(withWait(usual.Retry, how), all),
+			MaxHold: (*duration)(unless(l.MaxHold, usual.MaxHold, false)),
+			Wait:    l.Wait, Min: l.MinReplicas,
+			Nodes: unless(l.Nodes, nodesOf(how), all), Like: l.Like,
 		},
 	}
 	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
@@ -105,6 +116,9 @@ func (s *Scenario) form(all bool) scenarioForm {
 			word = "off"
 		}
 		f.Lock.Watchdog = &word
+	}
+	if l.Own() {
+		f.Lock.Scripts = &l.Scripts
 	}
 	if *f.Lock == (lockForm{}) {
 		f.Lock = nil
@@ -134,7 +148,7 @@ func (t Thread) form(retry Retry, all bool) threadForm {
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
 		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Calls: unless(t.Calls, usual.Calls, false), Repeat: unless(t.Repeat, usual.Repeat, all),
 		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
-		Drift: unless(t.Drift, usual.Drift, false),
+		Drift: unless(t.Drift, usual.Drift, false), Resends: unless(t.ClientRetries, usual.ClientRetries, false),
 		Retry: t.Retry.form(usual.Retry, all),
 	}
 }
@@ -150,8 +164,8 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 	}
 }
 
-func withWait(r Retry, protocol string) Retry {
-	r.Wait = waitOf(protocol)
+func withWait(r Retry, p *protocol.Protocol) Retry {
+	r.Wait = waitOf(p)
 	return r
 }
 
@@ -194,13 +208,16 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		Command int       `json:"command,omitempty"`
 		Time    *duration `json:"time,omitempty"`
 		Do      string    `json:"do"`
+		Error   string    `json:"error,omitempty"`
 		For     duration  `json:"for,omitzero"`
 		Scope   string    `json:"scope,omitempty"`
 		By      string    `json:"by,omitempty"`
 		Behind  *int      `json:"behind,omitempty"`
+		Replica int       `json:"replica,omitempty"`
 		Node    int       `json:"node,omitempty"`
 		Keep    bool      `json:"keep,omitempty"`
-	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, For: duration(f.For), Scope: f.Scope, Keep: f.Keep}
+		Lose    duration  `json:"lose,omitzero"`
+	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, Error: f.Error, For: duration(f.For), Scope: f.Scope, Keep: f.Keep, Lose: duration(f.Lose)}
 	if f.Command > 1 {
 		out.Command = f.Command
 	}
@@ -217,7 +234,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		out.By = "-" + phrase.Duration(-f.By)
 	}
 	if f.Do == fault.FailOver {
-		out.Behind = &f.Behind
+		out.Behind, out.Replica = &f.Behind, f.Replica
 	}
 	return json.Marshal(out)
 }
@@ -246,22 +263,49 @@ func (m Move) Equal(o Move) bool {
 
 // With returns the scenario with another protocol, without the faults that can
 // never strike under it, for instance at a node it does not have.
-func (s *Scenario) With(protocol string) *Scenario {
+func (s *Scenario) With(name string) *Scenario {
 	other := *s
-	other.Lock.Protocol = protocol
-	other.Lock.Retry = withWait(s.Lock.Retry, protocol)
+	other.Lock.Protocol = name
+	if !other.Lock.Own() {
+		other.Lock.Like, other.Lock.Scripts = "", Scripts{}
+	}
+	how := other.Lock.Implementation()
+	if !how.HasWatchdog() {
+		other.Lock.MaxHold = 0
+	}
+	other.Faults, other.Schedule = slices.Clone(s.Faults), slices.Clone(s.Schedule)
+	if !how.CanSync() {
+		other.Lock.Wait = Sync{}
+		other.anyReplica()
+	}
+	other.Lock.Retry = withWait(s.Lock.Retry, how)
 	other.Threads = slices.Clone(s.Threads)
 	for i := range other.Threads {
-		other.Threads[i].Retry = withWait(s.Threads[i].Retry, protocol)
+		other.Threads[i].Retry = withWait(s.Threads[i].Retry, how)
 	}
-	if mostNodes(protocol) != mostNodes(s.Lock.Protocol) {
-		other.Lock.Nodes = nodesOf(protocol)
+	if mostNodes(how) != mostNodes(s.Lock.Implementation()) {
+		other.Lock.Nodes = nodesOf(how)
 	}
-	other.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return !other.canStrike(f) })
-	other.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), func(m Move) bool {
+	other.Faults = slices.DeleteFunc(other.Faults, func(f Fault) bool { return !other.canStrike(f) })
+	other.Schedule = slices.DeleteFunc(other.Schedule, func(m Move) bool {
 		return m.Fault != nil && !other.canStrike(*m.Fault)
 	})
 	return &other
+}
+
+// anyReplica has fail-overs name no replica. The faults of moves are shared: they are
+// made again.
+func (s *Scenario) anyReplica() {
+	for i := range s.Faults {
+		s.Faults[i].Replica = 0
+	}
+	for i, m := range s.Schedule {
+		if m.Fault != nil && m.Fault.Replica > 0 {
+			f := *m.Fault
+			f.Replica = 0
+			s.Schedule[i].Fault = &f
+		}
+	}
 }
 
 // WithSchedule returns the scenario with another schedule.

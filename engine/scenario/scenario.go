@@ -13,6 +13,7 @@ import (
 
 // Limits, each with its reason.
 const (
+	MaxScript    = 16 << 10       // bytes of a script: ten times that of the longest lock
 	MaxBytes     = 64 << 10       // of a file: a thousand times the usual size, and still cheap to parse
 	MaxThreads   = 16             // columns that a person can still follow
 	MaxName      = 12             // characters of a thread's name: the head of a column
@@ -21,6 +22,7 @@ const (
 	MaxDepth     = 16             // levels: deeper recursion shows nothing new
 	MaxRepeat    = 100            // rounds of a thread
 	MaxRetries   = 1000           // of one acquisition
+	MaxResends   = 20             // of a request, by the client itself: what ioredis does
 	MaxInterval  = time.Minute    // between retries, and of their jitter
 	MaxDuration  = time.Hour      // of a lease, of work, of a start: within a run's limits
 	MaxFaults    = 64             // the list is written by hand
@@ -69,6 +71,8 @@ type Scenario struct {
 	Policy   string // PolicyInOrder or PolicyRandom
 	Schedule []Move // made before the policy's choices
 	Expect   *Expect
+
+	scriptLines map[string]int // by call: the line of the text before its script
 }
 
 // Lock is the lock that the threads contend for.
@@ -77,8 +81,16 @@ type Lock struct {
 	Key      string        // as people see it
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
 	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
+	MaxHold  time.Duration // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
+	Wait     Sync          // the replicas that must have acknowledged a lock or a renewal
 	Retry    Retry
 	Nodes    int
+	Like     string  // of an own lock, the one that it is like; else ""
+	Scripts  Scripts // of an own lock
+
+	// MinReplicas are those that a master must have heard from lately, or it takes no
+	// writes; its Of is 0. Source: min-replicas-to-write of redis.conf.
+	MinReplicas Sync
 }
 
 // Retry says how a refused acquisition is tried again.
@@ -188,6 +200,10 @@ type Thread struct {
 	User    string        // whom it buys for, used only by KindPurchases; "" means a user of its own, see BuysFor
 	Drift   Drift         // of its clock, -MaxDrift to MaxDrift
 	Retry   Retry         // the lock's unless the thread has its own
+
+	// ClientRetries is how often its client sends a request again by itself while
+	// nobody answers, 0 to MaxResends.
+	ClientRetries int
 }
 
 // BuysFor returns the user the thread buys for: by default its own, named like
@@ -207,11 +223,16 @@ type Fault struct {
 	Timed   bool
 	Time    time.Duration // since the run began
 
-	For    time.Duration // of a pause, a delay and a late copy
+	Error  string        // of an answer with an error: its code, one of fault.Codes
+	For    time.Duration // of a pause, a delay, a late copy and an outage; 0 of an outage: until it is up
 	Scope  string        // of a pause: fault.ScopeAll or fault.ScopeWork
 	By     time.Duration // of a clock jump, either way
 	Behind int           // of a fail-over: writes that the replica never got
-	Keep   bool          // of a restart: with its data
+	// Replica is of a fail-over where the lock waits for replicas: the one that takes
+	// over, 1 to Lock.Wait.Of; the first Lock.Wait.Count have what was acknowledged.
+	Replica int
+	Keep    bool          // of a restart: with its data
+	Lose    time.Duration // of a restart that does not keep them: only what was written in the last so long is gone; 0: all
 }
 
 // Move is one entry of a schedule: a choice of who moves or, between two

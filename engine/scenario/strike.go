@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"relock/engine/fault"
-	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 )
 
@@ -22,11 +21,11 @@ func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.comman
 // commands returns the most commands that one attempt of the call at place
 // sends.
 func (s *Scenario) commands(place string) int {
-	return exhibit.Named(s.Lock.Protocol).Commands(place, s.Lock.Nodes)
+	return s.Lock.Implementation().Commands(place, s.Lock.Nodes)
 }
 
-// renews reports whether a protocol has a watchdog.
-func renews(protocol string) bool { return exhibit.Named(protocol).HasWatchdog() }
+// renews reports whether the lock has a watchdog.
+func (l Lock) renews() bool { return l.Implementation().HasWatchdog() }
 
 // reach returns the places of a thread where a fault of a kind can strike.
 func (s *Scenario) reach(k fault.Kind) []string {
@@ -40,7 +39,7 @@ func (s *Scenario) strikesAt(k fault.Kind, place string) bool {
 	case s.Kind == KindHeartbeat: // it takes no lock
 		return false
 	case k.Target == fault.Message:
-		return waitOf(s.Lock.Protocol) == WaitNotify
+		return waitOf(s.Lock.Implementation()) == WaitNotify
 	case place == fault.AtWork, k.Target == fault.Code:
 		return true
 	case place == fault.AtRenew && s.Lock.Watchdog == 0:
@@ -60,12 +59,12 @@ func (s *Scenario) canHave(k fault.Kind) bool {
 
 // canStrike reports whether f can strike.
 func (s *Scenario) canStrike(f Fault) bool {
-	k, ok := fault.Named(f.Do)
+	k, ok := fault.Struck(f.Do, f.At)
 	switch {
 	case !ok:
 		return false
 	case f.At == "":
-		return s.canHave(k) && f.Node <= s.Lock.Nodes
+		return s.canHave(k) && f.Node <= s.Lock.Nodes && f.Replica <= s.Lock.Wait.Of
 	default:
 		return s.strikesAt(k, f.At) && f.Command <= max(s.commands(f.At), 1)
 	}
@@ -76,7 +75,7 @@ func (s *Scenario) reason(place string) string {
 	switch {
 	case s.Kind == KindHeartbeat:
 		return "kind: " + KindHeartbeat
-	case place == fault.AtRenew && s.Lock.Watchdog == 0 && renews(s.Lock.Protocol):
+	case place == fault.AtRenew && s.Lock.Watchdog == 0 && s.Lock.renews():
 		return "watchdog: off"
 	default:
 		return "protocol: " + s.Lock.Protocol
@@ -88,7 +87,7 @@ func (s *Scenario) reason(place string) string {
 func (s *Scenario) FaultKinds() []fault.Kind {
 	var list []fault.Kind
 	for _, k := range fault.Kinds() {
-		if s.canHave(k) {
+		if s.canHave(k) || k.Wide != nil && s.canHave(*k.Wide) {
 			k.Places = s.reach(k)
 			list = append(list, k)
 		}
@@ -109,11 +108,15 @@ type Strike struct {
 func (s *Scenario) Strikes() []Strike {
 	var list []Strike
 	for _, k := range fault.Kinds() {
-		if k.Target == fault.Redis {
+		if k.Target == fault.Redis && !k.One {
 			list = append(list, s.strikes(k, Fault{Do: k.Name, Node: 1})...)
 			continue
 		}
 		for _, t := range s.Threads {
+			if k.One {
+				list = append(list, s.strikes(k, Fault{Do: k.Name, Thread: t.Name, Node: 1})...)
+				continue
+			}
 			if !k.AwaitsCall() {
 				list = append(list, s.strikes(k, Fault{Do: k.Name, Thread: t.Name})...)
 				continue
@@ -146,7 +149,14 @@ func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 	case f.At != "" && !slices.Contains(s.reach(k), f.At):
 		never = s.reason(f.At)
 	}
-	f.For, f.By, f.Behind = k.For, k.By, k.Behind
+	f.For, f.By, f.Behind, f.Error = k.For, k.By, k.Behind, k.Error
+	if slices.Contains(k.Fields, "replica") && s.Lock.Wait.Count > 0 {
+		f.Replica = 1
+		if other := f; s.Lock.Wait.Of > s.Lock.Wait.Count { // one that need not have acknowledged anything
+			other.Replica = s.Lock.Wait.Of
+			return []Strike{{f, never}, {other, never}}
+		}
+	}
 	if slices.Contains(k.Fields, "keep") {
 		kept := f
 		kept.Keep = true
@@ -159,12 +169,15 @@ func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 // in which they are written; at is "" for a fault without a place. For an
 // unknown kind it returns do alone.
 func (s *Scenario) FaultKeys(do, at string) []string {
-	k, ok := fault.Named(do)
+	k, ok := fault.Struck(do, at)
 	if !ok {
 		return []string{"do"}
 	}
 	var keys []string
 	if k.Target == fault.Redis {
+		if all, _ := fault.Named(do); all.Wide != nil { // a place makes it a thread's
+			keys = append(keys, "at")
+		}
 		keys = append(keys, "time", "do")
 		if k.Alone {
 			keys = append(keys, "thread")
@@ -180,7 +193,7 @@ func (s *Scenario) FaultKeys(do, at string) []string {
 		}
 	}
 	for _, name := range k.Fields {
-		if name == "scope" && at != fault.AtWork || name == "node" && s.Lock.Nodes < 2 {
+		if name == "scope" && at != fault.AtWork || name == "node" && s.Lock.Nodes < 2 || name == "replica" && s.Lock.Wait.Count == 0 {
 			continue
 		}
 		keys = append(keys, name)

@@ -60,7 +60,7 @@ func TestAFaultThatCanNeverStrikeIsRefused(t *testing.T) {
 		{"two commands", "lock: {protocol: mutex-unsafe}\nfaults: [{thread: A, at: lock, command: 3, do: crash}]", `line 3: faults[0].command: given "3", allowed: a whole number from 1 to 2`},
 		{"commands of nodes", "lock: {protocol: redlock, nodes: 3}\nfaults: [{thread: A, at: unlock, command: 4, do: crash}]", `line 3: faults[0].command: given "4", allowed: a whole number from 1 to 3`},
 		{"heartbeats take no lock", "kind: heartbeat\nfaults: [{thread: A, at: lock, do: crash}]", `line 3: faults[0].at: given "lock", allowed: with kind: heartbeat, only start`},
-		{"heartbeats have no work", "kind: heartbeat\nfaults: [{thread: A, at: work, do: panic}]", `line 3: faults[0].do: given "panic", allowed: with kind: heartbeat, only pause, crash, restart,`},
+		{"heartbeats have no work", "kind: heartbeat\nfaults: [{thread: A, at: work, do: panic}]", `line 3: faults[0].do: given "panic", allowed: with kind: heartbeat, only pause, crash, client-clock-jump, restart,`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := mistakes(t, text+c.text)
@@ -92,11 +92,11 @@ func TestAFaultThatCanStrikeIsTaken(t *testing.T) {
 // What Strikes says of a fault is what Parse does with it in a schedule.
 func TestStrikesAreWhatAScheduleCanHave(t *testing.T) {
 	for text, want := range map[string]int{ // how many can never strike, and by which setting
-		"lock: {protocol: none}":           2*(4*3+1) + 8,
-		"lock: {protocol: spin}":           2*(4*3+1) + 8,
-		"lock: {protocol: value}":          2*1 + 2*4, // no message to lose, no renewals
-		"lock: {watchdog: off}":            2*1 + 2*4,
-		"kind: heartbeat":                  2 * (2 + 2 + 4*3 + 1),
+		"lock: {protocol: none}":           2*(5*3+1) + 8 + 2,
+		"lock: {protocol: spin}":           2*(5*3+1) + 8 + 2,
+		"lock: {protocol: value}":          2*1 + 2*5, // no message to lose, no renewals
+		"lock: {watchdog: off}":            2*1 + 2*5,
+		"kind: heartbeat":                  2 * (2 + 2 + 5*3 + 1),
 		"lock: {protocol: redlock}":        2 * 1,
 		"lock: {protocol: reentrant-fair}": 0,
 	} {

@@ -31,8 +31,16 @@ type Scored struct {
 // Contents returns all keys by name. It fails for a key of another type than
 // those of Item.
 func (e *Embedded) Contents() ([]Item, error) {
+	return e.Items(e.server.Keys()) // by name
+}
+
+// Items returns those of the named keys that are there. It fails as Contents does.
+func (e *Embedded) Items(names []string) ([]Item, error) {
 	var list []Item
-	for _, name := range e.server.Keys() { // by name
+	for _, name := range names {
+		if !e.server.Exists(name) {
+			continue
+		}
 		i := Item{Name: name, Type: e.server.Type(name), TTL: e.server.TTL(name)}
 		var err error
 		switch i.Type {
@@ -69,6 +77,19 @@ func (e *Embedded) Fill(now time.Time, items []Item) error {
 	e.server.FlushAll()
 	e.SetTime(now)
 	_ = e.server.Keys() // lets time pass before there is anything that it could expire
+	return e.put(items)
+}
+
+// Put replaces the named keys by items. It fails for an item of another type than those
+// of Item.
+func (e *Embedded) Put(names []string, items []Item) error {
+	for _, name := range names {
+		e.server.Del(name)
+	}
+	return e.put(items)
+}
+
+func (e *Embedded) put(items []Item) error {
 	for _, i := range items {
 		if err := fill(e.server, i); err != nil {
 			return fmt.Errorf("store: fill %s: %w", i.Name, err)

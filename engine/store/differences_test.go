@@ -374,8 +374,9 @@ type replay struct {
 type node struct {
 	*both
 
-	writes [][][]string // of each script, for a replica
-	step   int          // of the last script
+	writes [][][]string   // of each script, for a replica
+	at     []trace.Millis // of each
+	step   int            // of the last script
 }
 
 func (r *replay) node(n int) *node {
@@ -391,38 +392,51 @@ func (r *replay) event(e trace.Event) string {
 	case trace.Expired:
 		r.node(b.Node).send([]string{"DEL", r.key})
 	case trace.Fault:
-		r.node(b.Node).strike(b, r.key)
+		r.node(b.Node).strike(b, e.At, r.key)
 	case trace.Command:
+		if _, refused := fault.Answered(b.Error); refused || b.OldMaster { // by the run: the stores would not
+			return ""
+		}
+		if b.Arg(0) == "DELEX" { // of Redis 8.4; what it does is the same as GET and DEL
+			return ""
+		}
 		r.compared++
-		return r.node(b.Node).command(b, e.Step)
+		return r.node(b.Node).command(b, e.At, e.Step)
 	}
 	return ""
 }
 
 // strike does to both what a fault does to Redis.
-func (n *node) strike(f trace.Fault, key string) {
+func (n *node) strike(f trace.Fault, at trace.Millis, key string) {
 	switch f.Do {
 	case fault.Evict:
 		n.send([]string{"DEL", key})
-		n.writes = append(n.writes, [][]string{{"DEL", key}})
+		n.writes, n.at = append(n.writes, [][]string{{"DEL", key}}), append(n.at, at)
 	case fault.Restart:
-		if !f.Keep {
+		if f.LoseMS > 0 {
+			n.rewrite(slices.IndexFunc(append(slices.Clone(n.at), at+1), func(written trace.Millis) bool { return written > at-f.LoseMS }))
+		} else if !f.Keep {
 			n.empty()
-			n.writes = nil
+			n.writes, n.at = nil, nil
 		}
 	case fault.FailOver:
-		n.empty()
-		n.writes = n.writes[:max(len(n.writes)-*f.Behind, 0)]
-		for _, script := range n.writes {
-			for _, c := range script {
-				n.send(c)
-			}
+		n.rewrite(max(len(n.writes)-*f.Behind, 0))
+	}
+}
+
+// rewrite leaves what the first so many writes leave.
+func (n *node) rewrite(first int) {
+	n.empty()
+	n.writes, n.at = n.writes[:first], n.at[:first]
+	for _, script := range n.writes {
+		for _, c := range script {
+			n.send(c)
 		}
 	}
 }
 
 // command returns the difference, if there is one.
-func (n *node) command(c trace.Command, step int) string {
+func (n *node) command(c trace.Command, at trace.Millis, step int) string {
 	args := slices.Clone(c.Args)
 	for i, a := range args {
 		before := strings.ToUpper(args[max(i-1, 0)])
@@ -433,7 +447,7 @@ func (n *node) command(c trace.Command, step int) string {
 	answers := n.send(args)
 	if journal.Writes(args[0]) && c.Error == "" {
 		if n.step != step {
-			n.writes = append(n.writes, nil)
+			n.writes, n.at = append(n.writes, nil), append(n.at, at)
 		}
 		n.writes[len(n.writes)-1] = append(n.writes[len(n.writes)-1], args)
 		n.step = step

@@ -66,6 +66,26 @@ func (e *Embedded) Restart(ctx context.Context, keep bool) error {
 	return e.FlushScripts(ctx)
 }
 
+// Restore restarts with what its append-only file had on disk: all but what was
+// written in the last lose, by its own clock. A lease that has ended meanwhile has
+// ended, and the others end when they would have. Who listens, listens on.
+func (e *Embedded) Restore(ctx context.Context, lose time.Duration) error {
+	onDisk := e.now.Add(-lose)
+	e.writes = slices.DeleteFunc(slices.Clone(e.writes), func(w Write) bool { return w.At.After(onDisk) })
+	copied, err := Replicate(ctx, e.now, e.writes)
+	if err != nil {
+		return err
+	}
+	items, err := copied.Contents()
+	if err = errors.Join(err, copied.Close()); err != nil {
+		return err
+	}
+	if err := e.Fill(e.now, items); err != nil {
+		return err
+	}
+	return e.FlushScripts(ctx)
+}
+
 // FlushScripts forgets the cached scripts.
 func (e *Embedded) FlushScripts(ctx context.Context) error {
 	if err := e.client.ScriptFlush(ctx).Err(); err != nil {
@@ -99,6 +119,18 @@ func (e *Embedded) FailOver(ctx context.Context, behind int) error {
 	old := *e
 	*e = *replica
 	return old.Close()
+}
+
+// Split makes a replica with every write take this instance's place, as FailOver does,
+// and returns the old one, which goes on by itself until it is closed.
+func (e *Embedded) Split(ctx context.Context) (*Embedded, error) {
+	replica, err := Replicate(ctx, e.now, slices.Clone(e.writes))
+	if err != nil {
+		return nil, err
+	}
+	old := *e
+	*e = *replica
+	return &old, nil
 }
 
 // Replicate returns a Redis with its clock at now that has received writes,

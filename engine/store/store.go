@@ -118,8 +118,9 @@ func (e *Embedded) Close() error {
 
 // External is a Redis elsewhere. Its methods are safe for concurrent use.
 type External struct {
-	client redis.UniversalClient
-	name   string
+	client   redis.UniversalClient
+	name     string
+	failover *redis.FailoverOptions // of a sentinel
 }
 
 // Connect opens the Redis at rawURL and asks for its time, so that an
@@ -128,25 +129,25 @@ type External struct {
 // or "cluster=true") or a sentinel ("master_name"). Other URLs fail with
 // ErrURL.
 func Connect(ctx context.Context, rawURL string) (*External, error) {
-	client, name, err := open(rawURL)
+	x, err := open(rawURL)
 	if err != nil {
 		// The client's own error would repeat parts of the URL, including a
 		// password.
-		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, with special characters of a password escaped", ErrURL)
+		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped", ErrURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
-	if err := client.Time(ctx).Err(); err != nil {
-		_ = client.Close()
-		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, name, err)
+	if err := x.client.Time(ctx).Err(); err != nil {
+		_ = x.client.Close()
+		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, x.name, err)
 	}
-	return &External{client: client, name: name}, nil
+	return x, nil
 }
 
-func open(rawURL string) (redis.UniversalClient, string, error) {
+func open(rawURL string) (*External, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	name := u.Host + u.Path
 	q := u.Query()
@@ -155,28 +156,28 @@ func open(rawURL string) (redis.UniversalClient, string, error) {
 	case q.Has("master_name"):
 		o, err := redis.ParseFailoverURL(rawURL)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
-		return redis.NewFailoverClient(o), name, nil
+		return &External{redis.NewFailoverClient(o), name, o}, nil
 	case q.Has("addr") || q.Get("cluster") == "true":
 		q.Del("cluster")
 		u.RawQuery = q.Encode()
 		o, err := redis.ParseClusterURL(u.String())
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
 		o.MaintNotificationsConfig = quiet
-		return redis.NewClusterClient(o), name, nil
+		return &External{client: redis.NewClusterClient(o), name: name}, nil
 	default:
 		o, err := redis.ParseURL(rawURL)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
 		o.MaintNotificationsConfig = quiet
-		return redis.NewClient(o), o.Addr, nil
+		return &External{client: redis.NewClient(o), name: o.Addr}, nil
 	}
 }
 
@@ -187,6 +188,45 @@ func (e *External) Client() redis.UniversalClient { return e.client }
 func (e *External) Cluster() bool {
 	_, cluster := e.client.(*redis.ClusterClient)
 	return cluster
+}
+
+// Sentinel reports whether a sentinel names it: another server after a fail-over.
+func (e *External) Sentinel() bool { return e.failover != nil }
+
+// Server returns how one reaches the one server that has a key now: of a cluster the
+// master of its slot, of a sentinel the master that it names. It fails with
+// ErrUnreachable. The options are not to be changed.
+func (e *External) Server(ctx context.Context, key string) (*redis.Options, error) {
+	switch c := e.client.(type) {
+	case *redis.ClusterClient:
+		node, err := c.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, e.name, err)
+		}
+		return node.Options(), nil
+	case *redis.Client:
+		o := *c.Options()
+		if e.failover == nil {
+			return &o, nil
+		}
+		var failed error
+		for _, addr := range e.failover.SentinelAddrs {
+			s := redis.NewSentinelClient(&redis.Options{
+				Addr: addr, Username: e.failover.SentinelUsername, Password: e.failover.SentinelPassword, TLSConfig: e.failover.TLSConfig,
+				MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true, PoolSize: 1,
+			})
+			master, err := s.GetMasterAddrByName(ctx, e.failover.MasterName).Result()
+			_ = s.Close()
+			if err == nil && len(master) == 2 {
+				o.Addr = net.JoinHostPort(master[0], master[1])
+				return &o, nil
+			}
+			failed = errors.Join(failed, err)
+		}
+		return nil, fmt.Errorf("%w: no sentinel at %s names a master %q: %w", ErrUnreachable, e.name, e.failover.MasterName, failed)
+	default:
+		return nil, fmt.Errorf("%w at %s", ErrUnreachable, e.name)
+	}
 }
 
 // Name returns its address without user and password.

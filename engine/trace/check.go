@@ -26,11 +26,14 @@ func (e *lineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.l
 // Unwrap returns the sentinel, or the decoder's error.
 func (e *lineError) Unwrap() error { return e.of }
 
-// Limits of Check: those of a run, with some room.
+// MaxOwners is how many owner ids a header names at most: a log has as many as it
+// has values of the key.
+const MaxOwners = 4096
+
+// Further limits of Check: those of a run, with some room.
 const (
-	maxOwners = 64
-	maxOwner  = 256 // bytes of an owner's id
-	maxNodes  = 64
+	maxOwner = 256 // bytes of an owner's id
+	maxNodes = 64
 )
 
 // Check verifies that events from outside are consistent, so that code that
@@ -40,8 +43,8 @@ func Check(h Header, events []Event, threads []string) error {
 	wrong := func(line int, why phrase.Text, args ...any) error {
 		return &lineError{ErrMalformed, line, phrase.Say(why, args...)}
 	}
-	if len(h.Owners) > maxOwners {
-		return wrong(1, "it names %d owners; allowed: at most %d", len(h.Owners), maxOwners)
+	if len(h.Owners) > MaxOwners {
+		return wrong(1, "it names %d owners; allowed: at most %d", len(h.Owners), MaxOwners)
 	}
 	for id, thread := range h.Owners {
 		if id == "" || len(id) > maxOwner || !slices.Contains(threads, thread) {

@@ -120,6 +120,7 @@ type Command struct {
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
 
 	GivesBack bool  `json:"gives_back,omitempty"` // of an unlock; see Outcome
+	OldMaster bool  `json:"old_master,omitempty"` // of two, the one whose writes will be lost: the event's Key is that of the other
 	Late      bool  `json:"late,omitempty"`       // a delayed copy whose caller has given up, so no Outcome follows
 	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, if the protocol numbers calls
 }
@@ -149,6 +150,7 @@ const (
 	Released    Result = "released"
 	Decremented Result = "decremented"
 	Renewed     Result = "renewed"
+	Aged        Result = "aged" // its watchdog stops: it has renewed for as long as it may
 	NotHeld     Result = "not-held"
 	Exhausted   Result = "exhausted"
 	Lost        Result = "lost"
@@ -220,7 +222,8 @@ type Work struct {
 const (
 	WaitRetry  = "retry"
 	WaitNotify = "notify"
-	WaitBeat   = "beat" // of a heartbeat
+	WaitClient = "client" // of a client library, before it sends a request again by itself
+	WaitBeat   = "beat"   // of a heartbeat
 )
 
 // Wait is a thread's pause before its next attempt.
@@ -232,6 +235,7 @@ type Wait struct {
 // Fault is a fault that struck, in the scenario's words.
 type Fault struct {
 	Do    string `json:"do"`
+	Error string `json:"error,omitempty"` // the code that Redis answers: "BUSY"
 	At    string `json:"at,omitempty"`
 	Level int    `json:"level,omitempty"`
 	Round int    `json:"round,omitempty"`
@@ -240,10 +244,13 @@ type Fault struct {
 	Scope string `json:"scope,omitempty"`
 	By    string `json:"by,omitempty"` // as in the scenario: "-1s"
 
-	Behind *int   `json:"behind,omitempty"`
-	Node   int    `json:"node,omitempty"`       // where there are several
-	Thread string `json:"for_thread,omitempty"` // the only one that is cut off
-	Keep   bool   `json:"keep,omitempty"`
+	Behind  *int   `json:"behind,omitempty"`
+	Replica int    `json:"replica,omitempty"`    // that takes over, of a lock that waits for some
+	Node    int    `json:"node,omitempty"`       // where there are several
+	Thread  string `json:"for_thread,omitempty"` // the only one that is cut off
+	Keep    bool   `json:"keep,omitempty"`
+	Lose    string `json:"lose,omitempty"` // as in the scenario: "1s"
+	LoseMS  Millis `json:"lose_ms,omitempty"`
 }
 
 // Expired is Redis dropping the lock's key because its lease ran out.

@@ -17,8 +17,15 @@ const (
 	StoreEmbedded = "embedded"
 	StoreExternal = "external"
 	StoreLab      = "lab" // somebody's own client, through the lab's gate
+	StoreLog      = "log" // commands of a log from elsewhere, run again on an embedded Redis
 	ClockVirtual  = "virtual"
 	ClockWall     = "wall"
+)
+
+// By says from what the beliefs of a [Lab] were read.
+const (
+	ByMarks   = "marks"   // ECHO relock:enter and relock:leave
+	ByEffects = "effects" // what commands did to the key
 )
 
 // Header is the first line of a trace.
@@ -26,19 +33,75 @@ type Header struct {
 	Relock   int               `json:"relock"`   // Version
 	Scenario json.RawMessage   `json:"scenario"` // as it ran, with defaults filled in
 	Seed     uint64            `json:"seed"`
-	Store    string            `json:"store"`  // StoreEmbedded, StoreExternal or StoreLab
+	Store    string            `json:"store"`  // StoreEmbedded, StoreExternal, StoreLab or StoreLog
 	Clock    string            `json:"clock"`  // ClockVirtual or ClockWall
 	Owners   map[string]string `json:"owners"` // owner id to thread
 	Lab      *Lab              `json:"lab,omitempty"`
+	Log      *FromLog          `json:"log,omitempty"`
+}
+
+// Framed reports whether the scenario is only a frame: the threads, the lock's key and
+// the longest lease seen. Nothing can be run again from it.
+func (h Header) Framed() bool { return h.Store == StoreLab || h.Store == StoreLog }
+
+// Scripts returns the texts of the clients' own scripts that a framed trace brings along,
+// by the names that commands have, and whether it is one.
+func (h Header) Scripts() (map[string]string, bool) {
+	switch {
+	case h.Lab != nil:
+		return h.Lab.Scripts, true
+	case h.Log != nil:
+		return h.Log.Scripts, true
+	}
+	return nil, false
+}
+
+// FromLog is the log that a trace of StoreLog was read from, and what the log does not say.
+// Replies, the key and its lease are recomputed.
+type FromLog struct {
+	Format    string      `json:"format"`         // "monitor", "redisson", "redis-cli"
+	By        string      `json:"by"`             // what beliefs were read from: ByMarks or ByEffects
+	ThreadsBy string      `json:"threads_by"`     // who is a thread: "owner", "value" or "connection"
+	Key       string      `json:"key"`            // the lock's
+	Hash      bool        `json:"hash,omitempty"` // it is one, and not a string
+	Commands  int         `json:"commands"`       // that name it
+	Threads   []LogThread `json:"threads"`
+	Others    []LogKey    `json:"others,omitempty"` // other keys that could be locks, the busiest first
+	Notes     []LogNote   `json:"notes,omitempty"`
+
+	Scripts map[string]string `json:"scripts,omitempty"` // texts of the clients' scripts, by the names that commands have
+}
+
+// LogThread says who a thread is: what the key named it, and from where it came; at most
+// a few of each.
+type LogThread struct {
+	Name    string   `json:"name"`
+	Owners  []string `json:"owners,omitempty"`
+	Clients []string `json:"clients,omitempty"`
+}
+
+// LogKey is a key that could be a lock, with how many commands name it.
+type LogKey struct {
+	Key      string `json:"key"`
+	Commands int    `json:"commands"`
+}
+
+// LogNote is something that the log does not say, or not for sure.
+type LogNote struct {
+	What  string `json:"what"` // one of the Note constants of package logs
+	Count int    `json:"count,omitempty"`
+	Line  int    `json:"line,omitempty"` // of the file, where it is so first
 }
 
 // Lab is where a trace of StoreLab comes from. Its scenario is only a frame: the threads,
 // the lock's key and the longest lease seen.
 type Lab struct {
 	Command []string        `json:"command"`         // the workers' command; none: clients that came by themselves
-	By      string          `json:"by"`              // what beliefs were read from: "marks", or "effects" of commands on the key
+	By      string          `json:"by"`              // what beliefs were read from: ByMarks or ByEffects
 	Redis   string          `json:"redis"`           // StoreEmbedded or StoreExternal
 	Order   json.RawMessage `json:"order,omitempty"` // the decisions, as the lab takes them for a replay
+
+	Scripts map[string]string `json:"scripts,omitempty"` // texts of the clients' scripts, by the names that commands have
 }
 
 // Log is the append-only list of a run's events. Any number of readers may

@@ -15,7 +15,8 @@ func All() []*protocol.Protocol { return all }
 
 var all = []*protocol.Protocol{
 	protocol.Reentrant, protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced,
-	ReentrantNaive, Mutex, MutexBlind, MutexGetDel, MutexUnsafe, Value, SetnxHash,
+	ReentrantNaive, Mutex, MutexDelex, MutexOwnValue, MutexPXAT, MutexBlind, MutexTakeBack,
+	MutexStrayWatchdog, MutexGetDel, MutexUnsafe, Value, SetnxHash,
 	protocol.RedlockInTurn, protocol.Redsync, Spin, None,
 }
 

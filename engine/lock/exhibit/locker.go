@@ -19,20 +19,23 @@ import (
 type Habits struct {
 	Hasty    bool // it pauses after each retry instead of before: the first comes at once, the last pause is pointless
 	Sleeps   bool // its watchdog sleeps after each answer, so a slow renewal delays the next; others keep their beat
+	Outlives bool // its watchdog is not stopped by the unlock, and ends with its process
 	OneWatch bool // an owner's watchdog runs only for its first hold
 }
 
-// HabitsOf returns how a [Locker] uses the protocol with this name. It is false
+// HabitsOf returns how a [Locker] uses a protocol. It is false
 // for those that a [lock.Locker] uses. It is safe for concurrent use.
-func HabitsOf(protocol string) (Habits, bool) {
-	h, ok := habits[protocol]
+func HabitsOf(p *protocol.Protocol) (Habits, bool) {
+	h, ok := habits[cmp.Or(p.Base, p).Name]
 	return h, ok
 }
 
 var habits = map[string]Habits{
-	ReentrantNaive.Name: {OneWatch: true},
-	MutexBlind.Name:     {Hasty: true, Sleeps: true},
-	MutexGetDel.Name:    {}, MutexUnsafe.Name: {}, Value.Name: {}, SetnxHash.Name: {}, Spin.Name: {}, None.Name: {},
+	ReentrantNaive.Name:     {OneWatch: true},
+	MutexBlind.Name:         {Hasty: true, Sleeps: true},
+	MutexTakeBack.Name:      {},
+	MutexStrayWatchdog.Name: {Outlives: true},
+	MutexGetDel.Name:        {}, MutexUnsafe.Name: {}, Value.Name: {}, SetnxHash.Name: {}, Spin.Name: {}, None.Name: {},
 }
 
 // Locker takes locks as articles write it: once granted, it never doubts that
@@ -59,9 +62,11 @@ type holder struct {
 type stack struct {
 	holder
 
-	l     *Locker
-	words protocol.Words
-	holds []*Hold // outermost first
+	l      *Locker
+	words  protocol.Words
+	holds  []*Hold         // outermost first
+	parent context.Context // of the outermost
+	began  time.Time       // when the outermost was entered
 
 	watchdog clock.Timer        // the next renewal, or nil
 	cancel   context.CancelFunc // of the renewal under way, or nil
@@ -88,16 +93,17 @@ func (h *Hold) Token() int64 { return 0 }
 // before.
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// New returns a Locker on client. Of o it uses Protocol, Lease, Renew, Retries,
+// New returns a Locker on client. Of o it uses Protocol, Lease, Renew, MaxAge, Retries,
 // Interval, JitterMin, JitterMax, Limit, Clock, Random and Observer, with the
-// defaults of package lock, but for jitter: there is none unless it is given.
+// defaults of package lock, but for jitter and MaxAge: there is none unless it is
+// given.
 // It fails with [lock.ErrOptions] if o has no lease of whole milliseconds, or a
 // Protocol that HabitsOf does not know.
 func New(client lock.Redis, o lock.Options) (*Locker, error) {
 	if o.Protocol == nil {
 		return nil, fmt.Errorf("%w: an exhibit's Protocol must be given", lock.ErrOptions)
 	}
-	own, ok := HabitsOf(o.Protocol.Name)
+	own, ok := HabitsOf(o.Protocol)
 	if !ok {
 		return nil, fmt.Errorf("%w: Protocol must be an exhibit's, given %s", lock.ErrOptions, o.Protocol.Name)
 	}
@@ -274,7 +280,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: level %d of %q cannot be left", lock.ErrInnerHeld, h.level, s.key)
 	}
 	r, err := s.release(ctx, c)
-	if h.level == 1 {
+	if h.level == 1 && !s.l.habits.Outlives {
 		s.disarm(ctx) // too late: the lock may be another's already
 	}
 	if err == nil && r.Code != protocol.Granted {
@@ -309,6 +315,9 @@ func (s *stack) push(ctx context.Context, level int) *Hold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.holds = append(s.holds, h)
+	if level == 1 {
+		s.began, s.parent = l.o.Clock.Now(), h.ctx
+	}
 	l.stacks[s.holder] = s
 	if l.o.Renew != lock.NoWatchdog && !l.hadWatch[s.holder] {
 		l.hadWatch[s.holder] = l.habits.OneWatch
@@ -342,10 +351,17 @@ func (s *stack) renew() {
 		s.l.mu.Unlock()
 		return
 	}
-	c := lock.Call{Name: lock.CallRenew, Level: len(s.holds), Attempt: 1}
+	c := lock.Call{Name: lock.CallRenew, Level: max(len(s.holds), 1), Attempt: 1} // one that outlives its hold renews for level 1
+	if o.MaxAge > 0 && sent.Sub(s.began) >= o.MaxAge {
+		caller := s.parent
+		s.stopped = true
+		s.l.mu.Unlock()
+		s.observe(caller, lock.Attempt{Call: c, Result: lock.Aged, Err: lock.ErrMaxAge})
+		return
+	}
 	ctx, cancel := o.Clock.WithDeadline(context.Background(), sent.Add(o.Limit))
 	s.cancel = cancel
-	caller := s.holds[0].ctx
+	caller := s.parent
 	s.l.mu.Unlock()
 	defer cancel()
 

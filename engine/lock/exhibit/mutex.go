@@ -2,7 +2,7 @@ package exhibit
 
 import (
 	"context"
-	_ "embed" // the script
+	_ "embed" // the scripts
 
 	"relock/engine/lock/protocol"
 )
@@ -15,12 +15,57 @@ var Mutex = &protocol.Protocol{
 	Name:    "mutex",
 	Summary: "SET NX PX with a random value, deleted by its owner only: not reentrant",
 	Lock:    setNXPX,
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
-	Renew:   protocol.Run(protocol.MutexRenew, protocol.OwnerAndLease),
+	Unlock:  protocol.Run(protocol.MutexUnlock),
+	Renew:   protocol.Run(protocol.MutexRenew),
 	Scripts: []protocol.Script{protocol.MutexUnlock, protocol.MutexRenew},
 	First:   map[string]string{protocol.CallLock: "SET"},
-	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`},
+	Plain:   map[string]string{protocol.CallLock: plainSetNXPX},
 }
+
+// MutexDelex is the mutex without a script for its release: DELEX IFEQ compares
+// and deletes in one command. Redis has it since 8.4, Valkey since 9.2; any other
+// refuses each release, and the key stays for its lease. Source: the
+// documentation of DELEX, which names this use.
+var MutexDelex = &protocol.Protocol{
+	Name:    "mutex-delex",
+	Summary: "SET NX PX, released by DELEX IFEQ: one command and no script, from Redis 8.4 on",
+	Lock:    setNXPX,
+	Unlock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+		n, err := r.Int(ctx, "DELEX", r.Key, "IFEQ", r.Owner)
+		return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 deleted, -1 there was no key of its own
+	},
+	Renew:   protocol.Run(protocol.MutexRenew),
+	Scripts: []protocol.Script{protocol.MutexRenew},
+	First:   map[string]string{protocol.CallLock: "SET", protocol.CallUnlock: "DELEX"},
+	Plain: map[string]string{
+		protocol.CallLock:   plainSetNXPX,
+		protocol.CallUnlock: `DELEX(key, 'IFEQ', owner)`,
+	},
+}
+
+var (
+	//go:embed own-value-lock.lua
+	ownValueLockSource string
+
+	ownValueLockScript = protocol.NewScript(protocol.CallLock, "own-value-lock.lua", ownValueLockSource,
+		func(all []any, r protocol.Request) []any { return append(protocol.OwnerAndLease(all, r), r.Level) })
+)
+
+// MutexOwnValue is the mutex whose SET NX is granted, too, where the value that
+// refuses it is its own: a reply that was lost, or a request that the client sent
+// again by itself, does no harm. A nested call is still refused: libraries draw a
+// new value for each acquisition, and here the level stands for that. Source:
+// bsm/redislock and redlock-rb, which compare the value in a script.
+var MutexOwnValue = &protocol.Protocol{
+	Name:    "mutex-own-value",
+	Summary: "SET NX PX in a script that grants what its own value refuses: a lost reply is harmless",
+	Lock:    protocol.Run(ownValueLockScript),
+	Unlock:  protocol.Run(protocol.MutexUnlock),
+	Renew:   protocol.Run(protocol.MutexRenew),
+	Scripts: []protocol.Script{ownValueLockScript, protocol.MutexUnlock, protocol.MutexRenew},
+}
+
+const plainSetNXPX = `SET(key, owner, 'NX', 'PX', lease)`
 
 func setNXPX(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 	set, err := r.Text(ctx, "SET", r.Key, r.Owner, "NX", "PX", r.Lease.Milliseconds())
@@ -45,11 +90,11 @@ var MutexBlind = &protocol.Protocol{
 	Name:    "mutex-blind",
 	Summary: "the second article's mutex: its watchdog renews without asking whose key it is",
 	Lock:    setNXPX,
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
+	Unlock:  protocol.Run(protocol.MutexUnlock),
 	Renew:   pexpire,
 	Scripts: []protocol.Script{protocol.MutexUnlock},
 	First:   map[string]string{protocol.CallLock: "SET", protocol.CallRenew: "PEXPIRE"},
-	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`, protocol.CallRenew: plainRenewal},
+	Plain:   map[string]string{protocol.CallLock: plainSetNXPX, protocol.CallRenew: plainRenewal},
 }
 
 // MutexGetDel is the flaw that the same article names: it checks the owner and
@@ -70,7 +115,7 @@ var MutexGetDel = &protocol.Protocol{
 	First: map[string]string{protocol.CallLock: "SET", protocol.CallUnlock: "GET"},
 	Most:  map[string]int{protocol.CallUnlock: 2},
 	Plain: map[string]string{
-		protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`,
+		protocol.CallLock: plainSetNXPX,
 		protocol.CallUnlock: `if GET(key) == owner then
   DEL(key)
 end`,

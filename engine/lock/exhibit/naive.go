@@ -12,8 +12,8 @@ var (
 	//go:embed naive-unlock.lua
 	naiveUnlockSource string
 
-	naiveLockScript   = protocol.NewScript(protocol.CallLock, "naive-lock.lua", naiveLockSource)
-	naiveUnlockScript = protocol.NewScript(protocol.CallUnlock, "naive-unlock.lua", naiveUnlockSource)
+	naiveLockScript   = protocol.NewScript(protocol.CallLock, "naive-lock.lua", naiveLockSource, ownerAndNanoseconds)
+	naiveUnlockScript = protocol.NewScript(protocol.CallUnlock, "naive-unlock.lua", naiveUnlockSource, protocol.OwnerOnly)
 )
 
 // ReentrantNaive is the hash lock of the article "Golang+Redis distributed
@@ -25,13 +25,16 @@ var (
 var ReentrantNaive = &protocol.Protocol{
 	Name:    "reentrant-naive",
 	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",
-	Lock: protocol.Run(naiveLockScript, func(all []any, r protocol.Request) []any {
-		return append(all, r.Owner, r.Lease.Nanoseconds()) // the article's mistake
-	}),
-	Unlock:  protocol.Run(naiveUnlockScript, protocol.OwnerOnly),
+	Lock:    protocol.Run(naiveLockScript),
+	Unlock:  protocol.Run(naiveUnlockScript),
 	Renew:   pexpire,
 	Scripts: []protocol.Script{naiveLockScript, naiveUnlockScript},
 	First:   map[string]string{protocol.CallRenew: "PEXPIRE"},
 	Plain:   map[string]string{protocol.CallRenew: plainRenewal},
 	Counts:  true,
+}
+
+// ownerAndNanoseconds makes the article's mistake.
+func ownerAndNanoseconds(all []any, r protocol.Request) []any {
+	return append(all, r.Owner, r.Lease.Nanoseconds())
 }

@@ -11,7 +11,7 @@ var (
 	//go:embed value-lock.lua
 	valueLockSource string
 
-	valueLockScript = protocol.NewScript(protocol.CallLock, "value-lock.lua", valueLockSource)
+	valueLockScript = protocol.NewScript(protocol.CallLock, "value-lock.lua", valueLockSource, protocol.OwnerAndLease)
 )
 
 // Value admits anyone who finds its own value in the key, and counts nothing:
@@ -21,8 +21,8 @@ var (
 var Value = &protocol.Protocol{
 	Name:    "value",
 	Summary: "equal value means mine: re-entry without a count, any unlock releases all",
-	Lock:    protocol.Run(valueLockScript, protocol.OwnerAndLease),
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
+	Lock:    protocol.Run(valueLockScript),
+	Unlock:  protocol.Run(protocol.MutexUnlock),
 	Scripts: []protocol.Script{valueLockScript, protocol.MutexUnlock},
 }
 

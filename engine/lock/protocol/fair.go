@@ -19,10 +19,10 @@ var (
 	//go:embed fair-force.lua
 	fairForceSource string
 
-	fairLockScript   = NewScript(CallLock, "fair-lock.lua", queued(numberedLockSource+fairLockSource, 8))
-	fairUnlockScript = NewScript(CallUnlock, "fair-unlock.lua", queued(numberedUnlockSource+fairUnlockSource, 6))
-	fairLeaveScript  = NewScript(CallLeave, "fair-leave.lua", queued(fairLeaveSource, 3))
-	fairForceScript  = NewScript(CallForce, "fair-force.lua", queued(fairForceSource, 1))
+	fairLockScript   = NewScript(CallLock, "fair-lock.lua", queued(numberedLockSource+fairLockSource, 8), fairLock)
+	fairUnlockScript = NewScript(CallUnlock, "fair-unlock.lua", queued(numberedUnlockSource+fairUnlockSource, 6), fairRelease)
+	fairLeaveScript  = NewScript(CallLeave, "fair-leave.lua", queued(fairLeaveSource, 3), fairLeaving)
+	fairForceScript  = NewScript(CallForce, "fair-force.lua", queued(fairForceSource, 1), grantOnly)
 )
 
 // queued returns a script of the fair lock, prefixed with the part they all
@@ -48,17 +48,11 @@ func queued(source string, grant int) string {
 var Fair = &Protocol{
 	Name:    "reentrant-fair",
 	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
-	Lock: Run(fairLockScript, func(all []any, r Request) []any {
-		return append(numberedLock(all, r), fairWaiter(r), r.Patience.Milliseconds(), Grant(r.Lease).Milliseconds())
-	}),
-	Unlock: Run(fairUnlockScript, func(all []any, r Request) []any {
-		return append(numberedRelease(all, r), Grant(r.Lease).Milliseconds())
-	}),
-	Renew: Run(renewScript, OwnerAndLease),
-	Leave: Run(fairLeaveScript, func(all []any, r Request) []any {
-		return append(all, r.Words.owner, fairWaiter(r), Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number)
-	}),
-	Force: Run(fairForceScript, func(all []any, r Request) []any { return append(all, Grant(r.Lease).Milliseconds()) }),
+	Lock:    Run(fairLockScript),
+	Unlock:  Run(fairUnlockScript),
+	Renew:   Run(renewScript),
+	Leave:   Run(fairLeaveScript),
+	Force:   Run(fairForceScript),
 	Companions: func(key string) []string {
 		return []string{overKey(key), queueKey(key), waitersKey(key)}
 	},
@@ -70,6 +64,20 @@ var Fair = &Protocol{
 	Levels:   true,
 	Counts:   true,
 }
+
+func fairLock(all []any, r Request) []any {
+	return append(numberedLock(all, r), fairWaiter(r), r.Patience.Milliseconds(), Grant(r.Lease).Milliseconds())
+}
+
+func fairRelease(all []any, r Request) []any {
+	return append(numberedRelease(all, r), Grant(r.Lease).Milliseconds())
+}
+
+func fairLeaving(all []any, r Request) []any {
+	return append(all, r.Words.owner, fairWaiter(r), Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number)
+}
+
+func grantOnly(all []any, r Request) []any { return append(all, Grant(r.Lease).Milliseconds()) }
 
 func queueKey(key string) string { return Companion(key, "queue") }
 

@@ -13,7 +13,7 @@ import (
 //go:embed inspect.lua
 var inspectSource string
 
-var inspectScript = NewScript("inspect", "inspect.lua", inspectSource)
+var inspectScript = NewScript("inspect", "inspect.lua", inspectSource, nothing)
 
 // State is the state of a lock in one Redis.
 type State struct {

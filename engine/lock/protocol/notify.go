@@ -14,10 +14,10 @@ var (
 	//go:embed notify-force.lua
 	notifyForceSource string
 
-	notifyLockScript   = NewScript(CallLock, "notify-lock.lua", numberedLockSource+notifyLockSource)
-	notifyUnlockScript = NewScript(CallUnlock, "notify-unlock.lua", numberedUnlockSource+notifyWakeSource+notifyUnlockSource)
-	notifyLeaveScript  = NewScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource)
-	notifyForceScript  = NewScript(CallForce, "notify-force.lua", notifyWakeSource+notifyForceSource)
+	notifyLockScript   = NewScript(CallLock, "notify-lock.lua", numberedLockSource+notifyLockSource, notifiedLock)
+	notifyUnlockScript = NewScript(CallUnlock, "notify-unlock.lua", numberedUnlockSource+notifyWakeSource+notifyUnlockSource, numberedRelease)
+	notifyLeaveScript  = NewScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource, waiterOnly)
+	notifyForceScript  = NewScript(CallForce, "notify-force.lua", notifyWakeSource+notifyForceSource, nothing)
 )
 
 // Notify is Sequenced, waking one waiter by a message when the lock is free,
@@ -25,15 +25,13 @@ var (
 // was faster. Waiters that hear nothing ask after the usual retry interval.
 // Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
-	Name:    "reentrant-notify",
-	Summary: "reentrant-sequenced, and the releasing script wakes one waiter by a message",
-	Lock: runOn(notifyLockScript, outermost(3), func(all []any, r Request) []any {
-		return append(numberedLock(all, r), notifyWaiter(r), r.Patience.Milliseconds())
-	}),
-	Unlock:     apart(runOn(notifyUnlockScript, outermost(3), numberedRelease)),
-	Renew:      Run(renewScript, OwnerAndLease),
-	Leave:      Run(notifyLeaveScript, func(all []any, r Request) []any { return append(all, notifyWaiter(r)) }),
-	Force:      Run(notifyForceScript, func(all []any, _ Request) []any { return all }),
+	Name:       "reentrant-notify",
+	Summary:    "reentrant-sequenced, and the releasing script wakes one waiter by a message",
+	Lock:       runOn(notifyLockScript, outermost(3)),
+	Unlock:     apart(runOn(notifyUnlockScript, outermost(3))),
+	Renew:      Run(renewScript),
+	Leave:      Run(notifyLeaveScript),
+	Force:      Run(notifyForceScript),
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
 	Waiters:    waitersKey,
 	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
@@ -43,6 +41,12 @@ var Notify = &Protocol{
 	Levels:     true,
 	Counts:     true,
 }
+
+func notifiedLock(all []any, r Request) []any {
+	return append(numberedLock(all, r), notifyWaiter(r), r.Patience.Milliseconds())
+}
+
+func waiterOnly(all []any, r Request) []any { return append(all, notifyWaiter(r)) }
 
 // notifyWaiter identifies the caller among the waiters.
 func notifyWaiter(r Request) string { return r.Owner + " " + r.Inbox }

@@ -27,6 +27,7 @@ type Protocol struct {
 	Name    string
 	Summary phrase.Text // what it is, in one line
 	Guard   Guard
+	Base    *Protocol // of the lock [Own]: the one whose calls it has; else nil
 
 	Lock, Unlock Step
 	Renew        Step // nil: leases are not renewed
@@ -48,13 +49,17 @@ type Protocol struct {
 	// Most is the most commands that one attempt of a call sends to one node,
 	// where that is not one.
 	Most map[string]int
-	// Plain has the calls that run no script, written as if in one.
+	// Plain has what calls send beside their scripts, written as if in one.
 	Plain map[string]string
 
 	// Drift is how far clocks may diverge during a lease: by default a holder
 	// stops relying on its lease this long before the end. Nil means a
 	// hundredth of the lease plus two milliseconds.
 	Drift func(lease time.Duration) time.Duration
+
+	// Replicas is how many of its Redis' replicas must have acknowledged a lock or a
+	// renewal before it is trusted; 0: none. See Synced.
+	Replicas int
 
 	Nodes    int  // the default number of nodes, 0 if it cannot have several
 	Parallel bool // nodes are asked at once, each in a task named AskingNode
@@ -202,29 +207,42 @@ type direct interface {
 
 // Run returns the step that runs a script on the keys that it names, the lock's
 // own first.
-func Run(s Script, args Args) Step {
-	return runOn(s, func(Request) int { return s.keys }, args)
+func Run(s Script) Step {
+	return runOn(s, func(Request) int { return s.keys })
 }
 
 // runOn is Run on only so many of the lock's keys: a cluster that is moving a
 // slot serves a script with one key, and no other.
-func runOn(s Script, keys func(Request) int, args Args) Step {
-	const most = 9 // arguments of a script
+func runOn(s Script, keys func(Request) int) Step {
 	return func(ctx context.Context, r Request) (Reply, error) {
-		n := min(keys(r), len(r.Words.Keys))
-		words := r.Words.sent[n-1]
-		all := make([]any, 0, 2+len(words)+most)
-		all = append(append(all, "evalsha", s.sha), words...)
-		given := len(all)
-		all = args(all, r)
-		var cmd *redis.Cmd
-		if c, ok := r.Client.(direct); ok {
-			cmd = c.Send(ctx, all)
-		} else {
-			cmd = r.Client.EvalSha(ctx, s.SHA, r.Words.Keys[:n], all[given:]...)
+		answer, err := s.askOn(ctx, r, min(keys(r), len(r.Words.Keys)))
+		if err != nil {
+			return Reply{}, err
 		}
-		return s.read(ctx, r.Client, r.Words.Keys[:n], cmd, all[given:])
+		return s.reply(answer, r.Key)
 	}
+}
+
+// ask has Redis run the script on the keys that it names.
+func (s Script) ask(ctx context.Context, r Request) (any, error) {
+	return s.askOn(ctx, r, min(s.keys, len(r.Words.Keys)))
+}
+
+// askOn has Redis run the script on the first n of the lock's keys.
+func (s Script) askOn(ctx context.Context, r Request, n int) (any, error) {
+	const most = 9 // arguments of a script
+	words := r.Words.sent[n-1]
+	all := make([]any, 0, 2+len(words)+most)
+	all = append(append(all, "evalsha", s.sha), words...)
+	given := len(all)
+	all = s.args(all, r)
+	var cmd *redis.Cmd
+	if c, ok := r.Client.(direct); ok {
+		cmd = c.Send(ctx, all)
+	} else {
+		cmd = r.Client.EvalSha(ctx, s.SHA, r.Words.Keys[:n], all[given:]...)
+	}
+	return s.read(ctx, r.Client, r.Words.Keys[:n], cmd, all[given:])
 }
 
 // Keyed holds what all calls for one key send. It is safe for concurrent use.
@@ -283,7 +301,7 @@ func (c *Caller) Words(k *Keyed, owner string, lease time.Duration) Words {
 func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 	n, err := r.Client.Do(ctx, args...).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, Classify(err))
+		return 0, fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, known(args[0], Classify(err)))
 	}
 	return n, nil
 }
@@ -292,7 +310,7 @@ func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 func (r Request) Text(ctx context.Context, args ...any) (string, error) {
 	answer, err := r.Client.Do(ctx, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, Classify(err))
+		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, known(args[0], Classify(err)))
 	}
 	s, _ := answer.(string) // "" for nil
 	return s, nil

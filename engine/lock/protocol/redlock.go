@@ -18,9 +18,9 @@ var (
 	mutexRenewSource string
 
 	// MutexUnlock deletes a string that is still the owner's.
-	MutexUnlock = NewScript(CallUnlock, "mutex-unlock.lua", mutexUnlockSource)
+	MutexUnlock = NewScript(CallUnlock, "mutex-unlock.lua", mutexUnlockSource, OwnerOnly)
 	// MutexRenew renews the lease of a string that is still the owner's.
-	MutexRenew = NewScript(CallRenew, "mutex-renew.lua", mutexRenewSource)
+	MutexRenew = NewScript(CallRenew, "mutex-renew.lua", mutexRenewSource, OwnerAndLease)
 )
 
 // quorum is a mutex on a majority of independent nodes. A grant counts only if

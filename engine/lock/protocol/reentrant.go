@@ -10,9 +10,9 @@ var (
 	//go:embed renew.lua
 	renewSource string
 
-	lockScript   = NewScript(CallLock, "lock.lua", lockSource)
-	unlockScript = NewScript(CallUnlock, "unlock.lua", unlockSource)
-	renewScript  = NewScript(CallRenew, "renew.lua", renewSource)
+	lockScript   = NewScript(CallLock, "lock.lua", lockSource, levelAndLease)
+	unlockScript = NewScript(CallUnlock, "unlock.lua", unlockSource, ownerAndLevel)
+	renewScript  = NewScript(CallRenew, "renew.lua", renewSource, OwnerAndLease)
 )
 
 // Reentrant is one hash, {owner: hold count}. Each call names the level that it
@@ -25,12 +25,16 @@ var (
 var Reentrant = &Protocol{
 	Name:    "reentrant",
 	Summary: "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",
-	Lock:    Run(lockScript, func(all []any, r Request) []any { return append(all, r.Words.owner, r.Level, r.Words.lease) }),
-	Unlock: Run(unlockScript, func(all []any, r Request) []any {
-		return append(all, r.Words.owner, r.Level)
-	}),
-	Renew:   Run(renewScript, OwnerAndLease),
+	Lock:    Run(lockScript),
+	Unlock:  Run(unlockScript),
+	Renew:   Run(renewScript),
 	Scripts: []Script{lockScript, unlockScript, renewScript},
 	Levels:  true,
 	Counts:  true,
 }
+
+func levelAndLease(all []any, r Request) []any {
+	return append(all, r.Words.owner, r.Level, r.Words.lease)
+}
+
+func ownerAndLevel(all []any, r Request) []any { return append(all, r.Words.owner, r.Level) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +27,15 @@ type Script struct {
 	SHA    string // SHA-1 of Source in hexadecimal, as EVALSHA wants it
 	Call   string // the name of the call
 
+	args Args
 	sha  any // SHA as an argument
 	keys int // up to which of the lock's keys the source names
 }
 
-// NewScript returns a script with its digest.
-func NewScript(call, name, source string) Script {
+// NewScript returns a script with its digest, and with what it is called with.
+func NewScript(call, name, source string, args Args) Script {
 	sha := redis.NewScript(source).Hash()
-	s := Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha, keys: 1}
+	s := Script{Name: name, Source: source, SHA: sha, Call: call, args: args, sha: sha, keys: 1}
 	for n := 2; n <= 9; n++ {
 		if strings.Contains(source, "KEYS["+strconv.Itoa(n)+"]") {
 			s.keys = n
@@ -53,18 +55,27 @@ var ErrWrongType = errors.New("lock: the key holds something else than this lock
 // Run sends the script by its digest and, if Redis does not know it (new,
 // flushed, restarted, failed over), once more in full.
 func (s Script) Run(ctx context.Context, client Redis, keys []string, args ...any) (Reply, error) {
-	return s.read(ctx, client, keys, client.EvalSha(ctx, s.SHA, keys, args...), args)
+	answer, err := s.read(ctx, client, keys, client.EvalSha(ctx, s.SHA, keys, args...), args)
+	if err != nil {
+		return Reply{}, err
+	}
+	return s.reply(answer, keys[0])
 }
 
 // read reads the answer to an EVALSHA of the script, or sends it in full.
-func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redis.Cmd, args []any) (Reply, error) {
+func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redis.Cmd, args []any) (any, error) {
 	answer, err := cmd.Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		answer, err = client.Eval(ctx, s.Source, keys, args...).Result()
 	}
 	if err != nil {
-		return Reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], Classify(err))
+		return nil, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], Classify(err))
 	}
+	return answer, nil
+}
+
+// reply is the answer of the script in a lock's words.
+func (s Script) reply(answer any, key string) (Reply, error) {
 	var n [5]int64
 	var unsent error
 	parts, _ := answer.([]any)
@@ -79,7 +90,7 @@ func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redi
 		}
 	}
 	if len(parts) < 2 {
-		return Reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], answer)
+		return Reply{}, fmt.Errorf("lock: %s on %q: %w: %v", s.Name, key, ErrReply, answer)
 	}
 	return Reply{
 		Code: Code(n[0]), Count: int(n[1]), Token: n[2], Now: n[3], PTTL: time.Duration(n[4]) * time.Millisecond, Unsent: unsent,
@@ -97,6 +108,37 @@ func Classify(err error) error {
 	default:
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+}
+
+// UnknownCommandError says that Redis does not know a command: it is older than
+// that. Nothing was changed.
+type UnknownCommandError struct {
+	Command string // "DELEX"
+	Err     error  // what Redis said
+}
+
+// Error implements error.
+func (e *UnknownCommandError) Error() string {
+	return "this Redis does not know " + e.Command + ": " + e.Err.Error()
+}
+
+// Unwrap returns what Redis said.
+func (e *UnknownCommandError) Unwrap() error { return e.Err }
+
+// unknownCommand is what Redis, Valkey and miniredis say of a command that they
+// do not know: alone, or in a script.
+var unknownCommand = regexp.MustCompile(`(?i)ERR unknown (redis |valkey )?command`)
+
+// UnknownCommand reports whether an answer of Redis says that it does not know a
+// command.
+func UnknownCommand(answer string) bool { return unknownCommand.MatchString(answer) }
+
+// known returns err, or an UnknownCommandError where Redis said so of a command.
+func known(command any, err error) error {
+	if said := refusal(err); said == nil || !UnknownCommand(said.Error()) {
+		return err
+	}
+	return &UnknownCommandError{fmt.Sprint(command), err}
 }
 
 // refusal returns the answer of Redis that err is, or nil. One node's answer

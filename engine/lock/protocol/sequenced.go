@@ -24,11 +24,11 @@ var (
 	//go:embed force.lua
 	forceSource string
 
-	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", numberedLockSource+sequencedLockSource)
-	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", numberedUnlockSource+sequencedUnlockSource)
-	sequencedOverScript   = NewScript(CallUnlock, "sequenced-over.lua", numberedUnlockSource+sequencedOverSource)
-	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource)
-	forceScript           = NewScript(CallForce, "force.lua", forceSource)
+	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", numberedLockSource+sequencedLockSource, numberedLock)
+	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", numberedUnlockSource+sequencedUnlockSource, numberedRelease)
+	sequencedOverScript   = NewScript(CallUnlock, "sequenced-over.lua", numberedUnlockSource+sequencedOverSource, numberedRelease)
+	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource, numberedLock)
+	forceScript           = NewScript(CallForce, "force.lua", forceSource, nothing)
 )
 
 // Sequenced is Reentrant plus a number for each call, which Redis keeps beside
@@ -44,9 +44,9 @@ var (
 var Sequenced = &Protocol{
 	Name:       "reentrant-sequenced",
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
-	Lock:       runOn(sequencedLockScript, outermost(2), numberedLock),
+	Lock:       runOn(sequencedLockScript, outermost(2)),
 	Unlock:     apart(sequencedRelease),
-	Renew:      Run(renewScript, OwnerAndLease),
+	Renew:      Run(renewScript),
 	Companions: func(key string) []string { return []string{overKey(key)} },
 	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
 	First:      numberedFirst,
@@ -66,6 +66,9 @@ func IsOver(key string) bool { return strings.HasSuffix(key, ":over") }
 func numberedLock(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.lease, r.Words.locker, r.Number)
 }
+
+// nothing appends no arguments.
+func nothing(all []any, _ Request) []any { return all }
 
 func numberedRelease(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
@@ -94,7 +97,7 @@ var sequencedRelease = runOn(sequencedUnlockScript, func(r Request) int {
 		return 2
 	}
 	return 1
-}, numberedRelease)
+})
 
 // apart returns the release that goes on key by key where a cluster is moving
 // the slot: there Redis answers TRYAGAIN to several keys of which one is
@@ -118,7 +121,7 @@ func apart(release Step) Step {
 	}
 }
 
-var sequencedOver = Run(sequencedOverScript, numberedRelease)
+var sequencedOver = Run(sequencedOverScript)
 
 // Fenced is Sequenced with a token that grows with each first acquisition: at
 // least Redis' time in microseconds, and more than the last one, which a key
@@ -130,9 +133,9 @@ var sequencedOver = Run(sequencedOverScript, numberedRelease)
 var Fenced = &Protocol{
 	Name:       "fenced",
 	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
-	Lock:       runOn(fencedLockScript, outermost(3), numberedLock),
+	Lock:       runOn(fencedLockScript, outermost(3)),
 	Unlock:     apart(sequencedRelease),
-	Renew:      Run(renewScript, OwnerAndLease),
+	Renew:      Run(renewScript),
 	Companions: func(key string) []string { return []string{overKey(key), TokenKey(key)} },
 	Token:      TokenKey,
 	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,7 +23,7 @@ import (
 // startLimit is how long a Redis may take to answer its first PING, and
 // startInterval how often it is asked.
 const (
-	startLimit    = 10 * time.Second
+	startLimit    = time.Minute
 	startInterval = 2 * time.Millisecond
 )
 
@@ -45,6 +47,17 @@ type Server struct {
 // the test is skipped, and fails where CI is set.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	s, port := server(tb)
+	s.argv = append(s.argv, "--port", port, "--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(s.dir, "log"))
+	s.argv = append(s.argv, args...)
+	s.begin(tb)
+	return s
+}
+
+// server is a redis-server that has no arguments yet, and its port.
+func server(tb testing.TB) (s *Server, port string) {
+	tb.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("CI") != "" {
@@ -52,17 +65,113 @@ func Start(tb testing.TB, args ...string) *Server {
 		}
 		tb.Skip("no redis-server on this machine; `make test` installs it")
 	}
-	dir, port := tb.TempDir(), strconv.Itoa(freePort(tb))
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
-	s.argv = append([]string{
-		path, "--port", port, "--bind", "127.0.0.1", "--dir", dir,
-		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(dir, "log"),
-	}, args...)
+	port = strconv.Itoa(freePort(tb))
+	return &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: tb.TempDir(), argv: []string{path}}, port
+}
+
+func (s *Server) begin(tb testing.TB) {
+	tb.Helper()
 	if err := s.Restart(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.Kill)
+}
+
+// Replica starts a replica of a master, as Start does, and returns when it has the
+// master's data.
+func Replica(tb testing.TB, master *Server) *Server {
+	tb.Helper()
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m := Client(master.Addr)
+	defer func() { _ = m.Close() }()
+	if err := m.ConfigSet(tb.Context(), "repl-diskless-sync-delay", "0").Err(); err != nil {
+		tb.Fatal(err)
+	}
+	s := Start(tb, "--replicaof", host, port)
+	c := Client(s.Addr)
+	defer func() { _ = c.Close() }()
+	again := time.NewTicker(startInterval)
+	defer again.Stop()
+	late := time.After(startLimit)
+	for {
+		info, err := c.Info(tb.Context(), "replication").Result()
+		if err == nil && strings.Contains(info, "master_link_status:up") {
+			return s
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			tb.Fatalf("storetest: the replica has no data after %v: %v\n%s", startLimit, err, info)
+		}
+	}
+}
+
+// Sentinel starts a sentinel, as Start does, that watches a master by some name, alone.
+func Sentinel(tb testing.TB, name string, master *Server) *Server {
+	tb.Helper()
+	s, port := server(tb)
+	host, of, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	conf := filepath.Join(s.dir, "sentinel.conf")
+	text := fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nlogfile %s\nsentinel monitor %s %s %s 1\n", port, s.dir, filepath.Join(s.dir, "log"), name, host, of)
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	s.argv = append(s.argv, conf, "--sentinel")
+	s.begin(tb)
 	return s
+}
+
+// slots is how many hash slots a cluster has.
+const slots = 16384
+
+// Cluster starts so many masters, as Start does, that share the slots evenly, in their
+// order, and returns when each knows of all.
+func Cluster(tb testing.TB, masters int) []*Server {
+	tb.Helper()
+	nodes := make([]*Server, masters)
+	for i := range nodes {
+		nodes[i] = Start(tb, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(freePort(tb)))
+	}
+	ask := func(s *Server, args ...any) string {
+		c := Client(s.Addr)
+		defer func() { _ = c.Close() }()
+		v, err := c.Do(tb.Context(), args...).Result()
+		if err != nil {
+			tb.Fatalf("storetest: %v: %v", args, err)
+		}
+		return fmt.Sprint(v)
+	}
+	for i, s := range nodes {
+		ask(s, "CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
+		_, port, _ := net.SplitHostPort(s.Addr)
+		ask(nodes[0], "CLUSTER", "MEET", "127.0.0.1", port, s.argv[slices.Index(s.argv, "--cluster-port")+1])
+	}
+	again := time.NewTicker(startInterval)
+	defer again.Stop()
+	late := time.After(startLimit)
+	for {
+		ready := 0
+		for _, s := range nodes {
+			info := ask(s, "CLUSTER", "INFO")
+			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_size:"+strconv.Itoa(masters)) {
+				ready++
+			}
+		}
+		if ready == masters {
+			return nodes
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			tb.Fatalf("storetest: the cluster is not there after %v", startLimit)
+		}
+	}
 }
 
 // Kill ends the server as kill -9 does, and returns when it is gone. A server
@@ -98,7 +207,7 @@ func (s *Server) Launch() error {
 	return nil
 }
 
-// Restart is Launch that returns when the server answers, at most 10 s later.
+// Restart is Launch that returns when the server answers, at most a minute later.
 // It fails where the server cannot be started or does not answer.
 func (s *Server) Restart(ctx context.Context) error {
 	if err := s.Launch(); err != nil {

@@ -37,6 +37,7 @@ type Facts struct {
 	depth    map[string]int
 	dropped  map[string]trace.Millis
 	calledIn map[string]bool
+	aside    map[string]bool
 }
 
 // Seqs maps threads to numbers of events.
@@ -57,7 +58,7 @@ func New(owners map[string]string) *Facts {
 	f := &Facts{
 		Before: trace.Absent(), Entered: Seqs{}, Gained: Seqs{}, Lost: Seqs{}, Counted: Seqs{}, Last: Seqs{}, Read: Seqs{},
 		owners: owners, ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
-		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{},
+		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{}, aside: map[string]bool{},
 	}
 	for id, thread := range owners {
 		f.ids[thread] = id
@@ -71,7 +72,7 @@ func (f *Facts) Clone() *Facts {
 	for _, m := range []*Seqs{&c.Entered, &c.Gained, &c.Lost, &c.Counted, &c.Last, &c.Read} {
 		*m = maps.Clone(*m)
 	}
-	c.depth, c.dropped, c.calledIn = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn)
+	c.depth, c.dropped, c.calledIn, c.aside = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn), maps.Clone(f.aside)
 	return &c
 }
 
@@ -85,7 +86,7 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		thread := names[name]
-		b = fmt.Appendf(b, "%s%d %t;", name, f.depth[thread], f.calledIn[thread])
+		b = fmt.Appendf(b, "%s%d %t %t;", name, f.depth[thread], f.calledIn[thread], f.aside[thread])
 	}
 	writer := f.Written.Thread
 	if r, ok := f.now.Body.(trace.Resource); ok && r.Op == trace.OpWrite && !r.Refused {
@@ -119,6 +120,13 @@ func (f *Facts) Add(e trace.Event) {
 		}
 	}
 	switch b := e.Body.(type) {
+	case trace.Fault:
+		switch b.Do {
+		case fault.TwoMasters:
+			f.aside[b.Thread] = true
+		case fault.OneMaster:
+			delete(f.aside, b.Thread)
+		}
 	case trace.Expired:
 		for _, thread := range f.Holders(b.Was) {
 			f.dropped[thread] = e.At
@@ -216,6 +224,10 @@ func (f *Facts) On(node int) (before, after trace.KeyState) {
 	}
 	return before, after
 }
+
+// Aside reports whether a thread goes on with the old master of two, so that the key
+// says nothing of what it is told.
+func (f *Facts) Aside(thread string) bool { return f.aside[thread] }
 
 // LeftInTime reports whether a thread still held the key the last time it
 // called an unlock on its way out. It is false where that is not known.

@@ -35,6 +35,8 @@ func (l *Line) Add(e trace.Event) {
 
 func (l *Line) strike(b trace.Fault) {
 	switch {
+	case b.Do == fault.Restart && b.LoseMS > 0:
+		l.unsure = true
 	case b.Do == fault.Restart && !b.Keep:
 		l.waiters, l.unsure = nil, false
 	case b.Do == fault.FailOver:

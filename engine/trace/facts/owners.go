@@ -12,8 +12,13 @@ type Owners map[string]string
 // Holders returns the threads that hold the key, by name.
 func (o Owners) Holders(key trace.KeyState) []string {
 	threads := []string{}
-	for id, thread := range o {
-		if _, ok := key.Fields[id]; ok || key.Value != nil && *key.Value == id {
+	if key.Value != nil {
+		if thread, ok := o[*key.Value]; ok {
+			threads = append(threads, thread)
+		}
+	}
+	for id := range key.Fields {
+		if thread, ok := o[id]; ok {
 			threads = append(threads, thread)
 		}
 	}

@@ -1,0 +1,163 @@
+package effects
+
+import (
+	"crypto/sha1" //nolint:gosec // the name that Redis gives a script
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/journal"
+)
+
+// Marks of a worker's critical section and of its rounds, as arguments of ECHO.
+const (
+	MarkEnter = "relock:enter"
+	MarkLeave = "relock:leave"
+	MarkRound = "relock:round"
+)
+
+// Verb is the name of a command, which must not be empty, in capitals.
+func Verb(args []string) string { return strings.ToUpper(args[0]) }
+
+// Mark returns which mark a command is, or "".
+func Mark(args []string) string {
+	if len(args) == 2 && Verb(args) == "ECHO" && (args[1] == MarkEnter || args[1] == MarkLeave || args[1] == MarkRound) {
+		return args[1]
+	}
+	return ""
+}
+
+// Footprint is what a command can read or change.
+type Footprint struct {
+	Keys   []string
+	All    bool // it may depend on anything
+	Writes bool
+}
+
+// Names reports whether a key is among them.
+func (f Footprint) Names(key string) bool { return slices.Contains(f.Keys, key) }
+
+// Channel is how a channel is named among keys.
+func Channel(name string) string { return "\x00" + name }
+
+// Everything is the Footprint of what must not be moved past anything.
+var Everything = Footprint{All: true, Writes: true}
+
+// Touches returns the Footprint of a command. What is not known depends on
+// everything: better an order too many than one unseen.
+func Touches(args []string) Footprint {
+	at := func(from, to, step int) Footprint {
+		f := Footprint{Writes: journal.Writes(Verb(args))}
+		for i := from; i < to && i < len(args); i += step {
+			f.Keys = append(f.Keys, args[i])
+		}
+		if len(f.Keys) == 0 {
+			return Everything
+		}
+		return f
+	}
+	switch v := Verb(args); v {
+	case "GET", "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "DELEX", "APPEND", "STRLEN", "INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE",
+		"HGET", "HSET", "HSETNX", "HMGET", "HMSET", "HDEL", "HEXISTS", "HINCRBY", "HGETALL", "HLEN", "HKEYS", "HVALS",
+		"LPUSH", "RPUSH", "LPOP", "RPOP", "LLEN", "LRANGE", "LREM", "LINDEX", "LTRIM", "SADD", "SREM", "SISMEMBER", "SMEMBERS", "SCARD",
+		"ZADD", "ZREM", "ZSCORE", "ZCARD", "ZRANGE", "ZRANK", "ZINCRBY", "ZPOPMIN", "ZPOPMAX", "ZRANGEBYSCORE", "ZREMRANGEBYSCORE", "ZCOUNT", "XADD", "XLEN":
+		return at(1, 2, 1)
+	case "DEL", "UNLINK", "EXISTS", "TOUCH", "MGET", "WATCH":
+		f := at(1, len(args), 1)
+		if v == "MGET" || v == "TOUCH" || v == "WATCH" {
+			f.Writes = false
+		}
+		return f
+	case "MSET", "MSETNX":
+		return at(1, len(args), 2)
+	case "BLPOP", "BRPOP", "BZPOPMIN", "BZPOPMAX":
+		return at(1, len(args)-1, 1)
+	case "BLMOVE", "BRPOPLPUSH", "RENAME", "RENAMENX", "COPY", "LMOVE", "RPOPLPUSH", "SMOVE":
+		return at(1, 3, 1)
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+		f := at(3, 3+KeyCount(args), 1)
+		f.Writes = !strings.HasSuffix(v, "_RO")
+		return f
+	case "PUBLISH":
+		if len(args) > 1 {
+			return Footprint{Keys: []string{Channel(args[1])}, Writes: true}
+		}
+	}
+	return Everything
+}
+
+// KeyCount returns how many keys a script is given.
+func KeyCount(args []string) int {
+	if len(args) < 3 {
+		return 0
+	}
+	n, err := strconv.Atoi(args[2])
+	if err != nil || n < 0 || n > len(args)-3 {
+		return 0
+	}
+	return n
+}
+
+// Conflicts reports whether the order of two can matter.
+func (f Footprint) Conflicts(g Footprint) bool {
+	if f.All || g.All {
+		return true
+	}
+	if !f.Writes && !g.Writes {
+		return false
+	}
+	return slices.ContainsFunc(f.Keys, func(k string) bool { return slices.Contains(g.Keys, k) })
+}
+
+// Digest is the name that Redis gives a script.
+func Digest(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // no secret
+	return hex.EncodeToString(sum[:])
+}
+
+// Shown is how an order names a command: what it is and its keys, and none of the
+// values, which are drawn again in each round.
+func Shown(args []string) string {
+	v := Verb(args)
+	switch v {
+	case "ECHO":
+		return strings.Join(append([]string{v}, args[1:]...), " ")
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+		if len(args) < 2 {
+			return v
+		}
+		sha := strings.ToLower(args[1])
+		if strings.HasPrefix(v, "EVAL") && !strings.HasPrefix(v, "EVALSHA") {
+			sha = Digest(args[1])
+		}
+		return strings.Join(append([]string{"EVALSHA", sha}, Touches(args).Keys...), " ")
+	}
+	f := Touches(args)
+	words := []string{v}
+	for _, k := range f.Keys {
+		words = append(words, strings.TrimPrefix(k, "\x00"))
+	}
+	if v == "SET" {
+		for _, a := range args[min(3, len(args)):] {
+			if up := strings.ToUpper(a); up == "NX" || up == "XX" || up == "PX" || up == "EX" {
+				words = append(words, up)
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// MakesLock reports whether a command may be one that takes a lock: it makes a key where
+// there is none, or is a script. A plain SET or INCR is of something else; -key says
+// otherwise.
+func MakesLock(args []string) bool {
+	switch Verb(args) {
+	case "SET":
+		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "NX") })
+	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package effects
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+)
+
+// Frame is what the trace of somebody else's clients has in the place of a scenario. It
+// says nothing of what they do.
+type Frame struct {
+	Title   string        // is cut where it is long
+	Key     string        // the lock's, or ""
+	Hash    bool          // it is a hash
+	Lease   time.Duration // the longest that was seen, or 0
+	Threads []string
+	Seed    uint64
+}
+
+// Scenario is the frame as one. It fails where a thread's name is none.
+func (f Frame) Scenario() (*scenario.Scenario, error) {
+	type thread struct {
+		Name string `json:"name"`
+	}
+	form := struct {
+		Title string `json:"title"`
+		Lock  struct {
+			Protocol string `json:"protocol"`
+			Key      string `json:"key"`
+			Lease    string `json:"lease"`
+			Watchdog string `json:"watchdog"`
+		} `json:"lock"`
+		Threads []thread `json:"threads"`
+		Seed    uint64   `json:"seed"`
+	}{Title: Short(strings.Map(printed, f.Title), scenario.MaxTitle), Seed: min(f.Seed, scenario.MaxSeed)}
+	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, "none", "off"
+	if f.Hash {
+		form.Lock.Protocol = protocol.Reentrant.Name
+	}
+	if f.Key != "" {
+		form.Lock.Key = Short(strings.Map(plain, f.Key), scenario.MaxKey)
+	}
+	lease := scenario.MaxDuration
+	if f.Lease > 0 {
+		lease = min(f.Lease, scenario.MaxDuration)
+	}
+	form.Lock.Lease = lease.String()
+	for _, t := range f.Threads {
+		form.Threads = append(form.Threads, thread{t})
+	}
+	text, err := json.Marshal(form)
+	if err != nil {
+		return nil, fmt.Errorf("effects: a frame: %w", err)
+	}
+	sc, err := scenario.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("effects: a frame: %w", err)
+	}
+	return sc, nil
+}
+
+// plain returns a character as a scenario's key may have it: a hash tag's braces and spaces are of keys elsewhere.
+func plain(r rune) rune {
+	switch r {
+	case '{':
+		return '('
+	case '}':
+		return ')'
+	case ' ':
+		return '_'
+	}
+	return printed(r)
+}
+
+// printed returns a character that can be printed.
+func printed(r rune) rune {
+	if !unicode.IsPrint(r) {
+		return '?'
+	}
+	return r
+}
+
+// Short cuts a text to n characters.
+func Short(s string, n int) string {
+	r := []rune(strings.ToValidUTF8(s, "?"))
+	if len(r) <= n {
+		return string(r)
+	}
+	return string(r[:n-1]) + "…"
+}

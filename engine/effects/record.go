@@ -1,0 +1,31 @@
+package effects
+
+import (
+	"time"
+
+	"relock/engine/journal"
+	"relock/engine/trace"
+)
+
+// Record is what became of one command, or of Redis itself.
+type Record struct {
+	Thread string       // "" of what befell Redis itself
+	Args   []string     // of a command
+	Tx     [][]string   // of EXEC: the transaction
+	Script string       // the text, where it runs one
+	Do     string       // the fault that struck it, or ""
+	Late   bool         // its client had given it up
+	Mark   string       // a mark, and no command
+	Ended  trace.Result // its round is over
+	Reply  any          //
+	Err    string       // Redis' error
+	Vain   bool         // it waited for others in vain
+	Before trace.KeyState
+	After  trace.KeyState
+	At     time.Duration // since the round began, by Redis' clock
+	Passed time.Duration // of a fault: how long Redis' clock went on before
+	Inner  []journal.Entry
+	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil
+	Owner  string          // the owner id in it, where that is known
+	Silent []string        // of the lease's end: threads of which nothing more is known, so that nobody can say what they believe
+}

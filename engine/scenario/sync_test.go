@@ -1,0 +1,41 @@
+package scenario_test
+
+import (
+	"testing"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
+)
+
+// A scenario that waits for replicas, and limits renewals, is one with any lock: what
+// the other lock has no use for goes, and its fail-overs stay.
+func TestAnotherLockMayNotWait(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`
+lock: {protocol: mutex, lease: 200ms, watchdog: 50ms, max-hold: 1s, wait: 1 of 2 in 50ms}
+threads: [{name: A, work: 50ms}]
+faults: [{time: 10ms, do: fail-over, replica: 2}]
+schedule: [0, {do: fail-over, replica: 2}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range exhibit.Names() {
+		other := sc.With(name)
+		text, err := other.MarshalJSON()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if _, err := scenario.Parse(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		asks := other.Lock.Implementation().AsksRedis()
+		if asks && (len(other.Faults) != 1 || len(other.Schedule) != 2) {
+			t.Errorf("%s has %d faults and %d moves", name, len(other.Faults), len(other.Schedule))
+		}
+		if waits := other.Lock.Wait.Count > 0; waits != (asks && other.Lock.Nodes == 1) {
+			t.Errorf("%s waits: %v", name, waits)
+		}
+	}
+	if sc.Faults[0].Replica != 2 || sc.Schedule[1].Fault.Replica != 2 {
+		t.Error("the scenario itself has changed")
+	}
+}
