@@ -125,13 +125,22 @@ func Title(title string) phrase.Wording {
 	return phrase.Plain(title)
 }
 
-// titles are the titles in the gallery.
+// OfAClass is the title of a lock with a script that somebody in a class has written.
+const OfAClass phrase.Text = "A script of this class"
+
+// titles are the titles in the gallery, of the incidents, and OfAClass.
 var titles = sync.OnceValue(func() map[string]bool {
 	groups, _ := Gallery() // tests catch an unreadable gallery
-	out := map[string]bool{}
+	out := map[string]bool{string(OfAClass): true}
 	for _, g := range groups {
 		for _, e := range g.Scenarios {
 			out[string(e.Title)] = true
+		}
+	}
+	symptoms, _ := Incidents() // and these
+	for _, s := range symptoms {
+		for _, i := range s.Incidents {
+			out[string(i.Title)] = true
 		}
 	}
 	return out

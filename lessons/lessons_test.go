@@ -62,9 +62,11 @@ const longest = 5 * time.Second
 
 // impatient says why a scenario is not run on the wall clock and a real Redis,
 // or "".
-func impatient(t *testing.T, sc *scenario.Scenario) string {
+func impatient(t *testing.T, sc *scenario.Scenario, on *store.External) string {
 	t.Helper()
 	switch {
+	case sc.Lock.Protocol == exhibit.MutexDelex.Name && !knows(t, on, "DELEX"):
+		return "this Redis does not know DELEX"
 	case sc.Kind == scenario.KindHeartbeat:
 		return "its minutes would really pass"
 	case sc.Lock.Nodes > 1:
@@ -80,6 +82,16 @@ func impatient(t *testing.T, sc *scenario.Scenario) string {
 	return ""
 }
 
+// knows tells whether a Redis has a command.
+func knows(t *testing.T, r *store.External, command string) bool {
+	t.Helper()
+	found, err := r.Client().Do(t.Context(), "COMMAND", "INFO", command).Slice()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found) > 0 && found[0] != nil
+}
+
 // What needs no fault of Redis itself comes out the same on a real one.
 func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 	external, err := store.Connect(t.Context(), storetest.URL(t))
@@ -91,7 +103,7 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 	var running sync.WaitGroup
 	for _, name := range lessonstest.Names(t) {
 		sc := lessonstest.Scenario(t, name)
-		if impatient(t, sc) != "" {
+		if impatient(t, sc, external) != "" {
 			continue
 		}
 		places <- struct{}{}

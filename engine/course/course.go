@@ -19,8 +19,8 @@
 //	short: true                     # also for those with little time
 //	items:
 //	  - id: who-knows
-//	    kind: predict               # read, predict, why, break, mend or order
-//	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario
+//	    kind: predict               # read, predict, why, break, mend, order or write
+//	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: and what was recorded
 //	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
 //	    at: expired                 # where the stage stands
 //	    until: B acquired           # of predict: whose outcome is asked for
@@ -42,7 +42,8 @@
 // "belief", "belief A", "inside", "count A", "left" (of the lease), "value" (of
 // the counter or the stock), "write A", "ended A", "gets-in B" (when), "commands"
 // (how many Redis ran), "together" (how many asked for the lock at the same
-// instant as another), "token A".
+// instant as another), "token A", and of what a lab found "broken RULE" (in how many of
+// its orders).
 //
 // The kinds:
 //
@@ -69,6 +70,18 @@
 //     each of cases: how Redis is found before (commands; "key" is the lock's),
 //     and args, the owner first. then is a scenario that shows
 //     the finished script at work.
+//   - write: the learner writes one script of a lock. The run's lock is protocol:
+//     own, like: a bundled one, and its only script is what is begun with. Right is
+//     whatever breaks no rule within: that the bundled lock keeps, and has every thread end as
+//     that does. goal is the rule that the first script breaks, if it is to break one.
+//     solution is a script that is right and sends as few commands as are needed; without
+//     it that is the bundled lock's.
+//
+// lab: lost-reply shows what `playground lab` found of somebody's own lock: the folder
+// labs of the course has lost-reply.json, as -json printed it, lost-reply.jsonl, as -save
+// wrote it, and the worker. Nobody can step or change that, so an item of it is of the
+// kinds read, predict, why or mend, and each of its options has a lab: of its own. Of mend
+// right is each option of whose orders none breaks the goal's rule.
 //
 // An item may have again:, another question on the same idea, which is asked
 // later: with a run or a change, and options and a text of its own, under its id
@@ -130,10 +143,11 @@ const (
 	Break   Kind = "break"
 	Mend    Kind = "mend"
 	Order   Kind = "order"
+	Write   Kind = "write"
 )
 
 // kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Break, Mend, Order}
+var kinds = []Kind{Read, Predict, Why, Break, Mend, Order, Write}
 
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
@@ -184,11 +198,14 @@ type Item struct {
 	Taught   *Item     // of the concept check: where the course teaches it
 	Again    *Item     // another question on the same idea, asked later, or nil
 
+	lab *Run // what a lab recorded, in the place of a run of Scenario, which is its frame only; or nil
+
 	at, until, goal Moment
 	ask             []seeing
 	solution        []scenario.Move
 	within          explore.Bounds // of mend and break: how far is searched
 	order           *order
+	write           *written
 	taught          placed
 	line            int   // in chapter.yaml
 	first           *Item // whose Again it is, or nil
@@ -208,9 +225,19 @@ type Option struct {
 	Believes string // the misconception of who chooses it, a tag
 	Scenario *scenario.Scenario
 
+	lab               *Run // what a lab recorded, as of the item
 	until             Moment
 	elsewhere, helped *scenario.Scenario // a run that the option would have mended, before and after; nil for none
 	line              int
+}
+
+// Lab is what a lab found of the lock that the item shows, or nil. Its run cannot be
+// stepped or changed: nobody has its worker but the lab.
+func (i *Item) Lab() *Lab {
+	if i.lab == nil {
+		return nil
+	}
+	return i.lab.Lab
 }
 
 // Path is the item's address below /learn/.

@@ -72,6 +72,7 @@ type (
 		Kind     placed       `yaml:"kind"`
 		Scenario placed       `yaml:"scenario"`
 		Run      yaml.Node    `yaml:"run"`
+		Lab      placed       `yaml:"lab"`
 		Change   yaml.Node    `yaml:"change"`
 		At       placed       `yaml:"at"`
 		Until    placed       `yaml:"until"`
@@ -96,6 +97,7 @@ type (
 		ID       placed    `yaml:"id"`
 		Change   yaml.Node `yaml:"change"`
 		Scenario placed    `yaml:"scenario"`
+		Lab      placed    `yaml:"lab"`
 		Until    placed    `yaml:"until"`
 		Helps    yaml.Node `yaml:"helps"`
 		Believes string    `yaml:"believes"`
@@ -119,6 +121,7 @@ type (
 // reader reads a course.
 type reader struct {
 	languages []Language
+	course    fs.FS
 	scenarios fs.FS
 	mistakes  Mistakes
 }
@@ -135,7 +138,7 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 	if len(files) == 0 {
 		return nil, errors.New("course: there is no chapter")
 	}
-	r := &reader{languages: in, scenarios: scenarios}
+	r := &reader{languages: in, course: fsys, scenarios: scenarios}
 	c := &Course{languages: in, items: map[string]*Item{}, titles: map[string]string{}}
 	for n, file := range files {
 		ch := r.chapter(fsys, path.Dir(file))
@@ -304,8 +307,8 @@ func (y itemYAML) again() itemYAML {
 	two := *y.Again
 	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
 	two.Kind, two.Taught = y.Kind, y.Taught
-	if two.Scenario.Text == "" && two.Run.Kind == 0 {
-		two.Scenario, two.Run = y.Scenario, y.Run
+	if two.Scenario.Text == "" && two.Run.Kind == 0 && two.Lab.Text == "" {
+		two.Scenario, two.Run, two.Lab = y.Scenario, y.Run, y.Lab
 	}
 	for _, one := range []struct{ into, from *placed }{{&two.At, &y.At}, {&two.Until, &y.Until}, {&two.Goal, &y.Goal}} {
 		if one.into.Text == "" {
@@ -329,15 +332,22 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
 	}
 	if !slices.Contains(kinds, i.Kind) {
-		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order", y.Kind.Text)
+		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write", y.Kind.Text)
 		return nil
 	}
 	if i.Table != "" && i.Table != "textbook" {
 		at(y.Table.Line, "table: given %q, allowed: textbook", i.Table)
 	}
-	base, err := r.base(y)
+	var base []byte
+	var err error
+	if y.Lab.Text != "" {
+		i.lab, err = r.ofLab(y, i.Kind)
+	}
+	if err == nil {
+		base, err = r.base(y, i.lab)
+	}
 	if err != nil {
-		at(cmpLine(y.Scenario.Line, y.Run.Line), "%v", err)
+		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line), "%v", err)
 		return nil
 	}
 	if i.Scenario, err = changed(base, &y.Change); err != nil {
@@ -367,10 +377,22 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		if err != nil {
 			at(p.Line, "ask: %v", err)
 		}
+		if strings.HasPrefix(p.Text, "broken ") && i.lab == nil {
+			at(p.Line, "ask: %q is asked of what a lab found: lab:", p.Text)
+		}
 		i.ask = append(i.ask, one)
 	}
 	if i.Kind == Order {
 		r.order(at, i, y.Script)
+	}
+	if i.Kind == Write {
+		if err := i.writing(); err != nil {
+			at(0, "%v", err)
+		} else if y.Solution.Kind != 0 {
+			if err := y.Solution.Decode(&i.write.solution); err != nil {
+				at(y.Solution.Line, "solution: %v", err)
+			}
+		}
 	}
 	for _, p := range y.Controls {
 		if p.Text != "time" && !isFault(p.Text) {
@@ -387,15 +409,15 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	if len(i.within.Kinds) > 0 && i.within.MaxFaults == 0 {
 		i.within.MaxFaults = 1
 	}
-	if i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 {
+	if i.lab == nil && i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 || i.Kind == Write {
 		if _, err := i.within.Check(i.Scenario); err != nil {
 			at(0, "within: %v", err)
 		}
-		if i.goal.rule == "" {
+		if i.goal.rule == "" && (i.Kind != Write || !i.goal.Zero()) {
 			at(y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
 		}
 	}
-	if y.Solution.Kind != 0 {
+	if y.Solution.Kind != 0 && i.Kind != Write {
 		if i.solution, err = moves(i.Scenario, &y.Solution); err != nil {
 			at(y.Solution.Line, "solution: %v", err)
 		}
@@ -417,26 +439,46 @@ func needs(at func(int, string, ...any), i *Item) {
 			at(0, "%s needs %s", i.Kind, what)
 		}
 	}
-	switch i.Kind {
-	case Predict:
-		lacks(i.until.Zero(), "until")
-		lacks(len(i.ask) == 0, "ask")
-		lacks(len(i.Options) < 2 || len(i.Options) > 4, "two to four options")
-	case Why:
-		lacks(i.goal.Zero(), "goal")
-		lacks(len(i.Options) < 2 || len(i.Options) > 5, "two to five options")
-	case Break:
-		lacks(i.goal.Zero(), "goal")
-		lacks(len(i.solution) == 0 && i.within.Delays+i.within.MaxFaults == 0, "within, or a solution")
-	case Mend:
-		lacks(i.goal.Zero(), "goal")
-		lacks(len(i.Options) < 2, "two options or more")
-		lacks(i.within.Delays+i.within.MaxFaults == 0, "within")
-	case Order:
-		lacks(i.order == nil || i.order.own < 3, "a script of three pieces or more")
-		lacks(i.order != nil && len(i.order.cases) == 0, "cases in which the script is tried")
-	case Read:
+	n := needed[i.Kind]
+	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.order != nil}
+	for _, key := range n.keys {
+		lacks(!there[key], key)
 	}
+	if n.most > 0 {
+		lacks(len(i.Options) < n.least || len(i.Options) > n.most, n.options)
+	}
+	searched := i.within.Delays+i.within.MaxFaults > 0
+	switch i.Kind {
+	case Break:
+		lacks(len(i.solution) == 0 && !searched, "within, or a solution")
+	case Mend:
+		lacks(i.lab == nil && !searched, "within")
+	case Order:
+		lacks(i.order != nil && i.order.own < 3, "a script of three pieces or more")
+		lacks(i.order != nil && len(i.order.cases) == 0, "cases in which the script is tried")
+	case Write:
+		lacks(!searched, "within")
+		lacks(len(i.Options) > 0, "no options")
+	case Read, Predict, Why:
+	}
+}
+
+// manyOptions is more than an item has.
+const manyOptions = 1 << 16
+
+// needed is what an item of each kind must have, and how many options.
+var needed = map[Kind]struct {
+	keys        []string
+	least, most int
+	options     string // how many, in words
+}{
+	Read:    {},
+	Predict: {[]string{"until", "ask"}, 2, 4, "two to four options"},
+	Why:     {[]string{"goal"}, 2, 5, "two to five options"},
+	Break:   {[]string{"goal"}, 0, 0, ""},
+	Mend:    {[]string{"goal"}, 2, manyOptions, "two options or more"},
+	Order:   {[]string{"script"}, 0, 0, ""},
+	Write:   {},
 }
 
 func cmpLine(line, other int) int {
@@ -460,6 +502,20 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 		}
 	}
 	var err error
+	if (i.lab != nil) != (y.Lab.Text != "") || i.lab != nil && (y.Scenario.Text != "" || y.Change.Kind != 0 || y.Helps.Kind != 0) {
+		at(o.line, "option %s: an option of a lab's trace is another one, lab: and its name, and of nothing else", o.ID)
+		return nil
+	}
+	if i.lab != nil {
+		if o.lab, err = recorded(r.course, y.Lab.Text); err != nil {
+			at(y.Lab.Line, "option %s: %v", o.ID, err)
+			return nil
+		}
+		if base, err = raw(o.lab.Scenario); err != nil {
+			at(y.Lab.Line, "option %s: %v", o.ID, err)
+			return nil
+		}
+	}
 	if o.Scenario, err = changed(base, &y.Change); err != nil {
 		at(cmpLine(y.Change.Line, o.line), "option %s: change: %v", o.ID, err)
 		return nil
@@ -492,11 +548,31 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 	return err
 }
 
-// base is the scenario of an item before its change, as YAML.
-func (r *reader) base(y itemYAML) ([]byte, error) {
+// ofLab reads the trace of a lab's that an item shows.
+func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case y.Scenario.Text != "" && y.Run.Kind != 0, y.Scenario.Text == "" && y.Run.Kind == 0:
-		return nil, errors.New("an item has either scenario or run")
+	case kind == Break || kind == Order || kind == Write:
+		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
+	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
+		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")
+	}
+	return recorded(r.course, y.Lab.Text)
+}
+
+// base is the scenario of an item before its change, as YAML; of a lab's trace, its
+// frame.
+func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
+	given := 0
+	for _, one := range []bool{y.Scenario.Text != "", y.Run.Kind != 0, lab != nil} {
+		if one {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return nil, errors.New("an item has either scenario, run or lab")
+	case lab != nil:
+		return raw(lab.Scenario)
 	case y.Scenario.Text != "":
 		return r.bundled(y.Scenario.Text)
 	default:

@@ -1,6 +1,7 @@
 package course_test
 
 import (
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -103,6 +104,65 @@ func TestEachKindKeepsItsPromise(t *testing.T) {
 				prose += "### " + m[1] + "\nThat.\n"
 			}
 			fsys := fstest.MapFS{"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + c.item)}, "0-one/en.md": {Data: []byte(prose)}, "0-one/zh.md": {Data: []byte(prose)}}
+			got, err := course.ReadCourse(words.All(), fsys, lessons.Scenarios())
+			if err == nil {
+				err = got.Prove()
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// What a lab found is held to what its files say, and to what an item asks of it.
+func TestALabIsHeldToItsFiles(t *testing.T) {
+	t.Parallel()
+	const predict = "kind: predict\n    lab: lost\n    at: A lose-reply\n    until: A refused\n    ask: [call A, key]\n    options:\n" +
+		"      - {id: never, lab: never-came, until: A acquired}\n      - {id: late, lab: too-late, until: A refused}\n"
+	const mend = "kind: mend\n    lab: lost\n    goal: broken orphan\n    options:\n      - {id: patient, lab: lost-patient}\n      - {id: always, lab: lost-always}\n"
+	for _, c := range []struct{ name, item, old, new, want string }{
+		{"predict", predict, "", "", ""},
+		{"mend", mend, "", "", ""},
+		{"what nobody recorded", strings.Replace(predict, "lab: lost\n", "lab: nowhere\n", 1), "", "", "labs/nowhere.json"},
+		{"a name with a way out", strings.Replace(predict, "lab: lost\n", "lab: ../lost\n", 1), "", "", `lab: given "../lost"`},
+		{"an option that is played", strings.Replace(predict, "lab: too-late, until: A refused", "change: {lock: {lease: 1s}}", 1), "", "", "an option of a lab's trace is another one"},
+		{"a change", strings.Replace(predict, "lab: lost\n", "lab: lost\n    change: {lock: {lease: 1s}}\n", 1), "", "", "cannot be changed"},
+		{"both", strings.Replace(predict, "lab: lost\n", "lab: lost\n    scenario: crash\n", 1), "", "", "either scenario, run or lab"},
+		{"something to step", "kind: break\n    lab: lost\n    goal: broken orphan\n    within: {delays: 1}\n", "", "", "nobody can step what a lab recorded"},
+		{"nothing to mend", strings.Replace(mend, "broken orphan", "broken stuck", 1), "", "", "there is nothing to mend"},
+		{"an order that does not break it", strings.Replace(mend, "lab: lost\n", "lab: release-lost\n", 1), "", "", "does not come to \"broken orphan\""},
+		{"counts of a search that was cut", mend, `"ending":"exhausted"`, `"ending":"bound"`, `it ended as "bound"`},
+		{"counts of another worker", mend, `["sh","script.sh"]`, `["sh","other.sh"]`, `lost.json of ["sh" "other.sh"]`},
+		{"no counts", mend, `"orders":"92"`, `"orders":"-"`, "is no count"},
+		{"no JSON", mend, `{"lab"`, `"lab"`, "labs/lost.json"},
+		{"what is asked of a scenario", "kind: predict\n    scenario: lease-expiry\n    until: B acquired\n    ask: [broken orphan]\n    options:\n      - {id: x, change: {lock: {lease: 1s}}}\n      - {id: y, change: {lock: {lease: 2s}}}\n", "", "", "is asked of what a lab found"},
+		{"no rule", strings.Replace(predict, "[call A, key]", "[broken weather]", 1), "", "", `there is no rule "weather"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			prose := "# One\n## It {#it}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
+			for _, m := range idOfOption.FindAllStringSubmatch(c.item, -1) {
+				prose += "### " + m[1] + "\nThat.\n"
+			}
+			fsys := fstest.MapFS{"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + c.item)}, "0-one/en.md": {Data: []byte(prose)}}
+			files, err := fs.Glob(lessons.Course(), "labs/*")
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, name := range files {
+				data, err := fs.ReadFile(lessons.Course(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == "labs/lost.json" && c.old != "" {
+					if !strings.Contains(string(data), c.old) {
+						t.Fatalf("no %s in %s", c.old, data)
+					}
+					data = []byte(strings.Replace(string(data), c.old, c.new, 1))
+				}
+				fsys[name] = &fstest.MapFile{Data: data}
+			}
 			got, err := course.ReadCourse(words.All(), fsys, lessons.Scenarios())
 			if err == nil {
 				err = got.Prove()

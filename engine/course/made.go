@@ -18,11 +18,12 @@ import (
 	"relock/engine/trial"
 )
 
-// Run is a scenario that was played on the virtual clock.
+// Run is a scenario that was played on the virtual clock, or what a lab recorded.
 type Run struct {
 	Scenario *scenario.Scenario
 	Header   trace.Header
 	Events   []trace.Event
+	Lab      *Lab // what the lab found, or nil
 }
 
 // play plays a scenario to its end.
@@ -35,7 +36,23 @@ func play(ctx context.Context, sc *scenario.Scenario) (*Run, error) {
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	events, _ := r.Log().Since(0)
-	return &Run{r.Scenario(), r.Header(), events}, nil
+	return &Run{Scenario: r.Scenario(), Header: r.Header(), Events: events}, nil
+}
+
+// play is the item's run.
+func (i *Item) play(ctx context.Context) (*Run, error) {
+	if i.lab != nil {
+		return i.lab, nil
+	}
+	return play(ctx, i.Scenario)
+}
+
+// play is the option's run.
+func (o *Option) play(ctx context.Context) (*Run, error) {
+	if o.lab != nil {
+		return o.lab, nil
+	}
+	return play(ctx, o.Scenario)
 }
 
 // Made is what was computed of an item. It is not changed any more.
@@ -44,13 +61,15 @@ type Made struct {
 	Stand   int       // how many of its events are seen before an answer
 	Answers []*Answer // as they are shown
 	Pieces  []Piece   // of order: those of the lock's script, in their order, then the strays
-	Solved  *Run      // of break: the solution played; of order: the script at work
-	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved
+	Solved  *Run      // of break: the solution played; of order: the script at work; of write: what comes of the first script
+	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved; of write: the most commands that the solution sends in one go
 	Proven  bool      // of break: no fewer are enough
+	Script  Script    // of write
 	Steps   []scenario.Move
 
 	described []Step
 	wanted    []trial.Outcome // of order: what the lock's script does in each case
+	held      wanted          // of write
 }
 
 // Answer is one answer of an item, and the run in which it is true.
@@ -80,7 +99,15 @@ func (i *Item) wrong(line int, format string, args ...any) error {
 }
 
 func (i *Item) make(ctx context.Context) (*Made, error) {
-	run, err := play(ctx, i.Scenario)
+	if i.Kind == Write {
+		in, end, err := boxed(ctx)
+		if err != nil {
+			return nil, i.wrong(0, "%v", err)
+		}
+		defer end()
+		ctx = in
+	}
+	run, err := i.play(ctx)
 	if err != nil {
 		return nil, i.wrong(0, "%v", err)
 	}
@@ -100,6 +127,8 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 		err = i.makeMend(ctx, m)
 	case Order:
 		err = i.makeOrder(ctx, m)
+	case Write:
+		err = i.makeWrite(ctx, m)
 	case Read:
 	}
 	if err != nil {
@@ -132,7 +161,7 @@ func (i *Item) makePredict(ctx context.Context, m *Made) error {
 	list := make([]*Option, 0, len(i.Options)+1)
 	answers := map[*Option]*Answer{}
 	for _, o := range i.Options {
-		run, err := play(ctx, o.Scenario)
+		run, err := o.play(ctx)
 		if err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
@@ -179,7 +208,7 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 	}
 	var right []string
 	for _, o := range i.Options {
-		run, err := play(ctx, o.Scenario)
+		run, err := o.play(ctx)
 		if err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
@@ -189,6 +218,8 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 		a := &Answer{Option: o, Run: run, Shown: len(run.Events)}
 		if n, ok := i.goal.stand(run.Events); ok {
 			a.Shown = n
+		} else if o.lab != nil && o.lab.Lab.Breaks(i.goal.rule).Sign() > 0 {
+			return i.wrong(o.line, "option %s: other orders that the lab has tried come to %q", o.ID, i.goal)
 		} else {
 			a.Right = true
 			right = append(right, o.ID)
@@ -231,8 +262,30 @@ type Found struct {
 	Within   explore.Bounds
 }
 
-// search searches for the schedules of sc that break the item's rule.
-func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error) {
+// None reports whether no schedule breaks the rule.
+func (f *Found) None() bool { return f.Broken.Sign() == 0 }
+
+// breaks is the run in which the item's rule is broken: that of the schedule that was
+// found, or what the lab kept.
+func (i *Item) breaks(ctx context.Context, sc *scenario.Scenario, found *Found, lab *Run) (*Run, error) {
+	if lab != nil {
+		if _, ok := i.goal.find(lab.Events); !ok {
+			return nil, fmt.Errorf("what is kept of the lab %s does not come to %q", lab.Lab.Name, i.goal)
+		}
+		return lab, nil
+	}
+	v, run, _, err := i.verdict(ctx, sc, found.Schedule)
+	if err == nil && !v.Met {
+		err = fmt.Errorf("the schedule that was found does not come to %q", i.goal)
+	}
+	return run, err
+}
+
+// search searches for the schedules of sc that break the item's rule; a lab has.
+func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Found, error) {
+	if lab != nil {
+		return lab.Lab.found(i.goal.rule), nil
+	}
 	within := i.within
 	can := sc.StrikeKinds()
 	// What cannot go wrong with this lock is no danger to it.
@@ -268,31 +321,31 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error
 }
 
 func (i *Item) makeMend(ctx context.Context, m *Made) error {
-	broken, err := i.search(ctx, i.Scenario)
+	broken, err := i.search(ctx, i.Scenario, i.lab)
 	if err != nil {
 		return i.wrong(0, "%v", err)
 	}
-	if broken.Schedule == nil {
+	if broken.None() {
 		return i.wrong(0, "there is nothing to mend: no schedule within the bounds breaks %s", i.goal.rule)
 	}
-	v, run, _, err := i.verdict(ctx, i.Scenario, broken.Schedule)
-	if err != nil || !v.Met {
-		return i.wrong(0, "the schedule that was found does not come to %q: %v", i.goal, err)
+	run, err := i.breaks(ctx, i.Scenario, broken, i.lab)
+	if err != nil {
+		return i.wrong(0, "%v", err)
 	}
 	m.Solved, m.Par = run, len(run.Events)
 	right := 0
 	for _, o := range i.Options {
 		a := &Answer{Option: o}
-		if a.Found, err = i.search(ctx, o.Scenario); err != nil {
+		if a.Found, err = i.search(ctx, o.Scenario, o.lab); err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
-		if a.Found.Schedule == nil {
+		if a.Found.None() {
 			a.Right = true
 			right++
-			if a.Run, err = play(ctx, o.Scenario); err != nil {
+			if a.Run, err = o.play(ctx); err != nil {
 				return i.wrong(o.line, "option %s: %v", o.ID, err)
 			}
-		} else if _, a.Run, _, err = i.verdict(ctx, o.Scenario, a.Found.Schedule); err != nil {
+		} else if a.Run, err = i.breaks(ctx, o.Scenario, a.Found, o.lab); err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
 		a.Shown = len(a.Run.Events)
@@ -310,7 +363,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	}
 	solution, cost := i.solution, -1
 	if len(solution) == 0 {
-		found, err := i.search(ctx, i.Scenario)
+		found, err := i.search(ctx, i.Scenario, nil)
 		if err != nil {
 			return i.wrong(0, "%v", err)
 		}
@@ -385,7 +438,7 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	}
 	defer s.Close()
 	b := s.Branches()[0]
-	run, steps := &Run{sc.WithSchedule(list), b.Header, b.Events}, describe(b, list)
+	run, steps := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}, describe(b, list)
 	at, ok := i.goal.find(b.Events)
 	n := len(list)
 	if ok {
@@ -483,7 +536,7 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	}
 	one := i.Chapter.in(l).items[i.ID]
 	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
-	if i.Kind == Mend {
+	if i.Kind == Mend || i.Kind == Write {
 		t.run = made.Solved
 	}
 	for _, a := range made.Answers {
@@ -573,7 +626,7 @@ func (m *Made) About(i *Item) string {
 		moment = i.until
 	}
 	run := m.Run
-	if i.Kind == Mend {
+	if i.Kind == Mend || i.Kind == Write {
 		run = m.Solved
 	}
 	at, ok := moment.find(run.Events)
@@ -641,7 +694,8 @@ func describe(b *engine.Branch, list []scenario.Move) []Step {
 	return out
 }
 
-// Plays tells whether sc is the item's scenario, whatever its moves.
+// Plays tells whether sc is the item's scenario, whatever its moves. What a lab recorded
+// has none.
 func (i *Item) Plays(sc *scenario.Scenario) bool {
 	bare := func(sc *scenario.Scenario) string {
 		one := *sc.WithSchedule(nil)
@@ -653,7 +707,7 @@ func (i *Item) Plays(sc *scenario.Scenario) bool {
 		return string(text)
 	}
 	own := bare(i.Scenario)
-	return own != "" && own == bare(sc)
+	return i.lab == nil && own != "" && own == bare(sc)
 }
 
 // Play plays a scenario, as YAML, on the virtual clock.

@@ -32,7 +32,7 @@ func (m Moment) String() string { return m.text }
 // results are the words for what comes of a call, or of a thread.
 var results = []trace.Result{
 	trace.Acquired, trace.Reentered, trace.Refused, trace.Released, trace.Decremented, trace.Renewed,
-	trace.NotHeld, trace.Exhausted, trace.Lost, trace.Cancelled, trace.Failed, trace.Done, trace.Crashed,
+	trace.Aged, trace.NotHeld, trace.Exhausted, trace.Lost, trace.Cancelled, trace.Failed, trace.Done, trace.Crashed,
 }
 
 // doings are other words for what a thread does.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -50,6 +51,11 @@ func parseSeeing(text string, sc *scenario.Scenario) (seeing, error) {
 			return nil, fmt.Errorf("%q: there is no thread %q", text, words[1])
 		}
 		return ofThread[words[0]](words[1]), nil
+	case len(words) == 2 && words[0] == "broken":
+		if !slices.Contains(check.Names(), words[1]) {
+			return nil, fmt.Errorf("%q: there is no rule %q", text, words[1])
+		}
+		return seeBroken(words[1]), nil
 	}
 	return nil, fmt.Errorf("%q cannot be asked for", text)
 }

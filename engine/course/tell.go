@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -56,6 +58,11 @@ var Tells = map[string]string{
 	"until":    `how long a lock may be relied on, as its client has it: {{until "A acquired"}}`,
 	"drift":    `how much faster or slower a thread's clock runs: {{drift "A"}}`,
 	"allowed":  "what the lock takes off a lease for clocks that drift",
+	"worker":   "the text of the worker that a lab has tried, its lines numbered",
+	"lab":      "the command by which the lab tries it",
+	"orders":   "how many orders the lab has tried",
+	"broken":   `in how many of them some rule is broken`,
+	"breaks":   `in how many of them a rule is broken: {{breaks "orphan"}}`,
 	"in":       `asks an option's run: {{in "renewed" "at" "A renewed"}}`,
 }
 
@@ -102,8 +109,13 @@ func (t teller) functions() map[string]any {
 		"allowed": func() (string, error) {
 			return t.ofLock(scenario.Lock.Margin)
 		},
-		"drift": t.drift,
-		"in":    t.in,
+		"drift":  t.drift,
+		"worker": t.worker,
+		"lab":    t.lab,
+		"orders": func() (string, error) { return t.found(func(f *Lab) (string, error) { return f.Orders.String(), nil }) },
+		"broken": func() (string, error) { return t.found(func(f *Lab) (string, error) { return f.Broken.String(), nil }) },
+		"breaks": t.breaks,
+		"in":     t.in,
 	}
 }
 
@@ -297,6 +309,43 @@ func (t teller) length(text string) (string, error) {
 		return "", fmt.Errorf("%q is no fault that lasts", text)
 	}
 	return t.duration(f.ForMS.Duration()), nil
+}
+
+// found asks what a lab found.
+func (t teller) found(get func(*Lab) (string, error)) (string, error) {
+	switch {
+	case t.run == nil:
+		return "", errNoRun
+	case t.run.Lab == nil:
+		return "", errors.New("the run is not what a lab recorded")
+	}
+	return get(t.run.Lab)
+}
+
+func (t teller) worker() (string, error) {
+	return t.found(func(f *Lab) (string, error) {
+		if f.Worker == "" {
+			return "", fmt.Errorf("%s has no file of the command %q", labs, f.Command)
+		}
+		out := "```\n"
+		for n, line := range strings.Split(strings.TrimSuffix(f.Worker, "\n"), "\n") {
+			out += fmt.Sprintf("%2d  %s\n", n+1, line)
+		}
+		return out + "```", nil
+	})
+}
+
+func (t teller) lab() (string, error) {
+	return t.found(func(f *Lab) (string, error) { return f.Line(), nil })
+}
+
+func (t teller) breaks(rule string) (string, error) {
+	return t.found(func(f *Lab) (string, error) {
+		if !slices.Contains(check.Names(), rule) {
+			return "", fmt.Errorf("there is no rule %q", rule)
+		}
+		return f.Breaks(rule).String(), nil
+	})
 }
 
 func (t teller) thread(name string) (scenario.Thread, error) {

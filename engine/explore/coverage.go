@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -47,7 +46,7 @@ type book struct {
 }
 
 func newBook(sc *scenario.Scenario) book {
-	b := book{scripts: exhibit.Named(sc.Lock.Protocol).Scripts, first: map[string]int{}}
+	b := book{scripts: sc.Lock.Implementation().Scripts, first: map[string]int{}}
 	for _, s := range b.scripts {
 		b.first[s.Name] = b.size
 		b.size += strings.Count(s.Source, "\n") + 2
@@ -55,21 +54,53 @@ func newBook(sc *scenario.Scenario) book {
 	return b
 }
 
-func (b book) empty() lineSet { return make(lineSet, (b.size+63)/64) }
+// passed is what runs have come by.
+type passed struct {
+	lines  lineSet        // of the scripts
+	most   map[string]int // by script: the most commands that one run of it has sent
+	struck bool           // a fault, in some run
+}
 
-// note notes the lines by which a run came, and reports whether a fault struck.
-func (b book) note(into lineSet, events []trace.Event) (struck bool) {
+func (b book) empty() passed {
+	return passed{lines: make(lineSet, (b.size+63)/64), most: map[string]int{}}
+}
+
+func (p *passed) add(o passed) {
+	p.lines.add(o.lines)
+	for script, n := range o.most {
+		p.most[script] = max(p.most[script], n)
+	}
+	p.struck = p.struck || o.struck
+}
+
+// note notes what a run came by.
+func (b book) note(into *passed, events []trace.Event) {
+	type once struct { // a script runs in one step
+		step         int
+		thread, name string
+		late         bool
+	}
+	var now once
+	sent := 0
 	for i := range events {
 		switch c := events[i].Body.(type) {
 		case trace.Fault:
-			struck = true
+			into.struck = true
 		case trace.Command:
-			if first, ok := b.first[c.Script]; ok && c.Line > 0 {
-				into.set(first + c.Line)
+			first, ok := b.first[c.Script]
+			if !ok {
+				continue
 			}
+			if c.Line > 0 {
+				into.lines.set(first + c.Line)
+			}
+			if one := (once{events[i].Step, events[i].Thread, c.Script, c.Late}); one != now {
+				now, sent = one, 0
+			}
+			sent++
+			into.most[c.Script] = max(into.most[c.Script], sent)
 		}
 	}
-	return struck
 }
 
 // unreached returns what is not in reached, in the order of the calls.
@@ -95,7 +126,18 @@ func (b book) unreached(reached lineSet) []Unreached {
 // Unreached returns the lines with a command of the lock's scripts that no
 // schedule came by that was seen, in the order of the scripts' calls. A lock
 // without scripts has none.
-func (s *Space) Unreached() []Unreached { return s.search.book.unreached(s.search.reached) }
+func (s *Space) Unreached() []Unreached { return s.search.book.unreached(s.search.passed.lines) }
+
+// Most returns the most commands that one run of a call's script has sent in any
+// schedule that was seen, 0 where the call has no script or never came.
+func (s *Space) Most(call string) int {
+	for _, script := range s.search.book.scripts {
+		if script.Call == call {
+			return s.search.passed.most[script.Name]
+		}
+	}
+	return 0
+}
 
 // Struck reports whether a fault struck in any schedule that was seen.
-func (s *Space) Struck() bool { return s.search.struck }
+func (s *Space) Struck() bool { return s.search.passed.struck }

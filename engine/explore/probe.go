@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 
 	"relock/engine/explore/pct"
+	"relock/engine/ownlock"
 	"relock/engine/pause"
 	"relock/engine/phrase"
-	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
 )
@@ -53,7 +53,11 @@ func Probe(ctx context.Context, sc *scenario.Scenario, b Bounds, probes, moves i
 		return nil, err
 	}
 	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc)}
-	w := &worker{s: s, memory: recall.NewMemory(), reached: newBook(sc).empty()}
+	memory, err := ownlock.NewMemory(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	w := &worker{s: s, memory: memory, passed: newBook(sc).empty()}
 	defer func() { _ = w.memory.Close() }()
 	return newProber(s).estimate(probes, moves, func() (tree, error) {
 		if err := pause.Here(ctx); err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"relock/engine/explore/pct"
+	"relock/engine/ownlock"
 	"relock/engine/pause"
-	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
 )
@@ -43,7 +43,11 @@ func Draw(ctx context.Context, sc *scenario.Scenario, b Bounds, draws, moves int
 		return nil, err
 	}
 	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc)}
-	w := &worker{s: s, memory: recall.NewMemory()}
+	memory, err := ownlock.NewMemory(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	w := &worker{s: s, memory: memory}
 	defer func() { _ = w.memory.Close() }()
 	sample := &Sample{}
 	var all rules

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/recall"
@@ -135,8 +136,7 @@ type search struct {
 	began   time.Duration // at the end of Bounds.From
 	space   *Space
 	book    book
-	reached lineSet // lines of the scripts
-	struck  bool    // a fault, in some schedule
+	passed  passed
 }
 
 // Search searches every schedule of sc, without its own, within the bounds. The
@@ -155,12 +155,16 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	s.space = &Space{search: s}
 	s.book = newBook(sc)
-	s.reached = s.book.empty()
+	s.passed = s.book.empty()
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	for range o.Workers {
-		w := &worker{s: s, memory: recall.NewMemory(), reached: s.book.empty()}
+		memory, err := ownlock.NewMemory(ctx, sc)
+		if err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
+		}
+		w := &worker{s: s, memory: memory, passed: s.book.empty()}
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
@@ -184,8 +188,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
 	chain, err := s.workers[0].first(ctx)
-	s.reached.add(s.workers[0].reached)
-	s.struck = s.workers[0].struck
+	s.passed.add(s.workers[0].passed)
 	switch {
 	case err != nil:
 		return err
@@ -315,8 +318,7 @@ func (s *search) round(ctx context.Context) error {
 	}
 	all.Wait()
 	for _, w := range s.workers {
-		s.reached.add(w.reached)
-		s.struck = s.struck || w.struck
+		s.passed.add(w.passed)
 	}
 	for i, it := range items {
 		if errs[i] != nil {
@@ -347,11 +349,10 @@ func (s *search) path(id int32) []option {
 
 // worker plays schedules, one after another.
 type worker struct {
-	s       *search
-	memory  *recall.Memory
-	log     *trace.Log // of the run under way: what was not muted
-	reached lineSet
-	struck  bool // a fault, in some run
+	s      *search
+	memory *recall.Memory
+	log    *trace.Log // of the run under way: what was not muted
+	passed passed
 }
 
 // open begins a run that stands where the search does.
@@ -455,7 +456,7 @@ func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
 	defer func() {
 		events, _ := w.log.Since(0)
-		w.struck = w.s.book.note(w.reached, events) || w.struck
+		w.s.book.note(&w.passed, events)
 	}()
 	var chain []found
 	room := w.s.b.MaxStates - len(w.s.nodes) // for as many new states

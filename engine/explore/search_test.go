@@ -86,6 +86,7 @@ func small(t *testing.T) map[string]*scenario.Scenario {
 		"after":      "lock: {protocol: value, lease: 60ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 2, work: 5ms, after: 10ms}, {name: B, start: 12ms, work: 10ms, retry: {times: 0}}]",
 		"stops":      "lock: {protocol: mutex, lease: 40ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 5ms, after: 10ms, on-lost: stop, retry: {times: 3, interval: 15ms}}, {name: B, start: 5ms, work: 5ms, retry: {times: 0}}]",
 		"held-up":    "lock: {protocol: mutex-unsafe, lease: 30ms}\nthreads: [{name: HELD-UP, work: 5ms, on-lost: stop, retry: {times: 0}}]\nfaults: [{thread: HELD-UP, at: unlock, do: delay, for: 20ms}]",
+		"waits":      "lock: {protocol: reentrant, lease: 60ms, watchdog: off, wait: 1 of 2 in 10ms}\nthreads: [{name: A, work: 20ms}, {name: B, start: 5ms, work: 5ms, retry: {times: 0}}]",
 		"both-pause": "lock: {protocol: mutex, lease: 40ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, work: 10ms, retry: {times: 0}}]\nfaults: [{thread: A, at: work, do: pause, for: 30ms}]",
 	} {
 		sc, err := scenario.Parse([]byte(text))
@@ -107,6 +108,9 @@ func TestCountsAreThoseOfEverySchedule(t *testing.T) {
 			bounds := []explore.Bounds{{Delays: 2}, {Delays: 1, Kinds: sc.StrikeKinds(), MaxFaults: 1}}
 			if len(sc.Threads[0].Name) > 1 {
 				bounds = append(bounds, explore.Bounds{Kinds: sc.StrikeKinds(), MaxFaults: 2})
+			}
+			if sc.Lock.Wait.Count > 0 { // nothing of these reads what a replica lacks
+				bounds = append(bounds, explore.Bounds{Delays: 1, Kinds: []string{"restart"}, MaxFaults: 1})
 			}
 			for _, b := range bounds {
 				space, err := explore.Search(t.Context(), sc, b, explore.Options{})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/ownlock"
 	"relock/engine/pause"
 	"relock/engine/recall"
 	"relock/engine/run"
@@ -36,8 +37,13 @@ type Yardstick struct {
 }
 
 // NewYardstick returns the yardstick that sc is, without its schedule. Close it.
-func NewYardstick(sc *scenario.Scenario) *Yardstick {
-	return &Yardstick{sc.WithSchedule(nil), recall.NewMemory(), map[string]Ended{}}
+// It fails with ownlock.ErrNoBox.
+func NewYardstick(ctx context.Context, sc *scenario.Scenario) (*Yardstick, error) {
+	memory, err := ownlock.NewMemory(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	return &Yardstick{sc.WithSchedule(nil), memory, map[string]Ended{}}, nil
 }
 
 // Close forgets what was played. It fails with Redis' error.

@@ -37,7 +37,10 @@ func TestTheSameMovesWithoutTheFault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			y := explore.NewYardstick(sound)
+			y, err := explore.NewYardstick(t.Context(), sound)
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer func() { _ = y.Close() }()
 			var pairs []explore.Pair
 			all, err := space.Without(t.Context(), y, 1000, func(p explore.Pair) { pairs = append(pairs, p) })

@@ -3,8 +3,13 @@
 package lessonstest
 
 import (
+	"encoding/json"
 	"io/fs"
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"relock/engine"
 	"relock/engine/scenario"
@@ -95,4 +100,36 @@ func PlayWith(tb testing.TB, sc *scenario.Scenario, o engine.Options) Run {
 	}
 	events, _ := run.Log().Since(0)
 	return Run{sc, run.Header(), run.Header().Owners, events}
+}
+
+// Schema compiles a JSON Schema.
+func Schema(tb testing.TB, schema any) *jsonschema.Schema {
+	tb.Helper()
+	text, err := json.Marshal(schema)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	read, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", read); err != nil {
+		tb.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return compiled
+}
+
+var modeline = regexp.MustCompile(`(?m)^# yaml-language-server: \$schema=(\S+)$`)
+
+// SchemaOf returns the schema that a file names to an editor, or "".
+func SchemaOf(file []byte) string {
+	if m := modeline.FindSubmatch(file); m != nil {
+		return string(m[1])
+	}
+	return ""
 }

@@ -14,7 +14,6 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/fault"
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -22,11 +21,12 @@ import (
 // Delays is how many delays the schedules of a bundled card have at most.
 const Delays = 1
 
-// How many states of one cell are searched at most. Those of a lock that asks its
-// nodes at once are too many to see them all in minutes. And how many orders are
-// compared with the same moves without the fault.
+// MaxStates is how many states of one cell are searched at most.
+const MaxStates = 6_000
+
+// Of a lock that asks its nodes at once there are too many states to see them all in
+// minutes. And how many orders are compared with the same moves without the fault.
 const (
-	states         = 6_000
 	statesParallel = 1_500
 	orders         = 2_000
 )
@@ -104,6 +104,8 @@ type Card struct {
 	Depth    int     `json:"depth"`   // levels of each thread
 	Without  *Cell   `json:"without"` // what happens without a fault
 	Cells    []*Cell `json:"cells"`
+
+	lock scenario.Lock // of an own lock, its scripts
 }
 
 // Cell returns the cell of a fault at a place, or nil where the lock or the
@@ -168,10 +170,11 @@ type Options struct {
 	Only     func(name string) bool // cells to make; nil: all
 }
 
-// Make searches for what each fault can do to a lock. It fails with ErrProtocol,
-// with the context's cause, or with the error of a run.
-func Make(ctx context.Context, protocol string, o Options) (*Card, error) {
-	f, err := formOf(ctx, protocol)
+// Make searches for what each fault can do to a lock, of which it takes the
+// protocol and, of an own one, the scripts. It fails with ErrProtocol, with the
+// context's cause, or with the error of a run.
+func Make(ctx context.Context, l scenario.Lock, o Options) (*Card, error) {
+	f, err := formOf(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +182,10 @@ func Make(ctx context.Context, protocol string, o Options) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := maker{form: f, o: o, card: &Card{Protocol: protocol, Delays: o.Delays, Depth: f.Threads[0].Depth}, sound: explore.NewYardstick(sound)}
+	m := maker{form: f, o: o, card: &Card{Protocol: l.Protocol, Delays: o.Delays, Depth: f.Threads[0].Depth, lock: l}}
+	if m.sound, err = explore.NewYardstick(ctx, sound); err != nil {
+		return nil, fmt.Errorf("card: %w", err)
+	}
 	defer func() { _ = m.sound.Close() }() // in memory: there is nothing to lose
 	if err := m.without(ctx); err != nil {
 		return nil, err
@@ -223,8 +229,8 @@ type maker struct {
 }
 
 func (m *maker) bounds() explore.Bounds {
-	most := states
-	if exhibit.Named(m.card.Protocol).Parallel {
+	most := MaxStates
+	if m.card.lock.Implementation().Parallel {
 		most = statesParallel
 	}
 	return explore.Bounds{Delays: m.o.Delays, MaxStates: most}

@@ -26,11 +26,11 @@ var ErrProtocol = phrase.New("there is no such lock; \"playground protocols\" li
 // and the delays, not from a tie.
 type (
 	scenarioForm struct {
-		Title    string       `json:"title"`
-		Lock     lockForm     `json:"lock"`
-		Resource resourceForm `json:"resource"`
-		Threads  []threadForm `json:"threads"`
-		Faults   []faultForm  `json:"faults,omitempty"`
+		Title    string           `json:"title"`
+		Lock     lockForm         `json:"lock"`
+		Resource resourceForm     `json:"resource"`
+		Threads  []threadForm     `json:"threads"`
+		Faults   []scenario.Fault `json:"faults,omitempty"`
 	}
 	lockForm struct {
 		Protocol string    `json:"protocol"`
@@ -38,6 +38,9 @@ type (
 		Watchdog string    `json:"watchdog,omitempty"`
 		Retry    retryForm `json:"retry"`
 		Nodes    int       `json:"nodes,omitempty"`
+		Like     string    `json:"like,omitempty"`
+
+		Scripts *scenario.Scripts `json:"scripts,omitempty"`
 	}
 	retryForm struct {
 		Times    int    `json:"times"`
@@ -53,13 +56,6 @@ type (
 		Work  string `json:"work"`
 		Depth int    `json:"depth"`
 	}
-	faultForm struct {
-		Thread string `json:"thread"`
-		At     string `json:"at"`
-		Level  int    `json:"level,omitempty"`
-		Do     string `json:"do"`
-		For    string `json:"for,omitempty"`
-	}
 )
 
 // first and second are the threads.
@@ -68,13 +64,16 @@ const first, second = "A", "B"
 // most is the most nodes of a card's scenario: more make the same majorities.
 const most = 3
 
-func form(protocol string, depth int) scenarioForm {
-	p := exhibit.Named(protocol)
+func form(l scenario.Lock, depth int) scenarioForm {
+	p := l.Implementation()
 	f := scenarioForm{
-		Title:    protocol,
-		Lock:     lockForm{Protocol: protocol, Lease: "200ms", Retry: retryForm{10, "60ms"}, Nodes: min(p.Nodes, most)},
+		Title:    l.Protocol,
+		Lock:     lockForm{Protocol: l.Protocol, Lease: "200ms", Retry: retryForm{10, "60ms"}, Nodes: min(p.Nodes, most), Like: l.Like},
 		Resource: resourceForm{Kind: scenario.KindCounter},
 		Threads:  []threadForm{{Name: first, Work: "50ms", Depth: depth}, {Name: second, Start: "5ms", Work: "50ms", Depth: depth}},
+	}
+	if l.Own() {
+		f.Lock.Scripts = &l.Scripts
 	}
 	if p.HasWatchdog() {
 		f.Lock.Watchdog = "80ms"
@@ -102,18 +101,18 @@ func (f scenarioForm) scenario() (*scenario.Scenario, error) {
 
 // formOf is the form of a protocol's scenario: at two levels, unless the lock
 // does not let its own holder in again.
-func formOf(ctx context.Context, protocol string) (scenarioForm, error) {
-	if !slices.Contains(exhibit.Names(), protocol) {
+func formOf(ctx context.Context, l scenario.Lock) (scenarioForm, error) {
+	if !l.Own() && !slices.Contains(exhibit.Names(), l.Protocol) {
 		return scenarioForm{}, ErrProtocol
 	}
-	twice := form(protocol, 2)
+	twice := form(l, 2)
 	alone := twice
 	alone.Threads = alone.Threads[:1]
 	reentrant, err := succeeds(ctx, alone)
 	if err != nil || reentrant {
 		return twice, err
 	}
-	return form(protocol, 1), nil
+	return form(l, 1), nil
 }
 
 // succeeds reports whether a scenario comes to a good end.
@@ -140,12 +139,8 @@ func succeeds(ctx context.Context, f scenarioForm) (bool, error) {
 // with is the scenario with a fault at a place, or nil where the lock cannot have
 // it there.
 func (f scenarioForm) with(k fault.Kind, p Place) (*scenario.Scenario, error) {
-	struck := faultForm{Thread: p.Thread, At: p.At, Level: p.Level, Do: k.Name}
-	if slices.Contains(k.Fields, "for") {
-		struck.For = phrase.Duration(k.For)
-	}
 	f.Title += ": " + k.Name + ", " + p.words()
-	f.Faults = []faultForm{struck}
+	f.Faults = []scenario.Fault{{Thread: p.Thread, At: p.At, Level: p.Level, Do: k.Name, Error: k.Error, For: k.For, By: k.By}}
 	sc, err := f.scenario()
 	if errors.As(err, new(scenario.Mistakes)) {
 		return nil, nil
@@ -158,7 +153,11 @@ func (p Place) words() string { return strings.ReplaceAll(p.String(), ".", " ") 
 
 // Scenario returns the scenario of a cell of the card.
 func (c *Card) Scenario(cell *Cell) (*scenario.Scenario, error) {
-	f := form(c.Protocol, c.Depth)
+	l := c.lock
+	if !l.Own() { // a bundled card is read from a file
+		l.Protocol = c.Protocol
+	}
+	f := form(l, c.Depth)
 	if cell.Place == (Place{}) {
 		if cell.Fault != "" {
 			f.Title += ": " + cell.Fault

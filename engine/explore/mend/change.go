@@ -9,7 +9,6 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/fault"
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -20,18 +19,19 @@ import (
 // Kind is what a change changes.
 type Kind string
 
-// The kinds, the cheapest first: a setting, a line in the threads' code, another
-// script, another lock, and what the lock protects.
+// The kinds, the cheapest first: a setting, a line in the threads' code, waiting
+// for replicas, another script, another lock, and what the lock protects.
 const (
 	Watchdog Kind = "watchdog"
 	Lease    Kind = "lease"
 	OnLost   Kind = "on-lost"
+	Replicas Kind = "replicas"
 	Script   Kind = "script"
 	Lock     Kind = "lock"
 	Resource Kind = "resource"
 )
 
-var kinds = []Kind{Watchdog, Lease, OnLost, Script, Lock, Resource}
+var kinds = []Kind{Watchdog, Lease, OnLost, Replicas, Script, Lock, Resource}
 
 // Change is one change of a scenario. It is not changed once made.
 type Change struct {
@@ -71,6 +71,10 @@ var better = []struct {
 	{"mutex-unsafe", "mutex", "Set value and expiry in one command, compare and delete in one script"},
 	{"mutex-get-del", "mutex", "Compare and delete in one script"},
 	{"mutex-blind", "mutex", "Renew only one's own lease"},
+	{"mutex-pxat", "mutex", "A span instead of an instant"},
+	{"mutex-take-back", "mutex", "Tell of the loss instead of taking the lock again"},
+	{"mutex-stray-watchdog", "mutex", "Stop the watchdog with the unlock"},
+	{"mutex", "mutex-own-value", "Grant what one's own value refuses"},
 	{"reentrant-naive", "reentrant", "Calls that say their level: sent twice, they count once"},
 	{"reentrant", "reentrant-sequenced", "Numbered calls: what comes late is refused"},
 	{"value", "reentrant", "Count the holds"},
@@ -125,14 +129,14 @@ func ofLock(key string, value any) map[string]any {
 // settings adds the changes of the lock's settings and of the threads.
 func (m *maker) settings() {
 	l := m.sc.Lock
-	if exhibit.Named(l.Protocol).HasWatchdog() && (l.Watchdog == 0 || l.Watchdog >= l.Lease) {
+	if l.Implementation().HasWatchdog() && (l.Watchdog == 0 || l.Watchdog >= l.Lease) {
 		every := max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
 		m.lasting(m.add(Change{
 			Kind: Watchdog, Name: "watchdog: " + phrase.Duration(every), Title: phrase.Say("A watchdog, every %s", every),
 			Note: phrase.Say("It renews while its thread runs, and stands still with it"),
 		}, m.sc, ofLock("watchdog", phrase.Duration(every))))
 	}
-	if exhibit.Named(l.Protocol).Guard == protocol.InRedis {
+	if l.Implementation().Guard == protocol.InRedis {
 		longest := longestHold(m.sc)
 		if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
 			m.lasting(m.add(Change{
@@ -140,6 +144,9 @@ func (m *maker) settings() {
 				Note: phrase.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", longest, lease),
 			}, m.sc, ofLock("lease", phrase.Duration(lease))))
 		}
+	}
+	if m.sc.Kind == scenario.KindLock && l.Wait.Count == 0 && slices.ContainsFunc(m.sc.Faults, func(f scenario.Fault) bool { return f.Do == fault.FailOver || f.Do == fault.TwoMasters }) {
+		m.replicas()
 	}
 	var stop []any
 	for _, t := range m.sc.Threads {
@@ -155,6 +162,18 @@ func (m *maker) settings() {
 	}
 }
 
+// replicas adds waiting for both of two replicas, and for one.
+func (m *maker) replicas() {
+	m.add(Change{
+		Kind: Replicas, Name: "wait: 2 of 2 in 100ms", Title: phrase.Say("Wait for both replicas"),
+		Note: phrase.Say("Whichever takes over has the lock. While one of them is away, nobody gets it"),
+	}, m.sc, ofLock("wait", "2 of 2 in 100ms"))
+	m.add(Change{
+		Kind: Replicas, Name: "wait: 1 of 2 in 100ms", Title: phrase.Say("Wait for one replica of two"),
+		Note: phrase.Say("A lock is relied on once one has acknowledged it. Where the other one takes over, the lock is lost all the same"),
+	}, m.sc, ofLock("wait", "1 of 2 in 100ms"))
+}
+
 // resource adds the checks that what the lock protects can make.
 func (m *maker) resource() {
 	if m.sc.Resource == nil || m.sc.Resource.Checks != "" {
@@ -166,7 +185,7 @@ func (m *maker) resource() {
 		case scenario.ChecksToken:
 			c.Title = phrase.Say("A fencing token, checked by the resource")
 			c.Note = phrase.Say("It refuses a write with an older token than it has seen, whatever its thread believes")
-			if exhibit.Named(sc.Lock.Protocol).Token == nil {
+			if sc.Lock.Implementation().Token == nil {
 				c.Name += ", protocol: " + protocol.Fenced.Name
 				if sc = sc.With(protocol.Fenced.Name); sc.Kind != scenario.KindLock {
 					continue

@@ -23,7 +23,6 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/explore"
-	"relock/engine/lock/exhibit"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -366,7 +365,7 @@ func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bo
 			b.MaxFaults = 0
 		}
 	}
-	if exhibit.Named(sc.Lock.Protocol).Parallel {
+	if sc.Lock.Implementation().Parallel {
 		b.MaxStates = max(b.MaxStates/4, 1)
 	}
 	var space *explore.Space

@@ -1,0 +1,354 @@
+package course
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+
+	"relock/engine/box"
+	"relock/engine/explore"
+	"relock/engine/ownlock"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// written is what an item of the kind write is made of.
+type written struct {
+	call     string             // whose script it is: "unlock"
+	bundled  *scenario.Scenario // the same with the bundled lock
+	solution string             // a script that is right; as it was read, "" for the bundled one
+}
+
+// ErrNotWritten is returned for an item in which no script is to be written.
+var ErrNotWritten = phrase.New("in this item no script is to be written")
+
+// writing reads what is to be written: the one script that the lock of the
+// item's run has of its own. The others are those of the lock that it is like.
+func (i *Item) writing() error {
+	lock := i.Scenario.Lock
+	calls := lock.Scripts.Calls()
+	if !lock.Own() || lock.Like == "" || len(calls) != 1 {
+		return errors.New("the lock is one of its own, like: a bundled one, with one script to begin with")
+	}
+	base, err := raw(i.Scenario)
+	if err != nil {
+		return err
+	}
+	i.write = &written{call: calls[0]}
+	i.write.bundled, err = scenario.Changed(base, map[string]any{"lock": map[string]any{"protocol": lock.Like, "like": nil, "scripts": nil}})
+	if err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	if scriptOf(i.write.bundled, i.write.call) == "" {
+		return fmt.Errorf("the lock %s has no script %s", lock.Like, calls[0])
+	}
+	return nil
+}
+
+// scriptOf is the script of a call, "" where it has none.
+func scriptOf(sc *scenario.Scenario, call string) string {
+	for _, s := range sc.Lock.Implementation().Scripts {
+		if s.Call == call {
+			return s.Source
+		}
+	}
+	return ""
+}
+
+// wanted is what a lock is held to: what the bundled one comes to within the item's
+// bounds.
+type wanted struct {
+	rules []string       // that some order breaks all the same
+	ends  []explore.End  // of its orders
+	plain []trace.Result // how each thread ends where nothing is late or fails
+	times []trace.Millis // and when
+	token bool           // whoever gets in has a fencing token
+}
+
+// boxed returns a context in which the course's own scripts run, and a function
+// that ends their box. Where the kernel lacks a wall they run without: the course is
+// its author's, and what learners write has another box.
+func boxed(ctx context.Context) (in context.Context, end func(), err error) {
+	b, err := box.New(box.Options{Children: 1})
+	if errors.Is(err, box.ErrUnavailable) {
+		b, err = box.New(box.Options{Children: 1, Unwalled: true})
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("course: %w", err)
+	}
+	return ownlock.WithBox(ctx, b), func() { _ = b.Close() }, nil
+}
+
+func (i *Item) makeWrite(ctx context.Context, m *Made) error {
+	sc := i.write.bundled
+	space, err := i.orders(ctx, sc)
+	if err != nil {
+		return i.wrong(0, "%v", err)
+	}
+	for _, r := range space.Rules() {
+		m.held.rules = append(m.held.rules, r.Name)
+	}
+	m.held.ends = space.Ends()
+	if i.goal.rule != "" && slices.Contains(m.held.rules, i.goal.rule) {
+		return i.wrong(0, "goal: the lock %s breaks %s, too", sc.Lock.Protocol, i.goal.rule)
+	}
+	plain, err := play(ctx, sc)
+	if err != nil {
+		return i.wrong(0, "%v", err)
+	}
+	m.held.plain, m.held.times = endsOf(plain)
+	m.held.token = tokenless(plain) == ""
+	m.Script = Script{Call: i.write.call, Start: scriptOf(i.Scenario, i.write.call), Bundled: code(scriptOf(sc, i.write.call))}
+	m.Script.Solution = cmp.Or(i.write.solution, m.Script.Bundled)
+	solved, err := i.tried(ctx, m, m.Script.Solution)
+	switch {
+	case err != nil:
+		return i.wrong(0, "solution: %v", err)
+	case !solved.Solved:
+		return i.wrong(0, "solution: it is not right: %s", solved)
+	case solved.Commands == 0:
+		return i.wrong(0, "nobody calls the script %s", i.write.call)
+	}
+	m.Par, m.Proven = solved.Commands, true
+	start, err := i.tried(ctx, m, m.Script.Start)
+	switch {
+	case err != nil:
+		return i.wrong(0, "%v", err)
+	case start.Solved:
+		return i.wrong(0, "there is nothing to write: the script that it begins with is right")
+	case start.Run == nil || start.Rule != i.goal.rule:
+		return i.wrong(0, "goal: the script that it begins with does not come to %q: %s", i.goal, start)
+	}
+	m.Solved = start.Run
+	return nil
+}
+
+// Script is a script that is to be written.
+type Script struct {
+	Call     string // whose it is: "unlock"
+	Start    string // what it begins with
+	Solution string // a right one that sends as few commands as are needed
+	Bundled  string // what the bundled lock has
+}
+
+// Commands are the commands that the solution sends, each once, in its order.
+func (s Script) Commands() []string {
+	var out []string
+	for _, found := range commandIn.FindAllStringSubmatch(s.Solution, -1) {
+		if !slices.Contains(out, found[1]) {
+			out = append(out, found[1])
+		}
+	}
+	return out
+}
+
+var commandIn = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
+
+// code is a script without what its first comment says of it.
+func code(source string) string {
+	lines := strings.SplitAfter(source, "\n")
+	for len(lines) > 1 && strings.HasPrefix(lines[0], "--") {
+		lines = lines[1:]
+	}
+	return strings.Join(lines, "")
+}
+
+// Judged is what came of a script that somebody has written: it is right, or one
+// of Refused, Rule, Endless, Tokenless and Thread says what is wrong.
+type Judged struct {
+	Solved  bool
+	Refused error // why it is no lock's script: it speaks
+	Line    int   // of the script that is refused, from 1; 0 where it is not known
+
+	Rule      string // that some order breaks
+	Found     *Found // of that rule
+	Endless   bool   // some order does not come to an end
+	Tokenless string // a thread that gets in without a fencing token, where the bundled lock gives one
+
+	Thread       string       // that ends otherwise than with the bundled lock, or later
+	Ends, Wanted trace.Result // how it does, and is to
+	Late, InTime trace.Millis // where nothing is late and it ends too late: when it does, and is to; or 0
+
+	Run      *Run     // where it goes wrong; of what is right, the moves with which what it begins with goes wrong; nil where there is none
+	Commands int      // the most that one run of the script has sent
+	All      *big.Int // orders that were searched
+	Left     []string // rules that some order breaks still, of those that the bundled lock breaks, too
+}
+
+// Write judges a script by every order of the item's run within its bounds: none may
+// break a rule that the bundled lock keeps, each thread must end as with that, and
+// where nothing is late no later. The script runs in ctx's box. It fails with
+// ErrNotWritten, ownlock.ErrNoBox, or like explore.Search.
+func (i *Item) Write(ctx context.Context, script string) (*Judged, error) {
+	if i.Kind != Write {
+		return nil, ErrNotWritten
+	}
+	m, err := i.Made()
+	if err != nil {
+		return nil, err
+	}
+	return i.tried(ctx, m, script)
+}
+
+// tried is Write for an item that is being made.
+func (i *Item) tried(ctx context.Context, m *Made, script string) (*Judged, error) {
+	sc, err := i.With(script)
+	if err != nil {
+		return &Judged{Refused: err}, nil //nolint:nilerr // that is what is judged
+	}
+	return i.judged(ctx, m, sc)
+}
+
+// With returns the item's scenario with a script in place of the one that it begins
+// with. It fails with ErrNotWritten, or for what is no text of a script.
+func (i *Item) With(script string) (*scenario.Scenario, error) {
+	if i.Kind != Write {
+		return nil, ErrNotWritten
+	}
+	sc, err := i.Scenario.Change(map[string]any{"lock": map[string]any{"scripts": map[string]any{i.write.call: strings.ReplaceAll(script, "\r\n", "\n")}}})
+	if err != nil {
+		return nil, phrase.New("a script has 1 to %d bytes of Lua, without control characters", scenario.MaxScript) // nothing else of it was changed
+	}
+	return sc, nil
+}
+
+// String says in short what came of it.
+func (j *Judged) String() string {
+	switch {
+	case j.Solved:
+		return fmt.Sprintf("right, with %d commands", j.Commands)
+	case j.Refused != nil:
+		return j.Refused.Error()
+	case j.Rule != "":
+		return fmt.Sprintf("%s of %s orders break %s", j.Found.Broken, j.All, j.Rule)
+	case j.Endless:
+		return "some order has no end"
+	case j.Tokenless != "":
+		return j.Tokenless + " has no token"
+	default:
+		return fmt.Sprintf("%s: %s at %v, not %s at %v", j.Thread, j.Ends, j.Late.Duration(), j.Wanted, j.InTime.Duration())
+	}
+}
+
+// MaxWritten is how many states are searched to judge a script: some ten times what
+// a lock has that works.
+const MaxWritten = 10_000
+
+// orders searches all orders of a scenario within the item's bounds.
+func (i *Item) orders(ctx context.Context, sc *scenario.Scenario) (*explore.Space, error) {
+	within := i.within
+	within.MaxStates = MaxWritten
+	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	if space.Ending() == explore.Stopped {
+		return nil, fmt.Errorf("course: not every order could be seen: %w", context.Cause(ctx))
+	}
+	return space, nil
+}
+
+func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Judged, error) {
+	j := &Judged{}
+	space, err := i.orders(ctx, sc)
+	var mistake *ownlock.Mistake
+	switch {
+	case errors.As(err, &mistake):
+		j.Refused, j.Line = mistake, mistake.Line
+		return j, nil
+	case err != nil:
+		return nil, err
+	}
+	j.Commands, j.All = space.Most(i.write.call), space.Schedules()
+	for _, r := range space.Rules() {
+		if slices.Contains(m.held.rules, r.Name) {
+			j.Left = append(j.Left, r.Name)
+		}
+	}
+	rules := slices.DeleteFunc(slices.Clone(space.Rules()), func(r explore.Rule) bool { return slices.Contains(m.held.rules, r.Name) })
+	if at := slices.IndexFunc(rules, func(r explore.Rule) bool { return r.Name == i.goal.rule }); at > 0 {
+		rules[0] = rules[at]
+	}
+	if len(rules) > 0 {
+		r := rules[0]
+		j.Rule = r.Name
+		j.Found = &Found{Schedule: r.Schedule, All: j.All, Broken: r.Schedules, Cost: r.Delays + r.Faults, Within: i.within}
+		j.Run, err = play(ctx, sc.WithSchedule(r.Schedule))
+		return j, err
+	}
+	if space.Ending() != explore.Exhausted {
+		j.Endless = true
+		return j, nil
+	}
+	plain, err := play(ctx, sc)
+	if err != nil {
+		return nil, err
+	}
+	j.Run = plain
+	if j.Tokenless = tokenless(plain); !m.held.token {
+		j.Tokenless = ""
+	}
+	if j.Tokenless != "" {
+		return j, nil
+	}
+	results, times := endsOf(plain)
+	for n := range results {
+		if results[n] != m.held.plain[n] || times[n] > m.held.times[n] {
+			j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, results[n], m.held.plain[n]
+			j.Late, j.InTime = times[n], m.held.times[n]
+			return j, nil
+		}
+	}
+	for _, e := range space.Ends() {
+		if slices.ContainsFunc(m.held.ends, func(w explore.End) bool { return slices.Equal(w.Results, e.Results) }) {
+			continue
+		}
+		moves, err := space.Moves(ctx, e)
+		if err != nil {
+			return nil, fmt.Errorf("course: %w", err)
+		}
+		for n, r := range e.Results {
+			if r != m.held.plain[n] {
+				j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, r, m.held.plain[n]
+			}
+		}
+		j.Run, err = play(ctx, sc.WithSchedule(moves))
+		return j, err
+	}
+	j.Solved = true
+	if m.Solved != nil { // its moves, if this script has them, too
+		if again, err := play(ctx, sc.WithSchedule(m.Solved.Scenario.Schedule)); err == nil {
+			j.Run = again
+		}
+	}
+	return j, nil
+}
+
+// tokenless is a thread that gets in without a fencing token, or "".
+func tokenless(run *Run) string {
+	for _, e := range run.Events {
+		if o, ok := e.Body.(trace.Outcome); ok && o.Result == trace.Acquired && o.Token == 0 {
+			return e.Thread
+		}
+	}
+	return ""
+}
+
+// endsOf is how each thread of a run ends, in the scenario's order, and when.
+func endsOf(run *Run) ([]trace.Result, []trace.Millis) {
+	results, times := make([]trace.Result, len(run.Scenario.Threads)), make([]trace.Millis, len(run.Scenario.Threads))
+	for n, t := range run.Scenario.Threads {
+		for _, e := range run.Events {
+			if end, ok := e.Body.(trace.End); ok && e.Thread == t.Name {
+				results[n], times[n] = end.Result, e.At
+			}
+		}
+	}
+	return results, times
+}
