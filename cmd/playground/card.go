@@ -5,20 +5,23 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
 	"relock/web/page"
 	"relock/web/words"
 )
 
-const cardSynopsis = `playground card [-delays N] [-example CELL] [-json] [-lang TAG] PROTOCOL [PROTOCOL]
+const cardSynopsis = `playground card [-delays N] [-example CELL] [-json] [-lang TAG] LOCK [LOCK]
 
 Prints a lock's report card, or two locks' in one: what one fault, at each place
-of a small scenario, can do at worst, in any order of the moves. The cards are
-made already; with -delays the orders are searched now. -example prints the
+of a small scenario, can do at worst, in any order of the moves. LOCK is the name
+of a bundled lock, or a scenario's file with the scripts of your own. The bundled
+cards are made already; with -delays, and of your own, the orders are searched now. -example prints the
 scenario of a cell, such as pause@A.work.1 or evict@redis, with the schedule
 that shows it: "playground card -example pause@A.work.1 mutex | playground run -".`
 
@@ -50,14 +53,29 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	case fs.NArg() == page.MostCards && fs.Arg(0) == fs.Arg(1):
 		return refuse("%s is named twice", fs.Arg(0))
 	}
-	for _, name := range fs.Args() {
-		if !slices.Contains(exhibit.Names(), name) {
-			return refuse("there is no lock %q; allowed: %s", name, strings.Join(exhibit.Names(), ", "))
+	locks, of := make([]scenario.Lock, fs.NArg()), make([]*scenario.Scenario, fs.NArg())
+	for i, name := range fs.Args() {
+		locks[i].Protocol = name
+		if slices.Contains(exhibit.Names(), name) {
+			continue
 		}
+		if _, err := os.Stat(name); err != nil && name != "-" {
+			return refuse("there is no lock and no file %q; allowed: a scenario's file, %s", name, strings.Join(exhibit.Names(), ", "))
+		}
+		scenarios, ok := readScenarios(*l, []string{name}, seedFlag{}, env)
+		if !ok {
+			return exitUsage
+		}
+		of[i], locks[i] = scenarios[0], scenarios[0].Lock
 	}
+	ctx, closeBox := withBox(ctx, env, *l, locks...)
+	defer closeBox()
 	var cards []*card.Card
-	for _, name := range fs.Args() {
-		c, err := cardOf(ctx, name, *delays, *l, env)
+	for i, lock := range locks {
+		c, err := cardOf(ctx, lock, *delays, *l, env)
+		if ownMistake(env, *l, fs.Arg(i), of[i], err) {
+			return exitUsage
+		}
 		if err != nil {
 			fmt.Fprintf(env.err, "playground: %v\n", err)
 			return exitUnexpected
@@ -91,18 +109,21 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 }
 
 // cardOf is the bundled card or, with a number of delays, one made now.
-func cardOf(ctx context.Context, name string, delays int, l words.Language, env environment) (*card.Card, error) {
+func cardOf(ctx context.Context, lock scenario.Lock, delays int, l words.Language, env environment) (*card.Card, error) {
+	if delays < 0 && !lock.Own() {
+		return card.Of(lock.Protocol)
+	}
 	if delays < 0 {
-		return card.Of(name)
+		delays = card.Delays
 	}
 	o := card.Options{Delays: delays}
 	if env.errTerminal {
 		o.Progress = func(done, all int) {
-			fmt.Fprintf(env.err, "\r\x1b[K%s", l.Say("%s: %d of %d cells", name, done, all))
+			fmt.Fprintf(env.err, "\r\x1b[K%s", l.Say("%s: %d of %d cells", lock.Protocol, done, all))
 		}
 		defer fmt.Fprint(env.err, "\r\x1b[K")
 	}
-	return card.Make(ctx, name, o)
+	return card.Make(ctx, lock, o)
 }
 
 // printExample writes a cell's scenario, a line of JSON.
@@ -130,6 +151,11 @@ func printCard(env environment, l words.Language, c page.CardTable) {
 	t.line(l.Say("Report card of %s", l.List(c.Locks)), bold)
 	for _, part := range wrap(l.Say("What one fault can do at worst, in every order with %s.", c.Delays), t.width) {
 		t.line(part, faint)
+	}
+	if c.Own {
+		for _, part := range wrap(l.Say(page.CardOfOwn), t.width) {
+			t.line(part, faint)
+		}
 	}
 	for i, m := range c.Without {
 		for _, part := range wrap(l.Say("%s without a fault: %s", c.Locks[i], m.Says), t.width) {

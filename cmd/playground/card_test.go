@@ -44,7 +44,7 @@ func TestCard(t *testing.T) {
 		{"none", []string{"card"}, exitUsage, nil, []string{"card needs one lock or two, given 0"}},
 		{"three", []string{"card", "mutex", "value", "spin"}, exitUsage, nil, []string{"given 3"}},
 		{"twice the same", []string{"card", "mutex", "mutex"}, exitUsage, nil, []string{"mutex is named twice"}},
-		{"an unknown lock", []string{"card", "mutexx"}, exitUsage, nil, []string{`there is no lock "mutexx"; allowed: reentrant, `}},
+		{"an unknown lock", []string{"card", "mutexx"}, exitUsage, nil, []string{`there is no lock and no file "mutexx"; allowed: a scenario's file, reentrant, `}},
 		{"too many delays", []string{"card", "-delays", "3", "mutex"}, exitUsage, nil, []string{"-delays 3: allowed: 0 to 2"}},
 		{"an unknown cell", []string{"card", "-example", "pause@C", "mutex"}, exitUsage, nil, []string{`no cell "pause@C"`}},
 		{"an example of two", []string{"card", "-example", "pause@A.work.1", "mutex", "value"}, exitUsage, nil, []string{"-example takes one lock"}},

@@ -32,7 +32,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: compare needs one scenario file, or - for standard input; given %d\n", fs.NArg())
 		return exitUsage
 	}
-	scenarios, ok := readScenarios(fs.Args(), seed, env)
+	scenarios, ok := readScenarios(*l, fs.Args(), seed, env)
 	if !ok {
 		return exitUsage
 	}
@@ -42,6 +42,8 @@ func comparison(ctx context.Context, args []string, env environment) int {
 			protocols = append(protocols, name)
 		}
 	}
+	ctx, endBox := withBox(ctx, env, *l, locksOf(scenarios)...)
+	defer endBox()
 	played, err := engine.Compare(ctx, scenarios[0], protocols)
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)

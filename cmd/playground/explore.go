@@ -26,7 +26,12 @@ how many a rule is broken, and prints the smallest schedule that breaks it. A
 search that is cut short says so, and promises nothing of what it has not tried;
 where there are more states than -max-states, orders are drawn at random. Where a scenario says under "expect: explore:" what comes of it, these are the
 bounds unless flags give others, and the exit code is 1 if it came out
-otherwise. "-" reads standard input.`
+otherwise. "-" reads standard input.
+
+A lock with "protocol: own" has Lua scripts of yours: lock gets the key as
+KEYS[1], and owner, level and lease in ms as ARGV; unlock owner and level; renew
+owner and lease. They return {1, hold count}, {0, 0} refused or {-1, 0} not held,
+or plainly 1 and 0. "like: mutex" takes all other calls from that lock.`
 
 // exploreFlags are the bounds of the command line.
 type exploreFlags struct {
@@ -65,7 +70,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintln(env.err, "playground: explore needs at least one scenario file, or - for standard input")
 		return exitUsage
 	}
-	scenarios, ok := readScenarios(fs.Args(), seedFlag{}, env)
+	scenarios, ok := readScenarios(*f.language, fs.Args(), seedFlag{}, env)
 	if !ok {
 		return exitUsage
 	}
@@ -77,6 +82,8 @@ func exploration(ctx context.Context, args []string, env environment) int {
 			return exitUsage
 		}
 	}
+	ctx, endBox := withBox(ctx, env, *f.language, locksOf(scenarios)...)
+	defer endBox()
 	worst := exitOK
 	for i := range scenarios {
 		for _, t := range searches[i] {
@@ -148,6 +155,9 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
 	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
 	bar.clear()
+	if ownMistake(env, *f.language, name, t.sc, err) {
+		return exitUsage
+	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
@@ -156,6 +166,11 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		err = printFound(env, space)
 	} else {
 		err = f.print(context.WithoutCancel(ctx), env, space)
+	}
+	if !f.json && t.sc.Lock.Own() {
+		for _, n := range page.NotesOn(*f.language, space) {
+			fmt.Fprintln(env.out, n)
+		}
 	}
 	if err == nil && space.Ending() == explore.Bound {
 		err = f.draw(ctx, t, env)

@@ -92,8 +92,10 @@ Usage:
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
   playground mend [flags] FILE      what would mend it? each change is tried in every order
   playground lab [flags] -- COMMAND your own lock, unmodified: every order of its commands
+  playground import [flags] FILE    make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry
   playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; two locks stand in one card
   playground protocols [flags]      list the locks, a line each
+  playground schema [chapter]       the JSON Schema of a scenario, or of a course's chapter, for editors
   playground learn -check PATH      check the items of a course
   playground healthcheck            ask the server on this machine whether it is ready
   playground version                print the version and the revision
@@ -128,10 +130,14 @@ func command(ctx context.Context, args []string, env environment) int {
 		return mending(ctx, rest, env)
 	case "lab":
 		return laboratory(ctx, rest, env)
+	case "import":
+		return importLog(ctx, rest, env)
 	case "card":
 		return reportCard(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
+	case "schema":
+		return schema(rest, env)
 	case "learn":
 		return learning(rest, env)
 	case "healthcheck":
@@ -149,7 +155,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, lab, card, protocols, learn, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, lab, import, card, protocols, schema, learn, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

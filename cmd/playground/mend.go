@@ -58,10 +58,12 @@ func mending(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: -max-states 0: %v\n", explore.ErrStates)
 		return exitUsage
 	}
-	scenarios, ok := readScenarios(fs.Args(), seedFlag{}, env)
+	scenarios, ok := readScenarios(*o.language, fs.Args(), seedFlag{}, env)
 	if !ok {
 		return exitUsage
 	}
+	ctx, endBox := withBox(ctx, env, *o.language, locksOf(scenarios)...)
+	defer endBox()
 	given := map[string]bool{}
 	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
 	sc, own := scenarios[0], mend.BoundsOf(scenarios[0])

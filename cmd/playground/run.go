@@ -13,6 +13,7 @@ import (
 	"relock/engine"
 	"relock/engine/check"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -113,10 +114,12 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: -format %s takes one scenario file, given %d\n", f.format, fs.NArg())
 		return exitUsage
 	}
-	scenarios, ok := readScenarios(fs.Args(), f.seed, env)
+	scenarios, ok := readScenarios(*f.language, fs.Args(), f.seed, env)
 	if !ok {
 		return exitUsage
 	}
+	ctx, endBox := withBox(ctx, env, *f.language, locksOf(scenarios)...)
+	defer endBox()
 	var o engine.Options
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)
@@ -144,8 +147,16 @@ func redisFailed(err error, env environment) int {
 	return exitUsage
 }
 
+// told is an error in a language, where it can be said in one.
+func told(l words.Language, err error) string {
+	if says, ok := phrase.Of(err); ok {
+		return l.Clause(says)
+	}
+	return err.Error()
+}
+
 // readScenarios reads all files before running any, and reports all mistakes.
-func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.Scenario, bool) {
+func readScenarios(l words.Language, names []string, seed seedFlag, env environment) ([]*scenario.Scenario, bool) {
 	scenarios := make([]*scenario.Scenario, 0, len(names))
 	ok := true
 	for _, name := range names {
@@ -157,8 +168,12 @@ func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.
 		}
 		sc, err := scenario.Parse(data)
 		if err != nil {
-			for line := range strings.Lines(err.Error()) {
-				fmt.Fprintf(env.err, "%s: %s\n", name, strings.TrimSuffix(line, "\n"))
+			var mistakes scenario.Mistakes
+			if !errors.As(err, &mistakes) {
+				fmt.Fprintf(env.err, "%s: %s\n", name, told(l, err))
+			}
+			for _, m := range mistakes {
+				fmt.Fprintf(env.err, "%s: %s\n", name, l.Clause(m.Says()))
 			}
 			ok = false
 			continue
@@ -192,7 +207,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Options, f runFlags, env environment) int {
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		fmt.Fprintf(env.err, "playground: %s: %s\n", name, told(*f.language, err))
 		return exitUsage
 	}
 	err = run.Wait()
@@ -204,6 +219,9 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 	if werr := printRun(sc, run.Header(), events, f, env); werr != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", werr)
 		return exitUnexpected
+	}
+	if ownMistake(env, *f.language, name, sc, err) {
+		return exitUsage
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -235,8 +253,21 @@ func verdict(l words.Language, sc *scenario.Scenario, name string, events []trac
 	for _, rule := range engine.Broken(events) {
 		broken = append(broken, l.Clause(check.Title(rule)))
 	}
+	var gaveUp []string
+	for _, e := range events {
+		if end, ok := e.Body.(trace.End); ok && e.Thread != "" && end.Result == trace.Exhausted {
+			gaveUp = append(gaveUp, e.Thread)
+		}
+	}
 	if len(broken) == 0 {
-		return l.Say("No rule was broken in this order. All of them: playground explore %s", name)
+		says := l.Say("No rule was broken in this order. All of them: playground explore %s", name)
+		if len(gaveUp) > 0 {
+			says += "\n" + l.Say("These never got the lock: %s", l.List(gaveUp))
+		}
+		if late := film.TooLate(l, sc, events); len(late) > 0 {
+			says += "\n" + l.Say("The run was over before these faults: %s", l.List(late))
+		}
+		return says
 	}
 	return l.Say("Broken: %[1]s. What would mend it: playground mend %[2]s", l.List(broken), name)
 }

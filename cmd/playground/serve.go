@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,17 +12,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"relock/engine/box"
 	"relock/engine/course"
+	"relock/engine/lab"
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
 	"relock/web/board"
 	"relock/web/board/stream"
+	"relock/web/labs"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/words"
@@ -63,6 +69,8 @@ type serveFlags struct {
 	cert, key   string // of TLS
 	dev         bool
 	metrics     bool
+	labs        labs.Limits
+	labAnyone   bool
 	level       logLevel
 	limits      runs.Limits
 }
@@ -82,7 +90,7 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 
 // newServeFlags returns the flags of serve for the command of that name.
 func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
-	f.limits = runs.DefaultLimits()
+	f.limits, f.labs = runs.DefaultLimits(), labs.DefaultLimits()
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
@@ -102,6 +110,8 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
+	fs.IntVar(&f.labs.Open, "max-labs", f.labs.Open, "`number` of labs open at once, each a process; 0 for none")
+	fs.BoolVar(&f.labAnyone, "lab-anyone", false, "let visitors on other machines open labs, and their programs connect to them")
 	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
 	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
 	fs.VisitAll(func(fl *flag.Flag) { fl.Usage += " ($" + variable(fl.Name) + ")" })
@@ -147,7 +157,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUsage
 	}
 	l := f.limits
-	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 {
+	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 || f.labs.Open < 0 {
 		fmt.Fprintln(env.err, "playground: the limits of serve must be larger than 0")
 		return exitUsage
 	}
@@ -158,6 +168,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		Links:     f.links,
 		Dev:       f.dev,
 		NoMetrics: !f.metrics,
+		Lab:       f.lab(),
 	}
 	if f.public != "" {
 		public, err := site.ParsePublicURL(f.public)
@@ -220,12 +231,39 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	defer end()
 	config.Rooms = rooms
+	if config.Box, config.Boxless = box.New(box.Options{}); config.Box != nil {
+		defer func() { _ = config.Box.Close() }()
+	}
 	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
 	if err := at.listen(ctx, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// lab says whether the server has labs: each is a process of this program, which steers
+// nobody's but the clients that connect to it.
+func (f *serveFlags) lab() web.LabConfig {
+	c := web.LabConfig{Limits: f.labs, Anyone: f.labAnyone}
+	me, err := os.Executable()
+	if f.labs.Open == 0 || err != nil {
+		return c
+	}
+	c.Start = func(ctx context.Context, o lab.Options) (lab.Desk, error) {
+		args := []string{"lab", "-json", "-clock", lab.ClockGate, "-threads", strconv.Itoa(o.Threads), "-timeout", o.Timeout.String()}
+		if o.Key != "" {
+			args = append(args, "-key", o.Key)
+		}
+		if o.Resource != "" {
+			args = append(args, "-resource", o.Resource)
+		}
+		if f.labAnyone {
+			args = append(args, "-listen", lab.ListenAll)
+		}
+		return lab.Start(ctx, exec.Command(me, args...)) //nolint:gosec,noctx // this program; Close ends it
+	}
+	return c
 }
 
 // writable creates a folder, unless it is there or "", and fails if no file can be
@@ -300,6 +338,7 @@ type service struct {
 	config  web.Config
 	limits  []any         // attributes for the log's first line
 	grace   time.Duration // for requests in flight at shutdown
+	leads   string        // a path to open in the browser of this machine, or ""
 }
 
 // listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
@@ -319,11 +358,15 @@ func (at service) listen(ctx context.Context, env environment) error {
 	defer server.Close()
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
-	greeting := fmt.Sprintf("Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL))
+	address := strings.TrimSuffix(shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL), "/") + cmp.Or(at.leads, "/")
+	greeting := fmt.Sprintf("Relock is at %s (Ctrl-C ends it)\n", address)
 	if at.forgets {
 		greeting += "Rooms are in memory, and end with it (-rooms FOLDER keeps them)\n"
 	}
 	fmt.Fprint(env.out, greeting)
+	if at.leads != "" && env.terminal {
+		browse(ctx, address)
+	}
 	var underWay atomic.Int64 // requests
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -86,9 +86,11 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 	head = append(head, []styled{{l.Say("%s, after", key), bold}})
 
 	t.line(titleOf(l, sc.Title), bold)
-	t.line(strings.Join([]string{
-		place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog),
-	}, " · "), "")
+	about := []string{place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog)}
+	if h.Log != nil { // nothing was drawn, and whose watchdog renews is not known
+		about = []string{place(l, h), l.Say("longest lease %s", sc.Lease)}
+	}
+	t.line(strings.Join(about, " · "), "")
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
