@@ -128,6 +128,10 @@ type roomQuestion struct {
 	Talk    bool     `json:"talk"`   // and vote again: who is right is not shown yet
 	Left    float64  `json:"left"`   // seconds that the host gives it, 0 without a clock and when they are over
 	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
+
+	// Of the kind write, until the votes are revealed.
+	Call  string `json:"call,omitempty"`  // whose script is to be written
+	Start string `json:"start,omitempty"` // what it begins with
 }
 
 // roomPerson is one of the people in a room. Hosts have a list of them in its
@@ -171,9 +175,18 @@ func (s *Server) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 			return nil, fmt.Errorf("web: %w", err)
 		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"lesson":%s,"people":`, v.State.Lost(), taught), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught), people, end)
 	}
 	return preparedText(text)
+}
+
+// handedIn is how many scripts there are for a host to look at.
+func handedIn(st *board.State) int {
+	q := st.Written()
+	if q == nil {
+		return 0
+	}
+	return len(q.Scripts)
 }
 
 // people is a list of a room's people as a text.
@@ -333,6 +346,9 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 	out := &roomQuestion{
 		ID: q.ID, Kind: q.Kind, Text: inLanguage(q.Text, l), Options: inLanguage(q.Options, l), Votes: len(q.Votes), Of: st.Voters(), Round: q.Round, Closed: q.Closed,
 		Veiled: st.Veiled(),
+	}
+	if !q.Closed {
+		out.Call, out.Start = q.Call, q.Start
 	}
 	if q.Until > 0 && !q.Closed {
 		out.Left = secondsTo(q.Until)

@@ -68,7 +68,7 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 			}
 		}
 		seen[at.Notes] = true
-		if at.Step != len(at.Steps)-1 || asked != 5 || len(seen) != len(at.Steps) || host.room.Scene != 7 || !host.room.Held {
+		if at.Step != len(at.Steps)-1 || asked != 5 || presses != 25 || len(seen) != len(at.Steps) || host.room.Scene != 7 || !host.room.Held {
 			t.Errorf("%s: %d presses to step %d of %d, %d questions, %d notes, in scene %d", l.Code(), presses, at.Step, len(at.Steps), asked, len(seen), host.room.Scene)
 		}
 		if f := host.ask(object{"do": "lesson", "to": "next"}); f.Refused == "" {

@@ -19,6 +19,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/course"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -82,7 +83,8 @@ func (s *Server) openHouse(journal board.Journal) error {
 		journal = memory
 	}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: s.roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Written: s.scripted, Matters: film.Matters, Frame: s.roomNowFrame,
+		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.box) },
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return nil
@@ -230,6 +232,9 @@ func (s *Server) planOf(ctx context.Context, at lesson.Place) (board.Plan, error
 		found, ok := s.course().Item(at.Item)
 		if !ok {
 			return plan, errNoPlan
+		}
+		if found.Lab() != nil {
+			return plan, errOnlySeen
 		}
 		if plan.Scenario = found.Scenario; found.Kind == course.Break {
 			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
@@ -478,7 +483,8 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 
 // Errors of what an item can ask a class.
 var (
-	errNoVote    = phrase.New("that item asks nothing to vote on: a class can be asked what comes next, why, and what mends it")
+	errOnlySeen  = phrase.New("that item shows what a lab recorded of somebody's own lock: a class can look at it, and a room cannot step it")
+	errNoVote    = phrase.New("that item asks nothing of a class: it can be asked what comes next, why, what mends it, and for a script")
 	errSomeRight = phrase.New("of that item several answers are right, and a class votes for one")
 )
 
@@ -488,8 +494,14 @@ func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Q
 	if !ok {
 		return board.Plan{}, nil, errNoPlan
 	}
-	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend}, found.Kind) {
+	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
 		return board.Plan{}, nil, errNoVote
+	}
+	if found.Kind == course.Write && s.box == nil {
+		return board.Plan{}, nil, ownlock.ErrNoBox
+	}
+	if found.Lab() != nil {
+		return board.Plan{}, nil, errOnlySeen
 	}
 	made, err := found.Made()
 	if err != nil {
@@ -510,6 +522,9 @@ func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Q
 			return board.Plan{}, nil, fmt.Errorf("web: %w", err)
 		}
 		q.Text[l.Code()] = page.Plain(prose.Goal)
+		if found.Kind == course.Write {
+			q.Options[l.Code()] = verdicts(l)
+		}
 		for _, a := range made.Answers {
 			text := said(l, a.Says)
 			if found.Kind != course.Predict {
@@ -519,7 +534,10 @@ func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Q
 		}
 	}
 	plan := board.Plan{Scenario: found.Scenario}
-	if found.Kind == course.Mend { // it stands at the end of what went wrong
+	if found.Kind == course.Write {
+		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
+	}
+	if found.Kind == course.Mend || found.Kind == course.Write { // it stands at the end of what went wrong
 		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
 		q.Step = stepOf(made.Solved.Events)
 		return plan, q, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -88,6 +89,8 @@ type guest struct {
 	reader  *reader         // used by that goroutine
 	telling *turn.Seat      // of the one that sends frames
 
+	judged sync.Map // *judgedScript, by the command's ID
+
 	rows   bool        // the film is wanted; written before the join is handed on
 	page   *int        // the scene that the member's page is of, nil where there is none; so is this
 	opened int         // scenes whose film was opened
@@ -110,7 +113,10 @@ type roomAnswer struct {
 	Part   board.Part `json:"part,omitempty"`
 	Last   int64      `json:"last,omitempty"`
 	Mine   *int       `json:"mine,omitempty"`
+	Script string     `json:"script,omitempty"`
 	Lost   bool       `json:"lost,omitempty"`
+
+	Judged *judgedScript `json:"judged,omitempty"` // of a script
 
 	answered // of what is asked of this server
 
@@ -161,6 +167,8 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 			}
 			return err
 		})
+	case board.DoWrite:
+		err = panics.Catch(func() error { return g.judge(pause.With(ctx, g.reading.Pause), &c) })
 	case board.DoJoin:
 		if !g.client.Joined() {
 			g.rows, g.page = c.Rows, c.Scene
@@ -324,8 +332,11 @@ func (g *guest) answer() error {
 func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
-		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Lost
+		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Script, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Script, j.Lost
 		out.Name = board.Nickname(j.Name, g.l.Code())
+	}
+	if told, ok := g.judged.LoadAndDelete(a.ID); ok && a.Refused == "" {
+		out.Judged = told.(*judgedScript)
 	}
 	if a.Renamed != nil {
 		out.Name = board.Nickname(*a.Renamed, g.l.Code())

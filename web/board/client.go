@@ -64,9 +64,10 @@ type Joined struct {
 	Token  string
 	Part   Part
 	Name   int
-	Last   int64 // the greatest ID of a command that was decided
-	Mine   *int  // the member's vote, if something is asked
-	Lost   bool  // the member has said so
+	Last   int64  // the greatest ID of a command that was decided
+	Mine   *int   // the member's vote, if something is asked
+	Script string // and the script, if one is to be written
+	Lost   bool   // the member has said so
 }
 
 // Enter connects somebody who is yet to join, from an address; "" for one that
@@ -180,6 +181,13 @@ func (c *Client) Joined() bool {
 	return c.member != ""
 }
 
+// Member returns the ID of the client's member, "" before it has joined.
+func (c *Client) Member() string {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member
+}
+
 // Leads reports whether the client's member is a host.
 func (c *Client) Leads() bool {
 	c.room.mu.Lock()
@@ -270,7 +278,7 @@ func (c *Client) join(e Entry, s *State) *Joined {
 	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last, Lost: m.Lost}
 	if s.Question != nil {
 		if option, voted := s.Question.Votes[m.ID]; voted {
-			j.Mine = &option
+			j.Mine, j.Script = &option, s.Question.Scripts[m.ID]
 		}
 	}
 	return j

@@ -16,7 +16,8 @@ import (
 //
 // An entry is written in the oldest version that can say it, so that servers of
 // that version take it, too. Version 1 knows one move at a time; version 2 also
-// what is made at once, and a run that goes on; version 3 lessons.
+// what is made at once, and a run that goes on; version 3 lessons; version 4
+// scripts that a class writes.
 type Entry struct {
 	V   int   `json:"v,omitempty"` // the version that it was read in, 0 for the first; written is what it takes
 	Seq int64 `json:"seq"`
@@ -85,7 +86,8 @@ type Made struct {
 const (
 	firstVersion  = 1
 	goingVersion  = 2
-	latestVersion = 3
+	lessonVersion = 3
+	latestVersion = 4
 )
 
 // errVersion is returned for an entry of a server that knows more than this one.
@@ -93,8 +95,12 @@ var errVersion = errors.New("board: the entry is of a version that this server d
 
 // version is the oldest one that can say the entry.
 func (e Entry) version() int {
-	if e.Taught != nil || e.Whole != nil && e.Whole.Lesson != nil {
+	switch {
+	case e.Question != nil && e.Question.Kind == Write, e.Vote != nil && e.Vote.Script != "",
+		e.Whole != nil && slices.ContainsFunc(e.Whole.Questions(), func(q *Question) bool { return q.Kind == Write }):
 		return latestVersion
+	case e.Taught != nil || e.Whole != nil && e.Whole.Lesson != nil:
+		return lessonVersion
 	}
 	single := len(e.Made) == 0 || len(e.Made) == 1 && len(e.Made[0].Moves) == 1 && e.Dropped == nil
 	if single && e.Going == nil && (e.Whole == nil || e.Whole.Going == nil) {
@@ -255,6 +261,11 @@ type Question struct {
 	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
 	Until   int64               `json:"until,omitempty"`  // when the host would have the votes, in milliseconds since 1970; nothing happens then
 	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, however few were right
+
+	// Of the kind Write.
+	Call    string            `json:"call,omitempty"`    // whose script is to be written: "unlock"
+	Start   string            `json:"start,omitempty"`   // what it begins with
+	Scripts map[string]string `json:"scripts,omitempty"` // the last one of each member, of all rounds
 }
 
 // Where so many in a hundred were right, talking helps: they can convince the
@@ -265,15 +276,16 @@ const (
 )
 
 // FewRight reports whether so few were right that the answer is not given away:
-// fewer than 35 % of those who voted in the last round. Nobody is not few.
+// fewer than 35 % of those who voted in the last round. Nobody is not few, and
+// what came of a script gives no answer away.
 func (q *Question) FewRight() bool {
-	return len(q.Votes) > 0 && 100*q.Counts(q.Round)[q.Right] < fewRight*len(q.Votes)
+	return q.Kind != Write && len(q.Votes) > 0 && 100*q.Counts(q.Round)[q.Right] < fewRight*len(q.Votes)
 }
 
 // Divided reports whether enough were right, and enough wrong, in the last round
 // that they can convince each other.
 func (q *Question) Divided() bool {
-	return len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
+	return q.Kind != Write && len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
 }
 
 // Veiled reports whether what was voted first is for hosts alone.
@@ -294,10 +306,12 @@ func (q *Question) Counts(round int) []int {
 // Rounds returns the votes of each round, by member.
 func (q *Question) Rounds() []map[string]int { return append(slices.Clone(q.Before), q.Votes) }
 
-// Vote is one member's vote for an option of the open question.
+// Vote is one member's vote for an option of the open question, or the script
+// that a member has written, of which that option came.
 type Vote struct {
 	Member string `json:"member"`
 	Option int    `json:"option"`
+	Script string `json:"script,omitempty"`
 }
 
 // Branch is a line of moves.
@@ -352,6 +366,7 @@ type State struct {
 	Deserted int64              `json:"deserted"`         // since when no host is here, 0 while one is
 	Ended    bool               `json:"ended,omitempty"`
 	Began    int64              `json:"began,omitempty"` // the seq of the whole entry that the log begins with
+	Wrote    int                `json:"wrote,omitempty"` // bytes of scripts in the log since then
 }
 
 // Scenes returns all scenes, the first first; the class is in the last one.
@@ -373,6 +388,16 @@ func (s *State) Questions() []*Question {
 		return s.Past
 	}
 	return append(slices.Clone(s.Past), s.Question)
+}
+
+// Written returns the question to which scripts were written last, nil for none.
+func (s *State) Written() *Question {
+	for _, q := range slices.Backward(s.Questions()) {
+		if len(q.Scripts) > 0 {
+			return q
+		}
+	}
+	return nil
 }
 
 // Voters returns how many there are to be asked.
@@ -419,7 +444,7 @@ const (
 func (s *State) Fold(e Entry) {
 	if e.Whole != nil {
 		*s = *e.Whole.clone()
-		s.Seq, s.Began = e.Seq, e.Seq
+		s.Seq, s.Began, s.Wrote = e.Seq, e.Seq, 0
 		return
 	}
 	s.Seq = e.Seq
@@ -527,6 +552,13 @@ func (s *State) ask(e Entry) {
 			s.Question.Votes = map[string]int{}
 		}
 		s.Question.Votes[e.Vote.Member] = e.Vote.Option
+		if e.Vote.Script != "" {
+			if s.Question.Scripts == nil {
+				s.Question.Scripts = map[string]string{}
+			}
+			s.Question.Scripts[e.Vote.Member] = e.Vote.Script
+			s.Wrote += len(e.Vote.Script)
+		}
 	}
 }
 
@@ -559,7 +591,7 @@ func (s *State) deserted() bool { return s.Deserted > 0 && s.Present() == 0 }
 
 func (q *Question) clone() *Question {
 	c := *q
-	c.Votes = maps.Clone(q.Votes)
+	c.Votes, c.Scripts = maps.Clone(q.Votes), maps.Clone(q.Scripts)
 	return &c
 }
 

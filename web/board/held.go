@@ -35,8 +35,11 @@ func (s *State) size() int {
 		for _, votes := range q.Rounds() {
 			n += len(votes) * sizeOfVote
 		}
+		for _, script := range q.Scripts {
+			n += len(script)
+		}
 	}
-	return n
+	return n + s.Wrote
 }
 
 // held is what a room takes of the server's memory, in the ledger. What it has

@@ -62,6 +62,7 @@ type Command struct {
 	Options    []string                   `json:"options,omitempty"`
 	Right      *int                       `json:"right,omitempty"`
 	Option     *int                       `json:"option,omitempty"`
+	Script     string                     `json:"script,omitempty"`
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
 	On         *bool                      `json:"on,omitempty"`

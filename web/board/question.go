@@ -19,6 +19,16 @@ const (
 	Own     = "own"     // a host's own
 )
 
+// Write is the kind of a question to which each member writes a script: its options
+// are what can come of one, and the right one is that it is right.
+const Write = "write"
+
+// What a room keeps of scripts, in bytes.
+const (
+	maxScript  = 4 << 10
+	maxScripts = 1 << 20 // of all questions
+)
+
 func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	if c.Kind == Own && c.Item == "" {
 		q := &lesson.Question{Text: lesson.Plain(c.Text)}
@@ -122,10 +132,69 @@ func (f *referee) vote(_ context.Context, m *Member, c Command) (Entry, error) {
 	switch {
 	case err != nil:
 		return Entry{}, err
+	case q.Kind == Write:
+		return Entry{}, errScripted
 	case c.Option == nil || *c.Option < 0 || *c.Option >= len(q.Options[plain]):
 		return Entry{}, errOption
 	}
-	return Entry{Vote: &Vote{m.ID, *c.Option}}, nil
+	return Entry{Vote: &Vote{Member: m.ID, Option: *c.Option}}, nil
+}
+
+// Writing returns the item whose script the class writes now. It fails where
+// nothing is to be written, for what is no script that a room takes, and for
+// members who do not vote. Client.Give says the same, once the script is judged.
+func (s *State) Writing(member, script string) (item string, err error) {
+	q := s.Question
+	switch m := s.People[member]; {
+	case m == nil || !m.votes():
+		return "", errVoters
+	case q == nil || q.Kind != Write:
+		return "", errNoScript
+	case q.Closed:
+		return "", errNotOpen
+	case script == "" || len(script) > maxScript:
+		return "", errScript
+	}
+	kept := len(script) - len(q.Scripts[member])
+	for _, one := range s.Questions() {
+		for _, text := range one.Scripts {
+			kept += len(text)
+		}
+	}
+	if kept > maxScripts {
+		return "", errScripts
+	}
+	return q.Item, nil
+}
+
+// write takes a member's script, and what came of it.
+func (f *referee) write(_ context.Context, m *Member, c Command) (Entry, error) {
+	item, err := f.state.Writing(m.ID, c.Script)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case c.Item != item: // the class has gone on while it was judged
+		return Entry{}, errNoScript
+	case c.Option == nil || *c.Option < 0 || *c.Option >= len(f.state.Question.Options[plain]):
+		return Entry{}, errOption
+	}
+	return Entry{Vote: &Vote{m.ID, *c.Option, c.Script}}, nil
+}
+
+// show takes the class to the lock with the script that a member has written.
+func (f *referee) show(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	q := f.state.Written()
+	switch {
+	case q == nil || q.Scripts[c.Member] == "":
+		return Entry{}, errNotWritten
+	case q == f.state.Question && !q.Closed:
+		return Entry{}, errNotClosed
+	}
+	plan, err := f.written(ctx, q.Item, q.Scripts[c.Member])
+	if err != nil {
+		return Entry{}, err
+	}
+	return f.goToPlan(ctx, plan)
 }
 
 func (f *referee) reveal(context.Context, *Member, Command) (Entry, error) {

@@ -26,6 +26,7 @@ const (
 	DoOpen   = "open"   // by which a host has the class go on to another scenario
 	DoAdd    = "add"    // by which a host adds a branch of moves that are made elsewhere
 	DoRename = "rename" // its answer has the nickname
+	DoWrite  = "write"  // by which a member hands in a script, which is judged before
 
 	// Those that are answered by the server that is asked, and leave no trace in
 	// the log; of an example and a walk there come moves to add.
@@ -55,6 +56,9 @@ const (
 
 	// wholeEvery is after how many entries the log begins again.
 	wholeEvery = 20_000
+
+	// wholeAfter is the same for bytes of scripts.
+	wholeAfter = 4 << 20
 )
 
 // Errors of commands.
@@ -84,6 +88,12 @@ var (
 	errLong        = phrase.New("this room's run has reached its greatest length; drop a branch, or make a new room")
 	errKind        = phrase.New("the kind of a question is predict, or own with a text, options and which of them is right")
 	errOption      = phrase.New("there is no such option")
+	errVoters      = phrase.New("players and the audience vote")
+	errScripted    = phrase.New("this question wants a script: write one")
+	errNoScript    = phrase.New("no script is to be written now")
+	errScript      = phrase.New("a script of a class has 1 to %d bytes", maxScript)
+	errScripts     = phrase.New("this room has kept as many scripts as it can: %d KiB", maxScripts>>10)
+	errNotWritten  = phrase.New("that member has written no script")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
 	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
@@ -111,6 +121,10 @@ type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, 
 // question has no ID. An error that speaks says why that cannot be asked.
 type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
 
+// Scripted returns the scenario of an item of the course with a member's script, and
+// where the class stands in it. An error that speaks says why there is none.
+type Scripted func(ctx context.Context, item, script string) (Plan, error)
+
 // referee decides orders. It is for one goroutine.
 type referee struct {
 	state *State
@@ -120,6 +134,7 @@ type referee struct {
 	exam  Examiner
 	plan  Planner
 
+	written Scripted
 	matters func(trace.Event) bool
 
 	now   func() time.Time
@@ -187,7 +202,7 @@ func (f *referee) log(list ...Entry) []Entry {
 		list[i].Seq, list[i].At = f.state.Seq+1, f.now().UnixMilli()
 		f.state.Fold(list[i])
 	}
-	if f.state.Seq-f.state.Began >= cmp.Or(f.long, wholeEvery) {
+	if f.state.Seq-f.state.Began >= cmp.Or(f.long, wholeEvery) || f.state.Wrote > wholeAfter {
 		whole := Entry{Seq: f.state.Seq + 1, At: f.now().UnixMilli(), Whole: f.state.clone()}
 		f.state.Fold(whole)
 		list = append(list, whole)
@@ -425,7 +440,7 @@ func hands(s *State, m *Member) error {
 
 func voters(_ *State, m *Member) error {
 	if !m.votes() {
-		return phrase.New("players and the audience vote")
+		return errVoters
 	}
 	return nil
 }
@@ -460,6 +475,8 @@ var commands = []command{
 	{"decide", hosts, (*referee).decideTie},
 	{"ask", hosts, (*referee).question},
 	{"vote", voters, (*referee).vote},
+	{DoWrite, voters, (*referee).write},
+	{"show", hosts, (*referee).show},
 	{"clock", hosts, (*referee).clock},
 	{"reveal", hosts, (*referee).reveal},
 	{"again", hosts, (*referee).again},

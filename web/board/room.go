@@ -27,6 +27,9 @@ type Config struct {
 	Ask     Asker
 	Examine Examiner // nil where there is no course
 	Plan    Planner
+	Written Scripted // nil where there is no course
+	// Runs adds what runs need to the context of all rooms. It may be nil.
+	Runs func(context.Context) context.Context
 	// Matters tells which events are marked: a run can go on to the next one.
 	Matters func(trace.Event) bool
 	// Turns are taken for the work of rooms, by their makers, so that nobody else
@@ -60,7 +63,11 @@ type House struct {
 // NewHouse returns a house without rooms. It goes on with those of the journal
 // as soon as somebody comes.
 func NewHouse(c Config) *House {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := context.Background()
+	if c.Runs != nil {
+		ctx = c.Runs(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
 	return &House{c: c, ctx: ctx, stop: stop, rooms: map[string]*Room{}}
 }
 
@@ -570,7 +577,7 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, exam: r.house.c.Examine, plan: r.house.c.Plan, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, exam: r.house.c.Examine, plan: r.house.c.Plan, written: r.house.c.Written, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}

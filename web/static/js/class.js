@@ -11,6 +11,7 @@ import { drawLesson } from "./room-lesson.js";
 import { ownQuestion } from "./room-own.js";
 import { faultName, goal, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
+import { classScripts } from "./room-scripts.js";
 import { drawSeat } from "./room-seats.js";
 import { initial, lobby, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
@@ -181,6 +182,7 @@ export function klass(section) {
   if (leads && !projects) {
     ownQuestion(line.ask, () => names);
   }
+  const written = leads && !projects ? classScripts(code, line.ask) : null;
   const onward = leads ? scenes({ ask: line.ask, asking: () => Boolean(state.room?.question && !state.room.question.counts) }) : null;
 
   /** @param {import("./room-state.js").Room} room */
@@ -195,6 +197,7 @@ export function klass(section) {
     setText(byId("goal"), goal(room));
     drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
+    written?.draw(room);
     for (const one of desk) {
       one.draw(room);
     }

@@ -8,7 +8,7 @@ import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
 import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
-import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
+import { canVote, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -28,6 +28,10 @@ export function phone(section) {
   let rows = null; // once they are wanted
   /** @type {Awaited<ReturnType<typeof import("./room-lanes.js").pictured>> | null} */
   let picture = null; // where there is room for it
+
+  /** @type {ReturnType<import("./room-write.js").writing> | null} */
+  let desk = null; // once something is to be written
+  let script = ""; // that one has handed in, when one joined
 
   let cut = ""; // says that the line is dead, or ""
 
@@ -105,7 +109,10 @@ export function phone(section) {
     path: () => section.dataset.socket ?? "",
     as: () => ({ part: section.dataset.part, rows: rows !== null, scene }),
     opened: () => rows?.joining(),
-    joined: (answer) => happened({ type: "joined", answer }),
+    joined(answer) {
+      script = answer.script ?? "";
+      happened({ type: "joined", answer });
+    },
     frame(frame) {
       if (frame.set) {
         dress(frame.set);
@@ -180,6 +187,27 @@ export function phone(section) {
     }
   }
 
+  /** Shows where the script is written that the class is asked for. */
+  async function drawDesk() {
+    byId("write").hidden = !writes(state);
+    if (writes(state)) {
+      desk ??= (await import("./room-write.js")).writing(handIn);
+      if (writes(state)) {
+        desk.draw(/** @type {import("./room-state.js").Question} */ (state.room?.question), script);
+      }
+    }
+  }
+
+  /** @param {string} text */
+  async function handIn(text) {
+    const question = state.room?.question;
+    const answer = await request({ do: "write", script: text });
+    if (answer?.judged && question) {
+      happened({ type: "voted", vote: { question: question.id, round: question.round, option: answer.judged.option } });
+    }
+    return answer?.judged ?? null;
+  }
+
   function draw() {
     const { me, room, lost, gone } = state;
     section.classList.toggle("lost", lost);
@@ -192,6 +220,7 @@ export function phone(section) {
     setText(byId("me"), say("You are %s.", me.name));
     byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
+    drawDesk();
     const own = mine(state);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
       const name = part.dataset.mine ?? "";

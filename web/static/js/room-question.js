@@ -29,8 +29,10 @@ export function questionBox(vote) {
       return;
     }
     box.dataset.state = question.counts ? "revealed" : "open";
+    const writes = question.kind === "write";
+    list.hidden = writes && !question.counts;
     setText(byId("question-text"), question.text);
-    setText(byId("question-votes"), [votes(question), mine !== null && !question.counts ? say("you have voted") : ""].filter(Boolean).join(" · "));
+    setText(byId("question-votes"), [votes(question), mine !== null && !question.counts && !writes ? say("you have voted") : ""].filter(Boolean).join(" · "));
     setText(byId("question-advice"), question.advice ?? "");
     byId("question-key").hidden = !(question.counts && question.before);
     const now = JSON.stringify([question.id, question.round, question.options, question.counts, question.before, question.right, question.talk, mine, open]);

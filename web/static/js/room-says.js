@@ -87,7 +87,7 @@ export function faultName(fault) {
 /** How many have voted; once it is revealed, how many were right.
  *  @param {Question} question */
 export function votes(question) {
-  const voted = say("%d of %d voted", question.votes, question.of);
+  const voted = question.kind === "write" ? say("%d of %d have handed in", question.votes, question.of) : say("%d of %d voted", question.votes, question.of);
   const share = rightShare(question);
   return share === null ? voted : `${voted} · ${say("%s right", (share / 100).toLocaleString(globalThis.document?.documentElement.lang || "en", { style: "percent" }))}`;
 }

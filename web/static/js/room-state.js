@@ -33,6 +33,8 @@
  * @property {number} [left] seconds that the host gives it
  * @property {boolean} [veiled] the counts are for hosts alone: others have null
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
+ * @property {string} [call] of the kind write: whose script is to be written
+ * @property {string} [start] what it begins with
  *
  * @typedef {object} Person
  * @property {string} member
@@ -72,6 +74,7 @@
  * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
  * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {number} [scripts] to hosts: how many there are to look at
  * @property {{text: string, met: boolean, moves: number, own: number, par: number, proven: boolean} | null} [goal] what the class is to break
  * @property {Lesson | null} [lesson] to hosts
  * @property {boolean} [lobby] the stages show how one joins
@@ -219,6 +222,9 @@ export const lobby = ({ lobby, members, scene, row }) => Boolean(lobby) || (memb
 /** What may be told of where it was asked: nothing that comes after it, until what is right is known.
  *  @param {Question | null} question */
 export const covers = (question) => question !== null && (question.counts === null || question.right === null || Boolean(question.talk));
+
+/** A script is to be written now. @param {State} state */
+export const writes = (state) => canVote(state) && state.room?.question?.kind === "write";
 
 /** How many of those who voted were right, in per cent, or null where nobody can say.
  *  @param {Question} question */

@@ -1,0 +1,156 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"relock/engine/course"
+	"relock/lessons"
+	"relock/web/board"
+	"relock/web/film"
+	"relock/web/link"
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// verdict is what can come of a script that a class writes: an option of the
+// question, which stays in logs.
+type verdict int
+
+const (
+	isRight verdict = iota
+	breaksARule
+	endsOtherwise
+	isRefused
+)
+
+// verdicts are what can come of a script, in their order.
+func verdicts(l words.Language) []string {
+	return []string{
+		isRight:       l.Say("right: every order was tried"),
+		breaksARule:   l.Say("some order still breaks a rule"),
+		endsOtherwise: l.Say("no rule breaks, but somebody comes late, or never, or without a token"),
+		isRefused:     l.Say("no script of this lock: Lua, or the lock, refuses it"),
+	}
+}
+
+func verdictOf(j *course.Judged) verdict {
+	switch {
+	case j.Solved:
+		return isRight
+	case j.Refused != nil:
+		return isRefused
+	case j.Rule != "":
+		return breaksARule
+	default:
+		return endsOtherwise
+	}
+}
+
+// scripted is where a class goes to break a script that one of it has written.
+func (s *Server) scripted(_ context.Context, item, script string) (board.Plan, error) {
+	found, ok := s.course().Item(item)
+	if !ok { // another server's course had it
+		return board.Plan{}, errNoPlan
+	}
+	sc, err := found.With(script)
+	if err == nil {
+		sc, err = sc.Change(map[string]any{"title": string(lessons.OfAClass)})
+	}
+	if err != nil {
+		return board.Plan{}, fmt.Errorf("web: %w", err)
+	}
+	return board.Plan{Scenario: sc}, nil
+}
+
+// judgedScript is what a member is told of a script.
+type judgedScript struct {
+	Says   string `json:"says"`
+	Option int    `json:"option"`         // that counts as one's vote
+	Line   int    `json:"line,omitempty"` // that is wrong, from 1
+	Open   string `json:"open,omitempty"` // the smallest order that breaks a rule: a page
+}
+
+// judge has a script judged that a member hands in, before the room takes it: where
+// the member is connected, one of the room at a time.
+func (g *guest) judge(ctx context.Context, c *board.Command) error {
+	item := ""
+	err := g.room.Look(func(v board.View) (err error) {
+		item, err = v.State.Writing(g.client.Member(), c.Script)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	found, ok := g.s.course().Item(item)
+	if !ok {
+		return errNoPlan
+	}
+	var j *course.Judged
+	err = g.s.inSearch(ctx, g.reading, "room "+g.room.Code(), func(ctx context.Context) error {
+		account := g.s.spaces.Open("room " + g.room.Code())
+		defer account.Close()
+		err := account.Hold(course.MaxWritten * stateGoingBytes)
+		if err == nil {
+			j, err = found.Write(ctx, c.Script)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	option := int(verdictOf(j))
+	c.Item, c.Option = item, &option
+	told := &judgedScript{Says: judgedSays(g.l, j), Option: option, Line: j.Line}
+	if j.Rule != "" {
+		text, err := link.Encode(link.State{Scenario: j.Run.Scenario, At: len(j.Run.Scenario.Schedule)})
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		told.Open = "/play#" + text
+	}
+	g.judged.Store(c.ID, told)
+	return nil
+}
+
+// roomScripts shows a host what the class has written last.
+func (s *Server) roomScripts(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.hosted(r)
+	if err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	p := page.RoomScripts{Page: page.Page{Title: l.Say("What the class has written")}}
+	err = found.Look(func(v board.View) error {
+		q := v.State.Written()
+		if q == nil {
+			return nil
+		}
+		p.Goal = inLanguage(q.Text, l)
+		last := map[string]int{} // of all rounds
+		for _, votes := range q.Rounds() {
+			maps.Copy(last, votes)
+		}
+		for _, id := range slices.SortedFunc(maps.Keys(q.Scripts), board.ByAge) {
+			name := ""
+			if m := v.State.People[id]; m != nil {
+				name = board.Nickname(m.Name, l.Code())
+			}
+			p.Scripts = append(p.Scripts, page.RoomScript{
+				Member: id, Right: last[id] == q.Right, Says: inLanguage(q.Options, l)[last[id]],
+				Script: film.Script{Name: name, Lines: film.Coloured(q.Scripts[id])},
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomScriptsPage(p))
+}
