@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"relock/engine"
 	"relock/engine/lock/exhibit"
 	"relock/engine/trace"
+	"relock/lessons/libraries"
 	"relock/web/link"
 )
 
@@ -47,6 +49,63 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 		if res.StatusCode != c.status || !strings.Contains(strings.ToLower(body), strings.ToLower(c.want)) {
 			t.Errorf("%s: %s, and no %q", c.path, res.Status, c.want)
 		}
+	}
+}
+
+// Each count of a library is on the page, and opens its smallest order, under an address that stays; in both languages.
+func TestLocksPeopleUse(t *testing.T) {
+	s := open(t, nil)
+	_, body := s.do(t, http.MethodGet, "/locks", nil)
+	_, chinese := s.do(t, http.MethodGet, "/locks?lang=zh-CN", nil)
+	opened := 0
+	for _, one := range libraries.All() {
+		for _, fault := range one.Faults() {
+			seen, err := libraries.Of(one.ID(), fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := "/traces/" + libraries.TraceID(one.ID(), fault)
+			if seen == nil || seen.Broken == 0 {
+				if strings.Contains(body, `"`+path+`"`) {
+					t.Errorf("%s is on the page", path)
+				}
+				continue
+			}
+			opened++
+			_, cell, _ := strings.Cut(body, `href="`+path+`"`)
+			cell, _, _ = strings.Cut(cell, "</a>")
+			if !strings.Contains(strings.ReplaceAll(cell, ",", ""), fmt.Sprintf(" %d of %d<", seen.Broken, seen.Orders)) || !strings.Contains(chinese, path) {
+				t.Errorf("%s has the cell %q", path, cell)
+			}
+			res, run := s.do(t, http.MethodGet, path, nil)
+			if title := fmt.Sprintf("%s with one %s", strings.TrimSpace(one.Name+" "+seen.Version), fault); res.StatusCode != http.StatusOK || !strings.Contains(run, "<h1>"+title) || !strings.Contains(run, `class="verdict bad"`) {
+				t.Errorf("%s: %s, no %q that breaks a rule", path, res.Status, title)
+			}
+			if strings.Contains(run, `id="edit"`) || strings.Contains(run, "/play#") {
+				t.Errorf("%s offers to step what is only a frame", path)
+			}
+		}
+	}
+	if opened < 20 {
+		t.Errorf("only %d traces", opened)
+	}
+	for _, part := range []string{"trace", "rows?from=1&count=5", "lanes?row=0", "export?format=md"} {
+		if res, text := s.do(t, http.MethodGet, "/traces/redis-py.lose-reply/"+part, nil); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s %s", part, res.Status, text)
+		}
+	}
+	for _, name := range []string{"redis-py.lose-everything", "..%2Fseen", "cobol.none"} {
+		if res, _ := s.do(t, http.MethodGet, "/traces/"+name, nil); res.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", name, res.Status)
+		}
+	}
+	for _, link := range regexp.MustCompile(`href="(/learn/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+		if res, _ := s.do(t, http.MethodGet, link[1], nil); res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(res.Header.Get("Location"), link[1]+"/") {
+			t.Errorf("%s: %s, %q", link[1], res.Status, res.Header.Get("Location"))
+		}
+	}
+	if res, _ := s.do(t, http.MethodGet, "/learn/cobol", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a chapter that is not there: %s", res.Status)
 	}
 }
 

@@ -230,7 +230,17 @@ type answer struct {
 	Done      bool           `json:"done,omitempty"`
 	Refused   string         `json:"refused,omitempty"` // a sentence
 
+	// Of a lab.
+	Renew    bool          `json:"renew,omitempty"` // the page is to be dressed otherwise: open it again
+	Searched *searchedJSON `json:"searched,omitempty"`
+
 	toldBySearch
+}
+
+// searchedJSON is how far the search of a lab has come.
+type searchedJSON struct {
+	Going bool   `json:"going"`
+	HTML  string `json:"html"`
 }
 
 type openedJSON struct {
@@ -244,6 +254,7 @@ type openedJSON struct {
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
 	At       int             `json:"at"`              // where the link stands
+	Live     *int            `json:"live,omitempty"`  // of a lab: the branch whose round goes on
 	Shows    string          `json:"shows,omitempty"` // what is seen in it, of one that comes with the playground
 	Ways     string          `json:"ways,omitempty"`  // and where to go on at its end, HTML
 
@@ -257,40 +268,49 @@ type openedJSON struct {
 }
 
 type positionJSON struct {
-	Move     *scenario.Move `json:"move,omitempty"` // that led here
-	Row      int            `json:"row"`
-	At       string         `json:"at"` // "150 ms"
-	Options  []page.Option  `json:"options"`
-	Next     string         `json:"next,omitempty"`     // "200 ms"
-	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
-	Outcomes []string       `json:"outcomes,omitempty"` // threads that learned the outcome of a call
-	Over     bool           `json:"over,omitempty"`
+	Move     any           `json:"move,omitempty"` // that led here: a scenario.Move, or in a lab a choice's number or a lab.Decision
+	Row      int           `json:"row"`
+	At       string        `json:"at"` // "150 ms"
+	Options  []page.Option `json:"options"`
+	Next     string        `json:"next,omitempty"`     // "200 ms"
+	Expiry   string        `json:"expiry,omitempty"`   // "200 ms"
+	Outcomes []string      `json:"outcomes,omitempty"` // threads that learned the outcome of a call
+	Over     bool          `json:"over,omitempty"`
 
 	Pointless []page.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; left out after the end, when it is all of them
 }
 
-// serve carries out commands, one after the other, until ctx or the page ends.
-func (p *player) serve(ctx context.Context, commands <-chan []byte) {
+// serve carries out commands, one after the other, until ctx or the page ends, and
+// shows what changes by itself.
+func (p *speaker) serve(ctx context.Context, commands <-chan []byte) {
 	for {
+		var changed <-chan struct{}
+		if p.changed != nil {
+			changed = p.changed()
+			if p.inTurn(ctx, p.follow) != nil {
+				return
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-changed:
 		case text := <-commands:
-			if p.inTurn(ctx, text) != nil {
+			if p.inTurn(ctx, func(ctx context.Context) error { return p.carryOut(ctx, text) }) != nil {
 				return
 			}
 		}
 	}
 }
 
-// inTurn carries out a command when it is its turn.
-func (p *player) inTurn(ctx context.Context, text []byte) error {
+// inTurn does something when it is its turn.
+func (p *speaker) inTurn(ctx context.Context, do func(context.Context) error) error {
 	p.began = time.Now()
 	if err := p.seat.Take(ctx); err != nil {
 		return err
 	}
 	defer p.seat.Done()
-	return p.carryOut(ctx, text)
+	return do(ctx)
 }
 
 // errWrite is returned by carryOut when the page cannot be reached.
@@ -298,7 +318,7 @@ var errWrite = errors.New("the page is gone")
 
 // carryOut does what a frame asks for. It answers with the result and then
 // done, or with the reason for refusing.
-func (p *player) carryOut(ctx context.Context, text []byte) error {
+func (p *speaker) carryOut(ctx context.Context, text []byte) error {
 	var c command
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
 	p.re = c.ID
@@ -310,7 +330,7 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	}
 	if !errors.Is(err, errNotCommand) {
 		name := c.Do
-		if !known || p.board == nil && c.Do != board.DoOpen {
+		if !known || c.Do != board.DoOpen && !p.opened() {
 			name = "none"
 		}
 		p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
@@ -324,11 +344,11 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	if limit := site.LimitName(err); limit != "" {
 		p.s.NoteRefusal(ctx, p.account.Address(), limit)
 	}
-	return p.write(answer{Refused: p.s.explained(ctx, p.l, c.Do, err)})
+	return p.write(answer{Refused: p.s.explained(ctx, p.l, c.Do, err), toldBySearch: toldBySearch{Mistake: mistakeOf(err)}})
 }
 
-// do does what a command asks for, if it is known.
-func (p *player) do(ctx context.Context, name string, text []byte) (known bool, err error) {
+// decide does what a command asks for, if it is known.
+func (p *player) decide(ctx context.Context, name string, text []byte) (known bool, err error) {
 	for _, c := range commands {
 		if c.name == name {
 			return true, c.do(p, ctx, text)
@@ -341,7 +361,7 @@ func (p *player) do(ctx context.Context, name string, text []byte) (known bool, 
 }
 
 // answer sends what was asked.
-func (p *player) answer(f answered) error {
+func (p *speaker) answer(f answered) error {
 	if f == (answered{}) {
 		return nil
 	}
@@ -374,7 +394,7 @@ func (s *Server) wentWrong(ctx context.Context, do string, err error) {
 }
 
 // write sends a frame in answer to the current command.
-func (p *player) write(a answer) error {
+func (p *speaker) write(a answer) error {
 	a.V, a.Re = 1, p.re
 	var err error
 	p.seat.Away(p.ctx, func() { err = p.send(a) })
@@ -382,7 +402,7 @@ func (p *player) write(a answer) error {
 }
 
 // send sends a frame, whichever of the page's goroutines asks for it.
-func (p *player) send(a answer) error {
+func (p *speaker) send(a answer) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("web: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
@@ -24,9 +25,8 @@ import (
 type editorPages struct {
 	*pages
 
-	sessions *runs.Registry
-	traces   *tracePages
-	meter    *meter
+	server *Server
+	traces *tracePages
 }
 
 // edit is the scenario editor, opened with an example or with the scenario of a
@@ -37,7 +37,7 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 	text, current := "", query.Get("example")
 	switch {
 	case query.Has("run"):
-		found, ok := s.sessions.Get(query.Get("run"))
+		found, ok := s.server.sessions.Get(query.Get("run"))
 		if !ok {
 			return site.ErrNoRun
 		}
@@ -78,7 +78,7 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
 		merged, err = draft.Merge(base, text, action, v)
 	}
-	e := page.Editor{Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e := page.Editor{NoBox: s.server.noBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
 	if draft.Forgot(text, merged) {
 		e.Notice = l.Say("This scenario can be run. What it expected, and the comments on its old lock, are gone: they were not of this lock.")
 	}
@@ -219,7 +219,7 @@ func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if runs.IsTrace(data) {
+	if runs.IsTrace(data) || logs.Is(data) {
 		return s.traces.takeTrace(w, r, data)
 	}
 	if len(data) > scenario.MaxBytes {
@@ -248,11 +248,20 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
+	switch {
+	case !sc.Lock.Own():
+	case e.NoBox != "":
+		e.Problem = e.NoBox
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
+	case e.Store == page.StoreExternal:
+		e.Problem = words.From(r.Context()).Say("A lock with scripts of your own is not run on the operator's Redis: choose the virtual clock.")
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
+	}
 	o := engine.Options{ID: s.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
 	if e.Store == page.StoreExternal {
 		o.External = s.external
 	}
-	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
+	started, err := s.server.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
 	if site.LimitName(err) != "" {
 		return site.OfLimit(err)
 	}
@@ -263,7 +272,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.meter.started.WithLabelValues(e.Store).Inc()
+	s.server.meter.started.WithLabelValues(e.Store).Inc()
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
 	return nil
 }

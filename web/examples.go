@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,12 +20,16 @@ import (
 
 type example struct {
 	name string
-	text string                    // of the file
+	text string                    // of the file, without its modeline
 	sc   func() *scenario.Scenario // read once, when somebody first asks
 }
 
 // firstExample is what the editor opens with.
 const firstExample = "two-threads"
+
+// modeline tells an editor on somebody's own machine where a file's schema is. It
+// leads nowhere from the page.
+var modeline = regexp.MustCompile(`^# yaml-language-server: .*\n`)
 
 func readExamples(fsys fs.FS) ([]example, error) {
 	names, err := fs.Glob(fsys, "*.yaml")
@@ -40,7 +45,7 @@ func readExamples(fsys fs.FS) ([]example, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: examples: %w", err)
 		}
-		list = append(list, example{strings.TrimSuffix(name, path.Ext(name)), string(data), sync.OnceValue(func() *scenario.Scenario {
+		list = append(list, example{strings.TrimSuffix(name, path.Ext(name)), modeline.ReplaceAllString(string(data), ""), sync.OnceValue(func() *scenario.Scenario {
 			sc, err := scenario.Parse(data)
 			if err != nil {
 				panic(fmt.Errorf("web: example %s: %w", name, err)) // it is embedded

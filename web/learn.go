@@ -40,8 +40,10 @@ func kindName(k course.Kind) phrase.Text {
 		return "break"
 	case course.Mend:
 		return "mend"
-	default:
+	case course.Order:
 		return "order"
+	default:
+		return "write it"
 	}
 }
 
@@ -78,6 +80,7 @@ type coursePages struct {
 	*pages
 
 	course func() *course.Course
+	server *Server // whose searches judge what is written
 }
 
 // learn is the way through the course.
@@ -134,6 +137,17 @@ func (s *coursePages) class(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
+// chapter opens a chapter at its first item.
+func (s *coursePages) chapter(w http.ResponseWriter, r *http.Request) error {
+	ch, ok := s.course().Chapter(r.PathValue("chapter"))
+	if !ok || len(ch.Items) == 0 {
+		return site.ErrNoPage
+	}
+	to := url.URL{Path: "/learn/" + ch.Items[0].Path(), RawQuery: r.URL.RawQuery}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return nil
+}
+
 // lesson is the page of an item. What was answered stands in its address, so
 // that it needs no script: pick is the number of an option, watch shows the run
 // in which that is true, p1, p2 … are the places of pieces, and solution shows
@@ -144,7 +158,7 @@ func (s *coursePages) lesson(w http.ResponseWriter, r *http.Request) error {
 		return site.ErrNoPage
 	}
 	l := words.From(r.Context())
-	p, err := s.lessonOf(r, l, item)
+	p, err := s.lessonOf(r, l, item, nil)
 	if err != nil {
 		return err
 	}
@@ -224,7 +238,7 @@ type shownRun struct {
 	whole bool // the rest is there too, after where you are
 }
 
-func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {
+func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.Item, wrote *writing) (*page.Lesson, error) {
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -285,6 +299,8 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("Your script at work.")
 		}
+	case course.Write:
+		s.write(l, p, made, prose, wrote, &stage)
 	case course.Read:
 	}
 	if p.Check == "" {
@@ -299,8 +315,11 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 	if err := s.stage(l, p, stage); err != nil {
 		return nil, err
 	}
-	if !item.Bundled {
-		p.Title = prose.Title // its run has one in English only
+	if !item.Bundled || !stage.whole { // a run of its own has one in English only, and a bundled one's would tell
+		p.Title = prose.Title
+	}
+	if found := stage.run.Lab; found != nil { // its scenario is a frame
+		p.Facts, p.Open, p.Lab = []string{found.Line()}, "", true
 	}
 	if !stage.whole {
 		p.Open = "" // the playground would tell
@@ -390,7 +409,7 @@ func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.It
 // searched says what a search has found.
 func searched(l words.Language, f *course.Found) string {
 	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
-	if f.Schedule != nil {
+	if !f.None() {
 		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"
@@ -506,6 +525,10 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 			all += code(piece)
 		}
 		add("the solution", all+to(query.Encode(), "Put them in this order"))
+		return list
+	}
+	if item.Kind == course.Write {
+		writeHints(l, item, made, add)
 		return list
 	}
 	if about := made.About(item); about != "" {

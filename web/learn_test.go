@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"relock/engine/course"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web"
@@ -55,6 +56,9 @@ func TestEveryItemHasAPage(t *testing.T) {
 			if strings.Contains(body, "answer right") || strings.Contains(body, "feedback right") && i.Kind != course.Break {
 				t.Errorf("%s: its page tells what is right before it was asked", i.Path())
 			}
+			if title := l.Say(phrase.Text(made.Run.Scenario.Title)); i.Bundled && i.Kind == course.Predict && title != i.Title(l) && strings.Contains(body, html.EscapeString(title)) {
+				t.Errorf("%s in %s: the title of its scenario, %q, tells what comes", i.Path(), l.Code(), title)
+			}
 			if i.Kind == course.Break && !strings.Contains(body, `data-judge="/learn/`+i.Path()+`/judge"`) {
 				t.Errorf("%s: nobody judges it", i.Path())
 			}
@@ -83,7 +87,13 @@ func TestTermsOfTheCourseAreInTheGlossary(t *testing.T) {
 		for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(data), -1) {
 			found++
 			term, ok := strings.CutPrefix(m[1], "/glossary#")
-			if !ok || !strings.Contains(glossary, `id="`+term+`"`) {
+			if !ok {
+				if res, _ := s.do(t, http.MethodGet, m[1], nil); res.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s is %d", name, m[1], res.StatusCode)
+				}
+				continue
+			}
+			if !strings.Contains(glossary, `id="`+term+`"`) {
 				t.Errorf("%s: the glossary has no %s", name, m[1])
 			}
 		}

@@ -35,6 +35,9 @@ func (s *frontPages) locks(w http.ResponseWriter, r *http.Request) error {
 	if err := s.chosenCards(r, &p); err != nil {
 		return err
 	}
+	if p.Libraries, err = page.NewLibraries(say); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
 	cards, err := card.Bundled()
 	if err != nil {
 		return fmt.Errorf("web: %w", err)

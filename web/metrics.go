@@ -38,6 +38,7 @@ const (
 	forRun    = "run"
 	forPlay   = "play"
 	forRoom   = "room"
+	forLab    = "lab"
 	forPassed = site.PassedSocket
 )
 
@@ -45,7 +46,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, waiting *limit.Ledger)
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	m := &meter{}
 	m.started = m.all.Counters("relock_runs_started_total", "Runs started, by their store.", "store")
-	m.sockets = m.all.Gauges("relock_sockets", "Websockets open now, by what they are for.", "for", forRun, forPlay, forRoom, forPassed)
+	m.sockets = m.all.Gauges("relock_sockets", "Websockets open now, by what they are for.", "for", forRun, forPlay, forRoom, forLab, forPassed)
 	m.frames = m.all.Counters("relock_frames_sent_total", "Frames sent on websockets, pings too.", "", "").WithLabelValues("")
 	m.refusals = m.all.Counters("relock_refusals_total", "Requests and sockets that were refused, by the limit that was met.", "limit")
 	m.requests = m.all.Counters("relock_requests_total", "Requests answered, by status; 101 is a websocket that has ended.", "status")

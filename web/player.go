@@ -23,21 +23,33 @@ import (
 	"relock/web/words"
 )
 
-// player is one page and what it steps through.
-type player struct {
+// speaker is one page that steps: it asks by commands, and is answered by frames.
+type speaker struct {
 	s       *Server
 	l       words.Language
 	conn    *wire.Conn
-	board   *board.Alone   // nil before something is opened
 	sent    map[int]*shown // by branch
 	seat    *turn.Seat
 	ctx     context.Context
-	re      int       // the id of that command
+	re      int       // the id of the command under way, 0 of none
 	began   time.Time // when that command was read
 	account *limit.Account
 	reader  *reader
 
+	do      func(ctx context.Context, name string, text []byte) (known bool, err error)
+	opened  func() bool                 // something is
+	changed func() <-chan struct{}      // nil where nothing changes by itself
+	follow  func(context.Context) error // shows what has changed
+	gone    string                      // why there is nothing to step through any more, "" while there is
+
 	sending sync.Mutex // guards conn's frames
+}
+
+// player is one page and what it steps through.
+type player struct {
+	*speaker
+
+	board *board.Alone // nil before something is opened
 }
 
 // errNothingOpen is returned for commands about what is not open yet.

@@ -29,6 +29,17 @@ const (
 // playSocket serves a page that steps through a scenario. The session lives
 // as long as the connection: a page that comes back brings its moves along.
 func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
+	return s.speak(w, r, forPlay, func(of *speaker) func() {
+		p := &player{speaker: of}
+		p.reader = p.newReader()
+		p.do, p.opened = p.decide, func() bool { return p.board != nil }
+		return p.close
+	})
+}
+
+// speak serves a page that steps. Begin adds what it steps through to what all have in
+// common, and returns what ends that.
+func (s *Server) speak(w http.ResponseWriter, r *http.Request, kind string, begin func(*speaker) (end func())) error {
 	ctx, leave, err := s.sessions.Enter(site.Address(r))
 	if err != nil {
 		return s.turnAway(w, r, err)
@@ -38,7 +49,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil
 	}
-	defer s.meter.socket(forPlay)()
+	defer s.meter.socket(kind)()
 	ctx, gone := context.WithCancel(ctx)
 	seat := site.SeatOf(r)
 	ctx = pause.With(ctx, seat.Pause)
@@ -57,8 +68,8 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 			s.ReadTo(r, err)
 		})
 	}()
-	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(site.Address(r))}
-	p.reader = p.newReader()
+	p := &speaker{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(site.Address(r))}
+	end := begin(p)
 	defer func() { <-read }()
 	defer conn.Close()
 	defer gone()
@@ -70,8 +81,11 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 			V: 1, Broken: true, Refused: p.l.Say("A bug in this program has ended your session. It was logged. Reload the page to begin again."),
 		})
 	}
+	if served && p.gone != "" {
+		told = conn.Goodbye(wire.CloseGone, wire.Notice{V: 1, Gone: true, Refused: p.gone})
+	}
 	p.account.Close()
-	s.Guarded(ctx, site.OfPlay, p.close)
+	s.Guarded(ctx, site.OfPlay, end)
 	over := errors.Is(context.Cause(ctx), runs.ErrClosed)
 	gone()
 	if over && !told {

@@ -59,6 +59,7 @@ type toldBySearch struct {
 	Explored *exploredJSON `json:"explored,omitempty"`
 	Mended   *mendedJSON   `json:"mended,omitempty"`
 	Goal     *goalJSON     `json:"goal,omitempty"`
+	Mistake  *mistakeJSON  `json:"mistake,omitempty"` // of a lock of one's own, beside what was refused or explored
 }
 
 // mayAsk says who may ask in a class.

@@ -19,21 +19,25 @@ type route struct {
 func (s *Server) table(c Config, shelf keep.Shelf) []route {
 	front, common := s.front, s.pages
 	kept := &tracePages{common, shelf, s.films}
-	editor := &editorPages{common, s.sessions, kept, s.meter}
+	editor := &editorPages{common, s, kept}
 	run := &runPages{common, s.sessions, s.films, s.meter}
-	lessons := &coursePages{common, s.course}
+	lessons := &coursePages{common, s.course, s}
 	list := []route{
 		{"GET /{$}", s.ForAll(front.home)},
 		{"GET /scenarios", s.ForAll(front.scenarios)},
 		{"GET /about", s.ForAll(front.about)},
 		{"GET /glossary", s.ForAll(front.glossary)},
 		{"GET /api", s.ForAll(front.api)},
+		{"GET /incidents", s.ForAll(front.incidents)},
+		{"GET /schema/{name}", s.Page(front.schema)},
 		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.edit))},
 		{"POST /edit", s.Page(editor.reedit)},
 		{"POST /edit/scenario", s.Page(editor.convert)},
+		{"POST /edit/card", s.Page(editor.ownCard)},
 		{"POST /edit/file", s.Page(s.Largely(editor.openFile))},
 		{"POST /traces", s.Page(s.Largely(kept.keepTrace))},
 		{"GET /traces/{id}", s.Page(s.Largely(kept.showTrace))},
+		{"GET /traces/{id}/again", s.Page(s.Largely(kept.readAgain))},
 		{"GET /traces/{id}/trace", s.Page(kept.keptTrace)},
 		{"GET /traces/{id}/lanes", s.Page(s.Largely(kept.traceLanes))},
 		{"GET /traces/{id}/rows", s.Page(s.Largely(kept.traceRows))},
@@ -49,13 +53,21 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /qr", s.Page(front.qr)},
 		{"GET /locks", s.ForAll(front.locks)},
 		{"GET /locks/{lock}/{cell}", s.Page(front.cell)},
+		{"GET /lab", s.Page(s.lab.door)},
+		{"POST /lab", s.Page(s.lab.open)},
+		{"GET /lab/{id}", s.Page(s.lab.show)},
+		{"GET /lab/{id}/socket", s.Live(s.lab.socket)},
+		{"GET /lab/{id}/trace", s.Page(s.Largely(s.lab.trace))},
+		{"GET /lab/{id}/export", s.Page(s.Largely(s.lab.export))},
 		{"GET /learn", s.ForAll(lessons.learn)},
 		{"GET /learn/class", s.ForAll(lessons.class)},
 		{"GET /learn/check", s.Page(lessons.checked)},
 		{"GET /learn/made", s.Page(lessons.made)},
 		{"GET /learn/made.yaml", s.Page(lessons.madeYAML)},
 		{"POST /learn/made/judge", s.Page(lessons.judgeMade)},
+		{"GET /learn/{chapter}", s.Page(lessons.chapter)},
 		{"GET /learn/{chapter}/{item}", s.Page(lessons.lesson)},
+		{"POST /learn/{chapter}/{item}", s.Page(lessons.wrote)},
 		{"POST /learn/{chapter}/{item}/judge", s.Page(lessons.judge)},
 		{"GET /play", s.Page(s.play)},
 		{"GET /play/{example}", s.Page(s.play)},
@@ -74,6 +86,7 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /room/{code}/socket", s.Live(s.roomSocket)},
 		{"GET /room/{code}/log", s.Page(s.roomLog)},
 		{"GET /room/{code}/votes.csv", s.Page(s.roomVotes)},
+		{"GET /room/{code}/scripts", s.Page(s.roomScripts)},
 		{"GET /room/{code}/lesson.yaml", s.Page(s.taughtLesson)},
 		{"GET /room/{code}/branches", s.Page(s.roomBranches)},
 		{"POST /replay", s.Page(s.Largely(s.replay))},

@@ -67,6 +67,7 @@ type exploreArgs struct {
 	Delays int      `json:"delays"`
 	Faults int      `json:"faults"`
 	Kinds  []string `json:"kinds"`
+	Judge  bool     `json:"judge"` // tell at the end how often a rule is broken and which lines were reached, with links instead of commands
 }
 
 type outlookArgs struct {
@@ -92,6 +93,8 @@ type exploredJSON struct {
 	Going   bool   `json:"going"`
 	Found   string `json:"found"`             // HTML
 	Picture string `json:"picture,omitempty"` // HTML, once it has ended
+
+	Judged *judgedJSON `json:"judged,omitempty"` // of a lock of one's own, once it has ended
 }
 
 // wentJSON is where the page is to stand.
@@ -273,7 +276,9 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	return answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
 		begun:  func() error { return r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") },
 		failed: func() error { return r.toldFailed(x) },
-		search: func(ctx, within context.Context, t *spareTurn) { r.searches(ctx, within, t, at.scenario, bounds) },
+		search: func(ctx, within context.Context, t *spareTurn) {
+			r.searches(ctx, within, t, at.scenario, bounds, c.Judge)
+		},
 	})
 }
 
@@ -359,8 +364,9 @@ func (t *spareTurn) due() bool {
 	return due
 }
 
-// searches searches the orders of a scenario, and tells who asked.
-func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds) {
+// searches searches the orders of a scenario, and tells who asked; of one that is to
+// be judged, what judging says.
+func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds, judge bool) {
 	x := t.exploration
 	t.told = time.Now()
 	found, err := engine.Explore(within, sc, b, explore.Options{Workers: 1, Progress: func(s *explore.Space) {
@@ -372,6 +378,9 @@ func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenari
 	cause := context.Cause(within)
 	switch {
 	case t.over():
+		return
+	case mistaken(err) != nil:
+		t.away(func() error { return r.toldMistake(x, mistaken(err)) })
 		return
 	case err != nil:
 		t.fail(board.DoExplore, err)
@@ -389,7 +398,22 @@ func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenari
 	if limit := site.LimitName(cause); found.Ending() == explore.Stopped && limit != "" {
 		r.s.NoteRefusal(ctx, r.address, limit)
 	}
-	t.away(func() error { return r.told(x, last, html) })
+	if !judge {
+		t.away(func() error { return r.told(x, last, html) })
+		return
+	}
+	if err := withLinks(&last, sc, found.Rules()); err != nil {
+		t.fail(board.DoExplore, err)
+		return
+	}
+	last.Notes = page.NotesOn(r.l, found)
+	if html, err = templates.Text(r.l, templates.Found(last)); err != nil {
+		t.fail(board.DoExplore, err)
+		return
+	}
+	t.away(func() error {
+		return r.tell(x, toldBySearch{Explored: &exploredJSON{Found: html, Judged: newJudged(sc, found)}})
+	})
 }
 
 // toldFailed tells who asked that the search has ended without a result.

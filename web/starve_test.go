@@ -203,10 +203,11 @@ func onSocket(commands ...object) attack {
 	}
 }
 
-// searching opens a socket and has a search go on for a while.
+// searching opens a socket and has a search go on for a while: longer than a hundred
+// boxes take to open.
 func searching(scenario string) attack {
 	return func(ctx context.Context, v visitor, _ int) error {
-		ctx, end := context.WithTimeout(ctx, 2*time.Second)
+		ctx, end := context.WithTimeout(ctx, 6*time.Second)
 		defer end()
 		conn, err := v.socket(ctx)
 		if err != nil {
@@ -278,6 +279,11 @@ func attacks(b *testing.B, recorded string) map[string]attack {
 			return err
 		},
 		"searches":  searching(twoThreads().Get("yaml")),
+		"own locks": searching(ownText),
+		"cards": func(ctx context.Context, v visitor, _ int) error {
+			_, err := v.post(ctx, "/edit/card", url.Values{"yaml": {ownText}})
+			return err
+		},
 		"runs":      flood("virtual", redlock),
 		"wall runs": flood("wall", crowd(dearestWall)),
 		"pages": func(ctx context.Context, v visitor, n int) error {
@@ -437,13 +443,13 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, op
 	return pages, opens
 }
 
-// An address does the worst that is legal with fifty clients at once; somebody
+// An address does the worst that is legal with a hundred clients at once; somebody
 // at another one looks at pages and opens scenarios. What counts is the ratio
-// to the same server without them: at most 10 (50 clients and the visitor are
-// on the same cores).
+// to the same server without them: at most 10 (the clients and the visitor are
+// on the same cores), and 3 for locks of one's own.
 func BenchmarkUnderAttack(b *testing.B) {
-	const clients, quietFor, attackFor = 50, 4 * time.Second, 8 * time.Second
-	names := []string{"exports", "forms", "steppers", "locks", "searches", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
+	const clients, quietFor, attackFor = 100, 4 * time.Second, 8 * time.Second
+	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
 	binary := built(b)
 	for _, name := range names {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {

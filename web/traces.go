@@ -2,17 +2,21 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
+	"relock/engine/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons/libraries"
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/page"
@@ -56,12 +60,16 @@ func (s *tracePages) putTrace(r *http.Request, data []byte) (id string, err erro
 	return id, nil
 }
 
-// findTrace returns the trace kept under id. It fails with a page to answer
+// findTrace returns the trace kept under id: one that somebody has opened, or that of a
+// library, which is in the program. It fails with a page to answer
 // with.
 func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
-	var packed string
+	ours, bundled := libraries.Trace(id)
+	packed := string(ours)
 	var err error
-	site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
+	if !bundled {
+		site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
+	}
 	if errors.Is(err, keep.ErrNotKept) {
 		return keptFile{}, errNoTrace
 	}
@@ -94,6 +102,9 @@ func (s *tracePages) keepTrace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
+	if logs.Is(data) {
+		return s.takeLog(w, r, logJSON{r.URL.Query().Get("key"), string(data)}, r.URL.Query().Get("threads"))
+	}
 	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
@@ -121,6 +132,89 @@ func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []by
 	}
 	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
 	return nil
+}
+
+// logJSON is a log as it is kept beside its trace.
+type logJSON struct {
+	Key string `json:"key"` // the lock's
+	Log string `json:"log"`
+}
+
+// logName is under what the log of a trace is kept.
+func logName(id string) string { return id + "-log" }
+
+// keptLog returns the log of a trace.
+func (s *tracePages) keptLog(r *http.Request, id string) (kept logJSON, err error) {
+	if len(id) != len(rand.Text()) { // of a library
+		return kept, keep.ErrNotKept
+	}
+	var packed string
+	site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), logName(id)) })
+	if err != nil {
+		return kept, err
+	}
+	data, err := site.Unzipped([]byte(packed))
+	if err != nil {
+		return kept, err
+	}
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return kept, fmt.Errorf("web: a log that was read before: %w", err)
+	}
+	return kept, nil
+}
+
+// takeLog makes a trace of a log, keeps both for a while, and redirects to the trace's page.
+// No script of a stranger runs here: of scripts, the log tells the commands.
+func (s *tracePages) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, threads string) error {
+	if err := s.starts.Allow(site.Address(r)); err != nil {
+		return site.OfLimit(err)
+	}
+	read, err := logs.Read(strings.NewReader(log.Log))
+	if err != nil {
+		return refusedWhole(err)
+	}
+	found, err := read.Trace(logs.Options{Key: log.Key, Threads: threads, NoScripts: true, Pause: func() error { return pause.Here(r.Context()) }})
+	if err != nil {
+		return refusedWhole(err)
+	}
+	if rows := runs.CountRows(found.Header, found.Events, found.Scenario); rows*len(found.Scenario.Threads) > maxCells {
+		return refusedWhole(phrase.New("%d rows of %d threads are more than a page can show", rows, len(found.Scenario.Threads)))
+	}
+	var b bytes.Buffer
+	if err := trace.Write(&b, found.Header, found.Events); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	id, err := s.putTrace(r, b.Bytes())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(log)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	packed, err := site.Zipped(text)
+	if err != nil {
+		return err
+	}
+	site.SeatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), logName(id), string(packed)) })
+	if err != nil {
+		return s.notKept(r, err)
+	}
+	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
+	return nil
+}
+
+// readAgain reads a trace's log in another way: another key, other threads.
+func (s *tracePages) readAgain(w http.ResponseWriter, r *http.Request) error {
+	kept, err := s.keptLog(r, r.PathValue("id"))
+	if errors.Is(err, keep.ErrNotKept) {
+		return errNoTrace
+	}
+	if err != nil {
+		return s.notKept(r, err)
+	}
+	kept.Key = cmp.Or(r.URL.Query().Get("key"), kept.Key)
+	return s.takeLog(w, r, kept, r.URL.Query().Get("threads"))
 }
 
 // refusedWhole returns the page of a trace that cannot be shown, or err if that
@@ -198,8 +292,22 @@ func (s *tracePages) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	run.Title = cmp.Or(page.LibraryTitle(l, id), run.Title)
 	run.ID, run.Place, run.Edit = id, page.Place(l, f.Header, l.Say("another place")), "/edit?trace="+id
 	run.Slow = page.ClockNote(l, f.Header.Clock, 1)
+	if f.Header.Framed() { // nothing that could be run
+		run.Step, run.Edit = "", ""
+		switch {
+		case f.Header.Log != nil:
+			again := ""
+			if _, err := s.keptLog(r, id); err == nil {
+				again = "/traces/" + id + "/again"
+			}
+			run.Slow, run.Log = page.LogLine(l, f.Header.Log), page.NewLog(l, f.Header.Log, again)
+		case f.Header.Clock == trace.ClockVirtual:
+			run.Slow = l.Say("Found by the lab: Redis' clock stands still unless it is told to go on.")
+		}
+	}
 	return s.showRun(w, r, run, l.Say("A trace"))
 }
 

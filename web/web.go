@@ -15,10 +15,13 @@ import (
 	"net/url"
 	"sync"
 
+	"relock/engine/box"
 	"relock/engine/course"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"
+	"relock/web/labs"
 	"relock/web/link"
 	"relock/web/runs"
 	"relock/web/site"
@@ -44,6 +47,9 @@ type Config struct {
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
 	Rooms     board.Journal    // keeps the rooms; nil for one in memory
+	Lab       LabConfig        // labs, and for whom
+	Box       *box.Pool        // runs the locks that visitors write; nil: they are not run. Close it after the server
+	Boxless   error            // why there is none
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -61,6 +67,9 @@ type Server struct {
 	spaces   *limit.Ledger // what searches hold
 	course   func() *course.Course
 	rooms    *board.House
+	box      *box.Pool // nil without one
+	boxless  error     // why
+	lab      *labPages
 	guesses  guesses
 	visits   sync.WaitGroup // of rooms
 	handler  http.Handler
@@ -83,7 +92,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
+		box: c.Box, boxless: c.Boxless, films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
 		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
 	}
 	common := &pages{log: c.Log, external: c.External, examples: examples, Site: site.New(site.Config{
@@ -99,11 +108,18 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.sessions = runs.NewRegistry(c.Limits)
+	s.sessions.RunOwn(s.box)
 	s.starts = s.sessions
 	s.meter = newMeter(s.sessions, s.films, s.Waiting)
 	s.Count, s.Message = counter{s.meter}, s.message
 	if err := s.openHouse(c.Rooms); err != nil {
 		return nil, err
+	}
+	s.lab = &labPages{common, s, labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.ledger), c.Lab}
+	if c.Lab.Fixed != nil {
+		if _, err := s.lab.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
+			return nil, err
+		}
 	}
 	s.sessions.Panicked = func(p *panics.Error) { s.Panicked(context.Background(), site.OfRun, p) }
 	s.sessions.TakeTurns(s.Turns)
@@ -160,7 +176,9 @@ func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
 }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.box)))
+}
 
 // ready says whether new visitors should be sent here. They should even if the
 // external Redis does not answer: everything but the runs on it works.
@@ -178,6 +196,7 @@ func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.Site.Close) // a Redis that does not answer holds nobody up
 	s.rooms.Close()
+	s.lab.labs.Close()
 	s.sessions.Close()
 	s.visits.Wait()
 	apart.Wait()

@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"relock/engine/fault"
 	"relock/engine/scenario"
 )
 
@@ -72,6 +73,9 @@ func (d *Draft) encode() (string, error) {
 // column, and its own lines at an indent. Lists of scalars stay as they are: a
 // schedule has thousands.
 func unfold(n *yaml.Node, indent, column int) {
+	if block(n) {
+		n.Style &^= yaml.FlowStyle
+	}
 	if n.Style&yaml.FlowStyle != 0 && column+width(n) > widest && !slices.ContainsFunc(n.Content, hasComment) {
 		if n.Kind == yaml.MappingNode || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
 			n.Style &^= yaml.FlowStyle
@@ -87,6 +91,11 @@ func unfold(n *yaml.Node, indent, column int) {
 		}
 		unfold(c, indent+2, indent+2)
 	}
+}
+
+// block reports whether n holds a text of several lines, which has no place on one.
+func block(n *yaml.Node) bool {
+	return n.Style&yaml.LiteralStyle != 0 || slices.ContainsFunc(n.Content, block)
 }
 
 func hasComment(n *yaml.Node) bool { return n.HeadComment+n.LineComment+n.FootComment != "" }
@@ -218,6 +227,9 @@ func write(n *yaml.Node, value string) {
 	if !quoted {
 		n.Style = 0
 	}
+	if strings.Contains(value, "\n") {
+		n.Style = yaml.LiteralStyle
+	}
 	if n.Style == 0 && n.ShortTag() == "!!null" {
 		n.Style = yaml.DoubleQuotedStyle // a text that YAML would read as null
 	}
@@ -249,12 +261,10 @@ func attach(n *yaml.Node, s step, made *yaml.Node) bool {
 
 // order is the order in which keys are written.
 func order() []string {
-	return []string{
-		"title", "kind", "protocol", "key", "lease", "watchdog",
-		"name", "time", "thread", "at", "level", "round", "command", "do", "for", "scope", "by", "behind", "keep", "node",
-		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "lock", "retry", "nodes", "times", "interval", "jitter", "wait",
+	return slices.Concat([]string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}, fault.Keys(), []string{
+		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "wait", "scripts",
 		"resource", "size", "limit", "checks", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
-	}
+	})
 }
 
 func rank(name string) int {

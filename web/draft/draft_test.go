@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/lessons/lessonstest"
 	"relock/web/draft"
@@ -97,7 +99,7 @@ func TestAnotherKindOfFaultKeepsWhatFits(t *testing.T) {
 		{"do", "delay", "{thread: A, at: lock, round: 2, command: 3, do: delay, for: 5ms}"},
 		{"do", "panic", "{thread: A, at: work, round: 2, do: panic}"},
 		{"do", "clock-jump", "{time: 100ms, do: clock-jump, by: 1s}"},
-		{"do", "down", "{time: 100ms, thread: A, do: down}"},
+		{"do", "down", "{time: 100ms, thread: A, do: down, for: 5ms}"},
 		{"at", "start", "{thread: A, at: start, round: 2, do: pause, for: 5ms}"},
 		{"at", "work", "{thread: A, at: work, round: 2, do: pause, for: 5ms}"},
 	} {
@@ -166,9 +168,9 @@ func leaves(t *testing.T, text string) url.Values {
 			v.Set(key, value)
 		}
 	}
-	thread := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
+	thread := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
 	for _, key := range []string{
-		"title", "kind", "seed", "policy", "lock.protocol", "lock.key", "lock.lease", "lock.watchdog", "lock.nodes", "lock.retry.times",
+		"title", "kind", "seed", "policy", "lock.protocol", "lock.key", "lock.lease", "lock.watchdog", "lock.max-hold", "lock.wait", "lock.min-replicas", "lock.nodes", "lock.retry.times",
 		"lock.retry.interval", "lock.retry.jitter", "lock.retry.wait", "resource.kind", "resource.size", "resource.limit", "resource.checks",
 	} {
 		add(key)
@@ -182,7 +184,7 @@ func leaves(t *testing.T, text string) url.Values {
 		}
 	}
 	for i := range d.Len("faults") {
-		for _, key := range []string{"thread", "at", "time", "do", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
+		for _, key := range fault.Keys() {
 			add("faults[" + strconv.Itoa(i) + "]." + key)
 		}
 	}
@@ -236,4 +238,53 @@ func FuzzMerge(f *testing.F) {
 			t.Fatalf("what was written cannot be read: %v\n%q", err, got)
 		}
 	})
+}
+
+// The scripts of a lock of one's own are written as blocks, whatever was around
+// them; they begin as those of the lock that was there, or that is chosen.
+func TestALockOfOnesOwnBeginsWithScripts(t *testing.T) {
+	const mutex = "lock: {protocol: mutex, lease: 1s}\nthreads: [{name: A}]\n"
+	own := merge(t, mutex, "", "lock.protocol", "own")
+	sc, err := scenario.Parse([]byte(own))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, own)
+	}
+	if want := exhibit.Mutex.Sources(); sc.Lock.Like != "mutex" || sc.Lock.Scripts.Unlock != want["unlock"] || sc.Lock.Scripts.Renew != want["renew"] || sc.Lock.Scripts.Lock != "" {
+		t.Errorf("own instead of mutex begins with\n%s", own)
+	}
+	if got := merge(t, own, ""); got != own {
+		t.Errorf("nothing was changed, and it is\n%s", got)
+	}
+	written := merge(t, own, "", "lock.scripts.unlock", "redis.call('DEL', KEYS[1])  \r\n\r\n  return 1\r\n")
+	if !strings.Contains(written, "    unlock: |\n      redis.call('DEL', KEYS[1])\n\n        return 1\n") {
+		t.Errorf("a script is written as\n%s", written)
+	}
+	if sc, err := scenario.Parse([]byte(written)); err != nil || sc.ScriptLine("unlock", 1) == 0 {
+		t.Errorf("its lines are not known: %v", err)
+	}
+	for _, c := range []struct {
+		name, text string
+		changes    []string
+		like       string
+		calls      []string
+	}{
+		{"another one to begin with", written, []string{"lock.like", "value"}, "value", []string{"lock", "unlock"}},
+		{"the empty frame", written, []string{"lock.like", ""}, "", []string{"lock", "unlock"}},
+		{"a script taken away", own, []string{"lock.scripts.renew", " \n"}, "mutex", []string{"unlock"}},
+		{"instead of one that cannot be written", strings.Replace(mutex, "mutex", "spin", 1), []string{"lock.protocol", "own"}, "", []string{"lock", "unlock"}},
+	} {
+		got := merge(t, c.text, "", c.changes...)
+		sc, err := scenario.Parse([]byte(got))
+		if err != nil || sc.Lock.Like != c.like {
+			t.Errorf("%s: %v\n%s", c.name, err, got)
+			continue
+		}
+		if calls := sc.Lock.Scripts.Calls(); !reflect.DeepEqual(calls, c.calls) {
+			t.Errorf("%s: scripts of %v, want %v", c.name, calls, c.calls)
+		}
+	}
+	back := merge(t, written, "", "lock.protocol", "mutex")
+	if strings.Contains(back, "scripts") || strings.Contains(back, "like") {
+		t.Errorf("a bundled lock keeps scripts:\n%s", back)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/fault"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 )
 
@@ -27,17 +28,18 @@ const (
 
 const (
 	retryKeys  = `retry\.(?:times|interval|jitter|wait)`
-	threadKeys = `(?:start|depth|work|after|calls|repeat|on-lost|process|user|drift|` + retryKeys + `)`
+	threadKeys = `(?:start|depth|work|after|calls|repeat|on-lost|process|user|drift|client-retries|` + retryKeys + `)`
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|key|lease|watchdog|nodes|` + retryKeys + `)|` +
-	`resource\.(?:kind|size|limit|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
-	`faults\[\d{1,2}\]\.(?:thread|at|time|do|level|round|command|for|scope|by|behind|keep|node))$`)
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|key|lease|watchdog|max-hold|wait|min-replicas|nodes|` + retryKeys + `)|` +
+	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
+	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
 
 var (
 	nameOfThread = regexp.MustCompile(`^threads\[\d+\]\.name$`)
 	keyOfFault   = regexp.MustCompile(`^(faults\[\d+\])\.(do|at)$`)
+	blanksAtEnd  = regexp.MustCompile(`[ \t]+(\n|$)`)
 )
 
 // Line returns a value as a text input has it: on one line, trimmed.
@@ -48,6 +50,19 @@ func Line(value string) string {
 // Lines returns a text with uniform line ends.
 func Lines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\r\n", "\n"), "\r", "\n")
+}
+
+// Input returns a key's value as the form's input has it: a script in lines that
+// end without blanks, anything else as [Line].
+func Input(key, value string) string {
+	if !strings.HasPrefix(key, "lock.scripts.") {
+		return Line(value)
+	}
+	text := strings.TrimRight(blanksAtEnd.ReplaceAllString(Lines(value), "$1"), "\n")
+	if text == "" {
+		return ""
+	}
+	return text + "\n" // as YAML writes a block
 }
 
 // Merge applies to text what a form has changed since it showed base, then an
@@ -68,9 +83,9 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 		lock, whole = d.sketch().Lock.Protocol, d.Len("threads") > 0
 	}
 	for _, key := range changed {
-		d.change(key, Line(values.Get(key)))
+		d.change(key, Input(key, values.Get(key)))
 	}
-	d.settle(changed)
+	d.settle(changed, lock)
 	// Not where it is the default, and said now, and not of what is no scenario yet.
 	if whole && d.sketch().Lock.Protocol != lock {
 		d.forget()
@@ -92,7 +107,7 @@ func changes(base string, values url.Values) []string {
 		if !fieldName.MatchString(key) || len(v) == 0 {
 			continue
 		}
-		if had, _ := from.Value(key); Line(had) != Line(v[0]) {
+		if had, _ := from.Value(key); Input(key, had) != Input(key, v[0]) {
 			keys = append(keys, key)
 		}
 	}
@@ -160,8 +175,9 @@ func (d *Draft) rename(old, name string) {
 	}
 }
 
-// settle removes what a new choice rules out, and adds what it needs.
-func (d *Draft) settle(changed []string) {
+// settle removes what a new choice rules out, and adds what it needs. Before is the
+// lock that another one has taken the place of.
+func (d *Draft) settle(changed []string, before string) {
 	for _, key := range changed {
 		if m := keyOfFault.FindStringSubmatch(key); m != nil {
 			d.fit(m[1])
@@ -178,11 +194,37 @@ func (d *Draft) settle(changed []string) {
 			}
 		}
 	}
+	d.begin(changed, before)
 	if slices.Contains(changed, "resource.kind") {
 		kind, _ := d.Value("resource.kind")
 		if checks, ok := d.Value("resource.checks"); ok && !slices.Contains(scenario.ChecksOf(kind), checks) {
 			d.Delete("resource.checks")
 		}
+	}
+}
+
+// begin gives a lock of one's own the scripts that it begins with: those of the
+// lock that it takes the place of, or that it is to be like now. Another lock has
+// none.
+func (d *Draft) begin(changed []string, before string) {
+	switch name, _ := d.Value("lock.protocol"); {
+	case name != protocol.Own:
+		if slices.Contains(changed, "lock.protocol") {
+			d.Delete("lock.like")
+			d.Delete("lock.scripts")
+		}
+		return
+	case slices.Contains(changed, "lock.protocol") && !d.Has("lock.scripts"):
+		if slices.Contains(scenario.Writable(), before) && !d.Has("lock.like") {
+			d.Set("lock.like", before)
+		}
+	case !slices.Contains(changed, "lock.like"):
+		return
+	}
+	like, _ := d.Value("lock.like")
+	d.Delete("lock.scripts")
+	for call, source := range scenario.Beginning(like) {
+		d.Set("lock.scripts."+call, source)
 	}
 }
 
@@ -271,7 +313,8 @@ func (d *Draft) fit(at string) {
 		return // ruled out by the lock, or unknown: the mistake says so
 	}
 	places := kinds[i].Places
-	if len(places) > 0 && !slices.Contains(places, place) {
+	kind, _ := fault.Struck(do, place)
+	if len(places) > 0 && len(kind.Places) > 0 && !slices.Contains(places, place) {
 		place = places[0]
 		if slices.Contains(places, fault.AtWork) {
 			place = fault.AtWork
@@ -282,13 +325,19 @@ func (d *Draft) fit(at string) {
 	}
 	keys := sc.FaultKeys(do, place)
 	n := d.node(at)
-	for _, key := range []string{"thread", "at", "level", "round", "command", "time", "for", "scope", "by", "behind", "keep", "node"} {
-		if !slices.Contains(keys, key) && entry(n, key) >= 0 {
+	for _, key := range fault.Keys() {
+		if key != "do" && !slices.Contains(keys, key) && entry(n, key) >= 0 {
 			d.Delete(at + "." + key)
 		}
 	}
-	needs := map[string]string{"time": "100ms", "for": "100ms", "by": "1s", "at": place}
-	if names := d.names(); len(places) > 0 && len(names) > 0 {
+	needs := map[string]string{"time": "100ms", "for": "100ms", "by": "1s", "error": kind.Error}
+	if place != "" {
+		needs["at"] = place
+	}
+	for _, key := range kind.Optional {
+		delete(needs, key)
+	}
+	if names := d.names(); (place != "" || kind.One) && len(names) > 0 {
 		needs["thread"] = names[0]
 	}
 	for _, key := range keys {

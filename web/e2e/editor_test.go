@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -148,6 +149,15 @@ func TestDropAFileOnTheEditor(t *testing.T) {
 	if got := get[[]string](ctx, t, texts); strings.Join(got, "\n") != strings.Join(ran, "\n") || len(got) == 0 {
 		t.Errorf("the trace shows %q, the run %q", got, ran)
 	}
+
+	spans, err := os.ReadFile("../../engine/logs/testdata/example.otlp.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	leads(ctx, t, drop("spans.jsonl", string(spans)))
+	shows(ctx, t, `document.body.textContent.includes("Read from spans of OpenTelemetry")`)
 }
 
 func TestALinkOpensInTheEditor(t *testing.T) {

@@ -750,3 +750,25 @@ func TestAPageWithoutRoomSaysWhy(t *testing.T) {
 	until(second, t, `document.body.click() || (document.getElementById("place")?.textContent ?? "").startsWith("at the start")`)
 	until(second, t, problem+` === "" && !document.querySelector(".play").classList.contains("lost")`)
 }
+
+// No choice of the dialog is wider than a phone.
+func TestTheFaultDialogFitsAPhone(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(url+"/play/two-masters"))
+	until(ctx, t, place+`.endsWith("0 ms")`)
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-dialog="strike"]').click()`))
+	until(ctx, t, `document.getElementById("strike").open`)
+	wide := get[[]string](ctx, t, `(() => {
+		const list = document.getElementById("fault-do");
+		return [...list.options].filter((o) => {
+			list.value = o.value;
+			list.dispatchEvent(new Event("input", { bubbles: true }));
+			const dialog = document.getElementById("strike");
+			return dialog.scrollWidth > dialog.clientWidth;
+		}).map((o) => o.value);
+	})()`)
+	if len(wide) > 0 {
+		t.Errorf("wider than the dialog: %s", wide)
+	}
+}

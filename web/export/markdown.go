@@ -67,7 +67,7 @@ func (r Run) opening(rows []film.Row) string {
 // GitHub Flavored Markdown.
 func writeMarkdown(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
-	reel := film.New(r.Language, r.Scenario, r.Header.Owners)
+	reel := film.Of(r.Language, r.Scenario, r.Header)
 	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
 		return err
 	}

@@ -107,6 +107,18 @@ func writeCommands(b *bytes.Buffer, r Run) error {
 	return r.added(p.event)
 }
 
+// timed has a lease that ends at an instant of the run's clock end as long after
+// it is pasted as it did after it was sent: now is the key then.
+func timed(args []string, now trace.KeyState) []string {
+	i := slices.Index(args, "PXAT")
+	if i < 0 || i+1 >= len(args) {
+		return args
+	}
+	args = slices.Clone(args)
+	args[i], args[i+1] = "PX", strconv.FormatInt(max(now.PTTL, 1), 10)
+	return args
+}
+
 type replay struct {
 	b        *bytes.Buffer
 	key      string
@@ -133,10 +145,11 @@ func (p *replay) event(e trace.Event) {
 			p.nodes[i+1] = n
 		}
 		switch f, isFault := e.Body.(trace.Fault); {
+		case isCommand && refused(c):
 		case isCommand && max(c.Node, 1) == i+1:
-			p.send(i+1, c.Args...)
+			p.send(i+1, timed(c.Args, now)...)
 			n.note(c.Args, p.key)
-		case isFault && f.Do == fault.Restart && !f.Keep && max(f.Node, 1) == i+1 && len(n.other) > 0:
+		case isFault && f.Do == fault.Restart && !f.Keep && f.LoseMS == 0 && max(f.Node, 1) == i+1 && len(n.other) > 0:
 			p.send(i+1, append([]string{"DEL"}, n.other...)...)
 			n.other = nil
 			p.bring(i+1, n.key, now)
@@ -145,6 +158,13 @@ func (p *replay) event(e trace.Event) {
 		}
 		n.key = now
 	}
+}
+
+// refused reports whether a command is none of a healthy Redis: one that was not run
+// for a reason which that does not have, or ran on a master whose writes are lost.
+func refused(c trace.Command) bool {
+	_, is := fault.Answered(c.Error)
+	return is || c.OldMaster
 }
 
 // note records the key of a command.

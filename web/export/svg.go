@@ -24,7 +24,7 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	reel := film.New(r.Language, r.Scenario, r.Header.Owners)
+	reel := film.Of(r.Language, r.Scenario, r.Header)
 	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
 		return err
 	}

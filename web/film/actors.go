@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -75,7 +74,7 @@ type Actors struct {
 // to threads.
 func NewActors(l words.Language, sc *scenario.Scenario, owners map[string]string) *Actors {
 	a := &Actors{
-		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), ordinals: map[string]int{}, owners: owners,
+		l: l, sc: sc, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners,
 		stacks: facts.Stacks{}, down: facts.Outages{}, clocks: facts.Clocks{},
 	}
 	processes := map[string]string{}
@@ -106,7 +105,7 @@ func (a *Actors) Add(e trace.Event) {
 	if a.words != nil {
 		a.words.Add(e)
 	}
-	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
+	if b, ok := e.Body.(trace.Fault); ok {
 		a.down.Strike(b)
 		a.clocks.Strike(b)
 	}
@@ -323,6 +322,8 @@ func (a *Actors) ofNodes() Card {
 		}
 		if a.down.Down(i) {
 			line.Text, line.Bad = a.l.Say("%s; down", line.Text), true
+		} else if answer := a.down.Answers(i); answer != "" {
+			line.Text, line.Bad = a.l.Say("%s; answers %s", line.Text, answer), true
 		} else if cut := a.down.CutOff(i); len(cut) > 0 {
 			line.Text, line.Bad = a.l.Say("%s; down for %s", line.Text, a.l.List(cut)), true
 		}

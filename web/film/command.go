@@ -37,16 +37,22 @@ func (t *Narrator) command(e trace.Event, b trace.Command) string {
 		return t.hincrby(c)
 	case "PEXPIRE":
 		return t.pexpire(c)
+	case "PEXPIREAT":
+		return t.pexpireat(c)
 	case "PTTL":
 		return t.pttl(c)
 	case "DEL":
 		return t.del(c)
+	case "DELEX":
+		return t.delex(c)
 	case "GET":
 		return t.get(c)
 	case "SET":
 		return t.set(c)
 	case "SETNX":
 		return t.setnx(c)
+	case protocol.WAIT:
+		return t.acknowledged(c)
 	default:
 		return t.queue(c)
 	}
@@ -57,7 +63,21 @@ func (t *Narrator) failedCommand(c command) string {
 	if code == "WRONGTYPE" && c.after.Type == trace.TypeString {
 		return t.say("%s gets %s from %s: the key is a string, and a hash is wanted.", c.who, code, c.verb)
 	}
+	if protocol.UnknownCommand(c.Error) {
+		return t.say("%s sends %s, which this Redis does not know: nothing happens. It takes a newer one.", c.who, c.verb)
+	}
 	return t.say("%s gets an error from %s: %s.", c.who, c.verb, code)
+}
+
+// acknowledged tells how many replicas have acknowledged what the thread wrote.
+func (t *Narrator) acknowledged(c command) string {
+	had, _ := c.Reply.(int64)
+	least, _ := strconv.ParseInt(c.Arg(1), 10, 64)
+	ms, _ := strconv.ParseInt(c.Arg(2), 10, 64)
+	if had < least {
+		return t.say("%s has waited %s for replicas: acknowledged by %d, and %d are needed.", c.who, t.ms(ms), had, least)
+	}
+	return t.say("%s waits for replicas: what it wrote is acknowledged by %d.", c.who, had)
 }
 
 func (t *Narrator) exists(c command) string {
@@ -201,6 +221,14 @@ func (t *Narrator) pexpire(c command) string {
 	}
 }
 
+// pexpireat says what a renewal does that names an instant.
+func (t *Narrator) pexpireat(c command) string {
+	if !c.after.Exists() {
+		return t.say("%s's watchdog names an instant that is over by Redis' clock: PEXPIREAT drops the key at once.", c.who)
+	}
+	return t.say("%s's watchdog names the instant at which its lease ends: by Redis' clock in %s.", c.who, t.ms(max(c.after.PTTL, 0)))
+}
+
 // renewal says what the PEXPIRE of a watchdog does.
 func (t *Narrator) renewal(c command) string {
 	given, left := t.ms(c.number(2)), t.ms(c.before.PTTL)
@@ -279,6 +307,18 @@ func (t *Narrator) del(c command) string {
 	}
 }
 
+// delex says what a release in one command does.
+func (t *Narrator) delex(c command) string {
+	switch other := t.other(c.after, c.who); {
+	case c.n > 0:
+		return t.say("%s deletes the key: DELEX IFEQ finds its own value, compared and deleted in one command.", c.who)
+	case other != "":
+		return t.say("%s deletes nothing: DELEX IFEQ finds the value of %s, whose lock it is now.", c.who, other)
+	default:
+		return t.say("%s deletes nothing: DELEX answers 0, there is no key any more.", c.who)
+	}
+}
+
 func (t *Narrator) get(c command) string {
 	owner := ""
 	if c.text != "" {
@@ -301,6 +341,8 @@ func (t *Narrator) get(c command) string {
 		}
 	case c.Call == lock.CallLock && t.protocol.Nodes == 0:
 		switch {
+		case own && c.Level == 1:
+			return t.say("%s finds its own value before it was told of it: by GET the lock is its own.", c.who)
 		case own:
 			return t.say("%s finds its own value: by GET the lock is its own, and it may enter again.", c.who)
 		case owner != "":
@@ -340,6 +382,14 @@ func (t *Narrator) set(c command) string {
 		return t.say("%s wants level %d, but there was no key: SET takes the lock again, for %s.", c.who, c.Level, given)
 	case !conditional:
 		return t.say("%s takes the lock: SET writes its value and gives it %s.", c.who, given)
+	case c.Call == lock.CallRenew && c.text == "OK":
+		return t.say("%s's watchdog finds no key, and takes the lock again: SET NX makes one, for %s.", c.who, given)
+	case c.Call == lock.CallRenew:
+		return t.say("%s's watchdog takes nothing: SET NX finds the key of %s.", c.who, other)
+	case c.Arg(4) == "PXAT" && c.text == "OK" && !c.after.Exists():
+		return t.say("%s names an instant that is over by Redis' clock: SET is granted, and the key is gone at once.", c.who)
+	case c.Arg(4) == "PXAT" && c.text == "OK":
+		return t.say("%s takes the lock: SET NX finds no key and makes one, until an instant that by Redis' clock comes in %s.", c.who, given)
 	case c.Node > 0 && c.text == "OK":
 		return t.say("%s gets node %d: SET NX finds no key there and makes one, for %s.", c.who, c.Node, given)
 	case c.Node > 0 && own:

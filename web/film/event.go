@@ -75,6 +75,8 @@ func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
 		return t.say("%s sleeps for %s; without a new beat its key stands for %s.", who, length, t.ms(e.Key.PTTL))
 	case b.Why == trace.WaitBeat:
 		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
+	case b.Why == trace.WaitClient:
+		return t.say("%s's client hears nothing, and sends the request again by itself in %s. The lock is not told.", who, length)
 	case last.Call == lock.CallUnlock:
 		return t.say("%s waits %s before it sends its unlock again: retry %d.", who, length, last.Attempt)
 	case b.Why == trace.WaitNotify && t.protocol.Granting:

@@ -3,6 +3,8 @@ package film
 import (
 	"strings"
 
+	"relock/engine/fault"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -65,9 +67,26 @@ func reason(l words.Language, f Failure) string {
 		return l.Say("the business code panicked")
 	case trace.Answered:
 		return why.Code
+	case trace.UnknownCommand:
+		return l.Say("this Redis does not know %s", why.Code)
+	case trace.Unsynced:
+		return l.Say("too few replicas acknowledged it")
 	}
 	if f.Error == "" {
 		return l.Say("unknown")
 	}
 	return failure(l, why, f.Error)
+}
+
+// TooLate words the faults of Redis whose time came after the end of a run, which
+// has events.
+func TooLate(l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
+	over := events[len(events)-1].At.Duration()
+	var list []string
+	for _, f := range sc.Faults {
+		if f.Timed && f.Time > over {
+			list = append(list, l.Say("%[1]s at %[2]s", l.Clause(fault.Word(f.Do)), l.Duration(f.Time)))
+		}
+	}
+	return list
 }

@@ -85,15 +85,27 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 	return f
 }
 
+// Of returns the film of a trace, without its events. It is New, with the scripts that
+// the trace brings along.
+func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
+	f := New(l, sc, h.Owners)
+	if h.Framed() {
+		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // whose program it is, nobody knows its calls
+	}
+	return f
+}
+
 // Add puts an event into its row and returns the row's index.
 func (f *Film) Add(e trace.Event) int {
 	before := len(f.timeline.rows)
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
-	if i == before && i > 0 {
-		f.timeline.rows[i-1].Cards = f.actors.Cards() // of the row that is over now
+	if f.actors != nil {
+		if i == before && i > 0 {
+			f.timeline.rows[i-1].Cards = f.actors.Cards() // of the row that is over now
+		}
+		f.actors.Add(e)
 	}
-	f.actors.Add(e)
 	why := f.narrator.Tell(e)
 	row := &f.timeline.rows[i]
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
@@ -256,7 +268,7 @@ const (
 
 // decides tells whether a command gives the lock in key, takes it, or counts.
 func decides(b trace.Command, key string) bool {
-	return b.Arg(1) == key && slices.Contains([]string{"HINCRBY", "DEL", "SET", "SETNX"}, strings.ToUpper(b.Arg(0)))
+	return b.Arg(1) == key && slices.Contains([]string{"HINCRBY", "DEL", "DELEX", "SET", "SETNX"}, strings.ToUpper(b.Arg(0)))
 }
 
 func weight(e trace.Event, key string) int {
@@ -325,7 +337,7 @@ func Matters(e trace.Event) bool { return markOf(e) != "" }
 // Rows are all rows so far. The caller must not change them.
 func (f *Film) Rows() []Row {
 	rows := f.timeline.rows
-	if n := len(rows); f.told < n {
+	if n := len(rows); f.told < n && f.actors != nil {
 		rows[n-1].Cards = f.actors.Cards()
 	}
 	for ; f.told < len(rows); f.told++ {

@@ -8,7 +8,6 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -132,7 +131,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	if r := sc.Resource; r != nil && !l.device {
 		l.kind, l.size = r.Kind, r.Size
 	}
-	if exhibit.Named(sc.Lock.Protocol).Guard == protocol.InProcess {
+	if sc.Lock.Implementation().Guard == protocol.InProcess {
 		l.memory = &facts.Words{Process: map[string]string{}}
 		for _, t := range sc.Threads {
 			l.memory.Process[t.Name] = t.Process

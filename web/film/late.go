@@ -16,6 +16,10 @@ func (t *Narrator) lateCommand(e trace.Event, c command) string {
 		return t.lateCount(e, c)
 	case "DEL":
 		return t.lateDel(e, c)
+	case "DELEX":
+		if c.n > 0 {
+			return t.lateDel(e, c)
+		}
 	case "SET", "SETNX":
 		if c.ofLock(t) {
 			return t.lateSet(c)

@@ -2,13 +2,13 @@ package film
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -135,7 +135,10 @@ var highlighted sync.Map
 // Scripts returns what the calls of a scenario's lock run, lock first. The
 // caller must not change them.
 func Scripts(l words.Language, sc *scenario.Scenario) []Script {
-	key := [3]string{l.Code(), sc.Kind, sc.Lock.Protocol}
+	if sc.Lock.Own() { // there is no end of them
+		return scripts(l, sc)
+	}
+	key := [4]string{l.Code(), sc.Kind, sc.Lock.Protocol, sc.Lock.Wait.String()}
 	if made, ok := highlighted.Load(key); ok {
 		return made.([]Script)
 	}
@@ -145,7 +148,7 @@ func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 }
 
 func scripts(l words.Language, sc *scenario.Scenario) []Script {
-	known := exhibit.Named(sc.Lock.Protocol)
+	known := sc.Lock.Implementation()
 	switch {
 	case sc.Kind == scenario.KindHeartbeat:
 		return []Script{plainScript(l, trace.CallBeat, beatSource), plainScript(l, trace.CallLook, lookSource)}
@@ -155,18 +158,47 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 		return []Script{{Name: known.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
 	}
 	var list []Script
-	if source := known.Plain[lock.CallLock]; source != "" {
+	calls := []string{lock.CallLock, lock.CallUnlock, lock.CallRenew}
+	if source := known.Plain[lock.CallLock]; source != "" && !slices.ContainsFunc(known.Scripts, func(s protocol.Script) bool { return s.Call == lock.CallLock }) {
 		list = append(list, plainScript(l, lock.CallLock, source))
+		calls = calls[1:]
 	}
 	for _, s := range known.Scripts {
+		if sc.Lock.Own() {
+			list = append(list, ownScript(s.Name, s.Source))
+			continue
+		}
 		list = append(list, readScript(s.Name, s.Source))
 	}
-	for _, call := range []string{lock.CallUnlock, lock.CallRenew} {
-		if source := known.Plain[call]; source != "" {
+	for _, call := range calls {
+		if source := known.Plain[call]; source != "" && slices.ContainsFunc(known.Scripts, func(s protocol.Script) bool { return s.Call == call }) {
+			after := plainScript(l, call, source)
+			after.Note = l.Say("After the script, on the same connection: others can come between.")
+			list = append(list, after)
+		} else if source != "" {
 			list = append(list, plainScript(l, call, source))
 		}
 	}
 	return list
+}
+
+// ScriptsOf is Scripts for a trace: one of a lab or a log brings its clients' own.
+func ScriptsOf(l words.Language, sc *scenario.Scenario, h trace.Header) []Script {
+	texts, theirs := h.Scripts()
+	if !theirs {
+		return Scripts(l, sc)
+	}
+	var list []Script
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		list = append(list, ownScript(name, texts[name]))
+	}
+	return list
+}
+
+// ownScript is somebody's own: it is not cached, and nobody knows which of its
+// lines can follow which.
+func ownScript(name, source string) Script {
+	return Script{Name: name, Lines: coloured(scan(source))}
 }
 
 // Plain commands, written as a script.

@@ -30,8 +30,10 @@ func scan(source string) []lexeme {
 	for end := 0; ; {
 		t, err := scanner.Scan(&parse.Lexer{})
 		switch {
-		case err != nil:
-			panic("luaflow: a script is not understood: " + err.Error()) // they are built in
+		case err != nil: // of somebody's own: what follows has no colours
+			list = append(list, lexeme{Token: ast.Token{Type: parse.EOF}, before: source[end:]})
+			classify(list)
+			return list
 		case t.Type == parse.EOF:
 			list = append(list, lexeme{Token: t, before: source[end:]})
 			classify(list)
@@ -103,7 +105,12 @@ func coloured(list []lexeme) []ScriptLine {
 				add("c", "--"+comment)
 			}
 		}
-		add(l.class, l.text)
+		for i, text := range strings.Split(l.text, "\n") { // of a long string
+			if i > 0 {
+				lines = append(lines, ScriptLine{Number: len(lines) + 1})
+			}
+			add(l.class, text)
+		}
 	}
 	if last := len(lines) - 1; len(lines[last].Tokens) == 0 {
 		lines = lines[:last]

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -15,9 +14,9 @@ import (
 // threads. The narrator keeps both and changes neither.
 func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
 	return &Narrator{
-		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
+		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners, before: trace.Absent(),
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		jumps: map[int]jump{}, findings: check.NewFindings(owners, exhibit.Named(sc.Lock.Protocol).Guard, sc.Endless()),
+		jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Endless()),
 	}
 }
 

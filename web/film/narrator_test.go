@@ -609,6 +609,50 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"A deletes the key of B: when GET looked it was its own, and DEL does not look again.",
 		},
 		{
+			"a DELEX of one's own", "lock: {protocol: mutex-delex, lease: 300ms}\n" + one,
+			"A deletes the key: DELEX IFEQ finds its own value, compared and deleted in one command.",
+		},
+		{
+			"a DELEX too late", "lock: {protocol: mutex-delex, lease: 100ms, watchdog: off, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: unlock, do: pause, for: 90ms}]",
+			"A deletes nothing: DELEX IFEQ finds the value of B, whose lock it is now.",
+		},
+		{
+			"a SET NX refused by one's own value", "lock: {protocol: mutex-own-value, lease: 300ms}\n" + one + "\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A finds its own value before it was told of it: by GET the lock is its own.",
+		},
+		{
+			"a client that asks again", "lock: {protocol: mutex, lease: 300ms}\nthreads: [{name: A, client-retries: 3}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A's client hears nothing, and sends the request again by itself in 8 ms. The lock is not told.",
+		},
+		{
+			"an instant that is over", "lock: {protocol: mutex-pxat, lease: 300ms}\nthreads: [{name: A, start: 20ms, work: 10ms}]\nfaults: [{thread: A, at: start, do: client-clock-jump, by: -1s}]",
+			"A names an instant that is over by Redis' clock: SET is granted, and the key is gone at once.",
+		},
+		{
+			"an instant to come", "lock: {protocol: mutex-pxat, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: start, do: client-clock-jump, by: 700ms}]",
+			"A takes the lock: SET NX finds no key and makes one, until an instant that by Redis' clock comes in 1,000 ms.",
+		},
+		{
+			"a renewal to an instant", "lock: {protocol: mutex-pxat, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]",
+			"A's watchdog names the instant at which its lease ends: by Redis' clock in 90 ms.",
+		},
+		{
+			"a renewal to an instant that is over", "lock: {protocol: mutex-pxat, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]\nfaults: [{thread: A, at: work, do: client-clock-jump, by: -1s}]",
+			"A's watchdog names an instant that is over by Redis' clock: PEXPIREAT drops the key at once.",
+		},
+		{
+			"a renewal that takes the lock again", "lock: {protocol: mutex-take-back, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]\nfaults: [{thread: A, at: work, do: pause, for: 200ms}]",
+			"A's watchdog finds no key, and takes the lock again: SET NX makes one, for 90 ms.",
+		},
+		{
+			"a renewal that comes too late", "lock: {protocol: mutex-take-back, lease: 90ms, watchdog: 30ms, retry: {times: 9, interval: 50ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 80ms, work: 300ms}]\nfaults: [{thread: A, at: work, do: pause, for: 200ms}]",
+			"A's watchdog has found the key of B, and goes on all the same.",
+		},
+		{
+			"a watchdog that has renewed long enough", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms, max-hold: 50ms}\nthreads: [{name: A, work: 100ms}]",
+			"A's watchdog stops: the lock is held for 50 ms, and is not renewed for longer. The key has 60 ms left.",
+		},
+		{
 			"a watchdog that asks nobody", "lock: {protocol: mutex-blind, lease: 100ms, watchdog: 30ms, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: work, do: pause, for: 130ms}]",
 			"A's watchdog sets the lease of B to 100 ms: a plain PEXPIRE asks nobody.",
 		},

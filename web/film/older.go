@@ -8,6 +8,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/trace"
 )
@@ -68,6 +69,7 @@ func innerCause(text string) trace.Cause {
 	return trace.Cause{Kind: map[string]trace.CauseKind{
 		"connection reset by peer": trace.Reset, "connection refused": trace.Unreachable, "i/o timeout": trace.TimedOut,
 		"context deadline exceeded": trace.Deadline, "context canceled": trace.Canceled, "EOF": trace.HungUp,
+		protocol.ErrUnsynced.Error(): trace.Unsynced,
 	}[why]}
 }
 

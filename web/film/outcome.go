@@ -1,6 +1,7 @@
 package film
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 		return t.decremented(e, b)
 	case trace.Renewed:
 		return t.renewed(e, b)
+	case trace.Aged:
+		return t.say("%s's watchdog stops: the lock is held for %s, and is not renewed for longer. The key has %s left.", e.Thread, t.l.Duration(cmp.Or(t.sc.Lock.MaxHold, lock.DefaultMaxAge)), t.ms(max(e.Key.PTTL, 0)))
 	case trace.Lost:
 		return t.lost(e, b)
 	case trace.NotHeld:
@@ -275,6 +278,8 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 	who, other := e.Thread, t.other(e.Key, e.Thread)
 	switch {
+	case b.Call == lock.CallRenew && other != "":
+		return t.say("%s's watchdog has found the key of %s, and goes on all the same.", who, other)
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
 	case t.protocol.Guard == protocol.InProcess || t.protocol.Guard == protocol.Nothing:
@@ -295,10 +300,23 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 	switch {
 	case why.Kind == trace.InnerHeld:
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
+	case why.Kind == trace.Unsynced && b.Call == lock.CallRenew:
+		return t.say("%s does not rely on the renewal: a replica that takes over may not know of it.", who)
+	case why.Kind == trace.Unsynced:
+		return t.say("%s does not rely on the lock: a replica that takes over may not know of it.", who)
+	case why.Kind == trace.UnknownCommand && t.holds(e.Key, who) && e.Key.PTTL >= 0:
+		return t.say("%s fails: this Redis does not know %s, and its key stays behind for another %s.", who, why.Code, t.ms(e.Key.PTTL))
+	case why.Kind == trace.UnknownCommand:
+		return t.say("%s fails: this Redis does not know %s.", who, why.Code)
 	case a.failed != "" && t.holds(e.Key, who) && e.Key.PTTL >= 0:
 		return t.say("%s fails with %s, and its key stays behind for another %s.", who, a.failed, t.ms(e.Key.PTTL))
 	case a.failed != "":
 		return t.say("%s fails: Redis has answered with %s.", who, a.failed)
+	case why.Kind == trace.Answered:
+		return t.sayTried(who, b,
+			"%[1]s is told %[3]s in answer to its %[2]s: nothing of it ran, and the key is as it was.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: nothing of it ran, and the key is as it was.",
+			why.Code)
 	case why.Kind == trace.NoMajority:
 		return t.sayTried(who, b,
 			"%s cannot tell what came of its %s: of %d nodes %d said yes and %d no, and %d are needed.",

@@ -21,15 +21,31 @@ type Scenario struct {
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" if the lock has none
 	Nodes       int
+	Wait        string // the replicas that its lock waits for: "1 of 2 in 50ms", or ""
+	Unheard     int    // one of them that it does not wait for, or 0
+	MinReplicas string // without which its master takes no writes: "1 in 1s", or ""
 	Seed        string
 	Drawn       bool     // something that one sees is drawn with the seed
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
+
+	how *protocol.Protocol
 }
 
 // Heartbeat reports whether the scenario is about a device and its watchers
 // instead of a lock.
 func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
+
+// granting reports whether its lock is handed to the next waiter.
+func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }
+
+// guard is what keeps its threads apart.
+func (s Scenario) guard() protocol.Guard {
+	if s.how == nil {
+		return protocol.InRedis
+	}
+	return s.how.Guard
+}
 
 // InRedis reports whether the protocol keeps its lock in Redis, so that a
 // thread's belief and Redis can disagree.
@@ -53,7 +69,14 @@ func settings(l words.Language, s Scenario) []string {
 	if s.Nodes > 1 {
 		list = append(list, l.Say("nodes: %d", s.Nodes))
 	}
-	return append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog))
+	list = append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog))
+	if s.Wait != "" {
+		list = append(list, l.Say("waits for replicas: %s", s.Wait))
+	}
+	if s.MinReplicas != "" {
+		list = append(list, l.Say("needs replicas: %s", s.MinReplicas))
+	}
+	return list
 }
 
 // Thread is a thread's settings in words.
@@ -86,6 +109,9 @@ func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) strin
 	case t.Drift < 0:
 		of = append(of, l.Say("clock %s slow", t.Drift.Size()))
 	}
+	if t.ClientRetries > 0 {
+		of = append(of, l.Say("its client repeats requests, up to %d times", t.ClientRetries))
+	}
 	return strings.Join(of, l.Say(", "))
 }
 
@@ -94,10 +120,19 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
 		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
-		Watchdog: l.Say("off"),
+		Watchdog: l.Say("off"), how: sc.Lock.Implementation(),
+	}
+	if w := sc.Lock.Wait; w.Count > 0 {
+		s.Wait = w.String()
+		if w.Of > w.Count {
+			s.Unheard = w.Of
+		}
+	}
+	if w := sc.Lock.MinReplicas; w.Count > 0 {
+		s.MinReplicas = w.String()
 	}
 	switch {
-	case !exhibit.Named(sc.Lock.Protocol).HasWatchdog():
+	case !s.how.HasWatchdog():
 		s.Watchdog = l.Say("none")
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)

@@ -141,7 +141,7 @@ func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock
 
 // habits are those of an article's client; a lock of ours has none.
 func (t *Narrator) habits() exhibit.Habits {
-	h, _ := exhibit.HabitsOf(t.protocol.Name)
+	h, _ := exhibit.HabitsOf(t.protocol)
 	return h
 }
 
@@ -222,9 +222,7 @@ func (t *Narrator) begin(e trace.Event, b trace.Command) {
 
 // strike notes what a fault changes: what is down from now on.
 func (t *Narrator) strike(e trace.Event, b trace.Fault) {
-	if e.Thread == "" {
-		t.down.Strike(b)
-	}
+	t.down.Strike(b)
 	if b.Do == fault.ClockJump {
 		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
 	}
@@ -315,6 +313,10 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 		if c.Call == lock.CallRenew && c.shortens() {
 			a.cut = c.before.PTTL
 		}
+	case "PEXPIREAT":
+		if c.n == 1 && c.ofLock(t) {
+			t.lease[b.Node] = time.Duration(max(c.after.PTTL, 0)) * time.Millisecond
+		}
 	case "RPUSH":
 		a.place = c.n
 	case "HINCRBY":
@@ -322,7 +324,7 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 		if a.counted = a.counted || to == c.who; to != c.who {
 			a.handed = to
 		}
-	case "DEL":
+	case "DEL", "DELEX":
 		if c.n == 1 {
 			a.deleted++
 			a.foreign = ""
@@ -382,8 +384,11 @@ func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2
 // px returns the expiry that a SET sets.
 func (c command) px() (time.Duration, bool) {
 	for i, a := range c.Args {
-		if a == "PX" && i > 2 {
+		switch {
+		case a == "PX" && i > 2:
 			return time.Duration(c.number(i+1)) * time.Millisecond, true
+		case a == "PXAT" && i > 2: // an instant, of which Redis counts what is left
+			return time.Duration(max(c.after.PTTL, 0)) * time.Millisecond, true
 		}
 	}
 	return 0, false

@@ -13,7 +13,6 @@ import (
 	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/trace"
@@ -23,18 +22,21 @@ import (
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
-	l        words.Language
-	threads  []string
-	owners   facts.Owners
-	lease    int64
-	key      string
-	brief    *strings.Replacer // drops the lock's name from the names of the keys beside it
-	scenario Scenario
+	l         words.Language
+	threads   []string
+	owners    facts.Owners
+	shorter   *strings.Replacer // of so many owners
+	shorterOf int
+	lease     int64
+	key       string
+	brief     *strings.Replacer // drops the lock's name from the names of the keys beside it
+	scenario  Scenario
 
 	rows    []Row
 	stands  map[string]*standing
-	called  map[string]int // the step in which a thread last made a call
-	decided map[string]int // the step in which a thread's call last succeeded
+	called  map[string]int  // the step in which a thread last made a call
+	aside   map[string]bool // threads that go on with the old master of two
+	decided map[string]int  // the step in which a thread's call last succeeded
 	belief  map[string]int
 	down    facts.Outages
 	after   facts.Told
@@ -52,7 +54,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, called: map[string]int{}, down: facts.Outages{},
+		stands: map[string]*standing{}, called: map[string]int{}, aside: map[string]bool{}, down: facts.Outages{},
 		decided: map[string]int{}, belief: map[string]int{},
 	}
 	var endless []string
@@ -63,7 +65,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		t.threads = append(t.threads, th.Name)
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
-	t.told = &soFar{findings: check.NewFindings(owners, exhibit.Named(s.Protocol).Guard, endless)}
+	t.told = &soFar{findings: check.NewFindings(owners, s.guard(), endless)}
 	return t
 }
 
@@ -100,7 +102,10 @@ func (t *Timeline) Add(e trace.Event) int {
 	row := &t.rows[len(t.rows)-1]
 	row.LastSeq = e.Seq
 	before := row.Key
-	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
+	if b, ok := e.Body.(trace.Fault); ok {
+		if b.Do == fault.TwoMasters || b.Do == fault.OneMaster {
+			t.aside[b.Thread] = b.Do == fault.TwoMasters
+		}
 		t.down.Strike(b)
 	}
 	row.Key = t.keyCell(t.after.Add(e))
@@ -221,10 +226,10 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
-		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol).Granting {
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.scenario.granting() {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
 		if t.decided[c.Thread] == e.Step { // one more call in the same step
@@ -232,6 +237,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			break
 		}
 		c.Title, c.Tone = title, tone
+		if t.aside[c.Thread] && len(c.Lines) > 0 {
+			c.note(t.l.Say("on the old master"), Bad)
+		}
 		if tone != Bad {
 			t.decided[c.Thread] = e.Step
 		}
@@ -248,6 +256,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		note := t.l.Say("waits %s", length)
 		if b.Why == trace.WaitNotify {
 			note = t.l.Say("waits for a message, at most %s", length)
+		}
+		if b.Why == trace.WaitClient {
+			note = t.l.Say("its client sends it again in %s", length)
 		}
 		c.note(note, Plain)
 		stand.waits(e.At + b.For)
@@ -285,7 +296,7 @@ func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
 	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
 		return t.l.Say("%s: its key is set", b.Call), Good
 	}
-	if exhibit.Named(t.scenario.Protocol).Guard == protocol.Nothing && !t.scenario.Heartbeat() {
+	if t.scenario.guard() == protocol.Nothing && !t.scenario.Heartbeat() {
 		switch b.Result {
 		case trace.Acquired, trace.Reentered:
 			return t.l.Say("enters level %d, no lock", b.Level), Plain
@@ -393,10 +404,16 @@ func Reply(l words.Language, reply any) string {
 
 // shorten shortens the owners in a text.
 func (t *Timeline) shorten(text string) string {
-	for id := range t.owners {
-		text = strings.ReplaceAll(text, id, ShortOwner(id))
+	if t.shorter == nil || t.shorterOf != len(t.owners) { // a lab's grow
+		var pairs []string
+		for _, id := range slices.SortedFunc(maps.Keys(t.owners), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) {
+			if id != "" {
+				pairs = append(pairs, id, ShortOwner(id))
+			}
+		}
+		t.shorter, t.shorterOf = strings.NewReplacer(pairs...), len(t.owners)
 	}
-	return text
+	return t.shorter.Replace(text)
 }
 
 func (t *Timeline) nodes(states []trace.KeyState) []Node {

@@ -26,6 +26,8 @@ func Result(l words.Language, r trace.Result) string {
 		return l.Say("decremented")
 	case trace.Renewed:
 		return l.Say("renewed")
+	case trace.Aged:
+		return l.Say("aged")
 	case trace.NotHeld:
 		return l.Say("not-held")
 	case trace.Exhausted:
@@ -86,6 +88,8 @@ func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 		return l.Say("%s: level %d left", call, b.Level), Good
 	case trace.Renewed:
 		return l.Say("%s: lease renewed", call), Good
+	case trace.Aged:
+		return l.Say("%s: stops, for it has renewed long enough", call), Plain
 	case trace.Lost:
 		return l.Say("%s: the lease was lost", call), Bad
 	case trace.NotHeld:
@@ -123,6 +127,12 @@ func failure(l words.Language, why trace.Cause, text string) string {
 		return l.Say("context canceled")
 	case trace.HungUp:
 		return l.Say("EOF")
+	case trace.UnknownCommand:
+		return l.Say("this Redis does not know %s", why.Code)
+	case trace.Unsynced:
+		return l.Say("too few replicas acknowledged it")
+	case trace.WrongScript:
+		return l.Say("a mistake in the script %s", why.Code)
 	}
 	return innermost(text)
 }
@@ -132,6 +142,8 @@ func failure(l words.Language, why trace.Cause, text string) string {
 func EndOfRun(l words.Language, why trace.Cause, text string) string {
 	why = causeOf(why, text)
 	switch why.Kind {
+	case trace.WrongScript:
+		return l.Say("The run was ended: a mistake in the script %s", why.Code)
 	case trace.StoppedByHand:
 		return l.Say("The run was ended: stopped")
 	case trace.ServerClosed:

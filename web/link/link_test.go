@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"relock/engine/scenario"
 	"relock/web/link"
@@ -46,7 +47,7 @@ func TestALinkIsShortAndComesBackTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -118,7 +119,7 @@ func TestShelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := shelf.Find(t.Context(), "AAAAAAAAAAA"); !errors.Is(err, keep.ErrNotKept) {
@@ -167,7 +168,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(state, back); diff != "" {
+		if diff := cmp.Diff(state, back, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -3,6 +3,9 @@ package page
 import (
 	"strings"
 
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -19,6 +22,7 @@ type Editor struct {
 	Slow     string
 	SlowBad  string // what is wrong with it
 	External string // name of the operator's Redis, "" without one
+	NoBox    string // why a lock of one's own is not run here, "" where it is
 	Presets  []Presets
 }
 
@@ -84,4 +88,13 @@ func (e Editor) Lines() []TextLine {
 type TextLine struct {
 	Number int
 	Wrong  bool
+}
+
+// Frames are the empty scripts of a lock of one's own, in the order of its calls.
+func Frames() []film.Script {
+	var list []film.Script
+	for _, call := range []string{lock.CallLock, lock.CallUnlock, lock.CallRenew} {
+		list = append(list, film.Script{Name: call, Lines: film.Coloured(protocol.Frame(call))})
+	}
+	return list
 }

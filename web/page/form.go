@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/draft"
@@ -33,6 +34,7 @@ type Field struct {
 	Choices  []Choices // of a select
 	Numeric  bool
 	Wide     bool
+	Code     bool // Lua, on several lines
 	Late     bool // takes effect when left, not while typing: other inputs depend on it
 }
 
@@ -40,6 +42,9 @@ type Field struct {
 func (f Field) ID() string {
 	return "f-" + strings.Trim(strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(f.Name), "-")
 }
+
+// Rows is how many lines its text has.
+func (f Field) Rows() int { return strings.Count(strings.TrimSuffix(f.Value, "\n"), "\n") + 1 }
 
 // Choices are a group of a select's choices, under a label if it has one.
 type Choices struct {
@@ -82,6 +87,8 @@ type Form struct {
 	Readable   bool // false if the text is not YAML: the form waits
 	General    FormPart
 	Lock       FormPart
+	Scripts    FormPart // of a lock of one's own
+	Own        bool     // there is one
 	Retry      FormPart
 	Resource   FormPart
 	Threads    []FormThread
@@ -134,6 +141,7 @@ func (f *former) form() Form {
 	form := Form{Readable: true, General: f.general(), Lock: f.lock(), Resource: f.resource()}
 	form.Retry = FormPart{Fields: f.retry("lock.retry", f.sc.Lock.Retry)}
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock.retry")...)
+	form.Own, form.Scripts = f.sc.Lock.Own(), f.scripts()
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock")...)
 	for i := range min(f.d.Len("threads"), scenario.MaxThreads) {
 		form.Threads = append(form.Threads, f.thread(i))
@@ -242,25 +250,62 @@ func (f *former) lock() FormPart {
 			summary = f.l.Say(p.Summary)
 		}
 	}
-	protocol := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
-	protocol.Hint, protocol.Wide = summary, true
+	groups.List = append(groups.List, f.option(protocol.Own, "own: you write its scripts"))
+	name := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
+	name.Hint, name.Wide = summary, true
 	key := f.field("lock.key", "Key in Redis", lock.Key)
 	key.Wide = true // so that the lease and the watchdog are beside each other
 	fields := []Field{
-		protocol, key,
+		name, key,
 		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
 	}
-	if exhibit.Named(lock.Protocol).HasWatchdog() || f.d.Has("lock.watchdog") {
+	if lock.Implementation().HasWatchdog() || f.d.Has("lock.watchdog") {
 		watchdog := phrase.Duration(lock.Watchdog)
 		if lock.Watchdog == 0 {
 			watchdog = "off"
 		}
-		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog))
+		most := f.field("lock.max-hold", "Renews for at most", "1h")
+		if lock.MaxHold > 0 {
+			most.Default = phrase.Duration(lock.MaxHold)
+		}
+		most.Hint = f.l.Say("Then the watchdog stops, and the lease runs out: a holder that hangs does not keep the lock for ever.")
+		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog), f.wide(most))
+	}
+	if lock.Implementation().CanSync() || f.d.Has("lock.wait") {
+		wait := f.wide(f.field("lock.wait", "Waits for replicas", ""))
+		wait.Hint = f.l.Say("Such as 1 of 2 in 50ms: a lock or a renewal is trusted once one replica of two has acknowledged it.")
+		fields = append(fields, wait)
+	}
+	if f.d.Has("lock.min-replicas") {
+		fields = append(fields, f.wide(f.field("lock.min-replicas", "A master takes writes while it hears from", "")))
 	}
 	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
 		fields = append(fields, f.digits("lock.nodes", "Redis nodes", lock.Nodes))
 	}
 	return FormPart{Fields: fields}
+}
+
+// scripts returns the inputs of a lock of one's own.
+func (f *former) scripts() FormPart {
+	lock := f.sc.Lock
+	if !lock.Own() {
+		return FormPart{}
+	}
+	names := plainChoices(scenario.Writable()...)
+	names.List = append([]Choice{f.option("", "an empty frame")}, names.List...)
+	like := f.wide(f.choice("lock.like", "Start from", "", names))
+	like.Hint = f.l.Say("Its scripts take the place of yours. A script that you leave empty is its own.")
+	if lock.Like == "" {
+		like.Hint = f.l.Say("Choose a lock that is there, and its scripts take the place of yours.")
+	}
+	part := FormPart{Fields: []Field{like}}
+	for _, call := range lock.Calls() {
+		one := f.field("lock.scripts."+call, "", "")
+		one.Label, one.Code = call, true
+		part.Fields = append(part.Fields, one)
+	}
+	part.Mistakes = f.rest("lock.scripts")
+	return part
 }
 
 func (f *former) retry(key string, r scenario.Retry) []Field {
@@ -350,7 +395,9 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	process.Hint = f.l.Say("A server, for instance: its threads share its memory.")
 	drift := f.field(key+".drift", "Drift of its clock", t.Drift.String())
 	drift.Hint = f.l.Say("How much faster its clock runs than the others; with a - slower: -5%.")
-	fields = append(fields, f.wide(lost), f.wide(process), f.wide(drift))
+	resends := f.digits(key+".client-retries", "Requests its client repeats", t.ClientRetries)
+	resends.Hint = f.l.Say("How often the client library sends a request again by itself when nobody answers. The lock is not told.")
+	fields = append(fields, f.wide(lost), f.wide(process), f.wide(drift), f.wide(resends))
 	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
 		user := f.field(key+".user", "User", t.BuysFor())
 		user.Hint = f.l.Say("Who buys: the limit is for each user.")
@@ -382,8 +429,8 @@ func (f *former) fault(i int) FormFault {
 	place, _ := f.d.Value(key + ".at")
 	form := FormFault{Index: i, Ordinal: -1}
 	keys := f.sc.FaultKeys(do, place)
-	for _, name := range []string{"thread", "at", "time", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
-		if !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
+	for _, name := range fault.Keys() {
+		if name != "do" && !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
 			keys = append(keys, name) // not of this kind: shown so that it can be removed
 		}
 	}
@@ -395,7 +442,7 @@ func (f *former) fault(i int) FormFault {
 		}
 		form.Fields = append(form.Fields, f.faultField(key, name, do))
 	}
-	if thread, _ := f.d.Value(key + ".thread"); thread != "" && slices.Contains(keys, "at") {
+	if thread, _ := f.d.Value(key + ".thread"); thread != "" && place != "" && slices.Contains(keys, "at") {
 		form.Thread = thread
 		form.Ordinal = slices.IndexFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == thread })
 	}
@@ -431,8 +478,22 @@ func (f *former) faultField(key, name, do string) Field {
 		return f.digits(key, "Round", 1)
 	case "command":
 		return f.digits(key, "Command of the call", 1)
+	case "error":
+		var codes Choices
+		for _, a := range fault.Answers() {
+			codes.List = append(codes.List, Choice{Value: a.Code, Label: f.answerLabel(a)})
+		}
+		return f.wide(f.choice(key, "What Redis answers", "", codes))
 	case "for":
-		return f.field(key, "For how long", "")
+		at, _ := f.d.Value(strings.TrimSuffix(key, "for") + "at")
+		one := f.field(key, "For how long", "")
+		if k, _ := fault.Struck(do, at); slices.Contains(k.Optional, "for") {
+			one.Hint = f.l.Say("Empty: until Redis is up.")
+			if at != "" {
+				one.Hint = f.l.Say("Empty: this one command.")
+			}
+		}
+		return one
 	case "scope":
 		return f.wide(f.choice(key, "What is paused", fault.ScopeAll, Choices{List: []Choice{
 			f.option(fault.ScopeAll, "all: the whole thread, its watchdog too"), f.option(fault.ScopeWork, "work: the watchdog goes on"),
@@ -443,6 +504,12 @@ func (f *former) faultField(key, name, do string) Field {
 		return one
 	case "behind":
 		return f.digits(key, "Writes that the replica lacks", 1)
+	case "replica":
+		return f.digits(key, "Replica that takes over", 1)
+	case "lose":
+		one := f.field(key, "Loses the writes of the last", "")
+		one.Hint = f.l.Say("An append-only file that is written every second loses 1s. Empty: all, unless it keeps its data.")
+		return f.wide(one)
 	case "keep":
 		return f.choice(key, "It comes back", "false", Choices{List: []Choice{f.option("false", "empty"), f.option("true", "with its data")}})
 	default:
@@ -477,7 +544,8 @@ func (f *former) faultThread(key, do string) Field {
 		}
 	}
 	list := plainChoices(names...)
-	if k, _ := fault.Named(do); k.Alone {
+	at, _ := f.d.Value(strings.TrimSuffix(key, "thread") + "at")
+	if k, _ := fault.Struck(do, at); k.Alone && !k.One {
 		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
 		return f.choice(key, "For", "", list)
 	}
@@ -490,11 +558,28 @@ func (f *former) place(key, do string) Field {
 		if k.Name != do {
 			continue
 		}
+		if k.Wide != nil {
+			list.List = append(list.List, f.option("", "everywhere: whatever is asked, from an instant on"))
+		}
 		for _, p := range k.Places {
 			list.List = append(list.List, f.option(p, placeLabel(p)))
 		}
 	}
 	return f.wide(f.choice(key, "Where", "", list))
+}
+
+// answerLabel says to which commands Redis answers so.
+func (f *former) answerLabel(a fault.Answer) string {
+	switch a.Refused {
+	case fault.Writing:
+		return f.l.Say("%s: to what would write", a.Code)
+	case fault.Growing:
+		return f.l.Say("%s: to what needs memory", a.Code)
+	case fault.ByDigest:
+		return f.l.Say("%s: to a script that is sent by its digest", a.Code)
+	default:
+		return f.l.Say("%s: to every command", a.Code)
+	}
 }
 
 func placeLabel(place string) phrase.Text {

@@ -3,13 +3,38 @@ package page
 import (
 	"math/big"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"relock/engine/check"
 	"relock/engine/explore"
+	"relock/engine/ownlock"
 	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/film"
 	"relock/web/words"
 )
+
+// quoted lists words as they stand in tables.
+func quoted(l words.Language, list []string) string {
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = l.Say("“%s”", one)
+	}
+	return l.List(out)
+}
+
+// Useless reports whether some thread is done in none of the orders that were
+// searched: a lock that lets nobody in breaks no rule, and is none.
+func Useless(s *explore.Space) bool {
+	for n := range s.Scenario().Threads {
+		if !slices.ContainsFunc(s.Ends(), func(e explore.End) bool { return e.Results[n] == trace.Done }) {
+			return true
+		}
+	}
+	return false
+}
 
 // Found is what is known of a search, while it goes on and afterwards.
 type Found struct {
@@ -22,6 +47,37 @@ type Found struct {
 	Rules   []BrokenRule
 	Least   string // what is said of each rule's cost
 	Others  string // what is said of the rules that are not listed
+	Never   string // which lines of one's own scripts no order came by
+	Notes   []string
+}
+
+// NotesOn says what the rules do not say of a lock of one's own that was searched:
+// threads that do not come to their end, and what its scripts may do otherwise on a
+// Redis than in the box.
+func NotesOn(l words.Language, s *explore.Space) []string {
+	var list []string
+	for n, t := range s.Scenario().Threads {
+		done, ends := false, []string(nil)
+		for _, e := range s.Ends() {
+			switch r := e.Results[n]; {
+			case r == trace.Done:
+				done = true
+			case r != "" && r != trace.Crashed && !slices.Contains(ends, film.Result(l, r)):
+				ends = append(ends, film.Result(l, r))
+			}
+		}
+		switch {
+		case len(ends) == 0:
+		case done:
+			list = append(list, l.Say("%s is not done in every order: it also ends %s.", t.Name, quoted(l, ends)))
+		default:
+			list = append(list, l.Say("%s is done in no order: it ends %s.", t.Name, quoted(l, ends)))
+		}
+	}
+	for _, n := range ownlock.Notes(s.Scenario().Lock) {
+		list = append(list, l.Say("Note on the script %s: %s", n.Call, l.Say(n.What)))
+	}
+	return list
 }
 
 // BrokenRule is a broken rule.
@@ -30,6 +86,7 @@ type BrokenRule struct {
 	Orders      string  // how many schedules break it, "" while the search goes on
 	Share       float64 // of all, 0 to 1
 	Cost        string  // of the smallest that does
+	Link        string  // opens the smallest, "" where a command does
 	Lost        string  // where that becomes inevitable, "" where it cannot be said
 }
 
@@ -58,11 +115,14 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 			f.Counted += " " + l.Say("%s differ by their names alone: where they change places, it is the same state.", l.List(threads))
 		}
 		f.Ending = SearchEnding(l, s)
-		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
+		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0 && !(s.Scenario().Lock.Own() && Useless(s))
 		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
-		if s.Ending() == explore.Exhausted && !f.Sound {
+		if s.Ending() == explore.Exhausted && s.Broken().Sign() > 0 {
 			f.Others = l.Say("All other rules hold in every one of them. Nothing beyond that was searched.")
 		}
+	}
+	if !f.Going && s.Scenario().Lock.Own() {
+		f.Never = unreached(l, s.Unreached())
 	}
 	f.Least = l.Say("The smallest takes")
 	if f.Going || !AllSmallest(s) {
@@ -78,6 +138,20 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		f.Rules = append(f.Rules, one)
 	}
 	return f
+}
+
+// unreached names lines by their scripts, "" for none.
+func unreached(l words.Language, list []explore.Unreached) string {
+	var lines []string
+	for _, u := range list {
+		for _, line := range u.Lines {
+			lines = append(lines, l.Say("%[1]s, line %[2]s", strings.TrimSuffix(u.Script, ".lua"), strconv.Itoa(line.Number)))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return l.Say("No order came by these commands: %s.", strings.Join(lines, l.Say("; ")))
 }
 
 func lost(l words.Language, r explore.Rule) string {

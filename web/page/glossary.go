@@ -82,6 +82,10 @@ func Terms() []FieldTerm {
 			b, ok := e.Body.(trace.Command)
 			return ok && b.Late
 		}},
+		{"client-retry", "repeated request", "The client library sends a request again by itself when nobody answers. Redis may have run the first.", "mutex-client-retries", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Wait)
+			return ok && b.Why == trace.WaitClient
+		}},
 		{"orphan", "orphan", "A key left behind by a holder that died; it keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
@@ -91,8 +95,16 @@ func Terms() []FieldTerm {
 			return ok && b.Refused
 		}},
 		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
+		{"acknowledgement", "acknowledgement", "A replica says that it has what was written. WAIT tells a client how many have.", "fail-over-wait", command("WAIT")},
+		{"split-brain", "split brain", "Two masters at once, each out of the other's reach. Both grant, and what one of them wrote is thrown away.", "two-masters", struck(fault.TwoMasters)},
+		{"append-only-file", "append-only file", "What Redis has written, in a file. What had not reached the disk is lost when the machine goes down.", "restart-loses-a-second", struck(fault.Restart)},
+		{"passing-error", "passing error", "Redis answers that it cannot run anything just now. Nothing has happened, and asking again may help.", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Outcome)
+			return ok && b.Cause.Code == "BUSY"
+		}},
 		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
 		{"drift", "clock drift", "Clocks run apart, or jump. A holder must leave its lease early by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
+		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
 		{"queue", "queue", "Those who wait form a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}

@@ -1,9 +1,15 @@
 package page
 
 import (
+	"strings"
+
 	"github.com/a-h/templ"
 
+	"relock/engine/lab"
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
+	"relock/lessons"
 	"relock/web/words"
 )
 
@@ -66,6 +72,25 @@ type Exhibit struct {
 	Picture  templ.Component
 }
 
+// Incidents is the page of what really happened to people.
+type Incidents struct {
+	Page     Page
+	Symptoms []Symptom
+}
+
+// Symptom is what people see first, and the incidents that began so.
+type Symptom struct {
+	ID, Name  string
+	Incidents []Incident
+}
+
+// Incident is what happened, and where one can step through it.
+type Incident struct {
+	ID, Title, Seen, Why, There, Here string
+	Sources                           []lessons.Source
+	Open, Cured                       string // links' texts; Cured may be ""
+}
+
 // API is the page that documents the interface for programs.
 type API struct {
 	Page     Page
@@ -112,15 +137,23 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /room/{code}/socket", l.Say("a member's socket, described below. Where there is no such room: 404; after 60 such codes in a minute from one address: 429")},
 				{"GET /room/{code}/branches", l.Say("links to the branches that a room has made, of all scenarios that it has gone through, as JSON: branch, parent, fork, number (of the branch in its scenario, from 0), scene (the number of the scenario, from 0), title, link")},
 				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret. Each row has how many voted in its round, the share of them that was right, the step after which it was asked, and the scenario")},
+				{"GET /room/{code}/scripts", l.Say("the scripts that a class has handed in last, and what came of each, as a page for its host")},
 				{"GET /room/{code}/lesson.yaml", l.Say("what a room's host has gone through, as a lesson: a file, or with Accept: application/json its link")},
 				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
 				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour after the last look at it, and leads to the page that shows it: 303")},
-				{"GET /traces/{id}", l.Say("the page of a kept trace")},
+				{"GET /traces/{id}", l.Say("the page of a kept trace; ID can also be LIBRARY.FAULT, as redis-py.lose-reply, for what /locks tells of the locks that people use")},
+				{"GET /traces/{id}/again?key=K&threads=WHO", l.Say("reads the log of a kept trace in another way: another key, threads by owner, value or connection; leads to that trace: 303")},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
 				{"GET /traces/{id}/lanes?row=N", l.Say("the lanes of a kept trace around step N")},
 				{"GET /traces/{id}/rows?from=N&count=M", l.Say("rows of a kept trace, as those of a run")},
+				{"POST /lab", l.Say("opens a lab, for visitors on the server's own machine, and leads to its page: 303. A form: threads, 1 to %d, and, where they are not to be found out, key, the lock's, and resource, that of what it protects", lab.MaxThreads)},
+				{"GET /lab/{id}", l.Say("the page of a lab; one that nobody looks at is closed after a while")},
+				{"GET /lab/{id}/socket", l.Say("a socket on which to steer a lab, described below")},
+				{"GET /lab/{id}/trace?branch=N", l.Say("a branch of a lab as a trace: its header has \"store\":\"lab\", and lab: command, by (what beliefs were read from: marks or effects), redis, order (as playground lab -replay takes it) and scripts, the texts of the clients'; its scenario is only a frame")},
+				{"GET /lab/{id}/export?branch=N&format=F", l.Say("a branch of a lab as a file in one of the formats of a run")},
+				{"GET /schema/{name}", l.Say("the JSON Schema (draft-07) of a scenario, scenario.json, or of a chapter of a course, chapter.json, for editors")},
 				{"GET /embed/play", l.Say("what is at the address without /embed, to be framed by another page")},
 				{"GET /embed/play/{example}", l.Say("the same for an example, by name")},
 				{"GET /embed/s/{id}", l.Say("the same for a short address")},
@@ -146,7 +179,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"locks", l.Say("plays the branch on two to four protocols")},
 				{"lanes", l.Say("draws the lanes around row; without one, around the row to which the first at moves have led")},
 				{"trace", l.Say("sends the branch as JSON Lines")},
-				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture")},
+				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture; with judge: true instead judged: broken and all, how many orders break a rule and were tried, sound, and unreached, lines by call. Where a script of one's own is wrong, a frame has mistake: its call and line")},
 				{"mend", l.Say("looks for what would mend branch: each change of the scenario is tried in every order, within bounds that its moves give, for a minute at most; a search that is under way is stopped. Frames with re: 0 have mended: going, and what is known as HTML")},
 				{"goal", l.Say("looks whether the goal of item, something to break in the course, can still be reached from after the first moves of branch; a search that is under way is stopped. A frame with re: 0 has goal: branch, moves, and as HTML what there is to say where no way there was found")},
 				{"halt", l.Say("stops the search; what was found stays")},
@@ -158,6 +191,25 @@ func Reference(l words.Language, formats string) []Section {
 			Example: `{"id": 1, "do": "open", "scenario": "threads: [{name: A}, {name: B}]"}
 {"id": 2, "do": "step", "branch": 0, "at": 0, "thread": "B"}
 {"id": 3, "do": "strike", "branch": 0, "at": 1, "fault": {"do": "crash", "thread": "B"}}`,
+		},
+		{
+			ID: "lab", Name: l.Say("The socket of a lab: /lab/{id}/socket"),
+			Text: l.Say("As on /play/socket, but that clients' commands come by themselves: frames with re: 0 bring a branch with its last position again, whose options have changed, and renew: true where the lock's key was found or a client has said who it is: open again. What is decided in the past of a branch is a round that the clients run again, on a branch of its own."),
+			Entries: []Entry{
+				{"open", l.Say("sends all that there is")},
+				{"step", l.Say("lets a command of thread through, the one with the number nth where several wait; without a thread the first that waits")},
+				{"run", l.Say("lets through whatever waits first, to the end of the round or a broken rule")},
+				{"strike", l.Say("lets a fault happen: do, and thread where it strikes a command")},
+				{"time", l.Say("lets the clock of Redis go on to: expiry")},
+				{"cut, drop, compare, lanes, trace", l.Say("as on /play/socket")},
+				{"again", l.Say("has the clients begin a round again, on a branch of its own")},
+				{"search", l.Say("has them run every order with at most so many faults (0 to 4) of the kinds; 2,000 at most, beyond them some are drawn at random. Frames with re: 0 have searched: going, and what is known as HTML; halt stops it")},
+				{"order", l.Say("runs the smallest order that breaks the rule with this number in what was found")},
+				{"end", l.Say("closes the lab, for who has opened it")},
+			},
+			Example: `{"id": 1, "do": "open"}
+{"id": 2, "do": "strike", "branch": 0, "at": 0, "fault": {"do": "lose-reply", "thread": "A"}}
+{"id": 3, "do": "step", "branch": 0, "at": 0, "thread": "B"}`,
 		},
 		{
 			ID: "live", Name: l.Say("The socket of a run: /runs/{id}/socket"),
@@ -173,7 +225,7 @@ func Reference(l words.Language, formats string) []Section {
 			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
 			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows, a join's aside: one that was decided already is answered as before and does nothing, and one that is neither newer nor remembered is refused as too old. The answer carries it as re, with done: true, or refused with a sentence; where everybody is shown at once what the command came to, that comes first. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
 			Entries: []Entry{
-				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) mine (one's vote, where something is asked) and lost (one has said so)")},
+				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) mine (one's vote, where something is asked), script (that one has handed in) and lost (one has said so)")},
 				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
 				{"open", l.Say("a host takes everybody to another scenario in the same room: example, link or item, as POST /rooms has them. Who plays a thread goes on to, where the next scenario has one of that name; the other threads are free. An open question is put away; people, votes and what players may do stay. So do the branches made before, to be taken home, of 32 scenarios at most; ids of branches go on growing")},
 				{"lesson", l.Say("a host goes through the lesson that the room was made for: to next (the next place, its question, the votes, the answer), back, or to the step at, from 0. Only hosts see lesson in room: title, step, steps (what each is called), notes, and next: go, return, ask, reveal or tell, or \"\" at the end")},
@@ -188,8 +240,10 @@ func Reference(l words.Language, formats string) []Section {
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
 				{"deal", l.Say("a host seats everybody who plays and is here, evenly: at all threads, or with tables (1 to 1,000) so that each thread gets at least that many people. Who has a seat keeps it where possible; it works while the class is held, too")},
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
-				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one; or the host's own: kind is own, with text (at most 240 characters), options (2 to 6, of at most 120) and right, which of them is, from 0")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why, mend and write) that item's own, and everybody goes to its place, in another scenario if it is of one; or the host's own: kind is own, with text (at most 240 characters), options (2 to 6, of at most 120) and right, which of them is, from 0")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
+				{"write", l.Say("a player or one of the audience hands in script (at most 4,096 bytes) where the question is of the kind write; it has call, whose script it is, and start, what it begins with. The server judges it by every order within the item's bounds, and what comes of it is one's vote; the last script counts. The answer has judged: says, option, right, line (that is wrong, if it is known) and open (a page with the smallest order that breaks a rule)")},
+				{"show", l.Say("a host takes everybody to the item's lock with the script that member has handed in last, once the question is revealed. Hosts see in room how many scripts there are: scripts")},
 				{"clock", l.Say("a host gives the vote seconds (up to 600; 0 takes the clock away): question has left, and nothing happens when they are over")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
 				{"tell", l.Say("a host shows all of a question that was revealed: the right answer, which is not shown where fewer than 35 in a hundred were right, and the bars that are veiled")},
@@ -229,6 +283,18 @@ steps:
   - {at: T7, question: {text: "Who is inside?", options: [A, B, A and B], right: 3}}`,
 		},
 		{
+			ID: "own", Name: l.Say("A lock of one's own"),
+			Text: l.Say("A scenario's lock with protocol: own has its Lua scripts in it, each in Redis in one go. They run on the virtual clock alone, in a process that can do no harm; a mistake is said with its line."),
+			Entries: []Entry{
+				{"like", l.Say("a lock that is there (%s): calls without a script are its. Left out: lock and unlock are needed, and leases are renewed only with renew", l.List(scenario.Writable()))},
+				{"scripts", l.Say("lock, unlock, renew, and leave for a lock that waits in a line")},
+				{"KEYS[1]", l.Say("the lock's key; further keys where the lock that it is like has some. A script may touch no others")},
+				{"ARGV", l.Say("lock: owner, level from 1, lease in milliseconds; unlock: owner, level from 1; renew: owner, lease in milliseconds")},
+				{"return", l.Say("{1, hold count} done, {0, 0} refused, {-1, 0} not held; or plainly 1 or 0")},
+			},
+			Example: "lock:\n  protocol: own\n  scripts:\n" + frame(lock.CallLock) + frame(lock.CallUnlock),
+		},
+		{
 			ID: "embed", Name: l.Say("Messages of an embed"),
 			Text: l.Say("A page that frames an embed hears its height, and can send it to a step."),
 			Entries: []Entry{
@@ -238,6 +304,11 @@ steps:
 			Example: `{"type": "relock:seek", "step": 5}`,
 		},
 	}
+}
+
+// frame is the empty script of a call, as a scenario has it.
+func frame(call string) string {
+	return "    " + call + ": |\n      " + strings.ReplaceAll(strings.TrimSpace(protocol.Frame(call)), "\n", "\n      ") + "\n"
 }
 
 // secondsAStep is about how long a step is looked at.

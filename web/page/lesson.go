@@ -51,13 +51,17 @@ type Lesson struct {
 	Item    WayItem
 	Counts  string // the address of the item that it counts for
 	Check   string // of the concept check: "before" or "after"
-	Kind    string // read, predict, why, break, mend or order
+	Kind    string // read, predict, why, break, mend, order or write
 
 	Body, Goal string // HTML
 	Options    []LessonOption
 	Pieces     []LessonPiece
-	Tries      []LessonTry // of order: what came of the pieces
-	TryError   string      // why Redis could not run them, or ""
+	Script     *Field        // of write: what is being written
+	WrongLine  int           // of it, 0 for none
+	Beside     []film.Script // once it is right: that, and the bundled one
+	NoBox      string        // why it cannot be judged here, or ""
+	Tries      []LessonTry   // of order: what came of the pieces
+	TryError   string        // why Redis could not run them, or ""
 	Hints      []LessonHint
 	Feedback   string // HTML: what is said to who chose what they chose
 	After      string // HTML: once it is solved, or beforehand where a script shows it
@@ -79,6 +83,7 @@ type Lesson struct {
 	Made     string // and where it can be had as YAML
 	Room     string // of a made question: where a room is made for it
 	Open     string // the stage's run as a link
+	Lab      bool   // it is what a lab recorded: nobody can step it
 	Lua      bool   // the scripts are a part of it
 
 	Scenes []Scene // of break and mend: what is asked for, and what there is

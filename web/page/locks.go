@@ -9,6 +9,8 @@ type Locks struct {
 	Which Which
 	List  []Lock
 
+	Libraries Libraries
+
 	Cards         bool   // the address asks for cards
 	First, Second string // whose cards stand in one; Second may be ""
 	Both          CardTable

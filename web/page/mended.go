@@ -346,6 +346,8 @@ func MendEnding(l words.Language, r *mend.Report) string {
 		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late. Say what that is (resource:), and its checks are tried, too.")
 	case r.NeedsResource():
 		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late.")
+	case slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Verdict == mend.Unsure }):
+		return l.Say("None of these changes is certain to mend it within these bounds.")
 	default:
 		return l.Say("None of these changes mends it within these bounds.")
 	}

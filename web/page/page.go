@@ -78,10 +78,11 @@ type Run struct {
 	Portions string    // URL path of its rows, ready for which
 	Exports  string    // URL path, ready for a format
 	Files    []File    // the formats
-	Step     string    // where it can be stepped
-	Edit     string    // where its scenario can be changed
+	Step     string    // where it can be stepped; "" if nowhere
+	Edit     string    // where its scenario can be changed; "" if nowhere
 	Controls []Control // how its threads are steered; nil where they cannot be
 	Slow     string    // what to know about the clock
+	Log      *Log      // what it was read from, or nil
 	Reach    Reach
 }
 
@@ -100,6 +101,8 @@ type Message struct {
 func Place(l words.Language, h trace.Header, external string) string {
 	lab := h.Store == trace.StoreLab
 	switch {
+	case h.Log != nil:
+		return l.Say("%s, run again on an embedded miniredis", LogFormat(l, h.Log.Format))
 	case lab && h.Lab != nil && h.Lab.Redis == trace.StoreExternal:
 		return l.Say("the lab, real Redis · wall clock")
 	case lab && h.Clock == trace.ClockWall:

@@ -27,6 +27,7 @@ type Play struct {
 	Text     string // the same as YAML, to run it as a whole
 	Files    []File // that what is played can be had as
 	Faults   []FaultKind
+	Errors   []string // with which Redis can be made to answer
 	Calls    []string // a fault on the way waits for one of them
 	FaultFor string   // how long a fault lasts unless a person says otherwise
 	FaultBy  string   // how far a clock jumps
@@ -62,17 +63,27 @@ func ThreadStrikes(l words.Language, thread string) []Strike {
 }
 
 // RedisStrikes are those of Redis that are always at hand.
-func RedisStrikes(l words.Language) []Strike {
-	return []Strike{
+func RedisStrikes(l words.Language, s film.Scenario) []Strike {
+	list := []Strike{
 		{l.Say("restart empty"), l.Say("Redis restarts without its data"), byHand(fault.Restart, "", "")},
 		{l.Say("fail over"), l.Say("A replica takes over that lacks the last write"), byHand(fault.FailOver, "", "")},
 		{l.Say("clock +1 s"), l.Say("The clock of Redis jumps by a second"), byHand(fault.ClockJump, "", "")},
 		{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(fault.Evict, "", "")},
 	}
+	if s.Unheard > 0 {
+		other := Strike{l.Say("fail over to %d", s.Unheard), l.Say("Replica %d takes over, which nobody has waited for", s.Unheard), failsOverTo(s.Unheard)}
+		list = slices.Insert(list, 2, other)
+	}
+	return list
 }
 
 // byHand is a fault as its kind has it by hand, in JSON.
-func byHand(name, thread, at string) string {
+func byHand(name, thread, at string) string { return struckBy(name, thread, at, 0) }
+
+// failsOverTo is a fail-over to a replica, in JSON.
+func failsOverTo(replica int) string { return struckBy(fault.FailOver, "", "", replica) }
+
+func struckBy(name, thread, at string, replica int) string {
 	k, _ := fault.Named(name)
 	move, err := json.Marshal(struct {
 		Do     string `json:"do"`
@@ -81,7 +92,10 @@ func byHand(name, thread, at string) string {
 		For    string `json:"for,omitempty"`
 		By     string `json:"by,omitempty"`
 		Behind int    `json:"behind,omitempty"`
-	}{k.Name, thread, at, length(k.For), length(k.By), k.Behind})
+		Error  string `json:"error,omitempty"`
+
+		Replica int `json:"replica,omitempty"`
+	}{k.Name, thread, at, length(k.For), length(k.By), k.Behind, k.Error, replica})
 	if err != nil {
 		panic("view: a fault that cannot be written: " + err.Error())
 	}
@@ -106,23 +120,26 @@ type FaultKind struct {
 	By     bool // by a length of time
 	Behind bool // so many writes
 	Keep   bool // with its data
+	Error  bool // with an error
 }
 
 // SetFaults fills in what the dialog offers, in l.
 func (p *Play) SetFaults(l words.Language) {
 	pause, _ := fault.Named(fault.Pause)
 	jump, _ := fault.Named(fault.ClockJump)
-	p.Faults, p.Calls, p.FaultFor, p.FaultBy = FaultKinds(l), fault.Calls(), length(pause.For), length(jump.By)
+	p.Faults, p.Calls, p.Errors, p.FaultFor, p.FaultBy = FaultKinds(l), fault.Calls(), fault.Codes(), length(pause.For), length(jump.By)
 }
 
 // FaultKinds lists them in l, those of threads first.
 func FaultKinds(l words.Language) []FaultKind {
 	var list []FaultKind
 	for _, k := range fault.Kinds() {
-		has := func(field string) bool { return slices.Contains(k.ByHand(), field) }
+		has := func(field string) bool {
+			return slices.Contains(k.ByHand(), field) && !slices.Contains(k.Optional, field)
+		}
 		list = append(list, FaultKind{
-			Do: k.Name, Label: l.Say(k.Button), Thread: k.Target != fault.Redis, At: k.AwaitsCall(),
-			For: has("for"), By: has("by"), Behind: has("behind"), Keep: has("keep"),
+			Do: k.Name, Label: l.Say(k.Button), Thread: k.Target != fault.Redis || k.One, At: k.AwaitsCall(),
+			For: has("for"), By: has("by"), Behind: has("behind"), Keep: has("keep"), Error: has("error"),
 		})
 	}
 	return list
@@ -146,7 +163,7 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 	case m.Until > 0:
 		return l.Say("nobody moves until %s", l.Duration(m.Until))
 	case m.Fault != nil:
-		k, _ := fault.Named(m.Fault.Do)
+		k, _ := fault.Struck(m.Fault.Do, m.Fault.At)
 		if m.Fault.Thread == "" {
 			return l.Say(k.Button)
 		}
@@ -171,6 +188,8 @@ type Option struct {
 	Does       string `json:"does"`
 	Why        string `json:"why,omitempty"`
 	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
+	Nth        int    `json:"nth,omitempty"`   // of a lab: of several commands of the thread, which
+	Label      string `json:"label,omitempty"` // of its button, where it is not who is to step
 }
 
 // NewOptions words in l what every thread would do.

@@ -57,8 +57,8 @@ func TestPointlessIsSaidShortly(t *testing.T) {
 func TestWhatNeverStrikesIsSaidOnce(t *testing.T) {
 	for text, want := range map[string]string{
 		"lock: {watchdog: 50ms}": `[{"do":["lose-message"],"why":"This cannot happen with protocol: reentrant."}]`,
-		"lock: {watchdog: off}":  `[{"do":["lose-request","lose-reply","delay","late-copy"],"at":["renew"],"why":"This cannot happen with watchdog: off."},{"do":["lose-message"],"why":"This cannot happen with protocol: reentrant."}]`,
-		"lock: {protocol: none}": `[{"do":["lose-request","lose-reply","delay","late-copy"],"at":["lock","unlock","renew"],"why":"This cannot happen with protocol: none."},{"do":["lose-message","restart","fail-over","evict","clock-jump","down","up","script-flush"],"why":"This cannot happen with protocol: none."}]`,
+		"lock: {watchdog: off}":  `[{"do":["lose-request","lose-reply","delay","late-copy","answer-error"],"at":["renew"],"why":"This cannot happen with watchdog: off."},{"do":["lose-message"],"why":"This cannot happen with protocol: reentrant."}]`,
+		"lock: {protocol: none}": `[{"do":["lose-request","lose-reply","delay","late-copy","answer-error"],"at":["lock","unlock","renew"],"why":"This cannot happen with protocol: none."},{"do":["lose-message","restart","fail-over","two-masters","evict","clock-jump","down","up","script-flush"],"why":"This cannot happen with protocol: none."}]`,
 	} {
 		sc, err := scenario.Parse([]byte("threads: [{name: A}, {name: B}]\n" + text))
 		if err != nil {

@@ -8,9 +8,25 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/fault"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/web/film"
 	"relock/web/words"
 )
+
+// CardOfOwn says what a card takes of a scenario with a lock of one's own.
+const CardOfOwn phrase.Text = "Of your scenario it takes the scripts alone. The threads, the lease and the tries are those of every lock's card, so that cards can be compared."
+
+// OwnCard is the page with the report card of a lock of one's own.
+type OwnCard struct {
+	Page
+
+	Title  string // the scenario's
+	Text   string // its YAML, with the lock's scripts
+	Card   CardTable
+	Legend []CardEntry
+	Broken []CardFound
+}
 
 // MostCards is how many locks stand in one table.
 const MostCards = 2
@@ -22,6 +38,7 @@ type CardTable struct {
 	Rows    []CardRow // of faults that strike threads
 	Redis   []CardRow // of faults of Redis, at any moment: one cell
 	Without []CardMark
+	Own     bool   // one of the locks is one's own
 	Delays  string // how late the moves of a schedule may be
 }
 
@@ -73,6 +90,7 @@ type CardMark struct {
 
 	Lock   string
 	Cell   string   // the cell's name, "" where the lock never comes to that
+	Link   string   // where its example is shown, "" where there is none
 	Says   string   // in words
 	Rules  []string // broken, as traces name them
 	Partly bool     // not all orders were tried
@@ -126,6 +144,7 @@ func NewCardTable(l words.Language, cards ...*card.Card) CardTable {
 	depth, delays := 0, 0
 	for _, c := range cards {
 		t.Locks = append(t.Locks, c.Protocol)
+		t.Own = t.Own || c.Protocol == protocol.Own
 		t.Without = append(t.Without, mark(l, c, c.Without))
 		depth, delays = max(depth, c.Depth), max(delays, c.Delays)
 	}
@@ -173,6 +192,7 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) CardMark {
 		return m
 	}
 	m.Cell, m.sign, m.Partly = cell.Name(), signs[cell.Verdict], cell.Partly
+	m.Link = "/locks/" + m.Lock + "/" + m.Cell
 	switch cell.Verdict {
 	case card.Survived:
 		m.Says = l.Say("survived")
@@ -206,6 +226,29 @@ func named(l words.Language, rules []string) string {
 		names[i] = film.RuleNamed(l, rule)
 	}
 	return l.List(names)
+}
+
+// Lead sets where the example of each cell is shown, for a card that the page with
+// all locks does not have. It fails with the first error of to.
+func (t *CardTable) Lead(to func(cell string) (string, error)) error {
+	lead := func(cell CardCell) (err error) {
+		for i := range cell {
+			if err == nil && cell[i].Cell != "" {
+				cell[i].Link, err = to(cell[i].Cell)
+			}
+		}
+		return err
+	}
+	cells := []CardCell{t.Without}
+	for _, r := range slices.Concat(t.Rows, t.Redis) {
+		cells = append(cells, r.Cells...)
+	}
+	for _, c := range cells {
+		if err := lead(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Shape is one character.
@@ -289,9 +332,11 @@ func (t CardTable) Broken(l words.Language, lock int) []CardFound {
 		if m.tone != Bad {
 			return
 		}
-		key := strings.Join(m.Rules, " ")
+		key := strings.Join(slices.Sorted(slices.Values(m.Rules)), " ")
 		count[key]++
-		at := slices.IndexFunc(list, func(f CardFound) bool { return slices.Equal(f.Rules, m.Rules) })
+		at := slices.IndexFunc(list, func(f CardFound) bool {
+			return slices.Equal(slices.Sorted(slices.Values(f.Rules)), slices.Sorted(slices.Values(m.Rules)))
+		})
 		if at < 0 {
 			at = len(list)
 			list = append(list, CardFound{Rules: m.Rules, Says: named(l, m.Rules)})

@@ -57,6 +57,24 @@ type Room struct {
 	CoHost    string // a link that makes another host, absolute; hosts only
 }
 
+// RoomWritten is where a member of a class writes a script.
+var RoomWritten = Field{Name: "script", Code: true}
+
+// RoomScripts are the scripts that a class has written last.
+type RoomScripts struct {
+	Page    Page
+	Goal    string // what they are for
+	Scripts []RoomScript
+}
+
+// RoomScript is one of them.
+type RoomScript struct {
+	Member string
+	Right  bool
+	Says   string      // what came of it
+	Script film.Script // of the member's name
+}
+
 // RoomStrike is a fault that who plays a thread may strike at it.
 type RoomStrike struct {
 	Do    string

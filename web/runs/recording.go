@@ -34,7 +34,7 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 
 // Film returns the recording as pictures, in l.
 func (r *Recording) Film(l words.Language) *film.Film {
-	f := film.New(l, r.Scenario, r.Header.Owners)
+	f := film.Of(l, r.Scenario, r.Header)
 	for _, e := range r.Events {
 		f.Add(e)
 	}

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
+	"relock/engine/box"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"
@@ -50,9 +52,13 @@ func NewRegistry(limits Limits) *Registry {
 		held:     limit.NewLedger(limits.KeptBytes/3*2, limits.KeptBytes),
 		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
-	r.runs.Go(r.forget)
+	r.runs.Go(func() { r.forget(ctx.Done()) })
 	return r
 }
+
+// RunOwn lets b run the locks that visitors write; without one they are refused. It
+// must be called before the first Start.
+func (r *Registry) RunOwn(b *box.Pool) { r.ctx = ownlock.WithBox(r.ctx, b) }
 
 // Visitor starts a run. Limits count its address; its name is a secret, and ""
 // means that it may not steer.
@@ -339,12 +345,12 @@ func (r *Registry) Close() {
 }
 
 // forget drops the runs that nobody looks at any more.
-func (r *Registry) forget() {
+func (r *Registry) forget(over <-chan struct{}) {
 	t := time.NewTicker(max(r.limits.Idle/10, time.Second))
 	defer t.Stop()
 	for {
 		select {
-		case <-r.ctx.Done():
+		case <-over:
 			return
 		case now := <-t.C:
 			r.forgetBefore(now.Add(-r.limits.Idle))

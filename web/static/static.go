@@ -59,7 +59,7 @@ const (
 const ofMessages = "css/message.css"
 
 // onPhone is what the phones of a room have beside first.
-var onPhone = []string{ofMessages, "css/timeline.css", ofRooms}
+var onPhone = []string{ofMessages, "css/lua.css", "css/lua-edit.css", "css/timeline.css", ofRooms}
 
 // first are the style sheets that others build on, in their order.
 var first = []string{"css/tokens.css", "css/frame.css"}

@@ -40,6 +40,10 @@ func (m *maker) explorer() []Story {
 		Ending: l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", "109", "182", l.Say("at most %d delays", 2)),
 		Others: l.Say("All other rules hold in every one of them. Nothing beyond that was searched."),
 	}
+	judged := ended
+	rule.Link = "/play#v1"
+	judged.Rules = []page.BrokenRule{rule}
+	judged.Never = l.Say("No order came by these commands: %s.", l.Say("%[1]s, line %[2]s", "unlock", "4"))
 	sound := ended
 	sound.Rules, sound.Others, sound.Sound = nil, "", true
 	sound.Ending = l.Say("No rule is broken in any of the %[1]s orders with %[2]s. Nothing beyond that was searched.", "182", l.Say("at most %d delays", 2))
@@ -49,6 +53,7 @@ func (m *maker) explorer() []Story {
 	return []Story{
 		{Name: "Found: the search goes on", Component: templates.Found(going)},
 		{Name: "Found: a rule is broken", Component: templates.Found(ended)},
+		{Name: "Found: a lock of one's own is judged", Component: templates.Found(judged)},
 		{Name: "Found: no rule is broken", Component: templates.Found(sound)},
 		{Name: "Found: the search was cut short", Component: templates.Found(stopped)},
 		{Name: "ExploreKinds", Component: templates.ExploreKinds([]page.Kind{{Name: "crash", Label: l.Say("crash")}, {Name: "pause", Label: l.Say("pause")}})},

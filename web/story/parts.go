@@ -25,6 +25,8 @@ func (m *maker) marks() []Story {
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
+		{Name: "Libraries: two of them", Component: templates.Libraries(m.libraries())},
+		{Name: "LibrariesBeside: two of them", Component: templates.LibrariesBeside(m.librariesBeside())},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
 		{Name: "Ending: with a cure", Component: templates.Ending(page.Ending{Cure: &page.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &page.Onward{Name: "crash", Title: l.Say("counter")}})},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), film.Plain)},
@@ -222,6 +224,8 @@ func (m *maker) editor() []Story {
 		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
 		{Name: "EditorForm: it waits", Component: templates.EditorForm(page.Form{})},
 		{Name: "EditorForm", Component: templates.EditorForm(filled)},
+		one("a script, with a mistake", page.Field{Name: "lock.scripts.story", Label: "unlock", Value: "redis.call('DEL', KEYS[1])\nreturn 1\n", Code: true, Mistakes: []string{wrong}}),
+		{Name: "OwnFrame", Component: templates.OwnFrame()},
 	}
 }
 
@@ -239,4 +243,33 @@ func (m *maker) pages() []Story {
 		{Name: "ExhibitCard: a thread failed", Component: exhibitCard(failed)},
 		{Name: "Message", Component: templates.Message(l.Say("There is no such page"), l.Say("The address may be mistyped."))},
 	}
+}
+
+// libraries are two, of which one was not searched with all faults.
+func (m *maker) libraries() page.Libraries {
+	l := m.l
+	return page.Libraries{
+		Tally:  l.Say("%d libraries, %d faults", 2, 1),
+		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client stands still until its lease is over")}},
+		Rows: []page.Library{
+			{
+				Name: "redis-lock", Home: "https://example.org/redis-lock", Version: "1.2.3", With: "redis-client 4.5", Date: "2026-11-23",
+				Cells: []page.LibraryCell{
+					{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "none", "40"), Note: l.Say("%d replays went another way", 2)},
+					{Count: l.Say("%[1]s of %[2]s", "180", "620"), Share: .29, Trace: "redis-lock.lease-ends", Says: l.Say("%s, %s: %s in %s of %s orders; the smallest has %d steps", "redis-lock", "lease-ends", "mutual-exclusion", "180", "620", 9)},
+				},
+			},
+			{
+				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, with its defaults otherwise"),
+				Cells: []page.LibraryCell{{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "relock", "none", "40")}, {Says: l.Say("not searched: a real Redis ends a lease when it ends")}},
+			},
+		},
+		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
+		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client stood still for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
+	}
+}
+
+func (m *maker) librariesBeside() page.LibrariesBeside {
+	p := m.libraries()
+	return page.LibrariesBeside{All: p.Tally, Rows: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: p.Rows[0].Cells[1]}, {Name: "relock", Cell: p.Rows[1].Cells[0]}}}
 }

@@ -42,6 +42,7 @@ func Groups(l words.Language) []Group {
 		{"controls", "Controls", m.controls()},
 		{"explorer", "Every order", m.explorer()},
 		{"mender", "What would mend it?", m.mender()},
+		{"lab", "Your lock, on the stage", m.lab()},
 		{"goals", "A goal, and where you are", m.goals()},
 		{"editor", "Editor", m.editor()},
 		{"rooms", "Rooms", m.rooms()},

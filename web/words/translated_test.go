@@ -135,6 +135,18 @@ func textsInLessons(t *testing.T) map[string]string {
 			found[string(e.Shows)] = "lessons/gallery.yaml: " + e.Name
 		}
 	}
+	symptoms, err := lessons.Incidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symptoms {
+		found[string(s.Name)] = "lessons/incidents.yaml: " + s.ID
+		for _, i := range s.Incidents {
+			for _, text := range i.Texts() {
+				found[string(text)] = "lessons/incidents.yaml: " + i.ID
+			}
+		}
+	}
 	protocols, err := lessons.Protocols()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import { board } from "./board.js";
 import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./board-state.js";
 import { byId } from "./dom.js";
 import { gallery } from "./gallery.js";
-import { Lost, Refused, line } from "./line.js";
+import { Lost, Refused } from "./line.js";
 import { LinkError, pack } from "./link.js";
 import { share } from "./share.js";
 import { say } from "./words.js";
@@ -13,9 +13,9 @@ import { say } from "./words.js";
 
 /** @param {HTMLElement} stage the section of the page */
 export function alone(stage) {
-  /** @type {ReturnType<typeof line>} */
+  /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
-  const { state, view, happened, frame, changed, complain, refused, attempt, inTurn, dress } = board(stage, {
+  const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
     here: () => ({ branch: state().current, at: positionAt(state()) }),
@@ -132,19 +132,6 @@ export function alone(stage) {
 
   gallery();
   readAddress().then(() => {
-    server = line({
-      path: () => /** @type {string} */ (stage.dataset.socket),
-      opened() {
-        happened({ type: "opened" });
-        open();
-      },
-      sent: (id, command) => happened({ type: "sent", id, command }),
-      frame: heard,
-      changed,
-      gone(_, why) {
-        changed(true);
-        complain(why);
-      },
-    });
+    server = dial(open, heard);
   });
 }

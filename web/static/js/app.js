@@ -11,7 +11,7 @@ settings();
 const parts = [
   [".run[data-run]", live],
   [".run.replay", replay],
-  [".play", alone],
+  [".play:not(.lab)", alone],
   [".embed", embed],
   [".editor", editor],
 ];
@@ -24,6 +24,10 @@ for (const [selector, start] of parts) {
 // The course's own scripts are for its pages alone.
 if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());
+}
+const desk = /** @type {HTMLElement | null} */ (document.querySelector(".play.lab"));
+if (desk) {
+  import("./lab.js").then(({ lab }) => lab(desk));
 }
 if (document.querySelector(".room-lessons")) {
   import("./room-new.js").then(({ lessons }) => lessons());

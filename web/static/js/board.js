@@ -7,7 +7,7 @@ import { drawComparison, locksDialog, toComparison } from "./comparison.js";
 import { byId } from "./dom.js";
 import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
-import { Lost, Refused } from "./line.js";
+import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
@@ -365,7 +365,7 @@ export function board(stage, door) {
   };
   const space = explorer(stage, searching);
   const cures = mender(stage, searching);
-  const strikes = leads ? strikeDialog(whyNot, strike) : null;
+  const strikes = leads && document.getElementById("strike") ? strikeDialog(whyNot, strike) : null;
 
   function lead() {
     rail({ complain, strike, dialog: () => strikes?.open(), time, outcome: (thread) => inTurn(() => toOutcome(thread)) });
@@ -404,7 +404,29 @@ export function board(stage, door) {
     lead();
   }
 
+  /**
+   * The line of a board that one has alone.
+   * @param {() => void} open asks for what is to be shown, whenever the line is there
+   * @param {(frame: any) => void} heard
+   */
+  const dial = (open, heard) =>
+    line({
+      path: () => /** @type {string} */ (stage.dataset.socket),
+      opened() {
+        happened({ type: "opened" });
+        open();
+      },
+      sent: (id, command) => happened({ type: "sent", id, command }),
+      frame: heard,
+      changed,
+      gone(_, why) {
+        changed(true);
+        complain(why);
+      },
+    });
+
   return {
+    dial,
     state: () => state,
     view,
     busy: turn.busy,

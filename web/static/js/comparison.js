@@ -33,13 +33,14 @@ export function toComparison() {
  * @param {(protocols: string[]) => void} compare
  */
 export function locksDialog(stage, own, compare) {
+  const form = document.getElementById("locks-form");
   stage.querySelector("[data-dialog=locks]")?.addEventListener("click", () => {
     for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (stage.querySelectorAll("#locks-form [name=lock]"))) {
       box.checked ||= box.value === own();
     }
     /** @type {HTMLDialogElement} */ (byId("locks")).showModal();
   });
-  byId("locks-form").addEventListener("submit", (event) => {
+  form?.addEventListener("submit", (event) => {
     if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "compare") {
       const boxes = /** @type {HTMLInputElement[]} */ ([...stage.querySelectorAll("#locks-form [name=lock]:checked")]);
       compare(boxes.map((box) => box.value));

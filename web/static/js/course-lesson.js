@@ -38,6 +38,11 @@ export function lesson(page) {
   if (pieces) {
     ordering(pieces);
   }
+  const writing = /** @type {HTMLElement | null} */ (page.querySelector("form.writing"));
+  if (writing) {
+    const wrong = Number(writing.dataset.wrong);
+    import("./lua-edit.js").then(({ scripts }) => scripts(writing).paint({ wrong: { script: wrong ? [wrong] : [] }, unreached: {} }));
+  }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {
     judging(page, path, stage);

@@ -1,15 +1,17 @@
 // The scenario editor: form and YAML show the same scenario. The server reads
 // both; here is only when it is asked, and where its answer goes.
+import { byId } from "./dom.js";
 import { LinkError, unpack } from "./link.js";
 import { morph } from "./morph.js";
 import { say } from "./words.js";
 
 const PAUSE = 250; // ms without a key before the server is asked
 const MAX_SCENARIO = 64 * 1024;
+const MAX_TRACE = 8 << 20;
 const DRAFT = "relock-draft"; // what is written, on its way to the page in the other language
 
 /**
- * @typedef {{line: number, key: string, given: string, allowed: string, sentence: string, input: string}} Mistake
+ * @typedef {{line: number, key: string, given: string, allowed: string, sentence: string, input: string, script?: number}} Mistake
  * @typedef {{v: number, yaml: string, base: string, form: string, readable: boolean, mistakes: Mistake[],
  *   mistakes_by_line: string, status: string}} Converted
  */
@@ -30,6 +32,35 @@ export function editor(page) {
   const opening = /** @type {HTMLFormElement} */ (document.getElementById("open-file"));
 
   page.classList.add("live");
+  let paint = (/** @type {import("./lua-edit.js").Marks} */ _) => undefined;
+  let dressed = false; // the scripts of a lock of one's own are loaded, or on their way
+
+  /** Brings the scripts of a lock of one's own to life, if there are any. */
+  async function dress() {
+    page.classList.toggle("own", parts.querySelector(".lua-edit") !== null);
+    if (!dressed && page.classList.contains("own")) {
+      dressed = true;
+      const [{ scripts }, { judging }] = await Promise.all([import("./lua-edit.js"), import("./judge.js")]);
+      const drawn = scripts(parts);
+      paint = (marks) => void drawn.paint(marks);
+      judging(page, () => text.value, paint);
+    }
+    paint({ wrong: scriptLines(), unreached: {} });
+  }
+
+  /** Lines of the scripts with mistakes, by call. */
+  function scriptLines() {
+    /** @type {Record<string, number[]>} */
+    const wrong = {};
+    for (const m of mistakes) {
+      const call = /^lock\.scripts\.(\w+)$/.exec(m.key)?.[1];
+      if (call && m.script) {
+        (wrong[call] ??= []).push(m.script);
+      }
+    }
+    return wrong;
+  }
+
   let timer = 0;
   /** @type {AbortController | null} */
   let asked = null;
@@ -99,6 +130,7 @@ export function editor(page) {
     }
     number();
     jumps();
+    dress();
     announce(answer.status, mistakes.length > 0);
     history.replaceState({ draft: text.value }, ""); // for who comes back here
   }
@@ -227,21 +259,39 @@ export function editor(page) {
   });
 
   /**
-   * Opens a scenario here; a trace goes to the server, and has a page.
+   * Opens a scenario here. A trace goes to the server, as do spans, and so does what is chosen of a log: they have a page.
    * @param {File} chosen
    */
   async function open(chosen) {
-    const start = await chosen.slice(0, 4096).text();
-    if (/^\s*\{[^\n]*"relock"\s*:/.test(start)) {
-      opening.submit();
-      return;
+    const { chooseKey, formatOf, textOf } = await import("./log.js"); // few need it
+    const start = await textOf(chosen.slice(0, 64 * 1024));
+    const log = formatOf(start);
+    let wrong = "";
+    if (/^\s*\{(?:[^\n]*"relock"\s*:|\s*"resource(?:Spans|Metrics|Logs)"\s*:)/.test(start)) {
+      if (chosen.size <= MAX_TRACE) {
+        opening.submit();
+        return;
+      }
+      wrong = say("That file is too large: a trace may have %d MB.", MAX_TRACE >> 20);
+    } else if (log) {
+      wrong = await chooseKey(chosen, file);
+      if (!wrong) {
+        return;
+      }
+    } else if (chosen.size === 0) {
+      wrong = say("That file is empty.");
+    } else if (start.includes("\0") || !(/^\s*[{[]/.test(start) || /^[\w-]+:/m.test(start)) || /\.log$/i.test(chosen.name)) {
+      wrong = say("That file is none that can be read: neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli.");
+    } else if (chosen.size > MAX_SCENARIO) {
+      wrong = say("That file is too large: a scenario may have 64 KiB.");
     }
-    if (chosen.size > MAX_SCENARIO) {
-      announce(say("That file is too large: a scenario may have 64 KiB."), true);
+    byId("of-log").hidden = true; // of a file before
+    file.value = ""; // so that the same file can be opened again
+    if (wrong) {
+      announce(wrong, true);
       return;
     }
     text.value = (await chosen.text()).replaceAll("\r\n", "\n");
-    file.value = ""; // so that the same file can be opened again
     await replace();
   }
 
@@ -294,6 +344,7 @@ export function editor(page) {
 
   addEventListener("hashchange", linked);
   number();
+  dress();
   jumps();
   const written = draft();
   if (written && written !== text.value) {

@@ -63,6 +63,8 @@ import { portions } from "./portions.js";
  * @property {string} does
  * @property {string} [why] it cannot
  * @property {string} [armed] faults that wait for their moment
+ * @property {number} [nth] of a lab: of several commands of the thread, which
+ * @property {string} [label] of its button, where it is not who is to step
  *
  * @typedef {object} Position
  * @property {any} [move] that led here

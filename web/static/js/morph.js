@@ -64,6 +64,9 @@ function settle(a, b) {
   if (a instanceof HTMLInputElement && b instanceof HTMLInputElement && a !== document.activeElement) {
     a.value = b.value;
   }
+  if (a instanceof HTMLTextAreaElement && b instanceof HTMLTextAreaElement && a !== document.activeElement && a.value !== b.value) {
+    a.value = b.value;
+  }
   if (a instanceof HTMLSelectElement && b instanceof HTMLSelectElement) {
     a.value = b.value;
   }

@@ -17,11 +17,16 @@ import { say } from "./words.js";
  * @property {boolean} [background] its watchdog instead
  * @property {boolean} [network] or a request of it that was held up
  * @property {number} [node] of several that it asks at once in the background, or has sent to, this one
+ * @property {number} [nth] of a lab: of several commands of the thread, this one
  */
 
 /** @param {Mover} a @param {Mover} b */
 const same = (a, b) =>
-  a.thread === b.thread && Boolean(a.background) === Boolean(b.background) && Boolean(a.network) === Boolean(b.network) && (a.node ?? 0) === (b.node ?? 0);
+  a.thread === b.thread &&
+  Boolean(a.background) === Boolean(b.background) &&
+  Boolean(a.network) === Boolean(b.network) &&
+  (a.node ?? 0) === (b.node ?? 0) &&
+  (a.nth ?? 0) === (b.nth ?? 0);
 
 /**
  * How somebody can move at a position, or why not.
@@ -49,6 +54,7 @@ export const stepOf = (who) => ({
   background: Boolean(who.background),
   network: Boolean(who.network),
   node: who.node ?? 0,
+  ...(who.nth ? { nth: who.nth } : {}),
 });
 
 /**
@@ -86,7 +92,13 @@ export function drawOptions(stage, position, unfinished, ordinal, step, outlook)
     } else {
       stage.querySelector(`[data-next="${name}"]`)?.append(entry("div"));
       const does = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
-      coming?.prepend(make("p", { class: "does" }, unfinished || does));
+      const card = make("p", { class: "does" }, unfinished || does);
+      if (option.label && option.can && !unfinished) { // of a lab: the command itself lets it through
+        const through = make("button", { type: "button", class: "through" }, `▶ ${does}`);
+        through.onclick = () => step(option);
+        card.replaceChildren(through);
+      }
+      coming?.prepend(card);
     }
   }
   const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
@@ -111,7 +123,7 @@ function entryOf(option, tag, unfinished, thread, step, outlook) {
   const label = labelOf(option);
   const short = option.node && !option.network && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
   const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
-  button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
+  button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
   const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
   const all = [text, outlook?.says].filter(Boolean).join(" · ");
   // Whatever cannot be done now keeps the focus, and says why.
@@ -132,6 +144,9 @@ export const outlookOf = ({ short, tone }) => make("span", { class: `outlook ton
 
 /** @param {Option} option */
 function labelOf(option) {
+  if (option.label) {
+    return option.label;
+  }
   if (option.network) {
     return option.node ? say("Deliver what %s sent to node %d", option.thread, option.node) : say("Deliver what %s sent", option.thread);
   }

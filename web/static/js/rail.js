@@ -49,21 +49,28 @@ export function rail(on) {
  * @param {(fault: Fault) => string} whyNot why a fault cannot strike, or ""
  */
 export function drawRail(stage, position, closed, whyNot) {
-  const event = byId("to-event");
-  event.setAttribute("aria-disabled", String(!position.next || closed !== ""));
-  event.textContent = position.next ? say("To the next event, at %s", position.next) : say("To the next event");
-  event.title = closed || (position.next ? "" : say("Nothing happens any more by itself."));
-  const expiry = byId("to-expiry");
-  expiry.setAttribute("aria-disabled", String(!position.expiry || closed !== ""));
-  expiry.title = closed;
-  expiry.textContent = position.expiry ? say("To the expiry, at %s", position.expiry) : say("To the expiry: no key runs out");
+  const event = document.getElementById("to-event");
+  event?.setAttribute("aria-disabled", String(!position.next || closed !== ""));
+  if (event) {
+    event.textContent = position.next ? say("To the next event, at %s", position.next) : say("To the next event");
+    event.title = closed || (position.next ? "" : say("Nothing happens any more by itself."));
+  }
+  const expiry = document.getElementById("to-expiry"); // a Redis elsewhere has its own clock
+  expiry?.setAttribute("aria-disabled", String(!position.expiry || closed !== ""));
+  if (expiry) {
+    expiry.title = closed;
+    expiry.textContent = position.expiry ? say("To the expiry, at %s", position.expiry) : say("To the expiry: no key runs out");
+  }
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button"))) {
     withReason(button, position.over ? closed : "");
   }
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll(".fault"))) {
     withReason(button, whyNot(JSON.parse(button.dataset.strike ?? "{}")));
   }
-  withReason(/** @type {HTMLButtonElement} */ (stage.querySelector("[data-dialog=strike]")), closed);
+  const other = /** @type {HTMLButtonElement | null} */ (stage.querySelector("[data-dialog=strike]"));
+  if (other) {
+    withReason(other, closed);
+  }
 }
 
 /**

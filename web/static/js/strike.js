@@ -48,7 +48,7 @@ export function strikeDialog(whyNot, strike) {
     const has = kind().dataset;
     /** @type {Fault} */
     const fault = { do: kind().value };
-    for (const name of ["thread", "at", "for", "by"]) {
+    for (const name of ["thread", "at", "error", "for", "by"]) {
       if (name in has) {
         fault[name] = part(name).value.trim();
       }

@@ -1,0 +1,103 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/effects"
+	"relock/engine/lab"
+	"relock/engine/trace"
+)
+
+// naive takes a lock as many do: SET NX, up to twice, and a DEL.
+func naive(ctx context.Context, address, me string) {
+	c := redis.NewClient(&redis.Options{Addr: address, ClientName: "naive.go", MaxRetries: -1, ReadTimeout: -1, PoolTimeout: time.Minute})
+	defer func() { _ = c.Close() }()
+	for c.Echo(ctx, effects.MarkRound).Err() == nil {
+		for range 2 {
+			ok, err := c.SetNX(ctx, "invoice:7", me, 2*time.Second).Result()
+			if errors.Is(err, context.Canceled) {
+				return
+			}
+			if ok && err == nil {
+				c.Echo(ctx, effects.MarkEnter)
+				c.Echo(ctx, effects.MarkLeave)
+				c.Del(ctx, "invoice:7")
+				break
+			}
+		}
+	}
+}
+
+// TestALab opens a lab, has two clients come, and breaks their lock: by hand, and by a
+// search; then it goes back, and tries another order.
+func TestALab(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lang, orphan, all string }{
+		{"en", "key left behind", "orders were tried"},
+		{"zh-CN", "孤儿键", "种顺序全部试过"},
+	} {
+		t.Run(c.lang, func(t *testing.T) {
+			t.Parallel()
+			ctx, url := tab(t), serve(t)
+			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/lab?lang="+c.lang), click(".lab-door button.primary"), chromedp.WaitVisible(chromedp.CSS(".lab-address code")))
+			addresses := get[[]string](ctx, t, `[...document.querySelectorAll(".lab-address code")].map((c) => c.textContent.trim().replace("REDIS_URL=redis://", ""))`)
+			if len(addresses) != 2 {
+				t.Fatalf("there are the addresses %q", addresses)
+			}
+			for i, address := range addresses {
+				go naive(t.Context(), address, lab.Thread(i))
+			}
+			until(ctx, t, `document.querySelectorAll('#choices .step[aria-disabled="false"]').length === 2`)
+
+			// A has the lock, is not told, and both are refused by its key.
+			do(ctx, t, click(`[data-strike*="lose-reply"][data-strike*='"A"']`))
+			until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === 1 && document.getElementById("inspected").textContent === "invoice:7"`)
+			for i, key := range []string{"1", "2", "2"} {
+				until(ctx, t, `document.querySelector('#choices .t`+string("011"[i])+` .step[aria-disabled="false"]') !== null`)
+				do(ctx, t, chromedp.KeyEvent(key))
+			}
+			until(ctx, t, `document.querySelector('.violation[data-rule="orphan"]') !== null`)
+			if got := get[string](ctx, t, `document.querySelector(".violation").textContent`); !strings.Contains(got, c.orphan) {
+				t.Errorf("it says %q", got)
+			}
+			if got := get[string](ctx, t, problem); got != "" {
+				t.Errorf("the page complains: %q", got)
+			}
+
+			// Back at the start B is first: the clients run their round again, on a branch.
+			do(ctx, t, click(`[data-go="first"]`), chromedp.KeyEvent("2"))
+			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 2 && document.querySelector("#rows tr[id] .acting").dataset.thread === "B"`)
+
+			// Every order, and the smallest that breaks.
+			do(ctx, t, click("#lab-explore"), click("#lab-search .primary"), chromedp.WaitVisible(chromedp.CSS("[data-order]")))
+			if got := get[string](ctx, t, `document.getElementById("lab-found").textContent`); !strings.Contains(got, c.all) {
+				t.Errorf("the search says %q", got)
+			}
+			do(ctx, t, click("[data-order]"))
+			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('.violation[data-rule="orphan"]') !== null`)
+
+			// What comes of it is a trace.
+			answer, err := http.Get(get[string](ctx, t, `document.getElementById("lab-trace").href`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, events, err := trace.Read(answer.Body)
+			_ = answer.Body.Close()
+			if err != nil || h.Store != trace.StoreLab || events[len(events)-1].Kind() != trace.KindEnd {
+				t.Errorf("the file is no trace of a lab: %v, %+v", err, h)
+			}
+			do(ctx, t, chromedp.EmulateViewport(360, 800))
+			if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+				t.Errorf("the page is %d px wider than a phone", over)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package e2e_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"relock/engine/box"
+	"relock/lessons"
+	"relock/web"
+	"relock/web/runs"
+)
+
+// serveOwn is serve with a box for locks of one's own.
+func serveOwn(t *testing.T) string {
+	t.Helper()
+	b, err := box.New(box.Options{})
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("scripts cannot be walled in on this machine: ", err)
+		}
+		t.Skip("scripts cannot be walled in on this machine: ", err)
+	}
+	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(), Box: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		h.Close()
+		_ = b.Close()
+	})
+	return h.URL
+}
+
+// photograph keeps a picture of the page where OWN_PICTURES says.
+func photograph(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	dir := os.Getenv("OWN_PICTURES")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600)
+}
+
+// script makes a script of the form another one, as typing does.
+func script(call, text string) string {
+	return `(() => {
+		const text = document.querySelector('textarea[name="lock.scripts.` + call + `"]');
+		text.focus();
+		text.value = ` + "`" + text + "`" + `;
+		return text.dispatchEvent(new Event("input", {bubbles: true}));
+	})()`
+}
+
+// A newcomer writes an unlock that deletes without looking, is shown what breaks,
+// mends it, and is told that nothing does.
+func TestWriteALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lang, rule, sound, wrong string }{
+		{"en", "nother's lock released", "No rule is broken", "this is not Lua"},
+		{"zh-CN", "误删别人的锁", "没有一种破坏规则", "这不是 Lua"},
+	} {
+		t.Run(c.lang, func(t *testing.T) {
+			t.Parallel()
+			ctx, url := tab(t), serveOwn(t)
+			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=two-threads&lang="+c.lang))
+			live(ctx, t)
+			get[bool](ctx, t, `(() => {
+				const lock = document.getElementById("f-lock-protocol");
+				lock.value = "own";
+				return lock.dispatchEvent(new Event("change", {bubbles: true}));
+			})()`)
+			shows(ctx, t, yaml+`.includes("like: reentrant") && document.querySelector(".coloured .k") !== null`)
+
+			// What is not Lua is said, at its line.
+			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn if\n"))
+			shows(ctx, t, yaml+`.includes("return if")`)
+			do(ctx, t, click("#judge"))
+			shows(ctx, t, `document.getElementById("judged-count").textContent.includes("`+c.wrong+`")`)
+			shows(ctx, t, `document.querySelector('[name="lock.scripts.unlock"]').closest(".lua-edit").querySelector("li.wrong")?.textContent === "2"`)
+
+			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn 1\n"))
+			shows(ctx, t, yaml+`.includes("return 1")`)
+			do(ctx, t, click("#judge"))
+			shows(ctx, t, `document.querySelector("#judged .broken-rules")?.textContent.includes("`+c.rule+`")`)
+			shows(ctx, t, `document.querySelector('#judged a[href^="/play#v"]') !== null && document.querySelector(".judged-count.bad") !== null`)
+			photograph(ctx, t, "own-"+c.lang)
+
+			get[bool](ctx, t, script("unlock", mended))
+			shows(ctx, t, yaml+`.includes("counted at zero")`)
+			do(ctx, t, click("#judge"))
+			shows(ctx, t, `document.getElementById("judged").textContent.includes("`+c.sound+`") && document.getElementById("judged-count").textContent.endsWith("→ 0")`)
+			photograph(ctx, t, "mended-"+c.lang)
+			if c.lang == "en" {
+				do(ctx, t, chromedp.EmulateViewport(360, 740))
+				photograph(ctx, t, "own-360")
+			}
+		})
+	}
+}
+
+// mended is the reentrant lock's unlock, in few lines.
+const mended = `-- counted at zero
+local count = redis.call('HGET', KEYS[1], ARGV[1])
+if not count or tonumber(count) < tonumber(ARGV[2]) - 1 then
+  return 0
+end
+if ARGV[2] == '1' then
+  redis.call('DEL', KEYS[1])
+else
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] - 1)
+end
+return 1
+`
+
+// Tab indents a script, the browser takes that back, and after Esc it leaves.
+func TestTabInAScript(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serveOwn(t)
+	do(ctx, t, chromedp.Navigate(url+"/edit?example=two-threads"))
+	live(ctx, t)
+	write(ctx, t, "protocol: reentrant", "protocol: own\n  scripts: {lock: return 0, unlock: return 0}")
+	shows(ctx, t, `document.querySelector(".coloured textarea") !== null`)
+	const of = `document.querySelector('[name="lock.scripts.lock"]')`
+	do(ctx, t, chromedp.Focus(chromedp.CSS(`[name="lock.scripts.lock"]`)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent("\t"))
+	shows(ctx, t, of+`.value.startsWith("  return 0")`)
+	get[bool](ctx, t, `document.execCommand("undo")`)
+	shows(ctx, t, of+`.value.startsWith("return 0")`)
+	do(ctx, t, chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("\t"))
+	if got := get[string](ctx, t, active); got == "lock.scripts.lock" {
+		t.Error("after Esc, Tab does not leave the script")
+	}
+}

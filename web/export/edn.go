@@ -1,0 +1,200 @@
+package export
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"relock/engine/fault"
+	"relock/engine/trace"
+)
+
+// Types of a Jepsen operation's entries.
+const (
+	ednInvoke = "invoke"
+	ednOK     = "ok"
+	ednFail   = "fail"
+	ednInfo   = "info" // whether it took place is not known
+)
+
+// history is a Jepsen history as it is written: one map a line, so that programs
+// that read a line at a time read it too.
+type history struct {
+	b       *bytes.Buffer
+	index   int
+	process map[string]int // of a thread, now
+	threads int
+	open    map[string]string // a thread's operation under way, "" for none
+	held    map[string]bool   // when it began, the thread believed that it held the lock
+}
+
+// writeEDN writes what the callers of the lock saw as a Jepsen history: acquire and
+// release of the outermost level, invoked and then ok, fail or info. A reentrant
+// lock's inner levels are not in it, so that a checker's plain mutex is its model.
+//
+// What a caller does not know is info, and its process never speaks again, as Jepsen
+// has it: the thread goes on under another number. An attempt that is sent again is
+// not an operation of its own: its call ends with what the last one told. Redis, not
+// the caller, ends a lease; so who leaves its critical section without a release that
+// was its own (it crashed, it was told that the lock is lost) is written as a release
+// whose moment is not known. Faults are the nemesis'.
+func writeEDN(b *bytes.Buffer, r Run) error {
+	calls, err := r.calls()
+	if err != nil {
+		return err
+	}
+	h := &history{b: b, process: map[string]int{}, threads: len(r.Scenario.Threads), open: map[string]string{}, held: map[string]bool{}}
+	for i, t := range r.Scenario.Threads {
+		h.process[t.Name] = i
+	}
+	begins, ends := map[int][]call{}, map[int][]call{}
+	for _, c := range calls {
+		if operation(c) != "" {
+			begins[c.from()] = append(begins[c.from()], c)
+			ends[c.to()] = append(ends[c.to()], c)
+		}
+	}
+	before := map[string]int{} // what was believed before an event
+	return r.each(func(i int, e trace.Event) error {
+		for _, c := range begins[i] {
+			h.invoke(c.thread, operation(c), before[c.thread] > 0, e)
+		}
+		for _, thread := range e.Leaving {
+			if before[thread] > 0 && h.open[thread] == "" {
+				h.invoke(thread, opRelease, true, e)
+			}
+		}
+		if f, ok := e.Body.(trace.Fault); ok {
+			h.nemesis(f, e)
+		}
+		for _, c := range ends[i] {
+			kind, rest := ending(c, h.held[c.thread]), ""
+			if o := c.last().outcome; o != nil && kind == ednOK {
+				if o.Token > 0 {
+					rest += " :token " + strconv.FormatInt(o.Token, 10)
+				}
+				if c.name != fault.AtLock && c.name != fault.AtUnlock {
+					rest += " :result " + ednKeyword(string(o.Result))
+				}
+			}
+			if h.open[c.thread] == operation(c) {
+				h.write(kind, c.thread, operation(c), e, rest)
+			}
+		}
+		for _, t := range r.Scenario.Threads {
+			if before[t.Name] > 0 && e.Belief[t.Name] == 0 && !slices.ContainsFunc(calls, func(c call) bool {
+				return c.thread == t.Name && operation(c) == opRelease && c.from() <= i && i <= c.to()
+			}) {
+				h.invoke(t.Name, opRelease, true, e)
+				h.write(ednInfo, t.Name, opRelease, e, "")
+			}
+		}
+		before = e.Belief
+		return nil
+	})
+}
+
+// Operations of a lock.
+const (
+	opAcquire = "acquire"
+	opRelease = "release"
+)
+
+// operation is what a call is in a history, "" if nothing.
+func operation(c call) string {
+	switch {
+	case c.name == fault.AtLock && c.level <= 1:
+		return opAcquire
+	case c.name == fault.AtUnlock && c.level <= 1 && !c.givesBack:
+		return opRelease
+	case c.name == trace.CallBeat || c.name == trace.CallLook:
+		return c.name
+	default:
+		return ""
+	}
+}
+
+// ending is how a call ends in a history. Held: its caller believed that it held
+// the lock.
+func ending(c call, held bool) string {
+	switch result := c.result(); {
+	case result == trace.Acquired, result == trace.Released, result == trace.Online, result == trace.Offline:
+		return ednOK
+	case c.name == fault.AtUnlock && (held || !c.heard()):
+		return ednInfo // not held any more: it was released, but when is not known
+	case c.heard():
+		return ednFail
+	default:
+		return ednInfo
+	}
+}
+
+// invoke begins an operation, if it has not begun. Another that is under way is over,
+// and nobody knows how.
+func (h *history) invoke(thread, what string, held bool, e trace.Event) {
+	if under := h.open[thread]; under == what {
+		return
+	} else if under != "" {
+		h.write(ednInfo, thread, under, e, "")
+	}
+	h.held[thread] = held
+	h.write(ednInvoke, thread, what, e, "")
+}
+
+func (h *history) write(kind, thread, what string, e trace.Event, rest string) {
+	fmt.Fprintf(h.b, "{:type :%s :process %d :f %s :value nil :time %d :index %d :thread %s%s}\n",
+		kind, h.process[thread], ednKeyword(what), e.At.Duration().Nanoseconds(), h.index, ednText(thread), rest)
+	h.index++
+	h.open[thread] = ""
+	switch kind {
+	case ednInvoke:
+		h.open[thread] = what
+	case ednInfo:
+		h.process[thread] += h.threads
+	}
+}
+
+func (h *history) nemesis(f trace.Fault, e trace.Event) {
+	value := "nil"
+	if e.Thread != "" {
+		value = ednText(e.Thread)
+	}
+	fmt.Fprintf(h.b, "{:type :info :process :nemesis :f %s :value %s :time %d :index %d}\n",
+		ednKeyword(f.Do), value, e.At.Duration().Nanoseconds(), h.index)
+	h.index++
+}
+
+// ednKeyword returns a word as a keyword, without what a keyword cannot have.
+func ednKeyword(word string) string {
+	return ":" + strings.Map(func(c rune) rune {
+		if c == '-' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, cmp.Or(word, "_"))
+}
+
+// ednText returns a string of EDN, in ASCII.
+func ednText(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c >= ' ' && c < 0x7f:
+			b.WriteRune(c)
+		default:
+			for _, unit := range utf16.Encode([]rune{c}) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

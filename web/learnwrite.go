@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"relock/engine/course"
+	"relock/engine/phrase"
+	"relock/web/film"
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// wrote judges the script of a form, and answers with the item's page.
+func (s *coursePages) wrote(w http.ResponseWriter, r *http.Request) error {
+	item, ok := s.course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
+	if !ok || item.Kind != course.Write {
+		return site.ErrNoPage
+	}
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	var judged *course.Judged
+	script := values.Get("script")
+	if err := s.server.judging(r, course.MaxWritten, func(ctx context.Context) (err error) {
+		judged, err = item.Write(ctx, script)
+		return err
+	}); err != nil {
+		return err
+	}
+	if judged == nil {
+		return nil // the visitor has left
+	}
+	l := words.From(r.Context())
+	p, err := s.lessonOf(r, l, item, &writing{script, judged})
+	if err != nil {
+		return err
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+}
+
+// writing is a script that somebody has written, and what came of it.
+type writing struct {
+	script string
+	*course.Judged
+}
+
+// write puts a script on the page that is being written, and what came of it; of
+// nil what it begins with.
+func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made, prose *course.Prose, wrote *writing, stage *shownRun) {
+	p.NoBox, p.Lua = s.server.noBox(l), true
+	p.Script = &page.Field{Name: "script", Label: l.Say("The script %s", made.Script.Call), Value: strings.TrimSuffix(made.Script.Start, "\n"), Code: true}
+	*stage = shownRun{made.Solved, len(made.Solved.Events), true}
+	p.Watching = l.Say("This is what comes of the script as it is.")
+	p.Leave = ""
+	if wrote == nil {
+		return
+	}
+	p.Script.Value, p.Answered, p.Solved = wrote.script, true, wrote.Solved
+	p.Watching = l.Say("Your script at work.")
+	if wrote.Run != nil {
+		*stage = shownRun{wrote.Run, len(wrote.Run.Events), true}
+	}
+	p.Feedback = "<p>" + templates.Escaped(judgedSays(l, wrote.Judged)) + "</p>"
+	if wrote.Rule != "" {
+		p.Feedback += "<p>" + templates.Escaped(l.Say("The smallest of them is on the stage.")) + "</p>"
+	}
+	switch {
+	case wrote.Refused != nil:
+		p.Script.Mistakes, p.WrongLine = []string{judgedSays(l, wrote.Judged)}, wrote.Line
+		p.Watching = l.Say("This is what comes of the script as it is.")
+	case wrote.Solved:
+		few := l.Say("It sends at most %d commands in one go. None that we know needs fewer.", wrote.Commands)
+		if wrote.Commands > made.Par {
+			few = l.Say("It sends at most %d commands in one go; it can be done with %d.", wrote.Commands, made.Par)
+		}
+		p.Feedback += "<p>" + templates.Escaped(few) + "</p>" + page.Prose(prose.After)
+		p.Beside = []film.Script{
+			{Name: l.Say("Yours"), Lines: film.Coloured(wrote.script)},
+			{Name: l.Say("The lock's own: one solution among others"), Lines: film.Coloured(made.Script.Bundled)},
+		}
+	}
+}
+
+// judgedSays is what came of a script, in a sentence or two.
+func judgedSays(l words.Language, j *course.Judged) string {
+	switch {
+	case j.Refused != nil:
+		if says, ok := phrase.Of(j.Refused); ok {
+			return l.Sentence(says)
+		}
+		return j.Refused.Error()
+	case j.Rule != "":
+		return l.Say("This still breaks: %s, in %s orders with %s.",
+			film.RuleTitle(l, j.Rule), page.Share(l, j.Found.Broken, j.Found.All), page.Bounds(l, j.Found.Within))
+	case j.Endless:
+		return l.Say("Some order does not come to an end, or there are too many to try them all.")
+	case j.Tokenless != "":
+		return l.Say("%s gets in without a token: it is the third number of the reply.", j.Tokenless)
+	case j.Solved && len(j.Left) > 0:
+		var left []string
+		for _, rule := range j.Left {
+			left = append(left, film.RuleTitle(l, rule))
+		}
+		return l.Say("All %s orders were tried: nothing breaks that this script can prevent. What no such script prevents still happens: %s.", page.Grouped(j.All), l.List(left))
+	case j.Solved:
+		return l.Say("Nothing breaks any more: all %s orders were tried.", page.Grouped(j.All))
+	case j.Ends == j.Wanted:
+		return l.Say("No rule breaks, but %s is done only at %s, and could be at %s, although nothing comes late: the lock was not free in time.", j.Thread, l.Duration(j.Late.Duration()), l.Duration(j.InTime.Duration()))
+	default:
+		return l.Say("No rule breaks, but %s ends otherwise than it should: %s, and not %s.", j.Thread, film.Result(l, j.Ends), film.Result(l, j.Wanted))
+	}
+}
+
+// writeHints are what leads to a script.
+func writeHints(l words.Language, item *course.Item, made *course.Made, add func(name phrase.Text, html string)) {
+	commands := ""
+	for _, c := range made.Script.Commands() {
+		commands += " <code>" + templates.Escaped(c) + "</code>"
+	}
+	add("which commands", "<p>"+commands+"</p>")
+	add("how many", "<p>"+templates.Escaped(l.Say("%d commands in one go are enough.", made.Par))+"</p>")
+	add("the solution", "<pre>"+templates.Escaped(made.Script.Solution)+"</pre>"+
+		fmt.Sprintf(`<form method="post" action="/learn/%s?told=1"><input type="hidden" name="script" value="%s"><button>%s</button></form>`,
+			item.Path(), templates.Escaped(made.Script.Solution), templates.Escaped(l.Say("Judge this one"))))
+}

@@ -1,0 +1,288 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine/box"
+	"relock/engine/scenario"
+	"relock/web"
+	"relock/web/link"
+)
+
+// ownText is a lock whose unlock deletes without looking, at each level.
+const ownText = `title: Mine
+lock:
+  protocol: own
+  like: reentrant
+  lease: 200ms
+  scripts:
+    unlock: |
+      redis.call('DEL', KEYS[1])
+      if false then
+        redis.call('GET', KEYS[1])
+      end
+      return 1
+threads: [{name: A}, {name: B}]
+defaults: {depth: 2, work: 50ms}
+`
+
+// boxed is a box until the test ends, after what is opened later has ended.
+func boxed(t *testing.T) *box.Pool {
+	t.Helper()
+	b, err := box.New(box.Options{})
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("scripts cannot be walled in on this machine: ", err)
+		}
+		t.Skip("scripts cannot be walled in on this machine: ", err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+// openOwn is a server that runs locks of one's own.
+func openOwn(t *testing.T) site {
+	t.Helper()
+	b := boxed(t)
+	return open(t, func(c *web.Config) { c.Box = b })
+}
+
+// judgedFrame is what the editor reads of a frame.
+type judgedFrame struct {
+	Re      int
+	Refused string
+	Opened  *struct{ Title string }
+	Mistake *struct {
+		Call string
+		Line int
+	}
+	Explored *struct {
+		Going   bool
+		Found   string
+		Picture string
+		Judged  *struct {
+			Broken, All, Link string
+			Sound, Failed     bool
+			Unreached         map[string][]int
+		}
+	}
+}
+
+// judge has a scenario judged as the editor does, and returns the last frame.
+func judge(t *testing.T, s site, text string, delays int) judgedFrame {
+	t.Helper()
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(s.URL, "http", "ws", 1)+"/play/socket?lang=en", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	ask := func(v map[string]any) {
+		if err := conn.WriteJSON(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(map[string]any{"id": 1, "do": "open", "scenario": text})
+	for {
+		_, frame, err := conn.ReadMessage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f judgedFrame
+		if err := json.Unmarshal(frame, &f); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case f.Opened != nil:
+			ask(map[string]any{"id": 2, "do": "explore", "judge": true, "branch": 0, "moves": 0, "from": "start", "delays": delays})
+		case f.Refused != "", f.Explored != nil && !f.Explored.Going:
+			return f
+		}
+	}
+}
+
+func TestJudgeALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := openOwn(t)
+	got := judge(t, s, ownText, 1)
+	if got.Explored == nil || got.Explored.Judged == nil {
+		t.Fatalf("%+v", got)
+	}
+	j := got.Explored.Judged
+	if j.Sound || j.Broken == "0" || j.All == "" || got.Explored.Picture != "" || len(j.Unreached["unlock"]) != 1 || j.Unreached["unlock"][0] != 3 {
+		t.Errorf("judged %+v", j)
+	}
+	_, whole, _ := strings.Cut(j.Link, "#")
+	if shared, err := link.Decode(whole); err != nil || !shared.Scenario.Lock.Own() || !strings.HasPrefix(j.Link, "/edit?delays=1&faults=0#") {
+		t.Errorf("the lock's link is %s: %v", j.Link, err)
+	}
+	_, rest, found := strings.Cut(got.Explored.Found, `href="/play#`)
+	open, _, _ := strings.Cut(rest, `"`)
+	state, err := link.Decode(open)
+	if !found || err != nil || len(state.Scenario.Schedule) == 0 || !state.Scenario.Lock.Own() {
+		t.Errorf("the smallest break is no link: %v\n%s", err, got.Explored.Found)
+	}
+
+	if shut := judge(t, s, strings.Replace(ownText, "scripts:\n", "scripts:\n    lock: return 0\n", 1), 1); shut.Explored == nil || shut.Explored.Judged.Sound ||
+		!strings.Contains(shut.Explored.Found, "A is done in no order: it ends “exhausted”.") {
+		t.Errorf("a lock that lets nobody in is said to be %+v", shut.Explored)
+	}
+
+	noted := judge(t, s, strings.Replace(ownText, "return 1", "return #tostring(math.random()) > 0 and 1 or 0", 1), 1)
+	if noted.Explored == nil || !strings.Contains(noted.Explored.Found, "Note on the script unlock: math.random") {
+		t.Errorf("what Redis does otherwise is not noted: %+v", noted.Explored)
+	}
+
+	for _, c := range []struct {
+		name, old, now string
+		line           int
+		says           string
+	}{
+		{"not Lua", "return 1", "return if", 5, "this is not Lua"},
+		{"a key of another", "'DEL', KEYS[1]", "'DEL', 'other'", 1, "which is not among its KEYS"},
+		{"no reply", "return 1", "return 7", 0, "it returns 7"},
+		{"without end", "if false then", "while true do end if false then", 2, "it does not end"},
+	} {
+		got := judge(t, s, strings.Replace(ownText, c.old, c.now, 1), 1)
+		says := got.Refused
+		if got.Explored != nil {
+			says = got.Explored.Found
+		}
+		if got.Mistake == nil || got.Mistake.Call != "unlock" || got.Mistake.Line != c.line || !strings.Contains(says, c.says) {
+			t.Errorf("%s: %+v, says %q", c.name, got.Mistake, says)
+		}
+	}
+}
+
+// The report card of a lock of one's own comes as a page of its own, each cell with
+// a link to its example; a bundled lock's is made already.
+func TestTheReportCardOfALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := openOwn(t)
+	res, body := s.do(t, http.MethodPost, "/edit/card", url.Values{"yaml": {ownText}})
+	_, rest, found := strings.Cut(body, `class="sign bad" href="/play#`)
+	open, _, _ := strings.Cut(rest, `"`)
+	state, err := link.Decode(open)
+	if res.StatusCode != http.StatusOK || !found || err != nil || len(state.Scenario.Schedule) == 0 || !state.Scenario.Lock.Own() {
+		t.Errorf("%d, a broken cell leads to %+v, %v\n%.300s", res.StatusCode, state.Scenario, err, body)
+	}
+	for _, c := range []struct {
+		name, old, now string
+		status         int
+		says           string
+	}{
+		{"not Lua", "return 1", "return if", http.StatusUnprocessableEntity, "this is not Lua"},
+		{"no reply", "return 1", "return 7", http.StatusUnprocessableEntity, "it returns 7"},
+		{"a mistake", "protocol: own", "protocol: owned", http.StatusUnprocessableEntity, "mistake"},
+		{"another lock", ownText, "lock: {protocol: mutex}\nthreads: [{name: A}]", http.StatusSeeOther, ""},
+	} {
+		form := url.Values{"yaml": {strings.Replace(ownText, c.old, c.now, 1)}}
+		if res, body := s.do(t, http.MethodPost, "/edit/card", form); res.StatusCode != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s: %d, without %q\n%.300s", c.name, res.StatusCode, c.says, body)
+		}
+	}
+}
+
+// Without a box the page says why, and nothing is run.
+func TestWithoutABoxNoLockOfOnesOwnRuns(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	_, page := s.do(t, http.MethodGet, "/edit", nil)
+	if !strings.Contains(page, "This server does not run scripts of your own") || strings.Contains(page, `id="judge"`) {
+		t.Error("the editor does not say that nothing is judged here")
+	}
+	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {ownText}}); res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a run answers %d", res.StatusCode)
+	}
+	if res, body := s.post(t, "/export?format=md", strings.TrimSuffix(linkOf(t), "~0")); res.StatusCode == http.StatusOK {
+		t.Errorf("an export answers\n%s", body)
+	}
+}
+
+// linkOf is a link to ownText.
+func linkOf(t *testing.T) string {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(ownText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A link to a lock of one's own is shown, exported and kept as any other, with its
+// own scripts beside the rows.
+func TestShareALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s, text := openOwn(t), linkOf(t)
+	for _, c := range []struct{ path, link, want string }{
+		{"/export?format=md", strings.TrimSuffix(text, "~0"), "DEL →"}, // of the run to its end
+		{"/replay", text, "unlock.lua"},
+		{"/s", text, "/s/"},
+	} {
+		if res, body := s.post(t, c.path, c.link); res.StatusCode/100 != 2 || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d, without %q\n%.300s", c.path, res.StatusCode, c.want, body)
+		}
+	}
+}
+
+// A class opens what one of it has written, steps it, and searches it for what
+// breaks.
+func TestAClassBreaksALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	b := boxed(t)
+	s := open(t, func(c *web.Config) { c.Box = b })
+	code, secret := s.makeRoom(t, url.Values{"example": {"two-threads"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	host.must(object{"do": "open", "link": linkOf(t)})
+	host.must(object{"do": "step"})
+	found, _ := host.explored(object{"do": "explore", "branch": 1, "from": "start", "delays": 1, "faults": 0, "kinds": []string{}})
+	if !strings.Contains(found, "break a rule") {
+		t.Errorf("the class finds %q", found)
+	}
+}
+
+// On the wall clock the embedded Redis is in this process, and the operator's is
+// nobody else's: an own lock runs on neither.
+func TestALockOfOnesOwnIsNotRunLive(t *testing.T) {
+	t.Parallel()
+	s := openOwn(t)
+	res, err := s.Client().PostForm(s.URL+"/runs", url.Values{"yaml": {ownText}, "store": {"wall"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("on the wall clock: %d", res.StatusCode)
+	}
+}
+
+func TestTheFormOfALockOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	got := s.convert(t, url.Values{"yaml": {ownText}, "action": {"read"}})
+	if len(got.Mistakes) > 0 || !strings.Contains(got.Form, `name="lock.scripts.unlock"`) || !strings.Contains(got.Form, "&#39;DEL&#39;, KEYS[1]") {
+		t.Errorf("%+v\n%s", got.Mistakes, got.Form)
+	}
+	got = s.convert(t, url.Values{"yaml": {ownText}, "base": {ownText}, "action": {"show"}, "lock.scripts.unlock": {"return 1"}})
+	sc, err := scenario.Parse([]byte(got.YAML))
+	if err != nil || sc.Lock.Scripts.Unlock != "return 1\n" {
+		t.Errorf("%v\n%s", err, got.YAML)
+	}
+	wrong := s.convert(t, url.Values{"yaml": {strings.Replace(ownText, "  like: reentrant\n", "", 1)}, "action": {"read"}})
+	if len(wrong.Mistakes) != 1 || wrong.Mistakes[0].Key != "lock.scripts" || !strings.Contains(wrong.Form, "no script lock") {
+		t.Errorf("%+v", wrong.Mistakes)
+	}
+}

@@ -1,0 +1,312 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/big"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/lab"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// LabDoor is the page on which a lab is opened.
+type LabDoor struct {
+	Page    Page
+	Closed  string // why this visitor can open none, or ""
+	Problem string // why what was asked for was refused
+	Most    int    // threads
+	Threads int    // as asked
+	Key     string
+	Shared  string // the key of what the lock protects
+	Others  LibrariesBeside
+}
+
+// Lab is the page of a lab: the stage, whose threads are somebody's clients.
+type Lab struct {
+	Page    Page
+	Socket  string // URL path
+	Trace   string // URL path, ready for a branch
+	Exports string // URL path, ready for a format
+	Files   []File
+	Viewer  Viewer
+	Rail    LabRail
+	Faults  []LabFault // that a search may have strike
+	Clock   string     // what its clock does, in a line
+	Command string     // that the lab has started, "" where clients come by themselves
+	Fixed   bool       // it is there as long as the server: nobody closes it
+}
+
+// LabRail is the threads of a lab, and what can be done to them and to Redis.
+type LabRail struct {
+	Threads []LabThread
+	Evict   Strike
+	Command string // as Lab has it
+	Expires bool   // the end of a lease can be had
+}
+
+// LabThread is a thread whose client is somebody's program.
+type LabThread struct {
+	Name    string
+	Ordinal int
+	URL     string // for the client
+	Copied  string // what its environment is to have
+	Client  string // as it has called itself, or ""
+	Strikes []Strike
+}
+
+// LabFault is a fault in short, and in a sentence.
+type LabFault struct{ Name, Label, Title string }
+
+// labFaults are the faults of a lab's threads, in short and in a sentence with the
+// thread.
+var labFaults = []struct {
+	name         string
+	label, title phrase.Text
+}{
+	{lab.LoseReply, "lose reply", "Redis runs the command of %s, and the connection ends before the answer"},
+	{lab.LoseRequest, "lose request", "The connection of %s ends, and its command never reaches Redis"},
+	{lab.LateCopy, "late copy", "The connection of %s ends, and its command reaches Redis at any later moment"},
+	{lab.Delay, "delay", "300 ms pass on the clock of Redis before the command of %s gets there"},
+	{lab.LoseMessage, "lose message", "What the command of %s publishes reaches nobody"},
+	{lab.Pause, "pause", "The process of %s stands still until its lease is over (SIGSTOP)"},
+	{lab.Crash, "crash", "The process of %s dies (SIGKILL)"},
+}
+
+// LabFaults are those that a search of a lab may have strike.
+func LabFaults(l words.Language, wall bool) []LabFault {
+	var list []LabFault
+	for _, f := range labFaults {
+		if own := f.name == lab.Pause || f.name == lab.Crash; !own || wall {
+			list = append(list, LabFault{f.name, l.Say(f.label), l.Say(f.title, l.Say("a thread"))})
+		}
+	}
+	if !wall {
+		list = append(list, LabFault{lab.LeaseEnds, l.Say("the lease ends"), l.Say("The clock of Redis goes on to the end of the lease: the client stood still for that long")})
+	}
+	return append(list, LabFault{lab.Evict, l.Say("evict key"), l.Say("Redis evicts the key")})
+}
+
+// NewLabRail returns the rail of a lab, whose clients reach it at a host.
+func NewLabRail(l words.Language, threads []lab.Standing, host, command string, wall bool) LabRail {
+	r := LabRail{Command: command, Expires: !wall, Evict: Strike{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(lab.Evict, "", "")}}
+	for i, t := range threads {
+		_, port, _ := net.SplitHostPort(t.Address) // it is one
+		one := LabThread{Name: t.Name, Ordinal: i, URL: "redis://" + net.JoinHostPort(host, port), Client: t.Client}
+		one.Copied = "REDIS_URL=" + one.URL + " REDIS_HOST=" + host + " REDIS_PORT=" + port + " RELOCK_THREAD=" + t.Name
+		for _, f := range labFaults {
+			if own := f.name == lab.Pause || f.name == lab.Crash; own && (!wall || command == "") {
+				continue
+			}
+			move, err := json.Marshal(map[string]string{"do": f.name, "thread": t.Name})
+			if err != nil {
+				panic("page: a fault that cannot be written: " + err.Error())
+			}
+			one.Strikes = append(one.Strikes, Strike{l.Say(f.label), l.Say(f.title, t.Name), string(move)})
+		}
+		r.Threads = append(r.Threads, one)
+	}
+	return r
+}
+
+// NewLabOptions words what each thread of a lab would do, or why nothing of it waits.
+func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choice, over bool) []Option {
+	var out []Option
+	n := 0
+	for _, t := range threads {
+		some := false
+		for _, c := range choices {
+			if c.Thread != t.Name || c.Do != "" {
+				continue
+			}
+			first, _, _ := strings.Cut(strings.ToUpper(c.Text), " ")
+			o := Option{Thread: t.Name, Choice: n, Can: true, Does: c.Text, Nth: c.Nth, Network: c.Late, Background: some && !c.Late, Label: l.Say("%s: %s", t.Name, first)}
+			if c.Late {
+				o.Does, o.Label = l.Say("a late copy arrives: %s", c.Text), ""
+			}
+			some = some || !c.Late
+			out = append(out, o)
+			n++
+		}
+		if !some {
+			why := l.Say(standing(t, over))
+			if t.Words != "" {
+				why = l.Say("its process has ended: %s", t.Words)
+			}
+			out = append(out, Option{Thread: t.Name, Choice: -1, Why: why, Label: t.Name})
+		}
+	}
+	return out
+}
+
+// standing says why nothing of a thread can be decided.
+func standing(t lab.Standing, over bool) phrase.Text {
+	switch t.State {
+	case lab.Away:
+		return "no client has come yet"
+	case lab.Held:
+		return "waits inside Redis for others"
+	case lab.AtRound:
+		if over {
+			return "its round is over"
+		}
+		return "ready for a round"
+	case lab.Gone:
+		return "its client has left"
+	}
+	return "has its answer, and has sent nothing since"
+}
+
+// NewLabPointless says which faults cannot strike at a place of a lab.
+func NewLabPointless(l words.Language, threads []lab.Standing, choices []lab.Choice) []Pointless {
+	var out []Pointless
+	can := func(thread, do string) bool {
+		return slices.ContainsFunc(choices, func(c lab.Choice) bool { return c.Thread == thread && c.Do == do })
+	}
+	for _, t := range threads {
+		if !can(t.Name, "") {
+			out = append(out, Pointless{Thread: t.Name, Why: l.Say("No command of %s waits.", t.Name)})
+			continue
+		}
+		var none []string
+		for _, f := range labFaults {
+			if !can(t.Name, f.name) {
+				none = append(none, f.name)
+			}
+		}
+		if len(none) > 0 {
+			out = append(out, Pointless{Do: none, Thread: t.Name, Why: l.Say("That cannot strike what %s sends now.", t.Name)})
+		}
+	}
+	if !can("", lab.Evict) {
+		out = append(out, Pointless{Do: []string{lab.Evict}, Why: l.Say("There is no key to evict.")})
+	}
+	return out
+}
+
+// LabFound is what a search of a lab has come to.
+type LabFound struct {
+	Going   bool
+	Title   string  // "65 orders, at most one lost reply"
+	Sums    string  // how many break a rule, and how it ended
+	Share   float64 // of the orders, those that break a rule, 0 to 1
+	Rules   []LabRule
+	Notes   []string // what else is to be said
+	Problem string   // why there is none
+	Tone    film.Tone
+}
+
+// LabRule is a rule that a search has seen broken.
+type LabRule struct {
+	Place int    // in the list
+	Title string // "orphan: in 9 of 65 orders"
+	Steps string // "the smallest: 6 decisions"
+}
+
+// NewLabFound words a search: as far as it has come, and what it came to.
+func NewLabFound(l words.Language, in lab.Space, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
+	names := make([]string, 0, len(in.Faults))
+	for _, f := range LabFaults(l, true) {
+		if slices.Contains(in.Faults, f.Name) {
+			names = append(names, f.Label)
+		}
+	}
+	if slices.Contains(in.Faults, lab.LeaseEnds) {
+		names = append(names, l.Say("the lease ends"))
+	}
+	faults := cmp.Or(strings.Join(names, l.Say(", ")), l.Say("none"))
+	f := LabFound{Going: going, Title: l.Say("faults: %s, at most %d", faults, in.MaxFaults), Tone: film.Quiet}
+	switch {
+	case going:
+		f.Sums = LabProgress(l, orders, waiting, broken)
+		f.Share = share(broken, orders)
+		return f
+	case failed != nil:
+		f.Problem, _ = l.Explain(failed)
+		f.Problem = cmp.Or(f.Problem, l.Say("Something went wrong here. It was logged."))
+		return f
+	}
+	f.Share = share(tried.Broken, tried.Orders)
+	f.Tone = film.Good
+	if len(tried.Rules) > 0 {
+		f.Tone = film.Bad
+	}
+	f.Sums = LabEnding(l, tried.Ending, tried.Orders, tried.Broken)
+	if tried.Failed != nil {
+		f.Notes = append(f.Notes, tried.Failed.Error())
+	}
+	if tried.Ending != lab.Exhausted && f.Tone == film.Good {
+		f.Tone = film.Quiet
+	}
+	for i, r := range tried.Rules {
+		one := LabRule{Place: i, Title: LabRuleCounted(l, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
+		f.Rules = append(f.Rules, one)
+		if r.Rule == "mutual-exclusion" && r.By == trace.ByEffects {
+			f.Notes = append(f.Notes, l.Say(LabUnmarked))
+		}
+	}
+	if d := tried.Drawn; d != nil {
+		f.Notes = append(f.Notes, LabDrawn(l, d))
+	}
+	if d := tried.First; d != nil {
+		f.Notes = append(f.Notes, LabDiverged(l, tried.Diverged, d))
+	}
+	return f
+}
+
+// LabUnmarked says what two holders were read from where workers send no marks.
+const LabUnmarked phrase.Text = "(the workers send no marks: who is inside is read from what their commands did to the key)"
+
+// count is a number for people.
+func count(n int) string { return Grouped(big.NewInt(int64(n))) }
+
+// LabProgress is how far a search of a lab has come.
+func LabProgress(l words.Language, orders, waiting, broken int) string {
+	return l.Say("%s orders, %s to try, %s broken", count(orders), count(waiting), count(broken))
+}
+
+// LabRuleCounted is a rule, and in how many of so many orders it was broken; none of
+// those that were tried where it was seen in one that was drawn.
+func LabRuleCounted(l words.Language, rule string, orders, of int) string {
+	if orders == 0 {
+		return l.Say("%s: in an order that was drawn", film.RuleNamed(l, rule))
+	}
+	return l.Say("%s: in %s of %s orders", film.RuleNamed(l, rule), count(orders), count(of))
+}
+
+// LabEnding says how a search of a lab has ended.
+func LabEnding(l words.Language, ending string, orders, broken int) string {
+	all, some := count(orders), count(broken)
+	switch {
+	case ending == lab.Worker:
+		return l.Say("The search has ended: a worker does not come. %s orders were tried, %s break a rule.", all, some)
+	case ending == lab.Stopped:
+		return l.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
+	case ending == lab.Bound:
+		return l.Say("There are more than %s orders. Of those tried, %s break a rule; beyond them nobody looked.", all, some)
+	case broken > 0:
+		return l.Say("All %s orders were tried: %s break a rule.", all, some)
+	default:
+		return l.Say("All %s orders were tried: none breaks a rule.", all)
+	}
+}
+
+// LabDrawn says what orders drawn at random came to.
+func LabDrawn(l words.Language, d *lab.Drawn) string {
+	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
+	return l.Say("Of %d orders drawn at random, %d break a rule: of orders so drawn, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
+}
+
+// LabDiverged says that replays went another way, and where at first.
+func LabDiverged(l words.Language, replays int, d *lab.Divergence) string {
+	return l.Say("%d replays went another way: at first at decision %d, where %s was to come and %s came. Does the worker read a clock, or draw at random?", replays, d.At, d.Want.String(), d.Have)
+}
+
+// share is so much of all.
+func share(some, all int) float64 { return float64(some) / float64(max(all, 1)) }

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { about, formatOf, lockKeys, readLog, textOf } from "../js/log.js";
+
+const monitor = `OK
+1700000000.000000 [0 1.1.1.1:1] "AUTH" "lock"
+1700000000.000001 [0 1.1.1.1:1] "client" "setname" "w1"
+1700000000.000002 [0 1.1.1.1:2] "client" "setname" "w2"
+1700000000.000003 [0 1.1.1.1:1] "SET" "lock" "v1" "NX" "PX" "300"
+1700000000.000004 [0 1.1.1.1:2] "SET" "other \\"x\\"" "v1" "NX"
+1700000000.000005 [0 1.1.1.1:1] "EVALSHA" "abc" "1" "lock" "v1"
+1700000000.000006 [0 lua] "get" "lock"
+1700000000.000007 [0 lua] "publish" "c" "m"
+1700000000.000008 [0 unix:/tmp/redis.sock] "GET" "private"
+1700000000.000009 [0 1.1.1.1:3] "SET" "n\\xc3\\xa9" "v" "NX"
+1700000000.000010 [0 1.1.1.1:3] "CONFIG" "SET" "requirepass" "lock"
+nonsense
+`;
+
+/** @param {string} text @param {string[]} keys */
+const kept = (text, ...keys) => about(readLog(text), keys).text.split("\n").flatMap((l, i) => (l === "" ? [] : [i + 1]));
+
+test("the keys that could be locks: those with an expiry first, then the busiest", () => {
+  assert.deepEqual(lockKeys(readLog(monitor)), [
+    { key: "lock", commands: 2 },
+    { key: 'other "x"', commands: 1 },
+    { key: "n\u00e9", commands: 1 },
+  ]);
+});
+
+test("of MONITOR only what names the key is sent, each line where it was, and no password", () => {
+  assert.deepEqual(kept(monitor, "lock"), [3, 5, 7, 8, 9]);
+  assert.deepEqual(kept(monitor, 'other "x"'), [4, 6]);
+  assert.deepEqual(kept(monitor, "lock", "n\u00e9"), [3, 5, 7, 8, 9, 11]);
+  assert.deepEqual([about(readLog(monitor), ["lock"]).kept, about(readLog(monitor), ["lock"]).of, readLog(monitor).unread], [5, 13, 1]);
+});
+
+test("a mark goes with the lock that its connection has named last, or else names next", () => {
+  const log = [
+    '1 "ECHO" "relock:enter"', '1 "SET" "a" "v" "NX"', '2 "SET" "b" "v" "NX"', '2 "ECHO" "relock:enter"', '1 "SET" "b" "v" "NX"', '1 "ECHO" "relock:enter"',
+    '1 "GET" "a"', '1 "ECHO" "relock:leave"', '2 "ECHO" "relock:leave"', '3 "ECHO" "relock:enter"',
+  ].map((l, n) => `1700000000.00000${n} [0 1.1.1.1:${l.replace(" ", "] ")}`).join("\n");
+  assert.deepEqual(kept(log, "a"), [1, 2, 7]);
+  assert.deepEqual(kept(log, "b"), [3, 4, 5, 6, 8, 9]);
+});
+
+const transcript = `$ redis-cli -a hunter2
+127.0.0.1:6379> AUTH lock
+OK
+# T3 · 1,200 ms · A
+127.0.0.1:6379[2]> set 'lock' v NX PX 300
+OK
+# the password is hunter3
+127.0.0.1:6379[2]> GET private
+"lock"
+127.0.0.1:6379[2]> MULTI
+OK
+127.0.0.1:6379[2](TX)> CONFIG SET requirepass hunter4
+QUEUED
+127.0.0.1:6379[2](TX)> DEL lock
+QUEUED
+127.0.0.1:6379[2](TX)> EXEC
+1) OK
+2) (integer) 1
+`;
+
+test("of a redis-cli transcript: answers and transactions go with their commands, a secret in one is blank", () => {
+  assert.equal(formatOf(transcript), "redis-cli");
+  assert.deepEqual(lockKeys(readLog(transcript)), [{ key: "lock", commands: 2 }]);
+  assert.deepEqual(kept(transcript, "lock"), [4, 5, 6, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
+  const { text } = about(readLog(transcript), ["lock"]);
+  assert.ok(!/hunter|private|AUTH/.test(text), text);
+  assert.match(text, /\n127\.0\.0\.1:6379\[2\]\(TX\)> PING\nQUEUED\n/);
+});
+
+/** @param {string} ch @param {string[]} args */
+const sends = (ch, ...args) => `2026-11-22 10:00:00.001 TRACE 1 : channel: [id: ${ch}, L:/1 - R:r/2:6379] message: *${args.length}\r\n${args.map((a) => `$${Buffer.byteLength(a)}\r\n${a}\r\n`).join("")}\n`;
+/** @param {string} ch @param {string} raw */
+const answers = (ch, raw) => `2026-11-22 10:00:00.002 TRACE 1 : reply: ${raw}, channel: [id: ${ch}, L:/1 - R:r/2:6379], command: CommandData [params=[secret]]\n`;
+
+test("of Redisson's TRACE: each command with its own answer, of a buffer with several too", () => {
+  const script = "if (redis.call('exists', KEYS[1]) == 0) then\nredis.call('hincrby', KEYS[1], ARGV[2], 1); end -- \u00e9";
+  const buffer = ":5\r\n$7\r\nprivate\r\n*2\r\n:1\r\n$-1\r\n";
+  const log = [
+    "2026-11-22 10:00:00.000 INFO started with secret\n",
+    sends("0x01", "AUTH", "(password masked)").replace("$17", "$9"),
+    answers("0x01", "+OK\r\n"),
+    sends("0x01", "EVAL", script, "1", "lock", "30000", "w:1"),
+    answers("0x01", "$-1\r\n"),
+    sends("0x01", "EVAL", script, "1", "lock", "30000", "w:1"),
+    sends("0x01", "GET", "other"),
+    sends("0x01", "HGETALL", "lock"),
+    answers("0x01", buffer),
+    answers("0x01", buffer),
+    answers("0x01", buffer),
+  ].join("");
+  assert.equal(formatOf(log), "redisson");
+  assert.deepEqual(lockKeys(readLog(log)), [{ key: "lock", commands: 3 }]);
+  const { text } = about(readLog(log), ["lock"]);
+  assert.ok(!/private|secret|password|other/.test(text), text);
+  assert.deepEqual([...text.matchAll(/reply: ([^,]*?),/g)].map((m) => m[1].replaceAll("\n", "|")), ["$-1|", ":5|", "*2|:1|$-1|"]);
+  assert.equal(text.split("HGETALL")[0].split("\n").length, log.split("HGETALL")[0].split("\n").length); // its lines are where they were
+});
+
+test("UTF-16 is read, as a shell of Windows writes it", async () => {
+  const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(monitor, "utf16le")]);
+  assert.equal(await textOf(new Blob([wide])), monitor);
+});
+
+test("the recorded logs are known, and what is not a log is not", () => {
+  const file = (/** @type {string} */ name) => readFileSync(new URL(`../../../engine/logs/testdata/${name}`, import.meta.url), "utf8");
+  for (const [name, key, commands] of /** @type {[string, string, number][]} */ ([
+    ["redis-py-4.3.4.log", "invoice:7", 11], ["redis-py-4.3.4-lease-over.log", "invoice:7", 13], ["redis-semaphore-5.8.0.log", "mutex:order:9", 38],
+    ["ioredis-6.0.0-same-value.log", "report", 11], ["redsync-4.18.1.log", "invoice:7", 21], ["redislock-0.9.4-lease-over.log", "invoice:7", 22],
+    ["relock.log", "invoice:7", 20], ["redis-cli-7.0.15.txt", "invoice:7", 6],
+  ])) {
+    assert.deepEqual(lockKeys(readLog(file(name)))[0], { key, commands }, name);
+  }
+  for (const text of ["", "title: x\n", "{}", "hello\n", "\0\x01"]) {
+    assert.equal(formatOf(text), "", text);
+  }
+});
+
+test("20 MB are filtered in a moment", () => {
+  const one = monitor.split("\n").slice(1, -2).join("\n") + "\n";
+  const log = one.repeat(Math.ceil((20 << 20) / one.length));
+  const start = performance.now();
+  const read = readLog(log);
+  assert.equal(lockKeys(read).length, 3);
+  assert.ok(about(read, ["lock"]).kept > 50_000);
+  assert.ok(performance.now() - start < 8000, String(performance.now() - start));
+});
