@@ -7,14 +7,14 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
-SEARCHES := /engine/(explore|explore/card|explore/mend|lab|recall)$$
-RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock
+SEARCHES := /engine/(explore|explore/card|explore/mend|lab|ownlock|recall)$$|/lessons/libraries$$
+RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock|TestSteering
 
 # What passed and has not changed need not run again, and what one checkout has compiled another one need not: without
 # paths, Go's cache knows it. `make soak` runs all of it afresh.
@@ -31,7 +31,7 @@ FUZZ ?= 20s
 CHECKS := lint types dead vulns generated tidy
 
 .DEFAULT_GOAL := help
-.PHONY: help run test raced unraced soak check checks $(CHECKS) generate fmt bench chaos module deps
+.PHONY: help run test raced unraced soak check checks $(CHECKS) generate fmt bench chaos libraries module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +52,8 @@ raced:
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e
 	GOGC=400 $(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
+	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/box ./engine/run ./web ./cmd/playground
+	cd engine/lock/otel && $(GO) vet . && $(TEST) -timeout 1m .
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
@@ -68,9 +69,12 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ, what the course's searches find, the locks' report cards, and the gallery's pictures (a minute or two)
+generate: ## Make *_templ.go from *.templ, the schemas, what the course's and the lab's searches find, the locks' report cards, and the gallery's pictures (some minutes)
 	$(GO) tool templ generate
+	$(GO) test ./engine/scenario -run Schema -count 1 -update
+	$(GO) test ./engine/course -run Schema -count 1 -update-schema
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
+	$(GO) test ./cmd/playground -run TestTheLabsOfTheCourse -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
 	$(GO) test ./web -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
@@ -119,21 +123,28 @@ module: ## Rename the module, to publish it: make module NAME=example.org/relock
 	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd|\.\.\.)|local-prefixes|module-path" -- | \
 	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd|\.\.\.)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: |pkg: )$$old\b#\1$(NAME)#" && \
 	$(GO) mod edit -module "$(NAME)" && \
-	(cd engine/lock/bench && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") && \
+	for own in engine/lock/bench engine/lock/otel lessons/libraries/module; do \
+	  (cd $$own && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") || exit 1; \
+	done && \
 	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \
 	echo "the module is $(NAME) now: look at git diff, run make test, commit"
+
+libraries: deps ## Search the locks that people use again, and keep what is seen (a quarter of an hour): ONLY=redsync,redis-py
+	cd lessons/libraries && npm ci --no-audit --no-fund || echo "without their packages, the old figures of the Node libraries stay"
+	$(GO) test ./lessons/libraries -run TestSearchAgain -count 1 -timeout 60m -v -update -only '$(ONLY)'
 
 FOR ?= 30s
 SEED ?= 1
 chaos: deps ## Lock through a network that loses, repeats and cuts, FOR=30s each lock, SEED=1
 	$(GO) test -race -count 1 -timeout 0 -v -run TestChaos ./engine/lock/locktest -chaos $(FOR) -seed $(SEED)
 
-# Debian's redis-server, browser and nodejs, where they are missing and can be had.
+# Debian's redis-server, browser, nodejs and redis-py, where they are missing and can be had.
 deps:
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v $(OPENS) >/dev/null || missing="$$missing $(OPENS)"; \
 	command -v node >/dev/null || missing="$$missing nodejs"; \
+	python3 -c 'import redis' 2>/dev/null || /usr/bin/python3 -c 'import redis' 2>/dev/null || missing="$$missing python3-redis"; \
 	[ -z "$$missing" ] && exit 0; \
 	sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
 	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; }; then \
