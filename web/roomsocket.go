@@ -139,6 +139,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
 	}
 	if err != nil {
+		g.judged.Delete(c.ID)
 		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.explained(ctx, g.l, c.Do, err)})
 	}
 }

@@ -23,6 +23,8 @@ func TestVersionsOfEntries(t *testing.T) {
 		"two moves":  {Entry{Seq: 2, Made: []Made{{Moves: []json.RawMessage{move, move}}}}, `{"v":2,"seq":2,"at":0,"made":[{"branch":0,"parent":0,"fork":0,"after":0,"moves":[{"until":"7ms"},{"until":"7ms"}]}]}`},
 		"in place":   {Entry{Seq: 2, Dropped: &zero, Made: []Made{{Branch: 1, Moves: []json.RawMessage{move}}}}, `{"v":2,"seq":2,"at":0,"dropped":0,"made":[{"branch":1,"parent":0,"fork":0,"after":0,"moves":[{"until":"7ms"}]}]}`},
 		"it goes on": {Entry{Seq: 2, Going: &Going{To: "end"}}, `{"v":2,"seq":2,"at":0,"going":{"branch":0,"to":"end"}}`},
+		"a vote":     {Entry{Seq: 2, Vote: &Vote{Member: "m1", Option: 1}}, `{"seq":2,"at":0,"vote":{"member":"m1","option":1}}`},
+		"a script":   {Entry{Seq: 2, Vote: &Vote{Member: "m1", Option: 1, Script: "return 1"}}, `{"v":4,"seq":2,"at":0,"vote":{"member":"m1","option":1,"script":"return 1"}}`},
 		"a lesson":   {Entry{Seq: 2, Taught: &Taught{Step: 3, Asked: true, Stand: Stand{At: 1}}}, `{"v":3,"seq":2,"at":0,"taught":{"step":3,"asked":true,"stand":{"branch":0,"at":1,"row":0,"moment":0,"focus":""}}}`},
 	} {
 		text, err := json.Marshal(c.e)
@@ -49,12 +51,16 @@ func TestVersionsOfEntries(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(whole), `{"v":3,`) {
 		t.Errorf("a room with a lesson is written %s (%v)", whole, err)
 	}
+	whole, err = json.Marshal(Entry{Whole: &State{Past: []*Question{{Kind: Write}}}})
+	if err != nil || !strings.HasPrefix(string(whole), `{"v":4,`) {
+		t.Errorf("a room that has written scripts is written %s (%v)", whole, err)
+	}
 	whole, err = json.Marshal(Entry{Whole: &State{}})
 	if err != nil || strings.Contains(string(whole), `"taught"`) || strings.HasPrefix(string(whole), `{"v":`) {
 		t.Errorf("a room without one is written %s (%v)", whole, err)
 	}
 	var e Entry
-	if err := json.Unmarshal([]byte(`{"v":4,"seq":9}`), &e); !errors.Is(err, errVersion) || e.Seq != 0 {
+	if err := json.Unmarshal([]byte(`{"v":5,"seq":9}`), &e); !errors.Is(err, errVersion) || e.Seq != 0 {
 		t.Errorf("an entry of a version to come: %v, %+v", err, e)
 	}
 }
@@ -86,5 +92,39 @@ func TestTheNextLeaderCarriesARunOn(t *testing.T) {
 	}
 	if at := next.f.deadline(); !at.IsZero() && at.Equal(next.now) {
 		t.Error("what has ended is still to go on")
+	}
+}
+
+// A room takes scripts of its voters while one is to be written, and no more
+// than it can keep.
+func TestWhoMayWriteWhat(t *testing.T) {
+	long := strings.Repeat("-", maxScript)
+	full := map[string]string{"m9": strings.Repeat("-", maxScripts-maxScript)}
+	for name, c := range map[string]struct {
+		asks   *Question
+		past   []*Question
+		member string
+		script string
+		want   error
+	}{
+		"a script":               {&Question{Kind: Write, Item: "i"}, nil, "m2", "return 1", nil},
+		"the longest":            {&Question{Kind: Write, Item: "i"}, nil, "m2", long, nil},
+		"a longer one":           {&Question{Kind: Write, Item: "i"}, nil, "m2", long + "-", errScript},
+		"none":                   {&Question{Kind: Write, Item: "i"}, nil, "m2", "", errScript},
+		"a host's":               {&Question{Kind: Write, Item: "i"}, nil, "m1", "return 1", errVoters},
+		"a stranger's":           {&Question{Kind: Write, Item: "i"}, nil, "m7", "return 1", errVoters},
+		"nothing is asked":       {nil, nil, "m2", "return 1", errNoScript},
+		"another question":       {&Question{Kind: Predict}, nil, "m2", "return 1", errNoScript},
+		"it is counted":          {&Question{Kind: Write, Item: "i", Closed: true}, nil, "m2", "return 1", errNotOpen},
+		"the last that fits":     {&Question{Kind: Write, Item: "i", Scripts: full}, nil, "m2", long, nil},
+		"one too many":           {&Question{Kind: Write, Item: "i", Scripts: map[string]string{"m3": "-"}}, []*Question{{Scripts: full}}, "m2", long, errScripts},
+		"instead of one's own":   {&Question{Kind: Write, Item: "i", Scripts: map[string]string{"m2": "-"}}, []*Question{{Scripts: full}}, "m2", long, nil},
+		"a shorter one than was": {&Question{Kind: Write, Item: "i", Scripts: full}, []*Question{{Scripts: map[string]string{"m2": long}}}, "m9", "return 1", nil},
+	} {
+		s := &State{Question: c.asks, Past: c.past, People: map[string]*Member{"m1": {ID: "m1", Part: Host}, "m2": {ID: "m2", Part: Player}, "m9": {ID: "m9", Part: Audience}}}
+		item, err := s.Writing(c.member, c.script)
+		if !errors.Is(err, c.want) || (err == nil) != (item == "i") {
+			t.Errorf("%s: %q, %v, want %v", name, item, err, c.want)
+		}
 	}
 }
