@@ -89,7 +89,8 @@ type guest struct {
 	reader  *reader         // used by that goroutine
 	telling *turn.Seat      // of the one that sends frames
 
-	judged sync.Map // *judgedScript, by the command's ID
+	judged  sync.Map      // *judgedScript, by the command's ID
+	written *judgedScript // the last one; used by the goroutine that takes commands
 
 	rows   bool        // the film is wanted; written before the join is handed on
 	page   *int        // the scene that the member's page is of, nil where there is none; so is this
@@ -116,7 +117,8 @@ type roomAnswer struct {
 	Script string     `json:"script,omitempty"`
 	Lost   bool       `json:"lost,omitempty"`
 
-	Judged *judgedScript `json:"judged,omitempty"` // of a script
+	Judging bool          `json:"judging,omitempty"` // a script is, or waits for it: the line is alive
+	Judged  *judgedScript `json:"judged,omitempty"`  // of a script
 
 	answered // of what is asked of this server
 

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
+	"time"
 
 	"relock/engine/course"
 	"relock/lessons"
@@ -71,51 +73,92 @@ func (s *Server) scripted(_ context.Context, item, script string) (board.Plan, e
 // judgedScript is what a member is told of a script.
 type judgedScript struct {
 	Says   string `json:"says"`
-	Option int    `json:"option"`         // that counts as one's vote
+	Option int    `json:"option"` // that counts as one's vote
+	Right  bool   `json:"right"`
 	Line   int    `json:"line,omitempty"` // that is wrong, from 1
 	Open   string `json:"open,omitempty"` // the smallest order that breaks a rule: a page
+
+	item, script string
 }
+
+// judgingTold is how often a member whose script is judged, or waits for that, is
+// told so: a page takes a line on which nothing comes for dead.
+const judgingTold = time.Second
 
 // judge has a script judged that a member hands in, before the room takes it: where
 // the member is connected, one of the room at a time.
 func (g *guest) judge(ctx context.Context, c *board.Command) error {
-	item := ""
+	item, member := "", g.client.Member()
 	err := g.room.Look(func(v board.View) (err error) {
-		item, err = v.State.Writing(g.client.Member(), c.Script)
+		item, err = v.State.Writing(member, c.Script)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	j := g.written // a page gives a command again that is not answered soon
+	if j == nil || j.item != item || j.script != c.Script {
+		told := func() { g.reply(ctx, roomAnswer{Judging: true}) }
+		whileTelling(judgingTold, told, func() { j, err = g.verdictOn(ctx, item, c.Script) })
+		if err != nil {
+			return err
+		}
+	}
+	g.written, c.Item, c.Option = j, item, &j.Option
+	g.judged.Store(c.ID, j)
+	return nil
+}
+
+// whileTelling tells something every so often while do runs.
+func whileTelling(every time.Duration, tell, do func()) {
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	telling.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				tell()
+			case <-done:
+				return
+			}
+		}
+	})
+	do()
+}
+
+// verdictOn has a script judged.
+func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScript, error) {
 	found, ok := g.s.course().Item(item)
 	if !ok {
-		return errNoPlan
+		return nil, errNoPlan
 	}
 	var j *course.Judged
-	err = g.s.inSearch(ctx, g.reading, "room "+g.room.Code(), func(ctx context.Context) error {
-		account := g.s.spaces.Open("room " + g.room.Code())
+	whose := "room " + g.room.Code()
+	err := g.s.inSearch(ctx, g.reading, whose, func(ctx context.Context) error {
+		account := g.s.spaces.Open(whose)
 		defer account.Close()
 		err := account.Hold(course.MaxWritten * stateGoingBytes)
 		if err == nil {
-			j, err = found.Write(ctx, c.Script)
+			j, err = found.Write(ctx, script)
 		}
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	option := int(verdictOf(j))
-	c.Item, c.Option = item, &option
-	told := &judgedScript{Says: judgedSays(g.l, j), Option: option, Line: j.Line}
+	told := &judgedScript{Says: judgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
 	if j.Rule != "" {
 		text, err := link.Encode(link.State{Scenario: j.Run.Scenario, At: len(j.Run.Scenario.Schedule)})
 		if err != nil {
-			return fmt.Errorf("web: %w", err)
+			return nil, fmt.Errorf("web: %w", err)
 		}
 		told.Open = "/play#" + text
 	}
-	g.judged.Store(c.ID, told)
-	return nil
+	return told, nil
 }
 
 // roomScripts shows a host what the class has written last.

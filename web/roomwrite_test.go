@@ -25,7 +25,7 @@ func TestAClassWritesAScript(t *testing.T) {
 	a := s.visit(t, code, "en", nil).join("player", nil)
 	b := s.visit(t, code, "zh-CN", nil).join("audience", nil)
 	c := s.visit(t, code, "en", nil).join("player", nil)
-	if f := a.ask(object{"do": "write", "script": "return 1"}); !strings.Contains(f.Refused, "no script is to be written now") {
+	if f := a.ask(object{"do": "write", "script": "return 1"}); !strings.Contains(f.Refused, "No script is to be written now") {
 		t.Errorf("before it is asked: %+v", f)
 	}
 	built, err := course.BuiltIn(words.All())
@@ -50,11 +50,11 @@ func TestAClassWritesAScript(t *testing.T) {
 		want    string
 	}{
 		{"a vote", a, object{"do": "vote", "option": 0}, "wants a script"},
-		{"a host's script", host, object{"do": "write", "script": q.Start}, "players and the audience"},
+		{"a host's script", host, object{"do": "write", "script": q.Start}, "Players and the audience"},
 		{"no script", a, object{"do": "write"}, "1 to 4,096 bytes"},
 		{"a long script", a, object{"do": "write", "script": strings.Repeat("-", 4097)}, "1 to 4,096 bytes"},
 		{"showing one that is not there", host, object{"do": "show", "member": a.member}, "has written no script"},
-		{"showing one as a player", a, object{"do": "show", "member": a.member}, "only a host"},
+		{"showing one as a player", a, object{"do": "show", "member": a.member}, "Only a host"},
 	} {
 		if f := one.by.ask(one.command); !strings.Contains(f.Refused, one.want) {
 			t.Errorf("%s: %q", one.what, f.Refused)
@@ -70,14 +70,14 @@ func TestAClassWritesAScript(t *testing.T) {
 		{a, made.Script.Start, 1, "This still breaks: ", true},
 		{c, "return {1, 0}", 2, "No rule breaks, but ", false},
 		{b, "return (", 3, "第 1 行", false},
-		{a, made.Script.Solution, 0, "Nothing breaks any more", false}, // the last one counts
+		{a, made.Script.Solution, 0, "nothing breaks that this script can prevent", false}, // the last one counts
 	} {
 		f := one.by.must(object{"do": "write", "script": one.script, "option": 0, "item": "lock/other"}) // what came of it is not the member's to say
 		if j := f.Judged; j == nil || j.Option != one.option || j.Right != (one.option == 0) || !strings.Contains(j.Says, one.says) || strings.HasPrefix(j.Open, "/play#") != one.opens {
 			t.Errorf("of %q comes %+v, want %d and %q", one.script, j, one.option, one.says)
 		}
 	}
-	if f := host.ask(object{"do": "show", "member": a.member}); !strings.Contains(f.Refused, "first reveal") {
+	if f := host.ask(object{"do": "show", "member": a.member}); !strings.Contains(f.Refused, "First reveal") {
 		t.Errorf("shown before it is revealed: %+v", f)
 	}
 	host.must(object{"do": "reveal"})
