@@ -31,6 +31,12 @@ const (
 
 func open(t *testing.T, addr string) *stream.Journal {
 	t.Helper()
+	return leased(t, addr, lease)
+}
+
+// leased opens a journal whose terms last longer than those of a test's others.
+func leased(t *testing.T, addr string, lease time.Duration) *stream.Journal {
+	t.Helper()
 	client := storetest.Client(addr)
 	j, err := stream.New(client, stream.Options{Lease: lease, Beat: beat})
 	if err != nil {
@@ -492,25 +498,18 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsLeadsWithinALease(t *testing.T) {
+// A term's end is told: who waits does not wait for the lease to run out.
+func TestATermsEndIsTold(t *testing.T) {
+	t.Parallel()
+	const long = 40 * time.Second
 	addr := storetest.Start(t).Addr
-	a, b := open(t, addr), open(t, addr)
+	a, b := leased(t, addr, long), leased(t, addr, long)
 	create(t, a)
 	term := lead(t, a)
-	next := make(chan board.Term)
-	wait := func() {
-		go func() {
-			term, err := b.Lead(t.Context(), code)
-			if err != nil {
-				t.Error(err)
-			}
-			next <- term
-		}()
-	}
+	next := waiting(t, b)
 	client := storetest.Client(addr)
 	defer client.Close()
-	wait()
-	until(t, "the other to look twice", func() bool { return looks(t, client) >= 2 })
+	until(t, "the other to look", func() bool { return looks(t, client) >= 1 })
 	select {
 	case <-next:
 		t.Fatal("two lead")
@@ -518,13 +517,21 @@ func TestWhoWaitsLeadsWithinALease(t *testing.T) {
 	}
 	began := time.Now()
 	term.Resign()
-	term = <-next
-	if took := time.Since(began); took > lease/4 {
+	(<-next).Resign()
+	if took := time.Since(began); took > long/4 {
 		t.Errorf("it took %v though the term's end was told", took)
 	}
-	term.Resign()
+}
 
-	// Who holds it now is never heard of again: nothing renews it.
+// Who leads is never heard of again: nothing renews it.
+func TestWhoWaitsLeadsWithinALease(t *testing.T) {
+	t.Parallel()
+	const lease = 3 * time.Second
+	addr := storetest.Start(t).Addr
+	b := leased(t, addr, lease)
+	create(t, b)
+	client := storetest.Client(addr)
+	defer client.Close()
 	dead, err := lock.New(client, lock.Options{Protocol: lock.Fenced, Lease: lease, Renew: lock.NoWatchdog})
 	if err != nil {
 		t.Fatal(err)
@@ -533,12 +540,27 @@ func TestWhoWaitsLeadsWithinALease(t *testing.T) {
 	if _, err := dead.TryLock(t.Context(), "relock:room:{"+code+"}:lead", lock.NewOwner()); err != nil {
 		t.Fatal(err)
 	}
-	began = time.Now()
-	wait()
-	(<-next).Resign()
+	began := time.Now()
+	(<-waiting(t, b)).Resign()
 	if took := time.Since(began); took > 2*lease {
 		t.Errorf("it took %v after the last word of who led", took)
 	}
+}
+
+// waiting returns the term that a journal waits for.
+func waiting(t *testing.T, j *stream.Journal) <-chan board.Term {
+	t.Helper()
+	next := make(chan board.Term, 1)
+	go func() {
+		defer close(next)
+		term, err := j.Lead(t.Context(), code)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		next <- term
+	}()
+	return next
 }
 
 // A waiter asks once or twice in a lease, however many rooms there are.
