@@ -9,9 +9,11 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/lessons/advice"
+	"relock/web/export"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -72,6 +74,26 @@ func which(given advice.Answers, list []page.Lock) page.Which {
 // The locks whose cards stand in one unless somebody asks for others: ours, and
 // the article's.
 const firstCard, secondCard = "reentrant", "reentrant-naive"
+
+// cardPicture answers with the cards that the address names as one picture.
+func (s *frontPages) cardPicture(w http.ResponseWriter, r *http.Request) error {
+	var p page.Locks
+	if err := s.chosenCards(r, &p); err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	title := l.Say("Report card of %s", l.List(phrase.Names(p.Both.Locks)))
+	picture, err := export.CardPicture(l, title, p.Both, s.Static.PictureStyle())
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", export.SVG.MediaType())
+	h.Set("Content-Language", l.Code())
+	h.Set("Cache-Control", "public, max-age=3600")
+	_, _ = w.Write(picture) //nolint:gosec // no page; a visitor who has left hears nothing
+	return nil
+}
 
 // chosenCards lays out the cards that the address names, in one table.
 func (s *frontPages) chosenCards(r *http.Request, p *page.Locks) error {

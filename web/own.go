@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"relock/engine/ownlock"
 	"relock/engine/pause"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -182,6 +184,11 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
+	picture, err := export.CardPicture(l, cmp.Or(sc.Title, l.Say("Report card of your lock")), p.Card, s.Static.PictureStyle())
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	p.Picture = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture)
 	return site.Render(r.Context(), w, http.StatusOK, templates.OwnCardPage(p))
 }
 

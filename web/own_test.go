@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -174,6 +175,12 @@ func TestTheReportCardOfALockOfOnesOwn(t *testing.T) {
 	state, err := link.Decode(open)
 	if res.StatusCode != http.StatusOK || !found || err != nil || len(state.Scenario.Schedule) == 0 || !state.Scenario.Lock.Own() {
 		t.Errorf("%d, a broken cell leads to %+v, %v\n%.300s", res.StatusCode, state.Scenario, err, body)
+	}
+	_, rest, _ = strings.Cut(body, `href="data:image/svg+xml;base64,`)
+	coded, _, _ := strings.Cut(rest, `"`)
+	picture, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil || !strings.HasPrefix(string(picture), "<svg ") || !strings.Contains(string(picture), `class="card-sign card-bad"`) {
+		t.Errorf("its picture is %.300q, %v", picture, err)
 	}
 	for _, c := range []struct {
 		name, old, now string

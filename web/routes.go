@@ -52,6 +52,7 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"POST /export", s.Page(s.Largely(s.exportLink))},
 		{"GET /qr", s.Page(front.qr)},
 		{"GET /locks", s.ForAll(front.locks)},
+		{"GET /locks/card.svg", s.Page(front.cardPicture)},
 		{"GET /locks/{lock}/{cell}", s.Page(front.cell)},
 		{"GET /lab", s.Page(s.lab.door)},
 		{"POST /lab", s.Page(s.lab.open)},

@@ -11,19 +11,23 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/page"
+	"relock/web/static"
 	"relock/web/words"
 )
 
-const cardSynopsis = `playground card [-delays N] [-example CELL] [-json] [-lang TAG] LOCK [LOCK]
+const cardSynopsis = `playground card [-delays N] [-example CELL | -json | -svg] [-lang TAG] LOCK [LOCK]
 
 Prints a lock's report card, or two locks' in one: what one fault, at each place
 of a small scenario, can do at worst, in any order of the moves. LOCK is the name
 of a bundled lock, or a scenario's file with the scripts of your own. The bundled
 cards are made already; with -delays, and of your own, the orders are searched now. -example prints the
 scenario of a cell, such as pause@A.work.1 or evict@redis, with the schedule
-that shows it: "playground card -example pause@A.work.1 mutex | playground run -".`
+that shows it: "playground card -example pause@A.work.1 mutex | playground run -".
+-svg prints the card as a picture: "playground card -svg mutex > mutex.svg".`
 
 // mostCardDelays keeps a card from taking hours.
 const mostCardDelays = 2
@@ -33,6 +37,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	delays := fs.Int("delays", -1, fmt.Sprintf("search now, with at most `N` delays, 0 to %d (default: the card that is made already, with %d)", mostCardDelays, card.Delays))
 	example := fs.String("example", "", "print the scenario of this `CELL` instead")
 	lines := fs.Bool("json", false, "print JSON Lines, one for each lock")
+	picture := fs.Bool("svg", false, "print a picture, an SVG file")
 	l := languageFlag(fs)
 	if code, done := parse(fs, args, env, cardSynopsis); done {
 		return code
@@ -50,6 +55,8 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 		return refuse("-delays %d: allowed: 0 to %d", *delays, mostCardDelays)
 	case *example != "" && fs.NArg() > 1:
 		return refuse("-example takes one lock, given %d", fs.NArg())
+	case *example != "" && (*lines || *picture) || *lines && *picture:
+		return refuse("-example, -json and -svg print different things: name one of them")
 	case fs.NArg() == page.MostCards && fs.Arg(0) == fs.Arg(1):
 		return refuse("%s is named twice", fs.Arg(0))
 	}
@@ -98,6 +105,8 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 				err = enc.Encode(c)
 			}
 		}
+	case *picture:
+		err = printCardPicture(env, *l, page.NewCardTable(*l, cards...))
 	default:
 		printCard(env, *l, page.NewCardTable(*l, cards...))
 	}
@@ -137,6 +146,21 @@ func printExample(env environment, c *card.Card, cell *card.Cell) error {
 		return err
 	}
 	_, err = fmt.Fprintf(env.out, "%s\n", text)
+	return err
+}
+
+// printCardPicture writes a card as an SVG file.
+func printCardPicture(env environment, l words.Language, c page.CardTable) error {
+	files, err := static.New()
+	if err != nil {
+		return err
+	}
+	title := l.Say("Report card of %s", l.List(phrase.Names(c.Locks)))
+	picture, err := export.CardPicture(l, title, c, files.PictureStyle())
+	if err != nil {
+		return err
+	}
+	_, err = env.out.Write(picture)
 	return err
 }
 

@@ -29,6 +29,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/export"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -599,6 +600,9 @@ func TestAPictureNeedsAStyle(t *testing.T) {
 	r := played(t, "two-threads")
 	r.Style = ""
 	if got, err := export.Render(export.SVG, r); err == nil {
+		t.Errorf("%.300s", got)
+	}
+	if got, err := export.CardPicture(words.English, "a card", page.CardTable{}, ""); err == nil {
 		t.Errorf("%.300s", got)
 	}
 }

@@ -142,6 +142,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
 				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour after the last look at it, and leads to the page that shows it: 303")},
+				{"GET /locks/card.svg", l.Say("a report card as a picture: lock, and another one beside it")},
 				{"GET /traces/{id}", l.Say("the page of a kept trace; ID can also be LIBRARY.FAULT, as redis-py.lose-reply, for what /locks tells of the locks that people use")},
 				{"GET /traces/{id}/again?key=K&threads=WHO", l.Say("reads the log of a kept trace in another way: another key, threads by owner, value or connection; leads to that trace: 303")},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},

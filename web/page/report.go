@@ -26,6 +26,8 @@ type OwnCard struct {
 	Card   CardTable
 	Legend []CardEntry
 	Broken []CardFound
+
+	Picture string // of the card, as a URL that holds an SVG file
 }
 
 // MostCards is how many locks stand in one table.

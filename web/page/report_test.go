@@ -1,10 +1,12 @@
 package page_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"relock/engine/explore/card"
+	"relock/web/film"
 	"relock/web/page"
 	"relock/web/words"
 )
@@ -70,6 +72,39 @@ func TestWhatBreaksAnywayIsNotTheFaults(t *testing.T) {
 		for _, c := range r.Cells {
 			if c[0].Shape() == "✗" {
 				t.Errorf("crash: %s", c[0].Says)
+			}
+		}
+	}
+}
+
+// A picture has each cell of the table once, within its bounds, and the signs it
+// explains are those it has.
+func TestACardAsAPicture(t *testing.T) {
+	for _, names := range [][]string{{"reentrant"}, {"none"}, {"redlock", "mutex"}} {
+		c := of(t, names...)
+		p := page.NewCardPicture(words.English, "a card", c)
+		cells := len(c.Without)
+		for _, r := range slices.Concat(c.Rows, c.Redis) {
+			for _, cell := range r.Cells {
+				cells += len(cell)
+			}
+		}
+		if len(p.Marks) != cells {
+			t.Errorf("%v: %d marks of %d cells", names, len(p.Marks), cells)
+		}
+		taken := map[[2]float64]bool{}
+		for _, m := range p.Marks {
+			at := [2]float64{m.X, m.Y}
+			if taken[at] || m.X < 0 || m.X > p.Width || m.Y < 0 || m.Y > p.ToldAt {
+				t.Errorf("%v: a mark at %v, of a picture of %v by %v; taken: %v", names, at, p.Width, p.ToldAt, taken[at])
+			}
+			taken[at] = true
+		}
+		for _, e := range page.CardLegend(words.English) {
+			has := slices.ContainsFunc(p.Marks, func(m page.CardSign) bool { return m.Shape() == e.Shape })
+			told := slices.ContainsFunc(p.Told.Lines, func(line film.ToldLine) bool { return line.Text == e.Shape })
+			if has != told {
+				t.Errorf("%v: %s is in the picture: %v, in the legend: %v", names, e.Shape, has, told)
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (p *Protocol) With(sources map[string]string) *Protocol {
 	return &own
 }
 
-// Writable reports whether its scripts can be written anew, by [Protocol.With].
+// Writable reports whether its scripts can be written again, by [Protocol.With].
 func (p *Protocol) Writable() bool { return p.Guard == InRedis && p.Nodes == 0 && p.Lock != nil }
 
 // Calls returns the names of the calls that can have a script of one's own.
