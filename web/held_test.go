@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"testing"
@@ -95,15 +96,32 @@ func TestASessionIsAsLargeAsItSays(t *testing.T) {
 	}
 	for name, text := range dear() {
 		sc := parsed(t, text)
-		s, with, without := holding(t, sc, 1500)
-		if part := float64(s.Size()) / float64(without); part < .5 || part > 2 {
-			t.Errorf("%s: it says %d KB and takes %d", name, s.Size()>>10, without>>10)
+		var problem string
+		for range 3 { // what earlier tests leave may go while it is measured
+			if problem = notHeld(t, sc); problem == "" {
+				break
+			}
 		}
-		all := s.Size() + len(s.Branches()[0].Events)*film.EventSize(sc)
-		if part := float64(all) / float64(with); part < .5 || part > 2 {
-			t.Errorf("%s with its page: %d KB counted, it takes %d", name, all>>10, with>>10)
+		if problem != "" {
+			t.Errorf("%s: %s", name, problem)
 		}
-		s.Close()
+	}
+}
+
+// notHeld says where a session of sc takes another space than it says, "" where it
+// does not.
+func notHeld(tb testing.TB, sc *scenario.Scenario) string {
+	tb.Helper()
+	s, with, without := holding(tb, sc, 1500)
+	defer s.Close()
+	all := s.Size() + len(s.Branches()[0].Events)*film.EventSize(sc)
+	switch part, paged := float64(s.Size())/float64(without), float64(all)/float64(with); {
+	case part < .5 || part > 2:
+		return fmt.Sprintf("it says %d KB and takes %d", s.Size()>>10, without>>10)
+	case paged < .5 || paged > 2:
+		return fmt.Sprintf("with its page: %d KB counted, it takes %d", all>>10, with>>10)
+	default:
+		return ""
 	}
 }
 

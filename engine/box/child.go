@@ -164,6 +164,8 @@ func (c *child) why(ctx context.Context, err error) error {
 	case c.code == exitLarge, strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"),
 		strings.Contains(said, "goroutine stack exceeds"), strings.Contains(said, "stack overflow"), strings.Contains(said, "failed to create new OS thread"), strings.Contains(said, "pthread_create failed"):
 		return &Fault{Kind: ErrTooLarge, What: "its memory"}
+	case strings.Contains(said, "SIGSEGV") && strings.Contains(said, "goroutine 0 "): // Go's runtime itself, which was given no memory
+		return &Fault{Kind: ErrTooLarge, What: "its memory"}
 	default:
 		return fmt.Errorf("%w: %w, code %d: %s", ErrBroken, err, c.code, cut(said, 200))
 	}

@@ -482,6 +482,9 @@ func (r *runner) do(l *lua.LState, args []string) (lua.LValue, string) {
 	if !r.redis.Knows(args[0]) {
 		return nil, "ERR Unknown Redis command called from script"
 	}
+	if filled(args) > maxText {
+		r.large(l, "a value in Redis")
+	}
 	raw := r.session.Do(args)
 	if len(raw) > maxText {
 		r.large(l, "a reply of Redis")
@@ -494,6 +497,23 @@ func (r *runner) do(l *lua.LState, args []string) (lua.LValue, string) {
 		return nil, err.Error()
 	}
 	return received(l, v), ""
+}
+
+// filled is how many bytes a command fills up to the offset that it writes at: few
+// bytes ask for many.
+func filled(args []string) int64 {
+	if len(args) < 3 {
+		return 0
+	}
+	offset, _ := strconv.ParseInt(args[2], 10, 64) // what is no number Redis refuses
+	switch strings.ToUpper(args[0]) {
+	case "SETRANGE":
+		return offset
+	case "SETBIT":
+		return offset / 8
+	default:
+		return 0
+	}
 }
 
 // text is what pcall returns of an error: of a table of Redis' the error alone.
