@@ -40,7 +40,7 @@ func TestALogHasAPage(t *testing.T) {
 		t.Error("it is not by connection")
 	}
 	res, _ = s.do(t, http.MethodGet, at+"/again?key="+url.QueryEscape("other"), nil)
-	if _, body = s.do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "1 commands name the key other") {
+	if _, body = s.do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "1 command names the key other") {
 		t.Error("it is not the other key")
 	}
 	res, body = s.send(t, "/edit/file", "monitor.log", []byte(monitorLog+"AUTH s3cret\n"))

@@ -282,6 +282,7 @@ func kindsOf(s Object, of func(fault.Kind) (allowed, needed []string)) Object {
 		rules = append(rules, Object{"if": required(Object{"properties": Object{"do": Object{"const": name}}}, "do"), "then": anyOf(byName[name])})
 	}
 	s["allOf"] = rules
+	s["not"] = required(Object{"properties": Object{"keep": Object{"enum": []any{true, "true"}}}}, "keep", "lose")
 	return required(s, "do")
 }
 

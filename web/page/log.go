@@ -43,6 +43,10 @@ func LogLine(l words.Language, f *trace.FromLog) string {
 	if f.Format == logs.OTLP {
 		return l.Say("Read from spans of OpenTelemetry: %d attempts for the key %s, %s. The key, its lease and what was believed are recomputed.", f.Commands, f.Key, LogThreadsBy(l, f.ThreadsBy))
 	}
+	if f.Commands == 1 {
+		return l.Say("Read from %s: 1 command names the key %s, %s. The key, its lease and what was believed are recomputed.",
+			LogFormat(l, f.Format), f.Key, LogThreadsBy(l, f.ThreadsBy))
+	}
 	return l.Say("Read from %s: %d commands name the key %s, %s. The key, its lease and what was believed are recomputed.",
 		LogFormat(l, f.Format), f.Commands, f.Key, LogThreadsBy(l, f.ThreadsBy))
 }
@@ -153,7 +157,11 @@ func NewLog(l words.Language, f *trace.FromLog, again string) *Log {
 		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), again + "?threads=" + by, by == f.ThreadsBy})
 	}
 	for _, k := range f.Others[:min(len(f.Others), 12)] {
-		p.Keys = append(p.Keys, LogChoice{Label: l.Say("%s: %d commands", k.Key, k.Commands), URL: again + "?key=" + url.QueryEscape(k.Key)})
+		label := l.Say("%s: %d commands", k.Key, k.Commands)
+		if k.Commands == 1 {
+			label = l.Say("%s: 1 command", k.Key)
+		}
+		p.Keys = append(p.Keys, LogChoice{Label: label, URL: again + "?key=" + url.QueryEscape(k.Key)})
 	}
 	return p
 }
