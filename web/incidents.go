@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"sync"
 
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -15,29 +14,46 @@ import (
 	"relock/web/words"
 )
 
-// incidentLinks are the texts of the links to the incidents' scenarios, by file. They
-// are made when somebody first asks.
-var incidentLinks = sync.OnceValues(func() (map[string]string, error) {
-	files, err := fs.Glob(lessons.IncidentFiles(), "*.yaml")
+// incident is the page for stepping through an incident, or through what would
+// mend it.
+func (s *Server) incident(cured bool) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		symptoms, err := lessons.Incidents()
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		for _, symptom := range symptoms {
+			for _, i := range symptom.Incidents {
+				if i.ID == r.PathValue("id") && (i.Cured || !cured) {
+					return s.staged(w, r, i, cured)
+				}
+			}
+		}
+		return site.ErrNoPage
+	}
+}
+
+func (s *Server) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, cured bool) error {
+	file := i.File(cured)
+	data, err := fs.ReadFile(lessons.IncidentFiles(), file)
 	if err != nil {
-		return nil, fmt.Errorf("web: incidents: %w", err)
+		return fmt.Errorf("web: incidents: %w", err)
 	}
-	links := map[string]string{}
-	for _, file := range files {
-		data, err := fs.ReadFile(lessons.IncidentFiles(), file)
-		if err != nil {
-			return nil, fmt.Errorf("web: incidents: %w", err)
-		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("web: incidents/%s: %w", file, err)
-		}
-		if links[file], err = link.Encode(link.State{Scenario: sc}); err != nil {
-			return nil, fmt.Errorf("web: incidents/%s: %w", file, err)
-		}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		return fmt.Errorf("web: incidents/%s: %w", file, err)
 	}
-	return links, nil
-})
+	open, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		return fmt.Errorf("web: incidents/%s: %w", file, err)
+	}
+	l := words.From(r.Context())
+	shows := i.Seen
+	if cured {
+		shows = i.Here
+	}
+	return s.playPage(w, r, played{open: open, shown: sc, title: l.Say(i.Title), shows: l.Say(shows), incident: i.ID})
+}
 
 // incidents is the page of what really happened to people.
 func (s *frontPages) incidents(w http.ResponseWriter, r *http.Request) error {
@@ -46,17 +62,13 @@ func (s *frontPages) incidents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	links, err := incidentLinks()
-	if err != nil {
-		return err
-	}
 	p := page.Incidents{Page: s.frame(r, l.Say("Incidents"))}
 	for _, one := range symptoms {
 		symptom := page.Symptom{ID: one.ID, Name: l.Say(one.Name)}
 		for _, i := range one.Incidents {
 			symptom.Incidents = append(symptom.Incidents, page.Incident{
 				ID: i.ID, Title: l.Say(i.Title), Seen: l.Say(i.Seen), Why: l.Say(i.Why), There: l.Say(i.There), Here: l.Say(i.Here),
-				Sources: i.Sources, Open: links[i.File(false)], Cured: links[i.File(true)],
+				Sources: i.Sources, Cured: i.Cured,
 			})
 		}
 		p.Symptoms = append(p.Symptoms, symptom)

@@ -11,31 +11,28 @@ import (
 	"relock/web/link"
 )
 
-// Each incident stands on its page, in both languages, with links that open.
+// Each incident stands on the page, in both languages, and is staged at an address
+// that leads back; so is its cure.
 func TestIncidentsHaveAPage(t *testing.T) {
 	s := open(t, nil)
 	symptoms, err := lessons.Incidents()
 	if err != nil {
 		t.Fatal(err)
 	}
+	opens := regexp.MustCompile(`data-open="([^"]+)"`)
 	for _, language := range []string{"en", "zh-CN"} {
-		res, body := s.do(t, http.MethodGet, "/incidents", nil, "Accept-Language", language)
-		if res.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d", language, res.StatusCode)
+		get := func(path string) (int, string) {
+			res, body := s.do(t, http.MethodGet, path, nil, "Accept-Language", language)
+			return res.StatusCode, body
 		}
-		opened := map[string]bool{}
-		for _, m := range regexp.MustCompile(`href="/play#([^"]+)"`).FindAllStringSubmatch(body, -1) {
-			state, err := link.Decode(html.UnescapeString(m[1]))
-			if err != nil {
-				t.Errorf("%s: %v", m[1], err)
-				continue
-			}
-			opened[state.Scenario.Title] = true
+		status, body := get("/incidents")
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d", language, status)
 		}
 		for _, symptom := range symptoms {
 			for _, i := range symptom.Incidents {
-				if !strings.Contains(body, `id="`+i.ID+`"`) || !opened[string(i.Title)] {
-					t.Errorf("%s: %s is not there, or opens nothing", language, i.ID)
+				if !strings.Contains(body, `id="`+i.ID+`"`) {
+					t.Errorf("%s: %s is not there", language, i.ID)
 				}
 				for _, source := range i.Sources {
 					if !strings.Contains(body, `href="`+source.URL+`"`) {
@@ -45,7 +42,30 @@ func TestIncidentsHaveAPage(t *testing.T) {
 				if said := html.EscapeString(string(i.Seen)); (language == "en") != strings.Contains(body, said) {
 					t.Errorf("%s: %s in the wrong language", language, i.ID)
 				}
+				for path, there := range map[string]bool{"/incidents/" + i.ID: true, "/incidents/" + i.ID + "/cured": i.Cured} {
+					if strings.Contains(body, `href="`+path+`"`) != there {
+						t.Errorf("%s: is there a link to %s? want %v", language, path, there)
+					}
+					status, staged := get(path)
+					if !there {
+						if status != http.StatusNotFound {
+							t.Errorf("%s: %d", path, status)
+						}
+						continue
+					}
+					found := opens.FindStringSubmatch(staged)
+					if status != http.StatusOK || found == nil || !strings.Contains(staged, `href="/incidents#`+i.ID+`"`) {
+						t.Errorf("%s: %d, opens %q, or does not lead back", path, status, found)
+						continue
+					}
+					if state, err := link.Decode(html.UnescapeString(found[1])); err != nil || state.Scenario.Title != string(i.Title) {
+						t.Errorf("%s opens %+v, %v", path, state.Scenario, err)
+					}
+				}
 			}
 		}
+	}
+	if res, _ := s.do(t, http.MethodGet, "/incidents/none", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("an incident that is not there: %d", res.StatusCode)
 	}
 }

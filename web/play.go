@@ -1,12 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/link"
@@ -23,45 +25,56 @@ import (
 func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("example")
 	if name == "" {
-		return s.playPage(w, r, "", "", "")
+		return s.playPage(w, r, played{})
 	}
+	l := words.From(r.Context())
 	for _, e := range s.examples {
-		if e.name == name {
-			open, err := link.Encode(link.State{Scenario: e.sc()})
-			if err != nil {
-				return fmt.Errorf("web: %w", err)
-			}
-			return s.playPage(w, r, open, name, "")
+		if e.name != name {
+			continue
 		}
+		open, err := link.Encode(link.State{Scenario: e.sc()})
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		exhibit, err := exhibitOf(name)
+		if err != nil {
+			return err
+		}
+		ending, err := endingOf(l, name)
+		if err != nil {
+			return err
+		}
+		return s.playPage(w, r, played{open: open, shown: e.sc(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
 	}
 	return site.ErrNoPage
 }
 
-func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current, problem string) error {
+// played is what a page for stepping opens with, nothing for what its address says.
+type played struct {
+	open         string // a link
+	shown        *scenario.Scenario
+	title, shows string
+	ending       page.Ending
+	incident     string // its ID, "" for none
+	problem      string // why what was asked for is not shown
+}
+
+func (s *Server) playPage(w http.ResponseWriter, r *http.Request, of played) error {
 	l := words.From(r.Context())
 	groups, err := shelves(l)
 	if err != nil {
 		return err
 	}
-	p := page.Play{Files: export.Files(l), Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
+	p := page.Play{
+		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.reach(r),
+		Shows: of.shows, Ending: of.ending, Incident: of.incident,
+	}
 	p.SetFaults(l)
-	shown := s.examples[0].sc()
-	title := l.Say("Step through it")
-	if current != "" {
-		exhibit, err := exhibitOf(current)
-		if err != nil {
-			return err
-		}
-		title, p.Shows = l.Say(exhibit.Title), l.Say(exhibit.Shows)
-		if p.Ending, err = endingOf(l, current); err != nil {
-			return err
-		}
+	shown := of.shown
+	if shown == nil {
+		shown = s.examples[0].sc()
 	}
-	for _, e := range s.examples {
-		if e.name == current {
-			shown = e.sc()
-		}
-	}
+	title := cmp.Or(of.title, l.Say("Step through it"))
 	p.Page = s.frame(r, title)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = page.Viewer{
@@ -69,7 +82,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0),
 	}
 	setLocks(l, &p)
-	if open == "" {
+	if of.open == "" {
 		// What is opened if the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
 			return fmt.Errorf("web: %w", err)
@@ -131,7 +144,7 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	}
 	if _, err := link.Decode(text); err != nil {
 		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
-		return s.playPage(w, r, "", "", problem)
+		return s.playPage(w, r, played{problem: problem})
 	}
-	return s.playPage(w, r, text, "", "")
+	return s.playPage(w, r, played{open: text})
 }

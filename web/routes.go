@@ -29,6 +29,8 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /glossary", s.ForAll(front.glossary)},
 		{"GET /api", s.ForAll(front.api)},
 		{"GET /incidents", s.ForAll(front.incidents)},
+		{"GET /incidents/{id}", s.Page(s.incident(false))},
+		{"GET /incidents/{id}/cured", s.Page(s.incident(true))},
 		{"GET /schema/{name}", s.Page(front.schema)},
 		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.edit))},
 		{"POST /edit", s.Page(editor.reedit)},

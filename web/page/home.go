@@ -88,7 +88,7 @@ type Symptom struct {
 type Incident struct {
 	ID, Title, Seen, Why, There, Here string
 	Sources                           []lessons.Source
-	Open, Cured                       string // links' texts; Cured may be ""
+	Cured                             bool // there is a scenario of what would mend it
 }
 
 // API is the page that documents the interface for programs.

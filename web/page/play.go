@@ -20,6 +20,7 @@ import (
 type Play struct {
 	Page     Page
 	Shows    string // what is seen in it, in one line
+	Incident string // the ID of the one that it stages, "" for none
 	Viewer   Viewer
 	Ending   Ending
 	Gallery  []Group

@@ -63,6 +63,7 @@ export function alone(stage) {
     }
     if (!asServed) {
       byId("shows").textContent = shows; // what was there was about another one
+      document.getElementById("incident")?.remove();
       const on = document.getElementById("ending-ways");
       if (on) {
         on.innerHTML = ways;
