@@ -1,15 +1,18 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"relock/engine"
 	"relock/engine/logs"
+	"relock/engine/ownlock"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
@@ -67,12 +70,13 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 			return site.ErrNoPage
 		}
 	}
-	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
+	return s.editor(w, r, http.StatusOK, s.edited(r, url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
 }
 
 // edited returns the editor for what was sent: the form's changes are merged
 // into the YAML, and the form is made from the result.
-func (s *editorPages) edited(l words.Language, v url.Values, action string) page.Editor {
+func (s *editorPages) edited(r *http.Request, v url.Values, action string) page.Editor {
+	l := words.From(r.Context())
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
 	merged, err := text, error(nil)
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
@@ -83,6 +87,9 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 		e.Notice = l.Say("This scenario can be run. What it expected, and the comments on its old lock, are gone: they were not of this lock.")
 	}
 	e.Form, e.Mistakes = page.NewForm(l, merged)
+	if len(e.Mistakes) == 0 {
+		e.Mistakes = append(e.Mistakes, s.uncompiled(r, merged)...)
+	}
 	if err != nil && action != draft.Unfold {
 		e.Problem = l.Say("The YAML cannot be read, so your changes in the form were not applied.")
 	}
@@ -97,6 +104,36 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 		e.Problem = e.SlowBad
 	}
 	return e
+}
+
+// compiledWithin is how long a page waits to hear whether its scripts are Lua. Where
+// judgements have all of the box that long, judging says it.
+const compiledWithin = 500 * time.Millisecond
+
+// uncompiled is what is wrong with the scripts of a lock of one's own before any runs.
+func (s *editorPages) uncompiled(r *http.Request, text string) []page.Mistake {
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil || !sc.Lock.Own() {
+		return nil
+	}
+	d, err := draft.Read(text)
+	if err != nil {
+		return nil
+	}
+	var found []*ownlock.Mistake
+	site.SeatOf(r).Away(r.Context(), func() {
+		ctx, cancel := context.WithTimeout(r.Context(), compiledWithin)
+		defer cancel()
+		found, err = ownlock.Check(ctx, sc.Lock)
+	})
+	if err != nil { // it is said when the lock is judged
+		return nil
+	}
+	var list []page.Mistake
+	for _, m := range found {
+		list = append(list, page.ScriptMistake(words.From(r.Context()), m, d.Line("lock.scripts."+m.Call, m.Line)))
+	}
+	return list
 }
 
 func (s *editorPages) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
@@ -148,7 +185,7 @@ func (s *editorPages) reedit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	action := values.Get("action")
-	e := s.edited(words.From(r.Context()), values, actionOf(action))
+	e := s.edited(r, values, actionOf(action))
 	if action == "save" {
 		save(w, e.Text)
 		return nil
@@ -200,7 +237,7 @@ func (s *editorPages) convert(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	e := s.edited(l, values, actionOf(values.Get("action")))
+	e := s.edited(r, values, actionOf(values.Get("action")))
 	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}
 	if out.Form, err = templates.Text(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
 		return err
@@ -225,7 +262,7 @@ func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
 	if len(data) > scenario.MaxBytes {
 		return site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
 	}
-	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
+	return s.editor(w, r, http.StatusOK, s.edited(r, url.Values{"yaml": {string(data)}}, draft.Unfold), "")
 }
 
 // start runs the editor's scenario, or steps through it.
@@ -234,7 +271,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e := s.edited(words.From(r.Context()), values, "")
+	e := s.edited(r, values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
 	slow, ok := page.SlowMotion(values)
 	if err != nil || e.Problem != "" || !ok {

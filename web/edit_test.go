@@ -31,7 +31,7 @@ type converted struct {
 	Form     string
 	Readable bool
 	Mistakes []struct {
-		Line                                 int
+		Line, Script                         int
 		Key, Given, Allowed, Sentence, Input string
 	}
 	Status string

@@ -148,7 +148,7 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	e := s.edited(l, values, "")
+	e := s.edited(r, values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
 	if err == nil && e.Problem == "" && sc.Lock.Own() {
 		e.Problem = e.NoBox

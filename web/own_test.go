@@ -164,6 +164,40 @@ func TestJudgeALockOfOnesOwn(t *testing.T) {
 	}
 }
 
+// While it is written, a script that is no Lua is named with its line, in the script
+// and in the text; what is Lua runs nowhere yet.
+func TestAScriptIsReadWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	s := openOwn(t)
+	for _, c := range []struct {
+		name, old, now string
+		line, script   int
+		says           string
+	}{
+		{"Lua", "", "", 0, 0, ""},
+		{"without end", "if false then", "while true do end if false then", 0, 0, ""},
+		{"not Lua", "redis.call('DEL', KEYS[1])", "redis.call('DEL', KEYS[1]", 9, 2, "The script unlock, line 2: this is not Lua"},
+		{"on one line", "unlock: |\n      redis.call('DEL', KEYS[1])\n      if false then\n        redis.call('GET', KEYS[1])\n      end\n      return 1", `unlock: "return 1)"`, 7, 1, "this is not Lua"},
+	} {
+		text := strings.Replace(ownText, c.old, c.now, 1)
+		got := s.convert(t, url.Values{"yaml": {text}, "base": {text}})
+		if c.says == "" {
+			if got.Mistakes == nil || len(got.Mistakes) > 0 || got.Status != "This scenario can be run." {
+				t.Errorf("%s: %+v, %q", c.name, got.Mistakes, got.Status)
+			}
+			continue
+		}
+		if len(got.Mistakes) != 1 {
+			t.Errorf("%s: %+v", c.name, got.Mistakes)
+			continue
+		}
+		m := got.Mistakes[0]
+		if m.Line != c.line || m.Script != c.script || m.Key != "lock.scripts.unlock" || m.Input == "" || !strings.Contains(m.Sentence, c.says) {
+			t.Errorf("%s: %+v", c.name, m)
+		}
+	}
+}
+
 // The report card of a lock of one's own comes as a page of its own, each cell with
 // a link to its example; a bundled lock's is made already.
 func TestTheReportCardOfALockOfOnesOwn(t *testing.T) {

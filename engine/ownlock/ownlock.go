@@ -55,6 +55,37 @@ func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, erro
 	return recall.NewMemoryOf(s), nil
 }
 
+// Check has the scripts of an own lock compiled in the context's box, and runs none.
+// It returns what is wrong with them, in the order of their calls. It fails with
+// ErrNoBox, or as box.Pool.Check does.
+func Check(ctx context.Context, l scenario.Lock) ([]*Mistake, error) {
+	if !l.Own() {
+		return nil, nil
+	}
+	b, ok := ctx.Value(boxKey{}).(*box.Pool)
+	if !ok || b == nil {
+		return nil, ErrNoBox
+	}
+	s := &server{box: b}
+	defer b.Leave(s)
+	var list []*Mistake
+	for _, script := range l.Implementation().Scripts {
+		if !slices.Contains(l.Scripts.Calls(), script.Call) {
+			continue
+		}
+		err := b.Check(ctx, s, script.Source)
+		var wrong *Mistake
+		switch {
+		case err == nil:
+		case errors.As(s.mistake(script, 0, err), &wrong):
+			list = append(list, wrong)
+		default:
+			return nil, fmt.Errorf("ownlock: %w", err)
+		}
+	}
+	return list, nil
+}
+
 // What a script may hold, a hundred times what a lock does: each of its rows is
 // shown.
 const (

@@ -180,6 +180,21 @@ func (d *Draft) Value(key string) (string, bool) {
 // Has reports whether the key exists, whatever its value.
 func (d *Draft) Has(key string) bool { return d.node(key) != nil }
 
+// Line returns the line of the text on which the nth line of a key's value is, both
+// from 1; of a value that is not written line by line, its first. It is 0 where there
+// is no such key.
+func (d *Draft) Line(key string, n int) int {
+	value := d.node(key)
+	switch {
+	case value == nil:
+		return 0
+	case value.Style&yaml.LiteralStyle != 0:
+		return value.Line + n
+	default:
+		return value.Line
+	}
+}
+
 // Len returns the length of a key's list.
 func (d *Draft) Len(key string) int {
 	n := d.node(key)

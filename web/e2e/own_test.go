@@ -77,6 +77,7 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 			ctx, url := tab(t), serveOwn(t)
 			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=two-threads&lang="+c.lang))
 			live(ctx, t)
+			const line = `document.querySelector('[name="lock.scripts.unlock"]').closest(".lua-edit").querySelector("li.wrong")?.textContent`
 			get[bool](ctx, t, `(() => {
 				const lock = document.getElementById("f-lock-protocol");
 				lock.value = "own";
@@ -86,10 +87,12 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 
 			// What is not Lua is said, at its line.
 			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn if\n"))
-			shows(ctx, t, yaml+`.includes("return if")`)
+			shows(ctx, t, `document.querySelector("#yaml-mistakes li")?.textContent.includes("`+c.wrong+`") && document.getElementById("editor-status").classList.contains("wrong")`)
+			shows(ctx, t, line+` === "2"`)
+			photograph(ctx, t, "typed-"+c.lang)
 			do(ctx, t, click("#judge"))
 			shows(ctx, t, `document.getElementById("judged-count").textContent.includes("`+c.wrong+`")`)
-			shows(ctx, t, `document.querySelector('[name="lock.scripts.unlock"]').closest(".lua-edit").querySelector("li.wrong")?.textContent === "2"`)
+			shows(ctx, t, line+` === "2"`)
 
 			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn 1\n"))
 			shows(ctx, t, yaml+`.includes("return 1")`)

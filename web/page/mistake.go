@@ -3,6 +3,7 @@ package page
 import (
 	"strconv"
 
+	"relock/engine/ownlock"
 	"relock/engine/scenario"
 	"relock/web/words"
 )
@@ -16,6 +17,18 @@ type Mistake struct {
 	Sentence string `json:"sentence"`
 	Short    string `json:"-"`     // what is said beside the input
 	Input    string `json:"input"` // id of the form's input for it, "" without one
+
+	Script int `json:"script,omitempty"` // the line of the script that Key names, from 1; 0 where it is not known
+}
+
+// ScriptMistake is what is wrong with a script of the lock, which stands on that line
+// of the scenario's text.
+func ScriptMistake(l words.Language, m *ownlock.Mistake, line int) Mistake {
+	key := "lock.scripts." + m.Call
+	return Mistake{
+		Line: line, Key: key, Script: m.Line, Input: Field{Name: key}.ID(),
+		Sentence: l.Sentence(m.Says()), Short: l.Sentence(m.Says()),
+	}
 }
 
 // NewMistakes returns what is wrong with a scenario.
