@@ -17,7 +17,6 @@ import (
 	"relock/web/film"
 	"relock/web/labs"
 	"relock/web/page"
-	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/templates"
 )
@@ -281,6 +280,9 @@ func (p *labPlayer) show() error {
 
 // showBranch sends a branch as it is now: from the place on that is another one.
 func (p *labPlayer) showBranch(b *labs.Branch) error {
+	if len(b.Positions) == 0 { // its round is yet to begin
+		return nil
+	}
 	was, done := p.had[b.ID], p.sent[b.ID]
 	from := 0
 	if was != nil && done != nil && continues(was, b) {
@@ -293,24 +295,8 @@ func (p *labPlayer) showBranch(b *labs.Branch) error {
 		done.film.Add(e)
 	}
 	done.events = len(b.Events)
-	for from < len(b.Positions) {
-		to := min(from+framePosition, len(b.Positions))
-		a, err := p.part(done.film, b, from, to)
-		if err != nil {
-			return err
-		}
-		if to == len(b.Positions) {
-			if a.Lanes, err = drawnLanes(p.l, done.film, b.Positions[to-1].Row); err != nil {
-				return err
-			}
-			a.LanesOf = b.ID
-		}
-		if err := p.write(a); err != nil {
-			return err
-		}
-		from = to
-	}
-	return nil
+	position := func(i int) positionJSON { return p.position(b, i) }
+	return portions(p.l, done.film, &b.Branch, from, position, p.write)
 }
 
 // continues reports whether a branch has all that it had, and perhaps more.
@@ -321,28 +307,19 @@ func continues(was, now *labs.Branch) bool {
 	return slices.EqualFunc(was.Events, now.Events[:len(was.Events)], func(a, b trace.Event) bool { return reflect.DeepEqual(a, b) })
 }
 
-// part is a branch's positions from one up to another, without that one.
-func (p *labPlayer) part(reel *film.Film, b *labs.Branch, from, to int) (a answer, err error) {
-	a.Branch, a.From = &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}, from
-	firstRow := 0
-	if from > 0 {
-		firstRow = b.Positions[from-1].Row
+// position is what could be decided at a place of a branch.
+func (p *labPlayer) position(b *labs.Branch, i int) positionJSON {
+	at, place := b.Positions[i], b.Places[i]
+	out := positionJSON{Row: at.Row, At: p.l.Duration(at.At), Over: at.Over}
+	out.Options = page.NewLabOptions(p.l, place.Threads, place.Choices, at.Over)
+	out.Pointless = page.NewLabPointless(p.l, place.Threads, place.Choices)
+	if place.Expiry > 0 {
+		out.Expiry = p.l.Duration(at.At + place.Expiry)
 	}
-	for i := from; i < to; i++ {
-		at, place := b.Positions[i], b.Places[i]
-		one := positionJSON{Row: at.Row, At: p.l.Duration(at.At), Over: at.Over}
-		one.Options = page.NewLabOptions(p.l, place.Threads, place.Choices, at.Over)
-		one.Pointless = page.NewLabPointless(p.l, place.Threads, place.Choices)
-		if place.Expiry > 0 {
-			one.Expiry = p.l.Duration(at.At + place.Expiry)
-		}
-		if i > 0 {
-			one.Move = made(b.Places[i-1], b.Way[i-1])
-		}
-		a.Positions = append(a.Positions, one)
+	if i > 0 {
+		out.Move = made(b.Places[i-1], b.Way[i-1])
 	}
-	a.Rows, err = runs.RowsOf(p.l, reel, firstRow, b.Positions[to-1].Row)
-	return a, err
+	return out
 }
 
 // made is a decision as the page has it: the choice, or what befell.

@@ -9,21 +9,45 @@ import (
 	"relock/web/words"
 )
 
+// portions tells the positions of a branch from one on, so many at a time, with the
+// rows between them, and last its lanes. Where there are no more it tells that once.
+func portions(l words.Language, reel *film.Film, b *engine.Branch, from int, position func(i int) positionJSON, tell func(answer) error) error {
+	for {
+		to := min(from+framePosition, len(b.Positions))
+		a, err := partOf(l, reel, b, from, to, position)
+		if err != nil {
+			return err
+		}
+		last := to == len(b.Positions)
+		if last {
+			if a.Lanes, err = drawnLanes(l, reel, b.Positions[to-1].Row); err != nil {
+				return err
+			}
+			a.LanesOf = b.ID
+		}
+		if err := tell(a); err != nil || last {
+			return err
+		}
+		from = to
+	}
+}
+
 // partOf returns the positions of a branch from one up to another, without that
 // one, with the rows that lie between them.
-func partOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int) (a answer, err error) {
+func partOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int, position func(i int) positionJSON) (a answer, err error) {
 	firstRow := 0
 	if from > 0 {
 		firstRow = b.Positions[from-1].Row
 	}
-	a.From = from
+	a.Branch, a.From = &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}, from
 	for i := from; i < to; i++ {
-		a.Positions = append(a.Positions, positionOf(l, b, i))
+		a.Positions = append(a.Positions, position(i))
 	}
 	a.Rows, err = runs.RowsOf(l, reel, firstRow, b.Positions[to-1].Row)
 	return a, err
 }
 
+// positionOf returns a position of a branch that is stepped.
 func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
 	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: page.NewOptions(l, at.Options), Over: at.Over}

@@ -332,25 +332,9 @@ func (p *player) show(b *engine.Branch) error {
 		done.film.Add(e)
 	}
 	done.events = len(b.Events)
-	for from := done.positions; from <= len(b.Positions); {
-		to := min(from+framePosition, len(b.Positions))
-		a, err := partOf(p.l, done.film, b, from, to)
-		if err != nil {
-			return err
-		}
-		a.Branch = &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
-		if to == len(b.Positions) {
-			if a.Lanes, err = drawnLanes(p.l, done.film, b.Positions[to-1].Row); err != nil {
-				return err
-			}
-			a.LanesOf = b.ID
-		}
-		if err := p.write(a); err != nil {
-			return err
-		}
-		if from = to; to == len(b.Positions) {
-			break
-		}
+	position := func(i int) positionJSON { return positionOf(p.l, b, i) }
+	if err := portions(p.l, done.film, b, done.positions, position, p.write); err != nil {
+		return err
 	}
 	done.positions = len(b.Positions)
 	return nil

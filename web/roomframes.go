@@ -531,7 +531,7 @@ func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b 
 	if made, ok := v.Fresh[fresh].(*websocket.PreparedMessage); ok && !stays {
 		return made, nil
 	}
-	a, err := partOf(f.l, film, branch, from, to)
+	a, err := partOf(f.l, film, branch, from, to, func(i int) positionJSON { return positionOf(f.l, branch, i) })
 	if err != nil {
 		return nil, err
 	}
