@@ -70,13 +70,12 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 			return site.ErrNoPage
 		}
 	}
-	return s.editor(w, r, http.StatusOK, s.edited(r, url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
+	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
 }
 
 // edited returns the editor for what was sent: the form's changes are merged
 // into the YAML, and the form is made from the result.
-func (s *editorPages) edited(r *http.Request, v url.Values, action string) page.Editor {
-	l := words.From(r.Context())
+func (s *editorPages) edited(l words.Language, v url.Values, action string) page.Editor {
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
 	merged, err := text, error(nil)
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
@@ -87,9 +86,6 @@ func (s *editorPages) edited(r *http.Request, v url.Values, action string) page.
 		e.Notice = l.Say("This scenario can be run. What it expected, and the comments on its old lock, are gone: they were not of this lock.")
 	}
 	e.Form, e.Mistakes = page.NewForm(l, merged)
-	if len(e.Mistakes) == 0 {
-		e.Mistakes = append(e.Mistakes, s.uncompiled(r, merged)...)
-	}
 	if err != nil && action != draft.Unfold {
 		e.Problem = l.Say("The YAML cannot be read, so your changes in the form were not applied.")
 	}
@@ -110,15 +106,19 @@ func (s *editorPages) edited(r *http.Request, v url.Values, action string) page.
 // judgements have all of the box that long, judging says it.
 const compiledWithin = 500 * time.Millisecond
 
-// uncompiled is what is wrong with the scripts of a lock of one's own before any runs.
-func (s *editorPages) uncompiled(r *http.Request, text string) []page.Mistake {
-	sc, err := scenario.Parse([]byte(text))
-	if err != nil || !sc.Lock.Own() {
-		return nil
+// readScripts adds what is wrong with the scripts of a lock of one's own before any
+// runs, where nothing else is.
+func (s *editorPages) readScripts(r *http.Request, e *page.Editor) {
+	if !e.Form.Own || len(e.Mistakes) > 0 {
+		return
 	}
-	d, err := draft.Read(text)
+	sc, err := scenario.Parse([]byte(e.Text))
 	if err != nil {
-		return nil
+		return
+	}
+	d, err := draft.Read(e.Text)
+	if err != nil {
+		return
 	}
 	var found []*ownlock.Mistake
 	site.SeatOf(r).Away(r.Context(), func() {
@@ -127,17 +127,16 @@ func (s *editorPages) uncompiled(r *http.Request, text string) []page.Mistake {
 		found, err = ownlock.Check(ctx, sc.Lock)
 	})
 	if err != nil { // it is said when the lock is judged
-		return nil
+		return
 	}
-	var list []page.Mistake
 	for _, m := range found {
-		list = append(list, page.ScriptMistake(words.From(r.Context()), m, d.Line("lock.scripts."+m.Call, m.Line)))
+		e.Mistakes = append(e.Mistakes, page.ScriptMistake(words.From(r.Context()), m, d.Line("lock.scripts."+m.Call, m.Line)))
 	}
-	return list
 }
 
 func (s *editorPages) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
 	l := words.From(r.Context())
+	s.readScripts(r, &e)
 	if status != http.StatusOK && site.AsksForJSON(r) {
 		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
 	}
@@ -185,7 +184,7 @@ func (s *editorPages) reedit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	action := values.Get("action")
-	e := s.edited(r, values, actionOf(action))
+	e := s.edited(words.From(r.Context()), values, actionOf(action))
 	if action == "save" {
 		save(w, e.Text)
 		return nil
@@ -237,7 +236,8 @@ func (s *editorPages) convert(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	e := s.edited(r, values, actionOf(values.Get("action")))
+	e := s.edited(l, values, actionOf(values.Get("action")))
+	s.readScripts(r, &e)
 	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}
 	if out.Form, err = templates.Text(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
 	if len(data) > scenario.MaxBytes {
 		return site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
 	}
-	return s.editor(w, r, http.StatusOK, s.edited(r, url.Values{"yaml": {string(data)}}, draft.Unfold), "")
+	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
 }
 
 // start runs the editor's scenario, or steps through it.
@@ -271,7 +271,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e := s.edited(r, values, "")
+	e := s.edited(words.From(r.Context()), values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
 	slow, ok := page.SlowMotion(values)
 	if err != nil || e.Problem != "" || !ok {

@@ -92,15 +92,26 @@ func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
 // fits into a link.
 func withLinks(f *page.Found, sc *scenario.Scenario, rules []explore.Rule) error {
 	for i, r := range rules {
-		open, err := link.Encode(link.State{Scenario: sc.WithSchedule(r.Schedule), At: cmp.Or(max(r.Lost, 0), len(r.Schedule))})
+		open, err := playAddress(sc.WithSchedule(r.Schedule), cmp.Or(max(r.Lost, 0), len(r.Schedule)))
 		if err != nil {
-			return fmt.Errorf("web: %w", err)
+			return err
 		}
-		if len(open) <= link.MaxPacked {
-			f.Rules[i].Link = "/play#" + open
-		}
+		f.Rules[i].Link = open
 	}
 	return nil
+}
+
+// playAddress is where a scenario is shown after so many of its moves, "" where it
+// is too large for an address.
+func playAddress(sc *scenario.Scenario, at int) (string, error) {
+	open, err := link.Encode(link.State{Scenario: sc, At: at})
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	if len(open) > link.MaxPacked {
+		return "", nil
+	}
+	return "/play#" + open, nil
 }
 
 // judging does what searches a lock of one's own for the page that r asks for: after
@@ -148,7 +159,7 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	e := s.edited(r, values, "")
+	e := s.edited(l, values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
 	if err == nil && e.Problem == "" && sc.Lock.Own() {
 		e.Problem = e.NoBox
@@ -176,11 +187,7 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return "", fmt.Errorf("web: %w", err)
 		}
-		open, err := link.Encode(link.State{Scenario: shown, At: len(shown.Schedule)})
-		if err != nil || len(open) > link.MaxPacked {
-			return "", nil //nolint:nilerr // what is too large for an address has none
-		}
-		return "/play#" + open, nil
+		return playAddress(shown, len(shown.Schedule))
 	}); err != nil {
 		return err
 	}

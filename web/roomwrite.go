@@ -13,7 +13,6 @@ import (
 	"relock/lessons"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -152,13 +151,9 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	}
 	told := &judgedScript{Says: judgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
 	if j.Rule != "" {
-		text, err := link.Encode(link.State{Scenario: j.Run.Scenario, At: len(j.Run.Scenario.Schedule)})
-		if err != nil {
-			return nil, fmt.Errorf("web: %w", err)
-		}
-		told.Open = "/play#" + text
+		told.Open, err = playAddress(j.Run.Scenario, len(j.Run.Scenario.Schedule))
 	}
-	return told, nil
+	return told, err
 }
 
 // roomScripts shows a host what the class has written last.
