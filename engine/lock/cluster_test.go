@@ -3,9 +3,11 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +23,9 @@ type cluster struct {
 
 	ids   []string
 	nodes []*redis.Client
+	// ending is held while the end of a move becomes known. Two ends at once can give two
+	// masters epochs that disagree, and then each says that the other has the slot.
+	ending sync.Mutex
 }
 
 func startCluster(t *testing.T) *cluster {
@@ -115,12 +120,41 @@ func (m *move) keys(t *testing.T) {
 	}
 }
 
-// end makes the move known.
+// end makes the move known, first to the new owner, so that its epoch is the highest.
 func (m *move) end(t *testing.T) {
 	t.Helper()
-	for node := range m.c.nodes {
-		m.do(t, node, "CLUSTER", "SETSLOT", m.slot, "NODE", m.c.ids[m.to])
+	m.c.ending.Lock()
+	defer m.c.ending.Unlock()
+	for i := range m.c.nodes {
+		m.do(t, (m.to+i)%len(m.c.nodes), "CLUSTER", "SETSLOT", m.slot, "NODE", m.c.ids[m.to])
 	}
+	until(t, func() bool {
+		first := m.c.epochs(t, m.c.nodes[0])
+		return !slices.ContainsFunc(m.c.nodes, func(n *redis.Client) bool {
+			return !maps.Equal(m.c.epochs(t, n), first) || m.owner(t, n) != m.c.ids[m.to]
+		})
+	})
+}
+
+// owner is the id of the master that a node takes for the slot's.
+func (m *move) owner(t *testing.T, n *redis.Client) string {
+	for _, slots := range n.ClusterSlots(t.Context()).Val() {
+		if int64(slots.Start) <= m.slot && m.slot <= int64(slots.End) {
+			return slots.Nodes[0].ID
+		}
+	}
+	return ""
+}
+
+// epochs are the configuration epochs of all masters, by id, as one of them knows them.
+func (c *cluster) epochs(t *testing.T, n *redis.Client) map[string]string {
+	const id, epoch = 0, 6
+	known := map[string]string{}
+	for line := range strings.Lines(n.ClusterNodes(t.Context()).Val()) {
+		fields := strings.Fields(line)
+		known[fields[id]] = fields[epoch]
+	}
+	return known
 }
 
 // While a slot moves, a lock in it stays held beyond its lease, can be entered
