@@ -82,7 +82,7 @@ func TestALab(t *testing.T) {
 				t.Errorf("the search says %q", got)
 			}
 			do(ctx, t, click("[data-order]"))
-			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('.violation[data-rule="orphan"]') !== null`)
+			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('#rows tr[aria-current] .violation[data-rule="orphan"]') !== null`)
 
 			// What comes of it is a trace.
 			answer, err := http.Get(get[string](ctx, t, `document.getElementById("lab-trace").href`))

@@ -222,6 +222,8 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 	case trace.Done:
 		rounds := t.spec(who).Repeat
 		switch {
+		case t.framed:
+			return t.say("%s is done: no more commands came from it.", who)
 		case t.sc.Kind == scenario.KindHeartbeat:
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
 		case t.holds(e.Key, who) && t.counts():

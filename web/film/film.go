@@ -90,7 +90,8 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
 	f := New(l, sc, h.Owners)
 	if h.Framed() {
-		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // whose program it is, nobody knows its calls
+		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // it is somebody's own program: nobody knows its calls
+		f.narrator.framed = true
 	}
 	return f
 }

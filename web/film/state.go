@@ -25,6 +25,7 @@ type Narrator struct {
 	sc       *scenario.Scenario
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
+	framed   bool              // the scenario is only a frame: nobody knows the threads' program
 
 	before trace.KeyState   // the key before the current event
 	nodes  []trace.KeyState // and on each node, if there are several

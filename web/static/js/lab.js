@@ -1,7 +1,8 @@
 // A lab: a board whose threads are somebody's clients. Their commands come by
 // themselves; what is decided in the past is a round that they run again.
 import { board } from "./board.js";
-import { initial, positionAt } from "./board-state.js";
+import { initial, positionAt, shown } from "./board-state.js";
+import { endOf } from "./cursor.js";
 import { byId } from "./dom.js";
 import { say } from "./words.js";
 
@@ -53,7 +54,8 @@ export function lab(stage) {
   function heard(told) {
     live = told.opened ? (told.opened.live ?? null) : live;
     const of = state().current;
-    const along = positionAt(state()) === last();
+    const film = shown(state());
+    const along = film === null || state().cursor.stop === endOf(film);
     frame(told);
     if (told.searched) {
       found(told.searched);
@@ -101,20 +103,21 @@ export function lab(stage) {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-order]"));
     if (button) {
       toggle.click(); // the stage needs the room
-      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a branch of its own."));
+      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a branch of its own."), () => view.act("violation"));
     }
   });
 
   // ---- the round
 
-  /** @param {object} command @param {string} note */
-  function make(command, note) {
+  /** @param {object} command @param {string} note @param {() => void} [then] */
+  function make(command, note, then) {
     inTurn(() =>
       attempt(async () => {
         view.pause();
         await server.ask(command);
         view.show();
         view.announce(note);
+        then?.();
       }),
     );
   }
