@@ -418,7 +418,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 	}{
 		{"step who has ended", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "B", false); return err }, "B has ended"},
 		{"step the later one", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "A", false); return err }, "A moves at 540ms, after A"},
-		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing happens any more by itself"},
+		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing more happens by itself"},
 		{"strike who has ended", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Crash, Thread: "B"}))
 			return err

@@ -260,7 +260,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 	}
 	p.must(object{"do": "halt"})
 	found, picture := p.ended()
-	if !strings.Contains(found, "No order was tried to the end, but some that were begun break a rule.") || picture == "" {
+	if !strings.Contains(found, "No order was tried to the end, but some unfinished ones break a rule.") || picture == "" {
 		t.Errorf("found is %q", found)
 	}
 }

@@ -27,7 +27,7 @@ func TestMendOverTheSocket(t *testing.T) {
 	html := p.cured()
 	for _, want := range []string{
 		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 → becomes 0", "with a pause of 500 ms: 39",
-		"No lock can mend this alone: what it protects must refuse what comes too late.", "8 of 8 changes tried.", "No better: 5",
+		"No lock can mend this alone: the resource it protects must refuse late writes.", "8 of 8 changes tried.", "No better: 5",
 	} {
 		if !strings.Contains(text(html), want) {
 			t.Errorf("no %q in %s", want, text(html))

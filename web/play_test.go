@@ -449,7 +449,7 @@ func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 	}{
 		{0, "evict", "", "", "There is no key that Redis could evict."},
 		{0, "clock-jump", "", "", "No key with an expiry is there."},
-		{0, "restart", "", "", "Redis holds no data that could be lost."},
+		{0, "restart", "", "", "Redis has no data to lose."},
 		{0, "crash", "A", "", ""},
 		{0, "lose-reply", "A", "unlock", ""},
 		{1, "evict", "", "", ""},

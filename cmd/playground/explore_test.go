@@ -129,7 +129,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 `
 	got := playground(t, endless, "explore", "-delays", "0", "-max-states", "200", "-")
 	text := strings.Join(strings.Fields(got.out), " ")
-	for _, want := range []string{"No order was tried to the end, but some that were begun break a rule.", "in none that was", "(PCT) ended"} {
+	for _, want := range []string{"No order was tried to the end, but some unfinished ones break a rule.", "in none that was", "(PCT) ended"} {
 		if got.code != exitOK || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, no %q in\n%s", got.code, want, got.out)
 		}

@@ -96,7 +96,7 @@ func imported(data []byte, o logs.Options) (*logs.Imported, error) {
 		return log.Trace(o)
 	}
 	if o.Key != "" || o.Threads != "" || o.Resource != "" {
-		return nil, phrase.New("a trace has its key and its threads already; allowed: no -key, -threads or -resource")
+		return nil, phrase.New("a trace already has its key and its threads; allowed: no -key, -threads or -resource")
 	}
 	h, events, sc, err := runs.ReadTrace(data)
 	if err != nil {

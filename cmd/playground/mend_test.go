@@ -101,7 +101,7 @@ func TestPostMortem(t *testing.T) {
 		want []string
 	}{
 		{late, []string{
-			"# A write that comes too late, and nobody checks", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
+			"# A write that comes too late, unchecked", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
 			"**What mends it:** No lock can mend this alone: what it protects must decide. This protects it: ", "Without it: writes 1 (240 ms). **How that was tried:** Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
 		}},
 		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** This mends it: Compare and delete in one script.", "beyond these bounds", "Now 7 of 99 orders", "✗"}},

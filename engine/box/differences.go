@@ -58,6 +58,6 @@ var Differences = []Difference{
 	},
 	{
 		regexp.MustCompile(`\b(pairs|next)\b`),
-		"pairs goes through a table in the order in which it was filled; in Redis the order is any.",
+		"pairs goes through a table in the order in which it was filled; in Redis the order is arbitrary.",
 	},
 }

@@ -84,7 +84,7 @@ func (d Decision) same(o Decision) bool {
 }
 
 // ErrOrder is returned by ReadOrder for what is no order.
-var ErrOrder = phrase.New("it is no order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
+var ErrOrder = phrase.New("it is not an order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
 
 // ReadOrder reads an order as the lab prints it: a line of JSON, a line of -json that
 // has one, the first of several, or the header of a trace that -save has written. It

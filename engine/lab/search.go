@@ -72,7 +72,7 @@ func (o Options) Check() error {
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
-		return phrase.New("-redis: of a cluster, the lab stands before the node that has the lock's key: say which key that is, with -key")
+		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
 	}
 	for _, name := range o.Faults {
 		i := slices.IndexFunc(kinds, func(k struct {

@@ -33,7 +33,7 @@ const (
 // Errors of steering.
 var (
 	ErrNoChoice = phrase.New("that cannot be decided now: no such command waits")
-	ErrSteering = phrase.New("wait: a round is being run again, or every order is being searched")
+	ErrSteering = phrase.New("wait: a round is running again, or a search of every order is running")
 	ErrNobody   = phrase.New("no client has come yet: start one with the address of a thread")
 	ErrTooLong  = phrase.New("a round has at most %d decisions", maxDecisions)
 	errClosed   = phrase.New("the lab is closed")
@@ -59,7 +59,7 @@ func (e *DivergedError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *DivergedError) Says() phrase.Wording {
-	return phrase.Say("run again, it went another way: at decision %d, where %s was to come and %s came; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
+	return phrase.Say("run again, it went another way: decision %d expected %s and got %s; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
 }
 
 // Standing is a thread, as it is now.

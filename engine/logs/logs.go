@@ -144,7 +144,7 @@ func Read(r io.Reader) (*Log, error) {
 		l.Format = f.name
 		if len(l.Entries) == 0 {
 			if f.name == OTLP {
-				return nil, phrase.New("no span of it is an attempt of a lock: one has relock.call, relock.attempt, relock.key and relock.owner")
+				return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
 			}
 			return nil, phrase.New("the log has no command")
 		}
@@ -157,7 +157,7 @@ func Read(r io.Reader) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "it is of no log that can be read; allowed: what redis-cli monitor prints, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
 }
 
 // Is reports whether data looks like a log that can be read.

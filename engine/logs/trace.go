@@ -231,7 +231,7 @@ func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err 
 	key = o.Key
 	if key == "" {
 		if len(others) == 0 {
-			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); -key says which key is one")
+			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
 		}
 		key = others[0].Key
 	}

@@ -26,7 +26,7 @@ import (
 
 // ErrNoBox is returned where an own lock is to be run, and its context has no
 // box.
-var ErrNoBox = phrase.New("a lock of one's own is not run here: its scripts need a process of their own")
+var ErrNoBox = phrase.New("your own lock does not run here: its scripts need a process of their own")
 
 type boxKey struct{}
 
@@ -155,7 +155,7 @@ func (s *server) Close() error {
 func (s *server) mistake(script protocol.Script, above int, err error) error {
 	var stopped *box.Fault
 	if errors.Is(err, box.ErrBroken) {
-		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does what no script may")}
+		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does something forbidden")}
 	}
 	if !errors.As(err, &stopped) {
 		return err
@@ -172,7 +172,7 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 	case errors.Is(err, box.ErrTooLarge):
 		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
 	case errors.Is(err, box.ErrContents):
-		m.What = phrase.Say("it leaves something in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
+		m.What = phrase.Say("it leaves a type of key in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
 	}
 	return m
 }
@@ -187,7 +187,7 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	}
 	rec, reply, err := journal.Decode(a.Reply)
 	if err != nil {
-		m.What = phrase.Say("what it says it did cannot be read")
+		m.What = phrase.Say("its report of what it did cannot be read")
 		return m
 	}
 	said, wrote := 0, 0
@@ -215,10 +215,10 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	case reply.Err != "" && reply.Line > 0:
 		m.Line, m.What = reply.Line, phrase.Plain(reply.Err)
 		if strings.Contains(reply.Err, "attempt to call a non-function") {
-			m.What = phrase.Say("it calls what is no function")
+			m.What = phrase.Say("it calls something that is not a function")
 		}
 	case reply.Err != "" && wrote > 0:
-		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis takes nothing back: %s", reply.Err)
+		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis does not undo the write: %s", reply.Err)
 	case reply.Err == "":
 		return wrongReply(m, reply.Value)
 	default:

@@ -365,7 +365,7 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 	case KindResource:
 		return decodeAs[Resource](b)
 	default:
-		return nil, phrase.New("it is of the unknown kind %.60q", string(k))
+		return nil, phrase.New("its kind %.60q is unknown", string(k))
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 	sliceTime  = 50 * time.Millisecond
 )
 
-var errParent = phrase.New("another branch begins at that one: it stays")
+var errParent = phrase.New("another branch begins at that one, so it stays")
 
 // Going is a run that goes on by itself at the end of a branch.
 type Going struct {

@@ -20,9 +20,9 @@ var (
 	// again.
 	ErrBroken = errors.New("board: the log does not go on from there")
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
-	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
+	ErrSpoiled = phrase.New("this room's log cannot be read")
 	// ErrBusy: so many orders wait that no more are taken.
-	ErrBusy = phrase.New("the room gets more commands than it can decide; try again")
+	ErrBusy = phrase.New("the room gets more commands than it can handle; try again")
 )
 
 // Overlap is how many entries before a whole one a journal keeps for those who

@@ -21,8 +21,8 @@ const (
 
 var (
 	errScenes   = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
-	errLongPlan = phrase.New("a room's run can hold %d MB, and the moves of this one take more: make fewer of them", maxRun>>20)
-	errPlan     = phrase.New("say what to open by one of example, link and item")
+	errLongPlan = phrase.New("a room's run can hold %d MB, and these moves take more: make fewer of them", maxRun>>20)
+	errPlan     = phrase.New("say what to open: one of example, link and item")
 )
 
 // Planner returns what a room is to be around, and where the class stands in it.

@@ -582,7 +582,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a hand-over to one that has asked at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 50ms}, {name: B, work: 20ms}]",
-			"B hears that the lock was handed to it: hold count 1, and 100 ms left to renew it.",
+			"B hears that the lock is now its own: hold count 1, and 100 ms left to renew it.",
 		},
 		{
 			"a patience that began at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 0ms}, {name: B, work: 20ms}]",

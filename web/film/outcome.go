@@ -88,7 +88,7 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	case !t.counts():
 		return t.say("%s has the lock: the key is its own for %s.", who, left)
 	case t.protocol.Granting && a.commands == 0:
-		return t.say("%s hears that the lock was handed to it: hold count %d, and %s left to renew it.", who, b.Count, left)
+		return t.say("%s hears that the lock is now its own: hold count %d, and %s left to renew it.", who, b.Count, left)
 	case b.Attempt > 1:
 		return t.say("%s has the lock at retry %d: hold count %d, and a lease of %s.", who, b.Attempt-1, b.Count, left)
 	default:

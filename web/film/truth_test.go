@@ -201,7 +201,7 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 	}{
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
-		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock was handed to it"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock is now its own"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
 		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
@@ -225,7 +225,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 	for _, c := range []struct{ name, facts, key, full string }{
 		{"two-threads", "reentrant, lease 200ms, watchdog 100ms", "lease", "200 ms"},
 		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off", "nodes", "quorum 3 of 5"},
-		{"heartbeat", "heartbeat, the key stands for 5m", "expiry", "5 min"},
+		{"heartbeat", "heartbeat, the key stays for 5m", "expiry", "5 min"},
 		{"spin-two-processes", "spin", "word", "in memory"},
 		{"no-lock-flash-sale", "none", "no key", ""},
 	} {

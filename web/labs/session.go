@@ -25,7 +25,7 @@ var (
 	ErrNoBranch = engine.ErrNoBranch
 	ErrBranches = phrase.New("a lab has at most %d branches: drop one", MaxBranches)
 	ErrClosed   = phrase.New("the lab is closed, or its process has ended: open another one")
-	errSearches = phrase.New("every order is being searched: wait for its end, or stop it")
+	errSearches = phrase.New("a search of every order is running: wait for its end, or stop it")
 )
 
 // Branch is one round: decisions, what came of them, and what could be decided at each

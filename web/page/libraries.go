@@ -82,11 +82,11 @@ var reasons = []reason{
 	},
 	{
 		"lose-reply", "orphan",
-		"Redis gave the lock, and the answer was lost: the client does not know that it holds the lock, and everybody waits until the lease ends.", "/learn/messages",
+		"Redis granted the lock, and the answer was lost: the client does not know that it holds the lock, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{
 		"late-copy", "orphan",
-		"The lock command arrived after its client had given it up: the key is locked, nobody knows, and everybody waits until the lease ends.", "/learn/messages",
+		"The lock command arrived after its client had given up: the key is locked, no client knows, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{
 		"lease-ends", "mutual-exclusion",

@@ -199,7 +199,7 @@ func TestNoOrderEnds(t *testing.T) {
 	}
 	f := page.NewFound(words.English, s, 0)
 	if len(f.Rules) != 1 || f.Rules[0].Orders != "in none that was tried to the end" || f.Rules[0].Share != 0 || f.Rules[0].Lost != "" || f.Maybe ||
-		f.Ending != "The search was cut short: there are more than 100 states. No order was tried to the end, but some that were begun break a rule." {
+		f.Ending != "The search was cut short: there are more than 100 states. No order was tried to the end, but some unfinished ones break a rule." {
 		t.Errorf("%+v", f)
 	}
 	p := page.NewSpacePicture(words.English, s.Graph())

@@ -75,7 +75,7 @@ func (m *maker) cards() []film.Card {
 	}
 	return []film.Card{
 		{Kind: film.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []film.CardLine{
-			{Thread: 0, Text: l.Say("%s has read %d, and not written yet", "A", 1)},
+			{Thread: 0, Text: l.Say("%s has read %d and has not written yet", "A", 1)},
 			nobody("", l.Say("writes refused: %d", 1), true),
 		}},
 		{Kind: film.OfCalls, Title: l.Say("call stack"), Lines: []film.CardLine{
@@ -136,7 +136,7 @@ func (m *maker) tables() []Story {
 		Title: l.Say("Your scenario"),
 		Columns: []page.LockColumn{
 			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
-			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fit until %s; after that the policy moved", "60 ms")},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("your moves fit until %s; after that the policy moved", "60 ms")},
 		},
 		Threads: []page.LockThread{
 			{Name: "A", Ordinal: 0, Rows: []page.LockRow{
@@ -260,7 +260,7 @@ func (m *maker) libraries() page.Libraries {
 				},
 			},
 			{
-				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, with its defaults otherwise"),
+				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, otherwise with its defaults"),
 				Cells: []page.LibraryCell{{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "relock", "none", "40")}, {Says: l.Say("not searched: a real Redis ends a lease when it ends")}},
 			},
 		},

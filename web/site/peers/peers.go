@@ -48,8 +48,8 @@ const maxKnown = 1000
 var (
 	ErrUnknown = errors.New("peers: no such server is remembered")
 	ErrGone    = phrase.New("the server that has it has ended")
-	ErrSilent  = phrase.New("the server that has it cannot be reached just now")
-	ErrAway    = phrase.New("the Redis through which the servers of this site find each other does not answer just now; try again in a moment")
+	ErrSilent  = phrase.New("the server that has it does not answer right now")
+	ErrAway    = phrase.New("the Redis through which the servers of this site find each other does not answer right now; try again in a moment")
 )
 
 // Config configures Peers.
