@@ -430,7 +430,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 		{"go back in time", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Until: 1 * ms})
 			return err
-		}, "it is 100ms already, and time does not go back"},
+		}, "it is already 100ms, and time does not go back"},
 		{"choose too high", func() error { _, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Choice: 9}); return err }, "choice 9 cannot be made: only 0 can move"},
 		{"answer while up", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Up}))

@@ -71,7 +71,7 @@ func TestOneSearchAtATime(t *testing.T) {
 		t.Errorf("what was explored before: %s", f[len(f)-1].Refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
-	if f := p.ask(object{"do": "halt"}); f[len(f)-1].Refused != "Nothing has been searched here yet: the command explore does that." {
+	if f := p.ask(object{"do": "halt"}); f[len(f)-1].Refused != "There is no search here yet: send the command explore first." {
 		t.Errorf("after another scenario: %+v", f)
 	}
 }

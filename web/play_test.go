@@ -294,7 +294,7 @@ func TestASessionComesBackAsItWas(t *testing.T) {
 
 func TestCommandsThatAreRefused(t *testing.T) {
 	p := open(t, nil).page(t)
-	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "Nothing is open yet: the first command is open." {
+	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "Nothing is open yet: send the command open first." {
 		t.Errorf("a step before all: %q", refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
@@ -318,7 +318,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "strike", "fault": object{"do": "crash", "thread": "Z"}}, `thread: given "Z", allowed: a thread of the scenario: A, B.`},
 		{object{"do": "compare", "with": 5}, "There is no such branch."},
 		{object{"do": "locks", "protocols": []string{"mutex"}}, "Compare 2 to 4 different locks"},
-		{object{"do": "drop"}, "The only branch there is stays."},
+		{object{"do": "drop"}, "The only branch must stay."},
 		{object{"do": "open", "scenario": "threads: 7"}, "The scenario has mistakes: line 1: threads: given"},
 		{object{"do": "open", "link": "v9.x"}, "Unknown link format"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": []object{{"parent": 0, "fork": 0}}}, "The branches do not fit each other"},
@@ -448,7 +448,7 @@ func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 		want             string
 	}{
 		{0, "evict", "", "", "There is no key that Redis could evict."},
-		{0, "clock-jump", "", "", "No key with an expiry is there."},
+		{0, "clock-jump", "", "", "There is no key with an expiry."},
 		{0, "restart", "", "", "Redis has no data to lose."},
 		{0, "crash", "A", "", ""},
 		{0, "lose-reply", "A", "unlock", ""},

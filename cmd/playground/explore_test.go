@@ -63,7 +63,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault that may strike"},
 		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault that may strike"},
 		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
-		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
 		if got.code != c.code || !strings.Contains(got.err, c.err) {
@@ -90,9 +90,9 @@ func TestExploreIsCutShort(t *testing.T) {
 	got := playground(t, "", "explore", "-delays", "2", "-max-states", "60", fragile)
 	at := -1
 	for _, want := range []string{
-		"orders of those with at most 2 delays and no fault, in 60 states", "Of those tried",
+		"some of the orders with at most 2 delays and no fault: ", "orders, in 60 states", "Of those tried",
 		"The search was cut short: there are more than 60 states. Of ",
-		"Of 1,000 orders drawn at random (PCT), ", "this is no share of all", "About ", "with 95 % confidence", "There are about ",
+		"Of 1,000 orders drawn at random (PCT), ", "this is not a share of all", "About ", "with 95 % confidence", "There are about ",
 	} {
 		text := strings.Join(strings.Fields(got.out), " ")
 		next := strings.Index(text, want)

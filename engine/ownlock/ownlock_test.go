@@ -149,7 +149,7 @@ func TestMistakes(t *testing.T) {
 		"another key":       {"return redis.call('DEL', 'other')", `DEL asks for the key "other"`, 2},
 		"a second key":      {"return redis.call('DEL', KEYS[1], 'other')", `DEL asks for the key "other"`, 2},
 		"writes, and fails": {"redis.call('DEL', KEYS[1]) return redis.call('HGET', KEYS[1])", "Redis refuses HGET", 2},
-		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis takes nothing back: ERR no", 2},
+		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis does not undo the write: ERR no", 2},
 		"no end":            {"while true do end", "it does not end", 2},
 		"no end, caught":    {"pcall(function() while true do end end) return 1", "it does not end", 2},
 		"a long text":       {"return string.rep('x', 1e9)", "more memory than a script may have", 2},

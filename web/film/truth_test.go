@@ -446,7 +446,7 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		{"naive-inner-reply-lost", 15, 1, "watchdog: lease renewed", film.Good, ""},
 		{"no-lock-over-buying", 5, 1, "leaves level 1", film.Plain, "buys: user 7 has 2 of 2"},
 		{"no-lock-over-buying", 6, 2, "leaves level 1", film.Plain, "buys beyond the limit: user 7 has 3 of 2"},
-		{"no-lock-flash-sale", 11, 3, "leaves level 1", film.Plain, "takes one that is not there: the stock is at -1"},
+		{"no-lock-flash-sale", 11, 3, "leaves level 1", film.Plain, "takes one that does not exist: the stock is at -1"},
 	} {
 		cell := filmOf(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
 		earlier := ""

@@ -90,7 +90,7 @@ func TestWhoAsksInVain(t *testing.T) {
 		{
 			words.English, "stalled-work",
 			"A waits for something that can no longer happen",
-			"A waits for something that can no longer happen: no other thread is left that could move.",
+			"A waits for something that can no longer happen: no other thread can move.",
 		},
 	} {
 		f := played(t, c.l, c.name)
