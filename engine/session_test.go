@@ -613,7 +613,7 @@ func TestFaultsByHand(t *testing.T) {
 func TestAScheduleThatDoesNotFitIsRefused(t *testing.T) {
 	for _, c := range []struct{ schedule, want string }{
 		{"[0, 0, 3]", "decision 3: choice 3 cannot be made: only 0 can move"},
-		{"[0, {until: 10ms}, {until: 5ms}]", "decision 3: it is 10ms already"},
+		{"[0, {until: 10ms}, {until: 5ms}]", "decision 3: it is already 10ms"},
 		{"[{do: evict}]", "decision 1: there is no key"},
 		{"[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]", "the run has ended"},
 	} {

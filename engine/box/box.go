@@ -1,14 +1,13 @@
-// Package box runs a stranger's Lua in a process of its own, behind walls. A
-// [Pool] keeps a few child processes warm; each is this program, started again,
-// and answers questions: this script, in this state of Redis, at this instant.
-// It holds nothing between questions but compiled texts, and serves one owner's
-// judgement at a time.
+// Package box runs untrusted Lua in a process of its own, behind walls. A
+// [Pool] keeps a few child processes warm. Each child is this program, started
+// again, and answers questions: run this script, in this state of Redis, at
+// this instant. It keeps only compiled texts between questions, and serves one
+// owner's judgement at a time.
 //
-// Three things keep a script in: its own interpreter, whose libraries are
-// Redis' and whose time and sizes are bounded; the limits and filters that the
-// child puts on itself before it reads the first question; and the parent, which
-// believes nothing that it reads, and ends a child that is late or talks
-// nonsense.
+// Three things confine a script: its own interpreter, with Redis' libraries and
+// bounds on time and sizes; the limits and filters that the child puts on
+// itself before it reads the first question; and the parent, which trusts
+// nothing that it reads, and ends a child that is late or talks nonsense.
 package box
 
 import (

@@ -1,6 +1,6 @@
 // Package check finds broken rules in a run's events. Each rule is a small
 // automaton in a file of its own, together with its words. It sees one event
-// after another, and knows nothing of where they come from.
+// after another, and does not know where they come from.
 package check
 
 import (

@@ -1,6 +1,7 @@
-// Package effects reads what happened from what commands did to a lock's key: who believes
-// that he holds it, which rules were broken, as a trace. It knows no library: it is the one reading
-// of the lab, where clients run, and of the logs that others bring.
+// Package effects infers what happened from what commands did to a lock's key,
+// and makes a trace of it: which thread believes that it holds the lock, and
+// which rules were broken. It knows no library. Both the lab, where clients
+// run, and imported logs use it.
 package effects
 
 import (

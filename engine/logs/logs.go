@@ -1,8 +1,9 @@
-// Package logs reads what other programs have written down of a Redis, and makes a trace of
-// it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of OpenTelemetry. The commands are run again on an
-// embedded Redis at their instants, and read by their effects as the lab reads them (package
-// effects), so that the lock's key, its lease, and who believes to hold it are seen. What a
-// log does not say is recomputed, and told.
+// Package logs reads what other programs have recorded of a Redis, and makes a
+// trace of it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of
+// OpenTelemetry. It runs the commands again on an embedded Redis at their
+// instants and reads them by their effects, like the lab (package effects), and
+// so shows the lock's key, its lease, and which thread believes that it holds
+// it. It recomputes what a log lacks, and says so.
 package logs
 
 import (

@@ -1,6 +1,6 @@
-// Package ownlock runs the locks whose scripts somebody has written: in a box, a
-// process that can do no harm, and never in this one. It also says what is wrong
-// with a script that is no lock's.
+// Package ownlock runs locks with scripts that a user has written: in a box, a
+// process that can do no harm, and never in this one. It also says what is
+// wrong with a script that cannot be a lock's.
 package ownlock
 
 import (

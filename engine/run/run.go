@@ -1,10 +1,11 @@
 // Package run plays a scenario: it spawns the virtual threads, lets each make
-// its business call with the real lock engine, strikes the faults, and writes
-// down what happened.
+// its business call with the real lock engine, strikes the faults, and records
+// what happened.
 //
 // Two machines play it: the files step_*.go on the virtual clock, where one
-// goroutine moves at a time, and the files live_*.go on the wall's. Neither
-// knows the other; what they share knows them only as machine and recorder.
+// goroutine moves at a time, and the files live_*.go on the wall clock. Neither
+// knows the other; the code that they share knows them only as machine and
+// recorder.
 package run
 
 import (

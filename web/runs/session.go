@@ -1,8 +1,8 @@
-// Package runs has what people see of runs: those that go on by the wall's clock,
-// each with its viewers, within limits, and kept only while somebody looks; and
-// the films and frames of runs and traces, made once for everybody who watches. Its
-// door is Registry, which starts a run and finds it again, Session.Join, with which
-// a viewer watches it, and Films. It must not know the routes.
+// Package runs has what people see of runs: runs on the wall clock, each with
+// its viewers, within limits, and kept only while somebody looks; and the films
+// and frames of runs and traces, made once for everybody who watches. The
+// entrances are Registry, which starts a run and finds it again, Session.Join,
+// with which a viewer watches it, and Films. It must not know the routes.
 package runs
 
 import (

@@ -1,6 +1,6 @@
-// Package limit is how much one visitor may take of what all have: the limits
-// that can be met, as errors that say what to do, and a ledger of the bytes that
-// are held. It must not know what they are held for.
+// Package limit says how much of the server one visitor may take: the limits,
+// as errors that say what to do, and a ledger of the bytes that are held. It
+// must not know what holds them.
 package limit
 
 import (

@@ -1,6 +1,7 @@
 // Package peers lets the servers that share a Redis find each other, and hand
-// on requests for what one of them alone has. Each has a name, and writes under it,
-// every few seconds, where it can be reached. It must not know what is asked for.
+// on requests for what only one of them has. Each has a name, and every few
+// seconds writes its address under it. It must not know what the requests ask
+// for.
 package peers
 
 import (
