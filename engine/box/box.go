@@ -29,7 +29,7 @@ type Question struct {
 	Channels []string     // one for each who listens: PUBLISH answers how many
 }
 
-// Answer is what came of it.
+// Answer is its result.
 type Answer struct {
 	Reply any          // nil, int64, string, or a list of these, as go-redis would return it
 	Err   string       // Redis' error as it would be on the wire ("ERR …", "WRONGTYPE …"), or ""
@@ -86,12 +86,12 @@ func (f *Fault) Error() string {
 // Unwrap returns Kind.
 func (f *Fault) Unwrap() error { return f.Kind }
 
-// Lines are those of a script's whole text, from 1, on which something was going
-// on: the innermost first, then the one that called it.
+// Lines are the active lines of a script's whole text, from 1: the innermost first,
+// then the one that called it.
 type Lines []int
 
 // Below returns the innermost line below the one given, or 0: the lines down to
-// that one were put before somebody's script.
+// that one are a prelude before the script.
 func (l Lines) Below(line int) int {
 	for _, n := range l {
 		if n > line {

@@ -52,7 +52,7 @@ type Reply struct {
 	Err   string // Redis' error, or ""
 }
 
-// Log is a log that was read. It does not change.
+// Log is a parsed log. It does not change.
 type Log struct {
 	Format  string // of Formats
 	Entries []Entry
@@ -118,7 +118,7 @@ func (e *LineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.L
 func wrong(n int, why phrase.Text, args ...any) error { return &LineError{n, phrase.Say(why, args...)} }
 
 // Read reads a log up to the end of r, whichever format it has. It fails with a *LineError,
-// with one sentence where it is no log, and with r's error.
+// with one sentence if it is not a log, or with r's error.
 func Read(r io.Reader) (*Log, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -253,7 +253,7 @@ func (l *Log) add(e Entry) {
 	l.Entries = append(l.Entries, e)
 }
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = "(redacted)"
 
 // redacted returns a command without passwords.

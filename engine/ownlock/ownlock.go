@@ -24,8 +24,7 @@ import (
 	"relock/engine/store"
 )
 
-// ErrNoBox is returned where an own lock is to be run, and its context has no
-// box.
+// ErrNoBox says that an own lock cannot run because its context has no box.
 var ErrNoBox = phrase.New("your own lock does not run here: its scripts need a process of their own")
 
 type boxKey struct{}
@@ -35,9 +34,9 @@ func WithBox(ctx context.Context, b *box.Pool) context.Context {
 	return context.WithValue(ctx, boxKey{}, b)
 }
 
-// NewMemory returns an empty Memory for runs of sc: of a miniredis in this
-// process or, of an own lock, of one in the context's box. Close it. It fails
-// with ErrNoBox.
+// NewMemory returns an empty Memory for runs of sc: of a miniredis in this process
+// or, for an own lock, of one in the context's box. Close it. It fails with
+// ErrNoBox.
 func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, error) {
 	if !sc.Lock.Own() {
 		return recall.NewMemory(), nil
@@ -55,8 +54,8 @@ func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, erro
 	return recall.NewMemoryOf(s), nil
 }
 
-// Check has the scripts of an own lock compiled in the context's box, and runs none.
-// It returns what is wrong with them, in the order of their calls. It fails with
+// Check compiles the scripts of an own lock in the context's box, and runs none. It
+// returns what is wrong with them, in the order of their calls. It fails with
 // ErrNoBox, or as box.Pool.Check does.
 func Check(ctx context.Context, l scenario.Lock) ([]*Mistake, error) {
 	if !l.Own() {
@@ -314,7 +313,7 @@ func held(items []store.Item) int {
 	return n
 }
 
-// Mistake is what is wrong with an own script.
+// Mistake says what is wrong with an own script.
 type Mistake struct {
 	Call string // whose script it is: "lock"
 	Line int    // of the script, from 1; 0 if it is not known
@@ -332,14 +331,14 @@ func (m *Mistake) Says() phrase.Wording {
 // Error says it in English.
 func (m *Mistake) Error() string { return m.Says().String() }
 
-// Note says what a script may do otherwise in the box than on a Redis.
+// Note says how a script may behave differently in the box and on a Redis.
 type Note struct {
 	Call string // whose script it is: "lock"
 	What phrase.Text
 }
 
-// Notes returns what the own scripts of a lock may do otherwise in the box than
-// on a Redis, in the order of the calls.
+// Notes returns how a lock's own scripts may behave differently in the box and on a
+// Redis, in the order of the calls.
 func Notes(l scenario.Lock) []Note {
 	if !l.Own() {
 		return nil
