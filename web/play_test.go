@@ -305,7 +305,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 	}{
 		{object{"do": "dance"}, `There is no command "dance"; there are open,`},
 		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move."},
-		{object{"do": "step", "at": 0}, "The next move here has been made already"},
+		{object{"do": "step", "at": 0}, "The next move here is already made"},
 		{object{"do": "step", "thread": "A"}, "A moves at 300 ms, after B."},
 		{object{"do": "run", "to": "lunch"}, `Cannot run to "lunch"; allowed: end, mark, violation, outcome.`},
 		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},

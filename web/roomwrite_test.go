@@ -128,7 +128,7 @@ func TestAClassWritesAScript(t *testing.T) {
 			}
 			continue
 		}
-		for _, want := range []string{"data-member=\"" + a.member, "right: every order was tried", "no script of this lock"} {
+		for _, want := range []string{"data-member=\"" + a.member, "right: every order was tried", "not a script of this lock"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("the page of scripts lacks %q", want)
 			}

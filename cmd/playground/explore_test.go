@@ -60,8 +60,8 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-faults", "5"}, exitUsage, "faults must be 0 to 4"},
 		{"0", "", []string{"-max-states", "-1"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
-		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault that may strike"},
-		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault that may strike"},
+		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault"},
+		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault"},
 		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {

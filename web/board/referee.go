@@ -104,25 +104,25 @@ var (
 	errOld         = phrase.New("that id is too old: its outcome is forgotten; give the command a newer id")
 )
 
-// ErrNotHost is returned for the command of a member who is no host.
+// ErrNotHost says that only a host may give this command.
 var ErrNotHost = phrase.New("only a host can do that")
 
-// ErrNotJoined is returned for the command of somebody who has not joined yet.
+// ErrNotJoined says that the client has not joined yet.
 var ErrNotJoined = phrase.New("the first command is join")
 
-// ErrRemoved is the reason why somebody who was removed cannot join again.
+// ErrRemoved says that a removed member cannot join again.
 var ErrRemoved = phrase.New("the host has removed you from the room")
 
-// Asker makes a question of a branch's moves: what is seen after the first at
-// of them? The question has no ID. An error that speaks says why it cannot.
+// Asker makes a question from a branch's moves: what comes after the first at of
+// them? The question has no ID. An error that speaks says why it cannot.
 type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
 
-// Examiner returns what an item of the course asks, chapter/item, and where: the
-// question has no ID. An error that speaks says why that cannot be asked.
+// Examiner returns the question of an item of the course, chapter/item, and its
+// place. The question has no ID. An error that speaks says why it cannot be asked.
 type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
 
 // Scripted returns the scenario of an item of the course with a member's script, and
-// where the class stands in it. An error that speaks says why there is none.
+// the class's place in it. An error that speaks says why there is none.
 type Scripted func(ctx context.Context, item, script string) (Plan, error)
 
 // referee decides orders. It is for one goroutine.

@@ -140,8 +140,8 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Close implements board.Journal. The other servers know at once that this one
-// has ended.
+// Close implements board.Journal. The other servers learn at once that this one has
+// ended.
 func (j *Journal) Close() {
 	j.locker.Close()
 	j.stop()
@@ -278,8 +278,8 @@ func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 	}
 }
 
-// Delete implements board.Journal. What counts the tokens stays until it
-// expires: a server may be about to lead.
+// Delete implements board.Journal. The token counter stays until it expires: a
+// server may be about to lead.
 func (j *Journal) Delete(ctx context.Context, code string) error {
 	k := keysOf(code)
 	if err := j.redis.Del(ctx, k.head, k.log, k.inbox).Err(); err != nil {
