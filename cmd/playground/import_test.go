@@ -34,7 +34,7 @@ func TestImport(t *testing.T) {
 		{"by connection", brokenLog, []string{"import", "-threads", "connection", "-"}, exitUnexpected, []string{"threads by connection"}, nil},
 		{"a file of the corpus", "", []string{"import", "../../engine/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},
 		{"a trace of ours", own.out, []string{"import", "-"}, exitUnexpected, []string{"mutual-exclusion"}, nil},
-		{"a trace already has its key", own.out, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{"a trace has its key"}},
+		{"a trace already has its key", own.out, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{"a trace already has its key"}},
 		{"a bad line", brokenLog + "what\n", []string{"import", "-"}, exitUsage, nil, []string{"line 5: it is not a line of MONITOR"}},
 		{"no log", "hello\n", []string{"import", "-"}, exitUsage, nil, []string{"line 1: no known log has such a line"}},
 		{"no such key", brokenLog, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{`-key "x"`, "could be locks: lock"}},

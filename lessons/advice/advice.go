@@ -149,7 +149,7 @@ func To(given Answers) Advice {
 		}}
 	case outside:
 		return Advice{file: "key", Because: []phrase.Wording{
-			phrase.Say("A holder can stand still for longer than any lease and then go on: no lock keeps it from paying again."),
+			phrase.Say("A holder can pause for longer than any lease and then go on: no lock keeps it from paying again."),
 			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, record what you are about to do under a unique key, and have somebody check the entries that stay open."),
 			phrase.Say("A lock makes doing it twice rare, not impossible. Answer “a waste, no harm” to see which."),
 		}}
@@ -162,7 +162,7 @@ func To(given Answers) Advice {
 // fence is where the resource compares tokens.
 func fence(given Answers) Advice {
 	a := Advice{Protocol: protocol.Fenced, Nodes: 1, file: "fenced", Because: []phrase.Wording{
-		phrase.Say("A holder can stand still for longer than its lease. What it writes then carries an older token than the resource has seen, and is refused."),
+		phrase.Say("A holder can pause for longer than its lease. Its late write carries an older token than the resource has seen, and is refused."),
 		phrase.Say("The check and the write must be one step, in the resource. Without that the token is only a number."),
 	}}
 	if given[servers] == several {
@@ -213,7 +213,7 @@ func save(given Answers) Advice {
 // majority is where several servers can decide.
 func majority(given Answers) Advice {
 	a := Advice{Protocol: protocol.Redlock, Nodes: protocol.Redlock.Nodes, file: "redlock", Because: []phrase.Wording{
-		phrase.Say("Redlock goes on while a majority of the servers answers. It is no cure for a holder that stands still."),
+		phrase.Say("Redlock goes on while a majority of the servers answers. It does not help against a paused holder."),
 	}}
 	switch given[waiting] {
 	case leave:

@@ -75,7 +75,7 @@ var labFaults = []struct {
 	{lab.LateCopy, "late copy", "The connection of %s ends, and its command reaches Redis at some later moment"},
 	{lab.Delay, "delay", "300 ms pass on the clock of Redis before the command of %s gets there"},
 	{lab.LoseMessage, "lose message", "What the command of %s publishes reaches nobody"},
-	{lab.Pause, "pause", "The process of %s stands still until its lease is over (SIGSTOP)"},
+	{lab.Pause, "pause", "The process of %s is stopped until its lease is over (SIGSTOP)"},
 	{lab.Crash, "crash", "The process of %s dies (SIGKILL)"},
 }
 
@@ -88,7 +88,7 @@ func LabFaults(l words.Language, wall bool) []LabFault {
 		}
 	}
 	if !wall {
-		list = append(list, LabFault{lab.LeaseEnds, l.Say("the lease ends"), l.Say("The clock of Redis goes on to the end of the lease: the client stood still for that long")})
+		list = append(list, LabFault{lab.LeaseEnds, l.Say("the lease ends"), l.Say("The clock of Redis goes on to the end of the lease: the client was paused for that long")})
 	}
 	return append(list, LabFault{lab.Evict, l.Say("evict key"), l.Say("Redis evicts the key")})
 }

@@ -250,7 +250,7 @@ func (m *maker) libraries() page.Libraries {
 	l := m.l
 	return page.Libraries{
 		Tally:  l.Say("%d libraries, %d faults", 2, 1),
-		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client stands still until its lease is over")}},
+		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client is paused until its lease is over")}},
 		Rows: []page.Library{
 			{
 				Name: "redis-lock", Home: "https://example.org/redis-lock", Version: "1.2.3", With: "redis-client 4.5", Date: "2026-11-23",
@@ -265,7 +265,7 @@ func (m *maker) libraries() page.Libraries {
 			},
 		},
 		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
-		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client stood still for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
+		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
 	}
 }
 
