@@ -1,11 +1,11 @@
-// Package engine is the only door through which runs are started, stepped,
-// branched and compared. It must not know HTTP.
+// Package engine is the only entrance to start, step, branch and compare runs.
+// It must not know HTTP.
 //
-// The words in which a run is described have no second name here: scenario,
-// fault, trace and its facts, check, phrase and the locks' descriptors are a
+// The words that describe a run have no second name here: scenario, fault,
+// trace and its facts, check, phrase and the locks' descriptors are a
 // vocabulary that packages showing runs import directly. Aliases here would be
-// a second place for each noun. A linter keeps everything else behind the door:
-// the machines, the store, the clocks.
+// a second place for each noun. A linter keeps everything else behind this
+// package: the machines, the store, the clocks.
 package engine
 
 import (

@@ -418,7 +418,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 	}{
 		{"step who has ended", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "B", false); return err }, "B has ended"},
 		{"step the later one", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "A", false); return err }, "A moves at 540ms, after A"},
-		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing happens any more by itself"},
+		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing more happens by itself"},
 		{"strike who has ended", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Crash, Thread: "B"}))
 			return err
@@ -430,7 +430,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 		{"go back in time", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Until: 1 * ms})
 			return err
-		}, "it is 100ms already, and time does not go back"},
+		}, "it is already 100ms, and time does not go back"},
 		{"choose too high", func() error { _, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Choice: 9}); return err }, "choice 9 cannot be made: only 0 can move"},
 		{"answer while up", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Up}))
@@ -613,7 +613,7 @@ func TestFaultsByHand(t *testing.T) {
 func TestAScheduleThatDoesNotFitIsRefused(t *testing.T) {
 	for _, c := range []struct{ schedule, want string }{
 		{"[0, 0, 3]", "decision 3: choice 3 cannot be made: only 0 can move"},
-		{"[0, {until: 10ms}, {until: 5ms}]", "decision 3: it is 10ms already"},
+		{"[0, {until: 10ms}, {until: 5ms}]", "decision 3: it is already 10ms"},
 		{"[{do: evict}]", "decision 1: there is no key"},
 		{"[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]", "the run has ended"},
 	} {

@@ -83,7 +83,7 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 	}
 	e := page.Editor{NoBox: s.server.noBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
 	if draft.Forgot(text, merged) {
-		e.Notice = l.Say("This scenario can be run. What it expected, and the comments on its old lock, are gone: they were not of this lock.")
+		e.Notice = l.Say("This scenario can be run. Its expectations and the comments on its old lock are gone: they belonged to that lock.")
 	}
 	e.Form, e.Mistakes = page.NewForm(l, merged)
 	if err != nil && action != draft.Unfold {
@@ -291,7 +291,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 		e.Problem = e.NoBox
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	case e.Store == page.StoreExternal:
-		e.Problem = words.From(r.Context()).Say("A lock with scripts of your own is not run on the operator's Redis: choose the virtual clock.")
+		e.Problem = words.From(r.Context()).Say("A lock with your own scripts does not run on the operator's Redis: choose the virtual clock.")
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	o := engine.Options{ID: s.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}

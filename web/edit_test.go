@@ -279,7 +279,7 @@ func TestOpenAFile(t *testing.T) {
 		{"no event", first + "\n" + "{\n", 422, "line 2: it is not an event"},
 		{"an event left out", first + "\n" + strings.SplitAfterN(rest, "\n", 2)[1], 422, "line 2: its seq is 2; allowed: 1"},
 		{"a step left out", first + "\n" + strings.Replace(rest, `"step":1`, `"step":2`, 1), 422, "line 2: it is of step 2, and the line before it of step 0"},
-		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: it is of thread"},
+		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: its thread"},
 		{"a command without a name", first + "\n" + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[],"key":{"type":"none","pttl_ms":-2}}`, 422, "line 2: it is a command without"},
 		{"a newer version", strings.Replace(lines, `"relock":1`, `"relock":2`, 1), 422, "version 2; allowed: 1"},
 		{"no scenario", `{"relock":1}`, 422, "the scenario in line 1"},
@@ -393,7 +393,7 @@ func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
 	_, whole := s.do(t, http.MethodGet, path+"/trace", nil)
 	first, rest, _ := strings.Cut(whole, "\n")
 	for trace, want := range map[string][2]string{
-		first + "\n{\"seq\":\"x\"}\n" + rest:                            {"It was refused whole: line 2: it is not an event of a trace.", "第 2 行：这不是轨迹里的事件。"},
+		first + "\n{\"seq\":\"x\"}\n" + rest:                            {"Nothing of it was taken: line 2: it is not an event of a trace.", "第 2 行：这不是轨迹里的事件。"},
 		`{"relock":7}`:                                                  {"line 1: it is a trace of version 7; allowed: 1.", "轨迹的版本是 7，允许：1。"},
 		`{"relock":1,"scenario":{"threads":3}}`:                         {"the scenario in line 1 has a mistake: line ", "第 1 行里的场景有误："},
 		first + "\n" + strings.Replace(rest, `"seq":1,`, `"seq":5,`, 1): {"line 2: its seq is 5; allowed: 1, one for each line.", "seq 是 5，允许：1，每行加一。"},

@@ -212,8 +212,8 @@ func TestWhatCannotBeExplored(t *testing.T) {
 		{object{"delays": 5}, "A page searches with 0 to 4 delays."},
 		{object{"delays": -1}, "A page searches with 0 to 4 delays."},
 		{object{"faults": 3}, "A page searches with 0 to 2 faults."},
-		{object{"faults": 1}, "Choose at least one kind of fault that may strike, or no faults."},
-		{object{"faults": 1, "kinds": []string{"crash", "fire"}}, `There is no fault "fire" that could strike in this scenario; allowed: `},
+		{object{"faults": 1}, "Choose at least one kind of fault, or no faults."},
+		{object{"faults": 1, "kinds": []string{"crash", "fire"}}, `Fault "fire" cannot strike in this scenario; allowed: `},
 		{object{"from": "the end"}, "A search begins at the start or here; allowed: start, here."},
 		{object{"moves": 7}, "The branch has no such move."},
 		{object{"do": "outlook"}, "That is not a command"},
@@ -229,7 +229,7 @@ func TestWhatCannotBeExplored(t *testing.T) {
 	}
 	for _, command := range []object{{"do": "halt"}, {"do": "example", "rule": "orphan"}, {"do": "walk", "state": 1}, {"do": "outlook", "branch": 0, "moves": 0}} {
 		all := p.ask(command)
-		if refused := all[len(all)-1].Refused; refused != "Nothing has been searched here yet: the command explore does that." {
+		if refused := all[len(all)-1].Refused; refused != "There is no search here yet: send the command explore first." {
 			t.Errorf("%v: %q", command, refused)
 		}
 	}
@@ -260,7 +260,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 	}
 	p.must(object{"do": "halt"})
 	found, picture := p.ended()
-	if !strings.Contains(found, "No order was tried to the end, but some that were begun break a rule.") || picture == "" {
+	if !strings.Contains(found, "No order was tried to the end, but some unfinished ones break a rule.") || picture == "" {
 		t.Errorf("found is %q", found)
 	}
 }
@@ -377,7 +377,7 @@ func TestAClassExplores(t *testing.T) {
 		t.Errorf("what the host has searched held some of %d bytes, and of what the class has left %d are held", held, left)
 	}
 	for _, command := range []object{{"do": "outlook", "branch": host.room.Branch, "moves": 0}, {"do": "walk", "state": 3}, {"do": "example", "rule": "mutual-exclusion"}} {
-		if f := host.ask(command); f.Refused != "Nothing has been searched here yet: the command explore does that." {
+		if f := host.ask(command); f.Refused != "There is no search here yet: send the command explore first." {
 			t.Errorf("after the class has gone on, %v: %q", command, f.Refused)
 		}
 	}

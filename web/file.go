@@ -20,7 +20,7 @@ import (
 func formatOf(r *http.Request) (export.Format, error) {
 	format, err := export.ParseFormat(r.URL.Query().Get("format"))
 	if err != nil {
-		return "", site.Refuse(http.StatusBadRequest, "There is no such format", "A run can be had in these formats: %s.", export.Allowed())
+		return "", site.Refuse(http.StatusBadRequest, "There is no such format", "A run can be exported in these formats: %s.", export.Allowed())
 	}
 	return format, nil
 }

@@ -78,7 +78,7 @@ func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
 	case o.Open:
 		return page.GoalOutlook{}
 	case !o.Lost():
-		return page.GoalOutlook{Says: l.Say("No way there was found from here. But not every order could be searched, so there may be one.")}
+		return page.GoalOutlook{Says: l.Say("The search found no way from here. But it could not search every order, so there may be one.")}
 	}
 	g := page.GoalOutlook{Lost: true, Back: o.Back, Go: l.Say("Back to move %d", o.Back)}
 	if o.Back == 0 {
@@ -88,7 +88,7 @@ func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
 		g.Says = l.Say("From here it can no longer be done: %s orders with %s were searched.", page.Grouped(o.Orders), page.Bounds(l, o.Within))
 		return g
 	}
-	g.Says = l.Say("From here it can no longer be done: nothing is left that could come in another order.")
+	g.Says = l.Say("From here it can no longer be done: no step is left that could come in another order.")
 	return g
 }
 

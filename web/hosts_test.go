@@ -167,7 +167,7 @@ func TestPublicURLs(t *testing.T) {
 // What pages of other sites send is refused in the visitor's language, and counted.
 func TestOtherSitesAreToldWhy(t *testing.T) {
 	s := open(t, nil)
-	for language, want := range map[string]string{"en": "A page of another site has sent this", "zh": "这是别的网站的页面发来的"} {
+	for language, want := range map[string]string{"en": "A page of another site sent this", "zh": "这是别的网站的页面发来的"} {
 		res, body := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.com", "Accept-Language", language)
 		if res.StatusCode != http.StatusForbidden || !strings.Contains(body, want) {
 			t.Errorf("a form, %s: %d\n%s", language, res.StatusCode, body)

@@ -134,7 +134,7 @@ func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known
 		return labAsked(ctx, text, p.order)
 	case "end":
 		if !p.of.Owned(p.pages.visitorOf(p.r)) || p.of.ID == p.pages.labs.Fixed() {
-			return true, phrase.New("only who opened this lab can close it")
+			return true, phrase.New("only the visitor who opened this lab can close it")
 		}
 		p.pages.labs.End(p.of)
 		return true, nil
@@ -145,7 +145,7 @@ func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known
 	return p.reader.answer(ctx, name, text, p.answer)
 }
 
-// open sends all that there is.
+// open sends everything.
 func (p *labPlayer) open(_ context.Context, _ command) (err error) {
 	if p.state, err = p.of.State(); err != nil {
 		return err
@@ -454,7 +454,7 @@ func broken(b *labs.Branch) (n int) {
 
 func (p *labPlayer) time(ctx context.Context, c timeArgs) error {
 	if c.To != "expiry" {
-		return phrase.New("a lab's clock goes on to the end of a lease, and stands still else: time with to: expiry")
+		return phrase.New("a lab's clock only moves to the end of a lease: time with to: expiry")
 	}
 	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Do: lab.LeaseEnds})
 }

@@ -410,7 +410,7 @@ func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.It
 func searched(l words.Language, f *course.Found) string {
 	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
 	if !f.None() {
-		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
+		text = l.Say("It still breaks, in %s orders with %s. You can watch the smallest of them.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"
 }

@@ -56,7 +56,7 @@ func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made,
 	p.NoBox, p.Lua = s.server.noBox(l), true
 	p.Script = &page.Field{Name: "script", Label: l.Say("The script %s", made.Script.Call), Value: strings.TrimSuffix(made.Script.Start, "\n"), Code: true}
 	*stage = shownRun{made.Solved, len(made.Solved.Events), true}
-	p.Watching = l.Say("This is what comes of the script as it is.")
+	p.Watching = l.Say("This is what the script does as it is.")
 	p.Leave = ""
 	if wrote == nil {
 		return
@@ -73,7 +73,7 @@ func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made,
 	switch {
 	case wrote.Refused != nil:
 		p.Script.Mistakes, p.WrongLine = []string{judgedSays(l, wrote.Judged)}, wrote.Line
-		p.Watching = l.Say("This is what comes of the script as it is.")
+		p.Watching = l.Say("This is what the script does as it is.")
 	case wrote.Solved:
 		few := l.Say("It sends at most %d commands in one go. None that we know needs fewer.", wrote.Commands)
 		if wrote.Commands > made.Par {
@@ -99,7 +99,7 @@ func judgedSays(l words.Language, j *course.Judged) string {
 		return l.Say("This still breaks: %s, in %s orders with %s.",
 			film.RuleTitle(l, j.Rule), page.Share(l, j.Found.Broken, j.Found.All), page.Bounds(l, j.Found.Within))
 	case j.Endless:
-		return l.Say("Some order does not come to an end, or there are too many to try them all.")
+		return l.Say("Some order never ends, or there are too many to try them all.")
 	case j.Tokenless != "":
 		return l.Say("%s gets in without a token: it is the third number of the reply.", j.Tokenless)
 	case j.Solved && len(j.Left) > 0:
@@ -107,13 +107,13 @@ func judgedSays(l words.Language, j *course.Judged) string {
 		for _, rule := range j.Left {
 			left = append(left, film.RuleTitle(l, rule))
 		}
-		return l.Say("All %s orders were tried: nothing breaks that this script can prevent. What no such script prevents still happens: %s.", page.Grouped(j.All), l.List(left))
+		return l.Say("All %s orders were tried: nothing breaks that this script can prevent. No such script can prevent this: %s.", page.Grouped(j.All), l.List(left))
 	case j.Solved:
 		return l.Say("Nothing breaks any more: all %s orders were tried.", page.Grouped(j.All))
 	case j.Ends == j.Wanted:
-		return l.Say("No rule breaks, but %s is done only at %s, and could be at %s, although nothing comes late: the lock was not free in time.", j.Thread, l.Duration(j.Late.Duration()), l.Duration(j.InTime.Duration()))
+		return l.Say("No rule breaks, and nothing comes late, but %s is done only at %s and could be at %s: the lock was not free in time.", j.Thread, l.Duration(j.Late.Duration()), l.Duration(j.InTime.Duration()))
 	default:
-		return l.Say("No rule breaks, but %s ends otherwise than it should: %s, and not %s.", j.Thread, film.Result(l, j.Ends), film.Result(l, j.Wanted))
+		return l.Say("No rule breaks, but %s ends wrong: %s instead of %s.", j.Thread, film.Result(l, j.Ends), film.Result(l, j.Wanted))
 	}
 }
 

@@ -47,7 +47,7 @@ func TestAWrittenScriptIsJudgedOnThePage(t *testing.T) {
 		t.Errorf("of an item in which nothing is written: %d", res.StatusCode)
 	}
 	without := open(t, nil)
-	if _, body := without.do(t, http.MethodGet, item, nil); strings.Contains(body, ">Judge it<") || !strings.Contains(body, "does not run scripts of your own") {
+	if _, body := without.do(t, http.MethodGet, item, nil); strings.Contains(body, ">Judge it<") || !strings.Contains(body, "does not run your own scripts") {
 		t.Error("a server without a box does not say so")
 	}
 	if res, _ := without.do(t, http.MethodPost, item, url.Values{"script": {"return 1"}}); res.StatusCode == http.StatusOK || res.StatusCode >= http.StatusInternalServerError {

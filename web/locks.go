@@ -28,7 +28,7 @@ func (s *frontPages) locks(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	say := words.From(r.Context())
-	p := page.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
+	p := page.Locks{Intro: say.Say("Each is a real implementation on the same stage. Some are here to show how they fail.")}
 	p.Page = s.frame(r, say.Say("The locks"))
 	groups, err := shelves(say)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestALogHasAPage(t *testing.T) {
 		t.Error("it is not the other key")
 	}
 	res, body = s.send(t, "/edit/file", "monitor.log", []byte(monitorLog+"AUTH s3cret\n"))
-	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "line 7: it is no line of MONITOR") || strings.Contains(body, "s3cret") {
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "line 7: it is not a line of MONITOR") || strings.Contains(body, "s3cret") {
 		t.Errorf("%d: %s", res.StatusCode, body)
 	}
 }
@@ -62,7 +62,7 @@ func TestSpansHaveAPage(t *testing.T) {
 		t.Fatalf("%d: %s", res.StatusCode, body)
 	}
 	_, body = s.do(t, http.MethodGet, res.Header.Get("Location"), nil)
-	for _, want := range []string{"Read from spans of OpenTelemetry: 5 attempts for the key invoice:7, threads by owner.", "handed on to waiters: 5", "two inside at once", "worker-1"} {
+	for _, want := range []string{"Read from spans of OpenTelemetry: 5 attempts for the key invoice:7, threads by owner.", "hands over to waiters: 5", "two inside at once", "worker-1"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}

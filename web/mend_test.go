@@ -27,7 +27,7 @@ func TestMendOverTheSocket(t *testing.T) {
 	html := p.cured()
 	for _, want := range []string{
 		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 → becomes 0", "with a pause of 500 ms: 39",
-		"No lock can mend this alone: what it protects must refuse what comes too late.", "8 of 8 changes tried.", "No better: 5",
+		"No lock can mend this alone: the resource it protects must refuse late writes.", "8 of 8 changes tried.", "No better: 5",
 	} {
 		if !strings.Contains(text(html), want) {
 			t.Errorf("no %q in %s", want, text(html))
@@ -71,7 +71,7 @@ func TestOneSearchAtATime(t *testing.T) {
 		t.Errorf("what was explored before: %s", f[len(f)-1].Refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
-	if f := p.ask(object{"do": "halt"}); f[len(f)-1].Refused != "Nothing has been searched here yet: the command explore does that." {
+	if f := p.ask(object{"do": "halt"}); f[len(f)-1].Refused != "There is no search here yet: send the command explore first." {
 		t.Errorf("after another scenario: %+v", f)
 	}
 }

@@ -73,7 +73,7 @@ func (s *linkPages) oembed(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-var errNotFramed = site.Refuse(http.StatusNotFound, "That cannot be framed", "Only addresses of this site under /play and /s can be framed by others.")
+var errNotFramed = site.Refuse(http.StatusNotFound, "That cannot be framed", "Other sites can only frame addresses of this site under /play and /s.")
 
 // within returns a length in pixels: usual, or less if less is asked for.
 func within(asked string, usual int) (int, error) {
@@ -106,7 +106,7 @@ func (s *linkPages) subject(r *http.Request, l words.Language, u *url.URL) (subj
 	}
 	at := subject{
 		title: titleOf(l, sc), embed: "/embed" + u.EscapedPath(),
-		shows: l.Say("Goroutines take a real lock, with its real Lua scripts, on miniredis, a Redis inside this server. Every command that it ran is a line you can stop at, with the hash as it was right after. Then break it, go back, and try another order."),
+		shows: l.Say("Goroutines take a real lock, with its real Lua scripts, on miniredis, a Redis inside this server. Every command that it ran is a line you can stop at, with the hash right after it. Then break it, go back, and try another order."),
 	}
 	if at.title == "" {
 		at.title = l.Say("Your scenario")

@@ -205,8 +205,8 @@ func (s *Server) noBox(l words.Language) string {
 	case s.box != nil:
 		return ""
 	case s.boxless == nil:
-		return l.Say("This server does not run scripts of your own. In a terminal of your own it works: playground explore FILE.")
+		return l.Say("This server does not run your own scripts. In your own terminal it works: playground explore FILE.")
 	default:
-		return l.Say("This server does not run scripts of your own, because nothing would wall them in: %s. In a terminal of your own it works: playground explore FILE.", s.boxless.Error())
+		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.boxless.Error())
 	}
 }

@@ -238,7 +238,7 @@ func TestWithoutABoxNoLockOfOnesOwnRuns(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	_, page := s.do(t, http.MethodGet, "/edit", nil)
-	if !strings.Contains(page, "This server does not run scripts of your own") || strings.Contains(page, `id="judge"`) {
+	if !strings.Contains(page, "This server does not run your own scripts") || strings.Contains(page, `id="judge"`) {
 		t.Error("the editor does not say that nothing is judged here")
 	}
 	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {ownText}}); res.StatusCode != http.StatusUnprocessableEntity {

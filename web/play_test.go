@@ -294,7 +294,7 @@ func TestASessionComesBackAsItWas(t *testing.T) {
 
 func TestCommandsThatAreRefused(t *testing.T) {
 	p := open(t, nil).page(t)
-	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "Nothing is open yet: the first command is open." {
+	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "Nothing is open yet: send the command open first." {
 		t.Errorf("a step before all: %q", refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
@@ -305,7 +305,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 	}{
 		{object{"do": "dance"}, `There is no command "dance"; there are open,`},
 		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move."},
-		{object{"do": "step", "at": 0}, "The next move here has been made already"},
+		{object{"do": "step", "at": 0}, "The next move here is already made"},
 		{object{"do": "step", "thread": "A"}, "A moves at 300 ms, after B."},
 		{object{"do": "run", "to": "lunch"}, `Cannot run to "lunch"; allowed: end, mark, violation, outcome.`},
 		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},
@@ -318,7 +318,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "strike", "fault": object{"do": "crash", "thread": "Z"}}, `thread: given "Z", allowed: a thread of the scenario: A, B.`},
 		{object{"do": "compare", "with": 5}, "There is no such branch."},
 		{object{"do": "locks", "protocols": []string{"mutex"}}, "Compare 2 to 4 different locks"},
-		{object{"do": "drop"}, "The only branch there is stays."},
+		{object{"do": "drop"}, "The only branch must stay."},
 		{object{"do": "open", "scenario": "threads: 7"}, "The scenario has mistakes: line 1: threads: given"},
 		{object{"do": "open", "link": "v9.x"}, "Unknown link format"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": []object{{"parent": 0, "fork": 0}}}, "The branches do not fit each other"},
@@ -448,8 +448,8 @@ func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 		want             string
 	}{
 		{0, "evict", "", "", "There is no key that Redis could evict."},
-		{0, "clock-jump", "", "", "No key with an expiry is there."},
-		{0, "restart", "", "", "Redis holds no data that could be lost."},
+		{0, "clock-jump", "", "", "There is no key with an expiry."},
+		{0, "restart", "", "", "Redis has no data to lose."},
 		{0, "crash", "A", "", ""},
 		{0, "lose-reply", "A", "unlock", ""},
 		{1, "evict", "", "", ""},

@@ -53,7 +53,7 @@ type player struct {
 }
 
 // errNothingOpen is returned for commands about what is not open yet.
-var errNothingOpen = phrase.New("nothing is open yet: the first command is open")
+var errNothingOpen = phrase.New("nothing is open yet: send the command open first")
 
 // newReader returns what answers the page's questions about its branches.
 func (p *player) newReader() *reader {
@@ -259,7 +259,7 @@ func (p *player) step(ctx context.Context, c stepArgs) error {
 			return err
 		}
 		if *c.At != len(at.list[0].Moves) {
-			return phrase.New("the next move here has been made already; a step without a thread goes on at the branch's end")
+			return phrase.New("the next move here is already made; a step without a thread goes on at the branch's end")
 		}
 	}
 	return p.order(ctx, board.Command{Do: c.Do, Branch: c.Branch, At: c.At, Thread: c.Thread, Background: c.Background, Network: c.Network, Node: c.Node})

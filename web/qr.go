@@ -23,7 +23,7 @@ const (
 )
 
 var errForeignQR = site.Refuse(http.StatusBadRequest, "That cannot be a QR code here",
-	"QR codes are for this site's addresses: they begin as this site's own do, and have no spaces.")
+	"QR codes are for this site's addresses: they begin like this site's own, and have no spaces.")
 
 // qr draws an address of this site as a QR code.
 func (s *frontPages) qr(w http.ResponseWriter, r *http.Request) error {

@@ -15,7 +15,7 @@ import (
 // offers what does.
 func TestAPageSaysHowFarItsLinksGo(t *testing.T) {
 	t.Parallel()
-	const alone = "A link with localhost opens on this computer only."
+	const alone = "A link with localhost opens only on this computer."
 	for _, c := range []struct {
 		name          string
 		listening     net.IP

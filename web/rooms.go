@@ -46,7 +46,7 @@ const (
 
 var (
 	errNoRoom = site.Refuse(http.StatusNotFound, "There is no such room",
-		"The code may be mistyped: it has six letters and digits, without 0, O, 1, I and L. Or the room has ended: rooms end with their class.")
+		"The code may be mistyped: it has six letters and digits, without 0, O, 1, I and L. Or the room has ended with its class.")
 	errGuessing = &site.Error{
 		Status: http.StatusTooManyRequests, Head: "One moment, please", Limit: "room-codes", After: time.Minute,
 		Text: func(l words.Language) string {
@@ -59,16 +59,16 @@ var (
 			return l.Say("The limit of rooms is reached, on this server or from your address. End one that is over, or try again later.")
 		},
 	}
-	errUnreached = site.Refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
-		"Their storage does not answer, or takes nothing just now. They go on when it does. Reload the page in a moment.")
+	errUnreached = site.Refuse(http.StatusServiceUnavailable, "Rooms cannot be reached right now",
+		"Their storage does not answer, or takes no writes right now. They go on when it does. Reload the page in a moment.")
 	errSpoiled = site.Refuse(http.StatusInternalServerError, "This room cannot be read",
-		"What is kept of it is damaged. It was logged for the operator of this server. Make a new room.")
+		"Its log is damaged. The operator of this server finds it in the server's log. Make a new room.")
 	errNotHost = site.Refuse(http.StatusForbidden, "Only the host can see this",
-		"Open it in the browser in which the room was made, or with the link for co-hosts.")
+		"Open it in the browser that made the room, or with the link for co-hosts.")
 )
 
 // errNoPlan is returned for what is nothing that a room can be around.
-var errNoPlan = phrase.New("a room is around a scenario, or a lesson: an example by its name, a link's text, or an item of the course, chapter/item")
+var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by its name, a link's text, or an item of the course, chapter/item")
 
 // noPlan is the page that says why no room can be made of something.
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
@@ -483,9 +483,9 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 
 // Errors of what an item can ask a class.
 var (
-	errOnlySeen  = phrase.New("that item shows what a lab recorded of somebody's own lock: a class can look at it, and a room cannot step it")
-	errNoVote    = phrase.New("that item asks nothing of a class: it can be asked what comes next, why, what mends it, and for a script")
-	errSomeRight = phrase.New("of that item several answers are right, and a class votes for one")
+	errOnlySeen  = phrase.New("that item shows a lab's recording of somebody's own lock: a class can look at it, but a room cannot step it")
+	errNoVote    = phrase.New("that item has no question for a class: a class can be asked what comes next, why, what mends it, and for a script")
+	errSomeRight = phrase.New("that item has several right answers, and a class votes for one")
 )
 
 // examine is what an item of the course asks, in every language, and where.

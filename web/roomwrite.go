@@ -35,8 +35,8 @@ func verdicts(l words.Language) []string {
 	return []string{
 		isRight:       l.Say("right: every order was tried"),
 		breaksARule:   l.Say("some order still breaks a rule"),
-		endsOtherwise: l.Say("no rule breaks, but somebody comes late, or never, or without a token"),
-		isRefused:     l.Say("no script of this lock: Lua, or the lock, refuses it"),
+		endsOtherwise: l.Say("no rule breaks, but a thread comes late, never, or without a token"),
+		isRefused:     l.Say("not a script of this lock: Lua, or the lock, refuses it"),
 	}
 }
 

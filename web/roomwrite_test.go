@@ -25,7 +25,7 @@ func TestAClassWritesAScript(t *testing.T) {
 	a := s.visit(t, code, "en", nil).join("player", nil)
 	b := s.visit(t, code, "zh-CN", nil).join("audience", nil)
 	c := s.visit(t, code, "en", nil).join("player", nil)
-	if f := a.ask(object{"do": "write", "script": "return 1"}); !strings.Contains(f.Refused, "No script is to be written now") {
+	if f := a.ask(object{"do": "write", "script": "return 1"}); !strings.Contains(f.Refused, "No question asks for a script now") {
 		t.Errorf("before it is asked: %+v", f)
 	}
 	built, err := course.BuiltIn(words.All())
@@ -128,7 +128,7 @@ func TestAClassWritesAScript(t *testing.T) {
 			}
 			continue
 		}
-		for _, want := range []string{"data-member=\"" + a.member, "right: every order was tried", "no script of this lock"} {
+		for _, want := range []string{"data-member=\"" + a.member, "right: every order was tried", "not a script of this lock"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("the page of scripts lacks %q", want)
 			}

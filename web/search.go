@@ -47,7 +47,7 @@ var (
 	errSearchFaults = phrase.New("a page searches with 0 to %d faults", searchFaults)
 	errSearchFrom   = phrase.New("a search begins at the start or here; allowed: start, here")
 	errSearched     = phrase.New("a page searches for %d seconds at most", int(searchLongest/time.Second))
-	errNotSearched  = phrase.New("nothing has been searched here yet: the command explore does that")
+	errNotSearched  = phrase.New("there is no search here yet: send the command explore first")
 	errNoRule       = phrase.New("the search has found no order that breaks this rule")
 	errNoState      = phrase.New("the search has found no such state")
 )

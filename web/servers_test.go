@@ -248,7 +248,7 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 	if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
 		t.Errorf("the socket ended with %v", err)
 	}
-	for language, want := range map[string]string{"en": "which has ended, and the run with it", "zh": "运行也随之消失"} {
+	for language, want := range map[string]string{"en": "That server has ended, and so has the run", "zh": "运行也随之消失"} {
 		res, body := all[1].do(t, http.MethodGet, path+"?lang="+language, nil)
 		if res.StatusCode != http.StatusGone || !strings.Contains(body, want) {
 			t.Errorf("%d without %q", res.StatusCode, want)
@@ -286,7 +286,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	all[0].Listener.Close()
 	all[0].CloseClientConnections()
 	res, body := all[1].do(t, http.MethodGet, path, nil)
-	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "cannot be reached just now") || res.Header.Get("Retry-After") == "" {
+	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "does not answer right now") || res.Header.Get("Retry-After") == "" {
 		t.Errorf("%d, and what it says is another thing", res.StatusCode)
 	}
 	if _, res, err := all[1].dial(t, path, 0, nil); err == nil || res == nil || res.StatusCode != http.StatusBadGateway {

@@ -27,7 +27,7 @@ import (
 )
 
 var errNoTrace = site.Refuse(http.StatusNotFound, "There is no such trace",
-	"Traces opened here are forgotten an hour after somebody last looked at them, or when space runs out. Open the file again.")
+	"The server forgets a trace an hour after its last view, or when space runs out. Open the file again.")
 
 // traceLimits bound the traces that are kept, compressed.
 var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}
@@ -226,7 +226,7 @@ func refusedWhole(err error) error {
 	}
 	return &site.Error{
 		Status: http.StatusUnprocessableEntity, Head: "That trace cannot be shown",
-		Text: func(l words.Language) string { return l.Say("It was refused whole: %s.", l.Clause(why)) },
+		Text: func(l words.Language) string { return l.Say("Nothing of it was taken: %s.", l.Clause(why)) },
 	}
 }
 

@@ -411,8 +411,8 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testing.T) {
 	_, body := open(t, nil).do(t, http.MethodGet, "/locks", nil)
 	for _, lock := range []struct{ name, guarantee, hole, first, last string }{
-		{"reentrant", "in a partition too", "is paused longer than its lease", "/play/two-threads", "/play/lost-replies"},
-		{"mutex", "only the owner deletes", "behind its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
+		{"reentrant", "also in a partition", "is paused longer than its lease", "/play/two-threads", "/play/lost-replies"},
+		{"mutex", "only the owner deletes", "for its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
 	} {
 		_, card, _ := strings.Cut(body, `<div class="unfolded" id="`+lock.name+`"`)
 		card, _, _ = strings.Cut(card, "</details>")

@@ -23,10 +23,10 @@ const cardSynopsis = `playground card [-delays N] [-example CELL | -json | -svg]
 
 Prints a lock's report card, or two locks' in one: what one fault, at each place
 of a small scenario, can do at worst, in any order of the moves. LOCK is the name
-of a bundled lock, or a scenario's file with the scripts of your own. The bundled
-cards are made already; with -delays, and of your own, the orders are searched now. -example prints the
-scenario of a cell, such as pause@A.work.1 or evict@redis, with the schedule
-that shows it: "playground card -example pause@A.work.1 mutex | playground run -".
+of a bundled lock, or a scenario's file with your own scripts. The bundled cards
+are made in advance; with -delays, or for your own lock, it searches now.
+-example prints the scenario of a cell, such as pause@A.work.1 or evict@redis,
+with the schedule that shows it: "playground card -example pause@A.work.1 mutex | playground run -".
 -svg prints the card as a picture: "playground card -svg mutex > mutex.svg".`
 
 // mostCardDelays keeps a card from taking hours.
@@ -34,7 +34,7 @@ const mostCardDelays = 2
 
 func reportCard(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("card", flag.ContinueOnError)
-	delays := fs.Int("delays", -1, fmt.Sprintf("search now, with at most `N` delays, 0 to %d (default: the card that is made already, with %d)", mostCardDelays, card.Delays))
+	delays := fs.Int("delays", -1, fmt.Sprintf("search now, with at most `N` delays, 0 to %d (default: the ready-made card, with %d)", mostCardDelays, card.Delays))
 	example := fs.String("example", "", "print the scenario of this `CELL` instead")
 	lines := fs.Bool("json", false, "print JSON Lines, one for each lock")
 	picture := fs.Bool("svg", false, "print a picture, an SVG file")

@@ -483,7 +483,7 @@ func TestCompare(t *testing.T) {
 func TestCompareFollowsAScheduleAsFarAsItFits(t *testing.T) {
 	const text = "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2, work: 10ms}, {name: B, start: 20ms}]\nschedule: [0, 0, 1]\n"
 	got := playground(t, text, "compare", "-protocols", "reentrant,mutex", "-")
-	if got.code != 0 || strings.Count(got.out, "the moves fit until") != 1 || !strings.Contains(got.out, "until 20 ms;") {
+	if got.code != 0 || strings.Count(got.out, "your moves fit until") != 1 || !strings.Contains(got.out, "until 20 ms;") {
 		t.Errorf("%+v", got)
 	}
 }

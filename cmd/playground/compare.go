@@ -15,7 +15,7 @@ import (
 const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-lang TAG] [-seed N] FILE
 
 Runs one scenario, with its schedule, on two to four locks, and prints what
-each thread came to with each of them, aligned by the thread's own progress.
+each thread does on each of them, aligned by the thread's own progress.
 ◇ marks what differs, ◆ the first difference. "-" reads standard input.`
 
 func comparison(ctx context.Context, args []string, env environment) int {
@@ -24,7 +24,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
 	fs.StringVar(&names, "protocols", "", "the `locks`, with commas between them; \"playground protocols\" lists them")
 	l := languageFlag(fs)
-	fs.Var(&seed, "seed", "use this seed `N` instead of the scenario's")
+	fs.Var(&seed, "seed", "use seed `N` instead of the scenario's")
 	if code, done := parse(fs, args, env, compareSynopsis); done {
 		return code
 	}

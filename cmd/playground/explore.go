@@ -20,18 +20,17 @@ import (
 
 const exploreSynopsis = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE…
 
-Searches every schedule of each scenario within the bounds: at most so many
-delays (nobody moves though somebody could) and faults struck by hand. Says in
-how many a rule is broken, and prints the smallest schedule that breaks it. A
-search that is cut short says so, and promises nothing of what it has not tried;
-where there are more states than -max-states, orders are drawn at random. Where a scenario says under "expect: explore:" what comes of it, these are the
-bounds unless flags give others, and the exit code is 1 if it came out
-otherwise. "-" reads standard input.
+Searches every schedule of each scenario within bounds: a limit on delays (no
+thread moves although one could) and on faults. Says how many break a rule, and
+prints the smallest schedule that does. A search that is cut short says so, and
+claims nothing about untried orders; beyond -max-states it draws orders at
+random. If a scenario has "expect: explore:", its bounds apply unless flags give
+others, and the exit code is 1 if the result differs. "-" reads standard input.
 
 A lock with "protocol: own" has Lua scripts of yours: lock gets the key as
 KEYS[1], and owner, level and lease in ms as ARGV; unlock owner and level; renew
 owner and lease. They return {1, hold count}, {0, 0} refused or {-1, 0} not held,
-or plainly 1 and 0. "like: mutex" takes all other calls from that lock.`
+or just 1 and 0. "like: mutex" takes all other calls from that lock.`
 
 // exploreFlags are the bounds of the command line.
 type exploreFlags struct {
@@ -50,7 +49,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all")
 	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
 	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, fmt.Sprintf("give up beyond `N` states, 1 to %d", explore.MaxStates))
-	fs.IntVar(&f.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
+	fs.IntVar(&f.workers, "workers", 0, "search `N` states at once; 0: one for each processor. The result is the same")
 	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
 	f.language = languageFlag(fs)
 	if code, done := parse(fs, args, env, exploreSynopsis); done {

@@ -60,10 +60,10 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-faults", "5"}, exitUsage, "faults must be 0 to 4"},
 		{"0", "", []string{"-max-states", "-1"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
-		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault that may strike"},
-		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault that may strike"},
+		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault"},
+		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault"},
 		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
-		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
 		if got.code != c.code || !strings.Contains(got.err, c.err) {
@@ -90,9 +90,9 @@ func TestExploreIsCutShort(t *testing.T) {
 	got := playground(t, "", "explore", "-delays", "2", "-max-states", "60", fragile)
 	at := -1
 	for _, want := range []string{
-		"orders of those with at most 2 delays and no fault, in 60 states", "Of those tried",
+		"some of the orders with at most 2 delays and no fault: ", "orders, in 60 states", "Of those tried",
 		"The search was cut short: there are more than 60 states. Of ",
-		"Of 1,000 orders drawn at random (PCT), ", "this is no share of all", "About ", "with 95 % confidence", "There are about ",
+		"Of 1,000 orders drawn at random (PCT), ", "this is not a share of all", "About ", "with 95 % confidence", "There are about ",
 	} {
 		text := strings.Join(strings.Fields(got.out), " ")
 		next := strings.Index(text, want)
@@ -129,7 +129,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 `
 	got := playground(t, endless, "explore", "-delays", "0", "-max-states", "200", "-")
 	text := strings.Join(strings.Fields(got.out), " ")
-	for _, want := range []string{"No order was tried to the end, but some that were begun break a rule.", "in none that was", "(PCT) ended"} {
+	for _, want := range []string{"No order was tried to the end, but some unfinished ones break a rule.", "in none that was", "(PCT) ended"} {
 		if got.code != exitOK || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, no %q in\n%s", got.code, want, got.out)
 		}

@@ -11,9 +11,9 @@ import (
 
 const healthcheckSynopsis = `playground healthcheck [flags]
 
-Asks the server on this machine whether it is ready. For containers, in which
-there is no other program to ask with. Flags and variables are those of serve;
--addr and -tls-cert say where to ask and how, the others change nothing.
+Asks the server on this machine whether it is ready, for containers without any
+other program. Flags and variables are those of serve; -addr and -tls-cert say
+where and how to ask, the others change nothing.
 
 Exit codes: 0 it is ready, 1 it is not, 2 bad flags or variables.`
 

@@ -28,11 +28,11 @@ Makes a trace of a log: what "redis-cli monitor" printed, Redisson's log with it
 commands and replies (TRACE of org.redisson.client.handler), a redis-cli
 transcript, spans of OpenTelemetry as lines of OTLP/JSON (what "run -format otel"
 and an Observer of the lock write), or a trace of Relock. "-" reads standard input.
-The commands that name the lock's key are run again on an embedded Redis at their
-instants, and read by their effects: the table shows the key after each, its lease,
-who believed to hold it, and which rules were broken. A span without commands is run
-again as an attempt of the reentrant lock. What the log does not say is recomputed,
-and told. Passwords in it are never shown.
+The commands that name the lock's key run again on an embedded Redis at their
+instants and are read by their effects: the table shows the key after each, its
+lease, which thread believed that it held it, and which rules were broken. A span
+without commands runs again as an attempt of the reentrant lock. The import
+recomputes what the log lacks, and says so. It never shows passwords.
 
 Exit codes: 0 nothing broken, 1 broken, 2 bad input.`
 
@@ -96,7 +96,7 @@ func imported(data []byte, o logs.Options) (*logs.Imported, error) {
 		return log.Trace(o)
 	}
 	if o.Key != "" || o.Threads != "" || o.Resource != "" {
-		return nil, phrase.New("a trace has its key and its threads already; allowed: no -key, -threads or -resource")
+		return nil, phrase.New("a trace already has its key and its threads; allowed: no -key, -threads or -resource")
 	}
 	h, events, sc, err := runs.ReadTrace(data)
 	if err != nil {

@@ -37,23 +37,23 @@ const labSynopsis = `playground lab [flags] -- COMMAND [ARGS]
 Puts your own lock on the stage, unmodified. The first form starts a copy of
 COMMAND for each thread, each with a Redis port of its own (REDIS_URL,
 REDIS_HOST, REDIS_PORT, RELOCK_THREAD), and tries every order of their commands,
-with at most so many faults: can a rule break? It prints the smallest order
-that breaks each, as a table and as a line for -replay. The second form listens
+with at most -max-faults faults: can a rule break? For each broken rule it prints
+the smallest order, as a table and as a line for -replay. The second form listens
 on a port for each thread, and prints what comes: connect with any client.
 
-A worker sends ECHO relock:round when it is ready for a round; all are answered
-when all are, on an empty Redis. Without it, each order takes a new process. ECHO
-relock:enter and ECHO relock:leave say that it is inside, and that it has left;
-without them, that is read from what its commands do to the key.
+A worker sends ECHO relock:round when it is ready for a round; the answer comes
+when all are ready, on an empty Redis. Without it, each order takes a new process.
+ECHO relock:enter and ECHO relock:leave say that it is inside, and that it has
+left; without them, the lab infers that from what its commands do to the key.
 
 With -open a browser shows the lab: each thread's next command waits there for
-you, with the faults beside it. Without a COMMAND, -json lets who writes JSON
-Lines to standard input steer it.
+you, with the faults beside it. Without a COMMAND, -json reads JSON Lines from
+standard input that steer it.
 
 Faults: lose-request, lose-reply, lose-message, delay, late-copy, evict,
 lease-ends (with -clock gate), crash and pause (with -clock wall). Redis' clock
-is the gate's and stands still: "the lease ends" means that the client stood
-still for that long. With -clock wall leases run, a pause is SIGSTOP and a crash
+is the gate's and stands still: "the lease ends" means that the client paused
+for that long. With -clock wall leases run, a pause is SIGSTOP and a crash
 SIGKILL.
 
 Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker does not come
@@ -91,15 +91,15 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&f.o.Threads, "threads", 2, fmt.Sprintf("`N` threads, 1 to %d", lab.MaxThreads))
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
-	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; where there are more, some are drawn at random", lab.MaxOrders))
+	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
 	fs.StringVar(&f.o.Key, "key", "", "the lock's `key` (default: the first that a command makes)")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
-	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall where you only listen, and with -redis)")
-	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); every key that your clients name is deleted there before each round")
+	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
+	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")
 	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
 	fs.StringVar(&f.save, "save", "", "write the trace of the smallest break to `FILE`")
 	fs.StringVar(&f.replay, "replay", "", "play the order in `FILE` (- is standard input), or the order itself")
-	fs.Var(&seed, "seed", "draw with this seed `N` (default 1)")
+	fs.Var(&seed, "seed", "draw with seed `N` (default 1)")
 	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, "how long a worker may be silent, a `duration`")
 	fs.Var(&vars, "env", "set `K=V` in the workers' environment; can be given more than once")
 	fs.StringVar(&example, "example", "", "print a worker to start from, by its `name`: "+workersNamed())

@@ -120,7 +120,7 @@ func TestLabRefuses(t *testing.T) {
 		"-env NAME -- x":                              "NAME=VALUE",
 		"-timeout 0s -- x":                            "more than 0",
 		"-replay nowhere.json -- x":                   "no such file",
-		"-replay [{}] -- x":                           "it is no order",
+		"-replay [{}] -- x":                           "it is not an order",
 		"-save x":                                     "need a COMMAND",
 		"-open -json":                                 "-open goes without",
 		"-listen nowhere.invalid":                     "nowhere.invalid",

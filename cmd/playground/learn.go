@@ -14,9 +14,9 @@ import (
 
 const learnUsage = `playground learn -check PATH
 
-Reads the course in the folder PATH, or that of a chapter or file in it, plays
+Reads the course in the folder PATH, or in the folder of a chapter or file, plays
 what its items need, and lists every mistake with its file and line. The exit
-code is 1 if there is one. "go doc relock/engine/course" says how items are written.`
+code is 1 if there is one. "go doc relock/engine/course" says how to write items.`
 
 // learning checks a course that somebody is writing.
 func learning(args []string, env environment) int {

@@ -90,11 +90,11 @@ Usage:
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
-  playground mend [flags] FILE      what would mend it? each change is tried in every order
+  playground mend [flags] FILE      what would mend it? try each change in every order
   playground lab [flags] -- COMMAND your own lock, unmodified: every order of its commands
   playground import [flags] FILE    make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry
-  playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; two locks stand in one card
-  playground protocols [flags]      list the locks, a line each
+  playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; also two locks in one card
+  playground protocols [flags]      list the locks, one on each line
   playground schema [chapter]       the JSON Schema of a scenario, or of a course's chapter, for editors
   playground learn -check PATH      check the items of a course
   playground healthcheck            ask the server on this machine whether it is ready

@@ -21,14 +21,14 @@ const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] 
 
 What would mend it? Tries each change of a scenario that breaks a rule: another
 script, another lock, a longer lease, a watchdog, stopping when the lock is lost,
-and checks of what the lock protects. Each is searched in every order within the
-same bounds, as "playground explore" does, and its counts are printed as soon as
-they are known, the best first at the end. What only outlasts a pause is tried
-with a longer one, too. Unless -delays says how many, there are at most as many
-delays as the scenario as it is can be searched with to the end.
+and checks at the resource that it protects. Searches each in every order within
+the same bounds, like "playground explore", and prints its counts as soon as it
+knows them; the end lists the best first. If a change only outlasts a pause, it
+is tried with a longer one, too. Without -delays, the limit is the most delays
+with which the search of the unchanged scenario still finishes.
 
 Exit codes: 0 something mends it, or no rule is broken, or what the lock protects
-is safe all the same; 1 nothing that was tried mends it; 2 bad input or usage. "-" reads standard input.`
+is safe anyway; 1 no change that was tried mends it; 2 bad input or usage. "-" reads standard input.`
 
 func mending(ctx context.Context, args []string, env environment) int {
 	var o mendOptions
@@ -39,7 +39,7 @@ func mending(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)")
 	fs.IntVar(&b.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
 	fs.IntVar(&b.MaxStates, "max-states", mend.States, fmt.Sprintf("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
-	fs.IntVar(&o.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
+	fs.IntVar(&o.workers, "workers", 0, "search `N` states at once; 0: one for each processor. The result is the same")
 	fs.BoolVar(&o.json, "json", false, "print JSON Lines")
 	fs.BoolVar(&o.report, "post-mortem", false, "print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table")
 	o.language = languageFlag(fs)

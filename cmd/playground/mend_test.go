@@ -59,7 +59,7 @@ func TestMendExitCodes(t *testing.T) {
 		{[]string{"-delays", "0", good}, exitOK, ""}, // there is nothing to mend
 		{[]string{"-delays", "9", good}, exitUsage, "delays must be 0 to 8"},
 		{[]string{"-max-states", "0", good}, exitUsage, "states must be 1 to 5000000"},
-		{[]string{"-faults", "earthquake", good}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{[]string{"-faults", "earthquake", good}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 		{[]string{"-post-mortem", good}, exitUsage, "-json and -post-mortem: allowed: one of them"},
 		{[]string{good, fragile}, exitUsage, "mend takes one scenario file"},
 		{nil, exitUsage, "mend takes one scenario file"},
@@ -80,7 +80,7 @@ func TestMendInWords(t *testing.T) {
 	at := -1
 	for _, want := range []string{
 		"Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0/1", "with a pause of 500 ms: 1",
-		"Best first, whatever the pause.", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. Stop when the lock is lost", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+		"Best first, whatever the pause.", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. Stop when the lock is lost", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: the resource it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {
@@ -101,8 +101,8 @@ func TestPostMortem(t *testing.T) {
 		want []string
 	}{
 		{late, []string{
-			"# A write that comes too late, and nobody checks", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
-			"**What mends it:** No lock can mend this alone: what it protects must decide. This protects it: ", "Without it: writes 1 (240 ms). **How that was tried:** Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
+			"# A write that comes too late, unchecked", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
+			"**What mends it:** No lock can mend this alone: the resource it protects must decide. This protects it: ", "Without it: writes 1 (240 ms). **How that was tried:** Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
 		}},
 		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** This mends it: Compare and delete in one script.", "beyond these bounds", "Now 7 of 99 orders", "✗"}},
 	} {

@@ -27,8 +27,8 @@ import (
 const runUsage = `playground run [-json | -format F] [-lang TAG] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
-Lines. "-" reads standard input. Where a scenario says what it expects, the
-exit code is 1 if it came out otherwise.`
+Lines. "-" reads standard input. If a scenario says what it expects, the exit
+code is 1 if the result differs.`
 
 type runFlags struct {
 	format   export.Format
@@ -94,7 +94,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	fs.Func("format", "print in this format `F`: "+string(tableFormat)+", "+export.Allowed(), formatFlag(&f.format))
 	f.language = languageFlag(fs)
 	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
-	fs.Var(&f.seed, "seed", "use this seed `N` instead of the scenario's")
+	fs.Var(&f.seed, "seed", "use seed `N` instead of the scenario's")
 	if code, done := parse(fs, args, env, runSynopsis()); done {
 		return code
 	}
@@ -300,7 +300,7 @@ func protocols(args []string, env environment) int {
 	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
 	long := fs.Bool("long", false, "also say what each guarantees, where it fails, and where it comes from")
 	l := languageFlag(fs)
-	if code, done := parse(fs, args, env, "playground protocols [-long] [-lang TAG]\n\nLists the locks that a scenario can name, a line each."); done {
+	if code, done := parse(fs, args, env, "playground protocols [-long] [-lang TAG]\n\nLists the locks that a scenario can name, one on each line."); done {
 		return code
 	}
 	if fs.NArg() > 0 {

@@ -12,8 +12,8 @@ import (
 const schemaSynopsis = `playground schema [scenario | chapter]
 
 Prints the JSON Schema (draft-07) of a scenario, or of a chapter of a course, for
-editors. Without an argument it is a scenario's. A line on top of a file,
-# yaml-language-server: $schema=FILE, tells the YAML server of an editor where it is.`
+editors. Without an argument it is a scenario's. A line at the top of a file,
+# yaml-language-server: $schema=FILE, tells an editor's YAML server where it is.`
 
 // schema prints a JSON Schema.
 func schema(args []string, env environment) int {

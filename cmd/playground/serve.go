@@ -35,12 +35,12 @@ import (
 
 const serveSynopsis = `playground [serve] [flags]
 
-Serves the playground page. Each flag can be set by the environment variable
-beside it; a flag beats its variable.
+Serves the playground page. The environment variable beside a flag sets it, too;
+the flag wins.
 
 Exit codes: 0 after SIGINT or SIGTERM, which takes up to 10 s; 1 it cannot
-serve, as where the address is taken or a folder cannot be written; 2 bad flags
-or variables, or mistakes in the course; 3 the Redis of -redis does not answer.`
+serve, because the address is taken or a folder is not writable; 2 bad flags or
+variables, or mistakes in the course; 3 the Redis of -redis does not answer.`
 
 // defaultAddr is reachable from this machine only.
 const defaultAddr = "127.0.0.1:8080"
@@ -94,22 +94,22 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
-	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
-	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
+	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded headers count, such as 127.0.0.1,10.0.0.0/8")
+	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); the server loads a newer one within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
-	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs")
-	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; else where it listens, or, on every interface, where it reaches Redis from")
-	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "`level` of what is logged: debug, info, warn, error")
+	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that use the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs")
+	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; by default the address where it listens or, if that is every interface, the address from which it reaches Redis")
+	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "log `level`: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
 	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, "`number` of scenarios running at once from one address")
-	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of runs, steppers, files and short links begun in a minute from one address")
-	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
+	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of new runs, steppers, files and short links in a minute from one address")
+	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept for viewing")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
-	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/engine/course\" says how it is written")
-	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
-	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
-	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
+	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/engine/course\" says how to write one")
+	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends")
+	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends")
+	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which the server forgets a run that nobody looks at")
 	fs.IntVar(&f.labs.Open, "max-labs", f.labs.Open, "`number` of labs open at once, each a process; 0 for none")
 	fs.BoolVar(&f.labAnyone, "lab-anyone", false, "let visitors on other machines open labs, and their programs connect to them")
 	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")

@@ -123,9 +123,9 @@ func TestThreeServersOnOneRedis(t *testing.T) {
 	for _, path := range runs {
 		began := time.Now()
 		status, page := asked.ask(t, http.MethodGet, path, "")
-		for ; status == http.StatusBadGateway && strings.Contains(page, "cannot be reached just now"); status, page = asked.ask(t, http.MethodGet, path, "") {
+		for ; status == http.StatusBadGateway && strings.Contains(page, "does not answer right now"); status, page = asked.ask(t, http.MethodGet, path, "") {
 		}
-		if status != http.StatusGone || !strings.Contains(page, "which has ended, and the run with it") {
+		if status != http.StatusGone || !strings.Contains(page, "That server has ended, and so has the run") {
 			t.Errorf("%s: %d", path, status)
 		}
 		if took := time.Since(began); took > 20*time.Second {

@@ -1,14 +1,13 @@
-// Package box runs a stranger's Lua in a process of its own, behind walls. A
-// [Pool] keeps a few child processes warm; each is this program, started again,
-// and answers questions: this script, in this state of Redis, at this instant.
-// It holds nothing between questions but compiled texts, and serves one owner's
-// judgement at a time.
+// Package box runs untrusted Lua in a process of its own, behind walls. A
+// [Pool] keeps a few child processes warm. Each child is this program, started
+// again, and answers questions: run this script, in this state of Redis, at
+// this instant. It keeps only compiled texts between questions, and serves one
+// owner's judgement at a time.
 //
-// Three things keep a script in: its own interpreter, whose libraries are
-// Redis' and whose time and sizes are bounded; the limits and filters that the
-// child puts on itself before it reads the first question; and the parent, which
-// believes nothing that it reads, and ends a child that is late or talks
-// nonsense.
+// Three things confine a script: its own interpreter, with Redis' libraries and
+// bounds on time and sizes; the limits and filters that the child puts on
+// itself before it reads the first question; and the parent, which trusts
+// nothing that it reads, and ends a child that is late or talks nonsense.
 package box
 
 import (
@@ -30,7 +29,7 @@ type Question struct {
 	Channels []string     // one for each who listens: PUBLISH answers how many
 }
 
-// Answer is what came of it.
+// Answer is its result.
 type Answer struct {
 	Reply any          // nil, int64, string, or a list of these, as go-redis would return it
 	Err   string       // Redis' error as it would be on the wire ("ERR …", "WRONGTYPE …"), or ""
@@ -87,12 +86,12 @@ func (f *Fault) Error() string {
 // Unwrap returns Kind.
 func (f *Fault) Unwrap() error { return f.Kind }
 
-// Lines are those of a script's whole text, from 1, on which something was going
-// on: the innermost first, then the one that called it.
+// Lines are the active lines of a script's whole text, from 1: the innermost first,
+// then the one that called it.
 type Lines []int
 
 // Below returns the innermost line below the one given, or 0: the lines down to
-// that one were put before somebody's script.
+// that one are a prelude before the script.
 func (l Lines) Below(line int) int {
 	for _, n := range l {
 		if n > line {

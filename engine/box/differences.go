@@ -6,15 +6,15 @@ import (
 	"relock/engine/phrase"
 )
 
-// Difference is what a script comes to otherwise than on a real Redis.
+// Difference is a case in which a script behaves differently on a real Redis.
 type Difference struct {
 	In   *regexp.Regexp // a text in which it may matter
 	Note phrase.Text    // one sentence
 }
 
-// Differences are what the box's Lua does otherwise than that of Redis 7.0.15, and
-// a script might meet. What the embedded Redis itself answers otherwise is in
-// DIFFERENCES.md of package store. They are not to be changed.
+// Differences lists how the box's Lua differs from that of Redis 7.0.15, as far as
+// a script might notice. DIFFERENCES.md of package store lists the different
+// answers of the embedded Redis itself. Callers must not change it.
 var Differences = []Difference{
 	{
 		regexp.MustCompile(`\.\.`),
@@ -58,6 +58,6 @@ var Differences = []Difference{
 	},
 	{
 		regexp.MustCompile(`\b(pairs|next)\b`),
-		"pairs goes through a table in the order in which it was filled; in Redis the order is any.",
+		"pairs goes through a table in the order in which it was filled; in Redis the order is arbitrary.",
 	},
 }

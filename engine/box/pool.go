@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Pool is a few children, of which each serves one judgement at a time, and one
-// more that is started beforehand. It is safe for concurrent use.
+// Pool is a few children that each serve one judgement at a time, and one more that
+// starts in advance. It is safe for concurrent use.
 type Pool struct {
 	o      Options
 	way    string
@@ -29,7 +29,7 @@ type Pool struct {
 	closed   bool
 }
 
-// New starts a first child, so that a wall that is missing is known now. It fails
+// New starts a first child, so that it notices a missing wall at once. It fails
 // with ErrUnavailable.
 func New(o Options) (*Pool, error) {
 	o, err := o.filled()
@@ -70,10 +70,9 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// Ask has a child answer a question. By is whose judgement asks, and is
-// comparable: a child that has served another one is not asked, but ended. It
-// waits for a child as long as ctx lets it, and not longer than Options.Limit for
-// the answer.
+// Ask has a child answer a question. By identifies the judgement, and is comparable:
+// a child that has served another one is ended, not asked. It waits for a child as
+// long as ctx lets it, and not longer than Options.Limit for the answer.
 //
 // A mistake of the script is a [*Fault]. Other errors are ErrQuestion,
 // ErrUnavailable, ErrBroken, ErrClosed, and ctx's. A script's own error, in
@@ -82,8 +81,8 @@ func (p *Pool) Ask(ctx context.Context, by any, q Question) (Answer, error) {
 	return p.ask(ctx, by, q.encode(askRun))
 }
 
-// Check has a child compile a text, and fails with a [*Fault] of ErrSyntax where
-// it does not compile, or as Ask does.
+// Check has a child compile a text, and fails with a [*Fault] of ErrSyntax if it
+// does not compile, or like Ask.
 func (p *Pool) Check(ctx context.Context, by any, text string) error {
 	_, err := p.ask(ctx, by, (&Question{Script: text}).encode(askCheck))
 	return err

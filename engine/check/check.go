@@ -1,6 +1,6 @@
 // Package check finds broken rules in a run's events. Each rule is a small
 // automaton in a file of its own, together with its words. It sees one event
-// after another, and knows nothing of where they come from.
+// after another, and does not know where they come from.
 package check
 
 import (
@@ -36,12 +36,12 @@ var rules = []struct {
 	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }, false},
 	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }, false},
 	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }, false},
-	{Orphan, "key left behind", "A lease after every thread has ended, the key must be gone.", nil, false},
+	{Orphan, "key left behind", "The key must be gone one lease after every thread has ended.", nil, false},
 	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }, false},
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }, false},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
-	{Oversold, "oversold", "No more may be taken than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
-	{DoneTwice, "done twice", "What is to be done once must not be done again.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
+	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
+	{DoneTwice, "done twice", "An effect that must happen once must not happen again.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }, true},
 }
 

@@ -20,10 +20,10 @@ func (c *Checker) Finish(key trace.KeyState) []Finding {
 	}
 	holders := c.facts.Holders(key)
 	events := append(c.facts.Gained.Of(holders...), c.facts.Last.Of(holders...)...)
-	says := phrase.Say("every thread ended a lease ago or more, and the key stands without an expiry")
+	says := phrase.Say("every thread ended at least a lease ago, and the key has no expiry")
 	left := time.Duration(key.PTTL) * time.Millisecond
 	if key.PTTL >= 0 {
-		says = phrase.Say("every thread ended a lease ago or more, and the key stands for another %s", left)
+		says = phrase.Say("every thread ended at least a lease ago, and the key stays for another %s", left)
 	}
 	var why phrase.Wording
 	at := c.ended == c.now && left > 0 // a lease or more after it, time has passed
@@ -32,15 +32,15 @@ func (c *Checker) Finish(key trace.KeyState) []Finding {
 	}
 	switch {
 	case at && len(holders) > 0:
-		why = phrase.Say("%s's key is left over: nobody believes that it holds the lock, and all others wait for another %s.", holders[0], left)
+		why = phrase.Say("%s's key is left behind: no thread believes that it holds the lock, and all others wait for another %s.", holders[0], left)
 	case at:
-		why = phrase.Say("A key is left over: nobody believes that it holds the lock, and all others wait for another %s.", left)
+		why = phrase.Say("A key is left behind: no thread believes that it holds the lock, and all others wait for another %s.", left)
 	case len(holders) == 0:
-		why = phrase.Say("Redis has a key, a lease or more after every thread has ended.")
+		why = phrase.Say("At least a lease after every thread has ended, Redis still has a key.")
 	case key.PTTL < 0:
-		why = phrase.Say("%s's key is left over: a lease or more after every thread has ended, it stands without an expiry.", holders[0])
+		why = phrase.Say("%s's key is left behind: at least a lease after every thread has ended, it is there without an expiry.", holders[0])
 	default:
-		why = phrase.Say("%s's key is left over: a lease or more after every thread has ended, it stands for another %s.", holders[0], left)
+		why = phrase.Say("%s's key is left behind: at least a lease after every thread has ended, it stays for another %s.", holders[0], left)
 	}
 	one := found(Orphan, holders, proof(events...), says, why)
 	if key.PTTL >= 0 {

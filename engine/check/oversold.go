@@ -27,6 +27,6 @@ func (o *oversold) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	}
 	o.reported = true
 	return found(Oversold, []string{e.Thread}, proof(f.Read[e.Thread], f.Written.Seq, e.Seq),
-		phrase.Say("%s took one that was not there: the stock is at %d", e.Thread, b.Value),
-		phrase.Say("%s has taken one that was not there: the stock is at %d.", e.Thread, b.Value)), true
+		phrase.Say("%s took one that did not exist: the stock is at %d", e.Thread, b.Value),
+		phrase.Say("%s has taken one that did not exist: the stock is at %d.", e.Thread, b.Value)), true
 }

@@ -18,7 +18,7 @@ func (c *Checker) Stuck(threads, asking []string) Finding {
 	why := phrase.Say("%s waits for something that can no longer happen, and so do others, %d in all.", threads[0], len(threads))
 	if len(threads) == 1 {
 		says = phrase.Say("%s waits for something that can no longer happen", threads[0])
-		why = phrase.Say("%s waits for something that can no longer happen: no other thread is left that could move.", threads[0])
+		why = phrase.Say("%s waits for something that can no longer happen: no other thread can move.", threads[0])
 	}
 	return found(Stuck, threads, proof(c.facts.Last.Of(threads...)...), says, why)
 }
@@ -26,11 +26,11 @@ func (c *Checker) Stuck(threads, asking []string) Finding {
 func (c *Checker) inVain(threads, asking []string) Finding {
 	holders := c.facts.Held()
 	events := append(c.facts.Gained.Of(holders...), c.facts.Last.Of(threads...)...)
-	says := phrase.Say("%s will never get in: nobody is left who would give the lock back", phrase.Names(asking))
-	why := phrase.Say("%s will never get in: nobody is left who would give the lock back.", few(asking))
+	says := phrase.Say("%s will never get in: no thread is left to release the lock", phrase.Names(asking))
+	why := phrase.Say("%s will never get in: no thread is left to release the lock.", few(asking))
 	if len(holders) > 0 {
-		says = phrase.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", phrase.Names(asking), phrase.Names(holders))
-		why = phrase.Say("%s will never get in: the key is %s's, has no expiry, and nobody is left to delete it.", few(asking), holders[0])
+		says = phrase.Say("%s will never get in: the key is %s's, it has no expiry, and no thread is left to delete it", phrase.Names(asking), phrase.Names(holders))
+		why = phrase.Say("%s will never get in: the key is %s's, has no expiry, and no thread is left to delete it.", few(asking), holders[0])
 	}
 	return found(Stuck, threads, proof(events...), says, why)
 }

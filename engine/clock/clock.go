@@ -1,8 +1,8 @@
 // Package clock gives the engine its time: real time, or virtual time that
 // makes a run a pure function of its inputs.
 //
-// A [Process] is what the threads of one client run in: its business code and
-// its watchdog share one, pause together and die together. Both clocks hand out
+// The threads of one client run in a [Process]: its business code and its
+// watchdog share one, pause together and die together. Both clocks hand out
 // processes, so code written against [Clock] cannot tell which one it runs
 // under.
 package clock

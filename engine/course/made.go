@@ -676,7 +676,7 @@ func describe(b *engine.Branch, list []scenario.Move) []Step {
 			}
 			out[n] = Step{phrase.Say("let this fault strike in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
 		case mv.Until > 0:
-			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while somebody could move")}
+			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while a thread could move")}
 		default:
 			out[n] = Step{phrase.Say("go on"), phrase.Say("it is about who moves")}
 			for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {

@@ -21,7 +21,7 @@ import (
 // Errors of what can be made of a run.
 var (
 	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or no change makes a visible difference")
-	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that goes well")
+	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that breaks none")
 	ErrNothingToBreak = phrase.New("no order breaks a rule of this scenario with at most 2 delays, or with a pause or a crash")
 	ErrNothingFound   = phrase.New("no order that was tried breaks a rule of this scenario, but there are too many to try them all")
 )

@@ -294,7 +294,7 @@ func seeEnded(thread string) seeing {
 	return func(r *Run, count int, _ trace.Millis) phrase.Wording {
 		e, ok := last(r, count, func(e trace.Event) bool { return e.Thread == thread && e.Kind() == trace.KindEnd })
 		if !ok {
-			return phrase.Say("%s has not come to an end", thread)
+			return phrase.Say("%s has not ended", thread)
 		}
 		switch e.Body.(trace.End).Result {
 		case trace.Done:
@@ -365,7 +365,7 @@ func asked(r *Run, count int) []int {
 
 func seeTogether(r *Run, count int, _ trace.Millis) phrase.Wording {
 	list := asked(r, count)
-	return phrase.Say("%d of %d questions meet another one at the same instant", together(list), sum(list))
+	return phrase.Say("%d of %d requests meet another one at the same instant", together(list), sum(list))
 }
 
 // sum is how many asked in all.

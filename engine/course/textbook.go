@@ -22,7 +22,7 @@ type ArticleRow struct {
 var article = map[string]phrase.Text{
 	"T1":  "Both threads ask for the lock.",
 	"T2":  "A has the lock: its field has the value 1. B is refused.",
-	"T3":  "A works. B waits for A's unlock, and asks again as often as it may.",
+	"T3":  "A works. B waits for A's unlock, and retries as often as it may.",
 	"T4":  "A calls another method, or itself, and asks for the lock again.",
 	"T5":  "A has the lock again: the value is 2.",
 	"T6":  "A works in the inner method, until all nested calls are done.",
@@ -55,7 +55,7 @@ func Article(run *Run) ([]ArticleRow, error) {
 			switch {
 			case written && !sameCounts(run.Events[at].Key, after):
 				overtaken = stop.Step
-				one.Differs = "Nobody ever sees this count: the script goes on, and Redis runs nothing else before it is done."
+				one.Differs = "No client ever sees this count: the script goes on, and Redis runs nothing else before it is done."
 			case stop.Step == overtaken:
 				one.Differs = "This is the same step as the row above: counting down to 0 and DEL are one script."
 			}

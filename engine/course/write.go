@@ -26,7 +26,7 @@ type written struct {
 }
 
 // ErrNotWritten is returned for an item in which no script is to be written.
-var ErrNotWritten = phrase.New("in this item no script is to be written")
+var ErrNotWritten = phrase.New("this item asks for no script")
 
 // writing reads what is to be written: the one script that the lock of the
 // item's run has of its own. The others are those of the lock that it is like.

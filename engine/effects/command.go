@@ -20,7 +20,7 @@ const (
 // Verb is the name of a command, which must not be empty, in capitals.
 func Verb(args []string) string { return strings.ToUpper(args[0]) }
 
-// Mark returns which mark a command is, or "".
+// Mark returns the mark that a command is, or "".
 func Mark(args []string) string {
 	if len(args) == 2 && Verb(args) == "ECHO" && (args[1] == MarkEnter || args[1] == MarkLeave || args[1] == MarkRound) {
 		return args[1]
@@ -38,14 +38,14 @@ type Footprint struct {
 // Names reports whether a key is among them.
 func (f Footprint) Names(key string) bool { return slices.Contains(f.Keys, key) }
 
-// Channel is how a channel is named among keys.
+// Channel returns the name of a channel among keys.
 func Channel(name string) string { return "\x00" + name }
 
-// Everything is the Footprint of what must not be moved past anything.
+// Everything is the Footprint of a command that conflicts with every other one.
 var Everything = Footprint{All: true, Writes: true}
 
-// Touches returns the Footprint of a command. What is not known depends on
-// everything: better an order too many than one unseen.
+// Touches returns the Footprint of a command. An unknown command conflicts with
+// everything: better one order too many than one unseen.
 func Touches(args []string) Footprint {
 	at := func(from, to, step int) Footprint {
 		f := Footprint{Writes: journal.Writes(Verb(args))}
@@ -100,7 +100,7 @@ func KeyCount(args []string) int {
 	return n
 }
 
-// Conflicts reports whether the order of two can matter.
+// Conflicts reports whether the order of two commands can matter.
 func (f Footprint) Conflicts(g Footprint) bool {
 	if f.All || g.All {
 		return true
@@ -117,7 +117,7 @@ func Digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown is how an order names a command: what it is and its keys, and none of the
+// Shown returns the name of a command in an order: its verb and its keys, but no
 // values, which are drawn again in each round.
 func Shown(args []string) string {
 	v := Verb(args)
@@ -149,9 +149,9 @@ func Shown(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// MakesLock reports whether a command may be one that takes a lock: it makes a key where
-// there is none, or is a script. A plain SET or INCR is of something else; -key says
-// otherwise.
+// MakesLock reports whether a command may be one that takes a lock: it makes a key if
+// there is none, or is a script. A plain SET or INCR belongs to something else, unless
+// -key names it.
 func MakesLock(args []string) bool {
 	switch Verb(args) {
 	case "SET":

@@ -12,8 +12,8 @@ import (
 	"relock/engine/scenario"
 )
 
-// Frame is what the trace of somebody else's clients has in the place of a scenario. It
-// says nothing of what they do.
+// Frame is what a trace of other programs' clients has instead of a scenario. It says
+// nothing about their work.
 type Frame struct {
 	Title   string        // is cut where it is long
 	Key     string        // the lock's, or ""
@@ -23,7 +23,7 @@ type Frame struct {
 	Seed    uint64
 }
 
-// Scenario is the frame as one. It fails where a thread's name is none.
+// Scenario returns the frame as a scenario. It fails if a thread's name is invalid.
 func (f Frame) Scenario() (*scenario.Scenario, error) {
 	type thread struct {
 		Name string `json:"name"`

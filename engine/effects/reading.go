@@ -1,6 +1,7 @@
-// Package effects reads what happened from what commands did to a lock's key: who believes
-// that he holds it, which rules were broken, as a trace. It knows no library: it is the one reading
-// of the lab, where clients run, and of the logs that others bring.
+// Package effects infers what happened from what commands did to a lock's key,
+// and makes a trace of it: which thread believes that it holds the lock, and
+// which rules were broken. It knows no library. Both the lab, where clients
+// run, and imported logs use it.
 package effects
 
 import (
@@ -19,13 +20,13 @@ import (
 	"relock/engine/trace"
 )
 
-// Rules are those that a lab judges, in the order of check.Names.
+// Rules are the rules that a lab checks, in the order of check.Names.
 func Rules() []string {
 	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.Orphan, check.Stuck}
 }
 
-// Roles remembers what each command does to a lock, by how it is shown: a script's
-// refusal is told from its release only by what it did at another time.
+// Roles remembers what each command does to a lock, by the name that Shown gives
+// it: only a script's earlier effects tell its refusal from its release.
 type Roles map[string]string
 
 // Reading folds the records of one order into events, and into broken rules. It is not
@@ -54,7 +55,7 @@ type Reading struct {
 }
 
 // New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
-// Known is what commands were seen to do before; it grows. With marks, beliefs are read from them alone.
+// Known has the effects of commands seen before; it grows. With marks, beliefs come from the marks alone.
 func New(threads []string, key, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		key: key, resource: resource, marks: marks, roles: known, owners: map[string]string{}, shared: map[string]bool{},
@@ -593,8 +594,8 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 	j.add(r.Thread, o)
 }
 
-// Finish judges the end of an order: the key that stands though nobody believes that
-// it holds it.
+// Finish judges the end of an order: a key that is left although no thread believes
+// that it holds the lock.
 func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 	j.now = key
 	believed := len(j.belief) > 0
@@ -627,17 +628,17 @@ func (j *Reading) Rules() []string {
 	return list
 }
 
-// Events returns what the records came to so far, or after Forget the last of it.
+// Events returns the events of the records so far, or after Forget only the last.
 func (j *Reading) Events() []trace.Event { return j.events }
 
-// Owners returns which thread each owner id in the key is of. It grows with the records.
+// Owners returns the thread of each owner id in the key. It grows with the records.
 func (j *Reading) Owners() map[string]string { return j.owners }
 
 // Broken returns the broken rules so far, in their order.
 func (j *Reading) Broken() []trace.Violation { return j.broken }
 
-// Forget keeps of the events only the last, from now on.
+// Forget keeps only the last event from now on.
 func (j *Reading) Forget() { j.forgets = true }
 
-// Stands reports whether the lock's key was there after the last record.
+// Stands reports whether the lock's key existed after the last record.
 func (j *Reading) Stands() bool { return j.now.Exists() }

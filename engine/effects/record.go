@@ -7,7 +7,7 @@ import (
 	"relock/engine/trace"
 )
 
-// Record is what became of one command, or of Redis itself.
+// Record is the result of one command, or an event of Redis itself.
 type Record struct {
 	Thread string       // "" of what befell Redis itself
 	Args   []string     // of a command

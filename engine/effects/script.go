@@ -16,9 +16,9 @@ func ScriptName(text string) string { return ScriptOf(Digest(text)) }
 // ScriptOf names the script with a digest.
 func ScriptOf(sha string) string { return "eval-" + sha[:min(8, len(sha))] + ".lua" }
 
-// Run runs a command; watched, a script whose text is given reports its own commands, with
-// the key that it was given first as it was right after each. It fails with do's error, and
-// where what a script reports cannot be read.
+// Run runs a command; if watched, a script with a given text reports its own commands, with
+// the state of its first key right after each. It fails with do's error, or if a script's
+// report cannot be read.
 func Run(do func(args []string) ([]byte, error), args []string, text string, watched bool) (raw []byte, inner []journal.Entry, err error) {
 	if text != "" { // a script of which the text is known needs not be cached
 		args = append([]string{"EVAL"}, append([]string{text}, args[2:]...)...)

@@ -21,7 +21,7 @@ var (
 	ErrDelays = phrase.New("delays must be 0 to %d", scenario.MaxDelays)
 	ErrFaults = phrase.New("faults must be 0 to %d", scenario.MaxStruck)
 	ErrStates = phrase.New("states must be 1 to %d", MaxStates)
-	ErrKinds  = phrase.New("choose at least one kind of fault that may strike, or no faults")
+	ErrKinds  = phrase.New("choose at least one kind of fault, or no faults")
 )
 
 // Bounds say how far a search goes.
@@ -46,7 +46,7 @@ func (e *kindError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *kindError) Says() phrase.Wording {
-	return phrase.Say("there is no fault %q that could strike in this scenario; allowed: %s", e.kind, strings.Join(e.allowed, ", "))
+	return phrase.Say("fault %q cannot strike in this scenario; allowed: %s", e.kind, strings.Join(e.allowed, ", "))
 }
 
 // Check returns b with its defaults filled in. It fails with ErrDelays,

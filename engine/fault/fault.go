@@ -1,7 +1,7 @@
 // Package fault describes what can go wrong in a run: in a thread, on its way
 // to Redis, and in Redis itself. A fault's [Kind] has everything about it
 // except its effect on a run, which is in package run: scenarios, dialogs,
-// buttons, labels and sentences are made from it.
+// buttons, labels and sentences come from it.
 package fault
 
 import (

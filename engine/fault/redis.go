@@ -107,7 +107,7 @@ var ofRedis = []Kind{
 			case s.Victim != "":
 				return phrase.Say("Redis evicts the key: %s's lock is gone, and nobody is told.", s.Victim)
 			default:
-				return phrase.Say("Redis is to evict the key, but there is none.")
+				return phrase.Say("Redis should evict the key, but there is none.")
 			}
 		},
 	},

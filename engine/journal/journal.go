@@ -2,10 +2,10 @@
 // give to Redis, with its arguments, its reply, and the state of the script's
 // first key right after it.
 //
-// The script's text stays as it is. It is wrapped in a function, and a prelude
-// shadows the name redis with a table whose call and pcall run the real ones
-// and take notes. Script and notes are one atomic step, so the notes are what
-// happened, not what an observer found later. This needs no MONITOR, no
+// The script's text stays unchanged. The package wraps it in a function, and a
+// prelude shadows the name redis with a table whose call and pcall run the real
+// ones and take notes. Script and notes are one atomic step, so the notes are
+// what happened, not what an observer found later. This needs no MONITOR, no
 // keyspace notifications and no extra permissions.
 package journal
 

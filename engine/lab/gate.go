@@ -17,8 +17,8 @@ import (
 )
 
 // Gate is a RESP2 and RESP3 server with a port for each thread, in front of one
-// Redis. It holds every command until it is told what becomes of it. Its methods
-// are safe for concurrent use.
+// Redis. It holds every command until it gets a decision. Its methods are safe for
+// concurrent use.
 type Gate struct {
 	mu      sync.Mutex
 	room    sync.Cond     // in somebody's queue

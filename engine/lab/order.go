@@ -58,7 +58,7 @@ func Faults() []string {
 	return list
 }
 
-// Decision is one decision of an order. Its JSON is what -replay takes.
+// Decision is one decision of an order. -replay takes its JSON.
 type Decision struct {
 	Thread  string `json:"thread,omitempty"`  // whose next command is answered, or struck; "" where it befalls Redis
 	Nth     int    `json:"nth,omitempty"`     // of its commands that wait, where there are several: 0 is of the oldest connection
@@ -66,7 +66,7 @@ type Decision struct {
 	Do      string `json:"do,omitempty"`      // the fault, or ""
 }
 
-// String is a decision in words: "A: SET invoice:7 NX, lose-reply".
+// String returns the decision in words: "A: SET invoice:7 NX, lose-reply".
 func (d Decision) String() string {
 	switch {
 	case d.Thread == "":
@@ -83,8 +83,8 @@ func (d Decision) same(o Decision) bool {
 	return d.Thread == o.Thread && d.Nth == o.Nth && d.Do == o.Do
 }
 
-// ErrOrder is returned by ReadOrder for what is no order.
-var ErrOrder = phrase.New("it is no order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
+// ReadOrder returns ErrOrder for text that is not an order.
+var ErrOrder = phrase.New("it is not an order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
 
 // ReadOrder reads an order as the lab prints it: a line of JSON, a line of -json that
 // has one, the first of several, or the header of a trace that -save has written. It
@@ -139,7 +139,7 @@ func checked(order []Decision) ([]Decision, error) {
 	return order, nil
 }
 
-// Line is an order as ReadOrder reads it.
+// Line returns the order as ReadOrder reads it.
 func Line(order []Decision) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -96,9 +96,9 @@ func (r *refused) err() error {
 	return errors.New(r.Says)
 }
 
-// Serve lets who writes the lines of in steer a lab, and reads out: JSON Lines, each
-// with what there is to decide, the round so far as a trace, or the answer to what was
-// asked. It ends with in, or with ctx.
+// Serve reads commands that steer a lab from in, and writes JSON Lines to out: the
+// open decisions, the round so far as a trace, or the answer to a command. It ends
+// with in, or with ctx.
 func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	var works sync.WaitGroup
@@ -250,7 +250,7 @@ type call struct {
 }
 
 // Start starts a process that serves a lab on its standard input and output, and waits
-// until it can be steered. It fails where that cannot be started. Close ends it.
+// until it can be steered. It fails if the process does not start. Close ends it.
 func Start(ctx context.Context, cmd *exec.Cmd) (*Remote, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -370,7 +370,7 @@ func (r *Remote) ask(ctx context.Context, a asked, progress func(orders, waiting
 	}
 }
 
-// Err is why the lab is gone, nil while it is there.
+// Err returns why the lab is gone, nil while it is there.
 func (r *Remote) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -387,7 +387,7 @@ func (b *external) inbox() (inbox, error) {
 	return &wireInbox{b: b, s: s.(*wireSession)}, nil
 }
 
-// Set fails where Redis does not say in time that it listens.
+// Set fails if Redis does not confirm in time that it listens.
 func (i *wireInbox) Set(channels, patterns []string) error {
 	commands := [][]string{{"UNSUBSCRIBE"}, {"PUNSUBSCRIBE"}}
 	if len(channels) > 0 {
@@ -429,7 +429,8 @@ func (i *wireInbox) await(commands ...[]string) error {
 	return err
 }
 
-// Take returns what has been published; of a Redis that does not answer, what had come.
+// Take returns the published messages; if Redis does not answer, those that have come
+// so far.
 func (i *wireInbox) Take() []store.Message {
 	_ = i.await() // lost says why
 	list := i.list

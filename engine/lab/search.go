@@ -35,8 +35,8 @@ const (
 	ClockWall = "wall"
 )
 
-// Options say what is searched. The zero values of Key and Resource are: found out,
-// and none.
+// Options say what to search. With zero values the search finds Key out itself, and
+// there is no Resource.
 type Options struct {
 	Command   []string // the worker; empty: any client that connects
 	Env       []string // "K=V", for the workers
@@ -55,7 +55,7 @@ type Options struct {
 	Full      bool // tests only: tries also orders that cannot differ
 }
 
-// Check fails with a clear sentence where options do not go together.
+// Check fails with a clear sentence if options do not go together.
 func (o Options) Check() error {
 	switch {
 	case o.Threads < 1 || o.Threads > MaxThreads:
@@ -72,7 +72,7 @@ func (o Options) Check() error {
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
-		return phrase.New("-redis: of a cluster, the lab stands before the node that has the lock's key: say which key that is, with -key")
+		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
 	}
 	for _, name := range o.Faults {
 		i := slices.IndexFunc(kinds, func(k struct {
@@ -116,7 +116,7 @@ const (
 	Worker    = "worker"    // a worker does not come
 )
 
-// Found is what a search came to.
+// Found is the result of a search.
 type Found struct {
 	Ending   string
 	Orders   int // tried, without those that were drawn
@@ -149,7 +149,7 @@ type Rule struct {
 	Order  *Order
 }
 
-// Drawn is what orders drawn at random came to.
+// Drawn is the result of orders drawn at random.
 type Drawn struct {
 	Orders, Broken int
 	Rules          []string
@@ -157,7 +157,7 @@ type Drawn struct {
 	Odds           float64 // a break that needs one decision more than the faults is drawn once in so many, on average
 }
 
-// Order is one order of decisions, and what came of it.
+// Order is one order of decisions, and its result.
 type Order struct {
 	Decisions []Decision
 	Faults    int
@@ -206,9 +206,9 @@ type search struct {
 }
 
 // Search starts the workers and tries every order within the bounds, fewest faults
-// first, each depth-first. Of orders that differ only in commands that cannot matter to
-// each other, one is tried. It fails where nothing can be searched; a worker that does
-// not come is an ending. Ctx ends it early, and what was found is returned.
+// first, each depth-first. If orders differ only in commands that cannot affect each
+// other, it tries one of them. It fails if it cannot search at all; a worker that does
+// not come is an ending. Ctx ends it early, and it returns what it has found.
 func Search(ctx context.Context, o Options) (*Found, error) {
 	s, done, err := open(o)
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *search) outcome(ctx context.Context) (*Found, error) {
 	return s.found, nil
 }
 
-// Replay plays one order, and goes on as the search would where it ends. It fails like
+// Replay plays one order, and at its end goes on as the search would. It fails like
 // Search, or with a *WorkerError.
 func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, error) {
 	for _, d := range way {
@@ -1095,5 +1095,5 @@ func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (
 	})
 }
 
-// Diverged returns where the order went another way than it was told, or nil.
+// Diverged returns where the order first differed from its decisions, or nil.
 func (o *Order) Diverged() *Divergence { return o.diverged }

@@ -33,14 +33,14 @@ const (
 // Errors of steering.
 var (
 	ErrNoChoice = phrase.New("that cannot be decided now: no such command waits")
-	ErrSteering = phrase.New("wait: a round is being run again, or every order is being searched")
+	ErrSteering = phrase.New("wait: a round is running again, or a search of every order is running")
 	ErrNobody   = phrase.New("no client has come yet: start one with the address of a thread")
 	ErrTooLong  = phrase.New("a round has at most %d decisions", maxDecisions)
 	errClosed   = phrase.New("the lab is closed")
 )
 
-// RoundlessError is returned where a round is to be run again, and a client has not
-// asked for one.
+// RoundlessError says that a round cannot run again because a client has not asked
+// for one.
 type RoundlessError struct{ Thread string }
 
 // Error implements error.
@@ -51,7 +51,7 @@ func (e *RoundlessError) Says() phrase.Wording {
 	return phrase.Say("%s has not asked for a round (ECHO %s), so what it did cannot be run again", e.Thread, effects.MarkRound)
 }
 
-// DivergedError is returned where a round that was run again went another way.
+// DivergedError says that a round went another way when it ran again.
 type DivergedError struct{ Divergence }
 
 // Error implements error.
@@ -59,10 +59,10 @@ func (e *DivergedError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *DivergedError) Says() phrase.Wording {
-	return phrase.Say("run again, it went another way: at decision %d, where %s was to come and %s came; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
+	return phrase.Say("run again, it went another way: decision %d expected %s and got %s; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
 }
 
-// Standing is a thread, as it is now.
+// Standing is the current state of a thread.
 type Standing struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`          // of its port
@@ -73,7 +73,7 @@ type Standing struct {
 	Words   string `json:"words,omitempty"`  // the last line that its process has written, once that has ended
 }
 
-// Choice is what can be decided.
+// Choice is a possible decision.
 type Choice struct {
 	Decision
 
@@ -81,7 +81,7 @@ type Choice struct {
 	Late bool   `json:"late,omitempty"` // its client has given it up
 }
 
-// Look is what there is to decide.
+// Look is the open decisions.
 type Look struct {
 	Threads []Standing    `json:"threads"`
 	Choices []Choice      `json:"choices"`
@@ -94,7 +94,7 @@ type Look struct {
 	Version int           `json:"version"`          // grows with each record
 }
 
-// Track is a round so far as a trace, and where each decision has led.
+// Track is the round so far as a trace, with the place after each decision.
 type Track struct {
 	Header trace.Header  `json:"header"`
 	Events []trace.Event `json:"events"`
@@ -124,9 +124,9 @@ type Steering struct {
 	at      [2]int
 }
 
-// Steer opens a port for each thread, and starts the workers where there is a command.
-// It fails where the options do not go together, and where it cannot listen or start
-// them. Close ends it.
+// Steer opens a port for each thread, and starts the workers if there is a command. It
+// fails if the options do not go together, or if it cannot listen or start them. Close
+// ends it.
 func Steer(ctx context.Context, o Options) (*Steering, error) {
 	o.Faults, o.MaxFaults = nil, 0
 	for _, k := range kinds {
@@ -167,7 +167,7 @@ func (t *Steering) Close() {
 	}
 }
 
-// Changed is closed when there is something else to look at.
+// Changed is closed when Look has changed.
 func (t *Steering) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -261,7 +261,7 @@ func (t *Steering) fresh() {
 	t.rounds++
 }
 
-// Look returns what there is to decide now.
+// Look returns the open decisions.
 func (t *Steering) Look() Look {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -320,9 +320,9 @@ func (t *Steering) standing(l *lane, address string) Standing {
 	return s
 }
 
-// Decide carries out a decision, and waits a moment for what its client sends next.
-// It fails with ErrNoChoice, ErrSteering, ErrTooLong, a *WorkerError, or ctx's error; then
-// nothing has been decided, but for a *WorkerError.
+// Decide carries out a decision, and waits a moment for the client's next command. It
+// fails with ErrNoChoice, ErrSteering, ErrTooLong, a *WorkerError, or ctx's error; then it
+// has decided nothing, except with a *WorkerError.
 func (t *Steering) Decide(ctx context.Context, d Decision) error {
 	if err := t.free(); err != nil {
 		return err
@@ -415,8 +415,7 @@ func (t *Steering) next(ctx context.Context, l *lane) error {
 
 // Again runs the round again: on an empty Redis, the decisions of way. It fails with a
 // *RoundlessError, ErrNobody, ErrSteering or ErrTooLong, and then nothing has changed; with
-// a *DivergedError where it went another way, and then stands there; or with a
-// *WorkerError.
+// a *DivergedError if it went another way, and then stays there; or with a *WorkerError.
 func (t *Steering) Again(ctx context.Context, way []Decision) error {
 	if err := t.take(len(way)); err != nil {
 		return err
@@ -498,8 +497,8 @@ func (t *Steering) give() {
 	t.acting.Unlock()
 }
 
-// Track returns the round so far. Title is what is said of it. It fails where the frame
-// of the trace cannot be written.
+// Track returns the round so far, with a title. It fails if the frame of the trace
+// cannot be written.
 func (t *Steering) Track(title string) (Track, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -527,14 +526,14 @@ func (t *Steering) Track(title string) (Track, error) {
 	return told, nil
 }
 
-// Space is what a search tries.
+// Space is the bounds of a search.
 type Space struct {
 	Faults    []string `json:"faults"`
 	MaxFaults int      `json:"max_faults"`
 	MaxOrders int      `json:"max_orders"`
 }
 
-// Tried is what a search came to.
+// Tried is the result of a search.
 type Tried struct {
 	Ending   string       `json:"ending"` // Exhausted, Bound, Stopped or Worker
 	Orders   int          `json:"orders"`
@@ -547,7 +546,7 @@ type Tried struct {
 	Failed   *WorkerError `json:"failed,omitempty"`
 }
 
-// Broken is a rule that a search has seen broken.
+// Broken is a broken rule that a search has found.
 type Broken struct {
 	Rule   string     `json:"rule"`
 	By     string     `json:"by"`
@@ -555,9 +554,9 @@ type Broken struct {
 	Order  []Decision `json:"order"`  // the smallest
 }
 
-// Search tries every order as the function Search does, with the clients that are there.
-// It fails with a *RoundlessError, ErrNobody or ErrSteering, or where the options do not
-// go together. Afterwards a round has to be begun with Again.
+// Search tries every order as the function Search does, with the connected clients. It
+// fails with a *RoundlessError, ErrNobody or ErrSteering, or if the options do not go
+// together. Afterwards, begin a round with Again.
 func (t *Steering) Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error) {
 	o := t.o
 	o.Faults, o.MaxFaults, o.MaxOrders, o.Progress = in.Faults, in.MaxFaults, in.MaxOrders, progress

@@ -13,9 +13,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Scenario is the frame that a lab's trace has in the place of a scenario: the threads,
-// the lock's key, and the longest lease that was seen. It says nothing of what the
-// workers do.
+// Scenario is the frame that a lab's trace has instead of a scenario: the threads, the
+// lock's key, and the longest lease seen. It says nothing about the workers' work.
 func (o *Order) Scenario(f *Found, opts Options, title string) (*scenario.Scenario, error) {
 	lease, hash := o.longest()
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
@@ -37,10 +36,9 @@ func (o *Order) longest() (lease int64, hash bool) {
 	return lease, hash
 }
 
-// Trace is an order as a trace. Its commands are run again on an embedded Redis, at
-// their instants, so that scripts report their own commands; where that Redis cannot,
-// the scripts stay whole. Title is what is said of it. It fails where the frame of the
-// trace cannot be written.
+// Trace is an order as a trace. Its commands run again on an embedded Redis, at their
+// instants, so that scripts report their own commands; if that Redis cannot, the
+// scripts stay whole. It fails if the frame of the trace cannot be written.
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
 	h, j, _, err := o.told(f, opts, title)
 	if err != nil {

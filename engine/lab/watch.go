@@ -11,8 +11,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Watching shows what clients do that come by themselves: nobody is held, and every
-// command is a row. Its methods are safe for concurrent use.
+// Watching shows what clients do that connect by themselves: it holds no command,
+// and every command is a row. Its methods are safe for concurrent use.
 type Watching struct {
 	g    *Gate
 	b    backend
@@ -27,8 +27,8 @@ type Row struct {
 	Bad  bool // it tells of a broken rule
 }
 
-// Watch opens a port for each thread. It fails where the options do not go together,
-// and where it cannot listen. The watching must be closed, and its Rows be read.
+// Watch opens a port for each thread. It fails if the options do not go together, or
+// if it cannot listen. The caller must close the watching and read its Rows.
 func Watch(o Options) (*Watching, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Watch(o Options) (*Watching, error) {
 // Addresses returns the address of each thread's port.
 func (w *Watching) Addresses() []string { return w.g.Ports() }
 
-// Rows returns what comes, as it comes. A client waits while nobody reads.
+// Rows returns the commands as they arrive. A client waits while nobody reads.
 func (w *Watching) Rows() <-chan Row { return w.rows }
 
 // Close ends all connections.

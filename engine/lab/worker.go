@@ -133,7 +133,7 @@ func (e *WorkerError) Error() string {
 	return s
 }
 
-// Says implements phrase.Speaker: why it does not come is said as in the terminal.
+// Says implements phrase.Speaker: it gives the same reason as the terminal.
 func (e *WorkerError) Says() phrase.Wording {
 	return phrase.Say("a client does not come: %s", e.Error())
 }

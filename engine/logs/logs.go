@@ -1,8 +1,9 @@
-// Package logs reads what other programs have written down of a Redis, and makes a trace of
-// it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of OpenTelemetry. The commands are run again on an
-// embedded Redis at their instants, and read by their effects as the lab reads them (package
-// effects), so that the lock's key, its lease, and who believes to hold it are seen. What a
-// log does not say is recomputed, and told.
+// Package logs reads what other programs have recorded of a Redis, and makes a
+// trace of it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of
+// OpenTelemetry. It runs the commands again on an embedded Redis at their
+// instants and reads them by their effects, like the lab (package effects), and
+// so shows the lock's key, its lease, and which thread believes that it holds
+// it. It recomputes what a log lacks, and says so.
 package logs
 
 import (
@@ -51,7 +52,7 @@ type Reply struct {
 	Err   string // Redis' error, or ""
 }
 
-// Log is a log that was read. It does not change.
+// Log is a parsed log. It does not change.
 type Log struct {
 	Format  string // of Formats
 	Entries []Entry
@@ -117,7 +118,7 @@ func (e *LineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.L
 func wrong(n int, why phrase.Text, args ...any) error { return &LineError{n, phrase.Say(why, args...)} }
 
 // Read reads a log up to the end of r, whichever format it has. It fails with a *LineError,
-// with one sentence where it is no log, and with r's error.
+// with one sentence if it is not a log, or with r's error.
 func Read(r io.Reader) (*Log, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -144,7 +145,7 @@ func Read(r io.Reader) (*Log, error) {
 		l.Format = f.name
 		if len(l.Entries) == 0 {
 			if f.name == OTLP {
-				return nil, phrase.New("no span of it is an attempt of a lock: one has relock.call, relock.attempt, relock.key and relock.owner")
+				return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
 			}
 			return nil, phrase.New("the log has no command")
 		}
@@ -157,7 +158,7 @@ func Read(r io.Reader) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "it is of no log that can be read; allowed: what redis-cli monitor prints, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
 }
 
 // Is reports whether data looks like a log that can be read.
@@ -252,7 +253,7 @@ func (l *Log) add(e Entry) {
 	l.Entries = append(l.Entries, e)
 }
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = "(redacted)"
 
 // redacted returns a command without passwords.

@@ -118,7 +118,7 @@ func TestWhatALogShows(t *testing.T) {
 		{"by owner, of a string", over, logs.Options{Threads: logs.ByOwner}, "monitor lock 3 value A B replies names before silent=1 standing same-owner"},
 		{"a pool: lock on one connection, unlock on another", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(50, two, unlock+` "v1"`) + at(50, "lua", `"get" "lock"`) + at(50, "lua", `"del" "lock"`) + at(60, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A replies names before lanes=1 standing"},
 		{"a script that says yes with nil, and its like that is refused", enter(0, one, "p:1", taken("p:1")...) + enter(10, two, "p:2", refused("p:2")...) + enter(20, one, "p:1", `"exists" "lock"`, `"hexists" "lock" "p:1"`, `"hincrby" "lock" "p:1" "1"`, `"pexpire" "lock" "30000"`), logs.Options{}, "monitor lock 3 owner A B replies names before standing"},
-		{"the lock was taken before the log began", enter(0, two, "p:2", refused("p:2")...) + enter(10, one, "p:1", refused("p:1")...), logs.Options{}, "! no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); -key says which key is one"},
+		{"the lock was taken before the log began", enter(0, two, "p:2", refused("p:2")...) + enter(10, one, "p:1", refused("p:1")...), logs.Options{}, "! no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key"},
 		{"the same, with -key", enter(0, two, "p:2", refused("p:2")...) + enter(10, one, "p:1", refused("p:1")...), logs.Options{Key: "lock"}, "monitor lock 2 value A B replies names before inside=2"},
 		{"NOSCRIPT", at(0, one, `"EVALSHA" "abc" "1" "lock" "v1"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 nothing=1 standing"},
 		{"marks", over + at(360, one, `"ECHO" "relock:enter"`) + at(370, two, `"ECHO" "relock:enter"`), logs.Options{}, "monitor lock 3 value A B mutual-exclusion:AB@5 replies names before silent=1 standing"},
@@ -374,7 +374,7 @@ func TestOddLogs(t *testing.T) {
 		"raw bytes":            {strings.ReplaceAll(plain, `"v"`, "\"\x80\x1b\""), fine},
 		"another among Lua's":  {take("lock", "v") + at(5, one, `"EVALSHA" "abc" "1" "lock" "v"`) + at(5, two, `"PING"`) + at(5, "lua", `"del" "lock"`), fine},
 		"a socket of its own":  {strings.ReplaceAll(plain, one, "unix:/run/my redis.sock"), fine},
-		"a command without it": {"channel: [id: 0x0] message: *1\n$4\nEVAL\n", "! no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); -key says which key is one"},
+		"a command without it": {"channel: [id: 0x0] message: *1\n$4\nEVAL\n", "! no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key"},
 	} {
 		if have := brief(t, read(t, c.log), logs.Options{}); have != c.want {
 			t.Errorf("%s:\n have %s\n want %s", name, have, c.want)

@@ -78,7 +78,7 @@ func readMonitor(lines []line) (*Log, error) {
 			break
 		}
 		if !ok {
-			return nil, wrong(one.n, "it is no line of MONITOR; allowed: %s", allowedMonitor)
+			return nil, wrong(one.n, "it is not a line of MONITOR; allowed: %s", allowedMonitor)
 		}
 		if e.Client == "lua" {
 			l.Inside = true

@@ -106,7 +106,7 @@ func readOTLP(lines []line) (*Log, error) {
 				l.Cut = true
 				break
 			}
-			return nil, wrong(one.n, "it is no line of OTLP/JSON; allowed: %s", `{"resourceSpans":[…]}`)
+			return nil, wrong(one.n, "it is not a line of OTLP/JSON; allowed: %s", `{"resourceSpans":[…]}`)
 		}
 		for _, r := range read.ResourceSpans {
 			for _, s := range r.ScopeSpans {

@@ -157,11 +157,11 @@ func TestWhatSpansShow(t *testing.T) {
 
 func TestWhatIsNoSpanOfALock(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"resourceMetrics":[]}` + "\n": "no span of it is an attempt",
-		spansOf(object{"startTimeUnixNano": "1", "name": "GET /", "attributes": attributes(with{"url.query": "s3cret"})}): "no span of it is an attempt",
-		spansOf() + "hello\n":                         "line 2: it is no line of OTLP/JSON",
-		`{"resourceSpans":` + "\n":                    "line 1: it is no line of OTLP/JSON",
-		`{"resourceSpans":"s3cret"}` + "\n":           "line 1: it is no line of OTLP/JSON",
+		`{"resourceMetrics":[]}` + "\n": "it has no span of a lock attempt",
+		spansOf(object{"startTimeUnixNano": "1", "name": "GET /", "attributes": attributes(with{"url.query": "s3cret"})}): "it has no span of a lock attempt",
+		spansOf() + "hello\n":                         "line 2: it is not a line of OTLP/JSON",
+		`{"resourceSpans":` + "\n":                    "line 1: it is not a line of OTLP/JSON",
+		`{"resourceSpans":"s3cret"}` + "\n":           "line 1: it is not a line of OTLP/JSON",
 		spansOf() + strings.Repeat("x", 2<<20) + "\n": "line 2: it has more than",
 	} {
 		_, err := logs.Read(strings.NewReader(text))

@@ -137,7 +137,7 @@ func (p *player) all(db int) error {
 			return err
 		}
 		if p.hung {
-			return wrong(e.Line, "its script does not end when it is run again")
+			return wrong(e.Line, "its script does not end when it runs again")
 		}
 	}
 	return nil

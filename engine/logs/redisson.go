@@ -47,7 +47,7 @@ func readRedisson(lines []line) (*Log, error) {
 					pending[id] = append(pending[id], -1)
 					continue
 				}
-				return nil, wrong(lines[i].n, "the command that Redisson sent is not whole: RESP is to follow the word message, each part with its length")
+				return nil, wrong(lines[i].n, "the command that Redisson sent is incomplete: RESP must follow the word message, each part with its length")
 			}
 			e := Entry{Line: lines[i].n, Client: id, Args: args}
 			e.At, ok = logged(text[:m[0]])

@@ -20,7 +20,7 @@ const (
 	ByConnection = "connection" // each connection
 )
 
-// Threads returns who can be a thread.
+// Threads returns the ways to tell threads apart.
 func Threads() []string { return []string{ByOwner, ByValue, ByConnection} }
 
 // What a log does not say, or not for sure: trace.LogNote's What.
@@ -52,10 +52,12 @@ const (
 	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
 )
 
-// MostCommands of the chosen key are read; those after them are left out.
+// MostCommands is the limit of commands for the chosen key; later ones are left
+// out.
 const MostCommands = 50_000
 
-// Options say how a log is read. The zero value finds all out.
+// Options say how to read a log. With the zero value Trace finds everything out
+// itself.
 type Options struct {
 	Key      string // the lock's; "": the one that most commands name
 	Threads  string // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
@@ -231,7 +233,7 @@ func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err 
 	key = o.Key
 	if key == "" {
 		if len(others) == 0 {
-			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); -key says which key is one")
+			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
 		}
 		key = others[0].Key
 	}
@@ -261,8 +263,8 @@ func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err 
 	return key, most, others, nil
 }
 
-// Trace runs the commands that name one key again, each at its instant, and reads what they
-// did. It fails with one sentence where the options do not fit the log.
+// Trace runs the commands that name one key again, each at its instant, and reads their
+// effects. It fails with one sentence if the options do not fit the log.
 func (l *Log) Trace(o Options) (*Imported, error) {
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))

@@ -1,6 +1,6 @@
-// Package ownlock runs the locks whose scripts somebody has written: in a box, a
-// process that can do no harm, and never in this one. It also says what is wrong
-// with a script that is no lock's.
+// Package ownlock runs locks with scripts that a user has written: in a box, a
+// process that can do no harm, and never in this one. It also says what is
+// wrong with a script that cannot be a lock's.
 package ownlock
 
 import (
@@ -24,9 +24,8 @@ import (
 	"relock/engine/store"
 )
 
-// ErrNoBox is returned where an own lock is to be run, and its context has no
-// box.
-var ErrNoBox = phrase.New("a lock of one's own is not run here: its scripts need a process of their own")
+// ErrNoBox says that an own lock cannot run because its context has no box.
+var ErrNoBox = phrase.New("your own lock does not run here: its scripts need a process of their own")
 
 type boxKey struct{}
 
@@ -35,9 +34,9 @@ func WithBox(ctx context.Context, b *box.Pool) context.Context {
 	return context.WithValue(ctx, boxKey{}, b)
 }
 
-// NewMemory returns an empty Memory for runs of sc: of a miniredis in this
-// process or, of an own lock, of one in the context's box. Close it. It fails
-// with ErrNoBox.
+// NewMemory returns an empty Memory for runs of sc: of a miniredis in this process
+// or, for an own lock, of one in the context's box. Close it. It fails with
+// ErrNoBox.
 func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, error) {
 	if !sc.Lock.Own() {
 		return recall.NewMemory(), nil
@@ -55,8 +54,8 @@ func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, erro
 	return recall.NewMemoryOf(s), nil
 }
 
-// Check has the scripts of an own lock compiled in the context's box, and runs none.
-// It returns what is wrong with them, in the order of their calls. It fails with
+// Check compiles the scripts of an own lock in the context's box, and runs none. It
+// returns what is wrong with them, in the order of their calls. It fails with
 // ErrNoBox, or as box.Pool.Check does.
 func Check(ctx context.Context, l scenario.Lock) ([]*Mistake, error) {
 	if !l.Own() {
@@ -155,7 +154,7 @@ func (s *server) Close() error {
 func (s *server) mistake(script protocol.Script, above int, err error) error {
 	var stopped *box.Fault
 	if errors.Is(err, box.ErrBroken) {
-		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does what no script may")}
+		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does something forbidden")}
 	}
 	if !errors.As(err, &stopped) {
 		return err
@@ -172,7 +171,7 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 	case errors.Is(err, box.ErrTooLarge):
 		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
 	case errors.Is(err, box.ErrContents):
-		m.What = phrase.Say("it leaves something in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
+		m.What = phrase.Say("it leaves a type of key in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
 	}
 	return m
 }
@@ -187,7 +186,7 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	}
 	rec, reply, err := journal.Decode(a.Reply)
 	if err != nil {
-		m.What = phrase.Say("what it says it did cannot be read")
+		m.What = phrase.Say("its report of what it did cannot be read")
 		return m
 	}
 	said, wrote := 0, 0
@@ -215,10 +214,10 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	case reply.Err != "" && reply.Line > 0:
 		m.Line, m.What = reply.Line, phrase.Plain(reply.Err)
 		if strings.Contains(reply.Err, "attempt to call a non-function") {
-			m.What = phrase.Say("it calls what is no function")
+			m.What = phrase.Say("it calls something that is not a function")
 		}
 	case reply.Err != "" && wrote > 0:
-		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis takes nothing back: %s", reply.Err)
+		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis does not undo the write: %s", reply.Err)
 	case reply.Err == "":
 		return wrongReply(m, reply.Value)
 	default:
@@ -314,7 +313,7 @@ func held(items []store.Item) int {
 	return n
 }
 
-// Mistake is what is wrong with an own script.
+// Mistake says what is wrong with an own script.
 type Mistake struct {
 	Call string // whose script it is: "lock"
 	Line int    // of the script, from 1; 0 if it is not known
@@ -332,14 +331,14 @@ func (m *Mistake) Says() phrase.Wording {
 // Error says it in English.
 func (m *Mistake) Error() string { return m.Says().String() }
 
-// Note says what a script may do otherwise in the box than on a Redis.
+// Note says how a script may behave differently in the box and on a Redis.
 type Note struct {
 	Call string // whose script it is: "lock"
 	What phrase.Text
 }
 
-// Notes returns what the own scripts of a lock may do otherwise in the box than
-// on a Redis, in the order of the calls.
+// Notes returns how a lock's own scripts may behave differently in the box and on a
+// Redis, in the order of the calls.
 func Notes(l scenario.Lock) []Note {
 	if !l.Own() {
 		return nil

@@ -139,7 +139,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		"no Lua":            {"return (", "this is not Lua: syntax error", 2},
 		"closes the frame":  {"end) os.exit() (function()", "this is not Lua: syntax error near 'end'", 2},
-		"no function":       {"redis.cal('DEL', KEYS[1])", "it calls what is no function", 2},
+		"no function":       {"redis.cal('DEL', KEYS[1])", "it calls something that is not a function", 2},
 		"no variable":       {"nothing()", "nonexistent global variable 'nothing'", 2},
 		"no command":        {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
 		"a text":            {"return 'OK'", `it returns "OK"; allowed: {1, count}`, 0},
@@ -149,7 +149,7 @@ func TestMistakes(t *testing.T) {
 		"another key":       {"return redis.call('DEL', 'other')", `DEL asks for the key "other"`, 2},
 		"a second key":      {"return redis.call('DEL', KEYS[1], 'other')", `DEL asks for the key "other"`, 2},
 		"writes, and fails": {"redis.call('DEL', KEYS[1]) return redis.call('HGET', KEYS[1])", "Redis refuses HGET", 2},
-		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis takes nothing back: ERR no", 2},
+		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis does not undo the write: ERR no", 2},
 		"no end":            {"while true do end", "it does not end", 2},
 		"no end, caught":    {"pcall(function() while true do end end) return 1", "it does not end", 2},
 		"a long text":       {"return string.rep('x', 1e9)", "more memory than a script may have", 2},

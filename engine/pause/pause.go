@@ -1,5 +1,5 @@
 // Package pause lets long work yield to others at points where nothing is half
-// done. The caller who starts the work says how; the work only says where.
+// done. The caller who starts the work decides how; the work only says where.
 package pause
 
 import "context"

@@ -1,7 +1,7 @@
-// Package phrase holds what people will read before it is in any language: a
-// text in English, by which its translation is found, and its values. Errors,
-// mistakes and violations carry it, so that the terminal, the page and the
-// trace say the same and nobody parses sentences.
+// Package phrase holds texts for people before translation: a text in English,
+// which is the key of its translation, and its values. Errors, mistakes and
+// violations carry it, so that the terminal, the page and the trace say the
+// same and nobody parses sentences.
 package phrase
 
 import (

@@ -1,7 +1,8 @@
 // Package recall is a Redis that answers from memory. A search meets the same
 // few hundred transitions over and over: this state, this script, these
-// arguments, at this instant. Each is asked of a real miniredis once, which is
-// put into that state, and remembered with its journal and the state after it.
+// arguments, at this instant. The package asks a real miniredis for each once,
+// in that state, and remembers the answer with its journal and the state after
+// it.
 //
 // The package knows Redis and the journal, and no locks.
 package recall

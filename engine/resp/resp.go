@@ -1,4 +1,5 @@
-// Package resp reads what a Redis answers, of RESP2 and RESP3, and writes the like.
+// Package resp reads Redis' replies, of RESP2 and RESP3, and writes such
+// replies.
 package resp
 
 import (

@@ -279,7 +279,7 @@ func TestPointlessSaysWhyAtEachStep(t *testing.T) {
 		not  []string
 	}{
 		{"nothing has happened", nil, []string{
-			"evict: there is no key", "restart: Redis holds no data", "fail-over: Redis holds no data", "clock-jump: no key with an expiry", up,
+			"evict: there is no key", "restart: Redis has no data", "fail-over: Redis has no data", "clock-jump: there is no key with an expiry", up,
 		}, []string{"A ", "crash", "script-flush"}},
 		{"A is in", &scenario.Move{}, []string{"lose-reply lock: A has no lock ahead of it", "delay lock: A", up}, []string{"evict", "restart", "fail-over", "unlock", "stall"}},
 		{"a fault waits", ptr(hand(scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock})), []string{

@@ -33,7 +33,7 @@ const (
 	IsDown     Reason = "is-down"     // Redis is down already
 	IsUp       Reason = "is-up"       // Redis is up already
 	IsSplit    Reason = "is-split"    // there are two masters already
-	Answers    Reason = "answers"     // Redis answers so already
+	Answers    Reason = "answers"     // Redis already answers this way
 	NotAhead   Reason = "not-ahead"   // the thread comes to no more of Place
 	NoData     Reason = "no-data"     // Redis has no data to lose
 	LastUnlock Reason = "last-unlock" // the thread is in its last unlock already
@@ -72,7 +72,7 @@ func (r *Refusal) Says() phrase.Wording {
 		}
 		return phrase.Say("choice %d cannot be made: only 0 to %d can move", r.Choice, r.Choices-1)
 	case IsPast:
-		return phrase.Say("it is %s already, and time does not go back", r.At)
+		return phrase.Say("it is already %s, and time does not go back", r.At)
 	case IsOver:
 		return phrase.Say("the run has ended")
 	case HasEnded:
@@ -90,11 +90,11 @@ func (r *Refusal) Says() phrase.Wording {
 	case AwaitsNode:
 		return phrase.Say("%s waits for the nodes that it asks", r.Thread)
 	case AwaitsLate:
-		return phrase.Say("%s waits for the answer to a request that is under way", r.Thread)
+		return phrase.Say("%s waits for the answer to a request", r.Thread)
 	case NeverMoves:
-		return phrase.Say("nothing happens any more by itself")
+		return phrase.Say("nothing more happens by itself")
 	case NoExpiry:
-		return phrase.Say("no key with an expiry is there")
+		return phrase.Say("there is no key with an expiry")
 	case IsArmed:
 		return phrase.Say("the same fault is waiting in %s already", r.Thread)
 	case NoWatchdog:
@@ -104,31 +104,31 @@ func (r *Refusal) Says() phrase.Wording {
 	case NoScripts:
 		return phrase.Say("Redis has no cached scripts to forget")
 	case NothingYet:
-		return phrase.Say("there is nothing in Redis that could be lost")
+		return phrase.Say("Redis has nothing to lose")
 	case IsDown:
 		return phrase.Say("Redis is down already")
 	case IsSplit:
 		return phrase.Say("there are two masters already")
 	case Answers:
-		return phrase.Say("Redis answers so already")
+		return phrase.Say("Redis already answers this way")
 	case IsUp:
 		return phrase.Say("Redis is up")
 	case NotAhead:
 		return phrase.Say("%s has no %s ahead of it", r.Thread, r.Place)
 	case NoData:
-		return phrase.Say("Redis holds no data that could be lost")
+		return phrase.Say("Redis has no data to lose")
 	case LastUnlock:
 		return phrase.Say("%s is in its last unlock already", r.Thread)
 	case OnItsWay:
 		return phrase.Say("what %s sent arrives at %s", r.Thread, r.At)
 	case NotLive:
-		return phrase.Say("only a thread of a run that goes on, on the wall clock, can be steered")
+		return phrase.Say("only the threads of a running run on the wall clock can be steered")
 	case IsSuspended:
 		return phrase.Say("%s is paused already", r.Thread)
 	case GoesOn:
 		return phrase.Say("%s is not paused", r.Thread)
 	case IsGated:
-		return phrase.Say("the calls of %s wait already", r.Thread)
+		return phrase.Say("the calls of %s already wait", r.Thread)
 	case IsNotGated:
 		return phrase.Say("the calls of %s do not wait", r.Thread)
 	case NobodyWaits:

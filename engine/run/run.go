@@ -1,10 +1,11 @@
 // Package run plays a scenario: it spawns the virtual threads, lets each make
-// its business call with the real lock engine, strikes the faults, and writes
-// down what happened.
+// its business call with the real lock engine, strikes the faults, and records
+// what happened.
 //
 // Two machines play it: the files step_*.go on the virtual clock, where one
-// goroutine moves at a time, and the files live_*.go on the wall's. Neither
-// knows the other; what they share knows them only as machine and recorder.
+// goroutine moves at a time, and the files live_*.go on the wall clock. Neither
+// knows the other; the code that they share knows them only as machine and
+// recorder.
 package run
 
 import (
@@ -26,8 +27,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Run is one playing of a scenario. Log and Header are safe for concurrent
-// use; Execute is called once.
+// Run plays a scenario once. Log and Header are safe for concurrent use; call
+// Execute once.
 type Run struct {
 	sc     *scenario.Scenario
 	how    lock.Protocol
@@ -137,13 +138,13 @@ func (r *Run) thread(name string) *thread {
 	return nil
 }
 
-// Header is the first line of the run's trace.
+// Header returns the first line of the run's trace.
 func (r *Run) Header() trace.Header { return r.header }
 
-// Scenario is what is run.
+// Scenario returns the scenario of the run.
 func (r *Run) Scenario() *scenario.Scenario { return r.sc }
 
-// Log is where the run's events arrive. It is closed when the run has ended.
+// Log returns the log of the run's events. It is closed when the run has ended.
 func (r *Run) Log() *trace.Log { return r.log }
 
 // keys are those that the run may leave in Redis.

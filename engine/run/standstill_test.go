@@ -113,7 +113,7 @@ func TestStuckSaysWhoseKeyItIs(t *testing.T) {
 	_, events := play(t, parse(t, fmt.Sprintf(abandoned, "", "")), run.Options{})
 	for _, e := range events {
 		if v, ok := e.Body.(trace.Violation); ok {
-			const want = "B will never get in: the key is A's, it has no expiry, and nobody is left who would delete it"
+			const want = "B will never get in: the key is A's, it has no expiry, and no thread is left to delete it"
 			if v.Rule != check.Stuck || v.Detail != want || len(v.Events) < 2 || v.Events[0] != 1 {
 				t.Errorf("%+v, want %q, proved by A's SETNX (1) and B's last event", v, want)
 			}

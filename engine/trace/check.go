@@ -61,7 +61,7 @@ func Check(h Header, events []Event, threads []string) error {
 		case e.Step < step || e.Step < 1 || e.Step > step+1:
 			return wrong(line, "it is of step %d, and the line before it of step %d; allowed: the same or the next one", e.Step, step)
 		case e.Thread != "" && !slices.Contains(threads, e.Thread):
-			return wrong(line, "it is of thread %.60q, which the scenario does not have", e.Thread)
+			return wrong(line, "its thread %.60q is not in the scenario", e.Thread)
 		case e.Kind() == KindCommand && (len(command.Args) == 0 || e.Thread == ""):
 			return wrong(line, "it is a command without a thread or without a name")
 		case len(e.Nodes) > maxNodes:

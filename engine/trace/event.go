@@ -1,9 +1,9 @@
 // Package trace holds what happened in a run: the events, the append-only log
 // that collects them, and their form as JSON Lines.
 //
-// A trace is all that the page, the command line and the tests know of a run.
-// Its form is a public contract: fields may be added, but never change their
-// meaning.
+// The page, the command line and the tests know a run only by its trace. Its
+// form is a public contract: there may be new fields, but no field ever changes
+// its meaning.
 package trace
 
 import (
@@ -365,7 +365,7 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 	case KindResource:
 		return decodeAs[Resource](b)
 	default:
-		return nil, phrase.New("it is of the unknown kind %.60q", string(k))
+		return nil, phrase.New("its kind %.60q is unknown", string(k))
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package trial runs a Lua script on Redis as somebody finds it, so that two
-// scripts can be told apart by what they do, and not by how they are written.
+// Package trial runs a Lua script on a Redis in a given state, so that two
+// scripts can be compared by what they do, not by how they are written.
 package trial
 
 import (

@@ -58,8 +58,8 @@ var questions = []Question{
 	}},
 	{harm, "What if two are inside at once, for a moment?", []Answer{
 		{waste, "Work is done twice: a waste, no harm"},
-		{comparer, "Data gets wrong. What I write to can compare a number: a row, a file with a version"},
-		{oneWrite, "Data gets wrong. One statement of my database could do it all"},
+		{comparer, "Data gets corrupted. What I write to can compare a number: a row, a file with a version"},
+		{oneWrite, "Data gets corrupted. One statement of my database could do it all"},
 		{outside, "It cannot be taken back: a payment, a mail"},
 	}},
 	{servers, "Which Redis do you have?", []Answer{
@@ -68,7 +68,7 @@ var questions = []Question{
 		{several, "Three or more that share nothing"},
 	}},
 	{waiting, "Who waits while the lock is taken?", []Answer{
-		{leave, "Nobody: who finds it taken does something else"},
+		{leave, "Nobody: a thread that finds it taken does something else"},
 		{few, "A few, now and then"},
 		{many, "Many, or they must be quick"},
 		{inOrder, "They must be served in the order they asked"},
@@ -145,12 +145,12 @@ func To(given Answers) Advice {
 	case oneWrite:
 		return Advice{file: "version", Because: []phrase.Wording{
 			phrase.Say("One statement that checks and writes is one step: the second to come changes no row, however late it is."),
-			phrase.Say("A lock in front of it can only save tries that would fail. Add one if those are dear, not to be right."),
+			phrase.Say("A lock in front of it only saves tries that would fail. Add one if those are expensive, not for correctness."),
 		}}
 	case outside:
 		return Advice{file: "key", Because: []phrase.Wording{
-			phrase.Say("A holder can stand still for longer than any lease and then go on: no lock keeps it from paying again."),
-			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, write down that you are about to, under a unique key, and have somebody check the entries that stay open."),
+			phrase.Say("A holder can pause for longer than any lease and then go on: no lock keeps it from paying again."),
+			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, record what you are about to do under a unique key, and have somebody check the entries that stay open."),
 			phrase.Say("A lock makes doing it twice rare, not impossible. Answer “a waste, no harm” to see which."),
 		}}
 	case comparer:
@@ -162,7 +162,7 @@ func To(given Answers) Advice {
 // fence is where the resource compares tokens.
 func fence(given Answers) Advice {
 	a := Advice{Protocol: protocol.Fenced, Nodes: 1, file: "fenced", Because: []phrase.Wording{
-		phrase.Say("A holder can stand still for longer than its lease. What it writes then carries an older token than the resource has seen, and is refused."),
+		phrase.Say("A holder can pause for longer than its lease. Its late write carries an older token than the resource has seen, and is refused."),
 		phrase.Say("The check and the write must be one step, in the resource. Without that the token is only a number."),
 	}}
 	if given[servers] == several {
@@ -170,9 +170,9 @@ func fence(given Answers) Advice {
 	}
 	switch given[waiting] {
 	case leave:
-		a.add("With Retries: lock.NoRetry a lock that is taken is lock.ErrHeld at once.")
+		a.add("With Retries: lock.NoRetry, a taken lock gives lock.ErrHeld at once.")
 	case many, inOrder:
-		a.add("It serves nobody in turn: waiters ask again every 50 to 75 ms, and the first to ask gets in.")
+		a.add("It has no queue: waiters ask again every 50 to 75 ms, and the first to ask gets in.")
 	}
 	return a.levels(given)
 }
@@ -183,18 +183,18 @@ func save(given Answers) Advice {
 		return majority(given)
 	}
 	a := Advice{Protocol: protocol.Sequenced, Nodes: 1, file: "sequenced", Because: []phrase.Wording{
-		phrase.Say("Where two at once are only a waste, a lock on one Redis is enough: it is cheap, and hardly ever lost."),
+		phrase.Say("If two at once are only a waste, a lock on one Redis is enough: it is cheap, and hardly ever lost."),
 	}}
 	switch given[waiting] {
 	case leave:
 		a.file = "leave"
 	case many:
 		a.Protocol, a.file = protocol.Notify, "notify"
-		a.add("The releasing script wakes one waiter by a message. One that is lost costs a retry interval, no more.")
+		a.add("The releasing script wakes one waiter by a message. A lost message costs one retry interval.")
 	case inOrder:
 		if given[servers] == cluster {
 			a.Protocol, a.file = protocol.Notify, "notify"
-			a.add("Serving in the order they asked needs a single Redis: a cluster counts the listeners of one node only, and could let two in. Being told comes next.")
+			a.add("Serving waiters in order needs a single Redis: a cluster counts the listeners of one node only, and could let two in. Waking them by a message is the next best.")
 			break
 		}
 		a.Protocol, a.file = protocol.Fair, "fair"
@@ -213,13 +213,13 @@ func save(given Answers) Advice {
 // majority is where several servers can decide.
 func majority(given Answers) Advice {
 	a := Advice{Protocol: protocol.Redlock, Nodes: protocol.Redlock.Nodes, file: "redlock", Because: []phrase.Wording{
-		phrase.Say("Redlock goes on while a majority of the servers answers. It is no cure for a holder that stands still."),
+		phrase.Say("Redlock goes on while a majority of the servers answers. It does not help against a paused holder."),
 	}}
 	switch given[waiting] {
 	case leave:
-		a.add("With Retries: lock.NoRetry a lock that is taken is lock.ErrHeld at once.")
+		a.add("With Retries: lock.NoRetry, a taken lock gives lock.ErrHeld at once.")
 	case many:
-		a.add("It tells nobody that the lock is free: each try of each waiter asks every server.")
+		a.add("It wakes nobody when the lock is free: each try of each waiter asks every server.")
 	}
 	return a
 }
@@ -229,7 +229,7 @@ func (a Advice) levels(given Answers) Advice {
 	if given[nested] == yes {
 		a.add("A nested call with the holder's context enters level 2; only the outermost release gives the lock up.")
 	} else {
-		a.add("It could be entered again, too. That costs no command more.")
+		a.add("It is reentrant, too. That costs no extra command.")
 	}
 	return a
 }
@@ -254,9 +254,9 @@ func (a Advice) Prices() []Price {
 	wait := phrase.Say("A waiter asks every 50 to 75 ms (Options.Interval). With one waiter the lock lies idle for about 30 ms after a release.")
 	switch {
 	case p.Granting:
-		wait = phrase.Say("A waiter is told in about one round trip, and has the lock by then; a message a release.")
+		wait = phrase.Say("A waiter hears in about one round trip, and has the lock by then; each release sends a message.")
 	case p.Leave != nil:
-		wait = phrase.Say("A waiter is told in about one round trip, and asks then; a message a release.")
+		wait = phrase.Say("A waiter hears in about one round trip, and then asks; each release sends a message.")
 	case a.Nodes > 1:
 		wait = phrase.Say("A waiter asks all %d servers every 50 to 75 ms (Options.Interval).", a.Nodes)
 	}

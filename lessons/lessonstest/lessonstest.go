@@ -1,5 +1,5 @@
-// Package lessonstest reads and plays the bundled scenarios for tests of what is
-// made of them. It must not know what that is.
+// Package lessonstest reads and plays the bundled scenarios for tests. It must
+// not know what those tests make of them.
 package lessonstest
 
 import (

@@ -54,9 +54,9 @@ var all = []Library{
 
 // What workers do that the others do not.
 const (
-	onRealRedis  phrase.Text = "its lease is an instant of its own clock, and so a real Redis stands behind the gate, on the wall's clock; it takes one key, and not two of three"
-	withoutClock phrase.Text = "three calls without waiting, as its blocking_timeout reads the clock"
-	asIsHere     phrase.Text = "lock.New of this program, with its defaults otherwise"
+	onRealRedis  phrase.Text = "its lease is an instant of its own clock, so a real Redis runs behind the gate, on the wall clock; it takes one key, not two of three"
+	withoutClock phrase.Text = "three calls without waiting, because its blocking_timeout reads the clock"
+	asIsHere     phrase.Text = "lock.New of this program, otherwise with its defaults"
 )
 
 // All returns the libraries, in the order in which they are shown. It is safe for concurrent use.

@@ -10,8 +10,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Alone is a board of one: nobody joins, nothing of it is kept, and each command
-// says where it acts. It is not safe for concurrent use. Close ends it.
+// Alone is a board of one: nobody joins, the server keeps nothing of it, and each
+// command says where it acts. It is not safe for concurrent use. Close ends it.
 type Alone struct {
 	referee referee
 	host    Member
@@ -24,8 +24,8 @@ type Line struct {
 }
 
 // OpenAlone begins a board of one with branches, which have the IDs from 0 on.
-// Matters tells which events are marked; full why there may be no more moves
-// now, nil where there may be. It fails if the branches' moves cannot be made.
+// Matters says which events are marked; full says why there may be no more moves
+// now, or returns nil. It fails if the branches' moves cannot be made.
 func OpenAlone(ctx context.Context, sc *scenario.Scenario, lines []Line, matters func(trace.Event) bool, full func() error) (*Alone, error) {
 	run := runOf(sc.WithSchedule(nil))
 	state := &State{Made: len(lines), People: map[string]*Member{}, Seats: map[string]Seat{}}
@@ -47,10 +47,10 @@ func OpenAlone(ctx context.Context, sc *scenario.Scenario, lines []Line, matters
 	return a, nil
 }
 
-// Close ends what the board has running.
+// Close ends the board's runs.
 func (a *Alone) Close() { a.referee.run.Close() }
 
-// Scenario returns what is stepped through, without moves.
+// Scenario returns the board's scenario, without moves.
 func (a *Alone) Scenario() *scenario.Scenario { return a.referee.run.Scenario() }
 
 // Tracks returns all branches, the oldest first, as Track does.
@@ -69,7 +69,7 @@ func (a *Alone) Events() int { return a.referee.run.Events() }
 // Size is about how many bytes the board takes.
 func (a *Alone) Size() int { return a.referee.run.Size() }
 
-// Going reports whether a run is to go on: GoOn makes its next moves.
+// Going reports whether a run should go on: GoOn makes its next moves.
 func (a *Alone) Going() bool { return a.referee.state.Going != nil }
 
 // Do carries out a command of a host, after the first At moves of its Branch, or
@@ -90,7 +90,7 @@ func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 	return a.decided(f.carryOut(ctx, &a.host, c))
 }
 
-// GoOn makes the next moves of a run that goes on.
+// GoOn makes the next moves of a running run.
 func (a *Alone) GoOn(ctx context.Context) (Entry, error) {
 	return a.decided(a.referee.slice(ctx, *a.referee.state.Going))
 }

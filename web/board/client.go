@@ -20,8 +20,8 @@ const (
 	Elsewhere Closing = 4043 // the member has joined by another connection
 )
 
-// ErrUnreached is returned for an order of which it is not known that it was
-// handed on. The same command can be given again: it counts once.
+// ErrUnreached says that an order may not have been handed on. The caller can give
+// the same command again: it counts once.
 var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 
 // Client is a member's connection to this server. Its methods can be called by
@@ -43,14 +43,14 @@ type Client struct {
 	news News
 }
 
-// Sight is what a member's frames depend on: those of the same sight get the
+// Sight is what a member's frames depend on: members with the same sight get the
 // same frame.
 type Sight struct {
 	Lang string // a language's code
 	Host bool
 }
 
-// Answer is what became of a command.
+// Answer is the result of a command.
 type Answer struct {
 	ID      int64
 	Refused string  // why it was not done, or ""
@@ -70,7 +70,7 @@ type Joined struct {
 	Lost   bool   // the member has said so
 }
 
-// Enter connects somebody who is yet to join, from an address; "" for one that
+// Enter connects a client that has not joined yet, from an address; "" for one that
 // does not count. Leave ends it.
 func (r *Room) Enter(lang, address string) *Client {
 	h := r.house
@@ -125,7 +125,7 @@ func (c *Client) Leave() {
 // Bell rings when News has something, and when it is rung.
 func (c *Client) Bell() <-chan struct{} { return c.bell }
 
-// Ring wakes the one who listens to the bell.
+// Ring wakes the listener of the bell.
 func (c *Client) Ring() {
 	select {
 	case c.bell <- struct{}{}:

@@ -72,8 +72,7 @@ func (m Member) public() Member {
 	return m
 }
 
-// Made are moves at the end of a branch, which begins with them unless it is
-// there.
+// Made are moves at the end of a branch; they begin the branch if it is new.
 type Made struct {
 	Branch int               `json:"branch"`
 	Parent int               `json:"parent"` // of a new branch, else ignored
@@ -140,8 +139,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It fails for a version that is not
-// known yet.
+// UnmarshalJSON implements json.Unmarshaler. It fails for an unknown version.
 func (e *Entry) UnmarshalJSON(text []byte) error {
 	var in entryJSON
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -157,7 +155,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Stand is where the whole room stands.
+// Stand is the place of the whole room.
 type Stand struct {
 	Branch int    `json:"branch"`
 	At     int    `json:"at"`     // after so many moves
@@ -166,7 +164,7 @@ type Stand struct {
 	Focus  string `json:"focus"`  // the part of the page that the host points at, or ""
 }
 
-// Part is what somebody does in a room.
+// Part is the role of a member in a room.
 type Part string
 
 // The parts.
@@ -208,7 +206,8 @@ func (m *Member) outcome(id int64) (refused string, err error) {
 	return "", errOld
 }
 
-// ByAge compares IDs of members: who has joined first is first, m2 before m10.
+// ByAge compares IDs of members: the one who joined first comes first, m2 before
+// m10.
 func ByAge(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // Here reports whether the member is connected.
@@ -217,7 +216,7 @@ func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }
 // votes reports whether the member is asked.
 func (m *Member) votes() bool { return m.Part == Player || m.Part == Audience }
 
-// Seat is who plays a thread: nobody, one member, or a table of them.
+// Seat is the players of a thread: nobody, one member, or a table of them.
 type Seat struct {
 	By     []string          `json:"by,omitempty"`     // members
 	Wishes map[string]string `json:"wishes,omitempty"` // of a table, by member: a Wish
@@ -234,7 +233,7 @@ const (
 	WishLose     = "lose-reply"
 )
 
-// Rules are what the host has set.
+// Rules are the host's settings.
 type Rules struct {
 	Locked  bool     `json:"locked"`         // nobody new can join
 	Allowed []string `json:"allowed"`        // faults that players may have happen to their threads
@@ -275,9 +274,9 @@ const (
 	manyRight = 70
 )
 
-// FewRight reports whether so few were right that the answer is not given away:
-// fewer than 35 % of those who voted in the last round. Nobody is not few, and
-// what came of a script gives no answer away.
+// FewRight reports whether so few were right that the answer stays hidden: fewer
+// than 35 % of the voters in the last round. No votes at all do not count as few,
+// and the verdict on a script gives no answer away.
 func (q *Question) FewRight() bool {
 	return q.Kind != Write && len(q.Votes) > 0 && 100*q.Counts(q.Round)[q.Right] < fewRight*len(q.Votes)
 }
@@ -288,7 +287,7 @@ func (q *Question) Divided() bool {
 	return q.Kind != Write && len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
 }
 
-// Veiled reports whether what was voted first is for hosts alone.
+// Veiled reports whether only hosts see the first votes.
 func (s *State) Veiled() bool {
 	q := s.Question
 	return q != nil && s.Rules.Veiled && !q.Told && (q.Round == 1 && q.Closed || q.Round == 2 && !q.Closed)
@@ -306,8 +305,8 @@ func (q *Question) Counts(round int) []int {
 // Rounds returns the votes of each round, by member.
 func (q *Question) Rounds() []map[string]int { return append(slices.Clone(q.Before), q.Votes) }
 
-// Vote is one member's vote for an option of the open question, or the script
-// that a member has written, of which that option came.
+// Vote is one member's vote for an option of the open question, or the script that
+// a member has written, whose verdict is that option.
 type Vote struct {
 	Member string `json:"member"`
 	Option int    `json:"option"`
@@ -322,7 +321,7 @@ type Branch struct {
 	Moves  []json.RawMessage `json:"moves"`
 }
 
-// Scene is a scenario that a class goes through, and what it has made of it.
+// Scene is a scenario that a class goes through, and the branches it has made.
 type Scene struct {
 	Scenario json.RawMessage `json:"scenario"`        // without moves
 	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
@@ -341,7 +340,7 @@ func (s Scene) size() int {
 	return n
 }
 
-// State is a room as it is after some entry. It is not safe for concurrent use.
+// State is a room after some entry. It is not safe for concurrent use.
 type State struct {
 	Scene // that the class is in
 
@@ -369,7 +368,7 @@ type State struct {
 	Wrote    int                `json:"wrote,omitempty"` // bytes of scripts in the log since then
 }
 
-// Scenes returns all scenes, the first first; the class is in the last one.
+// Scenes returns all scenes, oldest first; the class is in the last one.
 func (s *State) Scenes() []Scene { return append(slices.Clone(s.Earlier), s.Scene) }
 
 // Branch returns a branch of the scene that the class is in, or nil.
@@ -382,7 +381,7 @@ func (s *State) Branch(id int) *Branch {
 	return nil
 }
 
-// Questions returns all questions, the first first.
+// Questions returns all questions, oldest first.
 func (s *State) Questions() []*Question {
 	if s.Question == nil {
 		return s.Past
@@ -390,7 +389,7 @@ func (s *State) Questions() []*Question {
 	return append(slices.Clone(s.Past), s.Question)
 }
 
-// Written returns the question to which scripts were written last, nil for none.
+// Written returns the last question that asked for scripts, nil for none.
 func (s *State) Written() *Question {
 	for _, q := range slices.Backward(s.Questions()) {
 		if len(q.Scripts) > 0 {
@@ -400,7 +399,7 @@ func (s *State) Written() *Question {
 	return nil
 }
 
-// Voters returns how many there are to be asked.
+// Voters returns the number of members who can vote.
 func (s *State) Voters() int {
 	n := 0
 	for _, m := range s.People {
@@ -411,7 +410,7 @@ func (s *State) Voters() int {
 	return n
 }
 
-// Lost returns how many of them do not follow any more.
+// Lost returns how many of them have said that they are lost.
 func (s *State) Lost() int {
 	n := 0
 	for _, m := range s.People {
@@ -440,7 +439,7 @@ const (
 	keptSpans    = 32
 )
 
-// Fold changes the state as the entry says.
+// Fold applies an entry to the state.
 func (s *State) Fold(e Entry) {
 	if e.Whole != nil {
 		*s = *e.Whole.clone()

@@ -23,7 +23,7 @@ const (
 	sliceTime  = 50 * time.Millisecond
 )
 
-var errParent = phrase.New("another branch begins at that one: it stays")
+var errParent = phrase.New("another branch begins at that one, so it stays")
 
 // Going is a run that goes on by itself at the end of a branch.
 type Going struct {
@@ -33,8 +33,8 @@ type Going struct {
 }
 
 // Aim returns what ends a run to something: an event that is an aim, or only the
-// end of the run. Thread counts for an outcome; matters tells which events are
-// marked. It fails with an error that says what there is to run to.
+// end of the run. Thread counts for an outcome; matters says which events are
+// marked. It fails with an error that lists the allowed aims.
 func Aim(sc *scenario.Scenario, to, thread string, matters func(trace.Event) bool) (is func(trace.Event) bool, err error) {
 	switch to {
 	case "end":
@@ -124,8 +124,8 @@ func (f *referee) goesOn(ctx context.Context) Entry {
 	return e
 }
 
-// AddCommand returns the command that has all stand after the first at of these
-// moves; the branch made for them takes the place of another one, unless that is
+// AddCommand returns the command that takes everybody to the place after the first
+// at of these moves; the branch made for them replaces another one, unless that is
 // nil.
 func AddCommand(id int64, moves []scenario.Move, at int, instead *int) (Command, error) {
 	list, err := written(moves)

@@ -20,13 +20,13 @@ var (
 	// again.
 	ErrBroken = errors.New("board: the log does not go on from there")
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
-	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
+	ErrSpoiled = phrase.New("this room's log cannot be read")
 	// ErrBusy: so many orders wait that no more are taken.
-	ErrBusy = phrase.New("the room gets more commands than it can decide; try again")
+	ErrBusy = phrase.New("the room gets more commands than it can handle; try again")
 )
 
-// Overlap is how many entries before a whole one a journal keeps for those who
-// are about to take them.
+// Overlap is how many entries before a whole one a journal keeps for servers that
+// are about to read them.
 const Overlap = 1000
 
 // Journal keeps the logs of rooms, and brings orders to the leader of a room.
@@ -68,7 +68,8 @@ type Journal interface {
 	Close()
 }
 
-// Term is the time in which this server leads a room. It is for one goroutine.
+// Term is the time in which this server leads a room. Only one goroutine may use
+// it.
 type Term interface {
 	// Log returns the log as it is when the term begins, from the newest whole
 	// entry on, and whether it may have lost its end since it was written: then

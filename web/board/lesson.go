@@ -43,8 +43,8 @@ func (r *Rules) hold(s lesson.Step) {
 	}
 }
 
-// LessonNext returns what comes next in the room's lesson. A question that is
-// open comes first, whoever asked it.
+// LessonNext returns what comes next in the room's lesson. An open question comes
+// first, even if the lesson did not ask it.
 func (s *State) LessonNext() string {
 	if s.Lesson == nil {
 		return LessonEnds
@@ -185,8 +185,8 @@ func (f *referee) askInLesson(ctx context.Context, m *Member) (Entry, error) {
 	return e, err
 }
 
-// Stop is a place at which a class stood for a while, or was asked something, or
-// came into a scenario.
+// Stop is a place at which a class stayed for a while, got a question, or came into
+// a scenario.
 type Stop struct {
 	Scenario json.RawMessage   // without moves
 	Moves    []json.RawMessage // that lead there
@@ -200,12 +200,12 @@ func (p Stop) at(other Stop) bool {
 	return p.Goal == other.Goal && bytes.Equal(p.Scenario, other.Scenario) && len(p.Moves) == len(other.Moves) && common(p.Moves, other.Moves) == len(p.Moves)
 }
 
-// StoppedAfter is how long a class stands somewhere before a host goes on, where
-// that is a place to stop at.
+// StoppedAfter is how long a class must stay at a place for it to count as a stop.
 const StoppedAfter = 20 * time.Second
 
-// Stops returns what a host has gone through with the class, out of a room's log.
-// Of what was before the log began again there are scenarios and questions.
+// Stops returns the places that a host has gone through with the class, from a
+// room's log. For the time before the log's last whole entry it has scenarios and
+// questions only.
 func Stops(log []Entry) []Stop {
 	var r recorder
 	for _, e := range log {

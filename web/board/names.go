@@ -97,8 +97,8 @@ func drawName() int {
 	return rand.IntN(len(names.first) * len(names.second))
 }
 
-// Nickname returns a member's nickname in a language, by its code; in English
-// where it has none in that.
+// Nickname returns a member's nickname in a language, by its code; in English if
+// that language has none.
 func Nickname(name int, lang string) string {
 	at, space := 0, " "
 	if lang == "zh-CN" {

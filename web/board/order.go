@@ -12,8 +12,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// Order is a command on its way to its referee, or what a server has to
-// say by itself.
+// Order is a command on its way to its referee, or a report of a server itself.
 type Order struct {
 	Conn    string  `json:"conn,omitempty"`   // the connection it came by
 	Member  string  `json:"member,omitempty"` // who gives it, "" before joining
@@ -83,12 +82,11 @@ const (
 	shortEnough = 16 << 10
 )
 
-// ErrNotCommand is returned for a frame that is no command.
+// ErrNotCommand says that a frame is not a command.
 var ErrNotCommand = phrase.New("that is not a command: it must be one JSON object with the keys of a command, and an id from 1 on")
 
-// ParseCommand reads a frame; of a command that the server answers that is
-// asked, only the ID and the name. It fails with ErrNotCommand or for a command
-// that there is not.
+// ParseCommand reads a frame; of a command that this server answers itself, only
+// the ID and the name. It fails with ErrNotCommand or for an unknown command.
 func ParseCommand(frame []byte) (Command, error) {
 	var c Command
 	var head struct {
@@ -124,7 +122,7 @@ func reads(name string) bool {
 // long reports whether the command may be longer than others.
 func (c Command) long() bool { return c.Do == DoOpen || c.Do == DoAdd }
 
-// Proof returns what a room keeps of a secret, from which it cannot be found.
+// Proof returns a digest of a secret for a room to keep.
 func Proof(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:16])
@@ -133,8 +131,8 @@ func Proof(secret string) string {
 // NewSecret returns 160 random bits.
 func NewSecret() string { return rand.Text() + rand.Text()[:6] }
 
-// CoHost returns the secret that makes a co-host, for the link that a host
-// hands on. It cannot be turned back into the host's.
+// CoHost returns the secret that makes a co-host, for the link that a host hands
+// on. Nobody can derive the host's secret from it.
 func CoHost(secret string) string { return Proof("co-host " + secret) }
 
 // A room's code: short enough to call out, and without letters and digits that
@@ -157,8 +155,8 @@ func NewCode() string {
 	return string(code)
 }
 
-// ParseCode returns the code that a person has typed: in any case, with spaces
-// or hyphens. It fails with ErrNoRoom for what can be no code.
+// ParseCode returns the code that a person has typed: in any case, with spaces or
+// hyphens. It fails with ErrNoRoom for a text that cannot be a code.
 func ParseCode(typed string) (string, error) {
 	code := strings.Map(func(c rune) rune {
 		if c == ' ' || c == '-' {

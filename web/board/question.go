@@ -19,8 +19,8 @@ const (
 	Own     = "own"     // a host's own
 )
 
-// Write is the kind of a question to which each member writes a script: its options
-// are what can come of one, and the right one is that it is right.
+// Write is the kind of a question for which each member writes a script: its
+// options are the possible verdicts.
 const Write = "write"
 
 // What a room keeps of scripts, in bytes.
@@ -140,9 +140,9 @@ func (f *referee) vote(_ context.Context, m *Member, c Command) (Entry, error) {
 	return Entry{Vote: &Vote{Member: m.ID, Option: *c.Option}}, nil
 }
 
-// Writing returns the item whose script the class writes now. It fails where
-// nothing is to be written, for what is no script that a room takes, and for
-// members who do not vote. Client.Give says the same, once the script is judged.
+// Writing returns the item whose script the class writes now. It fails if no
+// question asks for a script, if the room cannot take the script, and for members
+// who do not vote. Client.Give says the same, once the script is judged.
 func (s *State) Writing(member, script string) (item string, err error) {
 	q := s.Question
 	switch m := s.People[member]; {

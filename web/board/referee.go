@@ -66,7 +66,7 @@ var (
 	errNotPlayer   = phrase.New("only a player can do that: join as one")
 	errNoThread    = phrase.New("there is no such thread")
 	errNoSeat      = phrase.New("that thread is not yours: claim it first")
-	errNoQuestion  = phrase.New("nothing is asked now")
+	errNoQuestion  = phrase.New("no question is open now")
 	errNotOpen     = phrase.New("the votes are counted already")
 	errNotClosed   = phrase.New("first reveal the votes")
 	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
@@ -74,15 +74,15 @@ var (
 	errOwnFault    = phrase.New("a player can only strike their own thread")
 	errLocked      = phrase.New("the room is locked: ask its host")
 	errRoomFull    = phrase.New("the room is full: it takes %d", MaxMembers)
-	errFromThere   = phrase.New("your address has as many members here as it may have; the other seats are for others")
+	errFromThere   = phrase.New("your address already has as many members here as it may; the other seats are for others")
 	errSecret      = phrase.New("that is not the host's secret of this room")
 	errToken       = phrase.New("that member and token do not belong together")
 	errPart        = phrase.New("join as host, stage, player or audience")
 	errNoMember    = phrase.New("there is no such member")
-	errMoment      = phrase.New("there is no such row or command to stand at")
+	errMoment      = phrase.New("there is no such row or command")
 	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
 	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")
-	errTie         = phrase.New("the table is split: say which wish to follow")
+	errTie         = phrase.New("the table is split: choose a wish")
 	errNoWish      = phrase.New("nobody at that table has chosen yet")
 	errAllow       = phrase.New("players can be allowed crash and lose-reply")
 	errLong        = phrase.New("this room's run has reached its greatest length; drop a branch, or make a new room")
@@ -90,39 +90,39 @@ var (
 	errOption      = phrase.New("there is no such option")
 	errVoters      = phrase.New("players and the audience vote")
 	errScripted    = phrase.New("this question wants a script: write one")
-	errNoScript    = phrase.New("no script is to be written now")
+	errNoScript    = phrase.New("no question asks for a script now")
 	errScript      = phrase.New("a script of a class has 1 to %d bytes", maxScript)
 	errScripts     = phrase.New("this room has kept as many scripts as it can: %d KiB", maxScripts>>10)
 	errNotWritten  = phrase.New("that member has written no script")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
 	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
-	errSeconds     = phrase.New("a vote can be given up to %d seconds; 0 takes the clock away", mostSeconds)
+	errSeconds     = phrase.New("a vote can have up to %d seconds; 0 removes the clock", mostSeconds)
 	errNobody      = phrase.New("nobody who plays is here yet")
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
-	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
+	errOld         = phrase.New("that id is too old: its outcome is forgotten; give the command a newer id")
 )
 
-// ErrNotHost is returned for the command of a member who is no host.
+// ErrNotHost says that only a host may give this command.
 var ErrNotHost = phrase.New("only a host can do that")
 
-// ErrNotJoined is returned for the command of somebody who has not joined yet.
+// ErrNotJoined says that the client has not joined yet.
 var ErrNotJoined = phrase.New("the first command is join")
 
-// ErrRemoved is the reason why somebody who was removed cannot join again.
+// ErrRemoved says that a removed member cannot join again.
 var ErrRemoved = phrase.New("the host has removed you from the room")
 
-// Asker makes a question of a branch's moves: what is seen after the first at
-// of them? The question has no ID. An error that speaks says why it cannot.
+// Asker makes a question from a branch's moves: what comes after the first at of
+// them? The question has no ID. An error that speaks says why it cannot.
 type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
 
-// Examiner returns what an item of the course asks, chapter/item, and where: the
-// question has no ID. An error that speaks says why that cannot be asked.
+// Examiner returns the question of an item of the course, chapter/item, and its
+// place. The question has no ID. An error that speaks says why it cannot be asked.
 type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
 
 // Scripted returns the scenario of an item of the course with a member's script, and
-// where the class stands in it. An error that speaks says why there is none.
+// the class's place in it. An error that speaks says why there is none.
 type Scripted func(ctx context.Context, item, script string) (Plan, error)
 
 // referee decides orders. It is for one goroutine.
@@ -763,7 +763,7 @@ func (f *referee) mayDrop(id int) error {
 	case f.state.Branch(id) == nil:
 		return engine.ErrNoBranch
 	case len(f.state.Branches) == 1:
-		return phrase.New("the only branch there is stays")
+		return phrase.New("the only branch must stay")
 	default:
 		return nil
 	}

@@ -47,8 +47,8 @@ type Config struct {
 	Panicked func(*panics.Error)
 }
 
-// House keeps the rooms that have members on this server, and leads those that
-// it may. It is safe for concurrent use; Close ends it.
+// House keeps the rooms that have members on this server, and leads as many of them
+// as it can. It is safe for concurrent use; Close ends it.
 type House struct {
 	c    Config
 	ctx  context.Context
@@ -60,8 +60,8 @@ type House struct {
 	conns int // so far
 }
 
-// NewHouse returns a house without rooms. It goes on with those of the journal
-// as soon as somebody comes.
+// NewHouse returns a house without rooms. It resumes rooms of the journal as soon
+// as somebody comes.
 func NewHouse(c Config) *House {
 	ctx := context.Background()
 	if c.Runs != nil {
@@ -71,7 +71,7 @@ func NewHouse(c Config) *House {
 	return &House{c: c, ctx: ctx, stop: stop, rooms: map[string]*Room{}}
 }
 
-// Close ends what the house has running, and the journal. Rooms stay in it.
+// Close ends the house's goroutines and the journal. Rooms stay in the journal.
 func (h *House) Close() {
 	h.mu.Lock()
 	for _, r := range h.rooms {
@@ -182,13 +182,13 @@ func (h *House) room(code string) *Room {
 	return r
 }
 
-// Count is how much is going on in a house.
+// Count is the load of a house.
 type Count struct {
 	Rooms   int // that have, or had lately, members here
 	Members int // connected here
 }
 
-// Count returns how much is going on.
+// Count returns the load.
 func (h *House) Count() Count {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,7 +201,7 @@ func (h *House) Count() Count {
 	return c
 }
 
-// Made returns how many rooms of a maker, Plan.By, go on. It fails with
+// Made returns how many rooms of a maker, Plan.By, are open. It fails with
 // ErrUnreached.
 func (h *House) Made(ctx context.Context, by string) (int, error) {
 	codes, err := h.c.Journal.Made(ctx, by)
@@ -211,10 +211,9 @@ func (h *House) Made(ctx context.Context, by string) (int, error) {
 	return len(codes), nil
 }
 
-// Spare ends a room in which nobody is, for one that is to be made: of a maker,
-// or whosever if by is "". One that no host has entered goes first, then the one
-// that has been without a host for longest. It reports false where there is
-// none.
+// Spare ends an empty room to make space for a new one: a room of a maker, or of
+// anybody if by is "". A room that no host has entered goes first, then the one
+// that has been without a host for longest. It reports false if there is none.
 func (h *House) Spare(ctx context.Context, by string) bool {
 	h.mu.Lock()
 	rooms := slices.Collect(maps.Values(h.rooms))
@@ -694,7 +693,7 @@ func (s *State) servers() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// View is what a room's frames are made of.
+// View is the data of a room's frames.
 type View struct {
 	Context context.Context // ends with the room, unlike that of the one who happens to look first
 	State   *State
@@ -719,8 +718,8 @@ func (v View) Frame(sees Sight) (any, error) {
 	return made, err
 }
 
-// Look calls f with what there is to be seen now. F must be quick, keep
-// nothing of the state, and not use the room.
+// Look calls f with the current view. F must be quick, keep nothing of the state,
+// and not use the room.
 func (r *Room) Look(f func(View) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

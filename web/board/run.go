@@ -14,9 +14,9 @@ import (
 	"relock/engine/scenario"
 )
 
-// Run is the run of a scene on this server, the same for the leader of the room
-// and for those who follow it: the branches, made again by their moves. Who
-// leads is ahead of the log by what is not appended yet. It is safe for
+// Run is the run of a scene on this server, the same for the leader of the room and
+// for those who follow it: the branches, replayed from their moves. The leader is
+// ahead of the log by the entries it has not appended yet. It is safe for
 // concurrent use.
 type Run struct {
 	text     json.RawMessage
@@ -53,10 +53,10 @@ func newRun(text json.RawMessage) (*Run, error) {
 // first needed.
 func runOf(sc *scenario.Scenario) *Run { return &Run{scenario: sc} }
 
-// Scenario returns what is run, without moves.
+// Scenario returns the scenario of the run, without moves.
 func (r *Run) Scenario() *scenario.Scenario { return r.scenario }
 
-// Close ends what the run has running.
+// Close ends the run's goroutines.
 func (r *Run) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,10 +99,10 @@ func (r *Run) rest() {
 	}
 }
 
-// Track returns a branch of the room with the moves that the room has, and what
-// came of them: nothing that was tried and is not in the log. It must not be
-// changed. It fails with engine.ErrNoBranch, or if the moves cannot be made
-// again. It waits for nobody where the moves have been made.
+// Track returns a branch of the room with the room's moves and their results,
+// without moves that are not in the log. The caller must not change it. It fails
+// with engine.ErrNoBranch, or if the moves cannot be replayed. It does not wait if
+// they have been.
 func (r *Run) Track(ctx context.Context, s *State, id int) (*engine.Branch, error) {
 	want := s.Branch(id)
 	if want == nil {

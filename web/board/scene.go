@@ -21,12 +21,12 @@ const (
 
 var (
 	errScenes   = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
-	errLongPlan = phrase.New("a room's run can hold %d MB, and the moves of this one take more: make fewer of them", maxRun>>20)
-	errPlan     = phrase.New("say what to open by one of example, link and item")
+	errLongPlan = phrase.New("a room's run can hold %d MB, and these moves take more: make fewer of them", maxRun>>20)
+	errPlan     = phrase.New("say what to open: one of example, link and item")
 )
 
-// Planner returns what a room is to be around, and where the class stands in it.
-// An error that speaks says why there is none. It is called by any goroutine.
+// Planner returns the scenario for a room, and the class's place in it. An error
+// that speaks says why there is none. Any goroutine may call it.
 type Planner func(context.Context, lesson.Place) (Plan, error)
 
 // Plan is what a room is made from, or goes on to.
@@ -148,8 +148,8 @@ func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Ent
 	return Entry{Made: []Made{*made}, Stand: &Stand{Branch: on, At: at}}, true, nil
 }
 
-// Bare is a scenario as what happens in it counts: without moves, and what is
-// said of them. Two that are the same there run the same.
+// Bare is a scenario without moves and without their texts. Two scenarios with the
+// same Bare run the same.
 func Bare(sc *scenario.Scenario) ([]byte, error) {
 	one := *sc.WithSchedule(nil)
 	one.Expect = nil

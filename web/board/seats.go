@@ -111,7 +111,7 @@ func (s Seat) most() (wish string, tied bool) {
 	return wish, tied
 }
 
-// Counts returns how many wish for what.
+// Counts returns how many members have each wish.
 func (s Seat) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, wish := range s.Wishes {

@@ -50,8 +50,8 @@ type book struct {
 	deleted bool
 }
 
-// NewSolo keeps rooms in files of a folder, which it creates, or in memory if
-// dir is "". Nothing else may be in the folder that is named like a room's log.
+// NewSolo keeps rooms in files of a folder, which it creates, or in memory if dir
+// is "". No other file in the folder may have a name like a room's log.
 func NewSolo(dir string) (*Solo, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -355,8 +355,8 @@ func (s *Solo) Exists(_ context.Context, code string) (bool, error) {
 	return err == nil, err
 }
 
-// Made implements Journal. Rooms of a server before this one are not counted
-// until somebody comes back to them.
+// Made implements Journal. It counts rooms of an earlier server only once somebody
+// comes back to them.
 func (s *Solo) Made(_ context.Context, by string) (codes []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

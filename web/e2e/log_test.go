@@ -136,9 +136,9 @@ func TestWhatIsNoLog(t *testing.T) {
 	was := get[string](ctx, t, yaml)
 	for _, one := range []struct{ name, content, says string }{
 		{"a.log", "", "That file is empty."},
-		{"b.log", `level: info, nothing of Redis\n`, "That file is none that can be read"},
-		{"c.bin", `\0\x01\x02`, "That file is none that can be read"},
-		{"d.txt", `Dear all,\n`, "That file is none that can be read"},
+		{"b.log", `level: info, nothing of Redis\n`, "That file cannot be read"},
+		{"c.bin", `\0\x01\x02`, "That file cannot be read"},
+		{"d.txt", `Dear all,\n`, "That file cannot be read"},
 		{"e.log", `1700000000.000001 [0 1.1.1.1:1] "GET" "k"\n`, "No command of this log takes a lock."},
 	} {
 		do(ctx, t, drop(one.name, one.content))

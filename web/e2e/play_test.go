@@ -220,7 +220,7 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 			}
 		}
 	}
-	is("at the start", map[string]string{"crash A": "", "evict": "There is no key that Redis could evict.", "clock-jump": "No key with an expiry is there."})
+	is("at the start", map[string]string{"crash A": "", "evict": "There is no key that Redis could evict.", "clock-jump": "There is no key with an expiry."})
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("evict")+".focus()"), chromedp.KeyEvent(kb.Enter))
 	until(ctx, t, problem+` === "There is no key that Redis could evict."`)
 	if !get[bool](ctx, t, button("evict")+" === document.activeElement") {

@@ -189,7 +189,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(alone, t, `document.querySelector(".room-back a")?.textContent === "Back to the class (T1)"`)
 	own := get[string](alone, t, `location.href`)
 
-	// By the keyboard: find it, choose it, and put the question away.
+	// By the keyboard: find it, choose it, and close the question.
 	do(host, t, chromedp.KeyEvent("a"))
 	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
 	do(host, t, chromedp.KeyEvent("s"), chromedp.WaitVisible(chromedp.CSS(`#scenes`)))

@@ -68,7 +68,7 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 	}
 	servers[0].Close()
 	do(ctx, t, chromedp.Poll[chromedp.Void](`document.getElementById("refused").innerText !== ""`))
-	if said := get[string](ctx, t, `document.getElementById("refused").innerText`); !strings.Contains(said, "which has ended, and the run with it") {
+	if said := get[string](ctx, t, `document.getElementById("refused").innerText`); !strings.Contains(said, "That server has ended, and so has the run") {
 		t.Errorf("it says %q", said)
 	}
 	if get[bool](ctx, t, `!!document.getElementById("controls")`) || get[bool](ctx, t, `!document.getElementById("link").hidden`) {

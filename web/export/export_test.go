@@ -568,7 +568,7 @@ func TestALongRunIsCutInTheDiagram(t *testing.T) {
 	if err := soundMermaid(r); err != nil {
 		t.Error(err)
 	}
-	if got := render(t, export.Mermaid, r); !strings.Contains(got, "a diagram can hold no more") {
+	if got := render(t, export.Mermaid, r); !strings.Contains(got, "a diagram cannot hold more") {
 		t.Errorf("nothing says that it was cut:\n%s", got[len(got)-300:])
 	}
 }

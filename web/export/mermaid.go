@@ -61,7 +61,7 @@ func writeMermaid(b *bytes.Buffer, r Run) error {
 	for i, e := range r.Events { // stops early once the diagram is full
 		if b.Len() > maxMermaid {
 			d.close(r.Language.Say("the script has ended"))
-			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram can hold no more.", len(r.Events)-i))
+			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram cannot hold more.", len(r.Events)-i))
 			return nil
 		}
 		d.event(e)

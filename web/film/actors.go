@@ -184,7 +184,7 @@ func (a *Actors) ofResource() Card {
 		c.Figure = strconv.Itoa(value)
 	}
 	for _, name := range a.inOrder(slices.Collect(maps.Keys(r.Seen))) {
-		c.Lines = append(c.Lines, CardLine{Thread: a.thread(name), Text: a.l.Say("%s has read %d, and not written yet", words.Short(name, mostName), r.Seen[name])})
+		c.Lines = append(c.Lines, CardLine{Thread: a.thread(name), Text: a.l.Say("%s has read %d and has not written yet", words.Short(name, mostName), r.Seen[name])})
 	}
 	if r.Writes > 0 {
 		c.Lines = append(c.Lines, plainLine(a.l.Say("writes: %d", r.Writes), false))

@@ -50,7 +50,7 @@ func TestCardsSayWhatTheRunDid(t *testing.T) {
 		figure string
 		lines  string
 	}{
-		{"fenced-late-write.yaml", 8, film.OfResource, "0", "A has read 0, and not written yet; B has read 0, and not written yet; newest token seen: none; writes refused: 0"},
+		{"fenced-late-write.yaml", 8, film.OfResource, "0", "A has read 0 and has not written yet; B has read 0 and has not written yet; newest token seen: none; writes refused: 0"},
 		{"fenced-late-write.yaml", 10, film.OfResource, "1", "writes: 1; newest token seen: 105,000; writes refused: 1"},
 		{"no-lock-over-buying.yaml", 99, film.OfResource, "", "!user 7: 3; writes: 3"},
 		{"two-threads.yaml", 4, film.OfCalls, "", "work(2) works at level 2; work(1) level 1, has called work(2); work(1) asks for level 1, attempt 2"},

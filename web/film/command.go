@@ -83,7 +83,7 @@ func (t *Narrator) acknowledged(c command) string {
 func (t *Narrator) exists(c command) string {
 	switch {
 	case c.Call == trace.CallLook && c.n == 1:
-		return t.say("%s finds the device's key: EXISTS answers 1, and it stands for another %s.", c.who, t.ms(max(c.after.PTTL, 0)))
+		return t.say("%s finds the device's key: EXISTS answers 1, and it lasts another %s.", c.who, t.ms(max(c.after.PTTL, 0)))
 	case c.Call == trace.CallLook:
 		return t.say("%s finds no key of the device: EXISTS answers 0.", c.who)
 	case c.Call == lock.CallLeave && c.n == 1:
@@ -176,7 +176,7 @@ func (t *Narrator) hincrby(c command) string {
 		case c.n != outer:
 			return t.say("%s leaves level %d, but HINCRBY makes its count %d where %d is due: the two have parted.", c.who, c.Level, c.n, outer)
 		case by < -1:
-			return t.say("%s leaves level %d: HINCRBY by %d makes its count %d, for an inner level was not left yet.", c.who, c.Level, by, c.n)
+			return t.say("%s leaves level %d: HINCRBY by %d makes its count %d, because an inner level was not left yet.", c.who, c.Level, by, c.n)
 		case c.n == 0:
 			return t.say("%s leaves level %d: HINCRBY makes its count 0, and at 0 the key is deleted.", c.who, c.Level)
 		default:
@@ -185,7 +185,7 @@ func (t *Narrator) hincrby(c command) string {
 	}
 	switch level := int64(c.Level); {
 	case by < 0:
-		return t.say("%s corrects its count: HINCRBY by %d makes it %d, for an inner unlock never arrived.", c.who, by, c.n)
+		return t.say("%s corrects its count: HINCRBY by %d makes it %d, because an inner unlock never arrived.", c.who, by, c.n)
 	case c.n > level:
 		return t.say("%s asked for level %d, but its field was %d already: HINCRBY makes it %d.", c.who, level, c.n-by, c.n)
 	case c.n < level:
@@ -253,9 +253,9 @@ func (t *Narrator) pttl(c command) string {
 	short := c.n < t.sc.Lock.Lease.Milliseconds()
 	switch other := t.other(c.after, c.who); {
 	case !c.ofLock(t) && c.n == trace.NoExpiry:
-		return t.say("%s asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.", c.who)
+		return t.say("%s asks how long the line of waiters will last: PTTL answers -1, because it has no expiry yet.", c.who)
 	case !c.ofLock(t):
-		return t.say("%s asks how long the line of waiters will stand: PTTL answers %s.", c.who, left)
+		return t.say("%s asks how long the line of waiters will last: PTTL answers %s.", c.who, left)
 	case c.Call == lock.CallLeave:
 		return t.unconfirmed(c)
 	case c.Call == lock.CallRenew && c.n == trace.NoExpiry:
@@ -327,7 +327,7 @@ func (t *Narrator) get(c command) string {
 	own := owner == c.who
 	switch {
 	case !c.ofLock(t):
-		return t.say("%s keeps its fencing token: GET reads %s, for nobody else was granted the lock since.", c.who, c.text)
+		return t.say("%s keeps its fencing token: GET reads %s, because nobody else was granted the lock since.", c.who, c.text)
 	case c.Call == lock.CallRenew:
 		switch {
 		case own && c.after.PTTL >= 0:
@@ -377,7 +377,7 @@ func (t *Narrator) set(c command) string {
 	conditional := c.Arg(3) == "NX"
 	switch {
 	case c.Call == trace.CallBeat:
-		return t.say("%s says that it is there: SET lets its key stand for %s from now.", c.who, given)
+		return t.say("%s says that it is there: SET makes its key last %s from now.", c.who, given)
 	case !conditional && c.Level > 1:
 		return t.say("%s wants level %d, but there was no key: SET takes the lock again, for %s.", c.who, c.Level, given)
 	case !conditional:
@@ -458,7 +458,7 @@ func (t *Narrator) queue(c command) string {
 	case "ZADD":
 		return t.zadd(c)
 	case "LPUSH":
-		return t.say("%s puts %s back at the head of the queue with LPUSH, for it could not be told.", c.who, t.waiter(c.Arg(2)))
+		return t.say("%s puts %s back at the head of the queue with LPUSH, because it could not be told.", c.who, t.waiter(c.Arg(2)))
 	case "RPUSH":
 		return t.say("%s joins the queue: RPUSH puts it at the end, as number %d.", c.who, c.n)
 	case "ZPOPMIN":
@@ -467,7 +467,7 @@ func (t *Narrator) queue(c command) string {
 			return t.say("%s wakes nobody: ZPOPMIN finds no one who waits.", c.who)
 		}
 		first, _ := list[0].(string)
-		return t.say("%s looks who has waited longest: ZPOPMIN takes %s out of the line.", c.who, t.waiter(first))
+		return t.say("%s looks for the longest waiter: ZPOPMIN takes %s out of the line.", c.who, t.waiter(first))
 	default:
 		return t.say("%s sends %s to Redis.", c.who, c.verb)
 	}
@@ -482,7 +482,7 @@ func (t *Narrator) lpop(c command) string {
 	case t.waiter(c.text) == c.who:
 		return t.say("%s is the first in line itself: LPOP takes it out.", c.who)
 	default:
-		return t.say("%s looks who waits longest: LPOP takes %s out of the queue.", c.who, t.waiter(c.text))
+		return t.say("%s looks for the longest waiter: LPOP takes %s out of the queue.", c.who, t.waiter(c.text))
 	}
 }
 

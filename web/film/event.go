@@ -72,7 +72,7 @@ func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
 	last := t.thread(who).outcome
 	switch {
 	case b.Why == trace.WaitBeat && t.holds(e.Key, who) && e.Key.PTTL >= 0:
-		return t.say("%s sleeps for %s; without a new beat its key stands for %s.", who, length, t.ms(e.Key.PTTL))
+		return t.say("%s sleeps for %s; without a new beat its key lasts %s.", who, length, t.ms(e.Key.PTTL))
 	case b.Why == trace.WaitBeat:
 		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
 	case b.Why == trace.WaitClient:
@@ -112,7 +112,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	case b.Refused && b.Check == scenario.ChecksVersion:
 		return t.say("%s's write is refused: it has read version %d, and version %d is there now.", who, b.Based, b.Version)
 	case b.Refused && b.Check == scenario.ChecksKey:
-		return t.say("%s does it again, and nothing comes of that: its key has been here.", who)
+		return t.say("%s does it again, without effect: its key is known.", who)
 	case b.Refused:
 		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
 	case b.Effect && b.Value > 1:
@@ -120,7 +120,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	case b.Effect:
 		return t.say("%s does it: it is done once.", who)
 	case b.Stock && b.Value < 0:
-		return t.say("%s takes one that is not there: the stock is at %d.", who, b.Value)
+		return t.say("%s takes one that does not exist: the stock is at %d.", who, b.Value)
 	case b.Stock:
 		return t.say("%s takes one, and %d are left.", who, b.Value)
 	case missed > 0:
@@ -191,7 +191,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	case holder == "":
 		return t.say("Redis drops the key: its lease of %s is over.", length)
 	case t.sc.Kind == scenario.KindHeartbeat:
-		return t.say("Redis drops %s's key: it stands for %s without a new beat, and they are over.", holder, length)
+		return t.say("Redis drops %s's key: it lasts %s without a new beat, and they are over.", holder, length)
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder):

@@ -62,7 +62,7 @@ func reason(l words.Language, f Failure) string {
 	case trace.NoMajority:
 		return l.Say("no majority of the nodes")
 	case trace.NothingHeld:
-		return l.Say("what it wanted to unlock was not held")
+		return l.Say("it did not hold what it wanted to unlock")
 	case trace.BusinessPanic:
 		return l.Say("the business code panicked")
 	case trace.Answered:

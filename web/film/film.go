@@ -1,9 +1,9 @@
 // Package film is a trace as pictures, folded event by event: the rows of a
-// table, each with what it says, why it came about, where the lock's script
-// stands and the cards of what acts beside the key; the lanes above it; and the
-// locks' scripts, coloured, with the lines that a run came by, comes to next and
-// has passed by. Texts are in a language. It must not know what it is drawn
-// with, nor HTML, HTTP or Redis.
+// table, each with what it says, the reason for it, where the lock's script is
+// and the cards of what acts beside the key; the lanes above it; and the locks'
+// scripts, coloured, with the lines that a run has reached, reaches next and
+// has passed by. Texts are in a language. It must not know how it is drawn, nor
+// HTML, HTTP or Redis.
 package film
 
 import (

@@ -173,7 +173,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 	for _, call := range calls {
 		if source := known.Plain[call]; source != "" && slices.ContainsFunc(known.Scripts, func(s protocol.Script) bool { return s.Call == call }) {
 			after := plainScript(l, call, source)
-			after.Note = l.Say("After the script, on the same connection: others can come between.")
+			after.Note = l.Say("After the script, on the same connection: other clients' commands can come between.")
 			list = append(list, after)
 		} else if source != "" {
 			list = append(list, plainScript(l, call, source))
@@ -210,7 +210,7 @@ const (
 func plainScript(l words.Language, call, source string) Script {
 	s := readScript(call, source)
 	s.Plain = true
-	s.Note = l.Say("No script: the commands are sent one by one, and those of others can come between them.")
+	s.Note = l.Say("No script: the lock sends its commands one by one, and other clients' commands can come between them.")
 	if len(s.Lines) == 1 {
 		s.Note = l.Say("No script: the call is a single command.")
 	}

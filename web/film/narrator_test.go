@@ -296,10 +296,10 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 		{notes("b/B", "9 900040"), "A looks which calls are noted as over: HGETALL finds none of its own, so it notes this one."},
 		{notes("b/B", "9 900040", "a/A", "5 900040"), "A looks which calls are noted as over: by HGETALL its own up to call 5, so it notes this one."},
 		{notes("a/A", "9 900040"), "A leaves its note of calls that are over as it is: by HGETALL it is of call 9, a later one."},
-		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "b/B"}, Reply: int64(1)}, "A drops an old note of B: HDEL removes it, for none of those calls can still arrive."},
-		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "a/A"}, Reply: int64(1)}, "A drops its own old note: HDEL removes it, for none of those calls can still arrive."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "b/B"}, Reply: int64(1)}, "A drops an old note of B: HDEL removes it, because none of those calls can still arrive."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "a/A"}, Reply: int64(1)}, "A drops its own old note: HDEL removes it, because none of those calls can still arrive."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"PEXPIRE", past, "900000"}, Reply: int64(0)}, "A has no note to keep: PEXPIRE answers 0."},
-		{trace.Command{Call: "unlock", Level: 1, Args: []string{"LPUSH", key + ":queue", "b inbox B 1"}, Reply: int64(1)}, "A puts B back at the head of the queue with LPUSH, for it could not be told."},
+		{trace.Command{Call: "unlock", Level: 1, Args: []string{"LPUSH", key + ":queue", "b inbox B 1"}, Reply: int64(1)}, "A puts B back at the head of the queue with LPUSH, because it could not be told."},
 		{trace.Command{Call: "unlock", Level: 1, Args: []string{"ZADD", key + ":waiters", "700", "b inbox B 1"}, Reply: int64(1)}, "A gives B its deadline back: ZADD."},
 		{trace.Command{Call: "unlock", Level: 1, Args: []string{"PUBLISH", "inbox:B", "grant b 90 1 K"}, Error: "NOPERM this user has no permissions"}, "A gets an error from PUBLISH: NOPERM."},
 		{trace.Command{Call: "lock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5 900040"}, "A asks whether this call arrives too late: by HGET call 5 is over, and this is call 7, a later one."},
@@ -373,7 +373,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{"a restart with the data", one + "\nfaults: [{time: 10ms, do: restart, keep: true}]", "Redis restarts and keeps its data."},
 		{"a fail-over that loses nothing", one + "\nfaults: [{time: 10ms, do: fail-over, behind: 0}]", "Redis fails over to a replica that has every write."},
 		{"forgotten scripts", one + "\nfaults: [{time: 10ms, do: script-flush}]", "Redis forgets its scripts: the next call of each must send it in full."},
-		{"nothing to evict", "threads: [{name: A, start: 20ms}]\nfaults: [{time: 10ms, do: evict}]", "Redis is to evict the key, but there is none."},
+		{"nothing to evict", "threads: [{name: A, start: 20ms}]\nfaults: [{time: 10ms, do: evict}]", "Redis should evict the key, but there is none."},
 		{
 			"Redis down", one + "\nlock: {lease: 1s, retry: {times: 2, interval: 10ms}}\nfaults: [{time: 0ms, do: down}, {time: 5s, do: up}]",
 			"A cannot reach Redis with its lock: nobody answers.",
@@ -562,7 +562,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a token that stays", "lock: {protocol: fenced, lease: 300ms, retry: {times: 5, interval: 10ms}}\nthreads: [{name: A, start: 7ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
-			"A keeps its fencing token: GET reads 7000, for nobody else was granted the lock since.",
+			"A keeps its fencing token: GET reads 7000, because nobody else was granted the lock since.",
 		},
 		{
 			"a token of a late lock", "lock: {protocol: fenced, lease: 300ms, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, start: 7ms, work: 5ms}]\nfaults: [{thread: A, at: lock, do: late-copy, for: 5ms}]",
@@ -582,7 +582,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a hand-over to one that has asked at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 50ms}, {name: B, work: 20ms}]",
-			"B hears that the lock was handed to it: hold count 1, and 100 ms left to renew it.",
+			"B hears that the lock is now its own: hold count 1, and 100 ms left to renew it.",
 		},
 		{
 			"a patience that began at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 0ms}, {name: B, work: 20ms}]",
@@ -742,8 +742,8 @@ func TestWhatOnlyTheyDoIsTold(t *testing.T) {
 // A sentence about the queue, or about votes, has their own numbers.
 func TestWhyNamesWhatWasAsked(t *testing.T) {
 	for name, want := range map[string]string{
-		"fair":            "B asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.",
-		"redlock-cut-off": "A cannot tell what came of its lock: of 5 nodes 2 said yes and 0 no, and 3 are needed.",
+		"fair":            "B asks how long the line of waiters will last: PTTL answers -1, because it has no expiry yet.",
+		"redlock-cut-off": "A cannot know the result of its lock: of 5 nodes 2 said yes and 0 no, and 3 are needed.",
 	} {
 		if told := sentences(lessonstest.Play(t, name+".yaml"), words.English); !slices.Contains(told, want) {
 			t.Errorf("%s: nobody says %q", name, want)

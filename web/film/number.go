@@ -18,9 +18,9 @@ func (t *Narrator) past(c command) string {
 		return t.notes(c)
 	case c.verb == "HDEL":
 		if of := t.locker(c.Arg(2)); of != c.who {
-			return t.say("%s drops an old note of %s: HDEL removes it, for none of those calls can still arrive.", c.who, of)
+			return t.say("%s drops an old note of %s: HDEL removes it, because none of those calls can still arrive.", c.who, of)
 		}
-		return t.say("%s drops its own old note: HDEL removes it, for none of those calls can still arrive.", c.who)
+		return t.say("%s drops its own old note: HDEL removes it, because none of those calls can still arrive.", c.who)
 	case c.verb == "PEXPIRE" && c.n == 0:
 		return t.say("%s has no note to keep: PEXPIRE answers 0.", c.who)
 	case c.verb == "PEXPIRE":

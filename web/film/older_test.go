@@ -84,7 +84,7 @@ func TestTheEndOfARunIsToldByItsCause(t *testing.T) {
 		want string
 	}{
 		{engine.ErrClosed, "The run was ended: the server is shutting down"},
-		{engine.ErrHeld, "The run was ended: the runs kept here are at their limit of memory; try again in a while, or run less"},
+		{engine.ErrHeld, "The run was ended: the runs on this server are at their limit of memory; try again in a while, or run less"},
 		{&engine.TooLongError{Limit: time.Minute}, "The run was ended: it took longer than 1 min"},
 		{run.ErrMistake, "A bug in this program ended the run. It was logged."},
 		{run.ErrLimit, "The run was ended: it reached the limit of 20,000 events"},

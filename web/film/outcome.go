@@ -88,7 +88,7 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	case !t.counts():
 		return t.say("%s has the lock: the key is its own for %s.", who, left)
 	case t.protocol.Granting && a.commands == 0:
-		return t.say("%s hears that the lock was handed to it: hold count %d, and %s left to renew it.", who, b.Count, left)
+		return t.say("%s hears that the lock is now its own: hold count %d, and %s left to renew it.", who, b.Count, left)
 	case b.Attempt > 1:
 		return t.say("%s has the lock at retry %d: hold count %d, and a lease of %s.", who, b.Attempt-1, b.Count, left)
 	default:
@@ -232,7 +232,7 @@ func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
 	switch other := t.other(e.Key, who); {
 	case b.Call == trace.CallBeat:
-		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
+		return t.say("%s has said that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
 		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && b.Until > 0 && len(e.Nodes) > 0:
@@ -319,8 +319,8 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 			why.Code)
 	case why.Kind == trace.NoMajority:
 		return t.sayTried(who, b,
-			"%s cannot tell what came of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
-			"%s cannot tell what came of retry %d of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
+			"%s cannot know the result of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
+			"%s cannot know the result of retry %d of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
 			len(e.Nodes), why.Yes, why.No, quorum(e.Nodes))
 	case why.Kind == trace.Unreachable:
 		return t.sayTried(who, b,

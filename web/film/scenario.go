@@ -61,7 +61,7 @@ func NoLock(name string) bool { return exhibit.Named(name).Guard == protocol.Not
 func settings(l words.Language, s Scenario) []string {
 	switch {
 	case s.Heartbeat():
-		return []string{s.Kind, l.Say("the key stands for %s", s.Lease)}
+		return []string{s.Kind, l.Say("the key stays for %s", s.Lease)}
 	case !InRedis(s.Protocol):
 		return []string{s.Protocol}
 	}

@@ -217,7 +217,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			case b.Late:
 				c.Title = LateCopy(t.l, b.Call, b.Level)
 			case b.GivesBack:
-				c.Title = t.l.Say("gives back what it may have acquired")
+				c.Title = t.l.Say("gives back a lock that it may have acquired")
 			}
 		}
 	case trace.Outcome:

@@ -74,15 +74,15 @@ func TestGivingBackIsNoUnlock(t *testing.T) {
 		want   string
 		tone   film.Tone
 	}{
-		{trace.Failed, "gives back what it may have acquired: error", film.Bad},
-		{trace.Released, "gives back what it may have acquired: released", film.Good},
-		{trace.NotHeld, "gives back what it may have acquired: it had not", film.Plain},
+		{trace.Failed, "gives back a lock that it may have acquired: error", film.Bad},
+		{trace.Released, "gives back a lock that it may have acquired: released", film.Good},
+		{trace.NotHeld, "gives back a lock that it may have acquired: it had not", film.Plain},
 	} {
 		tl := ofTwo()
 		tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Command{
 			Call: "unlock", Level: 1, Args: []string{"EXISTS", "K"}, Reply: int64(0), GivesBack: true,
 		}})
-		if got := tl.Rows()[0].Cells[0].Title; got != "gives back what it may have acquired" {
+		if got := tl.Rows()[0].Cells[0].Title; got != "gives back a lock that it may have acquired" {
 			t.Errorf("its commands: %q", got)
 		}
 		tl.Add(trace.Event{Seq: 2, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Outcome{
@@ -125,7 +125,7 @@ func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	}
 	for l, want := range map[words.Language]string{
 		words.English: "no rule was broken, but A and C ended with an error: connection reset by peer; " +
-			"B ended with an error: what it wanted to unlock was not held; D ended with an error: the business code panicked; E ended with an error: unknown",
+			"B ended with an error: it did not hold what it wanted to unlock; D ended with an error: the business code panicked; E ended with an error: unknown",
 		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：要解的锁并不在手里；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
 	} {
 		if got := film.OnlyFailed(l, list); got != want {

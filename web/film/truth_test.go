@@ -201,7 +201,7 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 	}{
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
-		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock was handed to it"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock is now its own"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
 		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
@@ -225,7 +225,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 	for _, c := range []struct{ name, facts, key, full string }{
 		{"two-threads", "reentrant, lease 200ms, watchdog 100ms", "lease", "200 ms"},
 		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off", "nodes", "quorum 3 of 5"},
-		{"heartbeat", "heartbeat, the key stands for 5m", "expiry", "5 min"},
+		{"heartbeat", "heartbeat, the key stays for 5m", "expiry", "5 min"},
 		{"spin-two-processes", "spin", "word", "in memory"},
 		{"no-lock-flash-sale", "none", "no key", ""},
 	} {
@@ -446,7 +446,7 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		{"naive-inner-reply-lost", 15, 1, "watchdog: lease renewed", film.Good, ""},
 		{"no-lock-over-buying", 5, 1, "leaves level 1", film.Plain, "buys: user 7 has 2 of 2"},
 		{"no-lock-over-buying", 6, 2, "leaves level 1", film.Plain, "buys beyond the limit: user 7 has 3 of 2"},
-		{"no-lock-flash-sale", 11, 3, "leaves level 1", film.Plain, "takes one that is not there: the stock is at -1"},
+		{"no-lock-flash-sale", 11, 3, "leaves level 1", film.Plain, "takes one that does not exist: the stock is at -1"},
 	} {
 		cell := filmOf(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
 		earlier := ""

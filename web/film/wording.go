@@ -55,11 +55,11 @@ func Result(l words.Language, r trace.Result) string {
 func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	call := b.Call
 	if b.GivesBack && b.Result == trace.NotHeld {
-		return l.Say("gives back what it may have acquired: it had not"), Plain
+		return l.Say("gives back a lock that it may have acquired: it had not"), Plain
 	}
 	switch {
 	case b.GivesBack:
-		call = l.Say("gives back what it may have acquired")
+		call = l.Say("gives back a lock that it may have acquired")
 	case b.Call == lock.CallRenew:
 		call = l.Say("watchdog")
 	case b.Call == lock.CallLock && b.Attempt > 1:
@@ -89,7 +89,7 @@ func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	case trace.Renewed:
 		return l.Say("%s: lease renewed", call), Good
 	case trace.Aged:
-		return l.Say("%s: stops, for it has renewed long enough", call), Plain
+		return l.Say("%s: stops, because it has renewed long enough", call), Plain
 	case trace.Lost:
 		return l.Say("%s: the lease was lost", call), Bad
 	case trace.NotHeld:
@@ -153,13 +153,13 @@ func EndOfRun(l words.Language, why trace.Cause, text string) string {
 	case trace.OwnMistake:
 		return l.Say("A bug in this program ended the run. It was logged.")
 	case trace.TooLarge:
-		return l.Say("The run was ended: the runs kept here are at their limit of memory; try again in a while, or run less")
+		return l.Say("The run was ended: the runs on this server are at their limit of memory; try again in a while, or run less")
 	case trace.NoRedis:
 		said := why.Code
 		if said == "" {
 			said = failure(l, why, text)
 		}
-		return l.Say("The run was ended: Redis no longer serves it (%s), and what it left unanswered is unknown", said)
+		return l.Say("The run was ended: Redis no longer serves it (%s), and the fate of unanswered commands is unknown", said)
 	case trace.TooManyEvents:
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:
@@ -196,9 +196,9 @@ func Resource(l words.Language, b trace.Resource) string {
 	case b.Op == trace.OpRead:
 		return l.Say("reads %d", b.Value)
 	case b.Stock && b.Token > 0 && b.Value < 0:
-		return l.Say("takes one with token %d that is not there: the stock is at %d", b.Token, b.Value)
+		return l.Say("takes one with token %d that does not exist: the stock is at %d", b.Token, b.Value)
 	case b.Stock && b.Value < 0:
-		return l.Say("takes one that is not there: the stock is at %d", b.Value)
+		return l.Say("takes one that does not exist: the stock is at %d", b.Value)
 	case b.Stock && b.Token > 0:
 		return l.Say("takes one with token %d: %d left", b.Token, b.Value)
 	case b.Stock:

@@ -11,7 +11,7 @@ import (
 	"relock/web/site/limit"
 )
 
-// Limits bound what visitors can use up with labs: each is a process of its own.
+// Limits bound the resources of visitors' labs: each is a process of its own.
 type Limits struct {
 	Open        int           // at once, in all
 	OpenAddress int           // and from one address
@@ -45,7 +45,8 @@ type Labs struct {
 	fixed    string         // the id of the one that is always there, or ""
 }
 
-// New returns labs that are started by start, and count what they hold in a ledger.
+// New returns labs that start launches, and that count the bytes they hold in a
+// ledger.
 func New(limits Limits, start Start, ledger *limit.Ledger) *Labs {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &Labs{limits: limits, start: start, ledger: ledger, ctx: ctx, stop: stop, sessions: map[string]*Session{}, opening: map[string]int{}}
@@ -53,8 +54,8 @@ func New(limits Limits, start Start, ledger *limit.Ledger) *Labs {
 	return l
 }
 
-// Open opens a lab for a visitor, whose address limits count. Title says what it is
-// of. It fails with ErrTooMany or ErrTooManyOwn, or where the lab cannot be started.
+// Open opens a lab for a visitor, whose address limits count. Title names its
+// subject. It fails with ErrTooMany or ErrTooManyOwn, or if the lab does not start.
 func (l *Labs) Open(ctx context.Context, address, visitor, title string, o lab.Options) (*Session, error) {
 	if err := l.admit(address); err != nil {
 		return nil, err
@@ -87,8 +88,8 @@ func (l *Labs) keep(desk lab.Desk, address, visitor, title string) (*Session, er
 	return s, nil
 }
 
-// Fix keeps a lab that was started elsewhere, for every visitor, until Close. It is
-// called once, before others open one.
+// Fix keeps a lab that the caller has started, for every visitor, until Close. Call
+// it once, before others open one.
 func (l *Labs) Fix(desk lab.Desk, title string) (*Session, error) {
 	s, err := l.keep(desk, "", "", title)
 	if err == nil {

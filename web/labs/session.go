@@ -25,11 +25,11 @@ var (
 	ErrNoBranch = engine.ErrNoBranch
 	ErrBranches = phrase.New("a lab has at most %d branches: drop one", MaxBranches)
 	ErrClosed   = phrase.New("the lab is closed, or its process has ended: open another one")
-	errSearches = phrase.New("every order is being searched: wait for its end, or stop it")
+	errSearches = phrase.New("a search of every order is running: wait for its end, or stop it")
 )
 
-// Branch is one round: decisions, what came of them, and what could be decided at each
-// place. It is not changed once it was returned.
+// Branch is one round: its decisions, their results, and the choices at each place. It
+// does not change once it was returned.
 type Branch struct {
 	engine.Branch
 
@@ -38,7 +38,7 @@ type Branch struct {
 	Live   bool    // its round is the one that goes on: it can be decided at its end at once
 }
 
-// Place is what could be decided at a place of a branch.
+// Place is the choices at a place of a branch.
 type Place struct {
 	Threads []lab.Standing
 	Choices []lab.Choice
@@ -75,7 +75,7 @@ type Session struct {
 	changed  chan struct{}
 }
 
-// Search is one over all orders, and what it came to.
+// Search is a search over all orders, and its result.
 type Search struct {
 	Space                   lab.Space
 	Orders, Waiting, Broken int // so far
@@ -139,7 +139,7 @@ func (s *Session) idle(now time.Time) time.Duration {
 	return now.Sub(s.seen)
 }
 
-// Changed is closed when there is something else to see.
+// Changed is closed when the state has changed.
 func (s *Session) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Session) tell() {
 	s.changed = make(chan struct{})
 }
 
-// State is how a lab stands.
+// State is the state of a lab.
 type State struct {
 	Scenario *scenario.Scenario // the frame: threads, key, the longest lease
 	Branches []*Branch          // the oldest first
@@ -160,8 +160,7 @@ type State struct {
 	Search   *Search // the newest, nil without one
 }
 
-// State returns how the lab stands. It fails where the lab is closed,
-// and says why.
+// State returns the lab's state. If the lab is closed, it fails and says why.
 func (s *Session) State() (State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,16 +324,16 @@ func (s *Session) branch(id int) *Branch {
 	return nil
 }
 
-// Decide decides after the first at decisions of a branch. Where that is in the past, or
-// on a round that is over, the round is run again on a branch of its own. It returns the
-// branch that has it. It fails as Desk's Decide and Again do, and with ErrNoBranch,
+// Decide decides after the first at decisions of a branch. If that is in the past, or
+// the round is over, it runs the round again on a new branch. It returns the branch with
+// the decision. It fails like Desk's Decide and Again, and with ErrNoBranch,
 // ErrBranches, ErrClosed, or a *limit.Error.
 func (s *Session) Decide(ctx context.Context, branch, at int, d lab.Decision) (int, error) {
 	return s.do(ctx, branch, at, &d)
 }
 
-// Again runs the first at decisions of a branch again, on a branch of its own; a branch
-// of -1 is one without decisions. It fails as Decide does.
+// Again runs the first at decisions of a branch again, on a new branch; a branch of -1
+// is one without decisions. It fails like Decide.
 func (s *Session) Again(ctx context.Context, branch, at int) (int, error) {
 	return s.do(ctx, branch, at, nil)
 }
@@ -373,7 +372,7 @@ func (s *Session) do(ctx context.Context, branch, at int, d *lab.Decision) (int,
 	return made, s.sync()
 }
 
-// Open runs an order of a search, on a branch of its own. It fails as Decide does.
+// Open runs an order of a search, on a new branch. It fails like Decide.
 func (s *Session) Open(ctx context.Context, way []lab.Decision) (int, error) {
 	done, err := s.act()
 	if err != nil {
@@ -408,7 +407,7 @@ func (s *Session) run(ctx context.Context, b *Branch, way []lab.Decision) (int, 
 	return b.ID, failed
 }
 
-// Drop forgets a branch. It fails with ErrNoBranch, also where it is the only one.
+// Drop forgets a branch. It fails with ErrNoBranch, also for the only branch.
 func (s *Session) Drop(branch int) error {
 	done, err := s.act()
 	if err != nil {
@@ -429,8 +428,8 @@ func (s *Session) Drop(branch int) error {
 	return nil
 }
 
-// Search begins to try every order; Halt ends it early. It fails with ErrClosed, and
-// where one is going on.
+// Search begins to try every order; Halt ends it early. It fails with ErrClosed, or
+// if a search is already running.
 func (s *Session) Search(ctx context.Context, in lab.Space) error {
 	done, err := s.act()
 	if err != nil {
@@ -462,7 +461,7 @@ func (s *Session) Search(ctx context.Context, in lab.Space) error {
 	return nil
 }
 
-// Halt ends the search that goes on, if one does.
+// Halt ends the running search, if there is one.
 func (s *Session) Halt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package lesson reads and writes lessons: what a class goes through in a room,
-// step by step, each with where it stands, what it is asked, and what its host
-// is to remember. A lesson is a YAML file and a link; both have the same in them.
+// step by step. Each step has its place, its question, and notes for the host.
+// A lesson is a YAML file and a link; both hold the same.
 package lesson
 
 import (

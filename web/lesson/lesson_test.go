@@ -70,11 +70,11 @@ func TestMistakes(t *testing.T) {
 	step := "title: x\nsteps:\n- "
 	question := step + "example: a\n  question: "
 	for text, want := range map[string]string{
-		"":                                             "line 1 of the lesson: there is nothing: a lesson has title and steps",
+		"":                                             "line 1 of the lesson: it is empty: a lesson has title and steps",
 		"\t":                                           "line 1 of the lesson: this is not YAML (found character that cannot start any token)",
 		"title: x\nsteps: [{example: a}":               "line 1 of the lesson: this is not YAML (did not find expected ',' or ']')",
-		"[]":                                           "line 1 of the lesson: a lesson has keys and values here",
-		"title: x\n---\ntitle: y":                      "line 2 of the lesson: a second document begins: a lesson is one",
+		"[]":                                           "line 1 of the lesson: a lesson must have keys and values here",
+		"title: x\n---\ntitle: y":                      "line 2 of the lesson: a second document begins: a lesson is only one",
 		"title: x\nsteps: []":                          "line 2 of the lesson: steps is a list of 1 to 60 steps",
 		"title: x":                                     "line 1 of the lesson: steps is a list of 1 to 60 steps",
 		"steps:\n- example: a":                         "line 1 of the lesson: a lesson needs a title",
@@ -83,7 +83,7 @@ func TestMistakes(t *testing.T) {
 		"title: {fr: x}":                               `line 1 of the lesson: a text has no key "fr"; it can have en and zh-CN`,
 		"title: [x]":                                   "line 1 of the lesson: title is a text, or one for each language",
 		"title: " + strings.Repeat("x", 121):           "line 1 of the lesson: title has at most 120 characters",
-		`title: "a\x07b"`:                              "line 1 of the lesson: title has characters that nobody can see",
+		`title: "a\x07b"`:                              "line 1 of the lesson: title has invisible characters",
 		step + "at: T5":                                "line 3 of the lesson: the first step needs a scenario: example, link or item",
 		step + "example: a\n  note: x":                 `line 4 of the lesson: a step has no key "note"; it can have title and example and link and item and at and hold and ask and question and notes`,
 		step + "example: a\n  item: b":                 "line 3 of the lesson: a step is in one scenario: say example, link or item",
@@ -96,7 +96,7 @@ func TestMistakes(t *testing.T) {
 		step + "example: a\n  ask: why":                "line 4 of the lesson: ask is predict or item; a question of your own is a question",
 		step + "example: a\n  ask: item":               "line 3 of the lesson: only a step in an item of the course can ask what the item asks",
 		step + "item: a\n  at: T5\n  ask: item":        "line 3 of the lesson: an item asks at its own place: leave out at",
-		question + "x":                                 "line 4 of the lesson: a question has keys and values here",
+		question + "x":                                 "line 4 of the lesson: a question must have keys and values here",
 		question + "{options: [a, b], right: 1}":       "line 4 of the lesson: a question needs a text",
 		question + "{text: x, options: a, right: 1}":   "line 4 of the lesson: options is a list of 2 to 6",
 		question + "{text: x, options: [a], right: 1}": "line 4 of the lesson: a question has 2 to 6 options",
@@ -105,7 +105,7 @@ func TestMistakes(t *testing.T) {
 		question + `{text: x, options: [a, ""], right: 1}`:                "line 4 of the lesson: an option has 1 to 120 characters",
 		question + "{text: x, options: [a, b], right: 3}":                 "line 4 of the lesson: say which option is right, by its number from 1",
 		question + "{text: x, options: [a, b], right: b}":                 "line 4 of the lesson: right is the number of the right option, from 1",
-		question + "{text: x, options: [a, b], right: 1}\n  ask: predict": "line 3 of the lesson: a step asks one thing: ask or question",
+		question + "{text: x, options: [a, b], right: 1}\n  ask: predict": "line 3 of the lesson: a step asks one question: ask or question",
 	} {
 		_, err := lesson.Parse([]byte(text))
 		var m *lesson.Mistake

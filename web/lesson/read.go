@@ -52,10 +52,10 @@ func Parse(text []byte) (*Lesson, error) {
 	err := dec.Decode(&doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		return nil, wrong(1, "there is nothing: a lesson has title and steps")
+		return nil, wrong(1, "it is empty: a lesson has title and steps")
 	case err == nil:
 		if err = dec.Decode(&more); err == nil {
-			return nil, wrong(more.Line, "a second document begins: a lesson is one")
+			return nil, wrong(more.Line, "a second document begins: a lesson is only one")
 		}
 		if errors.Is(err, io.EOF) {
 			return readLesson(doc.Content[0])
@@ -77,7 +77,7 @@ type field struct {
 // read reads a mapping whose keys are the fields', each once at most.
 func read(n *yaml.Node, what phrase.Text, fields ...field) error {
 	if n.Kind != yaml.MappingNode {
-		return wrong(n.Line, "%s has keys and values here", phrase.Say(what))
+		return wrong(n.Line, "%s must have keys and values here", phrase.Say(what))
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -178,7 +178,7 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 	case s.Link != "" && s.At != "":
 		return nil, wrong(n.Line, "a link has its own place after the ~: leave out at")
 	case s.Ask != "" && s.Question != nil:
-		return nil, wrong(n.Line, "a step asks one thing: ask or question")
+		return nil, wrong(n.Line, "a step asks one question: ask or question")
 	case s.Ask == AskItem && s.Item == "":
 		return nil, wrong(n.Line, "only a step in an item of the course can ask what the item asks")
 	case s.Ask == AskItem && s.At != "":
@@ -244,7 +244,7 @@ func readWords(into *Words, key string, most int) func(*yaml.Node) error {
 				return "", wrong(n.Line, "%s has at most %d characters", key, most)
 			}
 			if strings.ContainsFunc(said, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError }) {
-				return "", wrong(n.Line, "%s has characters that nobody can see", key)
+				return "", wrong(n.Line, "%s has invisible characters", key)
 			}
 			return said, nil
 		}
@@ -310,7 +310,7 @@ var (
 	errNoOption  = phrase.New("an option has 1 to %d characters", MaxOption)
 	errTwice     = phrase.New("two options of a question are the same")
 	errNoRight   = phrase.New("say which option is right, by its number from 1")
-	errInvisible = phrase.New("a question has characters that nobody can see")
+	errInvisible = phrase.New("a question has invisible characters")
 )
 
 // Check fails, with an error that speaks, for a question that a class cannot be

@@ -81,7 +81,7 @@ func replacers() (short, long *strings.Replacer) {
 // Errors of Decode.
 var (
 	ErrVersion = phrase.New("unknown link format; the link may come from a newer server")
-	ErrBroken  = phrase.New("this link is incomplete; a part of it may have been cut off on its way")
+	ErrBroken  = phrase.New("this link is incomplete; a part of it may have been cut off")
 	ErrTooLong = phrase.New("this link holds more than a scenario may have (%d KiB)", MaxPlain>>10)
 )
 

@@ -1,8 +1,8 @@
-// Package metric counts what a server does, and writes it as Prometheus reads
-// it: counters, gauges and histograms with one label at most, and what Go and
-// the system know of this process. Prometheus' own client would bring protocol
-// buffers, a tenth of the program.
-// Source: the text format 0.0.4, https://prometheus.io/docs/instrumenting/exposition_formats.
+// Package metric counts what a server does, and writes it in Prometheus'
+// format: counters, gauges and histograms with one label at most, and what Go
+// and the system know of this process. Prometheus' own client would bring
+// protocol buffers, a tenth of the program. Source: the text format 0.0.4,
+// https://prometheus.io/docs/instrumenting/exposition_formats.
 package metric
 
 import (

@@ -104,7 +104,7 @@ func column(l words.Language, p engine.Played) LockColumn {
 		c.Note = film.OnlyFailed(l, failed)
 	}
 	if p.Fitted < p.Own {
-		c.Note = l.Say("the moves fit until %s; after that the policy moved", l.Duration(p.Parted))
+		c.Note = l.Say("your moves fit until %s; after that the policy moved", l.Duration(p.Parted))
 	}
 	if p.Err != nil {
 		c.Note = film.EndOfRun(l, run.CauseOf(p.Err), p.Err.Error())

@@ -78,19 +78,19 @@ func TestWhoAsksInVain(t *testing.T) {
 	}{
 		{
 			words.English, "setnx-hash-crash",
-			"B will never get in: the key is A's, it has no expiry, and nobody is left who would delete it",
-			"B will never get in: the key is A's, has no expiry, and nobody is left to delete it.",
+			"B will never get in: the key is A's, it has no expiry, and no thread is left to delete it",
+			"B will never get in: the key is A's, has no expiry, and no thread is left to delete it.",
 		},
 		{words.Match("zh"), "setnx-hash-crash", "B 永远拿不到锁：键是 A 的，永不过期，也再没有谁会删掉它", "B 永远拿不到锁：键是 A 的，永不过期，也没人再删它。"},
 		{
 			words.English, "spin-stalled-holder",
-			"B will never get in: nobody is left who would give the lock back",
-			"B will never get in: nobody is left who would give the lock back.",
+			"B will never get in: no thread is left to release the lock",
+			"B will never get in: no thread is left to release the lock.",
 		},
 		{
 			words.English, "stalled-work",
 			"A waits for something that can no longer happen",
-			"A waits for something that can no longer happen: no other thread is left that could move.",
+			"A waits for something that can no longer happen: no other thread can move.",
 		},
 	} {
 		f := played(t, c.l, c.name)

@@ -228,10 +228,10 @@ func (f *former) general() FormPart {
 	title.Wide = true
 	kind := f.choice("kind", "What the threads do", scenario.KindLock, Choices{List: []Choice{
 		f.option(scenario.KindLock, "work under a lock"),
-		f.option(scenario.KindHeartbeat, "heartbeat: the first keeps its key alive, the others look"),
+		f.option(scenario.KindHeartbeat, "heartbeat: the first thread keeps its key alive, the others look"),
 	}})
 	policy := f.choice("policy", "Who moves when several can", scenario.PolicyInOrder, Choices{List: []Choice{
-		f.option(scenario.PolicyInOrder, "in-order: who has been ready longest"),
+		f.option(scenario.PolicyInOrder, "in-order: the thread that has been ready longest"),
 		f.option(scenario.PolicyRandom, "random: drawn by the seed"),
 	}})
 	seed := f.field("seed", "Seed", "1")
@@ -268,12 +268,12 @@ func (f *former) lock() FormPart {
 		if lock.MaxHold > 0 {
 			most.Default = phrase.Duration(lock.MaxHold)
 		}
-		most.Hint = f.l.Say("Then the watchdog stops, and the lease runs out: a holder that hangs does not keep the lock for ever.")
+		most.Hint = f.l.Say("Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.")
 		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog), f.wide(most))
 	}
 	if lock.Implementation().CanSync() || f.d.Has("lock.wait") {
 		wait := f.wide(f.field("lock.wait", "Waits for replicas", ""))
-		wait.Hint = f.l.Say("Such as 1 of 2 in 50ms: a lock or a renewal is trusted once one replica of two has acknowledged it.")
+		wait.Hint = f.l.Say("For example 1 of 2 in 50ms: the thread relies on a lock or a renewal once one of two replicas has acknowledged it.")
 		fields = append(fields, wait)
 	}
 	if f.d.Has("lock.min-replicas") {
@@ -294,9 +294,9 @@ func (f *former) scripts() FormPart {
 	names := plainChoices(scenario.Writable()...)
 	names.List = append([]Choice{f.option("", "an empty frame")}, names.List...)
 	like := f.wide(f.choice("lock.like", "Start from", "", names))
-	like.Hint = f.l.Say("Its scripts take the place of yours. A script that you leave empty is its own.")
+	like.Hint = f.l.Say("Its scripts replace yours. A script that you leave empty is that lock's own.")
 	if lock.Like == "" {
-		like.Hint = f.l.Say("Choose a lock that is there, and its scripts take the place of yours.")
+		like.Hint = f.l.Say("Choose an existing lock, and its scripts replace yours.")
 	}
 	part := FormPart{Fields: []Field{like}}
 	for _, call := range lock.Calls() {
@@ -331,14 +331,14 @@ func retriesInWords(times int) string {
 
 // checksMean says what each check refuses.
 var checksMean = map[string]phrase.Text{
-	scenario.ChecksToken:   "token: no write with an older fencing token",
-	scenario.ChecksVersion: "version: no write of who has read an older version",
-	scenario.ChecksKey:     "key: once what comes with the same idempotency key",
+	scenario.ChecksToken:   "token: refuses a write with an older fencing token",
+	scenario.ChecksVersion: "version: refuses a write by a thread that read an older version",
+	scenario.ChecksKey:     "key: once for each idempotency key",
 }
 
 func (f *former) resource() FormPart {
 	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
-		f.option("", "nothing that is watched"),
+		f.option("", "nothing watched"),
 		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
 		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
 		f.option(scenario.KindPurchases, "purchases: work looks how often its user has bought, and buys within the limit"),
@@ -396,7 +396,7 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	drift := f.field(key+".drift", "Drift of its clock", t.Drift.String())
 	drift.Hint = f.l.Say("How much faster its clock runs than the others; with a - slower: -5%.")
 	resends := f.digits(key+".client-retries", "Requests its client repeats", t.ClientRetries)
-	resends.Hint = f.l.Say("How often the client library sends a request again by itself when nobody answers. The lock is not told.")
+	resends.Hint = f.l.Say("How often the client library repeats a request by itself when it gets no answer. The lock does not know.")
 	fields = append(fields, f.wide(lost), f.wide(process), f.wide(drift), f.wide(resends))
 	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
 		user := f.field(key+".user", "User", t.BuysFor())
@@ -508,7 +508,7 @@ func (f *former) faultField(key, name, do string) Field {
 		return f.digits(key, "Replica that takes over", 1)
 	case "lose":
 		one := f.field(key, "Loses the writes of the last", "")
-		one.Hint = f.l.Say("An append-only file that is written every second loses 1s. Empty: all, unless it keeps its data.")
+		one.Hint = f.l.Say("An append-only file synced every second loses 1s. Empty: all, unless it keeps its data.")
 		return f.wide(one)
 	case "keep":
 		return f.choice(key, "It comes back", "false", Choices{List: []Choice{f.option("false", "empty"), f.option("true", "with its data")}})
@@ -559,7 +559,7 @@ func (f *former) place(key, do string) Field {
 			continue
 		}
 		if k.Wide != nil {
-			list.List = append(list.List, f.option("", "everywhere: whatever is asked, from an instant on"))
+			list.List = append(list.List, f.option("", "everywhere: every command, from an instant on"))
 		}
 		for _, p := range k.Places {
 			list.List = append(list.List, f.option(p, placeLabel(p)))
@@ -604,7 +604,7 @@ func (f *former) kept() []string {
 		list = append(list, f.l.Say("Its schedule, with %d entries: who moves, decision by decision.", n))
 	}
 	if f.d.Has("expect") {
-		list = append(list, f.l.Say("What is expected: the rules that break, and how each thread ends."))
+		list = append(list, f.l.Say("Expected: the rules that break, and how each thread ends."))
 	}
 	return list
 }

@@ -112,13 +112,13 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 	} else {
 		f.Counted = l.Say("%s states, merged where they are the same.", states)
 		for _, threads := range s.Alike() {
-			f.Counted += " " + l.Say("%s differ by their names alone: where they change places, it is the same state.", l.List(threads))
+			f.Counted += " " + l.Say("%s differ only by name: if they change places, the state is the same.", l.List(threads))
 		}
 		f.Ending = SearchEnding(l, s)
 		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0 && !(s.Scenario().Lock.Own() && Useless(s))
 		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
 		if s.Ending() == explore.Exhausted && s.Broken().Sign() > 0 {
-			f.Others = l.Say("All other rules hold in every one of them. Nothing beyond that was searched.")
+			f.Others = l.Say("All other rules hold in every order. Nothing beyond that was searched.")
 		}
 	}
 	if !f.Going && s.Scenario().Lock.Own() {
@@ -151,7 +151,7 @@ func unreached(l words.Language, list []explore.Unreached) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return l.Say("No order came by these commands: %s.", strings.Join(lines, l.Say("; ")))
+	return l.Say("No order reached these commands: %s.", strings.Join(lines, l.Say("; ")))
 }
 
 func lost(l words.Language, r explore.Rule) string {
@@ -206,7 +206,7 @@ func Outlooks(l words.Language, p *explore.Place, now bool) []MoveOutlook {
 		}
 		one := MoveOutlook{Choice: o.Choice, Short: short(l, o.Prospect), Says: ways(l, o.Prospect), Tone: toneOf(o.Prospect)}
 		if o.All.Sign() == 0 {
-			one.Says = l.Say("The search did not come to this.")
+			one.Says = l.Say("The search did not reach this.")
 		}
 		list = append(list, one)
 	}
@@ -224,7 +224,7 @@ func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
 	case tone == All:
 		return l.Say("From here on every order breaks a rule: all %s.", Grouped(p.All)), tone
 	case tone == None:
-		return l.Say("From here on no rule is broken, whatever happens within the bounds."), tone
+		return l.Say("From here on no rule breaks, whatever happens within the bounds."), tone
 	default:
 		return l.Say("From here %s", ways(l, p.Prospect)), tone
 	}
@@ -236,7 +236,7 @@ func ways(l words.Language, p explore.Prospect) string {
 	if p.Complete {
 		return l.Say("%[1]s of %[2]s ways break a rule.", broken, all)
 	}
-	return l.Say("%[1]s of the %[2]s ways that were tried break a rule; there are others.", broken, all)
+	return l.Say("%[1]s of the %[2]s ways tried break a rule; there are others.", broken, all)
 }
 
 // short is ways in a few words.

@@ -59,16 +59,16 @@ func command(verb string) func(*facts.Facts, trace.Event) bool {
 // that comes after it.
 func Terms() []FieldTerm {
 	return []FieldTerm{
-		{"lock", "lock", "Its holder may change what it protects; others who ask are refused.", "two-threads", outcome(trace.Refused)},
+		{"lock", "lock", "Its holder may change what it protects; Redis refuses the others.", "two-threads", outcome(trace.Refused)},
 		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
-		{"lost-update", "lost update", "Two read the same value, and each writes one more: one of the two updates is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
+		{"lost-update", "lost update", "Two threads read the same value, and each writes one more: one of the two updates is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Op == trace.OpWrite && b.Based < b.Version-1
 		}},
 		{"owner", "owner", "The random value by which Redis knows a holder. Only its owner may delete the key.", "two-threads", outcome(trace.Acquired)},
 		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "two-threads", outcome(trace.Reentered)},
 		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "two-threads", outcome(trace.Decremented)},
-		{"script", "atomic script", "Redis runs a Lua script as one step: nobody comes between its commands.", "two-threads", command("HINCRBY")},
+		{"script", "atomic script", "Redis runs a Lua script as one step: no other command comes between.", "two-threads", command("HINCRBY")},
 		{"lease", "lease", "How long the key lives. After that Redis drops it by itself, and tells nobody.", "lease-expiry", func(_ *facts.Facts, e trace.Event) bool {
 			_, ok := e.Body.(trace.Expired)
 			return ok
@@ -77,12 +77,12 @@ func Terms() []FieldTerm {
 			return e.Belief["A"] > 0 && !slices.Contains(f.Holders(e.Key), "A") && e.At > 0
 		}},
 		{"watchdog", "watchdog", "It renews the lease while the work goes on. A paused process pauses it, too.", "two-threads", outcome(trace.Renewed)},
-		{"lost-reply", "lost reply", "Redis has run it, but the caller does not hear: was the request lost, or the reply?", "lost-replies", struck(fault.LoseReply)},
+		{"lost-reply", "lost reply", "Redis has run it, but the caller gets no reply. Was the request lost, or the reply?", "lost-replies", struck(fault.LoseReply)},
 		{"late-copy", "late copy", "A request that comes a second time, or after its caller has given up.", "late-unlock", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Command)
 			return ok && b.Late
 		}},
-		{"client-retry", "repeated request", "The client library sends a request again by itself when nobody answers. Redis may have run the first.", "mutex-client-retries", func(_ *facts.Facts, e trace.Event) bool {
+		{"client-retry", "repeated request", "The client library repeats a request by itself when it gets no answer. Redis may have run the first one.", "mutex-client-retries", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Wait)
 			return ok && b.Why == trace.WaitClient
 		}},
@@ -95,17 +95,17 @@ func Terms() []FieldTerm {
 			return ok && b.Refused
 		}},
 		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
-		{"acknowledgement", "acknowledgement", "A replica says that it has what was written. WAIT tells a client how many have.", "fail-over-wait", command("WAIT")},
-		{"split-brain", "split brain", "Two masters at once, each out of the other's reach. Both grant, and what one of them wrote is thrown away.", "two-masters", struck(fault.TwoMasters)},
-		{"append-only-file", "append-only file", "What Redis has written, in a file. What had not reached the disk is lost when the machine goes down.", "restart-loses-a-second", struck(fault.Restart)},
-		{"passing-error", "passing error", "Redis answers that it cannot run anything just now. Nothing has happened, and asking again may help.", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
+		{"acknowledgement", "acknowledgement", "A replica confirms that it has a write. WAIT tells a client how many replicas have.", "fail-over-wait", command("WAIT")},
+		{"split-brain", "split brain", "Two masters at once that cannot reach each other. Both grant locks, and the writes of one are thrown away.", "two-masters", struck(fault.TwoMasters)},
+		{"append-only-file", "append-only file", "Redis' writes in a file. Writes that did not reach the disk are lost when the machine goes down.", "restart-loses-a-second", struck(fault.Restart)},
+		{"passing-error", "passing error", "Redis answers that it cannot run the command right now. Nothing has happened, and a retry may help.", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Outcome)
 			return ok && b.Cause.Code == "BUSY"
 		}},
 		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
-		{"drift", "clock drift", "Clocks run apart, or jump. A holder must leave its lease early by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
+		{"drift", "clock drift", "Clocks drift apart, or jump. A holder must stop before its lease ends, by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
 		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
-		{"queue", "queue", "Those who wait form a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
+		{"queue", "queue", "Waiters queue in Redis, and the lock goes to the first.", "fair", command("RPUSH")},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}
 }

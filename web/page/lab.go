@@ -72,10 +72,10 @@ var labFaults = []struct {
 }{
 	{lab.LoseReply, "lose reply", "Redis runs the command of %s, and the connection ends before the answer"},
 	{lab.LoseRequest, "lose request", "The connection of %s ends, and its command never reaches Redis"},
-	{lab.LateCopy, "late copy", "The connection of %s ends, and its command reaches Redis at any later moment"},
+	{lab.LateCopy, "late copy", "The connection of %s ends, and its command reaches Redis at some later moment"},
 	{lab.Delay, "delay", "300 ms pass on the clock of Redis before the command of %s gets there"},
 	{lab.LoseMessage, "lose message", "What the command of %s publishes reaches nobody"},
-	{lab.Pause, "pause", "The process of %s stands still until its lease is over (SIGSTOP)"},
+	{lab.Pause, "pause", "The process of %s is stopped until its lease is over (SIGSTOP)"},
 	{lab.Crash, "crash", "The process of %s dies (SIGKILL)"},
 }
 
@@ -88,7 +88,7 @@ func LabFaults(l words.Language, wall bool) []LabFault {
 		}
 	}
 	if !wall {
-		list = append(list, LabFault{lab.LeaseEnds, l.Say("the lease ends"), l.Say("The clock of Redis goes on to the end of the lease: the client stood still for that long")})
+		list = append(list, LabFault{lab.LeaseEnds, l.Say("the lease ends"), l.Say("The clock of Redis goes on to the end of the lease: the client was paused for that long")})
 	}
 	return append(list, LabFault{lab.Evict, l.Say("evict key"), l.Say("Redis evicts the key")})
 }
@@ -261,7 +261,7 @@ func NewLabFound(l words.Language, in lab.Space, orders, waiting, broken int, go
 }
 
 // LabUnmarked says what two holders were read from where workers send no marks.
-const LabUnmarked phrase.Text = "(the workers send no marks: who is inside is read from what their commands did to the key)"
+const LabUnmarked phrase.Text = "(the workers send no marks: the lab infers who is inside from what their commands did to the key)"
 
 // count is a number for people.
 func count(n int) string { return Grouped(big.NewInt(int64(n))) }
@@ -275,7 +275,7 @@ func LabProgress(l words.Language, orders, waiting, broken int) string {
 // those that were tried where it was seen in one that was drawn.
 func LabRuleCounted(l words.Language, rule string, orders, of int) string {
 	if orders == 0 {
-		return l.Say("%s: in an order that was drawn", film.RuleNamed(l, rule))
+		return l.Say("%s: in an order drawn at random", film.RuleNamed(l, rule))
 	}
 	return l.Say("%s: in %s of %s orders", film.RuleNamed(l, rule), count(orders), count(of))
 }
@@ -285,11 +285,11 @@ func LabEnding(l words.Language, ending string, orders, broken int) string {
 	all, some := count(orders), count(broken)
 	switch {
 	case ending == lab.Worker:
-		return l.Say("The search has ended: a worker does not come. %s orders were tried, %s break a rule.", all, some)
+		return l.Say("The search has ended: a worker does not come. Of the %s orders tried, %s break a rule.", all, some)
 	case ending == lab.Stopped:
 		return l.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
 	case ending == lab.Bound:
-		return l.Say("There are more than %s orders. Of those tried, %s break a rule; beyond them nobody looked.", all, some)
+		return l.Say("There are more than %s orders. Of those tried, %s break a rule; the rest were not tried.", all, some)
 	case broken > 0:
 		return l.Say("All %s orders were tried: %s break a rule.", all, some)
 	default:
@@ -300,12 +300,12 @@ func LabEnding(l words.Language, ending string, orders, broken int) string {
 // LabDrawn says what orders drawn at random came to.
 func LabDrawn(l words.Language, d *lab.Drawn) string {
 	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
-	return l.Say("Of %d orders drawn at random, %d break a rule: of orders so drawn, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
+	return l.Say("Of %d orders drawn at random, %d break a rule: of all orders drawn this way, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
 }
 
 // LabDiverged says that replays went another way, and where at first.
 func LabDiverged(l words.Language, replays int, d *lab.Divergence) string {
-	return l.Say("%d replays went another way: at first at decision %d, where %s was to come and %s came. Does the worker read a clock, or draw at random?", replays, d.At, d.Want.String(), d.Have)
+	return l.Say("%d replays went another way: the first at decision %d, which expected %s and got %s. Does the worker read a clock, or draw at random?", replays, d.At, d.Want.String(), d.Have)
 }
 
 // share is so much of all.

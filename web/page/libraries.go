@@ -82,15 +82,15 @@ var reasons = []reason{
 	},
 	{
 		"lose-reply", "orphan",
-		"Redis gave the lock, and the answer was lost: the client does not know that it holds the lock, and everybody waits until the lease ends.", "/learn/messages",
+		"Redis granted the lock, and the answer was lost: the client does not know that it holds the lock, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{
 		"late-copy", "orphan",
-		"The lock command arrived after its client had given it up: the key is locked, nobody knows, and everybody waits until the lease ends.", "/learn/messages",
+		"The lock command arrived after its client had given up: the key is locked, no client knows, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{
 		"lease-ends", "mutual-exclusion",
-		"The client stood still for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out.", "/learn/tokens",
+		"The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out.", "/learn/tokens",
 	},
 	{
 		"evict", "mutual-exclusion",
@@ -174,7 +174,7 @@ func faultLabel(l words.Language, name string) string {
 	case libraries.None:
 		return l.Say("none: only the order is chosen")
 	case "lease-ends":
-		return l.Say("lease-ends: the client stands still until its lease is over")
+		return l.Say("lease-ends: the client is paused until its lease is over")
 	}
 	kind, _ := fault.Named(name)
 	return l.Say(kind.Label)

@@ -209,11 +209,11 @@ func NewCureWhy(l words.Language, as, with engine.Played, c *mend.Cure) CureWhy 
 	beyond := func(rule string) bool { return c.After.Breaks(rule) == nil }
 	switch {
 	case best < 3 && slices.ContainsFunc(still, beyond):
-		why.Says = l.Say("Taken to it, the same moves are delays beyond these bounds, and still come to this: %s.", l.List(titlesOf(l, still)))
+		why.Says = l.Say("With it, the same moves are delays beyond these bounds, and still end like this: %s.", l.List(titlesOf(l, still)))
 	case says == "":
-		why.Says = l.Say("The same moves come to the same with it.")
+		why.Says = l.Say("With it, the same moves end the same.")
 	case best < 3 && len(still) > 0:
-		why.Says = l.Say("The same moves still come to this: %s.", l.List(titlesOf(l, still)))
+		why.Says = l.Say("The same moves still end like this: %s.", l.List(titlesOf(l, still)))
 	}
 	return why
 }
@@ -239,7 +239,7 @@ func mends(as, with engine.Played, c LockCell) bool {
 func CureNote(l words.Language, c *mend.Cure) string {
 	note := l.Sentence(c.Note)
 	if c.Lacks > 0 {
-		note = l.Say("%s %s", note, l.Say("Tried without the faults of this scenario that this lock cannot have."))
+		note = l.Say("%s %s", note, l.Say("Tried without those faults of this scenario that this lock cannot have."))
 	}
 	return note
 }
@@ -276,9 +276,9 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		return l.Say("None of %s orders breaks a rule.", orders)
 	case mend.Protects:
 		if len(c.After.Rules) > 1 || c.After.Breaks(check.MutualExclusion) == nil {
-			return l.Say("What the lock protects comes to no harm. In %[1]s of %[2]s orders the lock still breaks a rule of its own: %[3]s.", broken, orders, l.List(titlesOf(l, rulesOf(c.After))))
+			return l.Say("What the lock protects stays intact. In %[1]s of %[2]s orders the lock still breaks a rule of its own: %[3]s.", broken, orders, l.List(titlesOf(l, rulesOf(c.After))))
 		}
-		return l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
+		return l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
 	case mend.UpTo:
 		if c.Longer == nil || len(c.Longer.Rules) == 0 {
 			return l.Say("None of %s orders breaks a rule, as long as nothing takes longer than the lease.", orders)
@@ -288,10 +288,10 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		}
 		return l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", orders, l.Duration(c.Longer.Pause), Grouped(c.Longer.Broken), Grouped(c.Longer.Orders))
 	case mend.Unsure:
-		return l.Say("None of %s orders that were tried breaks a rule. There are more.", orders)
+		return l.Say("None of the %s orders tried breaks a rule. There are more.", orders)
 	}
 	if !c.After.All {
-		return l.Say("%[1]s of %[2]s orders that were tried break a rule. There are more.", broken, orders)
+		return l.Say("%[1]s of the %[2]s orders tried break a rule. There are more.", broken, orders)
 	}
 	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
 	if c.Verdict == mend.Partly && len(c.Gone) > 0 {
@@ -314,38 +314,38 @@ func MendBefore(l words.Language, r *mend.Report) string {
 		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
 	}
 	if r.Before.Why.Text == "" {
-		return l.Say("Now %[1]s of %[2]s orders that were tried, of those with %[3]s, break a rule.", broken, orders, bounds)
+		return l.Say("Now %[1]s of the %[2]s orders tried with %[3]s break a rule.", broken, orders, bounds)
 	}
-	return l.Say("Now %[1]s of %[2]s orders that were tried, of those with %[3]s, break a rule: %[4]s.", broken, orders, bounds, l.Clause(r.Before.Why))
+	return l.Say("Now %[1]s of the %[2]s orders tried with %[3]s break a rule: %[4]s.", broken, orders, bounds, l.Clause(r.Before.Why))
 }
 
 // MendEnding says what follows from all that was tried.
 func MendEnding(l words.Language, r *mend.Report) string {
 	switch best := r.Best(); {
 	case r.Stopped && r.Before.Orders.Cmp(new(big.Int)) == 0 && !r.Broken():
-		return l.Say("It was stopped before anything was known.")
+		return l.Say("The search stopped before it knew anything.")
 	case r.Protected() && best == nil:
-		return l.Say("What the lock protects is safe as it is: it refuses what comes too late. What is left is the lock's own: %s.", l.List(titlesOf(l, rulesOf(r.Before))))
+		return l.Say("What the lock protects is safe already: it refuses late writes. What is left is the lock's own: %s.", l.List(titlesOf(l, rulesOf(r.Before))))
 	case !r.Broken() && r.Before.All:
-		return l.Say("There is nothing to mend within these bounds; nothing was tried beyond them.")
+		return l.Say("There is nothing to mend within these bounds. Nothing beyond them was tried.")
 	case !r.Broken():
-		return l.Say("No order that was tried breaks a rule, so there is nothing to mend yet.")
+		return l.Say("None of the orders tried breaks a rule, so there is nothing to mend yet.")
 	case best != nil && best.Verdict == mend.Mends && r.Stopped:
-		return l.Say("It was stopped. The best so far: %s.", l.Clause(best.Title))
+		return l.Say("The search was stopped. The best so far: %s.", l.Clause(best.Title))
 	case best != nil && best.Verdict == mend.Mends:
 		return l.Say("This mends it: %s.", l.Clause(best.Title))
 	case best != nil && r.NeedsResource():
-		return l.Say("No lock can mend this alone: what it protects must decide. %s", l.Say("This protects it: %s.", l.Clause(best.Title)))
+		return l.Say("No lock can mend this alone: the resource it protects must decide. %s", l.Say("This protects it: %s.", l.Clause(best.Title)))
 	case best != nil:
 		return l.Say("This protects it: %s.", l.Clause(best.Title))
 	case r.Stopped && r.Tried == 0:
-		return l.Say("It was stopped before any change was tried.")
+		return l.Say("The search was stopped before it tried a change.")
 	case r.Stopped:
-		return l.Say("It was stopped: nothing that was tried so far mends it.")
+		return l.Say("The search was stopped: no change tried so far mends it.")
 	case r.NeedsResource() && r.Scenario.Resource == nil:
-		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late. Say what that is (resource:), and its checks are tried, too.")
+		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes. Name it (resource:), and its checks are tried, too.")
 	case r.NeedsResource():
-		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late.")
+		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
 	case slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Verdict == mend.Unsure }):
 		return l.Say("None of these changes is certain to mend it within these bounds.")
 	default:

@@ -146,7 +146,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 			v.Note = l.Say("paused")
 		}
 		if c.Gated {
-			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate"), Hint: l.Say("The call that waits passes, and no later one waits.")}
+			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate"), Hint: l.Say("The waiting call passes, and no later one waits.")}
 		}
 		waits := c.At != lock.Call{}
 		admit := ControlAction{Do: string(run.Admit), Label: l.Say("Let one call pass"), Disabled: !waits}
@@ -187,7 +187,7 @@ func ClockNote(l words.Language, clock string, slow int) string {
 		return l.Say("Virtual clock: the same scenario and seed give the same run, to the byte.")
 	}
 	if slow > 1 {
-		return l.Say("Wall clock in slow motion: every duration is %d times as long, the lease too, and it really runs.", slow)
+		return l.Say("Wall clock in slow motion: every duration is %d times as long, the lease too, and time really passes.", slow)
 	}
 	return l.Say("Wall clock: time really passes, and no two runs are quite the same.")
 }

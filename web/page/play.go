@@ -59,7 +59,7 @@ func ThreadStrikes(l words.Language, thread string) []Strike {
 		{l.Say("pause"), l.Say("Pause %s for %s", thread, l.Duration(pause.For)), byHand(fault.Pause, thread, "")},
 		{l.Say("crash"), l.Say("Crash %s", thread), byHand(fault.Crash, thread, "")},
 		{l.Say("lose reply"), l.Say("Lose the reply to the next unlock of %s", thread), byHand(fault.LoseReply, thread, fault.AtUnlock)},
-		{l.Say("late copy"), l.Say("The next lock request of %s is taken for lost, and arrives later", thread), byHand(fault.LateCopy, thread, fault.AtLock)},
+		{l.Say("late copy"), l.Say("The next lock request of %s seems lost, and arrives later", thread), byHand(fault.LateCopy, thread, fault.AtLock)},
 	}
 }
 
@@ -67,12 +67,12 @@ func ThreadStrikes(l words.Language, thread string) []Strike {
 func RedisStrikes(l words.Language, s film.Scenario) []Strike {
 	list := []Strike{
 		{l.Say("restart empty"), l.Say("Redis restarts without its data"), byHand(fault.Restart, "", "")},
-		{l.Say("fail over"), l.Say("A replica takes over that lacks the last write"), byHand(fault.FailOver, "", "")},
+		{l.Say("fail over"), l.Say("A replica without the last write takes over"), byHand(fault.FailOver, "", "")},
 		{l.Say("clock +1 s"), l.Say("The clock of Redis jumps by a second"), byHand(fault.ClockJump, "", "")},
 		{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(fault.Evict, "", "")},
 	}
 	if s.Unheard > 0 {
-		other := Strike{l.Say("fail over to %d", s.Unheard), l.Say("Replica %d takes over, which nobody has waited for", s.Unheard), failsOverTo(s.Unheard)}
+		other := Strike{l.Say("fail over to %d", s.Unheard), l.Say("Replica %d takes over, which no thread has waited for", s.Unheard), failsOverTo(s.Unheard)}
 		list = slices.Insert(list, 2, other)
 	}
 	return list
@@ -236,7 +236,7 @@ func does(l words.Language, o run.Option) string {
 		call = l.Say("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
 	}
 	if o.Call.GivesBack {
-		call = l.Say("gives back what it may have acquired: %s", call)
+		call = l.Say("gives back a lock that it may have acquired: %s", call)
 	}
 	if o.Node > 0 {
 		call = l.Say("asks node %d: %s", o.Node, call)
@@ -276,7 +276,7 @@ func does(l words.Language, o run.Option) string {
 // first attempt at a call that waited in the middle, or a device's next round.
 func again(l words.Language, o run.Option, call string) string {
 	if o.Handed {
-		return l.Say("hears that the lock was handed to it")
+		return l.Say("hears that the lock is now its own")
 	}
 	retry := o.Call.Attempt - 1
 	if retry < 1 || o.Call.Name == trace.CallBeat || o.Call.Name == trace.CallLook {

@@ -42,10 +42,10 @@ func TestPointlessIsSaidShortly(t *testing.T) {
 			fault(scenario.Fault{Do: "restart"}, run.Refusal{Reason: run.NoData}),
 			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Reason: run.NoData}),
 			fault(scenario.Fault{Do: "fail-over"}, run.Refusal{Reason: run.NoData}),
-		}, `[{"do":["restart","fail-over"],"why":"Redis holds no data that could be lost."}]`},
+		}, `[{"do":["restart","fail-over"],"why":"Redis has no data to lose."}]`},
 		{"with data is not without", []run.Pointless{
 			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Reason: run.NothingYet}),
-		}, `[{"do":["restart"],"keep":true,"why":"There is nothing in Redis that could be lost."}]`},
+		}, `[{"do":["restart"],"keep":true,"why":"Redis has nothing to lose."}]`},
 	} {
 		got, err := json.Marshal(page.NewPointless(words.English, c.list))
 		if err != nil || string(got) != c.want {

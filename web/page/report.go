@@ -15,7 +15,7 @@ import (
 )
 
 // CardOfOwn says what a card takes of a scenario with a lock of one's own.
-const CardOfOwn phrase.Text = "Of your scenario it takes the scripts alone. The threads, the lease and the tries are those of every lock's card, so that cards can be compared."
+const CardOfOwn phrase.Text = "It takes only the scripts of your scenario. The threads, the lease and the tries are the same on every lock's card, so you can compare cards."
 
 // OwnCard is the page with the report card of a lock of one's own.
 type OwnCard struct {

@@ -100,11 +100,11 @@ func (p *SpacePicture) Means(l words.Language, fate explore.Fate) string {
 	case fate == explore.Open:
 		return l.Say("open: some orders break a rule")
 	case fate == explore.Untried:
-		return l.Say("none is known to break one, but not all was tried from here on")
+		return l.Say("no known order breaks a rule, but not all were tried from here on")
 	case p.Cut && fate == explore.Sound:
 		return l.Say("from here on no rule is broken")
 	case p.Cut:
-		return l.Say("a rule is broken on every way here that was tried, or on every way on")
+		return l.Say("a rule is broken on every tried way here, or on every way on")
 	case fate == explore.Sound:
 		return l.Say("no rule is broken")
 	default:
@@ -466,9 +466,9 @@ func (p *SpacePicture) labelOf(l words.Language, g explore.Graph, d Dot) string 
 	}
 	if d.State == explore.None {
 		if d.Fate == explore.Broken {
-			return l.Say("The end of %[1]s of %[2]s, in which a rule is broken", share, orders)
+			return l.Say("The end of %[1]s of %[2]s, with a broken rule", share, orders)
 		}
-		return l.Say("The end of %[1]s of %[2]s, in which no rule is broken", share, orders)
+		return l.Say("The end of %[1]s of %[2]s, without a broken rule", share, orders)
 	}
 	where := l.Duration(g.States[d.State].At)
 	if d.States > 1 {

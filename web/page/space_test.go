@@ -94,7 +94,7 @@ func TestWhatIsFound(t *testing.T) {
 		t.Errorf("the cheapest rule: %+v", r)
 	}
 	sound := page.NewFound(words.English, explored(t, "value", explore.Bounds{Delays: 1}), 0)
-	if !sound.Sound || !strings.HasPrefix(sound.Ending, "No rule is broken in any of the 10 orders") || sound.Others != "" {
+	if !sound.Sound || !strings.HasPrefix(sound.Ending, "None of the 10 orders") || sound.Others != "" {
 		t.Errorf("%+v", sound)
 	}
 }
@@ -113,7 +113,7 @@ func TestTwinsAreNamed(t *testing.T) {
 		l    words.Language
 		want string
 	}{
-		{words.English, "merged where they are the same. A and B differ by their names alone: where they change places, it is the same state. C and D differ by their names alone: where they change places, it is the same state."},
+		{words.English, "merged where they are the same. A and B differ only by name: if they change places, the state is the same. C and D differ only by name: if they change places, the state is the same."},
 		{words.Match("zh"), "相同的已合并。 A 和 B 只有名字不同：互换位置后仍是同一个状态。 C 和 D 只有名字不同：互换位置后仍是同一个状态。"},
 	} {
 		if got := page.NewFound(c.l, s, 0).Counted; !strings.HasSuffix(got, c.want) {
@@ -154,7 +154,7 @@ func TestACutSearchPromisesNothing(t *testing.T) {
 	}
 	s = explored(t, "mutex-unsafe", explore.Bounds{Delays: 2, MaxStates: 25})
 	place := s.Place(0)
-	if says, tone := page.Here(l, place); !strings.HasPrefix(says, "From here 0 of the ") || !strings.HasSuffix(says, " ways that were tried break a rule; there are others.") || tone != page.Unknown {
+	if says, tone := page.Here(l, place); !strings.HasPrefix(says, "From here 0 of the ") || !strings.HasSuffix(says, " ways tried break a rule; there are others.") || tone != page.Unknown {
 		t.Errorf("%q, %s", says, tone)
 	}
 	for _, o := range page.Outlooks(l, place, true) {
@@ -162,7 +162,7 @@ func TestACutSearchPromisesNothing(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if f := page.NewFound(l, s, 0); f.Sound || !f.Maybe || !strings.HasSuffix(f.Ending, "none breaks a rule. That does not mean that none can.") {
+	if f := page.NewFound(l, s, 0); f.Sound || !f.Maybe || !strings.HasSuffix(f.Ending, " breaks a rule. That does not mean that none can.") {
 		t.Errorf("%+v", f)
 	}
 	p := page.NewSpacePicture(l, s.Graph())
@@ -199,7 +199,7 @@ func TestNoOrderEnds(t *testing.T) {
 	}
 	f := page.NewFound(words.English, s, 0)
 	if len(f.Rules) != 1 || f.Rules[0].Orders != "in none that was tried to the end" || f.Rules[0].Share != 0 || f.Rules[0].Lost != "" || f.Maybe ||
-		f.Ending != "The search was cut short: there are more than 100 states. No order was tried to the end, but some that were begun break a rule." {
+		f.Ending != "The search was cut short: there are more than 100 states. No order was tried to the end, but some unfinished ones break a rule." {
 		t.Errorf("%+v", f)
 	}
 	p := page.NewSpacePicture(words.English, s.Graph())

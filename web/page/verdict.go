@@ -56,7 +56,7 @@ func Bounds(l words.Language, b explore.Bounds) string {
 func Searched(l words.Language, s *explore.Space) string {
 	orders, bounds, states := Grouped(s.Schedules()), Bounds(l, s.Bounds()), Grouped(big.NewInt(int64(s.States())))
 	if s.Ending() != explore.Exhausted {
-		return l.Say("%[1]s orders of those with %[2]s, in %[3]s states", orders, bounds, states)
+		return l.Say("some of the orders with %[2]s: %[1]s orders, in %[3]s states", orders, bounds, states)
 	}
 	return l.Say("%[1]s orders with %[2]s, in %[3]s states", orders, bounds, states)
 }
@@ -160,7 +160,7 @@ func SearchEnding(l words.Language, s *explore.Space) string {
 	case s.Ending() == explore.Exhausted && seen:
 		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", broken, orders, bounds)
 	case s.Ending() == explore.Exhausted:
-		return l.Say("No rule is broken in any of the %[1]s orders with %[2]s. Nothing beyond that was searched.", orders, bounds)
+		return l.Say("None of the %[1]s orders with %[2]s breaks a rule. Nothing beyond that was searched.", orders, bounds)
 	}
 	return l.Say("%s %s", l.Say("The search was cut short: %s.", l.Clause(s.Why())), seenSoFar(l, s))
 }
@@ -171,15 +171,15 @@ func seenSoFar(l words.Language, s *explore.Space) string {
 	begun := len(s.Rules()) > 0 && s.Broken().Sign() == 0 // where a rule is broken, but not gone on from there
 	switch {
 	case s.Schedules().Sign() == 0 && begun:
-		return l.Say("No order was tried to the end, but some that were begun break a rule.")
+		return l.Say("No order was tried to the end, but some unfinished ones break a rule.")
 	case s.Schedules().Sign() == 0:
 		return l.Say("No order was tried to the end: nothing is known yet.")
 	case begun:
-		return l.Say("Of the %s orders tried to the end, none breaks a rule, but some that were begun do.", orders)
+		return l.Say("None of the %s orders tried to the end breaks a rule, but some unfinished ones do.", orders)
 	case s.Broken().Sign() > 0:
 		return l.Say("Of the %[1]s orders tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
 	default:
-		return l.Say("Of the %s orders tried, none breaks a rule. That does not mean that none can.", orders)
+		return l.Say("None of the %s orders tried breaks a rule. That does not mean that none can.", orders)
 	}
 }
 
@@ -196,12 +196,12 @@ func Drawn(l words.Language, s *explore.Sample) string {
 	case s.Drawn == 0:
 		text = l.Say("None of the orders drawn at random (PCT) ended.")
 	case s.Broken > 0:
-		text = l.Say("Of %[1]s orders drawn at random (PCT), %[2]s break a rule. They are not drawn evenly: this is no share of all.", n, Grouped(big.NewInt(int64(s.Broken))))
+		text = l.Say("Of %[1]s orders drawn at random (PCT), %[2]s break a rule. They are not drawn evenly: this is not a share of all.", n, Grouped(big.NewInt(int64(s.Broken))))
 	default:
 		text = l.Say("Of %[1]s orders drawn at random (PCT), none breaks a rule. A break that needs just these decisions is drawn about once in %[2]s at worst.", n, about(s.Odds))
 	}
 	if s.Drawn > 0 && s.Endless > 0 {
-		text = l.Say("%s %s", text, l.Say("%d more did not end as far as they were played.", s.Endless))
+		text = l.Say("%s %s", text, l.Say("%d more did not end within the moves played.", s.Endless))
 	}
 	if len(rules) > 0 {
 		text = l.Say("%s %s", text, l.Say("Broken in them: %s.", l.List(rules)))

@@ -34,7 +34,7 @@ func DefaultLimits() Limits {
 var (
 	ErrTooFast     = &limit.Limit{Name: "max-starts", Own: true, PerMinute: true, Says: "your address has begun too many runs, files and links within a minute (-max-starts=%d); wait a moment"}
 	ErrTooMany     = &limit.Limit{Name: "max-running", Says: "this server is at its limit of running scenarios (-max-running=%d); try again in a moment"}
-	ErrTooManyKept = &limit.Limit{Name: "max-kept", Says: "this server is at its limit of runs, and all of them are still going on (-max-kept=%d); try again in a moment"}
+	ErrTooManyKept = &limit.Limit{Name: "max-kept", Says: "this server is at its limit of runs, and all of them are still running (-max-kept=%d); try again in a moment"}
 	ErrTooManyOwn  = &limit.Limit{Name: "max-running-per-address", Own: true, Says: "your address is at its limit of running scenarios (-max-running-per-address=%d); wait until one has ended"}
 	ErrStepping    = &limit.Limit{Name: "max-stepping", Says: "this server is at its limit of scenarios being stepped through (-max-stepping=%d); try again in a moment"}
 	ErrSteppingOwn = &limit.Limit{Name: "max-stepping-per-address", Own: true, Says: "your address is at its limit of scenarios being stepped through (-max-stepping-per-address=%d). Close a tab, or ask the operator of this server for a larger limit"}

@@ -59,7 +59,7 @@ func AskedRows(r *http.Request) (from, count int, err error) {
 	count, err2 := strconv.Atoi(q.Get("count"))
 	if err1 != nil || err2 != nil || from < 1 || count < 1 || count > portionRows {
 		return 0, 0, site.Refuse(http.StatusBadRequest, "There is no such place in a run",
-			"The rows of a run are asked for by from, the number of a step from 1 on, and count, how many: 1 to %d.", portionRows)
+			"The rows of a run need from, the number of a step from 1 on, and count, how many: 1 to %d.", portionRows)
 	}
 	return from - 1, count, nil
 }

@@ -1,8 +1,8 @@
-// Package runs has what people see of runs: those that go on by the wall's clock,
-// each with its viewers, within limits, and kept only while somebody looks; and
-// the films and frames of runs and traces, made once for everybody who watches. Its
-// door is Registry, which starts a run and finds it again, Session.Join, with which
-// a viewer watches it, and Films. It must not know the routes.
+// Package runs has what people see of runs: runs on the wall clock, each with
+// its viewers, within limits, and kept only while somebody looks; and the films
+// and frames of runs and traces, made once for everybody who watches. The
+// entrances are Registry, which starts a run and finds it again, Session.Join,
+// with which a viewer watches it, and Films. It must not know the routes.
 package runs
 
 import (
@@ -113,7 +113,7 @@ func (s *Session) touch() {
 	s.seen = time.Now()
 }
 
-// Quiet returns how long ago the last event came, 0 before the first.
+// Quiet returns the time since the last event, 0 before the first.
 func (s *Session) Quiet() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Session) shut(code int) {
 	}
 }
 
-// Viewers returns how many there are now, in all forms.
+// Viewers returns the number of current viewers, of all kinds.
 func (s *Session) Viewers() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
@@ -245,10 +245,9 @@ type Backlog struct {
 	Start  []byte // of the pack.Stream whose parts follow; nil if frames follow
 }
 
-// Join returns the frames in f with events after seq, and a viewer for all
-// later ones in order: none is missing and none comes twice. The frame that
-// says that the run has ended is always among them. A run ended by a panic has
-// no frames.
+// Join returns the frames in f with events after seq, and a viewer for all later
+// ones in order: none is missing and none comes twice. They always include the
+// frame that says that the run has ended. A run ended by a panic has no frames.
 func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
 	defer s.grown() // this may be the first viewer in this form
 	s.guarded(func() { backlog, viewer = s.join(seq, f) })

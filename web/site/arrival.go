@@ -26,7 +26,7 @@ const unreadLimit = 5 * time.Second
 // errLate is answered when a body did not come in time.
 var errLate = &Error{
 	Status: http.StatusRequestTimeout, Limit: "slow-body", Head: "That took too long to arrive", Text: func(l words.Language) string {
-		return l.Say("What you sent came too slowly, or its end did not come. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.Floor>>10)
+		return l.Say("What you sent came too slowly, or its end is missing. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.Floor>>10)
 	},
 }
 

@@ -48,7 +48,7 @@ var errPanic = errors.New("panic")
 var (
 	ErrNoPage = Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 	ErrNoRun  = Refuse(http.StatusNotFound, "There is no such run",
-		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
+		"The server forgets runs that nobody has looked at for a while, and all runs when it restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
 )
 
 // OfLimit returns the page of a limit that was met, or err if it is no

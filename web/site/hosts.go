@@ -38,7 +38,7 @@ func ParsePublicURL(text string) (*url.URL, error) {
 func (s *Site) named(next http.Handler) http.Handler {
 	refused := s.Page(func(_ http.ResponseWriter, r *http.Request) error {
 		e := Refuse(http.StatusMisdirectedRequest, "This server has another name",
-			"You asked for it as %s, which is not one of its names. Use its IP address or localhost. To add this name, its operator starts it with -public-url.", host(r))
+			"You asked for %s, which is not one of its names. Use its IP address or localhost. To add this name, its operator must start it with -public-url.", host(r))
 		e.Limit = "host"
 		return e
 	})
@@ -163,7 +163,7 @@ var (
 	errOtherSite = &Error{
 		Status: http.StatusForbidden, Limit: "cross-origin", Head: "That came from another site",
 		Text: func(l words.Language) string {
-			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, its operator starts it with -public-url.")
+			return l.Say("A page of another site sent this, and only this site's own pages may. If this is the same site under another name, its operator must start it with -public-url.")
 		},
 	}
 	errNoSocket = Refuse(http.StatusBadRequest, "That is not a page", "Only a websocket can be opened at this address.")

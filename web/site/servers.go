@@ -129,11 +129,11 @@ const (
 
 var (
 	errGone = Refuse(http.StatusGone, "The server of this run has ended",
-		"It ran on another server of this site, which has ended, and the run with it. Run the scenario again: on the virtual clock the same seed gives the same run.")
+		"It ran on another server of this site. That server has ended, and so has the run. Run the scenario again: on the virtual clock the same seed gives the same run.")
 	errSilent = &Error{
 		Status: http.StatusBadGateway, Head: "The server of this run does not answer", After: Soon,
 		Text: func(l words.Language) string {
-			return l.Say("It runs on another server of this site, which cannot be reached just now. Try again in a moment. If that server has ended, the run is gone.")
+			return l.Say("It runs on another server of this site, which does not answer right now. Try again in a moment. If that server has ended, the run is gone.")
 		},
 	}
 )

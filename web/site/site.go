@@ -1,8 +1,8 @@
-// Package site is what any page needs: who may ask for it, how much of what all
-// have it takes, and when it is its turn. It carries requests from the line to a
-// handler and answers back, keeps what is made once for all, and hands requests on
-// to the server that has what they ask for. It knows nothing of locks, and nothing
-// of what a page shows.
+// Package site is what any page needs: who may ask for it, how much of the
+// server it takes, and when its turn is. It carries requests from the line to a
+// handler and answers back, keeps answers that are made once for all, and hands
+// requests on to the server that has what they ask for. It knows nothing of
+// locks, and nothing of what a page shows.
 package site
 
 import (

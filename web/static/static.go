@@ -1,6 +1,7 @@
 // Package static holds the style sheets, the scripts and the icons. The style
-// sheets become one, which pages carry themselves: the first paint waits for
-// nothing else. The rest is served, scripts without their comments.
+// sheets become one, which each page includes: the first paint waits for
+// nothing else. The server sends the rest as files, scripts without their
+// comments.
 package static
 
 import (

@@ -38,18 +38,18 @@ func (m *maker) explorer() []Story {
 	ended := page.Found{
 		Title: going.Title, Least: l.Say("The smallest takes"), Counted: l.Say("%s states, merged where they are the same.", "298"), Rules: []page.BrokenRule{rule},
 		Ending: l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", "109", "182", l.Say("at most %d delays", 2)),
-		Others: l.Say("All other rules hold in every one of them. Nothing beyond that was searched."),
+		Others: l.Say("All other rules hold in every order. Nothing beyond that was searched."),
 	}
 	judged := ended
 	rule.Link = "/play#v1"
 	judged.Rules = []page.BrokenRule{rule}
-	judged.Never = l.Say("No order came by these commands: %s.", l.Say("%[1]s, line %[2]s", "unlock", "4"))
+	judged.Never = l.Say("No order reached these commands: %s.", l.Say("%[1]s, line %[2]s", "unlock", "4"))
 	sound := ended
 	sound.Rules, sound.Others, sound.Sound = nil, "", true
-	sound.Ending = l.Say("No rule is broken in any of the %[1]s orders with %[2]s. Nothing beyond that was searched.", "182", l.Say("at most %d delays", 2))
+	sound.Ending = l.Say("None of the %[1]s orders with %[2]s breaks a rule. Nothing beyond that was searched.", "182", l.Say("at most %d delays", 2))
 	stopped := sound
 	stopped.Sound, stopped.Maybe = false, true
-	stopped.Ending = l.Say("%s %s", l.Say("The search was cut short: %s.", l.Say("it was stopped")), l.Say("Of the %s orders tried, none breaks a rule. That does not mean that none can.", "182"))
+	stopped.Ending = l.Say("%s %s", l.Say("The search was cut short: %s.", l.Say("it was stopped")), l.Say("None of the %s orders tried breaks a rule. That does not mean that none can.", "182"))
 	return []Story{
 		{Name: "Found: the search goes on", Component: templates.Found(going)},
 		{Name: "Found: a rule is broken", Component: templates.Found(ended)},

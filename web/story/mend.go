@@ -17,7 +17,7 @@ func (m *maker) mender() []Story {
 	token := page.CureRow{
 		Name: "checks: token, protocol: fenced", Title: l.Say("A fencing token, checked by the resource"), Verdict: string(mend.Protects), Good: true, Helped: true,
 		Note:   l.Say("It refuses a write with an older token than it has seen, whatever its thread believes") + ".",
-		Says:   l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
+		Says:   l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "42", 0.76, 0.76)}, Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1].Title,
 	}
 	token.Why = page.CureWhy{
@@ -28,7 +28,7 @@ func (m *maker) mender() []Story {
 	}
 	lease := page.CureRow{
 		Name: "lease: 500ms", Title: l.Say("A lease of %s", "500 ms"), Verdict: string(mend.UpTo),
-		Note:   l.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", "240 ms", "500 ms") + ".",
+		Note:   l.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", "240 ms", "500 ms") + ".",
 		Says:   l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", "687", "500 ms", "67", "85"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "0", 0.76, 0)}, Open: "/play#v1.z.c~0", Left: "/play#v1.z.d~0", LeftSays: rules[0].Title,
 	}
@@ -45,12 +45,12 @@ func (m *maker) mender() []Story {
 		Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
 		AsIs: "/play#v1.z.f~0", Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
 		Tried:  l.Say("%[1]d of %[2]d changes tried.", 9, 9),
-		Ending: l.Say("No lock can mend this alone: what it protects must decide. %s", l.Say("This protects it: %s.", token.Title)),
+		Ending: l.Say("No lock can mend this alone: the resource it protects must decide. %s", l.Say("This protects it: %s.", token.Title)),
 	}
 	open := ended
 	open.AsIs, open.Program, open.Report = "", "", ""
-	open.Cures, open.Sound, open.Ending = nil, false, l.Say("No lock can mend this alone: what it protects must refuse what comes too late.")
-	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds; nothing was tried beyond them.")}
+	open.Cures, open.Sound, open.Ending = nil, false, l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
+	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds. Nothing beyond them was tried.")}
 	return []Story{
 		{Name: "Mended: it begins", Component: templates.Mended(page.MendBegun(l))},
 		{Name: "Mended: the search goes on", Component: templates.Mended(going)},

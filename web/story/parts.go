@@ -75,7 +75,7 @@ func (m *maker) cards() []film.Card {
 	}
 	return []film.Card{
 		{Kind: film.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []film.CardLine{
-			{Thread: 0, Text: l.Say("%s has read %d, and not written yet", "A", 1)},
+			{Thread: 0, Text: l.Say("%s has read %d and has not written yet", "A", 1)},
 			nobody("", l.Say("writes refused: %d", 1), true),
 		}},
 		{Kind: film.OfCalls, Title: l.Say("call stack"), Lines: []film.CardLine{
@@ -136,7 +136,7 @@ func (m *maker) tables() []Story {
 		Title: l.Say("Your scenario"),
 		Columns: []page.LockColumn{
 			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
-			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fit until %s; after that the policy moved", "60 ms")},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("your moves fit until %s; after that the policy moved", "60 ms")},
 		},
 		Threads: []page.LockThread{
 			{Name: "A", Ordinal: 0, Rows: []page.LockRow{
@@ -250,7 +250,7 @@ func (m *maker) libraries() page.Libraries {
 	l := m.l
 	return page.Libraries{
 		Tally:  l.Say("%d libraries, %d faults", 2, 1),
-		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client stands still until its lease is over")}},
+		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client is paused until its lease is over")}},
 		Rows: []page.Library{
 			{
 				Name: "redis-lock", Home: "https://example.org/redis-lock", Version: "1.2.3", With: "redis-client 4.5", Date: "2026-11-23",
@@ -260,12 +260,12 @@ func (m *maker) libraries() page.Libraries {
 				},
 			},
 			{
-				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, with its defaults otherwise"),
+				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, otherwise with its defaults"),
 				Cells: []page.LibraryCell{{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "relock", "none", "40")}, {Says: l.Say("not searched: a real Redis ends a lease when it ends")}},
 			},
 		},
 		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
-		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client stood still for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
+		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
 	}
 }
 

@@ -2,8 +2,8 @@
 // one page and without a run: for people who change how something looks, for
 // accessibility checks, and for tests that compare the HTML.
 //
-// The view models are made by hand, not from a trace: what they show side by
-// side need not happen together in any run.
+// The view models are made by hand, not from a trace: states shown side by side
+// need not happen together in any run.
 package story
 
 import (

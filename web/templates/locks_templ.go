@@ -162,9 +162,9 @@ func LocksPage(p page.Locks) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell is the worst that one such fault can do, with two threads, in any order with %s. It opens an example; for a broken rule, the smallest one found.", p.Both.Delays))
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell shows the worst that one such fault can do, with two threads, in any order with %s. It opens an example; for a broken rule, the smallest one found.", p.Both.Delays))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 58, Col: 256}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 58, Col: 259}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -470,9 +470,9 @@ func OwnCardPage(p page.OwnCard) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell is the worst that one such fault can do, with two threads, in any order with %s. It opens an example; for a broken rule, the smallest one found.", p.Card.Delays))
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell shows the worst that one such fault can do, with two threads, in any order with %s. It opens an example; for a broken rule, the smallest one found.", p.Card.Delays))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 106, Col: 254}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 106, Col: 257}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
@@ -839,9 +839,9 @@ func Libraries(p page.Libraries) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var44 string
-		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "The lab started two copies of a short program for each library, unchanged, and tried every order of their commands, with at most one fault of a kind. A cell says in how many orders a rule broke; it opens the smallest."))
+		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "For each library, the lab started two copies of a short program and tried every order of their commands, with at most one fault of a kind. The library was not changed. A cell says in how many orders a rule broke, and opens the smallest."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 156, Col: 235}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 156, Col: 254}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 		if templ_7745c5c3_Err != nil {
@@ -852,9 +852,9 @@ func Libraries(p page.Libraries) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var45 string
-		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each program asks up to three times, about a millisecond apart, for a lease of 2 s, says when it is inside, and unlocks. The Redis client's own retries are off, so that a try is one command. Counts depend on all that: another program has others. They say what was seen of one version on one day, and not how good a library is."))
+		templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each program asks up to three times, about a millisecond apart, for a lease of 2 s, says when it is inside, and unlocks. The Redis client's own retries are off, so a try is one command. The counts depend on all of that: another program has other counts. They say what the lab saw of one version on one day, not how good a library is."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 159, Col: 344}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 159, Col: 351}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 		if templ_7745c5c3_Err != nil {

@@ -1,4 +1,4 @@
-// Package templates has the components that pages are drawn with.
+// Package templates has the components of the pages.
 package templates
 
 import (

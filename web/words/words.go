@@ -1,5 +1,5 @@
-// Package words translates the interface. A text is written in English where it
-// is used, as with gettext, and its translation is looked up by that. A
+// Package words translates the interface. As with gettext, code writes a text
+// in English where it uses it, and that text is the key of its translation. A
 // language is a folder of translations beside this file, in files named after
 // places of the page; the tests find every text a language lacks.
 package words

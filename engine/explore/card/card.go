@@ -1,8 +1,8 @@
-// Package card makes a lock's report card: what one fault, at each place of a
-// small scenario, can do to it at worst, in any order of the moves. It searches
-// with package explore, and keeps the cards of all locks, which are made once.
+// Package card makes a lock's report card: the worst that one fault, at each
+// place of a small scenario, can do to it, in any order of the moves. It
+// searches with package explore, and keeps ready-made cards of all locks.
 //
-// The package knows neither HTTP nor who reads a card.
+// The package knows neither HTTP nor the readers of a card.
 package card
 
 import (

@@ -72,11 +72,11 @@ var better = []struct {
 	{"mutex-get-del", "mutex", "Compare and delete in one script"},
 	{"mutex-blind", "mutex", "Renew only one's own lease"},
 	{"mutex-pxat", "mutex", "A span instead of an instant"},
-	{"mutex-take-back", "mutex", "Tell of the loss instead of taking the lock again"},
+	{"mutex-take-back", "mutex", "Report the loss instead of taking the lock again"},
 	{"mutex-stray-watchdog", "mutex", "Stop the watchdog with the unlock"},
 	{"mutex", "mutex-own-value", "Grant what one's own value refuses"},
-	{"reentrant-naive", "reentrant", "Calls that say their level: sent twice, they count once"},
-	{"reentrant", "reentrant-sequenced", "Numbered calls: what comes late is refused"},
+	{"reentrant-naive", "reentrant", "Calls that name their level: sent twice, they count once"},
+	{"reentrant", "reentrant-sequenced", "Numbered calls: Redis refuses a late one"},
 	{"value", "reentrant", "Count the holds"},
 	{"setnx-hash", "reentrant", "Owner and count in one hash, set by one script"},
 }
@@ -133,7 +133,7 @@ func (m *maker) settings() {
 		every := max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
 		m.lasting(m.add(Change{
 			Kind: Watchdog, Name: "watchdog: " + phrase.Duration(every), Title: phrase.Say("A watchdog, every %s", every),
-			Note: phrase.Say("It renews while its thread runs, and stands still with it"),
+			Note: phrase.Say("It renews while its thread runs, and pauses with it"),
 		}, m.sc, ofLock("watchdog", phrase.Duration(every))))
 	}
 	if l.Implementation().Guard == protocol.InRedis {
@@ -141,7 +141,7 @@ func (m *maker) settings() {
 		if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
 			m.lasting(m.add(Change{
 				Kind: Lease, Name: "lease: " + phrase.Duration(lease), Title: phrase.Say("A lease of %s", lease),
-				Note: phrase.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", longest, lease),
+				Note: phrase.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", longest, lease),
 			}, m.sc, ofLock("lease", phrase.Duration(lease))))
 		}
 	}
@@ -157,7 +157,7 @@ func (m *maker) settings() {
 	if len(stop) > 0 && m.sc.Kind == scenario.KindLock {
 		m.lasting(m.add(Change{
 			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
-			Note: phrase.Say("A thread checks, and then writes: it can stand still in between"),
+			Note: phrase.Say("A thread checks, and then writes: it can pause in between"),
 		}, m.sc, map[string]any{"threads": stop}))
 	}
 }
@@ -166,11 +166,11 @@ func (m *maker) settings() {
 func (m *maker) replicas() {
 	m.add(Change{
 		Kind: Replicas, Name: "wait: 2 of 2 in 100ms", Title: phrase.Say("Wait for both replicas"),
-		Note: phrase.Say("Whichever takes over has the lock. While one of them is away, nobody gets it"),
+		Note: phrase.Say("Any replica that takes over has the lock. While one of them is away, nobody gets it"),
 	}, m.sc, ofLock("wait", "2 of 2 in 100ms"))
 	m.add(Change{
 		Kind: Replicas, Name: "wait: 1 of 2 in 100ms", Title: phrase.Say("Wait for one replica of two"),
-		Note: phrase.Say("A lock is relied on once one has acknowledged it. Where the other one takes over, the lock is lost all the same"),
+		Note: phrase.Say("A thread relies on the lock once one replica has acknowledged it. If the other one takes over, the lock is lost all the same"),
 	}, m.sc, ofLock("wait", "1 of 2 in 100ms"))
 }
 
@@ -193,10 +193,10 @@ func (m *maker) resource() {
 			}
 		case scenario.ChecksVersion:
 			c.Title = phrase.Say("A version, checked by the resource")
-			c.Note = phrase.Say("Compare and set: it refuses a write whose thread has read an older version. The thread must read again")
+			c.Note = phrase.Say("Compare and set: it refuses a write if the thread read an older version. The thread must read again")
 		case scenario.ChecksKey:
 			c.Title = phrase.Say("An idempotency key")
-			c.Note = phrase.Say("Each comes with the same key for the same thing, and what receives it does it once")
+			c.Note = phrase.Say("Every try for the same thing has the same key, and the receiver does it once")
 		}
 		m.add(c, sc, map[string]any{"resource": map[string]any{"checks": checks}})
 	}

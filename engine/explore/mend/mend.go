@@ -1,16 +1,16 @@
 // Package mend asks "what would mend it?": it tries each scenario that is one
-// change away from one that breaks a rule, searches every order of it within the
-// same bounds, and says what is left.
+// change away from one that breaks a rule, searches every order of it within
+// the same bounds, and says what is left.
 //
-// A change is tried, not believed: its counts are those of package explore, on the
-// real lock engine. What only outlasts what happens in the scenario, a longer lease
-// above all, is tried with a longer pause, too, and is no cure where that breaks a
-// rule.
+// It tries a change and does not trust it: the counts are those of package
+// explore, on the real lock engine. A change that only outlasts the scenario's
+// own events, a longer lease above all, is also tried with a longer pause, and
+// is no cure if that breaks a rule.
 //
-// No lock has a switch for the order of two of its commands: where another order is
-// the cure, it is another lock's script.
+// No lock has a switch for the order of two of its commands: if another order
+// is the cure, it is another lock's script.
 //
-// The package knows explore and scenario, and neither HTTP nor who asks.
+// The package knows explore and scenario, but neither HTTP nor its callers.
 package mend
 
 import (

@@ -1,8 +1,8 @@
-// Package pct draws schedules at random so that a rare break is drawn with a
-// known chance: each task has a random priority, the highest moves, and at a few
-// random decisions something else happens, after which the task that was to move
-// has the lowest. Source: Burckhardt et al., "A randomized scheduler with
-// probabilistic guarantees of finding bugs" (ASPLOS 2010).
+// Package pct draws schedules at random so that it draws a rare break with a
+// known probability: each task has a random priority, the highest moves, and at
+// a few random decisions something else happens, after which the task that was
+// about to move has the lowest. Source: Burckhardt et al., "A randomized
+// scheduler with probabilistic guarantees of finding bugs" (ASPLOS 2010).
 package pct
 
 import (

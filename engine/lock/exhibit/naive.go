@@ -24,7 +24,7 @@ var (
 // its beat when a renewal is slow.
 var ReentrantNaive = &protocol.Protocol{
 	Name:    "reentrant-naive",
-	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",
+	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that does not check the owner",
 	Lock:    protocol.Run(naiveLockScript),
 	Unlock:  protocol.Run(naiveUnlockScript),
 	Renew:   pexpire,

@@ -66,6 +66,6 @@ var MutexTakeBack = &protocol.Protocol{
 var MutexStrayWatchdog = func() *protocol.Protocol {
 	p := *Mutex
 	p.Name = "mutex-stray-watchdog"
-	p.Summary = "a mutex whose watchdog is not stopped by the unlock: it renews for nobody"
+	p.Summary = "a mutex whose unlock does not stop its watchdog: it renews for nobody"
 	return &p
 }()

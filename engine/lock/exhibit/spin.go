@@ -61,7 +61,7 @@ var Spin = SpinIn(&Memory{})
 func SpinIn(m *Memory) *protocol.Protocol {
 	return &protocol.Protocol{
 		Name:    "spin",
-		Summary: "a word in the memory of one process, compared and swapped: no Redis",
+		Summary: "compare-and-swap on a word in one process' memory: no Redis",
 		Guard:   protocol.InProcess,
 		Lock: func(_ context.Context, r protocol.Request) (protocol.Reply, error) {
 			count := m.lock(r.Key).enter(r.Owner)

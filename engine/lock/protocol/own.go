@@ -68,7 +68,7 @@ func (p *Protocol) With(sources map[string]string) *Protocol {
 		return nil
 	}
 	own := *p
-	own.Name, own.Summary, own.Base = Own, "a lock of one's own: its scripts are in the scenario", p
+	own.Name, own.Summary, own.Base = Own, "your own lock: its scripts are in the scenario", p
 	own.First, own.Inner = maps.Clone(p.First), maps.Clone(p.Inner)
 	own.Most, own.Plain = maps.Clone(p.Most), maps.Clone(p.Plain)
 	own.Scripts = slices.Clone(p.Scripts)

@@ -1,7 +1,7 @@
 // Package protocol has the ways to keep a lock in Redis: the commands and
 // scripts of each call, without anything that waits, renews or remembers.
 // Package lock does that for a [Protocol]. Package exhibit has more protocols,
-// made to be seen failing. To use a lock you do not need this package.
+// made to show how locks fail. To use a lock you do not need this package.
 package protocol
 
 import (

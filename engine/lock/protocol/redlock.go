@@ -52,12 +52,12 @@ type quorum struct {
 // Redlock asks all nodes at once, and allows for a clock drift of a hundredth
 // of the lease plus two milliseconds.
 var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }}.protocol("redlock",
-	"a mutex on a majority of independent nodes, 5 unless told")
+	"a mutex on a majority of independent nodes, 5 by default")
 
 // RedlockInTurn is Redlock as redis.io describes it: it asks the nodes one
 // after the other.
 var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock",
-	"a mutex on a majority of independent nodes, 5 unless told")
+	"a mutex on a majority of independent nodes, 5 by default")
 
 // Redsync asks all nodes at once, and allows for a clock drift of a hundredth
 // of the lease. A refused caller deletes its value on every node, so a grant

@@ -1,7 +1,7 @@
-// Package telemetry has the names by which the lock's attempts are told to
-// OpenTelemetry: attributes of spans, and metrics. Whoever writes such spans and
-// whoever reads them has the names from here; nothing else is in it. An example of
-// an Observer that writes them is in engine/lock/otel.
+// Package telemetry has the names under which OpenTelemetry gets the lock's
+// attempts: attributes of spans, and metrics. Writers and readers of such spans
+// take the names from here; the package has nothing else. An example of an
+// Observer that writes them is in engine/lock/otel.
 package telemetry
 
 // Attributes of the span of an attempt. A span with Call and Attempt is one.

@@ -1,6 +1,6 @@
-// Package order puts what is heard of a run on the wall clock into the order in
-// which it happened in Redis, while requests are still in flight. It knows no
-// clock and starts no goroutine: its caller says what time it is.
+// Package order puts the reports of a run on the wall clock into the order in
+// which the events happened in Redis, while requests are still in flight. It
+// knows no clock and starts no goroutine: its caller says what time it is.
 package order
 
 import (

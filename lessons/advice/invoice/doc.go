@@ -1,4 +1,4 @@
 // Package invoice has a program for each lock that package advice recommends,
-// short enough to be copied. They are shown as they are here, so that what is
-// shown compiles, and is tested.
+// short enough to copy. The page shows these files, so the shown code compiles
+// and is tested.
 package invoice

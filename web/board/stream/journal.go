@@ -1,27 +1,27 @@
 // Package stream keeps rooms in Redis, for as many servers as share it. They
-// know nothing of each other: any of them takes any member of any room, and one
+// do not know each other: any of them takes any member of any room, and one
 // of them leads the room, by the fenced lock that this project teaches
 // (package relock/engine/lock).
 //
 // What Redis has of a room is in one slot of a cluster:
 //
-//	relock:room:{CODE}:head        what is known of the log: see append.lua
+//	relock:room:{CODE}:head        the state of the log: see append.lua
 //	relock:room:{CODE}:log         the entries, a stream; an entry's ID is its seq
-//	relock:room:{CODE}:inbox       orders that are not decided, a stream
-//	relock:room:{CODE}:lead        the lock; who leads is #{server} in it
+//	relock:room:{CODE}:inbox       undecided orders, a stream
+//	relock:room:{CODE}:lead        the lock; its #{server} is the leader
 //	relock:room:{CODE}:lead:token  the last fencing token
 //
-// Which rooms somebody has made is in relock:rooms:of:{State.By}, a sorted set of
-// codes.
+// The rooms that somebody has made are in relock:rooms:of:{State.By}, a sorted
+// set of codes.
 //
 // One script appends: it checks the fencing token and the seq, adds the entries,
 // takes the orders that they answer out of the inbox, and publishes them. So an
 // order is decided exactly once, even if a server is killed, and a server that has stood
 // still for longer than its lease cannot write.
 //
-// Messages are for speed, the streams are what counts. Who has missed a message
-// reads the log; who finds there another entry than the one it had taken knows
-// that Redis has lost the end of its data. It needs Redis 6.2 or newer.
+// Messages are for speed, only the streams count. A server that missed a message
+// reads the log; one that finds another entry there than the one it had taken
+// knows that Redis has lost the end of its data. It needs Redis 6.2 or newer.
 package stream
 
 import (
@@ -140,8 +140,8 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Close implements board.Journal. The other servers know at once that this one
-// has ended.
+// Close implements board.Journal. The other servers learn at once that this one has
+// ended.
 func (j *Journal) Close() {
 	j.locker.Close()
 	j.stop()
@@ -278,8 +278,8 @@ func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 	}
 }
 
-// Delete implements board.Journal. What counts the tokens stays until it
-// expires: a server may be about to lead.
+// Delete implements board.Journal. The token counter stays until it expires: a
+// server may be about to lead.
 func (j *Journal) Delete(ctx context.Context, code string) error {
 	k := keysOf(code)
 	if err := j.redis.Del(ctx, k.head, k.log, k.inbox).Err(); err != nil {

@@ -28,8 +28,8 @@ const unnamed = "?"
 // free is the message that says that a room can be led.
 const free = "free"
 
-// Lead implements board.Journal. A waiter looks again when the lease that it
-// has seen can be over, or when the term's end was told: a command or two in a
+// Lead implements board.Journal. A waiter looks again when the lease that it has
+// seen may be over, or when it hears of the term's end: a command or two in each
 // lease.
 func (j *Journal) Lead(ctx context.Context, code string) (board.Term, error) {
 	k := keysOf(code)

@@ -23,8 +23,8 @@ func (l Limits) touchEvery() time.Duration { return l.Age / 365 }
 
 // Errors of a Shelf.
 var (
-	ErrNotKept = phrase.New("nothing is kept under this address; it may be mistyped, or older than the server's memory")
-	ErrAway    = phrase.New("the Redis that keeps it does not answer just now; try again in a moment")
+	ErrNotKept = phrase.New("there is nothing under this address; it may be mistyped, or older than the server's memory")
+	ErrAway    = phrase.New("the Redis that keeps it does not answer right now; try again in a moment")
 )
 
 // Shelf keeps texts under ids of 11 to 43 letters, digits, - and _. A text

@@ -1,6 +1,6 @@
-// Package limit is how much one visitor may take of what all have: the limits
-// that can be met, as errors that say what to do, and a ledger of the bytes that
-// are held. It must not know what they are held for.
+// Package limit says how much of the server one visitor may take: the limits,
+// as errors that say what to do, and a ledger of the bytes that are held. It
+// must not know what holds them.
 package limit
 
 import (
@@ -31,8 +31,8 @@ func (l *Limit) Met(most int) error { return &Error{Met: l, most: most} }
 
 // The limits of Account.Hold, in megabytes.
 var (
-	ErrFullAddress    = &Limit{Name: "held-per-address", Own: true, Says: "what is open from your address is at its limit of memory (%d MB); drop branches or close a tab, or try again when somebody has left"}
-	ErrFullServer     = &Limit{Name: "held", Says: "what is open on this server is at its limit of memory (%d MB); try again when somebody has left"}
+	ErrFullAddress    = &Limit{Name: "held-per-address", Own: true, Says: "your address is at its limit of memory (%d MB); drop branches or close a tab, or try again when somebody has left"}
+	ErrFullServer     = &Limit{Name: "held", Says: "this server is at its limit of memory (%d MB); try again when somebody has left"}
 	ErrWaitingAddress = &Limit{Name: "waiting-per-address", Own: true, Says: "too much (over %d MB) is on its way between this server and your address; try again when some of it has arrived"}
 	ErrWaiting        = &Limit{Name: "waiting", Says: "too much (over %d MB) is on its way between this server and slow lines; try again in a moment"}
 )

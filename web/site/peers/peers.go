@@ -1,6 +1,7 @@
 // Package peers lets the servers that share a Redis find each other, and hand
-// on requests for what one of them alone has. Each has a name, and writes under it,
-// every few seconds, where it can be reached. It must not know what is asked for.
+// on requests for what only one of them has. Each has a name, and every few
+// seconds writes its address under it. It must not know what the requests ask
+// for.
 package peers
 
 import (
@@ -48,8 +49,8 @@ const maxKnown = 1000
 var (
 	ErrUnknown = errors.New("peers: no such server is remembered")
 	ErrGone    = phrase.New("the server that has it has ended")
-	ErrSilent  = phrase.New("the server that has it cannot be reached just now")
-	ErrAway    = phrase.New("the Redis through which the servers of this site find each other does not answer just now; try again in a moment")
+	ErrSilent  = phrase.New("the server that has it does not answer right now")
+	ErrAway    = phrase.New("the Redis through which the servers of this site find each other does not answer right now; try again in a moment")
 )
 
 // Config configures Peers.

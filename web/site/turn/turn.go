@@ -1,5 +1,5 @@
-// Package turn shares a machine's work fairly among addresses: those who ask
-// for little are not held up by those who ask for much.
+// Package turn shares a machine's work fairly among addresses: an address that
+// asks for much does not hold up one that asks for little.
 package turn
 
 import (

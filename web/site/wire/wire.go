@@ -1,6 +1,6 @@
 // Package wire is a websocket within limits: how much and how fast a client may
-// send, how long a frame may take, and how the connection is closed. It must
-// not know what frames mean.
+// send, how long a frame may take, and how the connection closes. It must not
+// know what frames mean.
 package wire
 
 import (

@@ -250,7 +250,7 @@ export function board(stage, door) {
 
   /** @param {string} thread */
   function toOutcome(thread) {
-    const none = say("%s asks for nothing from here to the end.", thread);
+    const none = say("%s asks for no lock from here to the end.", thread);
     const wanted = (/** @type {Position} */ p) => p.outcomes?.includes(thread) ?? false;
     const found = branch().positions.findIndex((p, i) => i > positionAt(state) && wanted(p));
     if (found >= 0) {
@@ -371,7 +371,7 @@ export function board(stage, door) {
     rail({ complain, strike, dialog: () => strikes?.open(), time, outcome: (thread) => inTurn(() => toOutcome(thread)) });
     locksDialog(stage, () => state.session?.scenario.lock?.protocol ?? "reentrant", (protocols) => compare({ do: "locks", protocols }));
     document.querySelector("[data-tools-toggle]")?.addEventListener("click", () => tools(view.show));
-    const only = () => complain(say("There is one branch only: step back and act, and there are two."));
+    const only = () => complain(say("There is only one branch: step back and act, and there are two."));
     keys(
       {
         ...keysOf(view),

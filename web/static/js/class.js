@@ -154,13 +154,13 @@ export function klass(section) {
   function toAsk() {
     const question = state.room?.question;
     if (question && !question.counts) {
-      play.complain(say("There is a question already: reveal it, or put it away."));
+      play.complain(say("A question is already open: reveal it or close it."));
     } else {
       play.inTurn(() => request(question ? { do: "again" } : { do: "ask", kind: "predict" }));
     }
   }
   /** @param {"reveal" | "again" | "tell" | "close"} what */
-  const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("Nothing is asked just now.")));
+  const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("No question is open right now.")));
 
   /** Has players keep their hands off, or lets them move. */
   function toHold() {

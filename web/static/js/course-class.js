@@ -167,7 +167,7 @@ export function klass(page) {
       if (progress) {
         await add(progress, say("From the link"));
       } else {
-        note(say("This link is incomplete; a part of it may have been cut off on its way."));
+        note(say("This link is incomplete; a part of it may have been cut off."));
       }
     }
   }

@@ -129,7 +129,7 @@ function judging(page, path, stage) {
       byId("after").hidden = !met;
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
-        tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and do otherwise, or start again.")}` : told;
+        tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and try something else, or start again.")}` : told;
         if (moves > 0 && stage.dataset.item) {
           on.outlook(stage.dataset.item);
         }
@@ -137,7 +137,7 @@ function judging(page, path, stage) {
       }
       tally.textContent = "";
       byId("counted").textContent =
-        own <= par && proven ? say("Moves: %d. Delays and faults: %d. Nobody can do it with fewer: every order was searched.", moves, own) : told;
+        own <= par && proven ? say("Moves: %d. Delays and faults: %d. It cannot be done with fewer: every order was searched.", moves, own) : told;
       byId("onward")?.classList.add("primary");
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);

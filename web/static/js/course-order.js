@@ -10,7 +10,7 @@ const FAR = 4; // px: less is no drag
 export function ordering(form) {
   const list = /** @type {HTMLOListElement} */ (form.querySelector("ol"));
   const pieces = /** @type {HTMLLIElement[]} */ ([...list.children]);
-  const mark = make("li", { class: "left-out" }, say("Your script is above this line. What is below is left out."));
+  const mark = make("li", { class: "left-out" }, say("Your script is above this line. Everything below is left out."));
   const told = make("p", { class: "hint", role: "status" });
   const place = (/** @type {Element} */ li) => /** @type {HTMLSelectElement} */ (li.querySelector("select"));
   const grip = (/** @type {Element} */ li) => /** @type {HTMLButtonElement} */ (li.querySelector(".grip"));

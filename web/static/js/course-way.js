@@ -18,7 +18,7 @@ export function way(page) {
     return { ...rest, ...(name ? { name } : {}) };
   };
   const keep = (/** @type {import("./course-progress.js").Progress} */ progress) => {
-    note(save(progress) ? say("It is kept in this browser.") : say("This browser keeps nothing: take a file along."));
+    note(save(progress) ? say("It is kept in this browser.") : say("This browser keeps nothing: save a file."));
     show(page);
   };
   byId("progress-export").addEventListener("click", () => {
@@ -43,7 +43,7 @@ export function way(page) {
     const url = new URL(`/learn/class#${await packed(named())}`, document.documentElement.dataset.site ?? location.href).href;
     try {
       await navigator.clipboard.writeText(url);
-      note(say("The link is copied. Who opens it sees what you have done, and each break is played again."));
+      note(say("The link is copied. It shows what you have done and plays each break again."));
     } catch {
       note(url);
     }

@@ -181,7 +181,7 @@ function truth(film, state) {
     return say("The lock is a word in the memory of a process: what the process says is the truth.");
   }
   if (state.type === "no lock") {
-    return say("There is no lock: nobody is kept out.");
+    return say("There is no lock: nothing keeps a thread out.");
   }
   if (state.heartbeat) {
     return fields.length > 0 ? say("Redis: the device's key is there.") : say("Redis: there is no key.");
@@ -190,7 +190,7 @@ function truth(film, state) {
     return say("Redis: no thread has its value on a majority of the nodes.");
   }
   if (fields.length === 0) {
-    return state.type === "none" ? say("Redis: nobody holds the lock.") : say("Redis: the key is there, and names no owner.");
+    return state.type === "none" ? say("Redis: nobody holds the lock.") : say("Redis: the key is there and names no owner.");
   }
   const names = fields.map((f) => (f.thread >= 0 ? film.threads[f.thread] : f.owner)).join(say(", "));
   const count = Number(fields[0].count);

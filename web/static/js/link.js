@@ -88,7 +88,7 @@ export async function unpack(link) {
     if (error instanceof LinkError) {
       throw error;
     }
-    throw new LinkError(say("This link is incomplete; a part of it may have been cut off on its way."));
+    throw new LinkError(say("This link is incomplete; a part of it may have been cut off."));
   }
 }
 

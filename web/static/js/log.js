@@ -409,7 +409,7 @@ function kilobytes(text) {
  */
 export async function chooseKey(chosen, file) {
   if (chosen.size > MAX_READ) {
-    return say("This log is too large: it may have %d MB here. The program reads it from the command line: playground import.", MAX_READ / MB);
+    return say("This log is too large: it may have %d MB here. The command line takes more: playground import.", MAX_READ / MB);
   }
   const whole = await textOf(chosen);
   const log = readLog(whole);
@@ -427,10 +427,10 @@ export async function chooseKey(chosen, file) {
     const part = about(log, others.checked ? keys.map((k) => k.key) : [select.value]);
     send.disabled = size(part.text) > MAX_SENT;
     told.textContent = [
-      say("Sent are %d of %d lines, %d of %d KB: those that name the key, with their scripts, transactions and answers. The rest stays in your browser, and so do AUTH, HELLO, CONFIG and ACL with their passwords.",
+      say("This sends %d of %d lines, %d of %d KB: those that name the key, with their scripts, transactions and answers. The rest stays in your browser, also AUTH, HELLO, CONFIG and ACL with their passwords.",
         part.kept, part.of, kilobytes(part.text), kilobytes(whole)),
-      log.unread ? say("Lines that are not whole or cannot be read, and left out: %d.", log.unread) : "",
-      send.disabled ? say("That is too much: %d MB can be sent. The program reads more from the command line: playground import.", MAX_SENT / MB) : "",
+      log.unread ? say("Lines left out because they are incomplete or unreadable: %d.", log.unread) : "",
+      send.disabled ? say("That is too much: at most %d MB can be sent. The command line takes more: playground import.", MAX_SENT / MB) : "",
     ].join(" ");
     return part.text;
   };

@@ -42,7 +42,7 @@ export function optionOf(position, who) {
   }
   const why = all.map((o) => o.why || o.does).filter(Boolean).join(say(", "));
   if (who.network && why) {
-    return { option: null, why: say("What %s sent cannot arrive now: %s.", who.thread, why) };
+    return { option: null, why: say("%s's request cannot arrive now: %s.", who.thread, why) };
   }
   return { option: null, why: why ? say("%s cannot move now: %s.", who.thread, why) : say("%s cannot move now: it has nothing to do.", who.thread) };
 }

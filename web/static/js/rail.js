@@ -53,7 +53,7 @@ export function drawRail(stage, position, closed, whyNot) {
   event?.setAttribute("aria-disabled", String(!position.next || closed !== ""));
   if (event) {
     event.textContent = position.next ? say("To the next event, at %s", position.next) : say("To the next event");
-    event.title = closed || (position.next ? "" : say("Nothing happens any more by itself."));
+    event.title = closed || (position.next ? "" : say("Nothing more happens by itself."));
   }
   const expiry = document.getElementById("to-expiry"); // a Redis elsewhere has its own clock
   expiry?.setAttribute("aria-disabled", String(!position.expiry || closed !== ""));

@@ -48,6 +48,6 @@ export async function listBranches(code, list) {
         : scenes.map((scene) => make("li", { class: "of-scene" }, make("span", {}, titleOf(of(scene)[0])), make("ul", { class: "branch-links" }, ...of(scene).map(linkTo))))),
     );
   } catch {
-    list.replaceChildren(make("li", { class: "hint" }, say("The links cannot be loaded just now.")));
+    list.replaceChildren(make("li", { class: "hint" }, say("The links cannot be loaded right now.")));
   }
 }

@@ -41,7 +41,7 @@ export function ownQuestion(ask, threads) {
     event.preventDefault();
     const { options: list, right } = optionsOf(options.value);
     if (right.length !== 1) {
-      complain(say("Begin the right option with *, and no other."));
+      complain(say("Begin only the right option with *."));
       options.focus();
       return;
     }

@@ -30,7 +30,7 @@ export function goal({ goal: is }) {
   }
   const { text, met, moves, own, par, proven } = is;
   const done = met ? say("Done in %d moves, %d of them delays and faults.", moves, own) : say("%d moves, %d of them delays and faults.", moves, own);
-  const least = proven ? say("Nobody can do it with fewer than %d: every order was searched.", par) : say("%d are enough.", par);
+  const least = proven ? say("It cannot be done with fewer than %d: every order was searched.", par) : say("%d are enough.", par);
   return [text, done, least].join(" ");
 }
 
@@ -100,7 +100,7 @@ export function result(question) {
 
 /** What a thread believes, in its own words. @param {number} levels */
 export const belief = (levels) =>
-  levels < 0 ? say("There is no lock: nobody is kept out.") : levels === 0 ? say("I do not hold the lock.") : levels === 1 ? say("I hold the lock, once.") : say("I hold the lock, %d times.", levels);
+  levels < 0 ? say("There is no lock: nothing keeps a thread out.") : levels === 0 ? say("I do not hold the lock.") : levels === 1 ? say("I hold the lock, once.") : say("I hold the lock, %d times.", levels);
 
 /** What is read out. @param {News} news @param {Room} room */
 export function told(news, room) {
@@ -110,7 +110,7 @@ export function told(news, room) {
     case "again": return say("Vote again.");
     case "counted": return say("The votes are counted.");
     case "revealed": return question ? result(question) : "";
-    case "closed": return say("The question is put away.");
+    case "closed": return say("The question is closed.");
     case "stands": return classAt(room);
     case "opened": return wentOn(news, titleOf(room));
     case "locked": return say("The room is locked.");
@@ -135,8 +135,8 @@ export function goodbye(code, why) {
   switch (code) {
     case 4041: return say("A host has sent you away. If that was a mistake, ask, and try again.");
     case 4042: return say("The room has ended. Thank you for being here.");
-    case 4043: return say("This room is open in another tab of yours: it goes on there.");
-    case 404: return say("There is no such room any more.");
+    case 4043: return say("This room is open in another of your tabs: it goes on there.");
+    case 404: return say("This room no longer exists.");
     default: return why;
   }
 }

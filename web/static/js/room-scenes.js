@@ -136,7 +136,7 @@ export function scenes({ ask, asking }) {
     if (what && "item" in what) {
       await go({ do: "ask", item: what.item });
     } else {
-      complain(say("That leads to no item of the course. Copy the address of one on /learn."));
+      complain(say("That is not a link to an item of the course. Copy the address of one on /learn."));
       link.focus();
     }
   }
@@ -153,7 +153,7 @@ export function scenes({ ask, asking }) {
     if (what) {
       choose(/** @type {Wanted} */ (what));
     } else {
-      complain(say("That leads to no scenario. Copy the address of one on /play, of an item on /learn, or a short link."));
+      complain(say("That is not a link to a scenario. Copy the address of one on /play, of an item on /learn, or a short link."));
       link.focus();
     }
   }

@@ -35,7 +35,7 @@ export function writing(handIn) {
       return;
     }
     form.ariaBusy = "true";
-    told({ says: say("It is being judged …") });
+    told({ says: say("Judging …") });
     told((await handIn(text.value)) ?? { says: "" });
     form.ariaBusy = null;
   });

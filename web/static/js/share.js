@@ -134,7 +134,7 @@ function linkDialog(link, offered) {
  * @param {() => number} row the one that you are at, or 0 at the end
  */
 export function shareRun(row) {
-  const says = say("Who opens it sees this run, as long as the server keeps it.");
+  const says = say("It shows this run, as long as the server keeps it.");
   return linkDialog(async (here) => ({ path: `${location.pathname}${here && row() > 0 ? `#row-${row()}` : ""}`, says }));
 }
 
@@ -150,7 +150,7 @@ export function share(shown) {
       const says =
         text.length > LONGEST
           ? say("%d characters: too long for many programs. Make it short: the server then keeps it.", text.length)
-          : say("%d characters, and nothing is kept on the server.", text.length);
+          : say("%d characters; the server keeps nothing.", text.length);
       return { path: `/play#${text}`, says };
     },
     (url) => {

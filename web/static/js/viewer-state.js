@@ -258,7 +258,7 @@ function into(state) {
     return out(state);
   }
   const now = stood(state, ways.into(state.film, state.cursor));
-  return spoken(now, now.cursor.moment > 0 ? "" : say("Steps go through each command from here."));
+  return spoken(now, now.cursor.moment > 0 ? "" : say("From here, steps go through each command."));
 }
 
 /** @param {State} state */

@@ -102,7 +102,7 @@ test("what has changed is told", () => {
   ]);
   const revealed = [join(), comes(1, { question: question({ closed: true, counts: [5, 14, 2], right: 1 }) })];
   assert.deepEqual(told_(revealed, comes(2, { question: question({ round: 2, before: [5, 14, 2] }) })), ["Vote again."]);
-  assert.deepEqual(told_(revealed, comes(2)), ["The question is put away."]);
+  assert.deepEqual(told_(revealed, comes(2)), ["The question is closed."]);
 });
 
 test("who comes late hears of an open question, and of nothing else", () => {

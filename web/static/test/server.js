@@ -58,7 +58,7 @@ export class Server {
         return done(...this.show(id, this.fork(b, c.at)));
       case "drop":
         if (this.branches.size === 1) {
-          return refuse("The only branch there is stays.");
+          return refuse("The only branch must stay.");
         }
         this.branches.delete(c.branch);
         return done({ v: 1, re: id, from: 0, lanesOf: 0, dropped: c.branch });

@@ -69,7 +69,7 @@ test("commands are gone through, by steps and by pointing at one", () => {
   const into = act(one, "inside");
   assert.deepEqual([into.cursor, into.said.note], [{ stop: 1, moment: 1, inside: true }, ""]);
   assert.deepEqual(act(into, "into").cursor, { stop: 1, moment: 0, inside: false });
-  assert.deepEqual(act(seen(example(), 2), "into").said.note, "Steps go through each command from here.");
+  assert.deepEqual(act(seen(example(), 2), "into").said.note, "From here, steps go through each command.");
   assert.deepEqual(reduce(seen(example(), 5), { type: "row", row: 1, moment: 2 }).cursor, { stop: 1, moment: 2, inside: true });
   assert.deepEqual(reduce(one, { type: "row", row: 3 }).cursor, { stop: 4, moment: 0, inside: false }, "the last place at that row");
 });
