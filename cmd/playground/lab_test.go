@@ -80,6 +80,21 @@ func TestLab(t *testing.T) {
 			}
 		})
 	}
+	t.Run("stuck before anything is decided", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "worker.sh")
+		if err := os.WriteFile(name, []byte(strings.Replace(shellWorker, `ask SET k "$RELOCK_THREAD" NX PX 2000`, "ask BLPOP q 0", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"lab", "-json", "-faults", "none"}
+		env, out, _ := labEnvironment("")
+		if code := command(t.Context(), append(args, "--", "bash", name), env); code != exitUnexpected || !strings.Contains(out.String(), `{"rule":"stuck","orders":"1","order":[]}`) {
+			t.Fatalf("exit code %d: %s", code, out)
+		}
+		env, again, stderr := labEnvironment(out.String())
+		if code := command(t.Context(), append(args, "-replay", "-", "--", "bash", name), env); code != exitUnexpected || !strings.Contains(again.String(), `"rule":"stuck"`) {
+			t.Errorf("-replay: exit code %d: %s %s", code, again, stderr)
+		}
+	})
 	t.Run("broken", func(t *testing.T) {
 		saved := filepath.Join(t.TempDir(), "break.jsonl")
 		args := []string{"lab", "-faults", "lose-reply"}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -72,6 +73,8 @@ type conn struct {
 	patterns []string
 	name     string
 	library  map[string]string // as it has said itself: LIB-NAME, LIB-VER
+	mute     bool              // CLIENT REPLY OFF
+	skip     bool              // CLIENT REPLY SKIP: the next answer is left out
 }
 
 // item is a command that waits for its turn.
@@ -82,6 +85,7 @@ type item struct {
 	tx       [][]string // of EXEC
 	blocking bool
 	deadline time.Duration // by Redis' clock, of one that waits for others; 0: none
+	alarm    *time.Timer   // at its deadline, where nobody is held
 }
 
 // listen opens a gate on loopback, or on the host given. Threads are named A, B, …
@@ -215,6 +219,9 @@ func (g *Gate) hangUp(c *conn) {
 	}
 	_ = c.c.Close()
 	c.lane.conns = slices.DeleteFunc(slices.Clone(c.lane.conns), func(o *conn) bool { return o == c })
+	for _, it := range c.queue {
+		g.silence(it)
+	}
 	c.queue = nil
 	if c.in != nil {
 		c.in.Close()
@@ -225,6 +232,15 @@ func (g *Gate) hangUp(c *conn) {
 	}
 	g.room.Broadcast()
 	g.tell()
+}
+
+// reply answers a command, unless its client wants no answers.
+func (g *Gate) reply(c *conn, raw []byte) {
+	if skipped := c.skip; c.mute || skipped {
+		c.skip = false
+		return
+	}
+	g.write(c, raw)
 }
 
 func (g *Gate) write(c *conn, raw []byte) {
@@ -264,6 +280,7 @@ func (g *Gate) pump(c *conn) {
 		if !done && !it.blocking && blocks(it.args) {
 			it.blocking = true
 			g.begin(it)
+			g.wake(it)
 		}
 		if !done && g.live && g.ready(it) {
 			g.perform(it, "")
@@ -276,7 +293,7 @@ func (g *Gate) pump(c *conn) {
 		c.queue = c.queue[1:]
 		g.room.Broadcast()
 		if raw != nil {
-			g.write(c, raw)
+			g.reply(c, raw)
 		}
 		if effects.Verb(it.args) == "QUIT" {
 			g.hangUp(c)
@@ -366,6 +383,9 @@ func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 		}
 		return raw, true
 	}
+	if c.in != nil && !c.resp3 && !slices.Contains(whileListening, v) {
+		return resp.Failure(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", strings.ToLower(v))), true
+	}
 	if v == "EXEC" {
 		if !c.multi || c.dirty {
 			if c.multi {
@@ -387,10 +407,14 @@ func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 		}
 	}
 	if !passes(args) {
-		return nil, false
+		why := misdated(args)
+		return resp.Failure(why), why != ""
 	}
 	return g.polite(c, args), true
 }
+
+// whileListening is what a subscriber may send in RESP2.
+var whileListening = []string{"SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PING", "QUIT", "RESET"}
 
 // ask passes a command to Redis.
 func (g *Gate) ask(c *conn, args []string) []byte {
@@ -412,12 +436,19 @@ func (g *Gate) stays(raw []byte) []byte {
 // refused says why a command is not run, by name, or "".
 func (g *Gate) refused(args []string) string {
 	v := effects.Verb(args)
+	switch {
+	case v == "CLIENT" && sub(args) == "TRACKING" && !(len(args) == 3 && strings.EqualFold(args[2], "OFF")):
+		v += " " + sub(args)
+		fallthrough
+	case slices.Contains([]string{"MONITOR", "SSUBSCRIBE", "SUNSUBSCRIBE", "SYNC", "PSYNC", "REPLCONF"}, v):
+		return fmt.Sprintf("ERR the lab has no '%s': what Redis sends of itself, it can neither hold nor tell from an answer", v)
+	}
 	if kind, _ := g.redis.kind(); kind != trace.StoreEmbedded {
 		return ""
 	}
 	const instead = "; a real Redis behind the gate has it: -redis URL"
 	switch {
-	case v == "CLIENT" && sub(args) == "TRACKING", v == "SCRIPT" && sub(args) == "DEBUG", v == "CONFIG" && sub(args) != "GET":
+	case v == "SCRIPT" && sub(args) == "DEBUG", v == "CONFIG" && sub(args) != "GET":
 		return fmt.Sprintf("ERR the lab's Redis has no '%s %s'%s", v, sub(args), instead)
 	case v == "SET" && slices.ContainsFunc(args[1:], func(a string) bool {
 		return slices.Contains([]string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"}, strings.ToUpper(a))
@@ -482,7 +513,12 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 		}
 	case "QUIT":
 		return resp.Simple("OK")
+	case "CLIENT":
+		if sub(args) == "REPLY" {
+			return c.answers(args)
+		}
 	case "RESET":
+		c.mute, c.skip = false, false
 		c.multi, c.dirty, c.tx, c.watched, c.resp3 = false, false, nil, nil, false
 		if s, err := g.redis.session(); err == nil {
 			c.s.close()
@@ -622,7 +658,7 @@ func (g *Gate) client(c *conn, args []string) []byte {
 		return resp.Number(c.id)
 	case "INFO", "LIST":
 		return resp.Bulk(fmt.Sprintf("id=%d addr=%s name=%s db=0\n", c.id, c.c.RemoteAddr(), c.name))
-	case "NO-EVICT", "NO-TOUCH", "REPLY", "UNPAUSE", "CACHING":
+	case "NO-EVICT", "NO-TOUCH", "UNPAUSE", "CACHING":
 		return resp.Simple("OK")
 	case "SETINFO": // of Redis 7.2: this one refuses it, and yet knows now who is there
 		if len(args) == 4 {
@@ -632,6 +668,25 @@ func (g *Gate) client(c *conn, args []string) []byte {
 		return resp.Failure("ERR wrong number of arguments for 'client' command")
 	}
 	return resp.Failure("ERR unknown subcommand '" + args[1] + "'. Try CLIENT HELP.")
+}
+
+// answers is CLIENT REPLY: whether the client wants answers at all.
+func (c *conn) answers(args []string) []byte {
+	if len(args) != 3 {
+		return resp.Failure("ERR wrong number of arguments for 'client|reply' command")
+	}
+	switch strings.ToUpper(args[2]) {
+	case "ON":
+		c.mute, c.skip = false, false
+		return resp.Simple("OK")
+	case "OFF":
+		c.mute = true
+	case "SKIP":
+		c.skip = true
+	default:
+		return resp.Failure("ERR syntax error")
+	}
+	return nil
 }
 
 // subscribe changes what a connection listens to, and answers once for each channel.
@@ -741,6 +796,77 @@ func (g *Gate) begin(it *item) {
 	}
 }
 
+// wake answers a command that waits in vain at its deadline, where nobody is held and
+// Redis' clock is the wall's.
+func (g *Gate) wake(it *item) {
+	if _, wall := g.redis.kind(); !g.live || !wall || it.deadline == 0 {
+		return
+	}
+	g.wg.Add(1)
+	it.alarm = time.AfterFunc(it.deadline-g.redis.now(), func() {
+		defer g.wg.Done()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if len(it.c.queue) == 0 || it.c.queue[0] != it {
+			return
+		}
+		r := g.expire(it)
+		if g.onRecord != nil {
+			g.onRecord(r)
+		}
+		g.tell()
+	})
+}
+
+// silence stops the alarm of a command that waits no more.
+func (g *Gate) silence(it *item) {
+	if it.alarm != nil && it.alarm.Stop() {
+		g.wg.Done()
+	}
+}
+
+// misdated says what is wrong with the timeout of a command that waits for others, as
+// Redis does, or "".
+func misdated(args []string) string {
+	if !blocks(args) || len(args) < 3 {
+		return ""
+	}
+	const negative = "ERR timeout is negative"
+	whole := func(text string) string {
+		switch ms, err := strconv.ParseInt(text, 10, 64); {
+		case err != nil:
+			return "ERR timeout is not an integer or out of range"
+		case ms < 0:
+			return negative
+		}
+		return ""
+	}
+	text := args[len(args)-1]
+	switch effects.Verb(args) {
+	case "WAIT", "WAITAOF":
+		return whole(text)
+	case "XREAD", "XREADGROUP":
+		at := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") })
+		if at+1 == len(args) {
+			return "ERR syntax error"
+		}
+		return whole(args[at+1])
+	case "BLMPOP", "BZMPOP":
+		text = args[1]
+	}
+	switch s, err := strconv.ParseFloat(text, 64); {
+	case err != nil || math.IsNaN(s) || s > maxWait:
+		return "ERR timeout is not a float or out of range"
+	case s < 0:
+		return negative
+	}
+	return ""
+}
+
+// maxWait is how many seconds a command may wait for others: so many milliseconds are a
+// whole number, and so many nanoseconds, too.
+const maxWait = 1e9
+
 func seconds(now time.Duration, text string) time.Duration {
 	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
 		return now + time.Duration(s*float64(time.Second))
@@ -830,7 +956,9 @@ func (g *Gate) ready(it *item) bool {
 	case "WAIT", "WAITAOF":
 		return len(it.args) < 2 || it.args[1] == "0" && v == "WAIT"
 	case "XREAD":
-		return asks(it.args...) != nil
+		raw, err := g.own.do(it.args)
+		v, failed := resp.Value(raw)
+		return err != nil || v != nil || failed != ""
 	case "XREADGROUP":
 		return g.undelivered(it.args, asks)
 	case "BLMPOP", "BZMPOP":
@@ -863,8 +991,6 @@ func gaveUp(it *item) []byte {
 		return resp.Number(0)
 	case "WAITAOF":
 		return resp.Join(resp.Head('*', 2), resp.Number(0), resp.Number(0))
-	case "BLMOVE", "BRPOPLPUSH":
-		return resp.Null(it.c.resp3)
 	}
 	if it.c.resp3 {
 		return resp.Null(true)
@@ -890,6 +1016,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 		c.lane.late = slices.DeleteFunc(c.lane.late, func(o *item) bool { return o == it })
 		r.Late = true
 	} else if len(c.queue) > 0 {
+		g.silence(it)
 		c.queue = c.queue[1:]
 		g.room.Broadcast()
 	}
@@ -941,7 +1068,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	case do == LoseReply:
 		g.hangUp(c)
 	default:
-		g.write(c, raw)
+		g.reply(c, raw)
 	}
 	if g.onRecord != nil {
 		g.onRecord(r)
@@ -973,13 +1100,34 @@ func (g *Gate) execute(it *item, r *effects.Record) []byte {
 	}
 	r.Script, r.Inner = text, inner
 	r.Reply, r.Err = resp.Value(raw)
+	if it.c.resp3 && (v == "XREAD" || v == "XREADGROUP") {
+		raw = byStream(raw)
+	}
 	if text != "" && r.Err == "" {
 		g.know(text)
 	}
-	if string(raw) == "$-1\r\n" && it.c.resp3 {
+	if text := string(raw); it.c.resp3 && (text == "$-1\r\n" || text == "*-1\r\n") {
 		raw = resp.Null(true)
 	}
 	return raw
+}
+
+// byStream is what an XREAD is answered in RESP3: a map, where the embedded Redis has a
+// list of pairs.
+func byStream(raw []byte) []byte {
+	pairs, err := resp.Elements(raw)
+	if err != nil || len(pairs) == 0 {
+		return raw
+	}
+	out := resp.Head('%', len(pairs))
+	for _, pair := range pairs {
+		parts, err := resp.Elements(pair)
+		if err != nil || len(parts) != 2 {
+			return raw
+		}
+		out = append(out, resp.Join(parts...)...)
+	}
+	return out
 }
 
 // expire answers a command that has waited in vain.
@@ -992,7 +1140,7 @@ func (g *Gate) expire(it *item) effects.Record {
 		g.room.Broadcast()
 	}
 	it.c.lane.moved = time.Now()
-	g.write(it.c, raw)
+	g.reply(it.c, raw)
 	g.pump(it.c)
 	return r
 }

@@ -256,6 +256,73 @@ func TestPolitenessAndRefusals(t *testing.T) {
 	}
 }
 
+// Byte for byte, a client is answered as by Redis 7.0, whichever Redis is behind the gate:
+// with no answer where it wants none, with the nulls and maps of its protocol, and in time
+// where it has waited in vain. What Redis would send of itself is refused.
+func TestAnswersOnTheWire(t *testing.T) {
+	const none, nobody = "*-1\r\n", "_\r\n"
+	hello := func(t *testing.T, c net.Conn, r *bufio.Reader) {
+		_, _ = io.WriteString(c, "HELLO 3\r\n")
+		answer(t, r)
+	}
+	const listens = "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n"
+	type step struct{ line, want string }
+	tests := map[string]struct {
+		resp3 bool
+		steps []step
+	}{
+		"no answers":       {false, []step{{"CLIENT REPLY OFF", ""}, {"SET a 1", ""}, {"PING", ""}, {"CLIENT REPLY ON", "+OK\r\n"}, {"GET a", "$1\r\n1\r\n"}}},
+		"one answer less":  {false, []step{{"CLIENT REPLY SKIP", ""}, {"SET b 1", ""}, {"GET b", "$1\r\n1\r\n"}, {"CLIENT REPLY no", "-ERR syntax error\r\n"}}},
+		"waits in vain":    {false, []step{{"BLPOP no 0.01", none}, {"BRPOPLPUSH no yes 0.01", none}, {"XREAD BLOCK 10 STREAMS no $", none}, {"WAIT 1 10", ":0\r\n"}, {"PING", "+PONG\r\n"}}},
+		"waits in RESP3":   {true, []step{{"BLPOP no 0.01", nobody}, {"BZPOPMIN no 0.01", nobody}, {"PING", "+PONG\r\n"}}},
+		"waits for what":   {false, []step{{"BLPOP q x", "-ERR timeout is not a float or out of range\r\n"}, {"BLPOP q -1", "-ERR timeout is negative\r\n"}, {"BLPOP q nan", "-ERR timeout is not a float or out of range\r\n"}, {"XREAD BLOCK x STREAMS s $", "-ERR timeout is not an integer or out of range\r\n"}, {"WAIT 1 -5", "-ERR timeout is negative\r\n"}}},
+		"waits for a list": {false, []step{{"SET str 1", "+OK\r\n"}, {"BLPOP str 0", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"}, {"XREAD BLOCK 0 STREAMS a b 0", "-ERR "}}},
+		"what it watched":  {true, []step{{"WATCH w", "+OK\r\n"}, {"SET w 1", "+OK\r\n"}, {"MULTI", "+OK\r\n"}, {"GET w", "+QUEUED\r\n"}, {"EXEC", nobody}}},
+		"streams":          {true, []step{{"XADD st 1-1 f v", "$3\r\n1-1\r\n"}, {"XREAD STREAMS st 0", "%1\r\n$2\r\nst\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n"}}},
+		"who listens":      {false, []step{{"SUBSCRIBE news", listens}, {"GET a", "-ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n"}, {"PING", "*2\r\n$4\r\npong\r\n$0\r\n\r\n"}}},
+	}
+	const refusal = "-ERR the lab has no '%s': what Redis sends of itself, it can neither hold nor tell from an answer\r\n"
+	for _, line := range []string{"MONITOR", "SSUBSCRIBE a", "PSYNC ? -1", "CLIENT TRACKING on"} {
+		name, _, _ := strings.Cut(line, " ")
+		if name == "CLIENT" {
+			name = "CLIENT TRACKING"
+		}
+		tests[name] = struct {
+			resp3 bool
+			steps []step
+		}{true, []step{{line, fmt.Sprintf(refusal, name)}, {"SET m 1", "+OK\r\n"}}}
+	}
+	for _, behind := range []string{trace.StoreEmbedded, trace.StoreExternal} {
+		o := lab.Options{}
+		if behind == trace.StoreExternal {
+			external(t, &o)
+		}
+		w := watch(t, o)
+		rowsOf(t, w)
+		for name, test := range tests {
+			t.Run(behind+"/"+name, func(t *testing.T) {
+				c, err := net.Dial("tcp", w.Addresses()[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				_ = c.SetDeadline(time.Now().Add(patience))
+				r := bufio.NewReader(c)
+				if test.resp3 {
+					hello(t, c, r)
+				}
+				for _, s := range test.steps {
+					_, _ = io.WriteString(c, s.line+"\r\n")
+					have := make([]byte, len(s.want))
+					if n, err := io.ReadFull(r, have); err != nil || string(have) != s.want {
+						t.Fatalf("%s is answered %q, %v; want %q", s.line, have[:n], err, s.want)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A script's own commands are told at their lines, with the key after each.
 func TestScriptIsJournalled(t *testing.T) {
 	w := watch(t, lab.Options{Clock: lab.ClockGate, Key: "k"})

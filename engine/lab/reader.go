@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tidwall/redcon"
@@ -67,7 +68,7 @@ func (r *reader) read() (args []string, err error) {
 			case rest[0] == '$':
 				return nil, errProtocol
 			case err != nil:
-				return nil, fmt.Errorf("%w: %w", errProtocol, err)
+				return nil, fmt.Errorf("%w: %s", errProtocol, strings.TrimPrefix(err.Error(), "Protocol error: "))
 			case len(rest)-len(left) > maxCommand || !complete && len(rest) > maxCommand,
 				rest[0] != '*' && (len(rest)-len(left) > maxInline || !complete && len(rest) > maxInline):
 				return nil, errTooLong

@@ -523,7 +523,7 @@ func (s *search) release() error {
 		if _, _, it := l.pending(s.g); it != nil {
 			it.c.queue = it.c.queue[1:]
 			l.moved = time.Now()
-			s.g.write(it.c, resp.Bulk(effects.MarkRound))
+			s.g.reply(it.c, resp.Bulk(effects.MarkRound))
 			s.g.pump(it.c)
 		}
 	}
@@ -682,7 +682,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	o := &Order{began: time.Now()}
+	o := &Order{Decisions: []Decision{}, began: time.Now()}
 	ended := map[string]bool{}
 	for {
 		if err := s.settle(ctx); err != nil {
