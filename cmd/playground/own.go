@@ -9,6 +9,7 @@ import (
 	"relock/engine/box"
 	"relock/engine/ownlock"
 	"relock/engine/scenario"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -51,5 +52,8 @@ func ownMistake(env environment, l words.Language, name string, sc *scenario.Sce
 		place = fmt.Sprintf("%s:%d", name, line)
 	}
 	fmt.Fprintf(env.err, "playground: %s: %s\n", place, l.Sentence(m.Says()))
+	for _, note := range page.NotesOnScripts(l, sc.Lock) { // which may be why
+		fmt.Fprintln(env.err, note)
+	}
 	return true
 }

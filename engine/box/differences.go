@@ -57,6 +57,10 @@ var Differences = []Difference{
 		"math.random begins again in each run of a script here; Redis goes on where the last script stopped.",
 	},
 	{
+		regexp.MustCompile(`\bgoto\b`),
+		"goto is a name like any other in Redis' Lua, 5.1; here it is none.",
+	},
+	{
 		regexp.MustCompile(`\b(pairs|next)\b`),
 		"pairs goes through a table in the order in which it was filled; in Redis the order is arbitrary.",
 	},

@@ -60,7 +60,7 @@ func (r *runner) library() (list library) {
 	}
 	lib := func(name string) *lua.LTable { return global.RawGetString(name).(*lua.LTable) }
 	own(global, map[string]lua.LGFunction{
-		"pcall": r.pcall, "xpcall": r.xpcall, "tostring": tostring, "tonumber": tonumber, "rawset": r.rawset, "setmetatable": r.setmetatable,
+		"pcall": r.pcall, "xpcall": r.xpcall, "tostring": r.tostring, "tonumber": tonumber, "rawset": r.rawset, "setmetatable": r.setmetatable,
 	})
 	str := lib("string")
 	str.RawSetString("dump", lua.LNil)
@@ -257,13 +257,25 @@ func (r *runner) setmetatable(l *lua.LState) int {
 	return 1
 }
 
-func tostring(l *lua.LState) int {
+// tostring is Lua's, but the addresses of tables and functions are counted, so
+// that a question has one answer.
+func (r *runner) tostring(l *lua.LState) int {
 	v := l.CheckAny(1)
 	if n, ok := v.(lua.LNumber); ok {
 		l.Push(lua.LString(number(n, 14)))
 		return 1
 	}
-	l.Push(l.ToStringMeta(v))
+	told := l.ToStringMeta(v)
+	switch v.(type) {
+	case *lua.LTable, *lua.LFunction, *lua.LState:
+		if told.String() == v.String() {
+			if r.addresses[v] == 0 {
+				r.addresses[v] = len(r.addresses) + 1
+			}
+			told = lua.LString(fmt.Sprintf("%s: 0x%012x", v.Type(), 0x55<<40+r.addresses[v]*64))
+		}
+	}
+	l.Push(told)
 	return 1
 }
 

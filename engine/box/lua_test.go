@@ -49,3 +49,19 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 		}
 	}
 }
+
+// Where a table is in memory changes nothing of what a script comes to.
+func TestAddressesAreCounted(t *testing.T) {
+	p := open(t, box.Options{})
+	told := map[string]bool{}
+	for _, by := range []string{"me", "me", "another"} {
+		a, err := p.Ask(t.Context(), by, box.Question{Script: "local one = {} return {tostring(one), tostring({}), tostring(one), tostring(pcall)}", Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[reply(a.Reply)] = true
+	}
+	if want := "table: 0x550000000040,table: 0x550000000080,table: 0x550000000040,function: 0x5500000000c0"; len(told) != 1 || !told[want] {
+		t.Errorf("%v, want %s each time", told, want)
+	}
+}

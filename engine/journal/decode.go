@@ -13,8 +13,12 @@ import (
 type Reply struct {
 	Value any
 	Err   string // the script's error, or ""
-	Line  int    // of an error of Lua itself, on which line of the script, from 1; else 0
+	Line  int    // of an error of Lua itself, on which line of the script, from 1, or NoLine; of one of Redis' 0
 }
+
+// NoLine is the line of an error of Lua itself that names none, such as that of
+// a stack that is full.
+const NoLine = -1
 
 // ErrForm is returned for an answer that is not a journal's.
 var ErrForm = errors.New("journal: unexpected form")

@@ -119,11 +119,23 @@ func (j *Client) Digests() []string {
 
 func digest(script string) string { return redis.NewScript(script).Hash() }
 
-// Load makes Redis cache all scripts. It fails with Redis' error.
+// LoadError is returned for a script that Redis does not take.
+type LoadError struct {
+	Script string // its file name
+	Err    error  // Redis'
+}
+
+// Error implements error.
+func (e *LoadError) Error() string { return "journal: load " + e.Script + ": " + e.Err.Error() }
+
+// Unwrap returns Redis' error.
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// Load makes Redis cache all scripts. It fails with a *LoadError.
 func (j *Client) Load(ctx context.Context) error {
 	for _, w := range j.bySHA {
 		if err := j.redis().ScriptLoad(ctx, w.text).Err(); err != nil {
-			return fmt.Errorf("journal: load %s: %w", w.name, err)
+			return &LoadError{w.name, err}
 		}
 	}
 	return nil

@@ -29,16 +29,20 @@ if kind == 'hash' then content = real.call('HGETALL', key) end
 if kind == 'string' then content = real.call('GET', key) end
 return kind, real.call('PTTL', key), content
 end
+-- The line is 0 of an error of Redis', which begins with a code, also where pcall
+-- has made a text of it; and -1 of one of Lua's that names no line of the script.
 local function message(e)
-if type(e) == 'table' then return e.err or e[1] or 'error', 0 end
+if type(e) == 'table' then return e.err or e[1] or 'error', e.err and 0 or -1 end
+if string.match(tostring(e), '^%u+ ') then return tostring(e), 0 end
 local at = string.match(tostring(e), '^[^ ]*:(%d+): ')
 local text = string.gsub(tostring(e), '^[^ ]*:%d+: ', '', 1)
-return text, at and tonumber(at) - 1 or 0
+return text, at and tonumber(at) > 1 and tonumber(at) - 1 or -1
 end
 local ask = real.pcall
 local function note(at, result, ...)
 local args = {}
 for i = 1, select('#', ...) do args[i] = tostring((select(i, ...))) end
+args[1] = args[1] or ''
 local err = false
 if type(result) == 'table' and result.err then err = result.err result = false end
 local kind, pttl, content = state()
@@ -64,7 +68,11 @@ if done and not (type(result) == 'table' and result.err) then return {notes, now
 local text, at = message(result)
 return {notes, now, {false}, text, at}
 end
-reply = watched
+-- Through the globals' own table a script would find the real redis.
+local globals = setmetatable({redis = watched}, {__index = _G, __metatable = false, __newindex = function() error('Attempt to modify a readonly table', 2) end})
+rawset(globals, '_G', globals)
+reply = {watched, globals}
 end
-local redis = reply
-ok, reply = pcall(function()
+local redis, _G = unpack(reply)
+-- What is the journal's is not the script's.
+ok, reply = pcall(function() local ok, reply, journal

@@ -85,6 +85,74 @@ func Check(ctx context.Context, l scenario.Lock) ([]*Mistake, error) {
 	return list, nil
 }
 
+// Refused returns what is wrong with an own script that a Redis did not compile, if
+// that is why err, a journal's, came about; else nil.
+func Refused(l scenario.Lock, err error) *Mistake {
+	var load *journal.LoadError
+	if !l.Own() || !errors.As(err, &load) {
+		return nil
+	}
+	said := uncompiled.FindStringSubmatch(load.Err.Error())
+	for _, script := range l.Implementation().Scripts {
+		if said == nil || script.Name != load.Script {
+			continue
+		}
+		m := &Mistake{Call: script.Call, What: phrase.Say("this is not Lua: %s", shortened(said[2]))}
+		if line, err := strconv.Atoi(said[1]); err == nil {
+			m.Line = min(line-journal.Above, 1+strings.Count(strings.TrimSuffix(script.Source, "\n"), "\n"))
+		}
+		return m
+	}
+	return nil
+}
+
+// uncompiled is what Redis says of a text that is not Lua.
+var uncompiled = regexp.MustCompile(`(?s)Error compiling script.*?user_script:(\d+): (.*)`)
+
+// Judged is a client of a Redis of somebody's own on which an own lock runs. It calls
+// wrong with what is wrong with a script, if something is, and then answers that.
+// It is safe for concurrent use if client and wrong are.
+func Judged(client journal.Scripter, l scenario.Lock, wrong func(*Mistake)) journal.Scripter {
+	j := judged{client, map[string]protocol.Script{}, wrong}
+	for _, script := range l.Implementation().Scripts {
+		if slices.Contains(l.Scripts.Calls(), script.Call) {
+			text := journal.Wrap(script.Source)
+			j.own[text], j.own[redis.NewScript(text).Hash()] = script, script
+		}
+	}
+	return j
+}
+
+type judged struct {
+	journal.Scripter
+
+	own   map[string]protocol.Script // by the journal's text, and by its digest
+	wrong func(*Mistake)
+}
+
+// Eval implements journal.Scripter.
+func (j judged) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return j.judge(script, keys, j.Scripter.Eval(ctx, script, keys, args...))
+}
+
+// EvalSha implements journal.Scripter.
+func (j judged) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	return j.judge(sha1, keys, j.Scripter.EvalSha(ctx, sha1, keys, args...))
+}
+
+func (j judged) judge(name string, keys []string, cmd *redis.Cmd) *redis.Cmd {
+	script, own := j.own[name]
+	reply, err := cmd.Result()
+	if !own || err != nil {
+		return cmd
+	}
+	if m := judge(script, keys, box.Answer{Reply: reply}); m != nil {
+		j.wrong(m)
+		cmd.SetErr(m)
+	}
+	return cmd
+}
+
 // What a script may hold, a hundred times what a lock does: each of its rows is
 // shown.
 const (
@@ -181,7 +249,7 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	m := &Mistake{Call: script.Call}
 	if a.Err != "" {
-		m.What = phrase.Say("Redis cannot run it: %s", a.Err)
+		m.What = phrase.Say("Redis cannot run it: %s", shortened(a.Err))
 		return m
 	}
 	rec, reply, err := journal.Decode(a.Reply)
@@ -191,15 +259,20 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	}
 	said, wrote := 0, 0
 	for _, e := range rec.Entries {
-		if key, ok := unnamed(e.Args, keys); ok {
-			m.Line, m.What = e.Line, phrase.Say("%s asks for the key %q, which is not among its KEYS", strings.ToUpper(e.Args[0]), key)
+		verb := shortened(strings.ToUpper(e.Args[0]))
+		if strings.Contains(e.Err, "must be strings or integers") { // nil, which the journal writes as "nil"
+			m.Line, m.What = e.Line, phrase.Say("%s is given something that is neither text nor number, such as nil", verb)
+			return m
+		}
+		if key, ok := unnamed(e.Args, keys); ok && !strings.Contains(e.Err, "not allowed from script") {
+			m.Line, m.What = e.Line, phrase.Say("%s asks for the key %q, which is not among its KEYS", verb, shortened(key))
 			return m
 		}
 		if e.Err != "" && noCommand(e.Err) {
-			m.Line, m.What = e.Line, phrase.Say("Redis refuses %s: %s", strings.ToUpper(e.Args[0]), e.Err)
+			m.Line, m.What = e.Line, phrase.Say("Redis refuses %s: %s", verb, shortened(e.Err))
 			return m
 		}
-		if e.Err == "" && journal.Writes(e.Args[0]) && wrote == 0 {
+		if e.Err == "" && journal.Wrote(e.Args, e.Reply) && wrote == 0 {
 			wrote = max(e.Line, 1)
 		}
 		for _, arg := range e.Args {
@@ -211,13 +284,22 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 		m.Line, m.What = rec.Entries[maxCommands].Line, phrase.Say("it sends %d commands; a lock's script sends at most %d", len(rec.Entries), maxCommands)
 	case said > maxSaid || held(a.Items) > maxHeld:
 		m.What = phrase.Say("it keeps more in Redis than a lock does: %d bytes are allowed", maxHeld)
-	case reply.Err != "" && reply.Line > 0:
-		m.Line, m.What = reply.Line, phrase.Plain(reply.Err)
-		if strings.Contains(reply.Err, "attempt to call a non-function") {
+	case reply.Err != "" && reply.Line != 0:
+		m.Line, m.What = reply.Line, phrase.Plain(shortened(reply.Err))
+		switch {
+		case strings.Contains(reply.Err, "attempt to call a non-function"):
 			m.What = phrase.Say("it calls something that is not a function")
+		case strings.Contains(reply.Err, "Attempt to modify a readonly table"):
+			m.What = phrase.Say("it sets a global variable, and Redis has none: write local before its name")
+		}
+		if m.Line == journal.NoLine {
+			m.Line = max(a.Lines.Below(journal.Above)-journal.Above, 0)
+		}
+		if m.Line > 1+strings.Count(script.Source, "\n") { // error can name any
+			m.Line = 0
 		}
 	case reply.Err != "" && wrote > 0:
-		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis does not undo the write: %s", reply.Err)
+		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis does not undo the write: %s", shortened(reply.Err))
 	case reply.Err == "":
 		return wrongReply(m, reply.Value)
 	default:
@@ -242,8 +324,22 @@ func wrongReply(m *Mistake, value any) *Mistake {
 			}
 		}
 	}
-	m.What = phrase.Say("it returns %s; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0", written(value))
+	if value == nil {
+		m.What = phrase.Say("it returns nil, as false and no return do; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0")
+		return m
+	}
+	m.What = phrase.Say("it returns %s; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0", shortened(written(value)))
 	return m
+}
+
+// maxQuoted is how many bytes of what a script made stand in a sentence.
+const maxQuoted = 100
+
+func shortened(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
 // written is a reply as Lua writes it.
@@ -268,7 +364,7 @@ func written(v any) string {
 // it, whatever it holds.
 func noCommand(err string) bool {
 	err = strings.ToLower(err)
-	for _, one := range []string{"unknown command", "unknown redis command", "wrong number of arg", "syntax error", "not allowed from script"} {
+	for _, one := range []string{"unknown command", "unknown redis command", "wrong number of arg", "at least one argument", "syntax error", "not allowed from script"} {
 		if strings.Contains(err, one) {
 			return true
 		}
@@ -280,8 +376,10 @@ func noCommand(err string) bool {
 // that is not known the first argument is taken for one.
 func unnamed(args, keys []string) (string, bool) {
 	switch effects.Verb(args) {
-	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN":
+	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN", "WAIT":
 		return "", false
+	case "FLUSHALL", "FLUSHDB":
+		return "*", true
 	}
 	asked := effects.Touches(args).Keys
 	if len(asked) == 0 {

@@ -137,24 +137,39 @@ func TestMistakes(t *testing.T) {
 		unlock, want string
 		line         int
 	}{
-		"no Lua":            {"return (", "this is not Lua: syntax error", 2},
-		"closes the frame":  {"end) os.exit() (function()", "this is not Lua: syntax error near 'end'", 2},
-		"no function":       {"redis.cal('DEL', KEYS[1])", "it calls something that is not a function", 2},
-		"no variable":       {"nothing()", "nonexistent global variable 'nothing'", 2},
-		"no command":        {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
-		"a text":            {"return 'OK'", `it returns "OK"; allowed: {1, count}`, 0},
-		"nothing":           {"local x = 1", "it returns nil", 0},
-		"a large number":    {"return 2", "it returns 2", 0},
-		"a list of one":     {"return {1}", "it returns {1}", 0},
-		"another key":       {"return redis.call('DEL', 'other')", `DEL asks for the key "other"`, 2},
-		"a second key":      {"return redis.call('DEL', KEYS[1], 'other')", `DEL asks for the key "other"`, 2},
-		"writes, and fails": {"redis.call('DEL', KEYS[1]) return redis.call('HGET', KEYS[1])", "Redis refuses HGET", 2},
-		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis does not undo the write: ERR no", 2},
-		"no end":            {"while true do end", "it does not end", 2},
-		"no end, caught":    {"pcall(function() while true do end end) return 1", "it does not end", 2},
-		"a long text":       {"return string.rep('x', 1e9)", "more memory than a script may have", 2},
-		"many commands":     {"for i = 1, 101 do redis.call('GET', KEYS[1]) end return 1", "it sends 101 commands", 2},
-		"a large key":       {"redis.call('SET', KEYS[1], string.rep('x', 10000)) return 1", "it keeps more in Redis than a lock does", 0},
+		"no Lua":             {"return (", "this is not Lua: syntax error", 2},
+		"closes the frame":   {"end) os.exit() (function()", "this is not Lua: syntax error near 'end'", 2},
+		"no function":        {"redis.cal('DEL', KEYS[1])", "it calls something that is not a function", 2},
+		"no variable":        {"nothing()", "nonexistent global variable 'nothing'", 2},
+		"no command":         {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
+		"a text":             {"return 'OK'", `it returns "OK"; allowed: {1, count}`, 0},
+		"nothing":            {"local x = 1", "it returns nil", 0},
+		"a large number":     {"return 2", "it returns 2", 0},
+		"a list of one":      {"return {1}", "it returns {1}", 0},
+		"another key":        {"return redis.call('DEL', 'other')", `DEL asks for the key "other"`, 2},
+		"a second key":       {"return redis.call('DEL', KEYS[1], 'other')", `DEL asks for the key "other"`, 2},
+		"writes, and fails":  {"redis.call('DEL', KEYS[1]) return redis.call('HGET', KEYS[1])", "Redis refuses HGET", 2},
+		"writes, and stops":  {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis does not undo the write: ERR no", 2},
+		"no end":             {"while true do end", "it does not end", 2},
+		"no end, caught":     {"pcall(function() while true do end end) return 1", "it does not end", 2},
+		"a long text":        {"return string.rep('x', 1e9)", "more memory than a script may have", 2},
+		"many commands":      {"for i = 1, 101 do redis.call('GET', KEYS[1]) end return 1", "it sends 101 commands", 2},
+		"nil for a text":     {"redis.call('DEL', KEYS[2]) return 1", "DEL is given something that is neither text nor number", 2},
+		"no argument":        {"redis.call() return 1", "at least one argument", 2},
+		"a global":           {"x = 1 return x", "it sets a global variable", 2},
+		"recurses":           {"local function f() return 1 + f() end return f()", "stack overflow", 2},
+		"yields":             {"return coroutine.yield(1)", "yield", 0},
+		"no place":           {"error('far', 3)", "far", 2},
+		"a table":            {"error({})", "error", 2},
+		"a place not there":  {"error('user_script:99: far', 0)", "far", 0},
+		"past the guard":     {"_G.redis.call('DEL', 'other') return 1", `DEL asks for the key "other"`, 2},
+		"around the guard":   {"return getmetatable(_G).__index.redis.call('DEL', 'other')", "index", 2},
+		"clears the journal": {"redis.call('DEL', 'other') journal(true, 1)[1][1] = nil return 1", `DEL asks for the key "other"`, 2},
+		"every key":          {"redis.call('FLUSHALL') return 1", `FLUSHALL asks for the key "*"`, 2},
+		"a long key":         {"redis.call('GET', string.rep('x', 1000)) return 1", strings.Repeat("x", 100) + "…\"", 2},
+		"a long reply":       {"return string.rep('x', 1000)", strings.Repeat("x", 99) + "…;", 0},
+		"false":              {"return false", "it returns nil, as false and no return do", 0},
+		"a large key":        {"redis.call('SET', KEYS[1], string.rep('x', 10000)) return 1", "it keeps more in Redis than a lock does", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": "-- one\n" + c.unlock}}, 1)
@@ -170,11 +185,17 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// What Redis refuses before anything was written is an answer like any other.
+// What Redis or the script refuses before anything was written is an answer like
+// any other; a SET NX that was refused has written nothing.
 func TestARefusalIsNoMistake(t *testing.T) {
 	ctx := boxed(t)
-	sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": "return redis.call('HDEL', KEYS[1], ARGV[1])"}}, 1)
-	if got := found(ctx, t, sc); !strings.HasPrefix(got, "exhausted: ") {
-		t.Errorf("a string is no hash: %s", got)
+	for _, scripts := range []map[string]string{
+		{"unlock": "return redis.call('HDEL', KEYS[1], ARGV[1])"}, // a string is no hash
+		{"lock": "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then return 1 end return redis.error_reply('LOCKED by another')"},
+	} {
+		sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": scripts}, 1)
+		if got := found(ctx, t, sc); !strings.HasPrefix(got, "exhausted: ") {
+			t.Errorf("%v: %s", scripts, got)
+		}
 	}
 }

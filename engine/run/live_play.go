@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"relock/engine/clock"
+	"relock/engine/journal"
 	"relock/engine/lock"
+	"relock/engine/ownlock"
 	"relock/engine/panics"
 	"relock/engine/run/order"
 	"relock/engine/store"
@@ -49,8 +51,14 @@ func (w *wall) execute(ctx context.Context) error {
 		err = w.bound(ctx)
 	}
 	if err == nil {
-		err = r.wireUp(ctx, w.scripter(ctx), lock.PubSub(w.client), w.processOf(processes))
-		if errors.Is(err, errLoad) {
+		client := w.scripter(ctx)
+		if r.sc.Lock.Own() {
+			client = w.judged(client, end)
+		}
+		err = r.wireUp(ctx, client, lock.PubSub(w.client), w.processOf(processes))
+		if wrong := ownlock.Refused(r.sc.Lock, err); wrong != nil {
+			err = wrong
+		} else if errors.Is(err, errLoad) {
 			err = w.unserved(err)
 		}
 	}
@@ -72,6 +80,13 @@ func (w *wall) execute(ctx context.Context) error {
 	w.release(true)
 	w.put(w.now(), "", ended(err), true)
 	return err
+}
+
+// judged ends the run where a script of its own lock is none's.
+func (w *wall) judged(client func(string, int) journal.Scripter, end context.CancelCauseFunc) func(string, int) journal.Scripter {
+	return func(thread string, node int) journal.Scripter {
+		return ownlock.Judged(client(thread, node), w.r.sc.Lock, func(m *ownlock.Mistake) { end(m) })
+	}
 }
 
 // processOf gives each thread a process by which it can be steered.

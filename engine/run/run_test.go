@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/lock"
+	"relock/engine/ownlock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -226,6 +228,45 @@ threads: [{name: A, depth: 3, work: 50ms}, {name: B, start: 20ms, depth: 2, work
 	h, events = play(t, sc, run.Options{External: external, ID: "test"})
 	if diff := cmp.Diff(want, perThread(h, events)); diff != "" {
 		t.Error("embedded and external differ:", diff)
+	}
+	if n := external.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were left behind", n)
+	}
+}
+
+// On a real Redis, too, a script that is no lock's ends the run with its line.
+func TestAnOwnLockIsJudgedOnARealRedis(t *testing.T) {
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	for _, c := range []struct {
+		unlock, want string
+		line         int
+	}{
+		{"return redis.call('DEL', KEYS[1])", "", 0},
+		{"-- one\nif redis.call('DEL', KEYS[1]) {\n}", "this is not Lua: 'then' expected near", 3},
+		{"return (", "this is not Lua: unexpected symbol near", 1},
+		{"redis.call('DEL', KEYS[1])\nreturn 'gone'", `it returns "gone"`, 0},
+		{"redis.call('DEL', KEYS[1])\nreturn redis.cal", "it returns nil", 0},
+		{"redis.call('DEL', KEYS[1])\nredis.cal()", "attempt to call field 'cal'", 2},
+		{"redis.call('DEL', KEYS[2])\nreturn 1", "DEL is given something that is neither text nor number", 1},
+	} {
+		sc := parse(t, "lock: {protocol: own, like: mutex, scripts: {unlock: "+strconv.Quote(c.unlock)+"}}\nthreads: [{name: A}]")
+		r, err := run.New(sc, run.Options{External: external, ID: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Execute(t.Context())
+		var m *ownlock.Mistake
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%q: %v", c.unlock, err)
+		case c.want == "":
+		case !errors.As(err, &m) || m.Call != "unlock" || m.Line != c.line || !strings.Contains(m.Error(), c.want):
+			t.Errorf("%q: %v; want %q on line %d", c.unlock, err, c.want, c.line)
+		}
 	}
 	if n := external.Client().DBSize(t.Context()).Val(); n != 0 {
 		t.Errorf("%d keys were left behind", n)

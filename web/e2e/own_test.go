@@ -89,13 +89,15 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn if\n"))
 			shows(ctx, t, `document.querySelector("#yaml-mistakes li")?.textContent.includes("`+c.wrong+`") && document.getElementById("editor-status").classList.contains("wrong")`)
 			shows(ctx, t, line+` === "2"`)
+			const field = `document.querySelector('[name="lock.scripts.unlock"]')`
+			shows(ctx, t, field+`.ariaInvalid === "true" && document.getElementById(`+field+`.getAttribute("aria-errormessage")).textContent.includes("`+c.wrong+`")`)
 			photograph(ctx, t, "typed-"+c.lang)
 			do(ctx, t, click("#judge"))
 			shows(ctx, t, `document.getElementById("judged-count").textContent.includes("`+c.wrong+`")`)
 			shows(ctx, t, line+` === "2"`)
 
 			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn 1\n"))
-			shows(ctx, t, yaml+`.includes("return 1")`)
+			shows(ctx, t, yaml+`.includes("return 1") && !`+field+`.hasAttribute("aria-invalid")`)
 			do(ctx, t, click("#judge"))
 			shows(ctx, t, `document.querySelector("#judged .broken-rules")?.textContent.includes("`+c.rule+`")`)
 			shows(ctx, t, `document.querySelector('#judged a[href^="/play#v"]') !== null && document.querySelector(".judged-count.bad") !== null`)

@@ -74,7 +74,14 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 			list = append(list, l.Say("%s is done in no order: it ends %s.", t.Name, quoted(l, ends)))
 		}
 	}
-	for _, n := range ownlock.Notes(s.Scenario().Lock) {
+	return append(list, NotesOnScripts(l, s.Scenario().Lock)...)
+}
+
+// NotesOnScripts says what the scripts of a lock of one's own may do otherwise on a
+// Redis than in the box.
+func NotesOnScripts(l words.Language, lock scenario.Lock) []string {
+	var list []string
+	for _, n := range ownlock.Notes(lock) {
 		list = append(list, l.Say("Note on the script %s: %s", n.Call, l.Say(n.What)))
 	}
 	return list

@@ -45,7 +45,7 @@ export function editor(page) {
       paint = (marks) => void drawn.paint(marks);
       judging(page, () => text.value, paint);
     }
-    paint({ wrong: scriptLines(), unreached: {} });
+    paint({ wrong: scriptLines(), unreached: {}, said: wrong.id });
   }
 
   /** Lines of the scripts with mistakes, by call. */

@@ -97,7 +97,7 @@ export function judging(page, yaml, paint) {
     }
     if (frame.mistake) {
       const { call, line: at } = /** @type {Wrong} */ (frame.mistake);
-      paint({ wrong: { [call]: [at] }, unreached: {} });
+      paint({ wrong: { [call]: [at] }, unreached: {}, said: count.id });
     }
     if (frame.refused) {
       box.replaceChildren();

@@ -6,6 +6,7 @@
  * @typedef {object} Marks
  * @property {Record<string, number[]>} wrong by call
  * @property {Record<string, number[]>} unreached by call
+ * @property {string} [said] the id of what says what is wrong
  */
 
 const TOKEN = /--\[\[[^]*?(?:\]\]|$)|--[^\n]*|\[\[[^]*?(?:\]\]|$)|"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?|\d[\w.]*|[A-Za-z_]\w*|\s+|[^]/g;
@@ -169,5 +170,12 @@ function draw(text, marks) {
       return number;
     }),
   );
+  if (marks.said && marks.wrong[call]?.length) {
+    text.setAttribute("aria-invalid", "true");
+    text.setAttribute("aria-errormessage", marks.said);
+  } else {
+    text.removeAttribute("aria-invalid");
+    text.removeAttribute("aria-errormessage");
+  }
   box.classList.add("coloured");
 }
