@@ -88,12 +88,12 @@ var ofRedis = []Kind{
 		Word: "two-masters", Label: "two-masters: a thread goes on with the old master, the others with a new one", Button: "two masters, one of them for a thread alone",
 		Row: lasting(func(b trace.Fault, several bool) phrase.Wording {
 			if several {
-				return phrase.Say("Fault: node %d has two masters, the old one for %s alone", node(b), b.Thread)
+				return phrase.Say("Fault: node %d has two masters, the old one for %s", node(b), b.Thread)
 			}
-			return phrase.Say("Fault: two masters, the old one for %s alone", b.Thread)
+			return phrase.Say("Fault: two masters, the old one for %s", b.Thread)
 		}),
 		Why: func(s Scene) phrase.Wording {
-			return phrase.Say("Redis is split: %s goes on with the old master, the others with a replica that has its data so far.", s.Thread)
+			return phrase.Say("Redis is split: %s is left with the old master; the new one, a replica until then, has the data from before the split.", s.Thread)
 		},
 	},
 	{

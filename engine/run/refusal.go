@@ -32,7 +32,7 @@ const (
 	NothingYet Reason = "nothing-yet" // Redis is empty
 	IsDown     Reason = "is-down"     // Redis is down already
 	IsUp       Reason = "is-up"       // Redis is up already
-	IsSplit    Reason = "is-split"    // there are two masters already
+	IsSplit    Reason = "is-split"    // the thread is with the old one of two masters already
 	Answers    Reason = "answers"     // Redis already answers this way
 	NotAhead   Reason = "not-ahead"   // the thread comes to no more of Place
 	NoData     Reason = "no-data"     // Redis has no data to lose
@@ -108,7 +108,7 @@ func (r *Refusal) Says() phrase.Wording {
 	case IsDown:
 		return phrase.Say("Redis is down already")
 	case IsSplit:
-		return phrase.Say("there are two masters already")
+		return phrase.Say("that thread is with the old master already")
 	case Answers:
 		return phrase.Say("Redis already answers this way")
 	case IsUp:

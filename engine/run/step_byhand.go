@@ -159,7 +159,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 	case fault.ClockJump:
 		is, why = !n.HasExpiry(), NoExpiry
 	case fault.TwoMasters:
-		is, why = n.old != nil, IsSplit
+		is, why = n.old != nil && n.old.threads[f.Thread], IsSplit
 	case fault.Down:
 		is, why = isOut && out.answer == fault.Answer{} && f.For == 0, IsDown
 	case fault.AnswerError:

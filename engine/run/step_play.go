@@ -137,7 +137,7 @@ func (s *Stepper) serve(m *recall.Memory) func(thread string, node int) journal.
 	}
 	s.mail = &mailbox{subscribe: subscribe[0], boxes: map[string]box{}}
 	return func(thread string, node int) journal.Scripter {
-		if old := s.nodes[node].old; old != nil && old.thread == thread {
+		if old := s.nodes[node].old; old != nil && old.threads[thread] {
 			return old.client
 		}
 		return clients[node]()

@@ -109,7 +109,7 @@ func (n *node) appendState(b []byte, writes, waits bool, as *naming) []byte {
 	}
 	if n.old != nil {
 		b = n.old.server.(*recall.Redis).AppendState(b, false, as.rename)
-		b = fmt.Appendf(b, "%s %d %d", as.of(n.old.thread), n.old.since, n.old.until)
+		b = fmt.Appendf(b, "%q %d %d", slices.Sorted(maps.Keys(named(n.old.threads, as))), n.old.since, n.old.until)
 	}
 	return append(b, ';')
 }

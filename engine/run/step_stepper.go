@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,14 +89,14 @@ type node struct {
 	unacked int            // writes since WAIT was last answered
 }
 
-// oldMaster is the master of who is cut off from the new one.
+// oldMaster is the master of those who are cut off from the new one.
 type oldMaster struct {
 	server
 
-	client journal.Scripter
-	thread string
-	since  time.Duration // since the run began
-	until  time.Duration // since the run began: when it has its writes lost
+	client  journal.Scripter
+	threads map[string]bool // who is cut off
+	since   time.Duration   // since the run began
+	until   time.Duration   // since the run began: when it has its writes lost
 }
 
 // Over tells whether the run has ended.
@@ -334,11 +335,7 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	case fault.ScriptFlush:
 		err = e.FlushScripts(ctx)
 	case fault.TwoMasters:
-		old := &oldMaster{thread: f.Thread, since: s.clock.Now(), until: s.clock.Now() + f.For}
-		old.server, old.client, err = e.split(ctx)
-		if err == nil {
-			e.old = old
-		}
+		err = s.divide(ctx, e, f)
 	case fault.Down, fault.AnswerError, fault.Up:
 		e.outages.strike(f, s.clock.Now())
 	case fault.ClockJump:
@@ -348,7 +345,7 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	if err != nil {
 		return fmt.Errorf("run: %s: %w", f.Do, err)
 	}
-	if f.Do == fault.Restart || f.Do == fault.FailOver || f.Do == fault.TwoMasters {
+	if f.Do == fault.Restart || f.Do == fault.FailOver {
 		e.lives++
 	}
 	s.newSlice = true
@@ -358,6 +355,23 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 		s.newSlice = true
 		s.emit("", trace.Expired{Was: before, Node: s.r.nodeNumber(max(f.Node-1, 0))})
 	}
+	return nil
+}
+
+// divide has a thread go on with the node's old master. A first one makes two
+// masters of it; a later one finds them, and they last until its time is over, too.
+func (s *Stepper) divide(ctx context.Context, n *node, f scenario.Fault) error {
+	if n.old == nil {
+		server, client, err := n.split(ctx)
+		if err != nil {
+			return err
+		}
+		n.old = &oldMaster{server: server, client: client, threads: map[string]bool{}, since: s.clock.Now()}
+		n.lives++
+	}
+	n.old.threads[f.Thread] = true
+	n.old.until = max(n.old.until, s.clock.Now()+f.For)
+	delete(n.wrote, f.Thread) // its connection to the new one is broken
 	return nil
 }
 
@@ -513,7 +527,7 @@ func (s *Stepper) refuses(t *thread, node int) error {
 }
 
 // aside tells whether a thread is with the old one of two masters.
-func (n *node) aside(t *thread) bool { return n.old != nil && n.old.thread == t.spec.Name }
+func (n *node) aside(t *thread) bool { return n.old != nil && n.old.threads[t.spec.Name] }
 
 // lacks is how many writes a replica that takes over does not have: none that were
 // acknowledged, if it is one of those that do.
@@ -573,8 +587,10 @@ func (s *Stepper) comeBack() {
 			s.emit("", trace.Fault{Do: fault.Up, Node: s.r.nodeNumber(i), Thread: thread})
 		}
 		if n.old != nil && n.old.until <= s.clock.Now() {
-			s.newSlice = true
-			s.emit("", trace.Fault{Do: fault.OneMaster, Node: s.r.nodeNumber(i), Thread: n.old.thread})
+			for _, thread := range slices.Sorted(maps.Keys(n.old.threads)) {
+				s.newSlice = true
+				s.emit("", trace.Fault{Do: fault.OneMaster, Node: s.r.nodeNumber(i), Thread: thread})
+			}
 			_ = n.old.Close() // in memory: there is nothing to lose
 			n.old = nil
 		}
