@@ -83,7 +83,11 @@ func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
 	}
 	open, err := link.Encode(link.State{Scenario: sc.WithSchedule(nil)})
 	if err == nil && len(open) <= link.MaxPacked { // else it is shared as a file
-		j.Link = fmt.Sprintf("/edit?delays=%d&faults=%d#%s", s.Bounds().Delays, s.Bounds().MaxFaults, open)
+		b, kinds := s.Bounds(), ""
+		if b.MaxFaults > 0 && len(b.Kinds) < len(sc.StrikeKinds()) { // else all
+			kinds = "&kinds=" + strings.Join(b.Kinds, ",")
+		}
+		j.Link = fmt.Sprintf("/edit?delays=%d&faults=%d%s#%s", b.Delays, b.MaxFaults, kinds, open)
 	}
 	return j
 }

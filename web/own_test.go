@@ -77,8 +77,9 @@ type judgedFrame struct {
 	}
 }
 
-// judge has a scenario judged as the editor does, and returns the last frame.
-func judge(t *testing.T, s site, text string, delays int) judgedFrame {
+// judge has a scenario judged as the editor does, with a fault of these kinds if there
+// are any, and returns the last frame.
+func judge(t *testing.T, s site, text string, delays int, kinds ...string) judgedFrame {
 	t.Helper()
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(s.URL, "http", "ws", 1)+"/play/socket?lang=en", nil)
 	if err != nil {
@@ -104,7 +105,7 @@ func judge(t *testing.T, s site, text string, delays int) judgedFrame {
 		}
 		switch {
 		case f.Opened != nil:
-			ask(map[string]any{"id": 2, "do": "explore", "judge": true, "branch": 0, "moves": 0, "from": "start", "delays": delays})
+			ask(map[string]any{"id": 2, "do": "explore", "judge": true, "branch": 0, "moves": 0, "from": "start", "delays": delays, "faults": min(len(kinds), 1), "kinds": kinds})
 		case f.Refused != "", f.Explored != nil && !f.Explored.Going:
 			return f
 		}
@@ -125,6 +126,9 @@ func TestJudgeALockOfOnesOwn(t *testing.T) {
 	_, whole, _ := strings.Cut(j.Link, "#")
 	if shared, err := link.Decode(whole); err != nil || !shared.Scenario.Lock.Own() || !strings.HasPrefix(j.Link, "/edit?delays=1&faults=0#") {
 		t.Errorf("the lock's link is %s: %v", j.Link, err)
+	}
+	if got := judge(t, s, ownText, 0, "pause", "crash"); !strings.HasPrefix(got.Explored.Judged.Link, "/edit?delays=0&faults=1&kinds=pause,crash#") {
+		t.Errorf("with faults the lock's link is %s", got.Explored.Judged.Link)
 	}
 	_, rest, found := strings.Cut(got.Explored.Found, `href="/play#`)
 	open, _, _ := strings.Cut(rest, `"`)

@@ -229,6 +229,36 @@ func searching(scenario string) attack {
 	}
 }
 
+// judgements are the attack of as many addresses as there are clients, each with
+// one lock of its own that is judged to the end.
+const judgements = "judgements"
+
+func judgement(ctx context.Context, v visitor, _ int) error {
+	conn, err := v.socket(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := command(conn, object{"do": "open", "scenario": ownText}); err != nil {
+		return err
+	}
+	if err := conn.WriteJSON(object{"do": "explore", "judge": true, "branch": 0, "from": "start", "delays": 2}); err != nil {
+		return err
+	}
+	for {
+		_, frame, err := conn.ReadMessage()
+		switch {
+		case err != nil:
+			return err
+		case bytes.Contains(frame, []byte(`"refused":`)):
+			return errRefused
+		case bytes.Contains(frame, []byte(`"judged":`)):
+			return nil
+		}
+	}
+}
+
 // wholeLink is a link to a text's scenario, without a position.
 func wholeLink(b *testing.B, text string) []byte {
 	b.Helper()
@@ -280,6 +310,7 @@ func attacks(b *testing.B, recorded string) map[string]attack {
 		},
 		"searches":  searching(twoThreads().Get("yaml")),
 		"own locks": searching(ownText),
+		judgements:  judgement,
 		"cards": func(ctx context.Context, v visitor, _ int) error {
 			_, err := v.post(ctx, "/edit/card", url.Values{"yaml": {ownText}})
 			return err
@@ -449,7 +480,7 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, op
 // on the same cores), and 3 for locks of one's own.
 func BenchmarkUnderAttack(b *testing.B) {
 	const clients, quietFor, attackFor = 100, 4 * time.Second, 8 * time.Second
-	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
+	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", judgements, "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
 	binary := built(b)
 	for _, name := range names {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -474,10 +505,13 @@ func BenchmarkUnderAttack(b *testing.B) {
 				end()
 				ctx, end = context.WithTimeout(b.Context(), attackFor)
 				var hostile sync.WaitGroup
-				bad := server.from("127.0.0.2")
 				var mu sync.Mutex
 				done := 0
 				for n := range clients {
+					bad := server.from("127.0.0.2")
+					if name == judgements { // each has turns of its own
+						bad = server.from(fmt.Sprintf("127.0.1.%d", n+1))
+					}
 					hostile.Go(func() {
 						for ctx.Err() == nil {
 							if err := work(ctx, bad, n); err == nil {

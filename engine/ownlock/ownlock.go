@@ -4,6 +4,7 @@
 package ownlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -259,7 +260,7 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	}
 	said, wrote := 0, 0
 	for _, e := range rec.Entries {
-		verb := shortened(strings.ToUpper(e.Args[0]))
+		verb := cmp.Or(shortened(strings.ToUpper(e.Args[0])), "redis.call")
 		if strings.Contains(e.Err, "must be strings or integers") { // nil, which the journal writes as "nil"
 			m.Line, m.What = e.Line, phrase.Say("%s is given something that is neither text nor number, such as nil", verb)
 			return m

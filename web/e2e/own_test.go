@@ -108,6 +108,13 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 			do(ctx, t, click("#judge"))
 			shows(ctx, t, `document.getElementById("judged").textContent.includes("`+c.sound+`") && document.getElementById("judged-count").textContent.endsWith("→ 0")`)
 			photograph(ctx, t, "mended-"+c.lang)
+
+			// Within other bounds nothing is compared, and a link has them all.
+			do(ctx, t, chromedp.Navigate(url+"/edit?lang="+c.lang+"&delays=0&faults=1&kinds=pause"+get[string](ctx, t, `document.querySelector("#judged-link a").hash`)))
+			shows(ctx, t, `document.getElementById("judged-count").textContent !== "" && [...document.querySelectorAll("#judge-kinds :checked")].map((b) => b.value).join() === "pause"`)
+			get[bool](ctx, t, `document.querySelector('[name="judge-faults"][value="0"]').click() ?? true`)
+			do(ctx, t, click("#judge"))
+			shows(ctx, t, `document.getElementById("judged").textContent.includes("`+c.sound+`") && !document.getElementById("judged-count").textContent.includes("→")`)
 			if c.lang == "en" {
 				do(ctx, t, chromedp.EmulateViewport(360, 740))
 				photograph(ctx, t, "own-360")

@@ -108,7 +108,7 @@ func PercentOf(share float64) string {
 }
 
 // Cost is "1 delay, 3 moves": what the smallest schedule takes that breaks a
-// rule.
+// rule. Its moves are not known before the search has ended, and not said then.
 func Cost(l words.Language, r explore.Rule) string {
 	var parts []string
 	switch {
@@ -123,10 +123,15 @@ func Cost(l words.Language, r explore.Rule) string {
 	case r.Faults > 1:
 		parts = append(parts, l.Say("%d faults", r.Faults))
 	}
-	if len(r.Schedule) == 1 {
-		return l.List(append(parts, l.Say("1 move")))
+	switch n := len(r.Schedule); {
+	case n == 0 && len(parts) == 0:
+		return "…"
+	case n == 1:
+		parts = append(parts, l.Say("1 move"))
+	case n > 1:
+		parts = append(parts, l.Say("%d moves", n))
 	}
-	return l.List(append(parts, l.Say("%d moves", len(r.Schedule))))
+	return l.List(parts)
 }
 
 // Smallest introduces the smallest schedule that breaks a rule, or that was found

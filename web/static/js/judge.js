@@ -46,6 +46,9 @@ export function judging(page, yaml, paint) {
   const shared = byId("judged-link");
   /** @type {Judged | null} */
   let before = null;
+  let within = ""; // the bounds of the last judgement: only counts of the same ones compare
+  const asked = new URLSearchParams(location.search);
+  let wanted = (asked.get("kinds") ?? "").split(","); // before the kinds are known
   /** @type {ReturnType<typeof connect> | null} */
   let line = null;
 
@@ -78,7 +81,8 @@ export function judging(page, yaml, paint) {
   /** @param {any} frame */
   function received(frame) {
     if (frame.opened) {
-      const chosen = boxes().filter((b) => b.checked).map((b) => b.value);
+      const chosen = [...boxes().filter((b) => b.checked).map((b) => b.value), ...wanted];
+      wanted = [];
       /** @type {HTMLElement} */ (kinds.querySelector(".checks")).innerHTML = frame.opened.kinds ?? "";
       for (const one of boxes()) {
         one.checked = chosen.includes(one.value);
@@ -90,10 +94,12 @@ export function judging(page, yaml, paint) {
           one.checked = true;
         }
       }
-      line?.send({
-        id: 2, do: "explore", judge: true, branch: 0, moves: 0, from: "start",
-        delays: bound("delays"), faults, kinds: boxes().filter((b) => b.checked && faults > 0).map((b) => b.value),
-      });
+      const bounds = { delays: bound("delays"), faults, kinds: boxes().filter((b) => b.checked && faults > 0).map((b) => b.value) };
+      if (within !== JSON.stringify(bounds)) {
+        before = null;
+        within = JSON.stringify(bounds);
+      }
+      line?.send({ id: 2, do: "explore", judge: true, branch: 0, moves: 0, from: "start", ...bounds });
     }
     if (frame.mistake) {
       const { call, line: at } = /** @type {Wrong} */ (frame.mistake);
@@ -149,7 +155,6 @@ export function judging(page, yaml, paint) {
     });
   });
   // A link to a judged lock has its bounds, and is judged at once.
-  const asked = new URLSearchParams(location.search);
   if (asked.has("delays")) {
     for (const name of ["delays", "faults"]) {
       /** @type {HTMLElement | null} */ (page.querySelector(`input[name="judge-${name}"][value="${CSS.escape(asked.get(name) ?? "0")}"]`))?.click();
