@@ -149,7 +149,7 @@ func (s *Server) inSearch(ctx context.Context, seat *turn.Seat, whose string, se
 		defer s.searches.Done(whose)
 		spare := s.Turns.SeatSpare()
 		defer spare.Done()
-		within, cancel := context.WithTimeoutCause(pause.With(ctx, spare.Pause), searchLongest, errSearched)
+		within, cancel := context.WithTimeoutCause(pause.With(ctx, spare), searchLongest, errSearched)
 		defer cancel()
 		err = search(within)
 	})

@@ -52,7 +52,7 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request, kind string, begi
 	defer s.meter.socket(kind)()
 	ctx, gone := context.WithCancel(ctx)
 	seat := site.SeatOf(r)
-	ctx = pause.With(ctx, seat.Pause)
+	ctx = pause.With(ctx, seat)
 	commands := make(chan []byte, waiting)
 	read := make(chan struct{})
 	go func() {

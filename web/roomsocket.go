@@ -171,7 +171,7 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 			return err
 		})
 	case board.DoWrite:
-		err = panics.Catch(func() error { return g.judge(pause.With(ctx, g.reading.Pause), &c) })
+		err = panics.Catch(func() error { return g.judge(pause.With(ctx, g.reading), &c) })
 	case board.DoJoin:
 		if !g.client.Joined() {
 			g.rows, g.page = c.Rows, c.Scene
@@ -180,7 +180,7 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 			c.Secret = g.secret
 		}
 	default:
-		own, err = g.read(pause.With(ctx, g.reading.Pause), c, text)
+		own, err = g.read(pause.With(ctx, g.reading), c, text)
 	}
 	return c, own, err
 }

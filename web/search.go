@@ -319,7 +319,7 @@ func (r *reader) inTurn(ctx context.Context, x *exploration, of ofSearch) {
 	defer r.s.searches.Done(r.address)
 	seat := r.s.Turns.SeatSpare()
 	defer seat.Done()
-	ctx = pause.With(ctx, seat.Pause)
+	ctx = pause.With(ctx, seat)
 	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
 	defer cancel()
 	within, stop := context.WithCancelCause(within)

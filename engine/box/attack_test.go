@@ -1,6 +1,7 @@
 package box_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"relock/engine/box"
 	"relock/engine/journal"
+	"relock/engine/pause"
 	"relock/engine/store"
 )
 
@@ -211,6 +213,30 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// yielding counts how often work has gone away to wait.
+type yielding struct{ away int }
+
+func (*yielding) Pause(ctx context.Context) error { return context.Cause(ctx) }
+
+func (y *yielding) Away(_ context.Context, wait func()) {
+	y.away++
+	wait()
+}
+
+// Who waits for a child lets others go on, and who has one waits for nothing.
+func TestWaitingYields(t *testing.T) {
+	p, y := open(t, box.Options{Children: 1}), &yielding{}
+	ctx := pause.With(t.Context(), y)
+	for i, c := range []struct {
+		by   string
+		away int
+	}{{"me", 1}, {"me", 1}, {"other", 2}, {"me", 3}} {
+		if _, err := p.Ask(ctx, c.by, quiet); err != nil || y.away != c.away {
+			t.Errorf("question %d: %v, away %d times, want %d", i+1, err, y.away, c.away)
+		}
+	}
 }
 
 // pattern is a bomb that Lua's clock does not end.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"relock/engine/pause"
 )
 
 // Pool is a few children that each serve one judgement at a time, and one more that
@@ -141,8 +143,22 @@ type waiter struct {
 	since time.Time
 }
 
-// take returns a child that nobody else asks, and that has served nobody else.
-func (p *Pool) take(ctx context.Context, by any) (*child, error) {
+// take returns a child that nobody else asks, and that has served nobody else. It
+// yields to others while it waits for one.
+func (p *Pool) take(ctx context.Context, by any) (c *child, err error) {
+	p.mu.Lock()
+	if c := p.mine(by); c != nil && len(p.waiting) == 0 {
+		p.asked[c] = true
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	pause.While(ctx, func() { c, err = p.await(ctx, by) })
+	return c, err
+}
+
+// await waits for a child, or starts one.
+func (p *Pool) await(ctx context.Context, by any) (*child, error) {
 	p.mu.Lock()
 	var w *waiter
 	for {

@@ -4,12 +4,19 @@ package pause
 
 import "context"
 
+// Yielder is how work yields to others. It is used by one goroutine at a time.
+type Yielder interface {
+	// Pause lets others go first, and may block. It fails with ctx's cause.
+	Pause(ctx context.Context) error
+	// Away runs wait, which waits for others, and lets them go on meanwhile.
+	Away(ctx context.Context, wait func())
+}
+
 type key struct{}
 
-// With returns a context in which Here calls f. F may block, and fails with its
-// context's cause.
-func With(ctx context.Context, f func(context.Context) error) context.Context {
-	return context.WithValue(ctx, key{}, f)
+// With returns a context whose work yields to others as y does.
+func With(ctx context.Context, y Yielder) context.Context {
+	return context.WithValue(ctx, key{}, y)
 }
 
 // Here yields to others if the context's creator asked for it. It fails with
@@ -18,8 +25,18 @@ func Here(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if f, ok := ctx.Value(key{}).(func(context.Context) error); ok {
-		return f(ctx)
+	if y, ok := ctx.Value(key{}).(Yielder); ok {
+		return y.Pause(ctx)
 	}
 	return nil
+}
+
+// While runs wait, which waits for others: they go on meanwhile, if the context's
+// creator asked for it.
+func While(ctx context.Context, wait func()) {
+	if y, ok := ctx.Value(key{}).(Yielder); ok {
+		y.Away(ctx, wait)
+		return
+	}
+	wait()
 }

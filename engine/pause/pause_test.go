@@ -8,21 +8,38 @@ import (
 	"relock/engine/pause"
 )
 
+// counting is a Yielder that counts.
+type counting struct{ pauses, waits int }
+
+func (c *counting) Pause(ctx context.Context) error {
+	c.pauses++
+	return context.Cause(ctx)
+}
+
+func (c *counting) Away(_ context.Context, wait func()) {
+	c.waits++
+	wait()
+}
+
 func TestHereDoesWhatItWasTold(t *testing.T) {
+	waited := 0
+	wait := func() { waited++ }
 	if err := pause.Here(t.Context()); err != nil {
 		t.Errorf("told nothing: %v", err)
 	}
-	why, times := errors.New("why"), 0
+	pause.While(t.Context(), wait)
+	why, y := errors.New("why"), counting{}
 	ctx, end := context.WithCancelCause(t.Context())
-	ctx = pause.With(ctx, func(ctx context.Context) error {
-		times++
-		return context.Cause(ctx)
-	})
-	if err := pause.Here(ctx); err != nil || times != 1 {
-		t.Errorf("%v after %d", err, times)
+	ctx = pause.With(ctx, &y)
+	if err := pause.Here(ctx); err != nil || y.pauses != 1 {
+		t.Errorf("%v after %d", err, y.pauses)
+	}
+	pause.While(ctx, wait)
+	if y.waits != 1 || waited != 2 {
+		t.Errorf("waited %d times, %d of them away", waited, y.waits)
 	}
 	end(why)
-	if err := pause.Here(ctx); !errors.Is(err, why) || times != 1 {
-		t.Errorf("of work that has ended: %v, asked %d times", err, times)
+	if err := pause.Here(ctx); !errors.Is(err, why) || y.pauses != 1 {
+		t.Errorf("of work that has ended: %v, asked %d times", err, y.pauses)
 	}
 }

@@ -607,7 +607,7 @@ func (r *Room) govern(term Term) error {
 			roll = now
 			entries = append(entries, f.left(Order{Gone: r.house.c.Journal.Gone(f.state.servers())})...)
 		}
-		entries = append(entries, f.tick(pause.With(r.ctx, seat.Pause))...)
+		entries = append(entries, f.tick(pause.With(r.ctx, seat))...)
 		seat.Done()
 		_ = r.full() // before the next move it is asked again
 		if err := term.Append(r.ctx, entries); err != nil {
@@ -629,7 +629,7 @@ func (r *Room) govern(term Term) error {
 			if err := seat.Pause(r.ctx); err != nil {
 				return err
 			}
-			entries = append(entries, f.decide(pause.With(r.ctx, seat.Pause), o)...)
+			entries = append(entries, f.decide(pause.With(r.ctx, seat), o)...)
 		}
 	}
 }

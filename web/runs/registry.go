@@ -82,7 +82,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest, &engine.TooLongError{Limit: r.limits.Longest})
 	ctx, stop := context.WithCancelCause(ctx)
 	work := r.turns.SeatLater(v.Address)
-	ctx = pause.With(ctx, work.Pause)
+	ctx = pause.With(ctx, work)
 	o.Turn = func(ctx context.Context) (func(), error) {
 		err := r.turns.TakeLater(ctx, v.Address)
 		return func() { r.turns.Done(v.Address) }, err

@@ -94,7 +94,7 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) (*delivery, *http.R
 	d.account = s.Waiting.OpenYielding(Address(r), d.giveWay)
 	ctx, stop := context.WithCancel(context.WithValue(r.Context(), deliveryKey{}, d))
 	d.stop = stop
-	r = r.WithContext(pause.With(ctx, d.seat.Pause))
+	r = r.WithContext(pause.With(ctx, d.seat))
 	if r.Body != nil && r.Body != http.NoBody {
 		d.arrival = newArrival(d, r, s.Pace)
 		r.Body = d.arrival
