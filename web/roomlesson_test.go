@@ -149,7 +149,7 @@ func TestWhatWasDoneIsALesson(t *testing.T) {
 func TestWhatIsNoLesson(t *testing.T) {
 	s := open(t, nil)
 	for sent, want := range map[string]string{
-		"": "nothing", "nowhere": "keys and values", "l1.z.!!": "incomplete",
+		"": "it is empty", "nowhere": "keys and values", "l1.z.!!": "incomplete",
 		"title: x\nsteps: [{example: lease-expiry, at: T99}]":                           "tep 1 of the lesson: its run ends at T10",
 		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                       "tep 2 of the lesson",
 		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                    "tep 2 of the lesson",

@@ -1,15 +1,16 @@
-// Package course is the course: it reads the chapters in lessons/course, plays
-// their scenarios, and computes from those runs what a text may not type: the
-// right answers, the wrong ones, every number, every line of a script, and
-// whether what a learner did has reached an item's goal. It knows neither HTTP nor
-// HTML: texts leave it as Markdown.
+// Package course is the course: it reads the chapters in lessons/course, plays their
+// scenarios, and computes from those runs what a text may not type: the right
+// answers, the wrong ones, every number, every line of a script, and whether a
+// learner's moves have reached an item's goal. It knows neither HTTP nor HTML: texts
+// leave it as Markdown.
 //
 // # Writing an item
 //
 // A chapter is a folder, NN-name, of chapter.yaml and a text in at least one
-// language, en.md or zh.md; who reads in the other gets that one. Beside the
-// chapters an en.md or zh.md may have the course's own title: # Its title. "playground learn -check lessons/course" reads all of them,
-// plays what they need, and lists each mistake with its file and line.
+// language, en.md or zh.md; readers of the other language get that one. Beside the
+// chapters an en.md or zh.md may have the course's own title: # Its title.
+// "playground learn -check lessons/course" reads all of them, plays what they need,
+// and lists each mistake with its file and line.
 //
 // chapter.yaml has the chapter's id, as in addresses, about how many minutes it
 // takes, and its items in order:
@@ -30,20 +31,18 @@
 //	        change: {lock: {watchdog: 66ms}}
 //	        believes: lease-is-lock # the misconception of who chooses it
 //
-// A moment is a place in a run: "start", "end", "expired", "broken RULE",
-// "believe A B" (all of them at once), "kept" (the key has no expiry), a fault's
-// name, or what a thread does: "B acquired" and every other result of a call,
-// "B works", "B worked", "B waits", "B reads", "B writes", "B ended", a fault of
-// it, or a Redis command in capitals, "A DEL". "B refused 3" is the third;
-// "before B acquired" is the step before. The stage stands after the whole step
-// of a moment.
+// A moment is a place in a run: "start", "end", "expired", "broken RULE", "believe A
+// B" (all of them at once), "kept" (the key has no expiry), a fault's name, or what
+// a thread does: "B acquired" and every other result of a call, "B works", "B
+// worked", "B waits", "B reads", "B writes", "B ended", a fault of it, or a Redis
+// command in capitals, "A DEL". "B refused 3" is the third; "before B acquired" is
+// the step before. The stage shows the state after the whole step of a moment.
 //
-// What an item asks for is one of: "call B" (what came of its last call), "key",
-// "belief", "belief A", "inside", "count A", "left" (of the lease), "value" (of
-// the counter or the stock), "write A", "ended A", "gets-in B" (when), "commands"
-// (how many Redis ran), "together" (how many asked for the lock at the same
-// instant as another), "token A", and of what a lab found "broken RULE" (in how many of
-// its orders).
+// An item asks for one of: "call B" (the result of its last call), "key", "belief",
+// "belief A", "inside", "count A", "left" (of the lease), "value" (of the counter or
+// the stock), "write A", "ended A", "gets-in B" (when), "commands" (how many Redis
+// ran), "together" (how many asked for the lock at the same instant as another),
+// "token A", and, for a lab's results, "broken RULE" (in how many of its orders).
 //
 // The kinds:
 //
@@ -77,24 +76,24 @@
 //     solution is a script that is right and sends as few commands as are needed; without
 //     it that is the bundled lock's.
 //
-// lab: lost-reply shows what `playground lab` found of somebody's own lock: the folder
-// labs of the course has lost-reply.json, as -json printed it, lost-reply.jsonl, as -save
-// wrote it, and the worker. Nobody can step or change that, so an item of it is of the
-// kinds read, predict, why or mend, and each of its options has a lab: of its own. Of mend
-// right is each option of whose orders none breaks the goal's rule.
+// lab: lost-reply shows what `playground lab` found of somebody's own lock: the
+// folder labs of the course has lost-reply.json, as -json printed it,
+// lost-reply.jsonl, as -save wrote it, and the worker. Nobody can step or change
+// that, so such an item is of the kinds read, predict, why or mend, and each of its
+// options has its own lab:. In a mend item, an option is right if none of its orders
+// breaks the goal's rule.
 //
-// An item may have again:, another question on the same idea, which is asked
-// later: with a run or a change, and options and a text of its own, under its id
-// with -again. What again: leaves out is as in the first.
+// An item may have again:, another question on the same idea for later: with a run
+// or a change, and options and a text of its own, under its id with -again. Keys
+// that again: leaves out are as in the first.
 //
-// A wrong option of why should be half a cure. helps: says of what: it is a
-// change of the item's run, which then comes to the goal without the option, and
-// not with it.
+// A wrong option of why should be half a cure. helps: says for which run: it is a
+// change of the item's run, which then reaches the goal without the option, and not
+// with it.
 //
-// A chapter with check: true is the concept check: items of the kind why, each
-// with again:, which is asked when the course is done, and taught:, the item of
-// the course that teaches it. Its texts have a goal and the options' texts, and
-// nothing else.
+// A chapter with check: true is the concept check: items of the kind why, each with
+// again:, the question after the course, and taught:, the item of the course that
+// teaches it. Its texts have a goal and the options' texts, and nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
 //
@@ -110,12 +109,12 @@
 //	### after
 //	A believes what is no longer true.
 //
-// goal is the question or the task, nudge the first hint, after what is told
-// once it is solved; a heading with an option's id says what is to say to who
-// chose it, and of why and mend its first paragraph is the option's text.
-// Markdown it is, without HTML. Numbers are never typed: a digit outside of
-// {{…}} that belongs to no name (T8) is a mistake. The functions are those of
-// Tells; {{in "renewed" "at" "A renewed"}} asks an option's run.
+// goal is the question or the task, nudge the first hint, after the text once it is
+// solved; a heading with an option's id has the text for learners who chose it, and
+// for why and mend its first paragraph is the option's text. The text is Markdown
+// without HTML. Never type numbers: a digit outside of {{…}} that belongs to no name
+// (T8) is a mistake. The functions are those of Tells; {{in "renewed" "at" "A
+// renewed"}} asks an option's run.
 package course
 
 import (
