@@ -56,8 +56,8 @@ func newReader(c net.Conn) *reader { return &reader{conn: c} }
 // read returns the next command, which has a name.
 func (r *reader) read() (args []string, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			args, err = nil, fmt.Errorf("%w: %v", errProtocol, p)
+		if recover() != nil {
+			args, err = nil, errProtocol
 		}
 	}()
 	for {
