@@ -6,6 +6,7 @@ package effects
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,6 +258,9 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	if !ofLock {
 		return ""
 	}
+	if looks(r) || firstExpiry(r) {
+		return ""
+	}
 	name := Shown(r.Args)
 	if role := does(r); role != "" {
 		if r.Script != "" {
@@ -274,13 +278,26 @@ func (j *Reading) call(r Record, ofLock bool) string {
 		return lock.CallUnlock
 	case "PEXPIRE", "EXPIRE", "PEXPIREAT", "EXPIREAT", "GETEX":
 		return lock.CallRenew
-	case "GET", "EXISTS", "TTL", "PTTL", "HGET", "HEXISTS", "TYPE":
-		return ""
 	}
-	if j.belief[r.Thread] > 0 {
+	if r.Script != "" && !makes.MatchString(r.Script) && deletes.MatchString(r.Script) || j.belief[r.Thread] > 0 {
 		return lock.CallUnlock
 	}
 	return lock.CallLock
+}
+
+// Of a script that was never seen to do anything: a command in it that could make a key, and one that could delete one.
+var (
+	makes   = regexp.MustCompile(`(?i)["'](p?setn?x|psetex|getset|set|h(m?set|setnx|incrby)|incr(by)?|[lr]push|[sz]add)["']`)
+	deletes = regexp.MustCompile(`(?i)["'](del|unlink|hdel|getdel|delex)["']`)
+)
+
+// looks reports whether a command reads, and no more. What a script reads belongs to its call.
+func looks(r Record) bool { return r.Script == "" && len(r.Tx) == 0 && !Touches(r.Args).Writes }
+
+// firstExpiry reports whether a command of its own gives the key an expiry that it had not: it belongs to the call that has
+// made the key, and renews nothing.
+func firstExpiry(r Record) bool {
+	return r.Script == "" && len(r.Tx) == 0 && r.Before.Exists() && r.Before.PTTL < 0 && r.After.PTTL >= 0 && Equal(content(r.Before), content(r.After))
 }
 
 // does says what a command did to the lock: it has made the key or a field, taken one
@@ -388,7 +405,29 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 		delete(j.belief, r.Thread) // refused by its own value: it does not know that it holds
 	case told && r.Err == "" && call != lock.CallLock && call != "" && no(r.Reply):
 		delete(j.belief, r.Thread)
+	case told && r.Err == "" && j.sees(r):
+		delete(j.belief, r.Thread)
 	}
+}
+
+// sees reports whether a thread sees, by looking at the key, that it does not hold it.
+func (j *Reading) sees(r Record) bool {
+	if !looks(r) || len(r.Args) < 2 || r.Args[1] != j.key {
+		return false
+	}
+	mine := func(id string) bool { return j.owners[id] == r.Thread || j.shared[id] }
+	switch Verb(r.Args) {
+	case "EXISTS", "TTL", "PTTL", "TYPE", "HLEN", "STRLEN":
+		return !r.After.Exists()
+	case "HGET", "HEXISTS", "HSTRLEN":
+		_, has := r.After.Fields[r.Args[min(2, len(r.Args)-1)]]
+		return !has && mine(r.Args[min(2, len(r.Args)-1)])
+	case "GET":
+		return r.After.Value == nil || !mine(*r.After.Value)
+	case "HGETALL", "HKEYS":
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(r.After.Fields)), mine)
+	}
+	return false
 }
 
 // holds returns the count that is left to a thread in the key.

@@ -7,8 +7,8 @@ import (
 
 // reads are the commands that change no data; a message (PUBLISH) does not.
 var reads = []string{
-	"EXISTS", "TYPE", "PTTL", "TTL", "TIME", "GET", "STRLEN",
-	"HEXISTS", "HGET", "HMGET", "HGETALL", "HLEN",
+	"EXISTS", "TYPE", "PTTL", "TTL", "EXPIRETIME", "PEXPIRETIME", "TIME", "GET", "STRLEN",
+	"HEXISTS", "HGET", "HMGET", "HGETALL", "HLEN", "HKEYS", "HVALS", "HSTRLEN",
 	"LINDEX", "LLEN", "LRANGE", "ZCARD", "ZSCORE", "ZRANGE", "PUBLISH", "WAIT",
 }
 

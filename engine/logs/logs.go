@@ -200,8 +200,15 @@ func narrow(data []byte) []byte {
 // readable returns words with no bytes that a terminal would obey, or that are no text: those are written as MONITOR
 // writes them. A script is left as it is.
 func readable(args []string) []string {
+	script := -1
+	switch {
+	case isScript(args):
+		script = 1
+	case effects.Verb(args) == "SCRIPT":
+		script = 2
+	}
 	for i, a := range args {
-		if i != 1 || !isScript(args) {
+		if i != script {
 			args[i] = readableText(a)
 		}
 	}
@@ -209,16 +216,23 @@ func readable(args []string) []string {
 }
 
 func readableText(text string) string {
-	obeyed := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }
+	obeyed := func(r rune) bool { return r < ' ' || r == 0x7f }
 	valid := utf8.ValidString(text)
 	if valid && strings.IndexFunc(text, obeyed) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for i := range len(text) {
-		if c := text[i]; obeyed(rune(c)) || !valid && c >= utf8.RuneSelf {
+		switch c := text[i]; {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case obeyed(rune(c)) || !valid && c >= utf8.RuneSelf:
 			fmt.Fprintf(&b, `\x%02x`, c)
-		} else {
+		default:
 			b.WriteByte(c)
 		}
 	}
@@ -241,16 +255,27 @@ func readableReply(v any) any {
 // add appends a command without what nobody must see.
 func (l *Log) add(e Entry) {
 	e.Args = redacted(readable(e.Args))
-	if effects.Verb(e.Args) == "CLIENT" && len(e.Args) == 3 && strings.EqualFold(e.Args[1], "SETNAME") && e.Client != "" {
+	if name := named(e.Args); name != "" && e.Client != "" {
 		if l.names == nil {
 			l.names = map[string]string{}
 		}
-		l.names[e.Client] = e.Args[2]
+		l.names[e.Client] = name
 	}
 	if e.Reply != nil {
 		e.Reply.Value = readableReply(e.Reply.Value)
 	}
 	l.Entries = append(l.Entries, e)
+}
+
+// named returns the name that a command gives its connection, or "".
+func named(args []string) string {
+	switch verb := effects.Verb(args); {
+	case verb == "CLIENT" && len(args) == 3 && strings.EqualFold(args[1], "SETNAME"):
+		return args[2]
+	case verb == "HELLO" && len(args) > 3 && strings.EqualFold(args[len(args)-2], "SETNAME"):
+		return args[len(args)-1]
+	}
+	return ""
 }
 
 // Redacted replaces a secret.

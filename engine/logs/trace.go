@@ -80,12 +80,15 @@ type Imported struct {
 // Locks returns the keys that could be locks, the busiest first.
 func (l *Log) Locks() []trace.LogKey {
 	first := map[string]int{}
-	expires := map[string]bool{}
+	expires, freed := map[string]bool{}, map[string]bool{}
 	asked := map[string]bool{}
 	for _, e := range l.Entries {
 		for _, args := range e.commands() {
 			if key, px := expiry(args); px {
 				expires[key] = true
+			}
+			if key := frees(args); key != "" {
+				freed[key] = true
 			}
 		}
 		for _, key := range e.makes() {
@@ -110,6 +113,12 @@ func (l *Log) Locks() []trace.LogKey {
 	slices.SortFunc(list, func(a, b trace.LogKey) int {
 		if expires[a.Key] != expires[b.Key] { // a count is seldom a lock
 			if expires[a.Key] {
+				return -1
+			}
+			return 1
+		}
+		if freed[a.Key] != freed[b.Key] { // what nobody deletes is a limit, or a cache
+			if freed[a.Key] {
 				return -1
 			}
 			return 1
@@ -157,6 +166,18 @@ func expiry(args []string) (key string, px bool) {
 	return "", false
 }
 
+// frees returns the key that a command deletes, or "".
+func frees(args []string) string {
+	keys := effects.Touches(args).Keys
+	switch verb := effects.Verb(args); {
+	case len(keys) == 0:
+		return ""
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // its commands are not told
+		return keys[0]
+	}
+	return ""
+}
+
 // makes returns the keys that an entry may take as a lock.
 func (e *Entry) makes() []string {
 	if len(e.Inner) > 0 {
@@ -169,7 +190,8 @@ func (e *Entry) makes() []string {
 			}
 			verb := effects.Verb(args)
 			own := len(scripted) > 0 && scripted[0] == keys[0] && (verb == "HSET" || verb == "SET")
-			if effects.MakesLock(args) && !isScript(args) || own {
+			_, ends := expiry(args)
+			if effects.MakesLock(args) && !isScript(args) || own || verb == "SET" && ends {
 				list = append(list, keys[0])
 			}
 		}
