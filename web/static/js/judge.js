@@ -19,6 +19,9 @@ import { say } from "./words.js";
  * @property {number} line of the script, 0 if it is not known
  */
 
+/** The faults that are tried where nobody has chosen: with all of them a search takes a minute. */
+const USUAL = ["pause", "lose-reply"];
+
 /**
  * What is said of a judgement beside the one before: "109 of 182 → 0".
  * @param {Judged} now
@@ -90,7 +93,8 @@ export function judging(page, yaml, paint) {
       const faults = boxes().length > 0 ? bound("faults") : 0;
       kinds.hidden = faults === 0;
       if (faults > 0 && !boxes().some((b) => b.checked)) {
-        for (const one of boxes()) {
+        const usual = boxes().filter((b) => USUAL.includes(b.value));
+        for (const one of usual.length > 0 ? usual : boxes()) {
           one.checked = true;
         }
       }
