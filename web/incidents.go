@@ -43,7 +43,13 @@ func (s *Server) staged(w http.ResponseWriter, r *http.Request, i lessons.Incide
 	if err != nil {
 		return fmt.Errorf("web: incidents/%s: %w", file, err)
 	}
-	open, err := link.Encode(link.State{Scenario: sc})
+	staged := sc
+	if !cured {
+		if staged, err = page.GoesWrong(i.ID, sc); err != nil {
+			return fmt.Errorf("web: incidents/%s: %w", file, err)
+		}
+	}
+	open, err := link.Encode(link.State{Scenario: staged, At: len(staged.Schedule)})
 	if err != nil {
 		return fmt.Errorf("web: incidents/%s: %w", file, err)
 	}

@@ -58,8 +58,13 @@ func TestIncidentsHaveAPage(t *testing.T) {
 						t.Errorf("%s: %d, opens %q, or does not lead back", path, status, found)
 						continue
 					}
-					if state, err := link.Decode(html.UnescapeString(found[1])); err != nil || state.Scenario.Title != string(i.Title) {
+					state, err := link.Decode(html.UnescapeString(found[1]))
+					if err != nil || state.Scenario.Title != string(i.Title) {
 						t.Errorf("%s opens %+v, %v", path, state.Scenario, err)
+						continue
+					}
+					if stands := state.At > 0 && state.At == len(state.Scenario.Schedule); stands == strings.HasSuffix(path, "/cured") {
+						t.Errorf("%s opens after %d of %d moves: is it where it goes wrong? its cure begins at its start", path, state.At, len(state.Scenario.Schedule))
 					}
 				}
 			}

@@ -137,9 +137,23 @@ func (t FieldTerm) find(ctx context.Context) (TermMoment, error) {
 	if err != nil {
 		return TermMoment{}, err
 	}
-	s, err := engine.Open(ctx, sc)
+	moves, step, err := movesUntil(ctx, sc, t.seen)
 	if err != nil {
 		return TermMoment{}, err
+	}
+	if step == 0 {
+		return TermMoment{}, fmt.Errorf("it is not seen in %s", t.Scenario)
+	}
+	text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
+	return TermMoment{step, text}, err
+}
+
+// movesUntil steps through a scenario until something is seen, and returns the moves and the
+// step up to there; the step is 0 where the run ends before.
+func movesUntil(ctx context.Context, sc *scenario.Scenario, seen func(*facts.Facts, trace.Event) bool) (moves []scenario.Move, step int, err error) {
+	s, err := engine.Open(ctx, sc)
+	if err != nil {
+		return nil, 0, err
 	}
 	defer s.Close()
 	b := s.Branches()[0]
@@ -147,18 +161,15 @@ func (t FieldTerm) find(ctx context.Context) (TermMoment, error) {
 	for {
 		for ; told < len(b.Events); told++ {
 			e := b.Events[told]
-			if f.Add(e); t.seen(f, e) {
-				shown := *sc
-				shown.Schedule = b.Moves
-				text, err := link.Encode(link.State{Scenario: &shown, At: len(b.Moves)})
-				return TermMoment{e.Step, text}, err
+			if f.Add(e); seen(f, e) {
+				return b.Moves, e.Step, nil
 			}
 		}
 		if b.Positions[len(b.Positions)-1].Over {
-			return TermMoment{}, fmt.Errorf("it is not seen in %s", t.Scenario)
+			return b.Moves, 0, nil
 		}
 		if b, err = s.Step(ctx, b.ID); err != nil {
-			return TermMoment{}, err
+			return nil, 0, err
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// wentWrong has for each incident what GoesWrong returns, by its ID.
+var wentWrong sync.Map
+
+// GoesWrong returns the scenario of an incident with the moves that lead to where it goes wrong: a
+// rule is broken, or else a thread ends without what it came for. Where nothing does, it has no moves.
+// It is played once, and is safe for concurrent use; the scenario must not be changed.
+func GoesWrong(id string, sc *scenario.Scenario) (*scenario.Scenario, error) {
+	once, _ := wentWrong.LoadOrStore(id, sync.OnceValues(func() (*scenario.Scenario, error) { return goesWrong(context.Background(), sc) }))
+	return once.(func() (*scenario.Scenario, error))()
+}
+
+func goesWrong(ctx context.Context, sc *scenario.Scenario) (*scenario.Scenario, error) {
+	for _, wrong := range []func(*facts.Facts, trace.Event) bool{
+		func(_ *facts.Facts, e trace.Event) bool { return e.Kind() == trace.KindViolation },
+		func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.End)
+			return ok && e.Thread != "" && b.Result != trace.Done && b.Result != trace.Crashed
+		},
+	} {
+		moves, step, err := movesUntil(ctx, sc, wrong)
+		if err != nil {
+			return nil, fmt.Errorf("page: an incident: %w", err)
+		}
+		if step > 0 {
+			return sc.WithSchedule(moves), nil
+		}
+	}
+	return sc, nil
+}
