@@ -31,13 +31,16 @@ const (
 // delayed is how long Redis' clock goes on while a delayed command is on its way.
 const delayed = 300 * time.Millisecond
 
-// kinds are all faults, with when they can be had.
-var kinds = []struct {
-	name         string
-	wall         bool // only on the wall's clock
-	gate         bool // only on the gate's
-	ofConnection bool // it strikes a command
-}{
+// kind is a fault, with when it can strike.
+type kind struct {
+	name      string
+	wall      bool // only on the wall's clock
+	gate      bool // only on the gate's
+	ofCommand bool // it strikes a command
+}
+
+// kinds are all faults.
+var kinds = []kind{
 	{LoseRequest, false, false, true},
 	{LoseReply, false, false, true},
 	{LoseMessage, false, false, true},
@@ -47,6 +50,21 @@ var kinds = []struct {
 	{Evict, false, false, false},
 	{Crash, true, false, true},
 	{Pause, true, false, true},
+}
+
+// fits reports whether it can strike within the options.
+func (k kind) fits(o Options) bool {
+	return (!k.wall || o.Clock == ClockWall) && (!k.gate || o.Clock == ClockGate && o.External == nil)
+}
+
+// kindNamed returns a fault by its name, the zero kind if there is none.
+func kindNamed(name string) kind {
+	for _, k := range kinds {
+		if k.name == name {
+			return k
+		}
+	}
+	return kind{}
 }
 
 // Faults returns the names of all faults.

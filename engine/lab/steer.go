@@ -130,7 +130,7 @@ type Steering struct {
 func Steer(ctx context.Context, o Options) (*Steering, error) {
 	o.Faults, o.MaxFaults = nil, 0
 	for _, k := range kinds {
-		if (!k.wall || o.Clock == ClockWall) && (!k.gate || o.Clock == ClockGate && o.External == nil) {
+		if k.fits(o) {
 			o.Faults = append(o.Faults, k.name)
 		}
 	}

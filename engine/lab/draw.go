@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"relock/engine/effects"
+	"relock/engine/explore/pct"
+)
+
+// draw tries orders at random, by PCT.
+func (s *search) draw(ctx context.Context) error {
+	const most = 200
+	d := &Drawn{Rules: []string{}}
+	s.found.Drawn = d
+	decisions, tasks := 1, 1
+	broken := map[string]bool{}
+	for i := 0; i < min(most, s.o.MaxOrders); i++ {
+		p := pct.New(s.o.Seed, uint64(i))
+		order, err := s.random(ctx, p, decisions)
+		if err != nil {
+			return err
+		}
+		d.Orders++
+		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
+		order.Rules = s.judge(order).Rules()
+		if len(order.Rules) > 0 {
+			d.Broken++
+		}
+		for _, name := range order.Rules {
+			broken[name] = true
+			if !slices.ContainsFunc(s.found.Rules, func(r Rule) bool { return r.Name == name }) {
+				s.found.Rules = append(s.found.Rules, Rule{Name: name, Order: order, By: s.by()})
+			}
+		}
+	}
+	for _, name := range effects.Rules() {
+		if broken[name] {
+			d.Rules = append(d.Rules, name)
+		}
+	}
+	d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
+	d.Odds = float64(tasks)
+	for range s.o.MaxFaults {
+		d.Odds *= float64(decisions * max(len(s.o.Faults), 1))
+	}
+	return nil
+}
+
+// random plays one order that p draws.
+func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (*Order, error) {
+	strikes := p.Places(s.o.MaxFaults, decisions)
+	// Where no fault strikes, a change of priorities does: else each thread would run to
+	// its end.
+	changes := p.Places(2, decisions)
+	return s.round(ctx, func(o *Order, list []choice) (choice, bool) {
+		n := len(o.Decisions)
+		var free, faults []choice
+		var tasks []string
+		for _, c := range list {
+			if c.d.Do == "" {
+				free, tasks = append(free, c), append(tasks, fmt.Sprint(c.d.Thread, c.d.Nth))
+			} else {
+				faults = append(faults, c)
+			}
+		}
+		at := p.First(tasks)
+		c := free[at]
+		if slices.Contains(changes, n) || slices.Contains(strikes, n) {
+			p.Lower(tasks[at], n)
+			c = free[p.First(tasks)]
+		}
+		if slices.Contains(strikes, n) && len(faults) > 0 {
+			c = faults[p.Random.IntN(len(faults))]
+		}
+		return c, false
+	})
+}

@@ -1,0 +1,492 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"relock/engine/effects"
+	"relock/engine/phrase"
+	"relock/engine/resp"
+	"relock/engine/trace"
+)
+
+// begin waits until every worker is at its round, starts those that have ended, and lets
+// them go on an empty Redis.
+func (s *search) begin(ctx context.Context) error {
+	s.used, s.met = 0, false
+	clear(s.struck)
+	if err := s.start(); err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return s.release()
+}
+
+// start starts the workers that are not there, where there is a command.
+func (s *search) start() error {
+	for i, l := range s.g.lanes {
+		if len(s.o.Command) > 0 && l.worker.ended() {
+			if l.worker != nil {
+				s.g.mu.Lock()
+				for _, c := range slices.Clone(l.conns) {
+					s.g.hangUp(c)
+				}
+				l.spoken, l.rounds, l.late = false, false, nil
+				s.g.mu.Unlock()
+			}
+			w, err := spawn(s.o.Command, s.o.Env, s.names[i], l.l.Addr().String())
+			if err != nil {
+				return phrase.New("cannot start the worker: %s", err)
+			}
+			s.g.mu.Lock()
+			l.worker, l.moved = w, time.Now()
+			s.g.mu.Unlock()
+			s.g.wg.Go(func() {
+				<-w.done // Close of the search kills it
+				s.g.mu.Lock()
+				defer s.g.mu.Unlock()
+				s.g.tell()
+			})
+		}
+	}
+	return nil
+}
+
+// release empties Redis, and lets every worker go on that is at its round.
+func (s *search) release() error {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	touched := make([]string, 0, len(s.g.touched))
+	for k := range s.g.touched {
+		touched = append(touched, k)
+	}
+	slices.Sort(touched)
+	if err := s.g.redis.reset(touched); err != nil {
+		return err
+	}
+	for _, l := range s.g.lanes {
+		l.spin = spin{}
+		if _, _, it := l.pending(s.g); it != nil {
+			it.c.queue = it.c.queue[1:]
+			l.moved = time.Now()
+			s.g.reply(it.c, resp.Bulk(effects.MarkRound))
+			s.g.pump(it.c)
+		}
+	}
+	return nil
+}
+
+func (s *search) settle(ctx context.Context) error {
+	return s.g.settle(ctx, s.o.Timeout, func(l *lane) bool { return s.struck[l.name] || s.used > 0 })
+}
+
+// choice is what can be decided.
+type choice struct {
+	d    Decision
+	it   *item
+	lane *lane
+	f    effects.Footprint
+}
+
+// choices are what can be decided now: first whose command is answered, then the faults.
+// Over says that every round has ended; stuck are the threads that wait though nobody can
+// move, and asking those of them that ask in vain.
+func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
+	over = true
+	var faults []choice
+	for _, l := range s.g.lanes {
+		items, held, atRound := l.pending(s.g)
+		ended := atRound != nil || l.ended()
+		items = append(slices.Clone(items), l.late...)
+		if ended && atRound != nil { // what a worker sends behind its round is of the next
+			items = slices.Clone(l.late)
+		}
+		if !ended || len(items) > 0 {
+			over = false
+		}
+		if held && len(items) == 0 && !ended {
+			stuck = append(stuck, l.name)
+		}
+		for n, it := range items {
+			d := Decision{Thread: l.name, Nth: n, Command: effects.Shown(it.args)}
+			c := choice{d, it, l, s.print(it)}
+			late := slices.Contains(l.late, it)
+			if !late && !s.steered && l.spin.times >= maxSpin && l.spin.command == d.Command && l.spin.version == s.version {
+				stuck, asking = append(stuck, l.name), append(asking, l.name)
+				continue
+			}
+			list = append(list, c)
+			if s.used >= s.o.MaxFaults || late {
+				continue
+			}
+			for _, k := range s.o.Faults {
+				if effects.Mark(it.args) != "" && k != Crash && k != Pause { // a mark is no command; who is inside can stand still
+					continue
+				}
+				if !kindNamed(k).ofCommand || k == LoseMessage && !s.g.listened() || (k == Crash || k == Pause) && l.worker == nil {
+					continue
+				}
+				f := c
+				f.d.Do = k
+				if k == Delay || k == Crash || k == Pause || k == LoseMessage {
+					f.f = effects.Everything
+				}
+				faults = append(faults, f)
+			}
+		}
+	}
+	if over {
+		return nil, true, nil, nil
+	}
+	if s.used < s.o.MaxFaults && (len(list) > 0 || s.steered) {
+		if _, some := s.g.redis.expiry(); some && slices.Contains(s.o.Faults, LeaseEnds) {
+			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: effects.Everything})
+		}
+		if slices.Contains(s.o.Faults, Evict) && s.g.state().Exists() {
+			faults = append(faults, choice{d: Decision{Do: Evict}, f: effects.Footprint{Keys: []string{s.g.key}, Writes: true}})
+		}
+	}
+	return append(list, faults...), false, stuck, asking
+}
+
+// listened reports whether anybody waits for messages.
+func (g *Gate) listened() bool {
+	for _, l := range g.lanes {
+		for _, c := range l.conns {
+			if c.in != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// print is the effects.Footprint of a command. What may publish depends on whatever goes before
+// somebody listens, which is no decision; a transaction on what its connection watches.
+func (s *search) print(it *item) effects.Footprint {
+	if effects.Mark(it.args) != "" {
+		return effects.Everything
+	}
+	f := effects.Touches(it.args)
+	for _, t := range it.tx {
+		one := effects.Touches(t)
+		f.All = f.All && effects.Verb(it.args) != "EXEC" || one.All
+		f.Keys, f.Writes = append(f.Keys, one.Keys...), true
+		if effects.Verb(t) == "PUBLISH" {
+			return effects.Everything
+		}
+	}
+	if effects.Verb(it.args) == "EXEC" {
+		f.Keys = append(f.Keys, it.c.watched...)
+	}
+	text, scripted := s.g.text(it.args)
+	publishes := effects.Verb(it.args) == "PUBLISH" || strings.Contains(strings.ToUpper(text), "PUBLISH") || scripted && s.g.listened()
+	if publishes || s.o.Full {
+		return effects.Everything
+	}
+	return f
+}
+
+// round plays one order of what choose says. Where that cuts it, the rest is played
+// without being judged.
+func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c choice, cut bool)) (*Order, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	o := &Order{Decisions: []Decision{}, began: time.Now()}
+	ended := map[string]bool{}
+	for {
+		if err := s.settle(ctx); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s.g.mu.Lock()
+		s.ends(o, ended)
+		list, over, stuck, asking := s.choices()
+		if over {
+			o.final = s.g.state()
+			s.g.mu.Unlock()
+			break
+		}
+		if len(list) == 0 {
+			moved := s.pass(o)
+			s.g.mu.Unlock()
+			if moved {
+				continue
+			}
+			o.final, o.waiting, o.asking = s.finalState(), stuck, asking
+			if err := s.drain(ctx); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if n := len(o.Decisions); n >= maxDecisions {
+			err := list[0].lane.failed("has forgotten its round: after %d decisions it has neither asked for the next one nor ended", n)
+			s.g.mu.Unlock()
+			return nil, err
+		}
+		c, cut := choose(o, list)
+		if cut {
+			s.g.mu.Unlock()
+			o.cut = true
+			return o, s.drain(ctx)
+		}
+		o.Decisions = append(o.Decisions, c.d)
+		if err := s.decide(ctx, o, c); err != nil {
+			return nil, err
+		}
+	}
+	o.marks = s.marks
+	return o, nil
+}
+
+// finalState is the state of the lock's key. The caller must not hold the gate.
+func (s *search) finalState() trace.KeyState {
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	return s.g.state()
+}
+
+// ends notes the rounds that have ended since.
+func (s *search) ends(o *Order, ended map[string]bool) {
+	for _, l := range s.g.lanes {
+		_, _, atRound := l.pending(s.g)
+		over := atRound != nil || l.worker != nil && l.worker.ended()
+		if over && !ended[l.name] {
+			ended[l.name] = true
+			result := trace.Done
+			if l.worker != nil && l.worker.killed {
+				result = trace.Crashed
+			}
+			o.records = append(o.records, effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
+		}
+	}
+}
+
+// pass lets time pass, as nobody can move: to the first instant at which one that waits
+// would wait no more, or a key expires. It reports whether there was any.
+func (s *search) pass(o *Order) bool {
+	var first *item
+	for _, l := range s.g.lanes {
+		for _, c := range l.conns {
+			if len(c.queue) > 0 && c.queue[0].blocking && c.queue[0].deadline > 0 && (first == nil || c.queue[0].deadline < first.deadline) {
+				first = c.queue[0]
+			}
+		}
+	}
+	now := s.g.redis.now()
+	left, expires := s.g.redis.expiry()
+	_, wall := s.g.redis.kind()
+	switch {
+	case expires && (first == nil || now+left < first.deadline):
+		s.lapse(o, left, wall)
+	case first != nil:
+		s.lapse(o, first.deadline-now, wall)
+		o.records = append(o.records, s.g.expire(first))
+	default:
+		return false
+	}
+	s.version++
+	return true
+}
+
+// lapse moves Redis' clock.
+func (s *search) lapse(o *Order, d time.Duration, wall bool) {
+	r := effects.Record{Do: LeaseEnds, Before: s.g.state()}
+	if wall {
+		time.Sleep(d + time.Millisecond)
+	}
+	s.g.redis.advance(d)
+	r.After, r.At = s.g.state(), s.g.redis.now()
+	if r.Before.Exists() && !r.After.Exists() {
+		o.records = append(o.records, r)
+	}
+}
+
+// decide carries out a choice, and lets go of the gate.
+func (s *search) decide(_ context.Context, o *Order, c choice) error {
+	defer s.g.mu.Unlock()
+	if c.d.Do != "" {
+		s.used++
+		o.Faults++
+		if c.d.Thread != "" {
+			s.struck[c.d.Thread] = true
+		}
+	}
+	_, wall := s.g.redis.kind()
+	switch c.d.Do {
+	case LeaseEnds:
+		left, _ := s.g.redis.expiry()
+		if pttl := s.g.state().PTTL; pttl > 0 { // of the lock, where there are others
+			left = time.Duration(pttl) * time.Millisecond
+		}
+		s.lapse(o, left, wall)
+		s.version++
+		return nil
+	case Evict:
+		r := effects.Record{Do: Evict, Before: s.g.state()}
+		s.g.redis.evict(s.g.key)
+		r.After, r.At = s.g.state(), s.g.redis.now()
+		o.records = append(o.records, r)
+		s.version++
+		return nil
+	case Crash, Pause:
+		return s.strike(o, c)
+	}
+	if m := effects.Mark(c.it.args); m == effects.MarkEnter || m == effects.MarkLeave {
+		s.marks = true
+	}
+	r := s.g.perform(c.it, c.d.Do)
+	if why := s.g.redis.lost(); why != "" {
+		return c.lane.failed("%s", why)
+	}
+	s.learn(c, &r)
+	o.records = append(o.records, r)
+	return nil
+}
+
+// learn notes what a command has shown: which key is the lock, and who asks in vain.
+func (s *search) learn(c choice, r *effects.Record) {
+	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
+	// Who steers may bring other clients, whose lock has another key.
+	if s.g.key == "" || s.steered && s.o.Key == "" && !s.met {
+		if key := s.lockKey(*r); key != "" {
+			s.g.key, s.met = key, true
+			r.After = s.g.state()
+		}
+	}
+	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || effects.Touches(r.Args).Writes && !slices.Contains(effects.Touches(r.Args).Keys, s.g.key)
+	l := c.lane
+	switch name := c.d.Command; {
+	case changed:
+		s.version++
+		l.spin = spin{}
+	case l.spin.command == name && l.spin.version == s.version:
+		l.spin.times++
+	default:
+		l.spin = spin{name, 1, s.version}
+	}
+}
+
+// lockKey returns the key that a command has made, if it may be the lock: a string or a
+// hash that is not the resource.
+func (s *search) lockKey(r effects.Record) string {
+	if r.Err != "" || r.Args == nil {
+		return ""
+	}
+	var keys []string
+	for _, args := range append([][]string{r.Args}, r.Tx...) {
+		if effects.MakesLock(args) {
+			keys = append(keys, effects.Touches(args).Keys...)
+		}
+	}
+	for _, key := range keys {
+		if key == s.o.Resource || key == "" || key[0] == 0 {
+			continue
+		}
+		if k := s.g.redis.key(key); k.Type == trace.TypeString || k.Type == trace.TypeHash {
+			return key
+		}
+	}
+	return ""
+}
+
+// strike stops or ends a worker's process for real.
+func (s *search) strike(o *Order, c choice) error {
+	w := c.lane.worker
+	r := effects.Record{Thread: c.d.Thread, Args: c.it.args, Do: c.d.Do, Before: s.g.state()}
+	if c.d.Do == Crash {
+		w.kill()
+		for _, cn := range slices.Clone(c.lane.conns) {
+			s.g.hangUp(cn)
+		}
+	} else {
+		// Nobody is answered meanwhile: its lease runs out, and nothing else happens.
+		r.Passed = delayed
+		if r.Before.PTTL > 0 {
+			r.Passed = time.Duration(r.Before.PTTL)*time.Millisecond + 2*time.Millisecond
+		}
+		w.signal(syscall.SIGSTOP)
+		time.Sleep(r.Passed)
+		w.signal(syscall.SIGCONT)
+		c.lane.moved = time.Now()
+	}
+	r.After, r.At = s.g.state(), s.g.redis.now()
+	if r.Before.Exists() && !r.After.Exists() && c.d.Do == Pause {
+		was := r.Before
+		r.Lapsed = &was
+	}
+	o.records = append(o.records, r)
+	s.version++
+	return nil
+}
+
+// drain brings the workers to their next round, whatever they do: nothing of it is
+// judged. One that does not come is started again.
+func (s *search) drain(ctx context.Context) error {
+	until := time.Now().Add(drainFor)
+	s.g.mu.Lock()
+	s.g.redis.flush()
+	s.g.mu.Unlock()
+	for n := 0; n < maxDecisions && time.Now().Before(until); n++ {
+		waits, cancel := context.WithDeadline(ctx, until)
+		err := s.settle(waits)
+		late := waits.Err() != nil
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var failed *WorkerError
+		if late || errors.As(err, &failed) {
+			break
+		}
+		s.g.mu.Lock()
+		moved := false
+		for _, l := range s.g.lanes {
+			items, _, atRound := l.pending(s.g)
+			l.late = nil
+			if atRound != nil {
+				continue
+			}
+			for _, c := range l.conns {
+				if len(c.queue) > 0 && c.queue[0].blocking && !slices.Contains(items, c.queue[0]) {
+					s.g.expire(c.queue[0])
+					moved = true
+				}
+			}
+			if len(items) > 0 {
+				s.g.perform(items[0], "")
+				moved = true
+			}
+			if why := s.g.redis.lost(); why != "" {
+				s.g.mu.Unlock()
+				return l.failed("%s", why)
+			}
+		}
+		s.g.mu.Unlock()
+		if !moved {
+			break
+		}
+	}
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	for _, l := range s.g.lanes {
+		_, _, atRound := l.pending(s.g)
+		switch {
+		case atRound != nil || l.ended():
+		case l.worker == nil:
+			return l.failed("does not come to its next round: for %s it has not sent ECHO %s", drainFor, effects.MarkRound)
+		default:
+			l.worker.kill()
+		}
+	}
+	return nil
+}
