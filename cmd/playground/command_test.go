@@ -93,6 +93,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			nil,
 		},
 		{"mistakes in Chinese", "lock: {wait: 7}\nthreads: [{name: A}]\n", []string{"run", "-lang", "zh", "-"}, 2, nil, []string{"第 1 行：lock.wait", "从节点个数和时间"}},
+		{"a trace", `{"relock":1,"scenario":{}}` + "\n{}\n", []string{"explore", "-"}, 2, nil, []string{"-: this is a trace and not a scenario; playground import reads it"}},
 		{"flags after the one file", "", []string{"mend", good, "-json"}, 2, nil, []string{"given \"-json\" after a file; allowed: flags before the files"}},
 		{"what a thread belongs to", "", []string{"run", "../../lessons/scenarios/flash-sale-with-a-lock.yaml"}, 0, []string{"req1 (process balancer-1): lock: acquired"}, nil},
 		{"a broken rule that is expected", "", []string{"run", bad}, 0, []string{"mutual-exclusion"}, nil},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -167,7 +169,13 @@ func readScenarios(l words.Language, names []string, seed seedFlag, env environm
 			continue
 		}
 		sc, err := scenario.Parse(data)
-		if err != nil {
+		switch {
+		case err == nil:
+		case isTrace(data):
+			fmt.Fprintf(env.err, "%s: %s\n", name, l.Say("this is a trace and not a scenario; playground import reads it"))
+			ok = false
+			continue
+		default:
 			var mistakes scenario.Mistakes
 			if !errors.As(err, &mistakes) {
 				fmt.Fprintf(env.err, "%s: %s\n", name, told(l, err))
@@ -184,6 +192,12 @@ func readScenarios(l words.Language, names []string, seed seedFlag, env environm
 		scenarios = append(scenarios, sc)
 	}
 	return scenarios, ok
+}
+
+// isTrace reports whether a file begins with the header of a trace.
+func isTrace(data []byte) bool {
+	var h trace.Header
+	return json.NewDecoder(bytes.NewReader(data)).Decode(&h) == nil && h.Relock > 0
 }
 
 // readFile reads one byte more than a scenario may have, so that the parser
