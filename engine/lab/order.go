@@ -101,7 +101,7 @@ func (d Decision) same(o Decision) bool {
 	return d.Thread == o.Thread && d.Nth == o.Nth && d.Do == o.Do
 }
 
-// ReadOrder returns ErrOrder for text that is not an order.
+// ErrOrder says that a text is not an order.
 var ErrOrder = phrase.New("it is not an order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
 
 // ReadOrder reads an order as the lab prints it: a line of JSON, a line of -json that

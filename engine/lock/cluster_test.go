@@ -138,9 +138,11 @@ func (m *move) end(t *testing.T) {
 
 // owner is the id of the master that a node takes for the slot's.
 func (m *move) owner(t *testing.T, n *redis.Client) string {
-	for _, slots := range n.ClusterSlots(t.Context()).Val() {
-		if int64(slots.Start) <= m.slot && m.slot <= int64(slots.End) {
-			return slots.Nodes[0].ID
+	for _, shard := range n.ClusterShards(t.Context()).Val() {
+		for _, slots := range shard.Slots {
+			if slots.Start <= m.slot && m.slot <= slots.End {
+				return shard.Nodes[0].ID
+			}
 		}
 	}
 	return ""
