@@ -68,7 +68,7 @@ func TestAClassWritesAScript(t *testing.T) {
 		opens  bool
 	}{
 		{a, made.Script.Start, 1, "This still breaks: ", true},
-		{c, "return {1, 0}", 2, "No rule breaks, but ", false},
+		{c, "return {1, 0}", 2, "No rule breaks, and nothing comes late, but ", false},
 		{b, "return (", 3, "第 1 行", false},
 		{a, made.Script.Solution, 0, "nothing breaks that this script can prevent", false}, // the last one counts
 	} {

@@ -87,7 +87,7 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 
 	do(host, t, click(`[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#own-text`), "Who is late?"), click(`#own-threads`), click(`#own-form .primary`))
-	until(host, t, `document.getElementById("own-problem").textContent.startsWith("Begin the right option")`)
+	until(host, t, `document.getElementById("own-problem").textContent.startsWith("Begin only the right option")`)
 	_ = get[bool](host, t, `(document.getElementById("own-options").value = "A\n* B") !== ""`)
 	do(host, t, click(`#own-form .primary`))
 	until(stage, t, `document.getElementById("question-text").textContent === "Who is late?"`)

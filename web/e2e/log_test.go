@@ -59,16 +59,16 @@ func TestALogIsDropped(t *testing.T) {
 	live(ctx, t)
 	logged(ctx, t, "monitor.log", twoLocks)
 	fits()
-	if have := get[string](ctx, t, told); !strings.HasPrefix(have, "Sent are 4 of 11 lines") {
+	if have := get[string](ctx, t, told); !strings.HasPrefix(have, "This sends 4 of 11 lines") {
 		t.Error(have)
 	}
 	if get[string](ctx, t, `getComputedStyle(document.activeElement).outlineStyle`) != "solid" {
 		t.Error("nobody sees where the focus is")
 	}
 	do(ctx, t, chromedp.KeyEvent("{a}"))
-	shows(ctx, t, told+`.startsWith("Sent are 3 of 11 lines")`)
+	shows(ctx, t, told+`.startsWith("This sends 3 of 11 lines")`)
 	do(ctx, t, chromedp.KeyEvent("\t"), chromedp.KeyEvent(" ")) // the other keys' lines too
-	shows(ctx, t, told+`.startsWith("Sent are 7 of 11 lines")`)
+	shows(ctx, t, told+`.startsWith("This sends 7 of 11 lines")`)
 	do(ctx, t, chromedp.KeyEvent("\t"))
 	leads(ctx, t, chromedp.KeyEvent("\r"))
 	on := func(expression string) { t.Helper(); until(ctx, t, expression) }

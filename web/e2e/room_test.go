@@ -354,7 +354,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	me = get[string](phone, t, `document.getElementById("me").textContent`)
 	second := another(phone, t)
 	do(second, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
-	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("This room is open in another tab")`)
+	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("This room is open in another of your tabs")`)
 	if got := get[string](second, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("a second tab of %q is %q", me, got)
 	}
