@@ -22,8 +22,8 @@ import (
 	"relock/web/runs"
 )
 
-// stepLimit bounds what one test does in its tab.
-const stepLimit = 2 * time.Minute
+// stepLimit bounds what one test does in its tab, on a busy machine too.
+const stepLimit = 4 * time.Minute
 
 // fullBrowser is the browser that people have. The headless one draws the same, on
 // half the time.

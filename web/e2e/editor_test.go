@@ -19,7 +19,7 @@ const (
 // shows waits for a JavaScript expression to be true on the editor's page.
 func shows(ctx context.Context, t *testing.T, expression string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(stepLimit/4))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(stepLimit/8))); err != nil {
 		t.Fatalf("%s: %v; the page says %q, its YAML\n%s", expression, err, get[string](ctx, t, status), get[string](ctx, t, yaml))
 	}
 }

@@ -25,7 +25,7 @@ steps:
 func TestAHostGoesThroughALesson(t *testing.T) {
 	t.Parallel()
 	base := serve(t)
-	host := tabFor(t, roomLimit)
+	host := tab(t)
 	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+"/room/new"), chromedp.WaitVisible(chromedp.CSS(`#lesson-text`)))
 	_ = get[bool](host, t, `(() => {
 		const data = new DataTransfer();

@@ -4,16 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"relock/web/link"
 )
-
-// roomLimit bounds a lesson in several tabs.
-const roomLimit = 4 * time.Minute
 
 // another opens one more tab of a browser.
 func another(ctx context.Context, t testing.TB) context.Context {
@@ -45,7 +41,7 @@ const (
 // room's address.
 func makeRoom(t *testing.T, url, from string) (host context.Context, room string) {
 	t.Helper()
-	host = tabFor(t, roomLimit)
+	host = tab(t)
 	do(
 		host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/room/new?from="+from),
 		click(`.room-new .primary`),
@@ -68,7 +64,7 @@ func join(host context.Context, t *testing.T, room, thread string) context.Conte
 func TestAClassGoesThroughALesson(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
-	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
+	stage := tab(t) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(stage, t, chromedp.WaitVisible(chromedp.CSS(`#join-code`))) // nobody is in
 	a, b := join(host, t, room, "A"), join(host, t, room, "B")

@@ -13,7 +13,7 @@ func TestAClassWritesAScript(t *testing.T) {
 	t.Parallel()
 	url := serveOwn(t)
 	host, room := makeRoom(t, url, "lease-expiry")
-	stage := tabFor(t, roomLimit)
+	stage := tab(t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	a, b := join(host, t, room, ""), join(host, t, room+"?lang=zh-CN", "")
 	until(host, t, members+` === "2 here"`)
