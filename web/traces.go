@@ -53,7 +53,7 @@ func (s *tracePages) putTrace(r *http.Request, data []byte) (id string, err erro
 		return "", err
 	}
 	id = rand.Text()
-	site.SeatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
+	pause.While(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
 	if err != nil {
 		return "", s.notKept(r, err)
 	}
@@ -68,7 +68,7 @@ func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 	packed := string(ours)
 	var err error
 	if !bundled {
-		site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
+		pause.While(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
 	}
 	if errors.Is(err, keep.ErrNotKept) {
 		return keptFile{}, errNoTrace
@@ -149,7 +149,7 @@ func (s *tracePages) keptLog(r *http.Request, id string) (kept logJSON, err erro
 		return kept, keep.ErrNotKept
 	}
 	var packed string
-	site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), logName(id)) })
+	pause.While(r.Context(), func() { packed, err = s.traces.Get(r.Context(), logName(id)) })
 	if err != nil {
 		return kept, err
 	}
@@ -196,7 +196,7 @@ func (s *tracePages) takeLog(w http.ResponseWriter, r *http.Request, log logJSON
 	if err != nil {
 		return err
 	}
-	site.SeatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), logName(id), string(packed)) })
+	pause.While(r.Context(), func() { err = s.traces.Put(r.Context(), logName(id), string(packed)) })
 	if err != nil {
 		return s.notKept(r, err)
 	}

@@ -2,7 +2,10 @@
 // done. The caller who starts the work decides how; the work only says where.
 package pause
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Yielder is how work yields to others. It is used by one goroutine at a time.
 type Yielder interface {
@@ -12,28 +15,71 @@ type Yielder interface {
 	Away(ctx context.Context, wait func())
 }
 
-type key struct{}
+type (
+	key       struct{}
+	budgetKey struct{}
+)
 
 // With returns a context whose work yields to others as y does.
 func With(ctx context.Context, y Yielder) context.Context {
 	return context.WithValue(ctx, key{}, y)
 }
 
+// budget is how long work may still go on. It is used by one goroutine at a time.
+type budget struct {
+	left  time.Duration
+	since time.Time // when the work last went on
+	why   error
+}
+
+// spend counts the work since the last time.
+func (b *budget) spend() error {
+	now := time.Now()
+	b.left -= now.Sub(b.since)
+	b.since = now
+	if b.left < 0 {
+		return b.why
+	}
+	return nil
+}
+
+// Within returns a context whose work may go on for a time, which does not count the
+// waits for others: then Here fails with why. Only Here looks at it; a wait
+// for others is none of its business.
+func Within(ctx context.Context, most time.Duration, why error) context.Context {
+	return context.WithValue(ctx, budgetKey{}, &budget{most, time.Now(), why})
+}
+
 // Here yields to others if the context's creator asked for it. It fails with
-// ctx's cause.
+// ctx's cause, and if the work takes longer than Within allows.
 func Here(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if y, ok := ctx.Value(key{}).(Yielder); ok {
-		return y.Pause(ctx)
+	b, _ := ctx.Value(budgetKey{}).(*budget)
+	if b != nil {
+		if err := b.spend(); err != nil {
+			return err
+		}
 	}
-	return nil
+	y, ok := ctx.Value(key{}).(Yielder)
+	if !ok {
+		return nil
+	}
+	err := y.Pause(ctx)
+	if b != nil {
+		b.since = time.Now()
+	}
+	return err
 }
 
 // While runs wait, which waits for others: they go on meanwhile, if the context's
 // creator asked for it.
 func While(ctx context.Context, wait func()) {
+	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
+		_ = b.spend() // Here says so
+		defer func() { b.since = time.Now() }()
+	}
 	if y, ok := ctx.Value(key{}).(Yielder); ok {
 		y.Away(ctx, wait)
 		return

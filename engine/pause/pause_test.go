@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"relock/engine/pause"
 )
@@ -42,4 +44,35 @@ func TestHereDoesWhatItWasTold(t *testing.T) {
 	if err := pause.Here(ctx); !errors.Is(err, why) || y.pauses != 1 {
 		t.Errorf("of work that has ended: %v, asked %d times", err, y.pauses)
 	}
+}
+
+// waiting is a Yielder that waits for an hour at each turn.
+type waiting struct{}
+
+func (waiting) Pause(context.Context) error {
+	time.Sleep(time.Hour)
+	return nil
+}
+
+func (waiting) Away(_ context.Context, wait func()) { wait() }
+
+func TestWithinCountsWorkAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("too long")
+		ctx := pause.Within(pause.With(t.Context(), waiting{}), 10*time.Second, why)
+		pause.While(ctx, func() { time.Sleep(time.Hour) })
+		for range 10 {
+			if err := pause.Here(ctx); err != nil {
+				t.Fatalf("others' hours were counted: %v", err)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		if err := pause.Here(ctx); err != nil {
+			t.Fatalf("after six of ten seconds: %v", err)
+		}
+		time.Sleep(6 * time.Second)
+		if err := pause.Here(ctx); !errors.Is(err, why) {
+			t.Errorf("after twelve of ten seconds: %v", err)
+		}
+	})
 }

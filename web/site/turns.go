@@ -3,11 +3,13 @@ package site
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net/http"
 	"runtime"
 
+	"relock/engine/bound"
 	"relock/web/site/turn"
 )
 
@@ -33,7 +35,8 @@ func newTurns() *turn.Turns {
 	return turn.New(n, n-1)
 }
 
-// Largely makes a handler wait until there is room for a large answer. The body
+// Largely makes a handler wait until there is room for a large answer, and bounds
+// its work: it fails with 422 if that meets a bound of package bound. The body
 // is read first: a slow sender takes no room from others.
 func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
@@ -56,7 +59,11 @@ func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(ht
 			return nil // the visitor has left
 		}
 		defer done()
-		return h(w, r)
+		err = h(w, r.WithContext(bound.Within(r.Context())))
+		if errors.Is(err, bound.ErrWork) || errors.Is(err, bound.ErrHeld) || errors.Is(err, bound.ErrWritten) {
+			return Unusable(err, "That is too much at once")
+		}
+		return err
 	}
 }
 

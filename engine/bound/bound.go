@@ -1,0 +1,34 @@
+// Package bound says what one input from outside may cost (a log, a trace, a
+// lesson, a link), and what one file made of it may. Readers and writers keep
+// these bounds inside their loops: a few bytes can name a huge number, and be
+// nested as deep as they are long.
+package bound
+
+import (
+	"context"
+	"time"
+
+	"relock/engine/pause"
+	"relock/engine/phrase"
+)
+
+// The bounds. The bytes that may come in are said where they come in: those of a
+// request by package site, of a scenario by package scenario.
+const (
+	Work    = 10 * time.Second // of reading an input, or of writing a file, without the waits for others
+	Depth   = 100              // lists within lists of an answer in a log: a lock's have two
+	Levels  = 16               // of a hold that are drawn one by one, as many as a scenario has; those beyond are drawn as one
+	Held    = 64 << 20         // bytes in memory of a trace that is made of a log
+	Written = 64 << 20         // bytes of a file that is written
+)
+
+// Bounds that are met: each is the error, and its sentence.
+var (
+	ErrWork    = phrase.New("it takes more than %d seconds of work; allowed: a part of it", int(Work/time.Second))
+	ErrHeld    = phrase.New("its trace takes more than %d MB; allowed: the part of it that shows what went wrong", Held>>20)
+	ErrWritten = phrase.New("the file has more than %d MB; allowed: another format, or a shorter run", Written>>20)
+)
+
+// Within returns a context whose work ends after Work: pause.Here fails with ErrWork
+// then.
+func Within(ctx context.Context) context.Context { return pause.Within(ctx, Work, ErrWork) }
