@@ -108,7 +108,7 @@ func TestExportOfALink(t *testing.T) {
 func TestExportGoesAsFarAsTheLink(t *testing.T) {
 	s := open(t, nil)
 	last := func(body string) trace.Event {
-		_, events, err := trace.Read(strings.NewReader(body))
+		_, events, err := trace.Read(t.Context(), strings.NewReader(body))
 		if err != nil || len(events) == 0 {
 			t.Fatalf("%v\n%s", err, body)
 		}

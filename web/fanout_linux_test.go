@@ -148,7 +148,7 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 		}
 	}
 	_, body := s.do(b, http.MethodGet, path+"/trace", nil)
-	_, events, err := trace.Read(strings.NewReader(body))
+	_, events, err := trace.Read(b.Context(), strings.NewReader(body))
 	if err != nil {
 		b.Fatal(err)
 	}

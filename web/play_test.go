@@ -231,7 +231,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 	}
 	// The trace is what the scenario with that schedule gives elsewhere.
 	text := p.must(object{"do": "trace", "branch": 1}).Trace
-	header, events, err := trace.Read(strings.NewReader(text))
+	header, events, err := trace.Read(t.Context(), strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/bound"
 	"relock/engine/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -108,20 +110,12 @@ func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []by
 	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	h, events, sc, err := runs.ReadTrace(data)
+	h, events, sc, err := runs.ReadTrace(r.Context(), data)
 	if err == nil {
-		err = pause.Here(r.Context())
+		_, err = readBrief(r.Context(), data)
 	}
 	if err == nil {
-		_, _, _, err = runs.ReadTrace(runs.Brief(data)) // as its page reads it
-	}
-	if err == nil {
-		err = pause.Here(r.Context())
-	}
-	if err == nil {
-		if rows := runs.CountRows(h, events, sc); rows*len(sc.Threads) > maxCells {
-			err = phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
-		}
+		err = fitsPage(r.Context(), h, events, sc)
 	}
 	if err != nil {
 		return refusedWhole(err)
@@ -132,6 +126,30 @@ func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []by
 	}
 	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
 	return nil
+}
+
+// readBrief reads a trace as its page shows it.
+func readBrief(ctx context.Context, data []byte) (*runs.Recording, error) {
+	short, err := runs.Brief(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	return readWhole(ctx, short)
+}
+
+// readWhole reads a trace.
+func readWhole(ctx context.Context, data []byte) (*runs.Recording, error) {
+	header, events, sc, err := runs.ReadTrace(ctx, data)
+	return &runs.Recording{Scenario: sc, Header: header, Events: events}, err
+}
+
+// fitsPage fails with one sentence if a trace has more rows than a page can show.
+func fitsPage(ctx context.Context, h trace.Header, events []trace.Event, sc *scenario.Scenario) error {
+	rows, err := runs.CountRows(ctx, h, events, sc)
+	if err == nil && rows*len(sc.Threads) > maxCells {
+		err = phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
+	}
+	return err
 }
 
 // logJSON is a log as it is kept beside its trace.
@@ -169,20 +187,20 @@ func (s *tracePages) takeLog(w http.ResponseWriter, r *http.Request, log logJSON
 	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	read, err := logs.Read(strings.NewReader(log.Log))
+	read, err := logs.Read(r.Context(), strings.NewReader(log.Log))
 	if err != nil {
 		return refusedWhole(err)
 	}
-	found, err := read.Trace(logs.Options{Key: log.Key, Threads: threads, NoScripts: true, Pause: func() error { return pause.Here(r.Context()) }})
+	found, err := read.Trace(r.Context(), logs.Options{Key: log.Key, Threads: threads, NoScripts: true})
 	if err != nil {
 		return refusedWhole(err)
 	}
-	if rows := runs.CountRows(found.Header, found.Events, found.Scenario); rows*len(found.Scenario.Threads) > maxCells {
-		return refusedWhole(phrase.New("%d rows of %d threads are more than a page can show", rows, len(found.Scenario.Threads)))
+	if err := fitsPage(r.Context(), found.Header, found.Events, found.Scenario); err != nil {
+		return refusedWhole(err)
 	}
-	var b bytes.Buffer
-	if err := trace.Write(&b, found.Header, found.Events); err != nil {
-		return fmt.Errorf("web: %w", err)
+	b := bound.NewBuffer(r.Context())
+	if err := trace.Write(b, found.Header, found.Events); err != nil {
+		return refusedWhole(err)
 	}
 	id, err := s.putTrace(r, b.Bytes())
 	if err != nil {
@@ -230,33 +248,28 @@ func refusedWhole(err error) error {
 	}
 }
 
-// withTrace reads the trace that the path names, in its turn: all of it, or
-// what read leaves of it.
-func (s *tracePages) withTrace(r *http.Request, read func([]byte) []byte, use func(*runs.Recording) error) error {
+// withTrace reads the trace that the path names, in its turn.
+func (s *tracePages) withTrace(r *http.Request, read func(context.Context, []byte) (*runs.Recording, error), use func(*runs.Recording) error) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	data := kept.data
-	if read != nil {
-		data = read(data)
-	}
-	header, events, sc, err := runs.ReadTrace(data)
+	made, err := read(r.Context(), kept.data)
 	if err != nil {
 		return fmt.Errorf("web: a trace that was read before: %w", err)
 	}
-	return use(&runs.Recording{Scenario: sc, Header: header, Events: events})
+	return use(made)
 }
 
 // traceFilm returns the film of a trace from elsewhere. It has portions if its
 // page needs them, or if portioned says so.
 func (s *tracePages) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
 	return s.films.Of(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, bool, error) {
-		header, events, sc, err := runs.ReadTrace(runs.Brief(kept.data))
+		made, err := readBrief(r.Context(), kept.data)
 		if err != nil {
 			return nil, false, fmt.Errorf("web: a trace that was read before: %w", err)
 		}
-		return &runs.Recording{Scenario: sc, Header: header, Events: events}, true, nil
+		return made, true, nil
 	}, func(f *runs.Footage) bool { return f.Long || portioned == (f.Portions != nil) })
 }
 
@@ -314,7 +327,7 @@ func (s *tracePages) showTrace(w http.ResponseWriter, r *http.Request) error {
 // traceLanes answers with the lanes of a trace from elsewhere around a row, as
 // a part of its page.
 func (s *tracePages) traceLanes(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, runs.Brief, func(made *runs.Recording) error { return answerLanes(w, r, made) })
+	return s.withTrace(r, readBrief, func(made *runs.Recording) error { return answerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.
@@ -323,7 +336,7 @@ func (s *tracePages) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.withTrace(r, nil, func(made *runs.Recording) error {
+	return s.withTrace(r, readWhole, func(made *runs.Recording) error {
 		return s.answerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.State{Scenario: made.Scenario})
 	})
 }

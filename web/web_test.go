@@ -257,7 +257,7 @@ func TestTraceOfARun(t *testing.T) {
 	path := s.run(t, twoThreads())
 	s.ended(t, path)
 	res, body := s.do(t, http.MethodGet, path+"/trace", nil)
-	h, events, err := trace.Read(strings.NewReader(body))
+	h, events, err := trace.Read(t.Context(), strings.NewReader(body))
 	if err != nil || h.Seed != 1 || len(events) == 0 {
 		t.Fatalf("trace: %v, header %+v, %d events", err, h, len(events))
 	}

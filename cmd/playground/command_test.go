@@ -200,7 +200,7 @@ func TestTraceOnStandardOutput(t *testing.T) {
 	if first.out != second.out {
 		t.Error("two runs differ")
 	}
-	h, events, err := trace.Read(strings.NewReader(first.out))
+	h, events, err := trace.Read(t.Context(), strings.NewReader(first.out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestRunOnARealRedis(t *testing.T) {
 	if got.code != 0 {
 		t.Fatalf("exit code %d: %s", got.code, got.err)
 	}
-	h, _, err := trace.Read(strings.NewReader(got.out))
+	h, _, err := trace.Read(t.Context(), strings.NewReader(got.out))
 	if err != nil || h.Store != "external" || h.Clock != "wall" {
 		t.Errorf("header %+v, %v", h, err)
 	}

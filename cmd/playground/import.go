@@ -36,7 +36,7 @@ recomputes what the log lacks, and says so. It never shows passwords.
 
 Exit codes: 0 nothing broken, 1 broken, 2 bad input.`
 
-func importLog(_ context.Context, args []string, env environment) int {
+func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
 	var o logs.Options
 	fs.StringVar(&o.Key, "key", "", "the lock's `key` (default: of the keys that could be locks, the one that most commands name)")
@@ -67,7 +67,7 @@ func importLog(_ context.Context, args []string, env environment) int {
 	if err != nil {
 		return refuse(err)
 	}
-	found, err := imported(data, o)
+	found, err := imported(ctx, data, o)
 	if err != nil {
 		return refuse(err)
 	}
@@ -87,18 +87,18 @@ func importLog(_ context.Context, args []string, env environment) int {
 }
 
 // imported reads a log, or a trace of ours.
-func imported(data []byte, o logs.Options) (*logs.Imported, error) {
+func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported, error) {
 	if !runs.IsTrace(data) {
-		log, err := logs.Read(bytes.NewReader(data))
+		log, err := logs.Read(ctx, bytes.NewReader(data))
 		if err != nil {
 			return nil, err
 		}
-		return log.Trace(o)
+		return log.Trace(ctx, o)
 	}
 	if o.Key != "" || o.Threads != "" || o.Resource != "" {
 		return nil, phrase.New("a trace already has its key and its threads; allowed: no -key, -threads or -resource")
 	}
-	h, events, sc, err := runs.ReadTrace(data)
+	h, events, sc, err := runs.ReadTrace(ctx, data)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func TestImport(t *testing.T) {
 		}
 	}
 	got := playground(t, brokenLog, "import", "-json", "-")
-	h, events, err := trace.Read(strings.NewReader(got.out))
+	h, events, err := trace.Read(t.Context(), strings.NewReader(got.out))
 	if err != nil || h.Store != trace.StoreLog || h.Log == nil || len(events) == 0 || got.code != exitUnexpected {
 		t.Errorf("%+v, %d events, %v, code %d", h, len(events), err, got.code)
 	}
@@ -72,7 +72,7 @@ func TestImport(t *testing.T) {
 // them; and it comes to what the run has come to.
 func TestSpansAreImported(t *testing.T) {
 	rules := func(text string) (list []string, outcomes int) {
-		_, events, err := trace.Read(strings.NewReader(text))
+		_, events, err := trace.Read(t.Context(), strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}

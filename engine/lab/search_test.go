@@ -207,7 +207,7 @@ func opens(t *testing.T, r lab.Rule, found *lab.Found, o lab.Options) {
 	if err := trace.Write(&b, h, events); err != nil {
 		t.Fatal(err)
 	}
-	read, events, _, err := runs.ReadTrace(b.Bytes())
+	read, events, _, err := runs.ReadTrace(t.Context(), b.Bytes())
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", r.Name, err, b.Bytes())
 	}

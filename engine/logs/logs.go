@@ -8,6 +8,7 @@ package logs
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -18,7 +19,9 @@ import (
 	"unicode/utf8"
 
 	"relock/engine/effects"
+	"relock/engine/pause"
 	"relock/engine/phrase"
+	"relock/engine/trace"
 )
 
 // Limits of a log.
@@ -44,6 +47,7 @@ type Entry struct {
 	source  string   // of an exact entry: the script's text, where it is known
 	lines   []int    // of an exact entry: of the script, for each of Inner
 	replies []*Reply // of an exact entry: the answers, for each of Inner; nil where one is not told
+	keys    []string // that it names, once each
 }
 
 // Reply is what Redis answered.
@@ -61,6 +65,7 @@ type Log struct {
 	Cut     bool // its last line was not whole, and is left out
 	names   map[string]string
 	missing []missing
+	locks   []trace.LogKey
 }
 
 // missing is what a log has, and cannot be run again.
@@ -81,8 +86,8 @@ const (
 // format is one that can be read.
 type format struct {
 	name string
-	is   func(lines []line) bool
-	read func(lines []line) (*Log, error)
+	is   func(ctx context.Context, lines []line) (bool, error)
+	read func(ctx context.Context, lines []line) (*Log, error)
 }
 
 // formats are all formats, in the order in which they are tried.
@@ -118,8 +123,8 @@ func (e *LineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.L
 func wrong(n int, why phrase.Text, args ...any) error { return &LineError{n, phrase.Say(why, args...)} }
 
 // Read reads a log up to the end of r, whichever format it has. It fails with a *LineError,
-// with one sentence if it is not a log, or with r's error.
-func Read(r io.Reader) (*Log, error) {
+// with one sentence if it is not a log, with r's error, or with what pause.Here says.
+func Read(ctx context.Context, r io.Reader) (*Log, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("logs: read: %w", err)
@@ -130,15 +135,19 @@ func Read(r io.Reader) (*Log, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, phrase.New("the log is empty")
 	}
-	lines, err := split(data)
+	lines, err := split(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range formats() {
-		if !f.is(lines) {
+		is, err := f.is(ctx, lines)
+		if err != nil {
+			return nil, err
+		}
+		if !is {
 			continue
 		}
-		l, err := f.read(lines)
+		l, err := f.read(ctx, lines)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +158,7 @@ func Read(r io.Reader) (*Log, error) {
 			}
 			return nil, phrase.New("the log has no command")
 		}
-		return l, nil
+		return l, l.index(ctx)
 	}
 	first := 1
 	for _, l := range lines {
@@ -163,14 +172,21 @@ func Read(r io.Reader) (*Log, error) {
 
 // Is reports whether data looks like a log that can be read.
 func Is(data []byte) bool {
-	lines, err := split(data[:min(len(data), 64<<10)])
-	return err == nil && slices.ContainsFunc(formats(), func(f format) bool { return f.is(lines) })
+	ctx := context.Background() // so little takes no time
+	lines, err := split(ctx, data[:min(len(data), 64<<10)])
+	return err == nil && slices.ContainsFunc(formats(), func(f format) bool {
+		is, err := f.is(ctx, lines)
+		return is && err == nil
+	})
 }
 
-func split(data []byte) ([]line, error) {
+func split(ctx context.Context, data []byte) ([]line, error) {
 	data = bytes.TrimPrefix(narrow(data), []byte("\xef\xbb\xbf"))
 	var lines []line
 	for n := 1; len(data) > 0; n++ {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		one, rest, ended := bytes.Cut(data, []byte("\n"))
 		if len(one) > maxLine && !spans.Match(one) {
 			return nil, wrong(n, "it has more than %d bytes", maxLine)

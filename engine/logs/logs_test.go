@@ -17,7 +17,7 @@ import (
 
 func read(t testing.TB, text string) *logs.Log {
 	t.Helper()
-	l, err := logs.Read(strings.NewReader(text))
+	l, err := logs.Read(t.Context(), strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func read(t testing.TB, text string) *logs.Log {
 // brief is what a log came to: its broken rules, and what it does not say.
 func brief(t testing.TB, l *logs.Log, o logs.Options) string {
 	t.Helper()
-	found, err := l.Trace(o)
+	found, err := l.Trace(t.Context(), o)
 	if err != nil {
 		return "! " + err.Error()
 	}
@@ -80,7 +80,7 @@ func TestRecordedLogs(t *testing.T) {
 
 // at is a MONITOR line, at so many milliseconds.
 func at(ms int, client, rest string) string {
-	return fmt.Sprintf("1700000000.%06d [0 %s] %s\n", ms*1000, client, rest)
+	return fmt.Sprintf("%d.%06d [0 %s] %s\n", 1_700_000_000+ms/1000, ms%1000*1000, client, rest)
 }
 
 const (
@@ -203,7 +203,7 @@ func TestRedissonsTrace(t *testing.T) {
 func TestTranscriptTellsTime(t *testing.T) {
 	text := "$ redis-cli\n127.0.0.1:6379> SET lock a NX PX 500\nOK\n127.0.0.1:6379> SET lock b NX PX 500\nOK\n127.0.0.1:6379> MULTI\nOK\n127.0.0.1:6379(TX)> GET lock\nQUEUED\n127.0.0.1:6379(TX)> DEL lock\nQUEUED\n127.0.0.1:6379(TX)> EXEC\n1) \"b\"\n2) (integer) 1\n127.0.0.1:6379> SET lock \"a b\" NX PX 100\nOK\n(1.02s)\n"
 	l := read(t, text)
-	found, err := l.Trace(logs.Options{})
+	found, err := l.Trace(t.Context(), logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestSecretsAreNotRead(t *testing.T) {
 	if all := fmt.Sprintf("%+v", l.Entries); strings.Contains(all, "s3cret") || strings.Count(all, logs.Redacted) < 9 {
 		t.Error(all)
 	}
-	found, err := l.Trace(logs.Options{})
+	found, err := l.Trace(t.Context(), logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestSecretsAreNotRead(t *testing.T) {
 	if err := trace.Write(&b, found.Header, found.Events); err != nil || strings.Contains(b.String(), "s3cret") {
 		t.Error(b.String(), err)
 	}
-	_, err = logs.Read(strings.NewReader(lines + "AUTH s3cret\n"))
+	_, err = logs.Read(t.Context(), strings.NewReader(lines+"AUTH s3cret\n"))
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
@@ -242,14 +242,14 @@ func TestBadLines(t *testing.T) {
 		strings.Repeat("x", 2<<20): 1, good + "hello": 2, good + "\n" + strings.Replace(good, `" "`, `""`, 1): 3,
 		"x channel: [id: 0x01, L:/1 - R:2] message: *2\n$4\nPING\n$9\nab\nmore\nmore\nmore\n": 1,
 	} {
-		_, err := logs.Read(strings.NewReader(text))
+		_, err := logs.Read(t.Context(), strings.NewReader(text))
 		var bad *logs.LineError
 		if !errors.As(err, &bad) || bad.Line != line || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.60q: %v, want line %d", text, err, line)
 		}
 	}
 	for _, text := range []string{"OK\n", "OK\n\n"} {
-		if _, err := logs.Read(strings.NewReader(text)); err == nil || err.Error() != "the log has no command" {
+		if _, err := logs.Read(t.Context(), strings.NewReader(text)); err == nil || err.Error() != "the log has no command" {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -302,7 +302,7 @@ func BenchmarkTenThousandLines(b *testing.B) {
 	text := tenThousand()
 	for b.Loop() {
 		l := read(b, text)
-		if _, err := l.Trace(logs.Options{}); err != nil {
+		if _, err := l.Trace(b.Context(), logs.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -327,7 +327,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(spansOf(ran(span(0, 0, "lock", "acquired", "v", nil), "SET lock v NX PX 50", "OK"))))
 	f.Add([]byte("# T3 · 1,200 ms · A\n127.0.0.1:6379> SET k v NX\n1) 1) (nil)\n   2) \"a\"\n2) (empty array)\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := logs.Read(bytes.NewReader(data))
+		l, err := logs.Read(t.Context(), bytes.NewReader(data))
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("not one sentence: %q", err)
@@ -342,7 +342,7 @@ func FuzzRead(f *testing.F) {
 				return // a script that does not end is refused, after a while
 			}
 		}
-		found, err := l.Trace(logs.Options{})
+		found, err := l.Trace(t.Context(), logs.Options{})
 		if err != nil {
 			return
 		}
@@ -386,14 +386,14 @@ func TestOddLogs(t *testing.T) {
 			t.Errorf("%s:\n have %s\n want %s", name, have, c.want)
 		}
 	}
-	found, err := read(t, strings.ReplaceAll(plain, `"v"`, `"\x1b[31m"`)).Trace(logs.Options{})
+	found, err := read(t, strings.ReplaceAll(plain, `"v"`, `"\x1b[31m"`)).Trace(t.Context(), logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if have := found.Header.Log.Threads[0].Owners[0]; have != `\x1b[31m` {
 		t.Errorf("a terminal obeys %q", have)
 	}
-	if _, err := logs.Read(strings.NewReader(" \n")); err == nil || err.Error() != "the log is empty" {
+	if _, err := logs.Read(t.Context(), strings.NewReader(" \n")); err == nil || err.Error() != "the log is empty" {
 		t.Errorf("an empty log: %v", err)
 	}
 }
@@ -404,7 +404,7 @@ func TestMarksOfTwoLocks(t *testing.T) {
 	text := at(1, one, `"SET" "a" "v1" "NX" "PX" "3000"`) + at(2, one, enter) + at(3, two, `"SET" "b" "v2" "NX" "PX" "3000"`) + at(4, two, enter) +
 		at(5, two, leave) + at(6, one, leave) + at(7, one, `"DEL" "a"`) + at(8, two, `"DEL" "b"`) + at(9, "127.0.0.1:5003", enter)
 	for _, key := range []string{"a", "b"} {
-		found, err := read(t, text).Trace(logs.Options{Key: key})
+		found, err := read(t, text).Trace(t.Context(), logs.Options{Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}

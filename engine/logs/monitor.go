@@ -1,26 +1,31 @@
 package logs
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"relock/engine/effects"
+	"relock/engine/pause"
 )
 
 // A MONITOR line is 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"; of a command of a
 // script, lua stands for the address. Redis and Valkey print them alike since 2.6.
 
-func isMonitor(lines []line) bool {
+func isMonitor(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return false, err
+		}
 		if monitorIdle(l.text) {
 			continue
 		}
 		_, ok := monitorHead(l.text)
-		return ok
+		return ok, nil
 	}
-	return slices.ContainsFunc(lines, func(l line) bool { return strings.HasSuffix(l.text, "OK") }) // MONITOR's own answer, and nothing came
+	return slices.ContainsFunc(lines, func(l line) bool { return strings.HasSuffix(l.text, "OK") }), nil // MONITOR's own answer, and nothing came
 }
 
 // monitorIdle reports whether a line says nothing: MONITOR's own answer is one.
@@ -61,10 +66,13 @@ func digits(s string) bool {
 
 const allowedMonitor = `1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`
 
-func readMonitor(lines []line) (*Log, error) {
+func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
 	script := -1 // the entry of which lua's lines are
 	for _, one := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		if monitorIdle(one.text) {
 			continue
 		}

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/lock/telemetry"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 )
 
@@ -72,13 +74,16 @@ func (a otlpAttributes) int(key string) int {
 	return 0
 }
 
-func isOTLP(lines []line) bool {
+func isOTLP(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return false, err
+		}
 		if strings.TrimSpace(l.text) != "" {
-			return spans.MatchString(l.text)
+			return spans.MatchString(l.text), nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // attempt is a span of a lock's attempt, before it is known when Redis ran it.
@@ -93,10 +98,13 @@ type attempt struct {
 	last             bool  // of an unlock: nothing of the lock is left
 }
 
-func readOTLP(lines []line) (*Log, error) {
+func readOTLP(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
 	var all []*attempt
 	for _, one := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		if strings.TrimSpace(one.text) == "" {
 			continue
 		}
@@ -111,12 +119,22 @@ func readOTLP(lines []line) (*Log, error) {
 		for _, r := range read.ResourceSpans {
 			for _, s := range r.ScopeSpans {
 				for i := range s.Spans {
-					all = append(all, l.attempts(&s.Spans[i], one.n)...)
+					if err := pause.Here(ctx); err != nil {
+						return nil, err
+					}
+					told, err := l.attempts(&s.Spans[i], one.n)
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, told...)
 				}
 			}
 		}
 	}
-	for _, a := range arranged(all) {
+	if err := arrange(ctx, all); err != nil {
+		return nil, err
+	}
+	for _, a := range all {
 		l.add(a.Entry)
 	}
 	return l, nil
@@ -129,7 +147,7 @@ func nanos(n json.Number) time.Duration {
 }
 
 // attempts returns what a span tells: an attempt, or commands for which nobody waited.
-func (l *Log) attempts(s *otlpSpan, n int) []*attempt {
+func (l *Log) attempts(s *otlpSpan, n int) ([]*attempt, error) {
 	call, number := s.Attributes.text(telemetry.Call), s.Attributes.int(telemetry.Attempt)
 	if call == "" || number == 0 {
 		return l.late(s, n)
@@ -140,7 +158,7 @@ func (l *Log) attempts(s *otlpSpan, n int) []*attempt {
 	}
 	if a.key == "" || a.owner == "" {
 		l.missing = append(l.missing, missing{"", NoteNobody, n})
-		return nil
+		return nil, nil
 	}
 	result := lock.Result(s.Attributes.text(telemetry.Result))
 	a.last = result == lock.Released
@@ -152,30 +170,33 @@ func (l *Log) attempts(s *otlpSpan, n int) []*attempt {
 	case lock.Lost, lock.NotHeld:
 		a.code, a.told = -1, true
 	case lock.Exhausted, lock.Aged: // Redis was not asked
-		return nil
+		return nil, nil
 	}
 	if a.told {
 		a.Reply = &Reply{Value: a.code}
 	}
 	others := len(l.missing)
+	ran, err := l.commands(a, s.Events)
 	switch {
-	case l.commands(a, s.Events) && !(a.told && queues[a.source]):
-		return []*attempt{a}
+	case err != nil:
+		return nil, err
+	case ran && !(a.told && queues[a.source]):
+		return []*attempt{a}, nil
 	case len(l.missing) > others: // all of its commands are other nodes'
-		return nil
+		return nil, nil
 	}
 	if !a.told {
 		l.missing = append(l.missing, missing{a.key, NoteUnanswered, n})
-		return nil
+		return nil, nil
 	}
 	if !a.recomputed(max(s.Attributes.int(telemetry.Level), 1), s.Attributes.int(telemetry.Lease)) {
-		return nil
+		return nil, nil
 	}
-	return []*attempt{a}
+	return []*attempt{a}, nil
 }
 
 // commands takes the commands that ran, and reports whether there are any.
-func (l *Log) commands(a *attempt, events []otlpEvent) bool {
+func (l *Log) commands(a *attempt, events []otlpEvent) (ran bool, err error) {
 	script := ""
 	for _, e := range events {
 		args, ok := typed(e.Attributes.text(telemetry.Query))
@@ -194,18 +215,20 @@ func (l *Log) commands(a *attempt, events []otlpEvent) bool {
 		script = cmp.Or(script, e.Attributes.text(telemetry.Script))
 		var reply *Reply
 		if told := e.Attributes.text(telemetry.Reply); told != "" {
-			reply = answered(strings.Split(told, "\n"))
+			if reply, ok = answered(strings.Split(told, "\n")); !ok {
+				return false, deep(a.Line)
+			}
 		}
 		a.Inner, a.replies = append(a.Inner, redacted(args)), append(a.replies, reply)
 		a.lines = append(a.lines, max(e.Attributes.int(telemetry.Line), 0))
 	}
 	if len(a.Inner) == 0 {
-		return false
+		return false, nil
 	}
 	a.exact, a.Args = true, a.Inner[0]
 	if script == "" && len(a.Inner) == 1 && !isScript(a.Args) {
 		a.exact, a.Inner, a.Reply, a.replies, a.lines = false, nil, a.replies[0], nil, nil
-		return true
+		return true, nil
 	}
 	a.source = sources[script]
 	key := a.key
@@ -213,7 +236,7 @@ func (l *Log) commands(a *attempt, events []otlpEvent) bool {
 		key = keys[0]
 	}
 	a.Args = []string{"EVALSHA", effects.Digest(a.source), "1", key}
-	return true
+	return true, nil
 }
 
 // sources are the scripts of all locks that there are, by their names.
@@ -243,8 +266,7 @@ var queues = func() map[string]bool {
 
 // late returns the commands of a span that is no attempt: copies that came when nobody waited for
 // them any more.
-func (l *Log) late(s *otlpSpan, n int) []*attempt {
-	var list []*attempt
+func (l *Log) late(s *otlpSpan, n int) (list []*attempt, err error) {
 	for i := 0; i < len(s.Events); {
 		same := func(e otlpEvent) bool {
 			first := s.Events[i]
@@ -256,7 +278,11 @@ func (l *Log) late(s *otlpSpan, n int) []*attempt {
 		}
 		owner := s.Attributes.text(telemetry.Owner)
 		a := &attempt{Entry: Entry{Line: n, Client: owner, late: true}, owner: owner}
-		if l.commands(a, s.Events[i:end]) {
+		ran, err := l.commands(a, s.Events[i:end])
+		if err != nil {
+			return nil, err
+		}
+		if ran {
 			if keys := effects.Touches(a.Args).Keys; len(keys) > 0 {
 				a.key = keys[0]
 			}
@@ -264,7 +290,7 @@ func (l *Log) late(s *otlpSpan, n int) []*attempt {
 		}
 		i = end
 	}
-	return list
+	return list, nil
 }
 
 // unknownLease stands for a lease that a span does not tell: the lock is taken to last until
@@ -298,24 +324,26 @@ func (a *attempt) recomputed(level, lease int) bool {
 // ahead is how many attempts further on are looked at for one that explains an answer.
 const ahead = 64
 
-// arranged puts attempts in an order in which Redis can have run them: each within its span, and
+// arrange puts attempts in an order in which Redis can have run them: each within its span, and
 // so that the answers fit where they can. All instants are the clients'.
-func arranged(all []*attempt) []*attempt {
+func arrange(ctx context.Context, all []*attempt) error {
 	slices.SortStableFunc(all, func(a, b *attempt) int { return cmp.Compare(a.to, b.to) })
 	byKey := map[string][]*attempt{}
 	for _, a := range all {
 		byKey[a.key] = append(byKey[a.key], a)
 	}
 	for _, list := range byKey {
-		arrange(list)
+		if err := arrangeKey(ctx, list); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(all, func(a, b *attempt) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.nth, b.nth)) })
-	return all
+	return nil
 }
 
-// arrange does it for the attempts of one key, which come by their ends: whose end is next is
+// arrangeKey does it for the attempts of one key, which come by their ends: whose end is next is
 // placed, and before it what began by then and either makes its answer fit, or fits only before it.
-func arrange(list []*attempt) {
+func arrangeKey(ctx context.Context, list []*attempt) error {
 	var m model
 	placed := make([]bool, len(list))
 	next, nth := 0, 0
@@ -344,6 +372,9 @@ func arrange(list []*attempt) {
 		if placed[next] {
 			continue
 		}
+		if err := pause.Here(ctx); err != nil {
+			return err
+		}
 		a := list[next]
 		if !m.fits(a) {
 			for _, i := range explains(list, placed, next, m) {
@@ -359,6 +390,7 @@ func arrange(list []*attempt) {
 		}
 		place(next)
 	}
+	return nil
 }
 
 // explains returns attempts of one owner, in their order, after which the answer to list[next] fits;

@@ -164,7 +164,7 @@ func TestWhatIsNoSpanOfALock(t *testing.T) {
 		`{"resourceSpans":"s3cret"}` + "\n":           "line 1: it is not a line of OTLP/JSON",
 		spansOf() + strings.Repeat("x", 2<<20) + "\n": "line 2: it has more than",
 	} {
-		_, err := logs.Read(strings.NewReader(text))
+		_, err := logs.Read(t.Context(), strings.NewReader(text))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
 		}
@@ -178,7 +178,7 @@ func TestSecretsOfSpans(t *testing.T) {
 		"AUTH s3cret", "OK", "HELLO 3 AUTH user s3cret", "OK", "HINCRBY lock a 1", "(integer) 1", "MIGRATE h 1 lock 0 9 AUTH s3cret", "OK")
 	first["status"] = object{"code": 2, "message": "s3cret"}
 	l := read(t, spansOf(first, ran(span(1, 1, "lock", "error", "a", nil), "AUTH s3cret", "OK")))
-	found, err := l.Trace(logs.Options{})
+	found, err := l.Trace(t.Context(), logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func BenchmarkTenThousandSpans(b *testing.B) {
 	text := tenThousandSpans()
 	for b.Loop() {
 		l := read(b, text)
-		if _, err := l.Trace(logs.Options{}); err != nil {
+		if _, err := l.Trace(b.Context(), logs.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestTheSameSituationIsTheSame(t *testing.T) {
 		}
 	}
 	commands := func(text string) (list []string) {
-		found, err := read(t, text).Trace(logs.Options{})
+		found, err := read(t, text).Trace(t.Context(), logs.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,17 @@
 package logs
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"relock/engine/bound"
 	"relock/engine/effects"
 	"relock/engine/journal"
+	"relock/engine/pause"
 	"relock/engine/resp"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -40,8 +43,8 @@ type played struct {
 type player struct {
 	log           *Log
 	key, resource string
-	plain         bool         // no script is run
-	pause         func() error // or nil
+	plain         bool // no script is run
+	held          int  // bytes of what was played, as its events will take
 	e             *store.Embedded
 	s             *store.Session
 	base          time.Time
@@ -59,7 +62,7 @@ type player struct {
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
-	p := &player{log: l, key: key, resource: o.Resource, plain: o.NoScripts, pause: o.Pause, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
+	p := &player{log: l, key: key, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
 	for _, e := range l.Entries {
 		switch verb := effects.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
@@ -95,10 +98,13 @@ func (p *player) state() trace.KeyState {
 }
 
 // all runs what names the key, and what else scripts need that do.
-func (p *player) all(db int) error {
+func (p *player) all(ctx context.Context, db int) error {
 	related := map[string]bool{p.key: true}
 	relevant := make([]bool, len(p.log.Entries))
 	for i := range p.log.Entries {
+		if err := pause.Here(ctx); err != nil {
+			return err
+		}
 		e := &p.log.Entries[i]
 		if !e.names(p.key) && (p.resource == "" || !e.names(p.resource)) {
 			continue
@@ -108,7 +114,7 @@ func (p *player) all(db int) error {
 			continue
 		}
 		relevant[i] = true
-		for _, k := range e.keys() {
+		for _, k := range e.keys {
 			related[k] = true
 		}
 	}
@@ -119,7 +125,7 @@ func (p *player) all(db int) error {
 		aside := false
 		switch {
 		case relevant[i], ours[i]:
-		case e.DB == db && mark == "" && slices.ContainsFunc(e.keys(), func(k string) bool { return related[k] }):
+		case e.DB == db && mark == "" && slices.ContainsFunc(e.keys, func(k string) bool { return related[k] }):
 			aside = true
 		default:
 			continue
@@ -128,13 +134,14 @@ func (p *player) all(db int) error {
 			p.note(NoteLeftOut, e.Line)
 			continue
 		}
-		if p.pause != nil && i%16 == 0 {
-			if err := p.pause(); err != nil {
-				return err
-			}
+		if err := pause.Here(ctx); err != nil {
+			return err
 		}
 		if err := p.step(e, mark, aside); err != nil {
 			return err
+		}
+		if p.held > bound.Held {
+			return bound.ErrHeld
 		}
 		if p.hung {
 			return wrong(e.Line, "its script does not end when it runs again")
@@ -147,7 +154,7 @@ func (p *player) all(db int) error {
 // last, or else names next; who leaves, leaves what was entered.
 func (p *player) marked(relevant []bool) []bool {
 	locks := map[string]bool{p.key: true}
-	for _, k := range p.log.Locks() {
+	for _, k := range p.log.locks {
 		locks[k.Key] = true
 	}
 	ours := make([]bool, len(p.log.Entries))
@@ -166,7 +173,7 @@ func (p *player) marked(relevant []bool) []bool {
 			ours[i] = is
 		case mark == effects.MarkEnter, mark == effects.MarkLeave:
 			early[e.Client] = append(early[e.Client], i)
-		case slices.ContainsFunc(e.keys(), func(k string) bool { return locks[k] }):
+		case slices.ContainsFunc(e.keys, func(k string) bool { return locks[k] }):
 			near[e.Client] = relevant[i]
 			for _, n := range early[e.Client] {
 				ours[n] = relevant[i]
@@ -291,6 +298,10 @@ func withoutReply(e *Entry) *Entry {
 func (p *player) keep(one played) {
 	one.At = p.at - p.from
 	p.played = append(p.played, one)
+	p.held += trace.Event{Key: one.After, Body: trace.Command{Args: one.Args, Reply: one.Reply}}.Size()
+	for _, in := range one.Inner {
+		p.held += trace.Event{Key: in.Key, Body: trace.Command{Args: in.Args, Reply: in.Reply}}.Size()
+	}
 }
 
 // advance lets time pass, and tells the end of the lease.
@@ -317,11 +328,10 @@ func (p *player) advance(to time.Duration, line int) {
 
 // touched are the keys that an entry can change.
 func (p *player) touched(e *Entry) []string {
-	names := e.keys()
-	if !slices.Contains(names, p.key) {
-		names = append(names, p.key)
+	if slices.Contains(e.keys, p.key) {
+		return e.keys
 	}
-	return names
+	return append(slices.Clip(e.keys), p.key)
 }
 
 // do runs one command.

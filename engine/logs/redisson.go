@@ -1,10 +1,14 @@
 package logs
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"relock/engine/bound"
+	"relock/engine/pause"
 )
 
 // Redisson logs, at TRACE, each command as it sends it ("channel: [id: …] message: " and RESP)
@@ -17,21 +21,27 @@ var (
 	loggedAt = regexp.MustCompile(`(?:(\d{4})-(\d\d)-(\d\d)[ T])?(\d\d):(\d\d):(\d\d)[.,](\d{1,9})`)
 )
 
-func isRedisson(lines []line) bool {
+func isRedisson(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return false, err
+		}
 		if sent.MatchString(l.text) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
-func readRedisson(lines []line) (*Log, error) {
+func readRedisson(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
 	pending := map[string][]int{} // of a channel, the entries without an answer, oldest first
 	last := map[string]string{}   // of a channel, the text of the last answers
 	nth := map[string]int{}       // how often in a row
 	for i := 0; i < len(lines); i++ {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		text := lines[i].text
 		if m := sent.FindStringSubmatchIndex(text); m != nil {
 			id := text[m[2]:m[3]]
@@ -182,7 +192,7 @@ func answersOf(text string) []Reply {
 }
 
 func answer(text string, deep int) (r Reply, rest string, ok bool) {
-	if text == "" || deep > 16 {
+	if text == "" || deep > bound.Depth {
 		return r, "", false
 	}
 	line, rest, _ := strings.Cut(text, "\n")

@@ -1,11 +1,13 @@
 package logs
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"relock/engine/effects"
 	"relock/engine/lock"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -56,7 +58,7 @@ func (p *player) who(args []string) string {
 }
 
 // threads tells who gave each command, and names the threads.
-func (p *player) threads(by string) *weave {
+func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 	known := map[string]bool{}
 	for i := range p.played {
 		one := &p.played[i]
@@ -111,6 +113,9 @@ func (p *player) threads(by string) *weave {
 	lastOf := map[string]string{} // a connection's last identity
 	maker := map[string]string{}  // of an owner id, the connection that has put it there
 	for i := range p.played {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		one := &p.played[i]
 		if one.Args == nil {
 			continue
@@ -144,6 +149,9 @@ func (p *player) threads(by string) *weave {
 		}
 	}
 	for i := range p.played {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		if p.played[i].Args == nil {
 			for _, id := range holders(p.played[i].Before) {
 				p.played[i].held = append(p.played[i].held, w.asOf[id])
@@ -156,7 +164,7 @@ func (p *player) threads(by string) *weave {
 			w.asOf[id] = w.of[i]
 		}
 	}
-	return w
+	return w, nil
 }
 
 // made are the owner ids that a record has put into the key.

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"relock/engine/effects"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -64,8 +66,7 @@ type Options struct {
 	Resource string // the key of what the lock protects: its GETs and SETs are reads and writes
 	Title    string // of the trace; "": the key
 
-	NoScripts bool         // no Lua is run: of scripts only the commands that the log tells
-	Pause     func() error // is called now and then, and ends the reading with its error; may be nil
+	NoScripts bool // no Lua is run: of scripts only the commands that the log tells
 }
 
 // Imported is a log as a trace.
@@ -77,12 +78,21 @@ type Imported struct {
 	Lines    []int // of the file, by step: Lines[0] is of step 1; 0 where it is of none
 }
 
-// Locks returns the keys that could be locks, the busiest first.
-func (l *Log) Locks() []trace.LogKey {
+// Locks returns the keys that could be locks, the busiest first. They must not be
+// changed.
+func (l *Log) Locks() []trace.LogKey { return l.locks }
+
+// index finds the keys that entries name, and those that could be locks.
+func (l *Log) index(ctx context.Context) error {
 	first := map[string]int{}
 	expires, freed := map[string]bool{}, map[string]bool{}
 	asked := map[string]bool{}
-	for _, e := range l.Entries {
+	for i := range l.Entries {
+		if err := pause.Here(ctx); err != nil {
+			return err
+		}
+		e := &l.Entries[i]
+		e.keys = e.named()
 		for _, args := range e.commands() {
 			if key, px := expiry(args); px {
 				expires[key] = true
@@ -100,17 +110,16 @@ func (l *Log) Locks() []trace.LogKey {
 	}
 	count := map[string]int{}
 	for _, e := range l.Entries {
-		for _, key := range e.keys() {
+		for _, key := range e.keys {
 			if asked[key] {
 				count[key]++
 			}
 		}
 	}
-	var list []trace.LogKey
 	for key, n := range count {
-		list = append(list, trace.LogKey{Key: key, Commands: n})
+		l.locks = append(l.locks, trace.LogKey{Key: key, Commands: n})
 	}
-	slices.SortFunc(list, func(a, b trace.LogKey) int {
+	slices.SortFunc(l.locks, func(a, b trace.LogKey) int {
 		if expires[a.Key] != expires[b.Key] { // a count is seldom a lock
 			if expires[a.Key] {
 				return -1
@@ -131,7 +140,7 @@ func (l *Log) Locks() []trace.LogKey {
 		}
 		return strings.Compare(a.Key, b.Key)
 	})
-	return list
+	return nil
 }
 
 // commands are those that ran: of a script its own, as far as they are known.
@@ -213,12 +222,14 @@ func (e *Entry) makes() []string {
 	return nil
 }
 
-// keys returns the keys that an entry names, once each.
-func (e *Entry) keys() []string {
+// named returns the keys that an entry names, once each.
+func (e *Entry) named() []string {
 	var list []string
+	seen := map[string]bool{}
 	for _, args := range append([][]string{e.Args}, e.Inner...) {
 		for _, key := range effects.Touches(args).Keys {
-			if !strings.HasPrefix(key, "\x00") && !slices.Contains(list, key) {
+			if !strings.HasPrefix(key, "\x00") && !seen[key] {
+				seen[key] = true
 				list = append(list, key)
 			}
 		}
@@ -251,7 +262,7 @@ var quiet = map[string]bool{
 
 // choose returns the lock's key, and the database in which most commands name it.
 func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err error) {
-	others = l.Locks()
+	others = slices.Clone(l.locks)
 	key = o.Key
 	if key == "" {
 		if len(others) == 0 {
@@ -262,7 +273,7 @@ func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err 
 	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return k.Key == key })
 	count := map[int]int{}
 	for i := range l.Entries {
-		if e := &l.Entries[i]; slices.Contains(e.keys(), key) {
+		if e := &l.Entries[i]; slices.Contains(e.keys, key) {
 			count[e.DB]++
 		}
 	}
@@ -286,8 +297,9 @@ func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err 
 }
 
 // Trace runs the commands that name one key again, each at its instant, and reads their
-// effects. It fails with one sentence if the options do not fit the log.
-func (l *Log) Trace(o Options) (*Imported, error) {
+// effects. It fails with one sentence if the options do not fit the log, with
+// bound.ErrHeld, or with what pause.Here says.
+func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
 	}
@@ -300,26 +312,37 @@ func (l *Log) Trace(o Options) (*Imported, error) {
 	}
 	p := newPlayer(l, key, o)
 	defer p.close()
-	if err := p.all(db); err != nil {
+	if err := p.all(ctx, db); err != nil {
 		return nil, err
 	}
-	w := p.threads(o.Threads)
+	w, err := p.threads(ctx, o.Threads)
+	if err != nil {
+		return nil, err
+	}
 	names := w.names()
 	roles := effects.Roles{}
-	read := func() (*effects.Reading, []int) {
+	read := func() (*effects.Reading, []int, error) {
 		r := effects.New(names, key, o.Resource, p.marks, roles)
 		var lines []int
 		for i := range p.played {
+			if err := pause.Here(ctx); err != nil {
+				return nil, nil, err
+			}
 			r.See(p.played[i].Record)
 			for n := lastStep(r); len(lines) < n; {
 				lines = append(lines, p.played[i].line)
 			}
 		}
-		return r, lines
+		return r, lines, nil
 	}
-	read() // what a script does at its end says what it is for at its beginning
+	if _, _, err := read(); err != nil { // what a script does at its end says what it is for at its beginning
+		return nil, err
+	}
 	p.silence(w, roles)
-	r, lines := read()
+	r, lines, err := read()
+	if err != nil {
+		return nil, err
+	}
 	r.Finish(p.state(), nil, nil)
 	title := o.Title
 	if title == "" {

@@ -1,10 +1,14 @@
 package logs
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"relock/engine/bound"
+	"relock/engine/pause"
 )
 
 // A redis-cli transcript is a prompt with a command, and what was answered below it.
@@ -13,25 +17,31 @@ var prompt = regexp.MustCompile(`^(?:[^\s>]+:\d+|redis [^\s>]+|not connected)(?:
 // step is the comment of our own transcripts: "# T3 · 1,200 ms · A".
 var step = regexp.MustCompile(`^# T\d+ · ([\d,.]+) [^·]+?(?: · (\S+))?$`)
 
-func isTranscript(lines []line) bool {
+func isTranscript(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return false, err
+		}
 		if text := strings.TrimSpace(l.text); text == "" || strings.HasPrefix(text, "# ") || strings.HasPrefix(text, "$ ") {
 			continue
 		}
-		return prompt.MatchString(l.text)
+		return prompt.MatchString(l.text), nil
 	}
-	return false
+	return false, nil
 }
 
 // oneClient is the name of a transcript's only connection.
 const oneClient = "redis-cli"
 
-func readTranscript(lines []line) (*Log, error) {
+func readTranscript(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{}
 	client, at, stepped := oneClient, time.Duration(0), false
 	var queue []Entry // of a transaction
 	open := false
 	for i := 0; i < len(lines); i++ {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		if m := step.FindStringSubmatch(lines[i].text); m != nil {
 			if ms, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", ""), 64); err == nil && ms < 1e9 {
 				at, stepped = time.Duration(ms*float64(time.Millisecond)), true
@@ -62,7 +72,9 @@ func readTranscript(lines []line) (*Log, error) {
 			continue
 		}
 		e.Args = args
-		e.Reply = answered(answer)
+		if e.Reply, ok = answered(answer); !ok {
+			return nil, deep(e.Line)
+		}
 		verb := strings.ToUpper(args[0])
 		switch {
 		case e.Reply != nil && e.Reply.Err != "" && e.Reply.Err != "QUEUED" && verb != "EVAL" && verb != "EVALSHA" && strings.HasPrefix(e.Reply.Err, "ERR wrong number"):
@@ -134,72 +146,94 @@ func typed(text string) ([]string, bool) {
 // took is how redis-cli says that an answer was slow.
 var took = regexp.MustCompile(`^\(\d+\.\d+s\)$`)
 
-// answered reads an answer as redis-cli shows it; nil where it does not tell.
-func answered(lines []string) *Reply {
+// deep says that the answer to a line's command has lists within lists without end.
+func deep(n int) error {
+	return wrong(n, "the answer to it has lists within lists, more than %d deep; allowed: %d", bound.Depth, bound.Depth)
+}
+
+// answered reads an answer as redis-cli shows it; nil where it does not tell. It reports
+// false if its lists are deeper than any that is read.
+func answered(lines []string) (*Reply, bool) {
 	if n := len(lines); n > 0 && took.MatchString(lines[n-1]) {
 		lines = lines[:n-1]
 	}
 	if len(lines) == 0 {
-		return nil
+		return nil, true
 	}
 	if strings.HasPrefix(lines[0], "(error) ") {
-		return &Reply{Err: strings.TrimPrefix(lines[0], "(error) ")}
+		return &Reply{Err: strings.TrimPrefix(lines[0], "(error) ")}, true
 	}
-	v, rest, ok := shownValue(lines, 0)
-	if !ok || len(rest) > 0 {
-		return nil
+	s := shown{lines: lines}
+	v, ok := s.value(0, 0)
+	switch {
+	case s.deep:
+		return nil, false
+	case !ok || len(s.lines) > 0:
+		return nil, true
 	}
-	return &Reply{Value: v}
+	return &Reply{Value: v}, true
 }
 
+// item is the head of a list's item.
 var item = regexp.MustCompile(`^( *)(\d+)([)#~]) `)
 
-// shownValue reads one value from lines, the first of which begins at a column.
-func shownValue(lines []string, column int) (v any, rest []string, ok bool) {
-	if len(lines) == 0 || len(lines[0]) < column {
-		return nil, nil, false
+// mostShown is how many items of a list are read: redis-cli shows no more of a terminal's.
+const mostShown = 10_000
+
+// shown is an answer as redis-cli shows it, while it is read.
+type shown struct {
+	lines []string // that are left
+	deep  bool     // its lists are deeper than bound.Depth
+}
+
+// value reads the value that begins at a column of the first line.
+func (s *shown) value(column, depth int) (v any, ok bool) {
+	if s.deep = s.deep || depth > bound.Depth; s.deep || len(s.lines) == 0 || len(s.lines[0]) < column {
+		return nil, false
 	}
-	text := lines[0][column:]
+	text := s.lines[0][column:]
+	if m := item.FindStringSubmatch(text); m != nil && m[2] == "1" && m[3] != "#" {
+		return s.list(column, depth)
+	}
+	s.lines = s.lines[1:]
 	switch {
 	case text == "(nil)":
-		return nil, lines[1:], true
+		return nil, true
 	case strings.HasPrefix(text, "(integer) "):
 		n, err := strconv.ParseInt(text[len("(integer) "):], 10, 64)
-		return n, lines[1:], err == nil
+		return n, err == nil
 	case text == "(true)":
-		return int64(1), lines[1:], true
+		return int64(1), true
 	case text == "(false)":
-		return int64(0), lines[1:], true
+		return int64(0), true
 	case text == "(empty array)", text == "(empty list or set)", text == "(empty set)", text == "(empty hash)":
-		return []any{}, lines[1:], true
+		return []any{}, true
 	case strings.HasPrefix(text, "(double) "):
-		return text[len("(double) "):], lines[1:], true
+		return text[len("(double) "):], true
 	case strings.HasPrefix(text, `"`):
 		word, end, ok := unquoted(text[1:])
-		return word, lines[1:], ok && end == ""
+		return word, ok && end == ""
 	}
-	m := item.FindStringSubmatch(text)
-	if m == nil || m[2] != "1" || m[3] == "#" {
-		return text, lines[1:], !strings.HasPrefix(text, "(") && column == 0
-	}
-	list := []any{}
-	for n := 1; len(lines) > 0 && n < 10_000; n++ {
-		if len(lines[0]) < column {
+	return text, !strings.HasPrefix(text, "(") && column == 0
+}
+
+// list reads a list whose items begin at a column.
+func (s *shown) list(column, depth int) (list []any, ok bool) {
+	list = []any{}
+	for n := 1; len(s.lines) > 0 && n < mostShown; n++ {
+		first := s.lines[0]
+		if len(first) < column || n > 1 && strings.TrimLeft(first[:column], " ") != "" {
 			break
 		}
-		head := lines[0]
-		if n > 1 || column > 0 {
-			head = strings.Repeat(" ", column) + lines[0][column:]
-		}
-		m := item.FindStringSubmatch(head[column:])
-		if m == nil || m[2] != strconv.Itoa(n) || n > 1 && strings.TrimSpace(lines[0][:column]) != "" {
+		m := item.FindStringSubmatch(first[column:])
+		if m == nil || m[2] != strconv.Itoa(n) {
 			break
 		}
-		var one any
-		if one, lines, ok = shownValue(lines, column+len(m[0])); !ok {
-			return nil, nil, false
+		one, ok := s.value(column+len(m[0]), depth+1)
+		if !ok {
+			return nil, false
 		}
 		list = append(list, one)
 	}
-	return list, lines, true
+	return list, true
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"relock/engine/bound"
 	"relock/engine/phrase"
 )
 
@@ -64,10 +65,18 @@ func Check(h Header, events []Event, threads []string) error {
 			return wrong(line, "its thread %.60q is not in the scenario", e.Thread)
 		case e.Kind() == KindCommand && (len(command.Args) == 0 || e.Thread == ""):
 			return wrong(line, "it is a command without a thread or without a name")
+		case !within(command.Reply, bound.Depth):
+			return wrong(line, "its reply has lists within lists, more than %d deep; allowed: %d", bound.Depth, bound.Depth)
 		case len(e.Nodes) > maxNodes:
 			return wrong(line, "it names %d nodes; allowed: at most %d", len(e.Nodes), maxNodes)
 		}
 		step = e.Step
 	}
 	return nil
+}
+
+// within reports whether a reply's lists are nested at most depth times.
+func within(reply any, depth int) bool {
+	list, ok := reply.([]any)
+	return !ok || depth > 0 && !slices.ContainsFunc(list, func(one any) bool { return !within(one, depth-1) })
 }

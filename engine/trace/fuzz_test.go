@@ -14,7 +14,7 @@ func FuzzRead(f *testing.F) {
 {"kind":"expired","was":{"type":"hash","fields":{"a":"1"},"pttl_ms":0}}{"kind":"violation","rule":"orphan","threads":["A"],"detail":"d"}{"kind":"end","result":"done"}`))
 	f.Add([]byte(`{"relock":1,"scenario":null}` + "\n" + `{"Kind":"end","kind":"work","at_ms":-0.0,"belief":null}` + "\nnull"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, events, err := trace.Read(bytes.NewReader(data))
+		h, events, err := trace.Read(t.Context(), bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -26,7 +26,7 @@ func FuzzRead(f *testing.F) {
 		if err := trace.Write(&once, h, events); err != nil {
 			t.Fatal(err)
 		}
-		h, again, err := trace.Read(bytes.NewReader(once.Bytes()))
+		h, again, err := trace.Read(t.Context(), bytes.NewReader(once.Bytes()))
 		if err != nil || len(again) != len(events) {
 			t.Fatalf("%d events of %d came back: %v\n%s", len(again), len(events), err, once.Bytes())
 		}

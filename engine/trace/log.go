@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"relock/engine/pause"
 	"relock/engine/phrase"
 )
 
@@ -221,8 +222,9 @@ func notEvent(err error) phrase.Wording {
 	return phrase.Say("it is not an event of a trace")
 }
 
-// Read reads one trace in JSON Lines, up to the end of r.
-func Read(r io.Reader) (Header, []Event, error) {
+// Read reads one trace in JSON Lines, up to the end of r. It fails with one sentence
+// about a line, and with what pause.Here says.
+func Read(ctx context.Context, r io.Reader) (Header, []Event, error) {
 	dec := json.NewDecoder(r)
 	var h Header
 	if err := dec.Decode(&h); err != nil {
@@ -233,6 +235,9 @@ func Read(r io.Reader) (Header, []Event, error) {
 	}
 	var events []Event
 	for {
+		if err := pause.Here(ctx); err != nil {
+			return h, events, err
+		}
 		var e Event
 		err := dec.Decode(&e)
 		if errors.Is(err, io.EOF) {

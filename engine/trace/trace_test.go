@@ -112,7 +112,7 @@ func TestWriteAndReadAgain(t *testing.T) {
 	if err := trace.Write(&b, h, events); err != nil {
 		t.Fatal(err)
 	}
-	gotHeader, got, err := trace.Read(&b)
+	gotHeader, got, err := trace.Read(t.Context(), &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +125,10 @@ func TestWriteAndReadAgain(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	if _, _, err := trace.Read(strings.NewReader(`{"relock":2}`)); !errors.Is(err, trace.ErrVersion) {
+	if _, _, err := trace.Read(t.Context(), strings.NewReader(`{"relock":2}`)); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
-	if _, _, err := trace.Read(strings.NewReader(`{"relock":1}` + "\n" + `{"kind":"rain"}`)); err == nil || !strings.Contains(err.Error(), `"rain"`) {
+	if _, _, err := trace.Read(t.Context(), strings.NewReader(`{"relock":1}` + "\n" + `{"kind":"rain"}`)); err == nil || !strings.Contains(err.Error(), `"rain"`) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

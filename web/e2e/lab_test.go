@@ -89,7 +89,7 @@ func TestALab(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, events, err := trace.Read(answer.Body)
+			h, events, err := trace.Read(t.Context(), answer.Body)
 			_ = answer.Body.Close()
 			if err != nil || h.Store != trace.StoreLab || events[len(events)-1].Kind() != trace.KindEnd {
 				t.Errorf("the file is no trace of a lab: %v, %+v", err, h)

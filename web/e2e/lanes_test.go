@@ -26,7 +26,7 @@ func TestPointAtTheLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	header, events, err := trace.Read(f)
+	header, events, err := trace.Read(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}

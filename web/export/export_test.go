@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 
 func TestTheTraceIsTheTrace(t *testing.T) {
 	r := played(t, "lease-expiry")
-	header, events, err := trace.Read(strings.NewReader(render(t, export.JSONL, r)))
+	header, events, err := trace.Read(t.Context(), strings.NewReader(render(t, export.JSONL, r)))
 	if err != nil || len(events) != len(r.Events) || header.Seed != r.Header.Seed {
 		t.Errorf("%d events of %d, %v", len(events), len(r.Events), err)
 	}

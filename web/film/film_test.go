@@ -91,7 +91,7 @@ seed: 1
 func TestAFilmTakesLittleMoreThanItsTrace(t *testing.T) {
 	p, text := longRun(t)
 	reading := testing.AllocsPerRun(1, func() {
-		if _, _, err := trace.Read(bytes.NewReader(text)); err != nil {
+		if _, _, err := trace.Read(t.Context(), bytes.NewReader(text)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -108,7 +108,7 @@ func BenchmarkFilm(b *testing.B) {
 	const readings = 5
 	began := time.Now()
 	for range readings {
-		if _, _, err := trace.Read(bytes.NewReader(text)); err != nil {
+		if _, _, err := trace.Read(b.Context(), bytes.NewReader(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -34,7 +34,7 @@ func recorded(t *testing.T) map[string]engine.Played {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, events, err := trace.Read(f)
+		h, events, err := trace.Read(t.Context(), f)
 		_ = f.Close()
 		if err != nil {
 			t.Fatal(err)

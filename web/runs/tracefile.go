@@ -2,12 +2,14 @@ package runs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -34,8 +36,8 @@ func firstMistake(err error) error {
 }
 
 // ReadTrace reads a trace that anybody may have written.
-func ReadTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, error) {
-	h, events, err := trace.Read(bytes.NewReader(data))
+func ReadTrace(ctx context.Context, data []byte) (trace.Header, []trace.Event, *scenario.Scenario, error) {
+	h, events, err := trace.Read(ctx, bytes.NewReader(data))
 	if err != nil {
 		return h, nil, nil, err
 	}
@@ -53,13 +55,16 @@ func ReadTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 	return h, events, sc, nil
 }
 
-// CountRows returns how many rows the table of a trace has.
-func CountRows(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
+// CountRows returns how many rows the table of a trace has. It fails with what pause.Here says.
+func CountRows(ctx context.Context, h trace.Header, events []trace.Event, sc *scenario.Scenario) (int, error) {
 	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
 	for _, e := range events {
+		if err := pause.Here(ctx); err != nil {
+			return 0, err
+		}
 		timeline.Add(e)
 	}
-	return len(timeline.Rows())
+	return len(timeline.Rows()), nil
 }
 
 // How much of one line of a trace a page shows.
@@ -71,10 +76,13 @@ const (
 
 // Brief returns a trace as a page shows it: in a line far longer than any of
 // ours, each text is cut. Exported files are not.
-func Brief(data []byte) []byte {
+func Brief(ctx context.Context, data []byte) ([]byte, error) {
 	var out []byte
 	first := true
 	for line := range bytes.Lines(data) {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		if !first && len(line) > longLine {
 			var event any
 			dec := json.NewDecoder(bytes.NewReader(line))
@@ -89,7 +97,7 @@ func Brief(data []byte) []byte {
 		first = false
 		out = append(out, line...)
 	}
-	return out
+	return out, nil
 }
 
 // shortened returns a JSON value without what makes it long.

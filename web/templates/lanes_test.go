@@ -31,7 +31,7 @@ func twoThreads(t testing.TB) *film.Lanes {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	header, events, err := trace.Read(f)
+	header, events, err := trace.Read(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}

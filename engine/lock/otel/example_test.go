@@ -106,7 +106,7 @@ func Example() {
 			}
 		}
 	}
-	fmt.Println("broken:", imported(&spans))
+	fmt.Println("broken:", imported(context.Background(), &spans))
 	// Unordered output:
 	// refused: true
 	// lost: true <nil>

@@ -1,6 +1,7 @@
 package otel_test
 
 import (
+	"context"
 	"io"
 
 	"relock/engine/logs"
@@ -8,12 +9,12 @@ import (
 
 // imported reads spans as "playground import" does, and names the rules that were
 // broken.
-func imported(r io.Reader) []string {
-	log, err := logs.Read(r)
+func imported(ctx context.Context, r io.Reader) []string {
+	log, err := logs.Read(ctx, r)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	found, err := log.Trace(logs.Options{})
+	found, err := log.Trace(ctx, logs.Options{})
 	if err != nil {
 		return []string{err.Error()}
 	}
