@@ -125,7 +125,7 @@ func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	if seen := get[struct{ Moves, Previews int }](ctx, t, `seen`); seen.Moves == 0 || seen.Previews > 0 {
 		t.Errorf("while the film ran: %d previews at %d moves", seen.Previews, seen.Moves)
 	}
-	do(ctx, t, click(`[data-go="play"]`))
+	do(ctx, t, click(`[data-go="first"]`))
 	until(ctx, t, playButton+` === "Play"`)
 
 	point(ctx, t, lane(3))

@@ -1,78 +1,54 @@
 // The end of a film: the rule that it broke first, and why. Where to go on is in
 // the page.
 import { byId, make } from "./dom.js";
-import { markAt, stopsOf } from "./film.js";
+import { stopsOf } from "./film.js";
+import { broken } from "./marks.js";
 import { say } from "./words.js";
 
 /** @typedef {import("./film.js").Film} Film */
 
 /**
- * A broken rule in a film.
- * @typedef {object} Broken
- * @property {number} row
- * @property {string} name as a person calls it: "T8. two inside at once"
- * @property {string} [why] undefined where its row has not come
- */
-
-/**
- * The rules that a film breaks, the first and the last.
+ * The rules that a film breaks, each with its row; name: as a person calls it,
+ * "T8. two inside at once". Where its row has not come there is no reason.
  * @param {Film} film
- * @returns {{first: Broken, last: Broken} | null}
+ * @returns {{row: number, name: string, why?: string}[]}
  */
-export function brokenIn(film) {
-  const all = stopsOf(film).filter((_, i) => markAt(film, i) === "violation");
-  if (all.length === 0) {
-    return null;
-  }
-  const [first, last] = [all[0], all[all.length - 1]].map(({ row }) => {
-    const { alarm, why } = film.rows[row - 1] ?? {};
-    return { row, name: alarm?.split(/[:：]/)[0] ?? `T${row}`, why };
-  });
-  return { first, last };
-}
+export const brokenIn = (film) =>
+  stopsOf(film)
+    .filter((_, i) => broken(film, i))
+    .map(({ row }) => {
+      const { alarm, why } = film.rows[row - 1] ?? {};
+      return { row, name: alarm?.split(/[:：]/)[0] ?? `T${row}`, why };
+    });
 
 /**
- * The cause as a person reads it, from which one goes to the rows it names.
- * @param {{first: Broken, last: Broken}} broken
- * @param {{seek: (row: number) => void, missing: (row: number) => string}} on
- */
-function sentence({ first, last }, on) {
-  const way = (/** @type {Broken} */ { row, name }) => {
-    const button = make("button", { type: "button", class: "to-row" }, name);
-    button.onclick = () => on.seek(row);
-    return button;
-  };
-  /** @param {string} text @param {Broken} broken the way to it is in the place of NUL */
-  const around = (text, broken) => text.split("\0").flatMap((part, i) => (i > 0 ? [way(broken), part] : [part]));
-  const cause = around(say("%s: %s", "\0", first.why ?? on.missing(first.row)), first);
-  return last.row === first.row ? cause : [...cause, " ", ...around(say("Later: %s", "\0"), last)];
-}
-
-/**
- * Draws what stays at the end: in the page's box, and in the card that says why.
+ * Draws what stays at the end, in the card that says why and in the page's box: the
+ * first broken rule with its reason, from which one goes there, and the last one;
+ * else what the last row says.
  * @param {Film} film
  * @param {{there: boolean, row: number}} at there: you stand at its end. row: at which
  * @param {{seek: (row: number) => void, missing: (row: number) => string}} on missing: what to say of a row that has not come
  */
 export function drawEnding(film, { there, row }, on) {
-  const broken = there ? brokenIn(film) : null;
-  if (broken && broken.first.why === undefined) {
-    film.portions?.look(broken.first.row);
+  const all = there ? brokenIn(film) : [];
+  const [first] = all;
+  if (first && first.why === undefined) {
+    film.portions?.look(first.row);
   }
-  const cause = byId("cause");
-  cause.hidden = !broken || broken.first.row === row; // the reason beside it says it
-  fill(cause, broken ? sentence(broken, on) : []);
+  const text = first ? say("%s: %s", "", first.why ?? on.missing(first.row)) : (film.rows[film.rows.length - 1]?.why ?? "");
+  const later = all.length > 1 ? ` ${say("Later: %s", all[all.length - 1].name)}` : "";
   const box = document.getElementById("ending");
+  const cause = byId("cause");
+  cause.hidden = !first || first.row === row; // there the reason says it
   if (box) {
     box.hidden = !there;
-    fill(byId("ending-what"), broken ? sentence(broken, on) : [film.rows[film.rows.length - 1]?.why ?? ""]);
   }
-}
-
-/** The focus stays on what stays. @param {HTMLElement} element @param {(Node | string)[]} nodes */
-function fill(element, nodes) {
-  const other = make("p", {}, ...nodes);
-  if (other.textContent !== element.textContent) {
-    element.replaceChildren(...nodes);
+  for (const place of there ? [cause, document.getElementById("ending-what")] : []) {
+    const name = first?.name ?? "";
+    if (place && place.textContent !== name + text + later) { // else the focus may be in it
+      const way = make("button", { type: "button", class: "to-row" }, name);
+      way.onclick = () => on.seek(first.row);
+      place.replaceChildren(...(first ? [way] : []), text, later);
+    }
   }
 }

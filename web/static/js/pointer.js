@@ -4,30 +4,19 @@
 /** Tells of each position of a mouse whether it has moved there; of the first one
  *  nobody knows. */
 export function mover() {
-  /** @type {{x: number, y: number} | null} */
-  let at = null; // on the screen
-  return (/** @type {{screenX: number, screenY: number}} */ { screenX: x, screenY: y }) => {
+  let at = ""; // on the screen
+  return (/** @type {{screenX: number, screenY: number}} */ { screenX, screenY }) => {
     const was = at;
-    at = { x, y };
-    return was !== null && (was.x !== x || was.y !== y);
+    at = `${screenX} ${screenY}`;
+    return was !== "" && was !== at;
   };
 }
 
 const hasMoved = mover();
 /** @type {WeakSet<Event>} */
 const moves = new WeakSet();
-for (const name of ["pointermove", "pointerdown"]) {
-  globalThis.addEventListener?.(
-    name,
-    (event) => {
-      const e = /** @type {PointerEvent} */ (event);
-      if (e.pointerType === "mouse" && hasMoved(e) && name === "pointermove") {
-        moves.add(e);
-      }
-    },
-    { capture: true, passive: true },
-  );
-}
+const note = (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && hasMoved(event) && moves.add(event);
+globalThis.addEventListener?.("pointermove", note, true);
 
 /** Whether an event is a move of the mouse itself. @param {Event} event */
 export const moved = (event) => moves.has(event);
