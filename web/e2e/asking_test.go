@@ -15,7 +15,7 @@ import (
 const telling = `(() => {
   const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== "hidden";
   const found = [];
-  for (const e of document.querySelectorAll("#why, #lock-line, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #marks, #ending")) {
+  for (const e of document.querySelectorAll("#why, #cause, #lock-line, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #marks, #ending")) {
     if (seen(e) && e.textContent.trim() + e.tagName !== "P") found.push("in sight: " + (e.id || e.getAttribute("class")) + " " + e.textContent.trim().slice(0, 60));
   }
   const current = document.querySelector("#rows tr[aria-current]");

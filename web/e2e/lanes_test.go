@@ -57,7 +57,9 @@ func TestPointAtTheLanes(t *testing.T) {
 	until(ctx, t, `window.lanes !== undefined`)
 	get[bool](ctx, t, `(() => {
 		const hit = document.querySelector('[data-step="2"]');
-		hit.dispatchEvent(new PointerEvent("pointerover", {bubbles: true, pointerType: "mouse"}));
+		for (const screenX of [10, 10, 11]) { // it moves once
+			hit.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, pointerType: "mouse", screenX}));
+		}
 		hit.dispatchEvent(new MouseEvent("click", {bubbles: true}));
 		document.querySelector("[data-lanes]").dispatchEvent(new PointerEvent("pointerleave"));
 		return true;

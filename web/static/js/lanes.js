@@ -1,4 +1,5 @@
 // The picture of a run: pointing at a step, and the line that stands on one.
+import { moved } from "./pointer.js";
 
 /**
  * @typedef {object} Lanes
@@ -27,26 +28,16 @@ const BESIDE = 8; // steps on each side of the current one
  * Wires the box of a picture, whose content may be replaced at any time.
  * @param {HTMLElement} box what templates.LanesBox renders
  * @param {{step: (step: number) => void, preview: (step: number | null) => void, clock?: (step: number, part: number) => void, live?: boolean}} on
- *   what is called when a step was chosen, when one is pointed at or none any
- *   more, and when the clock was moved between a step and the next; of a live
+ *   what is called when a step was chosen, at each move of the mouse over one or
+ *   over none, and when the clock was moved between a step and the next; of a live
  *   run, whose next picture would end a smooth scroll, the box scrolls at once
  * @returns {Lanes}
  */
 export function lanes(box, on) {
-  /** @type {number | null} */
-  let pointed = null;
-
   /** @param {Event} event */
   const stepOf = (event) => {
     const hit = event.target instanceof Element ? event.target.closest("[data-step]") : null;
     return hit ? Number(hit.getAttribute("data-step")) : null;
-  };
-  /** @param {number | null} step */
-  const point = (step) => {
-    if (step !== pointed) {
-      pointed = step;
-      on.preview(step);
-    }
   };
   box.addEventListener("click", (event) => {
     const step = stepOf(event);
@@ -54,12 +45,12 @@ export function lanes(box, on) {
       on.step(step);
     }
   });
-  box.addEventListener("pointerover", (event) => {
-    if (event.pointerType === "mouse") {
-      point(stepOf(event));
+  box.addEventListener("pointermove", (event) => {
+    if (moved(event)) {
+      on.preview(stepOf(event));
     }
   });
-  box.addEventListener("pointerleave", () => point(null));
+  box.addEventListener("pointerleave", () => on.preview(null));
 
   // ---- the clock
 

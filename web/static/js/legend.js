@@ -1,6 +1,7 @@
 // Every mark explains itself: what is pointed at, touched, or stood on with the
 // keyboard finds its text in the legend.
 import { byId, make } from "./dom.js";
+import { moved } from "./pointer.js";
 
 const EDGE = 22; // px of a cell that are its bar's
 const STAYS = 5000; // ms that a tip is there after a touch
@@ -63,7 +64,7 @@ export function legend(box) {
 
   for (const where of [box, byId("rows")]) {
     where.addEventListener("pointermove", (event) => {
-      if (event.pointerType === "mouse") {
+      if (moved(event)) {
         show(event.buttons ? [] : at(event), event.clientX, event.clientY);
       }
     });

@@ -2,6 +2,7 @@
 // in the page; two rows of empty space stand for the others.
 import { elements, make } from "./dom.js";
 import { rowInAddress } from "./place.js";
+import { moved } from "./pointer.js";
 import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "./table-state.js";
 
 /** @typedef {import("./film.js").Row} Row */
@@ -209,9 +210,13 @@ export function table({ body, scroller }, on) {
     }
   });
   const previews = (/** @type {Event} */ event) => on.preview(stepOf(event)?.step ?? 0);
-  body.addEventListener("mouseover", previews);
+  body.addEventListener("pointermove", (event) => {
+    if (moved(event)) {
+      previews(event);
+    }
+  });
   body.addEventListener("focusin", previews);
-  body.addEventListener("mouseleave", () => on.preview(0));
+  body.addEventListener("pointerleave", () => on.preview(0));
   body.addEventListener("focusout", () => on.preview(0));
 
   /** Shows at rows in the page whether each is over, now, or still to come.

@@ -11,6 +11,7 @@ import { say } from "./words.js";
  * @property {string} mark what happened there, or ""
  * @property {boolean} end there is nothing after it
  * @property {boolean} playing
+ * @property {boolean} broken a rule is broken there
  * @property {boolean} inside steps go through the commands
  *
  * @typedef {object} On
@@ -83,7 +84,9 @@ export function drawTransport(at) {
     const off = (at.stop === 0 && (to === "first" || to === "back")) || (at.end && (to === "forward" || to === "end" || to === "next"));
     button.setAttribute("aria-disabled", String(off));
     if (to === "play") {
-      const name = at.playing ? say("Pause") : say("Play");
+      const goesOn = at.broken && !at.playing && !at.end;
+      const name = at.playing ? say("Pause") : goesOn ? say("Go on") : say("Play");
+      /** @type {HTMLElement} */ (button.querySelector("span")).textContent = goesOn ? name : "";
       button.setAttribute("aria-label", name);
       button.title = name;
       button.querySelector("path")?.setAttribute("d", at.playing ? "M5 2.5v11M11 2.5v11" : "M4 2l9 6-9 6z");

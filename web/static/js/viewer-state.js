@@ -290,6 +290,9 @@ const over = ({ film, grows }) => Boolean(film.positions[film.positions.length -
 /** @param {State} state */
 export const atEnd = (state) => over(state) && state.cursor.stop === ways.endOf(state.film) && state.cursor.moment === 0;
 
+/** A rule is broken where one stands. @param {State} state */
+export const atBroken = ({ film, cursor }) => cursor.moment === 0 && broken(film, cursor.stop);
+
 /** The row that is pointed at elsewhere, or 0. @param {State} state */
 export const previewed = (state) => (state.pointed !== stopOf(state).row && state.pointed <= state.film.rows.length ? state.pointed : 0);
 
@@ -305,7 +308,7 @@ export function upNext(state, through) {
   if (atEnd(state)) {
     return "end";
   }
-  if (!through && cursor.stop !== started && cursor.moment === 0 && broken(film, cursor.stop)) {
+  if (!through && cursor.stop !== started && atBroken(state)) {
     return "broken";
   }
   const next = stopsOf(film)[cursor.stop + 1]?.row ?? 0;

@@ -13,7 +13,7 @@ import { markName, marks } from "./marks.js";
 import { player } from "./playing.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
-import { INITIAL, absent, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
+import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
 import { duration, say } from "./words.js";
 
 /**
@@ -33,7 +33,6 @@ import { duration, say } from "./words.js";
  * @property {boolean} [live] rows come by themselves, while time goes on
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
- * @property {boolean} [through] playing goes on at a broken rule
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -124,6 +123,8 @@ export function viewer(owner) {
     bring: (row) => owner.lanesAt?.(row),
     draw: drawLanes,
   });
+  /** A question waits, and nothing tells what was broken. */
+  const asking = () => box.closest(".asking") !== null;
   const marked = marks(owner.film);
   legend(box);
   const playing = player(playOn, () => show(), flowTo);
@@ -156,7 +157,7 @@ export function viewer(owner) {
       drawn = html;
       picture.draw(html);
     }
-    drawEnding(film, atEnd(state) && film.rows.length > 0); // it takes room of the table, and so do the cards
+    end(); // it takes room of the table, and so do the cards
     const row = rowOf(state);
     if (row) {
       drawCards(byId("actors"), row.cards);
@@ -170,6 +171,11 @@ export function viewer(owner) {
     drawPlace();
     marked.show(film);
     owner.shown?.();
+  }
+
+  function end() {
+    const { film } = state;
+    drawEnding(film, { there: atEnd(state) && film.rows.length > 0, row: stopOf(state).row }, { seek: (row) => inTurn(() => goToRow(row)), missing: notHere });
   }
 
   /** @param {number} part @param {number} passed */
@@ -196,6 +202,7 @@ export function viewer(owner) {
   function arrived() {
     rows.changed();
     const { row } = here();
+    end();
     if (!state.awaited || absent(state)) {
       rows.draw(state.film.rows, row, state.cursor.moment, false);
       detail();
@@ -231,12 +238,18 @@ export function viewer(owner) {
     const r = film.rows[at - 1];
     drawCards(byId("actors"), r?.cards);
     const m = r?.inside?.[k - 1];
-    const why = m?.why ?? r?.why ?? say("Take a step: each event says here why it happened.");
-    byId("why").textContent = why;
-    byId("lock-line").textContent = why; // where the side is further down
+    because(m?.why ?? r?.why ?? say("Take a step: each event says here why it happened."), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
+  }
+
+  /** @param {string} why @param {boolean} broken a rule is */
+  function because(why, broken) {
+    byId("why").textContent = why;
+    byId("lock-line").textContent = why; // where the side is further down
+    byId("why-card").classList.toggle("broken", broken);
+    byId("lock-line").classList.toggle("broken", broken);
   }
 
   /** Says of a row that it is not here, and nothing else of it.
@@ -255,14 +268,15 @@ export function viewer(owner) {
       parts.push(again);
     }
     byId("inspector").replaceChildren(...parts);
-    byId("why").textContent = text;
-    byId("lock-line").textContent = text;
+    because(text, false);
     byId("no-lua").hidden = true;
     lua.show(byId("lua"), null);
   }
 
-  /** @param {number} step */
-  function look(step) {
+  /** Shows a row that is pointed at; while a film runs it shows its own alone.
+   *  @param {number} pointed 0 for none */
+  function look(pointed) {
+    const step = playing.on() ? 0 : pointed;
     if (step !== state.pointed && sync()) {
       state = reduce(state, { type: "pointed", row: step });
       picture.preview(step || null);
@@ -288,6 +302,7 @@ export function viewer(owner) {
       mark: mark ? markName(film, mark) : "",
       end: atEnd(state),
       playing: playing.on(),
+      broken: atBroken(state) && !asking(),
       inside,
     });
   }
@@ -354,12 +369,11 @@ export function viewer(owner) {
   /** Goes one step on, to the first broken rule or the end; false there. */
   function playOn() {
     sync();
-    switch (upNext(state, owner.through ?? false)) {
-      case "end": return false;
-      case "broken":
-        byId("alarm").textContent = rowOf(state)?.alarm ?? "";
-        return false;
-      case "coming": return comes();
+    if (stops()) {
+      return false;
+    }
+    if (upNext(state, asking()) === "coming") {
+      return comes();
     }
     if (!owner.busy?.()) {
       happened({ type: "act", name: "forward" }, true);
@@ -369,7 +383,16 @@ export function viewer(owner) {
         byId("status").textContent = alarm;
       }
     }
-    return true;
+    return !stops();
+  }
+
+  /** Whether what plays stops where it is: at a broken rule, of which it tells, or at the end. */
+  function stops() {
+    const next = upNext(state, asking());
+    if (next === "broken") {
+      byId("alarm").textContent = rowOf(state)?.alarm ?? "";
+    }
+    return next === "broken" || next === "end";
   }
 
   /** Waits for the next row; where it cannot be loaded one goes there, and it stops. */
@@ -399,6 +422,7 @@ export function viewer(owner) {
       }
       happened({ type: "act", name: /** @type {import("./viewer-state.js").Act} */ (name) });
       if (name === "play" && owner.film()) {
+        look(0);
         playing.start();
       }
     });
@@ -439,7 +463,9 @@ export function viewer(owner) {
     arrive(position, from) {
       const was = state;
       happened({ type: "arrived", position, from });
-      if (!playing.on() && state.wanted === was.wanted) {
+      if (playing.on() && stops()) {
+        playing.stop();
+      } else if (!playing.on() && state.wanted === was.wanted) {
         announce();
       }
     },

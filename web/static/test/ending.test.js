@@ -1,20 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { brokenIn } from "../js/ending.js";
+import { film } from "./films.js";
 
-import { lastWords } from "../js/ending.js";
+/** A film of five rows, of which two break a rule. */
+function example() {
+  const f = film([{ move: 0, rows: 5, over: true }]);
+  Object.assign(f.rows[1], { mark: "violation", alarm: "T2. two inside: A and B.", why: "Two are in." });
+  Object.assign(f.rows[3], { mark: "violation", alarm: "T4。更新丢失：A。", why: "Lost." });
+  return f;
+}
 
-const row = (why, mark, alarm) => ({ why, mark, alarm });
-
-test("the end says what was broken first, and why", () => {
-  assert.equal(lastWords([row("A is in."), row("Two are in.", "violation", "T2. two inside: A and B."), row("It is over.")]), "T2. two inside: Two are in.");
+test("each rule that a film breaks has its row, its name and its reason", () => {
+  assert.deepEqual(brokenIn(example()), [
+    { row: 2, name: "T2. two inside", why: "Two are in." },
+    { row: 4, name: "T4。更新丢失", why: "Lost." },
+  ]);
 });
 
-test("of several it says the first and the last", () => {
-  const rows = [row("Two are in.", "violation", "T1. two inside: A and B."), undefined, row("Lost.", "violation", "T3. lost update: by A.")];
-  assert.equal(lastWords(rows), "T1. two inside: Two are in. Later: T3. lost update");
+test("the first one is the first also where its row has not come", () => {
+  const f = example();
+  f.marks = ".0.0.";
+  f.rows[1] = undefined;
+  assert.deepEqual(brokenIn(f)[0], { row: 2, name: "T2", why: undefined });
 });
 
-test("where nothing was broken it says how it ended", () => {
-  assert.equal(lastWords([row("A is in."), row("It is over.")]), "It is over.");
-  assert.equal(lastWords([]), "");
+test("a film that breaks no rule has none", () => {
+  assert.deepEqual(brokenIn(film([{ move: 0, rows: 2 }])), []);
+  assert.deepEqual(brokenIn(film([])), []);
 });

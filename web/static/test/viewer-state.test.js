@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { START } from "../js/cursor.js";
-import { INITIAL, absent, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "../js/viewer-state.js";
+import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "../js/viewer-state.js";
 import { film } from "./films.js";
 
 /** T1 has two commands; T2 and T3 come of one decision, T3 breaks a rule; then a
@@ -91,6 +91,7 @@ test("what is pointed at is another row than where you are, and one that there i
 test("it plays to a broken rule, and on from there to the end", () => {
   const plays = (stop, started, through = false) => upNext(seen(example(), stop, { started }), through);
   assert.deepEqual([plays(1, 0), plays(3, 0), plays(3, 3), plays(3, 0, true), plays(5, 0)], ["ready", "broken", "ready", "ready", "end"]);
+  assert.deepEqual([2, 3, 4].map((stop) => atBroken(seen(example(), stop))), [false, true, false]);
   const again = act(seen(example(), 5), "play");
   assert.deepEqual([again.cursor.stop, again.started], [0, 0], "from the end it begins again");
   assert.equal(act(seen(example(), 2), "play").started, 2);

@@ -1,0 +1,153 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const (
+	playButton = `document.querySelector('[data-go="play"]').getAttribute("aria-label")`
+	cause      = `(document.getElementById("cause").hidden ? "" : document.getElementById("cause").innerText)`
+	previewing = inspected + `.startsWith("preview")`
+
+	// pageRests tells whether the page stands where it stood when this was asked last.
+	pageRests = `(() => { const was = window.stood; window.stood = scrollY; return was === scrollY; })()`
+
+	// watched counts from here on, while a film runs, the moves of the mouse over
+	// the film and the previews.
+	watched = `(() => {
+		window.seen = { moves: 0, previews: 0 };
+		const runs = () => ` + playButton + ` === "Pause";
+		document.getElementById("viewer").addEventListener("pointermove", () => { seen.moves += runs() ? 1 : 0; });
+		new MutationObserver(() => { seen.previews += runs() && ` + previewing + ` ? 1 : 0; })
+			.observe(document.getElementById("inspector"), { childList: true, subtree: true, characterData: true });
+		return true;
+	})()`
+)
+
+// wholeInSight tells whether all of an element is seen, above what stays at the bottom.
+func wholeInSight(id string) string {
+	return fmt.Sprintf(`(() => {
+		const { top, bottom, height } = document.getElementById(%q).getBoundingClientRect();
+		return height > 0 && top >= 0 && bottom <= document.querySelector(".foot").getBoundingClientRect().top;
+	})()`, id)
+}
+
+// point moves the mouse onto the middle of an element, from beside it.
+func point(ctx context.Context, t testing.TB, selector string) {
+	t.Helper()
+	name, err := json.Marshal(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := chromedp.Run(ctx, chromedp.Evaluate[[2]float64](fmt.Sprintf(whereItRests, name), chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal("point at ", selector, ": ", err)
+	}
+	do(ctx, t, chromedp.MouseEvent("mouseMoved", to[0]-2, to[1]), chromedp.MouseEvent("mouseMoved", to[0], to[1]))
+}
+
+// Who presses Watch it go wrong, and leaves the mouse there, reads why at the first
+// broken rule, where the film stops; goes on by a press; and reads the cause at
+// the end.
+func TestTheFrontPageSaysWhatGoesWrong(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for _, size := range [][2]int64{{1280, 800}, {1366, 768}, {1440, 900}, {1920, 1080}} {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+		at(ctx, t, "0 of 11")
+		get[bool](ctx, t, watched)
+		point(ctx, t, "#watch")
+		do(ctx, t, click("#watch"), chromedp.SetValue(chromedp.CSS("#speed"), "400"))
+
+		stops := func(where, reason string) {
+			t.Helper()
+			at(ctx, t, where)
+			until(ctx, t, playButton+` === "Go on"`)
+			until(ctx, t, pageRests)
+			if got := get[string](ctx, t, why); !strings.HasPrefix(got, reason) {
+				t.Errorf("%d px wide, at %s: it says %q", size[0], where, got)
+			}
+			if got := get[string](ctx, t, inspected); !strings.HasPrefix(got, "T") {
+				t.Errorf("%d px wide, at %s: the key is shown at %q", size[0], where, got)
+			}
+			if !get[bool](ctx, t, wholeInSight("why")) {
+				t.Errorf("%d px wide, at %s: the reason is out of sight", size[0], where)
+			}
+		}
+		stops("8 of 11 · T8", "A and B are inside at once")
+		if n := get[int](ctx, t, `seen.previews`); n > 0 {
+			t.Errorf("%d px wide: %d previews under a mouse that rests", size[0], n)
+		}
+		do(ctx, t, click(`[data-go="play"]`))
+		stops("10 of 11 · T10", "A has written 1 over a write of B")
+		do(ctx, t, click(`[data-go="play"]`))
+		at(ctx, t, "11 of 11 · T11")
+		until(ctx, t, playButton+` === "Play"`)
+		if got, want := get[string](ctx, t, cause), "T8. two inside at once: A and B are inside at once"; !strings.HasPrefix(got, want) {
+			t.Errorf("%d px wide, at the end: the cause is %q", size[0], got)
+		}
+		if !get[bool](ctx, t, wholeInSight("cause")) {
+			t.Errorf("%d px wide, at the end: the cause is out of sight", size[0])
+		}
+		do(ctx, t, click("#cause button"))
+		at(ctx, t, "8 of 11 · T8")
+		until(ctx, t, cause+` === ""`)
+	}
+}
+
+// The mouse previews a step where it moves, and so does the keyboard's focus, but
+// nothing does while a film runs.
+func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/"))
+	at(ctx, t, "0 of 11")
+	get[bool](ctx, t, watched)
+	lane := func(step int) string { return fmt.Sprintf(".lane-hit[data-step='%d']", step) }
+	shows := func(step int) {
+		t.Helper()
+		until(ctx, t, fmt.Sprintf(inspected+`.startsWith("preview: T%d")`, step))
+	}
+
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "4000"), click(`[data-go="play"]`))
+	at(ctx, t, "1 of 11")
+	for n := range 4 {
+		point(ctx, t, lane(3+n))
+	}
+	point(ctx, t, "#row-1 .time")
+	if seen := get[struct{ Moves, Previews int }](ctx, t, `seen`); seen.Moves == 0 || seen.Previews > 0 {
+		t.Errorf("while the film ran: %d previews at %d moves", seen.Previews, seen.Moves)
+	}
+	do(ctx, t, click(`[data-go="first"]`))
+	until(ctx, t, playButton+` === "Play"`)
+
+	point(ctx, t, lane(3))
+	shows(3)
+	point(ctx, t, "#row-4 .time")
+	shows(4)
+	do(ctx, t, chromedp.KeyEvent("k"))
+	until(ctx, t, playButton+` === "Pause" && !`+previewing)
+	do(ctx, t, chromedp.KeyEvent("k"))
+	until(ctx, t, playButton+` === "Play"`)
+	get[bool](ctx, t, `(document.getElementById("scroll").scrollBy(0, 60), scrollBy(0, 60), true)`) // under the mouse
+	until(ctx, t, pageRests)
+	if get[bool](ctx, t, previewing) {
+		t.Error("a preview under a mouse that rests")
+	}
+	point(ctx, t, lane(5))
+	shows(5)
+	point(ctx, t, "#replayed")
+	until(ctx, t, `!`+previewing)
+
+	do(ctx, t, chromedp.Focus(chromedp.CSS("#row-6 .t")))
+	shows(6)
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, "0 of 11")
+}
