@@ -71,9 +71,10 @@ func (s *Site) answersTo(r *http.Request) bool {
 }
 
 // isLoopback reports whether a name means this machine and no name server can
-// make it mean another.
+// make it mean another. Names below localhost are not among them: nothing here
+// has one.
 func isLoopback(name string) bool {
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if name == "localhost" {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
