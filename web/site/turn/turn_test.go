@@ -307,6 +307,7 @@ func TestTurnsStall(t *testing.T) {
 		time.Sleep(time.Minute)
 		want("all have their turns", 0, 0)
 		waits("f", turns.Take)()
+		synctest.Wait()
 		if err := turns.Pause(t.Context(), "b"); err != nil { // nobody wants it
 			t.Fatal(err)
 		}
