@@ -60,7 +60,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 	gauge("relock_runs_running", "Runs going on now.", func(c runs.Count) int { return c.Running })
 	gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c runs.Count) int { return c.Kept })
 	gauge("relock_steppers", "Scenarios stepped through now.", func(c runs.Count) int { return c.Stepping })
-	m.all.Func("relock_films_bytes", "Bytes that the rows of long runs take which are kept for their pages.", func() float64 { return float64(films.Bytes()) })
+	m.all.Func("relock_films_bytes", "Bytes of the rows that are kept for the pages of long runs and of traces.", func() float64 { return float64(films.Bytes()) })
 	m.all.Func("relock_waiting_bytes", "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection.", func() float64 { return float64(at.Waiting.Held()) })
 	m.all.Func("relock_turns_stalled_seconds", "For how long nobody has got a turn to work while somebody waits for one. From 5 on /healthz and /readyz say 503.", func() float64 {
 		since, _ := at.Turns.Stalled()

@@ -34,9 +34,12 @@ var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}
 
 // keptFile is a trace from elsewhere, checked.
 type keptFile struct {
-	data     []byte
+	packed   []byte
 	scenario *scenario.Scenario
 }
+
+// data returns the trace as it was sent.
+func (k keptFile) data() ([]byte, error) { return site.Unzipped(k.packed) }
 
 // tracePages are the pages of traces from elsewhere.
 type tracePages struct {
@@ -76,19 +79,20 @@ func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 	if err != nil {
 		return keptFile{}, s.notKept(r, err)
 	}
-	data, err := site.Unzipped([]byte(packed))
+	file := []byte(packed)
+	text, err := site.Unzipping(file)
 	if err != nil {
 		return keptFile{}, err
 	}
 	var head trace.Header
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&head); err != nil {
+	if err := json.NewDecoder(text).Decode(&head); err != nil {
 		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
 	}
 	sc, err := scenario.Parse(head.Scenario)
 	if err != nil {
 		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
 	}
-	return keptFile{data, sc}, nil
+	return keptFile{file, sc}, nil
 }
 
 // keepTrace keeps a trace from elsewhere for a while, and redirects to its
@@ -237,7 +241,10 @@ func (s *tracePages) withTrace(r *http.Request, read func([]byte) []byte, use fu
 	if err != nil {
 		return err
 	}
-	data := kept.data
+	data, err := kept.data()
+	if err != nil {
+		return err
+	}
 	if read != nil {
 		data = read(data)
 	}
@@ -248,16 +255,19 @@ func (s *tracePages) withTrace(r *http.Request, read func([]byte) []byte, use fu
 	return use(&runs.Recording{Scenario: sc, Header: header, Events: events})
 }
 
-// traceFilm returns the film of a trace from elsewhere. It has portions if its
-// page needs them, or if portioned says so.
+// traceFilm returns the film of a trace from elsewhere.
 func (s *tracePages) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
-	return s.films.Of(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, bool, error) {
-		header, events, sc, err := runs.ReadTrace(runs.Brief(kept.data))
+	return s.films.OfTrace(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, error) {
+		data, err := kept.data()
 		if err != nil {
-			return nil, false, fmt.Errorf("web: a trace that was read before: %w", err)
+			return nil, err
 		}
-		return &runs.Recording{Scenario: sc, Header: header, Events: events}, true, nil
-	}, func(f *runs.Footage) bool { return f.Long || portioned == (f.Portions != nil) })
+		header, events, sc, err := runs.ReadTrace(runs.Brief(data))
+		if err != nil {
+			return nil, fmt.Errorf("web: a trace that was read before: %w", err)
+		}
+		return &runs.Recording{Scenario: sc, Header: header, Events: events}, nil
+	})
 }
 
 // traceRows answers with rows of a trace from elsewhere, for its page.
@@ -334,9 +344,13 @@ func (s *tracePages) keptTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	data, err := kept.data()
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Disposition", `attachment; filename="relock-trace.jsonl"`)
-	_, _ = w.Write(kept.data) // the visitor has left: nobody to tell
+	_, _ = w.Write(data) // the visitor has left: nobody to tell
 	return nil
 }

@@ -24,7 +24,7 @@ type Turns struct {
 	each  int            // limit for one address
 	taken map[string]int // by address
 	lines map[string]*lines
-	round []string // waiting addresses, the next first
+	round []string  // waiting addresses, the next first
 	since time.Time // the last turn given, or, after that, the first who had to wait; zero if nobody had to
 
 	spared bool            // spare work has a turn
