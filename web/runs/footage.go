@@ -215,7 +215,12 @@ func framed(frame film.Row, html string, err error) (film.Row, string, json.RawM
 // packed returns a portion as JSON, compressed. Its rows are JSON already, and the
 // largest part of it: encoding/json would read each of them again.
 func packed(p portionJSON) ([]byte, error) {
-	text := fmt.Appendf(nil, `{"v":%d,"from":%d,"before":%s,"rows":[`, p.V, p.From, p.Before)
+	const around = 64 // bytes, at most
+	size := around + len(p.Before) + len(p.Rows)
+	for _, row := range p.Rows {
+		size += len(row)
+	}
+	text := fmt.Appendf(make([]byte, 0, size), `{"v":%d,"from":%d,"before":%s,"rows":[`, p.V, p.From, p.Before)
 	for i, row := range p.Rows {
 		if i > 0 {
 			text = append(text, ',')
