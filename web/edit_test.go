@@ -210,7 +210,7 @@ func TestARunsScenarioCanBeChanged(t *testing.T) {
 }
 
 // send sends a file as a form does.
-func (s site) send(t *testing.T, path, name string, data []byte) (*http.Response, string) {
+func (s site) send(t testing.TB, path, name string, data []byte) (*http.Response, string) {
 	t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)

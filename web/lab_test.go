@@ -18,6 +18,59 @@ import (
 	"relock/web/runs"
 )
 
+// A sign of any proxy means that a request over loopback comes from elsewhere.
+func TestNoLabThroughAProxy(t *testing.T) {
+	t.Parallel()
+	start := func(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }
+	s := open(t, func(c *web.Config) {
+		asPublic(t, "https://relock.example.org")(c)
+		c.Lab = web.LabConfig{Start: start, Limits: labs.DefaultLimits()}
+	})
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		may    bool
+	}{
+		"a browser":               {header("User-Agent", "Mozilla/5.0"), true},
+		"its own page":            {header("Origin", "http://localhost:8080"), true},
+		"by an address":           {func(r *http.Request) { r.Host, r.RemoteAddr = "[::1]:8080", "[::1]:4000" }, true},
+		"with a dot":              {func(r *http.Request) { r.Host = "LocalHost.:8080" }, true},
+		"from another machine":    {func(r *http.Request) { r.RemoteAddr = "192.0.2.7:4000" }, false},
+		"by its public name":      {func(r *http.Request) { r.Host = "relock.example.org" }, false},
+		"nginx, told nothing":     {func(r *http.Request) { r.Proto, r.ProtoMinor, r.Close = "HTTP/1.0", 0, true }, false},
+		"nginx, told HTTP/1.1":    {func(r *http.Request) { r.Close = true }, false},
+		"a form under a name":     {header("Origin", "https://relock.example.org"), false},
+		"X-Real-IP":               {header("X-Real-IP", "192.0.2.7"), false},
+		"X-Real-IP of loopback":   {header("X-Real-IP", "127.0.0.1"), false},
+		"Via":                     {header("Via", "1.1 proxy"), false},
+		"X-Forwarded-For":         {header("X-Forwarded-For", ""), false},
+		"X-Forwarded-Host":        {header("X-Forwarded-Host", "relock.example.org"), false},
+		"X-Forwarded-Proto":       {header("X-Forwarded-Proto", "https"), false},
+		"X-Forwarded-Server":      {header("X-Forwarded-Server", "web1"), false},
+		"Forwarded":               {header("Forwarded", "proto=https"), false},
+		"True-Client-IP":          {header("True-Client-IP", "192.0.2.7"), false},
+		"CF-Connecting-IP":        {header("CF-Connecting-IP", "192.0.2.7"), false},
+		"X-Client-IP":             {header("X-Client-IP", "192.0.2.7"), false},
+		"X-Cluster-Client-IP":     {header("X-Cluster-Client-IP", "192.0.2.7"), false},
+		"X-ProxyUser-Ip":          {header("X-ProxyUser-Ip", "192.0.2.7"), false},
+		"X-Azure-ClientIP":        {header("X-Azure-ClientIP", "192.0.2.7"), false},
+		"X-Envoy-External-Addr…":  {header("X-Envoy-External-Address", "192.0.2.7"), false},
+		"X-Original-Forwarded-F…": {header("X-Original-Forwarded-For", "192.0.2.7"), false},
+		"CDN-Loop":                {header("CDN-Loop", "cdn"), false},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/lab", nil)
+		r.RemoteAddr, r.Host = "127.0.0.1:4000", "localhost:8080"
+		c.change(r)
+		w := httptest.NewRecorder()
+		s.web.ServeHTTP(w, r)
+		if may := strings.Contains(w.Body.String(), `name="threads"`); w.Code != http.StatusOK || may != c.may || may == strings.Contains(w.Body.String(), "not directly") {
+			t.Errorf("%s: %d, may open a lab: %v", name, w.Code, may)
+		}
+	}
+}
+
 // A lab is for visitors on this machine, unless its operator says otherwise.
 func TestWhoMayOpenALab(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -53,13 +52,11 @@ var errNoLab = site.Refuse(http.StatusNotFound, "There is no such lab", "A lab i
 
 // may says why a visitor can open no lab, or "".
 func (s *labPages) may(r *http.Request) phrase.Text {
-	ip, err := netip.ParseAddr(site.Address(r))
-	near := err == nil && ip.Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
 	switch {
 	case s.of.Start == nil && s.of.Fixed == nil:
 		return "This server has no lab."
-	case !near && !s.of.Anyone:
-		return "A lab holds the commands of programs on the machine of this server, and you are not on it. Start a server of your own, or ask for -lab-anyone."
+	case !s.of.Anyone && !site.FromHere(r):
+		return "A lab holds the commands of programs on the machine of this server, and you are not on it, or not directly. Start a server of your own, or ask for -lab-anyone."
 	}
 	return ""
 }

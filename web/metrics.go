@@ -13,7 +13,6 @@ import (
 	"relock/web/metric"
 	"relock/web/runs"
 	"relock/web/site"
-	"relock/web/site/limit"
 )
 
 // meter counts what a server's operator wants to know. Its labels have few
@@ -42,7 +41,7 @@ const (
 	forPassed = site.PassedSocket
 )
 
-func newMeter(sessions *runs.Registry, films *runs.Films, waiting *limit.Ledger) *meter {
+func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	m := &meter{}
 	m.started = m.all.Counters("relock_runs_started_total", "Runs started, by their store.", "store")
@@ -61,8 +60,12 @@ func newMeter(sessions *runs.Registry, films *runs.Films, waiting *limit.Ledger)
 	gauge("relock_runs_running", "Runs going on now.", func(c runs.Count) int { return c.Running })
 	gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c runs.Count) int { return c.Kept })
 	gauge("relock_steppers", "Scenarios stepped through now.", func(c runs.Count) int { return c.Stepping })
-	m.all.Func("relock_films_bytes", "Bytes that the rows of long runs take which are kept for their pages.", func() float64 { return float64(films.Bytes()) })
-	m.all.Func("relock_waiting_bytes", "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection.", func() float64 { return float64(waiting.Held()) })
+	m.all.Func("relock_films_bytes", "Bytes of the rows that are kept for the pages of long runs and of traces.", func() float64 { return float64(films.Bytes()) })
+	m.all.Func("relock_waiting_bytes", "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection.", func() float64 { return float64(at.Waiting.Held()) })
+	m.all.Func("relock_turns_stalled_seconds", "For how long nobody has got a turn to work while somebody waits for one. From 5 on /healthz and /readyz say 503.", func() float64 {
+		since, _ := at.Turns.Stalled()
+		return since.Seconds()
+	})
 	m.all.Process()
 	return m
 }

@@ -2,20 +2,27 @@ package web_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gorilla/websocket"
 
 	"relock/engine/store"
 	"relock/engine/store/storetest"
+	"relock/lessons"
 	"relock/web"
+	"relock/web/runs"
 )
 
 // metric reads a value from /metrics, "" where there is none.
@@ -100,6 +107,62 @@ func TestReadyUntilItCloses(t *testing.T) {
 	if res, _ := s.do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("after the end: %d", res.StatusCode)
 	}
+}
+
+// A server that gives nobody a turn says so to monitors, who need none.
+func TestMonitorsHearThatNobodyGetsATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ask := func(ctx context.Context, path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+			r.Host = "localhost"
+			s.ServeHTTP(w, r)
+			return w
+		}
+		want := func(when string, status int, says, metric string) {
+			t.Helper()
+			for path, well := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
+				if status != http.StatusOK {
+					well = says
+				}
+				if w := ask(t.Context(), path); w.Code != status || w.Body.String() != well {
+					t.Errorf("%s: %s says %d %q, want %d %q", when, path, w.Code, w.Body, status, well)
+				}
+			}
+			if w := ask(t.Context(), "/metrics"); !strings.Contains(w.Body.String(), "\nrelock_turns_stalled_seconds "+metric+"\n") {
+				t.Errorf("%s: the metric is not %s", when, metric)
+			}
+		}
+		work := 0 // that hangs
+		for ; ; work++ {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if s.Turns.Take(ctx, strconv.Itoa(work)) != nil {
+				cancel()
+				break // all turns are taken, and this one has waited for a second
+			}
+			cancel()
+		}
+		want("nobody waits", http.StatusOK, "", "0")
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan int)
+		go func() { left <- ask(ctx, "/play").Code }()
+		synctest.Wait()
+		time.Sleep(3999 * time.Millisecond)
+		want("after 4.999 s", http.StatusOK, "", "4.999")
+		time.Sleep(2001 * time.Millisecond)
+		want("after 7 s", http.StatusServiceUnavailable, "stalled: nobody has got a turn for 7 s; waiting for one: 1\n", "7")
+		s.Turns.Done("0")
+		if code := <-left; code != http.StatusOK {
+			t.Errorf("the page is answered with %d", code)
+		}
+		want("after one gave way", http.StatusOK, "", "0")
+		leave()
+	})
 }
 
 // lockedBuffer is written by many requests.

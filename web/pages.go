@@ -36,7 +36,7 @@ func (s *runPages) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := words.From(r.Context())
 	events, ended := found.Run.Log().Since(0)
-	f, err := s.filmOf(r, found, false, func(f *runs.Footage) bool { return f.Long && f.Events >= len(events) && f.Ended == ended })
+	f, err := s.filmOf(r, found, false, func(f *runs.Footage) bool { return f.Events >= len(events) && f.Ended == ended })
 	if err != nil {
 		return err
 	}
@@ -57,10 +57,9 @@ func (s *runPages) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 // filmOf returns the film of a run: the kept one if it is good enough, else the
-// run as it is now. The film has portions if its page needs them, or if
-// portioned says so.
+// run as it is now.
 func (s *runPages) filmOf(r *http.Request, found *runs.Session, portioned bool, good func(*runs.Footage) bool) (*runs.Footage, error) {
-	return s.films.Of(r, "/runs/"+found.Run.ID(), portioned, func() (*runs.Recording, bool, error) {
+	return s.films.OfRun(r, "/runs/"+found.Run.ID(), portioned, func() (*runs.Recording, bool, error) {
 		events, ended := found.Run.Log().Since(0)
 		return &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events}, ended, nil
 	}, good)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 
 	"relock/web/site"
@@ -95,7 +94,7 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"POST /replay", s.Page(s.Largely(s.replay))},
 		{"POST /s", s.Page(s.keep)},
 		{"GET /s/{id}", s.Page(s.kept)},
-		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })},
+		{"GET /healthz", http.HandlerFunc(s.healthy)},
 		{"GET /readyz", http.HandlerFunc(s.ready)},
 		{"GET " + static.Prefix, s.FileForAll(s.Static)},
 	}

@@ -36,9 +36,12 @@ var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}
 
 // keptFile is a trace from elsewhere, checked.
 type keptFile struct {
-	data     []byte
+	packed   []byte
 	scenario *scenario.Scenario
 }
+
+// data returns the trace as it was sent.
+func (k keptFile) data() ([]byte, error) { return site.Unzipped(k.packed) }
 
 // tracePages are the pages of traces from elsewhere.
 type tracePages struct {
@@ -78,19 +81,20 @@ func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 	if err != nil {
 		return keptFile{}, s.notKept(r, err)
 	}
-	data, err := site.Unzipped([]byte(packed))
+	file := []byte(packed)
+	text, err := site.Unzipping(file)
 	if err != nil {
 		return keptFile{}, err
 	}
 	var head trace.Header
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&head); err != nil {
+	if err := json.NewDecoder(text).Decode(&head); err != nil {
 		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
 	}
 	sc, err := scenario.Parse(head.Scenario)
 	if err != nil {
 		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
 	}
-	return keptFile{data, sc}, nil
+	return keptFile{file, sc}, nil
 }
 
 // keepTrace keeps a trace from elsewhere for a while, and redirects to its
@@ -248,29 +252,40 @@ func refusedWhole(err error) error {
 	}
 }
 
+// reading is a way to read a trace: readWhole, or readBrief.
+type reading func(context.Context, []byte) (*runs.Recording, error)
+
+// read reads the trace again.
+func (k keptFile) read(ctx context.Context, read reading) (*runs.Recording, error) {
+	data, err := k.data()
+	if err != nil {
+		return nil, err
+	}
+	made, err := read(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	return made, nil
+}
+
 // withTrace reads the trace that the path names, in its turn.
-func (s *tracePages) withTrace(r *http.Request, read func(context.Context, []byte) (*runs.Recording, error), use func(*runs.Recording) error) error {
+func (s *tracePages) withTrace(r *http.Request, read reading, use func(*runs.Recording) error) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	made, err := read(r.Context(), kept.data)
+	made, err := kept.read(r.Context(), read)
 	if err != nil {
-		return fmt.Errorf("web: a trace that was read before: %w", err)
+		return err
 	}
 	return use(made)
 }
 
-// traceFilm returns the film of a trace from elsewhere. It has portions if its
-// page needs them, or if portioned says so.
+// traceFilm returns the film of a trace from elsewhere.
 func (s *tracePages) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
-	return s.films.Of(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, bool, error) {
-		made, err := readBrief(r.Context(), kept.data)
-		if err != nil {
-			return nil, false, fmt.Errorf("web: a trace that was read before: %w", err)
-		}
-		return made, true, nil
-	}, func(f *runs.Footage) bool { return f.Long || portioned == (f.Portions != nil) })
+	return s.films.OfTrace(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, error) {
+		return kept.read(r.Context(), readBrief)
+	})
 }
 
 // traceRows answers with rows of a trace from elsewhere, for its page.
@@ -347,9 +362,13 @@ func (s *tracePages) keptTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	data, err := kept.data()
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Disposition", `attachment; filename="relock-trace.jsonl"`)
-	_, _ = w.Write(kept.data) // the visitor has left: nobody to tell
+	_, _ = w.Write(data) // the visitor has left: nobody to tell
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -110,7 +111,7 @@ func New(c Config) (*Server, error) {
 	s.sessions = runs.NewRegistry(c.Limits)
 	s.sessions.RunOwn(s.box)
 	s.starts = s.sessions
-	s.meter = newMeter(s.sessions, s.films, s.Waiting)
+	s.meter = newMeter(s.sessions, s.films, s.Site)
 	s.Count, s.Message = counter{s.meter}, s.message
 	if err := s.openHouse(c.Rooms); err != nil {
 		return nil, err
@@ -180,14 +181,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.box)))
 }
 
+// errClosing is why a server that closes is not ready.
+var errClosing = errors.New("shutting down")
+
+// healthy says whether the server works.
+func (s *Server) healthy(w http.ResponseWriter, _ *http.Request) {
+	answerHealth(w, "ok", s.CheckTurns())
+}
+
 // ready says whether new visitors should be sent here. They should even if the
 // external Redis does not answer: everything but the runs on it works.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.sessions.Closed() {
-		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		answerHealth(w, "", errClosing)
 		return
 	}
-	fmt.Fprintln(w, "ready")
+	answerHealth(w, "ready", s.CheckTurns())
+}
+
+// answerHealth tells a monitor that all is well, or why it is not.
+func answerHealth(w http.ResponseWriter, well string, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, well)
 }
 
 // Close stops all runs, closes all websockets, its own with 1001, and returns when

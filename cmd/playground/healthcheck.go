@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -19,6 +21,9 @@ Exit codes: 0 it is ready, 1 it is not, 2 bad flags or variables.`
 
 // healthLimit is how long the server may take to answer.
 const healthLimit = 3 * time.Second
+
+// healthBytes is how much is read of what the server says: a sentence.
+const healthBytes = 512
 
 func healthcheck(ctx context.Context, args []string, env environment) int {
 	var f serveFlags
@@ -68,9 +73,10 @@ func askReady(ctx context.Context, addr string, secure bool) error {
 	if err != nil {
 		return err
 	}
+	why, _ := io.ReadAll(io.LimitReader(res.Body, healthBytes)) // the status counts
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s", res.Status)
+		return fmt.Errorf("it answers %s: %s", res.Status, bytes.TrimSpace(why))
 	}
 	return nil
 }

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"testing"
 
 	"relock/engine/scenario"
 	"relock/web/site"
+	"relock/web/static"
 	"relock/web/words"
 )
 
@@ -42,7 +46,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	before := held()
 	for i := range films {
 		_, err := shelf.shelf.Get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*Footage) bool { return true }, func(*Footage) (*Footage, error) {
-			return NewFootage(words.English, made, true, nil, false)
+			return NewFootage(t.Context(), words.English, made, true, nil, false)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +138,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := NewFootage(words.English, made, true, nil, true)
+	whole, err := NewFootage(t.Context(), words.English, made, true, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +147,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 		end := min(n, len(made.Events))
 		part := &Recording{made.Scenario, made.Header, made.Events[:end]}
 		before := sofar
-		if sofar, err = NewFootage(words.English, part, end == len(made.Events), before, true); err != nil {
+		if sofar, err = NewFootage(t.Context(), words.English, part, end == len(made.Events), before, true); err != nil {
 			t.Fatal(err)
 		}
 		for i := range sofar.settled {
@@ -160,5 +164,58 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	}
 	if sofar.settled != len(whole.Portions) || sofar.Viewer.Table != whole.Viewer.Table || sofar.Viewer.Tail != whole.Viewer.Tail {
 		t.Error("folded bit by bit it is another film")
+	}
+}
+
+// counted counts nothing.
+type counted struct{ site.Counter }
+
+func (counted) Request(int) {}
+
+// A film is made to its end though the visitor who first asked for it has left:
+// the next finds it.
+func TestAFilmIsMadeThoughItsVisitorLeaves(t *testing.T) {
+	t.Parallel()
+	sc, err := scenario.Parse([]byte("threads: [{name: A}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Record(t.Context(), sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf, reads := NewFilms(), 0
+	at := site.New(site.Config{Log: slog.New(slog.DiscardHandler), Languages: words.BuiltIn(), Static: files})
+	defer at.Close()
+	at.Count = counted{}
+	ask := func() error {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		var err error
+		h, around := at.Around(at.Page(func(_ http.ResponseWriter, r *http.Request) error {
+			_, err = shelf.OfTrace(r, "/traces/x", false, func() (*Recording, error) {
+				reads++
+				leave()
+				return made, nil
+			})
+			return err
+		}))
+		if around != nil {
+			t.Fatal(around)
+		}
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+		r.Host = "localhost"
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		return err
+	}
+	if err := ask(); !errors.Is(err, site.ErrLeft) {
+		t.Errorf("who left got %v", err)
+	}
+	if err := ask(); err != nil || reads != 1 || shelf.Folded() != 1 {
+		t.Errorf("the next: %v; the trace was read %d times, the film made %d times", err, reads, shelf.Folded())
 	}
 }

@@ -1,11 +1,12 @@
 package runs
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"relock/engine/pause"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
@@ -51,6 +52,7 @@ type Footage struct {
 	Portions [][]byte // gzip; nil if the page has the whole film
 	settled  int      // how many of them will not change
 	bytes    int      // about what it takes to keep
+	costly   bool     // to make again: it is kept even if it is short
 }
 
 // portionJSON is some rows of a film.
@@ -62,9 +64,12 @@ type portionJSON struct {
 }
 
 // NewFootage folds a recording. Before is the footage when it had fewer events,
-// or nil; portioned makes portions even of a short film.
-func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
-	reel := made.Film(l)
+// or nil; portioned makes portions even of a short film. It fails with ctx's cause.
+func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
+	reel, err := made.pausingFilm(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	f := &Footage{
 		Viewer: page.Viewer{
 			Scenario: film.NewScenario(l, made.Scenario), Rows: len(reel.Rows()), Lanes: LanesAround(l, reel.Lanes(), len(reel.Rows())),
@@ -78,44 +83,49 @@ func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, 
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
 	if f.Rows <= film.MaxWhole {
-		whole, fits, err := wholeOf(l, reel)
+		whole, size, err := wholeOf(ctx, l, reel)
 		if err != nil {
 			return nil, err
 		}
-		if f.Long = !fits; fits && !portioned {
+		if f.Long = size == 0 && f.Rows > 0; !f.Long && !portioned {
 			f.Viewer.Table, f.Viewer.Recorded = whole, reel.RecordedWhole()
+			f.bytes = aroundBytes + 2*(size-len(whole)) + len(whole)
 			return f, nil
 		}
 	}
 	f.Long = f.Long || f.Rows > film.MaxWhole
-	return f, f.cut(l, reel, before)
+	return f, f.cut(ctx, l, reel, before)
 }
 
-// wholeOf returns the table of a film, and whether it is short enough for a
-// page together with what the page's script reads.
-func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err error) {
+// wholeOf returns the table of a film, and the bytes of it and of what the page's
+// script reads; 0 if that is too long for a page.
+func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table string, size int, err error) {
 	var b strings.Builder
-	size := 0
 	for i := range reel.Rows() {
+		if i%portionRows == 0 {
+			if err := pause.Here(ctx); err != nil {
+				return "", 0, err
+			}
+		}
 		row, html, err := frameOf(l, reel, i)
 		if err != nil {
-			return "", false, err
+			return "", 0, err
 		}
 		text, err := json.Marshal(row)
 		if err != nil {
-			return "", false, fmt.Errorf("runs: %w", err)
+			return "", 0, fmt.Errorf("runs: %w", err)
 		}
 		b.WriteString(html)
 		if size += len(html) + len(text); size > wholeBytes || reel.Rows()[i].TooLong() {
-			return "", false, nil
+			return "", 0, nil
 		}
 	}
-	return b.String(), true, nil
+	return b.String(), size, nil
 }
 
 // cut makes the portions of a film, except those it had before, and what its
 // page has of it.
-func (f *Footage) cut(l words.Language, reel *film.Film, before *Footage) error {
+func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, before *Footage) error {
 	size := 0
 	index := reel.Index(portionRows)
 	tail := max(0, f.Rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
@@ -123,6 +133,9 @@ func (f *Footage) cut(l words.Language, reel *film.Film, before *Footage) error 
 	f.Viewer.Recorded.Index = index
 	var table, html strings.Builder
 	for first := 0; first < f.Rows; first += portionRows {
+		if err := pause.Here(ctx); err != nil {
+			return err
+		}
 		last := min(first+portionRows, f.Rows)
 		stays := f.Ended || last < f.Rows // the last row may still change
 		inPage := first == 0 || first >= tail
@@ -199,14 +212,22 @@ func framed(frame film.Row, html string, err error) (film.Row, string, json.RawM
 	return frame, html, text, err
 }
 
+// packed returns a portion as JSON, compressed. Its rows are JSON already, and the
+// largest part of it: encoding/json would read each of them again.
 func packed(p portionJSON) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(p); err != nil {
-		return nil, fmt.Errorf("runs: %w", err)
+	const around = 64 // bytes, at most
+	size := around + len(p.Before) + len(p.Rows)
+	for _, row := range p.Rows {
+		size += len(row)
 	}
-	return site.Zipped(text.Bytes())
+	text := fmt.Appendf(make([]byte, 0, size), `{"v":%d,"from":%d,"before":%s,"rows":[`, p.V, p.From, p.Before)
+	for i, row := range p.Rows {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, row...)
+	}
+	return site.Zipped(append(text, "]}\n"...))
 }
 
 // take returns count rows of the film from an index on, or fewer at its end.

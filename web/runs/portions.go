@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,8 +18,8 @@ import (
 // once.
 const partBytes = 512 << 10
 
-// Films are the films that are kept for their pages: those that come in portions.
-// It is safe for concurrent use.
+// Films are the films that are kept for their pages: those that come in portions,
+// and those of traces. It is safe for concurrent use.
 type Films struct {
 	shelf *site.Shelf[filmKey, Footage]
 }
@@ -26,7 +27,7 @@ type Films struct {
 // NewFilms returns an empty shelf of films.
 func NewFilms() *Films {
 	return &Films{site.NewShelf[filmKey](maxFilms, func(f *Footage) int {
-		if f.Portions == nil {
+		if f.Portions == nil && !f.costly {
 			return 0
 		}
 		return f.bytes
@@ -39,16 +40,38 @@ func (k *Films) Bytes() int { return k.shelf.Bytes() }
 // Folded returns how often a film was folded that is kept.
 func (k *Films) Folded() int { return k.shelf.Folded() }
 
-// Of returns the film of the page at path: the one that is kept if it is good
-// enough, or a new one of what there is so far. It fails with site.ErrLeft.
-func (k *Films) Of(r *http.Request, path string, portioned bool, sofar func() (made *Recording, ended bool, err error), good func(*Footage) bool) (*Footage, error) {
+// OfRun returns the film of the run whose page is at path: the one that is kept if
+// it is good enough, or a new one of what there is so far. It has portions if its
+// page needs them, or if portioned says so. It fails with site.ErrLeft.
+func (k *Films) OfRun(r *http.Request, path string, portioned bool, sofar func() (made *Recording, ended bool, err error), good func(*Footage) bool) (*Footage, error) {
+	return k.of(r, path, portioned, false, sofar, good)
+}
+
+// OfTrace is OfRun for a trace from elsewhere, which read reads. Its film is kept
+// even if it is short: to make it, all of the trace is read and checked.
+func (k *Films) OfTrace(r *http.Request, path string, portioned bool, read func() (*Recording, error)) (*Footage, error) {
+	return k.of(r, path, portioned, true, func() (*Recording, bool, error) {
+		made, err := read()
+		return made, true, err
+	}, func(*Footage) bool { return true })
+}
+
+func (k *Films) of(r *http.Request, path string, portioned, costly bool, sofar func() (made *Recording, ended bool, err error), good func(*Footage) bool) (*Footage, error) {
 	l := words.From(r.Context())
-	return site.Taken(r, k.shelf, filmKey{path, l.Code()}, good, func(before *Footage) (*Footage, error) {
+	fits := func(f *Footage) bool { return (f.Long || portioned == (f.Portions != nil)) && good(f) }
+	return site.Taken(r, k.shelf, filmKey{path, l.Code()}, fits, func(before *Footage) (*Footage, error) {
 		made, ended, err := sofar()
 		if err != nil {
 			return nil, err
 		}
-		return NewFootage(l, made, ended, before, portioned)
+		// It is made to its end even if this visitor leaves: who loads a page again and
+		// again because it is slow would begin again and again.
+		f, err := NewFootage(context.WithoutCancel(r.Context()), l, made, ended, before, portioned)
+		if err != nil {
+			return nil, err
+		}
+		f.costly = costly
+		return f, nil
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"relock/engine"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
@@ -34,11 +35,26 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 
 // Film returns the recording as pictures, in l.
 func (r *Recording) Film(l words.Language) *film.Film {
+	f, _ := r.pausingFilm(context.Background(), l) // which does not end
+	return f
+}
+
+// eventsBetween is how many events a film takes in between two pauses: a millisecond
+// or two of work.
+const eventsBetween = 256
+
+// pausingFilm is Film, giving way to other work. It fails with ctx's cause.
+func (r *Recording) pausingFilm(ctx context.Context, l words.Language) (*film.Film, error) {
 	f := film.Of(l, r.Scenario, r.Header)
-	for _, e := range r.Events {
+	for i, e := range r.Events {
+		if i%eventsBetween == 0 {
+			if err := pause.Here(ctx); err != nil {
+				return nil, err
+			}
+		}
 		f.Add(e)
 	}
-	return f
+	return f, nil
 }
 
 // Lanes returns only the recording's picture, at far less cost than its film.

@@ -78,26 +78,32 @@ const (
 // ours, each text is cut. Exported files are not.
 func Brief(ctx context.Context, data []byte) ([]byte, error) {
 	var out []byte
-	first := true
+	done := 0 // bytes of data that are in out
+	at := 0
 	for line := range bytes.Lines(data) {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
 		}
-		if !first && len(line) > longLine {
-			var event any
-			dec := json.NewDecoder(bytes.NewReader(line))
-			dec.UseNumber()
-			if dec.Decode(&event) == nil {
-				if cut, err := json.Marshal(shortened(event)); err == nil {
-					cut = append(cut, '\n')
-					line = cut
-				}
-			}
+		first := at == 0
+		at += len(line)
+		if first || len(line) <= longLine {
+			continue
 		}
-		first = false
-		out = append(out, line...)
+		var event any
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.UseNumber()
+		if dec.Decode(&event) != nil {
+			continue
+		}
+		if cut, err := json.Marshal(shortened(event)); err == nil {
+			out = append(append(append(out, data[done:at-len(line)]...), cut...), '\n')
+			done = at
+		}
 	}
-	return out, nil
+	if done == 0 {
+		return data, nil
+	}
+	return append(out, data[done:]...), nil
 }
 
 // shortened returns a JSON value without what makes it long.

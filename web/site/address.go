@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 
 	"relock/web/site/peers"
@@ -157,6 +159,44 @@ func forwardedFor(headers []string) []string {
 		chain = append(chain, node)
 	}
 	return chain
+}
+
+// ofProxies are headers that a proxy adds and no browser sends, beside those that
+// begin with X-Forwarded. The first line has standards, the others what proxies
+// and networks of them call the visitor's address.
+var ofProxies = []string{
+	"Forwarded", "Via", "Cdn-Loop", "Max-Forwards",
+	"X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Forwarded-For", "X-Original-Host", "X-Proxyuser-Ip", "X-Remote-Ip", "Client-Ip", "Forwarded-For",
+	"True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Appengine-User-Ip", "X-Envoy-External-Address", "X-Amzn-Trace-Id",
+}
+
+// FromHere reports whether r comes from this machine, as far as can be seen: over
+// loopback, to a name of loopback, and without any sign of a proxy, whoever that
+// serves. A proxy that changes nothing but the Host, and one that passes on
+// connections, cannot be told from a browser here.
+func FromHere(r *http.Request) bool {
+	_, passed := passedOn(r) // by another server, which may be elsewhere
+	return !passed && peer(r).IsLoopback() && isLoopback(hostName(r)) && !throughProxy(r)
+}
+
+// throughProxy reports whether r shows a sign of a proxy. Browsers speak HTTP/1.1 or
+// later, keep their connections, and name the same host in Origin and Host; a proxy that
+// was told nothing else speaks HTTP/1.0 or closes, and puts its own name for this server in Host.
+func throughProxy(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) || r.Close {
+		return true
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return true
+		}
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(ofProxies, name) {
+			return true
+		}
+	}
+	return false
 }
 
 type passedKey struct{}

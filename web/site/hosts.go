@@ -55,7 +55,7 @@ func (s *Site) named(next http.Handler) http.Handler {
 // answersTo reports whether r asks for this server under one of its own names
 // or addresses.
 func (s *Site) answersTo(r *http.Request) bool {
-	name := strings.TrimSuffix(strings.ToLower(host(r)), ".")
+	name := hostName(r)
 	if s.public != nil && name == s.public.Hostname() {
 		return true
 	}
@@ -71,9 +71,10 @@ func (s *Site) answersTo(r *http.Request) bool {
 }
 
 // isLoopback reports whether a name means this machine and no name server can
-// make it mean another.
+// make it mean another. Names below localhost are not among them: nothing here
+// has one.
 func isLoopback(name string) bool {
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if name == "localhost" {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
@@ -99,6 +100,10 @@ func host(r *http.Request) string {
 	}
 	return strings.Trim(name, "[]")
 }
+
+// hostName is host as names are compared: in small letters, and without the dot
+// that may end it.
+func hostName(r *http.Request) string { return strings.TrimSuffix(strings.ToLower(host(r)), ".") }
 
 // Origin returns this site's origin as visitors reach it: its public URL if it
 // has one, else what the visitor's browser says. Behind a proxy only the

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"runtime"
+	"time"
 
 	"relock/engine/bound"
 	"relock/web/site/turn"
@@ -33,6 +35,23 @@ func newComing() *turn.Turns { return turn.New(math.MaxInt32, largeOfAddress) }
 func newTurns() *turn.Turns {
 	n := max(runtime.GOMAXPROCS(0), 2)
 	return turn.New(n, n-1)
+}
+
+// stallLimit is how long nobody may get a turn while somebody waits for one. Work
+// gives way every 20 ms: if none does for so long, it hangs.
+const stallLimit = 5 * time.Second
+
+// ErrStalled is returned for a server that gives nobody a turn.
+var ErrStalled = errors.New("stalled")
+
+// CheckTurns fails with ErrStalled, and a sentence for monitors, if nobody has got a
+// turn for 5 seconds while somebody waits for one. It needs no turn itself.
+func (s *Site) CheckTurns() error {
+	since, waiting := s.Turns.Stalled()
+	if since < stallLimit {
+		return nil
+	}
+	return fmt.Errorf("%w: nobody has got a turn for %d s; waiting for one: %d", ErrStalled, int(since.Seconds()), waiting)
 }
 
 // Largely makes a handler wait until there is room for a large answer, and bounds

@@ -24,7 +24,8 @@ type Turns struct {
 	each  int            // limit for one address
 	taken map[string]int // by address
 	lines map[string]*lines
-	round []string // waiting addresses, the next first
+	round []string  // waiting addresses, the next first
+	since time.Time // the last turn given, or, after that, the first who had to wait; zero if nobody had to
 
 	spared bool            // spare work has a turn
 	spares []chan struct{} // spare work that waits, the oldest first
@@ -95,6 +96,9 @@ func (t *Turns) take(ctx context.Context, address string, kind int) error {
 		l = &lines{}
 		t.lines[address] = l
 		t.round = append(t.round, address)
+	}
+	if t.since.IsZero() {
+		t.since = time.Now()
 	}
 	mine := make(chan struct{})
 	l.of[kind] = append(l.of[kind], mine)
@@ -183,6 +187,9 @@ func (t *Turns) Pause(ctx context.Context, address string) error {
 func (t *Turns) pause(ctx context.Context, address string, kind int) error {
 	t.mu.Lock()
 	alone := len(t.round) == 0
+	if alone {
+		t.moved()
+	}
 	t.mu.Unlock()
 	if alone && ctx.Err() == nil {
 		return nil
@@ -194,10 +201,35 @@ func (t *Turns) pause(ctx context.Context, address string, kind int) error {
 	return t.take(ctx, address, kind)
 }
 
+// Stalled returns for how long nobody has got a turn, and how many wait for one; 0
+// if nobody waits. It counts from the first who had to wait, also if that one has
+// left since. Work gives way every 20 ms, so seconds mean that it hangs. Spare
+// work that waits does not count: it waits until all is quiet.
+func (t *Turns) Stalled() (since time.Duration, waiting int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines {
+		waiting += len(l.of[awaited]) + len(l.of[byItself])
+	}
+	if waiting == 0 {
+		return 0, 0
+	}
+	return time.Since(t.since), waiting
+}
+
 // give counts a turn as taken. The caller holds mu.
 func (t *Turns) give(address string) {
 	t.free--
 	t.taken[address]++
+	t.moved()
+}
+
+// moved notes that work goes on: a turn was given, or would have been if
+// somebody waited. The caller holds mu.
+func (t *Turns) moved() {
+	if t.since = (time.Time{}); len(t.round) > 0 {
+		t.since = time.Now()
+	}
 }
 
 // back takes a turn back, and grants what is free. The caller holds mu.
@@ -234,6 +266,9 @@ func (t *Turns) grant() {
 		t.spared = true
 		close(t.spares[0])
 		t.spares = slices.Delete(t.spares, 0, 1)
+	}
+	if len(t.round) == 0 {
+		t.since = time.Time{}
 	}
 }
 

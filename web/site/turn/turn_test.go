@@ -259,3 +259,60 @@ func TestSpareWorkStandsAside(t *testing.T) {
 		must(turns.Take(t.Context(), "b"))
 	})
 }
+
+// Turns stall when nobody gets one while somebody waits: not while work gives way,
+// and not while nobody waits.
+func TestTurnsStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(2, 1)
+		want := func(when string, since time.Duration, waiting int) {
+			t.Helper()
+			synctest.Wait()
+			if s, n := turns.Stalled(); s != since || n != waiting {
+				t.Errorf("%s: nobody has got a turn for %v, %d wait; want %v, %d", when, s, n, since, waiting)
+			}
+		}
+		waits := func(address string, kind func(context.Context, string) error) (leave context.CancelFunc) {
+			ctx, leave := context.WithCancel(t.Context())
+			go func() { _ = kind(ctx, address) }()
+			synctest.Wait()
+			return leave
+		}
+		for _, address := range []string{"a", "b"} { // their work hangs
+			if err := turns.Take(t.Context(), address); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		want("nobody waits", 0, 0)
+		spare, end := context.WithCancel(t.Context())
+		go func() { _ = turns.SeatSpare().Take(spare) }()
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		want("spare work waits", 0, 0)
+		end()
+		leave := waits("c", turns.Take)
+		time.Sleep(4 * time.Second)
+		leave()
+		want("the only one who waited has left", 0, 0)
+		time.Sleep(time.Second)
+		waits("d", turns.TakeLater)
+		waits("e", turns.Take)
+		want("others have come", 5*time.Second, 2)
+		turns.Done("a") // d gets its turn
+		want("one works", 0, 1)
+		time.Sleep(3 * time.Second)
+		want("it hangs, too", 3*time.Second, 1)
+		turns.Done("d") // e gets its turn
+		time.Sleep(time.Minute)
+		want("all have their turns", 0, 0)
+		waits("f", turns.Take)()
+		synctest.Wait()
+		if err := turns.Pause(t.Context(), "b"); err != nil { // nobody wants it
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		defer waits("g", turns.Take)()
+		want("work went on since somebody waited", 0, 1)
+	})
+}
