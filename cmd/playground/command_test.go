@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,6 +40,10 @@ func playground(t *testing.T, stdin string, args ...string) result {
 }
 
 func TestExitCodesAndTexts(t *testing.T) {
+	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "stalled: nobody", http.StatusServiceUnavailable)
+	}))
+	defer stalled.Close()
 	surprising := strings.Replace(read(t, good), "violations: []", "violations: [orphan]", 1)
 	surprising = strings.Replace(surprising, "B: done", "B: lost", 1)
 	for _, c := range []struct {
@@ -153,6 +158,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"version as a flag", "", []string{"--version"}, 0, []string{"module:   relock "}, nil},
 		{"version takes nothing", "", []string{"version", "x"}, 2, nil, []string{"no arguments"}},
 		{"no server there", "", []string{"healthcheck", "-addr", "127.0.0.1:1"}, 1, nil, []string{"not ready", "127.0.0.1:1"}},
+		{"a server whose work hangs", "", []string{"healthcheck", "-addr", stalled.Listener.Addr().String()}, 1, nil, []string{"not ready: it answers 503 Service Unavailable: stalled: nobody\n"}},
 		{"no address there", "", []string{"healthcheck", "-addr", "8080"}, 1, nil, []string{"-addr"}},
 		{"healthcheck takes nothing", "", []string{"healthcheck", "x"}, 2, nil, []string{"no arguments"}},
 		{"no level", "", []string{"serve", "-log-level", "loud"}, 2, nil, []string{`"loud"`, "allowed: debug, info, warn, error"}},
