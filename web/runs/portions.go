@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -64,9 +63,7 @@ func (k *Films) of(r *http.Request, path string, portioned, costly bool, sofar f
 		if err != nil {
 			return nil, err
 		}
-		// It is made to its end even if this visitor leaves: who loads a page again and
-		// again because it is slow would begin again and again.
-		f, err := NewFootage(context.WithoutCancel(r.Context()), l, made, ended, before, portioned)
+		f, err := NewFootage(r.Context(), l, made, ended, before, portioned)
 		if err != nil {
 			return nil, err
 		}
