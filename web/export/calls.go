@@ -3,6 +3,7 @@ package export
 import (
 	"slices"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/trace"
 )
@@ -45,9 +46,9 @@ func (c call) heard() bool {
 }
 
 // calls returns all calls of the run, in the order in which they begin.
-func (r Run) calls() ([]call, error) {
+func (r Run) calls(b *bound.Buffer) ([]call, error) {
 	f := &callFold{open: map[lane]*call{}}
-	err := r.each(func(i int, e trace.Event) error {
+	err := r.each(b, func(i int, e trace.Event) error {
 		f.add(i, e)
 		return nil
 	})

@@ -37,7 +37,6 @@ type Timeline struct {
 	called  map[string]int  // the step in which a thread last made a call
 	aside   map[string]bool // threads that go on with the old master of two
 	decided map[string]int  // the step in which a thread's call last succeeded
-	belief  map[string]int
 	down    facts.Outages
 	after   facts.Told
 	told    *soFar
@@ -55,7 +54,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 		stands: map[string]*standing{}, called: map[string]int{}, aside: map[string]bool{}, down: facts.Outages{},
-		decided: map[string]int{}, belief: map[string]int{},
+		decided: map[string]int{},
 	}
 	var endless []string
 	for _, th := range s.Threads {
@@ -69,12 +68,20 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	return t
 }
 
-// After returns a timeline without rows for what comes after t's events. It
-// knows about them what its sentences need.
-func (t *Timeline) After() *Timeline {
-	after := NewTimeline(t.l, t.scenario, t.owners)
-	after.told = t.told
-	return after
+// Alone returns the row of an event as if it were the first of the run, but with
+// sentences that know about all events before. T then has no other row.
+func (t *Timeline) Alone(e trace.Event) Row {
+	t.rows = t.rows[:0]
+	clear(t.called)
+	clear(t.aside)
+	clear(t.decided)
+	clear(t.down)
+	t.after = facts.Told{}
+	row := t.rows[t.Add(e)]
+	if acted := t.stands[e.Thread]; acted != nil {
+		*acted = standing{text: t.l.Say("not started")}
+	}
+	return row
 }
 
 // Findings returns the words of the rules broken so far. They have seen all
@@ -110,7 +117,6 @@ func (t *Timeline) Add(e trace.Event) int {
 	}
 	row.Key = t.keyCell(t.after.Add(e))
 	row.Key.Nodes = t.nodes(e.Nodes)
-	t.belief = e.Belief
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
 		if row.Thread < 0 {
 			row.Thread = i
