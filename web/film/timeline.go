@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/bound"
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/journal"
@@ -285,9 +286,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		if f, ok := FailureOf(e); ok {
-			t.told.failed = append(t.told.failed, f)
-		}
+		t.told.failed = failedToo(t.told.failed, e)
 		tone := Plain
 		if b.Result != trace.Done {
 			tone = Bad
@@ -391,20 +390,33 @@ func (t *Timeline) reply(b trace.Command) string {
 // Reply returns a reply in a word or two: "1", "nil", or for a list its parts
 // side by side, "nil nil".
 func Reply(l words.Language, reply any) string {
+	var b strings.Builder
+	appendReply(&b, l, reply, 0)
+	return b.String()
+}
+
+// appendReply appends a reply that stands within so many lists.
+func appendReply(b *strings.Builder, l words.Language, reply any, depth int) {
 	switch v := reply.(type) {
 	case nil:
-		return "nil"
+		b.WriteString("nil")
 	case []any:
-		if len(v) == 0 {
-			return l.Say("empty list")
+		switch {
+		case len(v) == 0:
+			b.WriteString(l.Say("empty list"))
+			return
+		case depth == bound.Depth:
+			b.WriteString("…")
+			return
 		}
-		parts := make([]string, len(v))
 		for i, one := range v {
-			parts[i] = Reply(l, one)
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			appendReply(b, l, one, depth+1)
 		}
-		return strings.Join(parts, " ")
 	default:
-		return fmt.Sprint(v)
+		fmt.Fprint(b, v)
 	}
 }
 
