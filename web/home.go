@@ -67,7 +67,7 @@ func (s *frontPages) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reel, err := runs.NewFootage(l, shown, true, nil, false)
+	reel, err := runs.NewFootage(r.Context(), l, shown, true, nil, false)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -312,7 +313,7 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 		}
 	}
 	p.Scenes = scenes(l, item, made, stage)
-	if err := s.stage(l, p, stage); err != nil {
+	if err := s.stage(r.Context(), l, p, stage); err != nil {
 		return nil, err
 	}
 	if !item.Bundled || !stage.whole { // a run of its own has one in English only, and a bundled one's would tell
@@ -332,7 +333,7 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 }
 
 // stage puts a run on the page's stage.
-func (s *coursePages) stage(l words.Language, p *page.Lesson, on shownRun) error {
+func (s *coursePages) stage(ctx context.Context, l words.Language, p *page.Lesson, on shownRun) error {
 	shown := film.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
@@ -342,7 +343,7 @@ func (s *coursePages) stage(l words.Language, p *page.Lesson, on shownRun) error
 	if !on.whole {
 		events = events[:on.count]
 	}
-	reel, err := runs.NewFootage(l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events}, on.whole, nil, false)
+	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *coursePages) madeQuestion(r *http.Request, l words.Language, state link
 		}
 		p.Options = append(p.Options, o)
 	}
-	if err := s.stage(l, p, stage); err != nil {
+	if err := s.stage(r.Context(), l, p, stage); err != nil {
 		return nil, err
 	}
 	if !stage.whole {

@@ -42,7 +42,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	before := held()
 	for i := range films {
 		_, err := shelf.shelf.Get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*Footage) bool { return true }, func(*Footage) (*Footage, error) {
-			return NewFootage(words.English, made, true, nil, false)
+			return NewFootage(t.Context(), words.English, made, true, nil, false)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := NewFootage(words.English, made, true, nil, true)
+	whole, err := NewFootage(t.Context(), words.English, made, true, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 		end := min(n, len(made.Events))
 		part := &Recording{made.Scenario, made.Header, made.Events[:end]}
 		before := sofar
-		if sofar, err = NewFootage(words.English, part, end == len(made.Events), before, true); err != nil {
+		if sofar, err = NewFootage(t.Context(), words.English, part, end == len(made.Events), before, true); err != nil {
 			t.Fatal(err)
 		}
 		for i := range sofar.settled {

@@ -2,10 +2,12 @@ package runs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
+	"relock/engine/pause"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
@@ -62,9 +64,13 @@ type portionJSON struct {
 }
 
 // NewFootage folds a recording. Before is the footage when it had fewer events,
-// or nil; portioned makes portions even of a short film.
-func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
-	reel := made.Film(l)
+// or nil; portioned makes portions even of a short film. It yields to others between
+// events and rows, and fails as pause.Here does.
+func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
+	reel, err := made.Film(ctx, l)
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
 	f := &Footage{
 		Viewer: page.Viewer{
 			Scenario: film.NewScenario(l, made.Scenario), Rows: len(reel.Rows()), Lanes: LanesAround(l, reel.Lanes(), len(reel.Rows())),
@@ -78,7 +84,7 @@ func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, 
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
 	if f.Rows <= film.MaxWhole {
-		whole, fits, err := wholeOf(l, reel)
+		whole, fits, err := wholeOf(ctx, l, reel)
 		if err != nil {
 			return nil, err
 		}
@@ -88,15 +94,18 @@ func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, 
 		}
 	}
 	f.Long = f.Long || f.Rows > film.MaxWhole
-	return f, f.cut(l, reel, before)
+	return f, f.cut(ctx, l, reel, before)
 }
 
 // wholeOf returns the table of a film, and whether it is short enough for a
 // page together with what the page's script reads.
-func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err error) {
+func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table string, fits bool, err error) {
 	var b strings.Builder
 	size := 0
 	for i := range reel.Rows() {
+		if err := pause.Here(ctx); err != nil {
+			return "", false, err
+		}
 		row, html, err := frameOf(l, reel, i)
 		if err != nil {
 			return "", false, err
@@ -115,7 +124,7 @@ func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err er
 
 // cut makes the portions of a film, except those it had before, and what its
 // page has of it.
-func (f *Footage) cut(l words.Language, reel *film.Film, before *Footage) error {
+func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, before *Footage) error {
 	size := 0
 	index := reel.Index(portionRows)
 	tail := max(0, f.Rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
@@ -136,6 +145,9 @@ func (f *Footage) cut(l words.Language, reel *film.Film, before *Footage) error 
 			return fmt.Errorf("runs: %w", err)
 		}
 		for i := first; i < last; i++ {
+			if err := pause.Here(ctx); err != nil {
+				return err
+			}
 			frame, made, text, err := framed(frameOf(l, reel, i))
 			if size += len(text); len(text) > longestRow || size > filmBytes {
 				frame, made, text, err = framed(tooLong(l, reel, i))

@@ -48,7 +48,7 @@ func (k *Films) Of(r *http.Request, path string, portioned bool, sofar func() (m
 		if err != nil {
 			return nil, err
 		}
-		return NewFootage(l, made, ended, before, portioned)
+		return NewFootage(r.Context(), l, made, ended, before, portioned)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"relock/engine"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
@@ -32,22 +33,30 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 	return &Recording{r.Scenario(), r.Header(), events}, nil
 }
 
-// Film returns the recording as pictures, in l.
-func (r *Recording) Film(l words.Language) *film.Film {
+// Film returns the recording as pictures, in l. It yields to others between events,
+// and fails as pause.Here does.
+func (r *Recording) Film(ctx context.Context, l words.Language) (*film.Film, error) {
 	f := film.Of(l, r.Scenario, r.Header)
 	for _, e := range r.Events {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		f.Add(e)
 	}
-	return f
+	return f, nil
 }
 
-// Lanes returns only the recording's picture, at far less cost than its film.
-func (r *Recording) Lanes() *film.Lanes {
+// Lanes returns only the recording's picture, at far less cost than its film. It fails
+// like Film.
+func (r *Recording) Lanes(ctx context.Context) (*film.Lanes, error) {
 	lanes := film.LanesOf(r.Scenario, r.Header.Owners)
 	for _, e := range r.Events {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		lanes.Add(e)
 	}
-	return lanes
+	return lanes, nil
 }
 
 // Rows of the lanes on a page. Every step brings a new picture, and the
