@@ -51,7 +51,7 @@ func writeEDN(b *bound.Buffer, r Run) error {
 	for i, t := range r.Scenario.Threads {
 		h.process[t.Name] = i
 	}
-	begins, ends := map[int][]call{}, map[int][]call{}
+	begins, ends := make([][]call, len(r.Events)), make([][]call, len(r.Events))
 	for _, c := range calls {
 		if operation(c) != "" {
 			begins[c.from()] = append(begins[c.from()], c)

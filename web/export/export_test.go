@@ -47,9 +47,9 @@ func played(t *testing.T, name string) export.Run {
 	return run(t, lessonstest.Scenario(t, name+".yaml"))
 }
 
-func run(t *testing.T, sc *scenario.Scenario) export.Run {
-	t.Helper()
-	p := lessonstest.PlayScenario(t, sc)
+func run(tb testing.TB, sc *scenario.Scenario) export.Run {
+	tb.Helper()
+	p := lessonstest.PlayScenario(tb, sc)
 	return export.Run{Header: p.Header, Events: p.Events, Scenario: sc, Language: words.English, Link: link, Style: style}
 }
 

@@ -152,13 +152,7 @@ func writePerfetto(b *bound.Buffer, r Run) error {
 	for n := range nodes {
 		c.name("thread_name", chromeRedis, n+1, "node "+strconv.Itoa(n+1))
 	}
-	begins, ends := map[int][]callAttempt{}, map[int][]callAttempt{}
-	for _, one := range calls {
-		for n, a := range one.attempts {
-			begins[a.from] = append(begins[a.from], callAttempt{one, n})
-			ends[a.to] = append(ends[a.to], callAttempt{one, n})
-		}
-	}
+	begins, ends := r.attempts(calls)
 	believed := map[string]int{}
 	err = r.each(b, func(i int, e trace.Event) error {
 		for _, x := range begins[i] {
@@ -188,20 +182,6 @@ func writePerfetto(b *bound.Buffer, r Run) error {
 	b.WriteString("\n]}\n")
 	return c.err
 }
-
-// callAttempt is an attempt of a call, by its place.
-type callAttempt struct {
-	call
-
-	n int
-}
-
-func (x callAttempt) first() bool { return x.n == 0 }
-func (x callAttempt) isLast() bool {
-	return x.n == len(x.attempts)-1
-}
-
-func (x callAttempt) title() string { return x.name + ", level " + strconv.Itoa(x.level) }
 
 func trackOf(tid int, name string) int {
 	if name == fault.AtRenew {

@@ -76,13 +76,11 @@ func writeShiViz(b *bound.Buffer, r Run) error {
 	}
 	b.WriteString(shivizLine + "\n\n")
 	v := &vectors{b: b, clocks: map[string]map[string]int{}}
-	begins, ends, of := map[int][]callAttempt{}, map[int][]callAttempt{}, map[int]callAttempt{}
-	for _, one := range calls {
-		for n, a := range one.attempts {
-			x := callAttempt{one, n}
-			begins[a.from] = append(begins[a.from], x)
-			ends[a.to] = append(ends[a.to], x)
-			for _, i := range a.commands {
+	begins, ends := r.attempts(calls)
+	of := map[int]callAttempt{} // of a command
+	for _, list := range begins {
+		for _, x := range list {
+			for _, i := range x.attempts[x.n].commands {
 				of[i] = x
 			}
 		}
