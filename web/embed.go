@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
 	"relock/engine"
+	"relock/engine/pause"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
@@ -27,7 +29,7 @@ type linkPages struct {
 // findLink returns the link kept under id, without the visitor's turn while it
 // waits.
 func (s *linkPages) findLink(r *http.Request, id string) (text string, err error) {
-	site.SeatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
+	pause.While(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
 	return text, err
 }
 
@@ -89,7 +91,7 @@ func (s *linkPages) replay(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Has("row") {
 		return answerLanes(w, r, made)
 	}
-	answer, err := filmed(words.From(r.Context()), made, at)
+	answer, err := filmed(r.Context(), words.From(r.Context()), made, at)
 	if err != nil {
 		return err
 	}
@@ -116,11 +118,13 @@ func playedBack(r *http.Request, state link.State) (*runs.Recording, int, error)
 }
 
 // filmed returns the film of a recording, with the lanes around the row at.
-func filmed(l words.Language, made *runs.Recording, at int) (*replayJSON, error) {
-	reel := made.Film(l)
+func filmed(ctx context.Context, l words.Language, made *runs.Recording, at int) (*replayJSON, error) {
+	reel, err := made.Film(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	shown := film.NewScenario(l, made.Scenario)
 	out := &replayJSON{Title: titleOf(l, made.Scenario), Key: shown.Key, Film: reel.Recorded(), At: at}
-	var err error
 	if out.Film.Rows, err = runs.RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
 		return nil, err
 	}

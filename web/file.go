@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"relock/engine/pause"
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/site"
@@ -35,9 +34,8 @@ func (s *pages) answerFile(w http.ResponseWriter, r *http.Request, f export.Form
 	file.Language = words.From(r.Context())
 	file.Title = titleOf(file.Language, file.Scenario)
 	file.Link = s.Origin(r) + "/play#" + open
-	file.Pause = func() error { return pause.Here(r.Context()) }
 	file.Style = s.Static.PictureStyle()
-	data, err := export.Render(f, file)
+	data, err := export.Render(r.Context(), f, file)
 	switch {
 	case r.Context().Err() != nil:
 		return nil //nolint:nilerr // the visitor has left

@@ -85,7 +85,10 @@ func draw(e example) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
-	f := r.Film(words.English)
+	f, err := r.Film(ctx, words.English)
+	if err != nil {
+		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)
+	}
 	var svg bytes.Buffer
 	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.name)).Render(ctx, &svg); err != nil {
 		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)

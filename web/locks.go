@@ -83,7 +83,7 @@ func (s *frontPages) cardPicture(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := words.From(r.Context())
 	title := l.Say("Report card of %s", l.List(phrase.Names(p.Both.Locks)))
-	picture, err := export.CardPicture(l, title, p.Both, s.Static.PictureStyle())
+	picture, err := export.CardPicture(r.Context(), l, title, p.Both, s.Static.PictureStyle())
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}

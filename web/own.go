@@ -195,7 +195,7 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	picture, err := export.CardPicture(l, cmp.Or(sc.Title, l.Say("Report card of your lock")), p.Card, s.Static.PictureStyle())
+	picture, err := export.CardPicture(r.Context(), l, cmp.Or(sc.Title, l.Say("Report card of your lock")), p.Card, s.Static.PictureStyle())
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}

@@ -47,5 +47,9 @@ func answerLanes(w http.ResponseWriter, r *http.Request, run *runs.Recording) er
 		return site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The row of a picture is the number of a step, 0 or more.")
 	}
 	l := words.From(r.Context())
-	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, run.Lanes(), row)))
+	lanes, err := run.Lanes(r.Context())
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, lanes, row)))
 }

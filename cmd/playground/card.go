@@ -106,7 +106,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			}
 		}
 	case *picture:
-		err = printCardPicture(env, *l, page.NewCardTable(*l, cards...))
+		err = printCardPicture(ctx, env, *l, page.NewCardTable(*l, cards...))
 	default:
 		printCard(env, *l, page.NewCardTable(*l, cards...))
 	}
@@ -150,13 +150,13 @@ func printExample(env environment, c *card.Card, cell *card.Cell) error {
 }
 
 // printCardPicture writes a card as an SVG file.
-func printCardPicture(env environment, l words.Language, c page.CardTable) error {
+func printCardPicture(ctx context.Context, env environment, l words.Language, c page.CardTable) error {
 	files, err := static.New()
 	if err != nil {
 		return err
 	}
 	title := l.Say("Report card of %s", l.List(phrase.Names(c.Locks)))
-	picture, err := export.CardPicture(l, title, c, files.PictureStyle())
+	picture, err := export.CardPicture(ctx, l, title, c, files.PictureStyle())
 	if err != nil {
 		return err
 	}

@@ -230,8 +230,8 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		return exitUsage
 	}
 	events, _ := run.Log().Since(0)
-	if werr := printRun(sc, run.Header(), events, f, env); werr != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", werr)
+	if werr := printRun(context.WithoutCancel(ctx), sc, run.Header(), events, f, env); werr != nil {
+		fmt.Fprintf(env.err, "playground: %s: %s\n", name, told(*f.language, werr))
 		return exitUnexpected
 	}
 	if ownMistake(env, *f.language, name, sc, err) {
@@ -286,7 +286,7 @@ func verdict(l words.Language, sc *scenario.Scenario, name string, events []trac
 	return l.Say("Broken: %[1]s. What would mend it: playground mend %[2]s", l.List(broken), name)
 }
 
-func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
+func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
 	l := *f.language
 	if f.format == tableFormat {
 		printTable(env, l, film.NewScenario(l, sc), h, events)
@@ -300,7 +300,7 @@ func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f run
 		}
 		r.Style = files.PictureStyle()
 	}
-	data, err := export.Render(f.format, r)
+	data, err := export.Render(ctx, f.format, r)
 	if err != nil {
 		return err
 	}

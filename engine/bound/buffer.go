@@ -26,6 +26,9 @@ type Buffer struct {
 // NewBuffer returns an empty buffer for a file that ctx's owner waits for.
 func NewBuffer(ctx context.Context) *Buffer { return &Buffer{ctx: ctx} }
 
+// Context returns the context of who waits for the file.
+func (b *Buffer) Context() context.Context { return b.ctx }
+
 // Err returns why nothing more is taken, or nil.
 func (b *Buffer) Err() error { return b.err }
 

@@ -52,7 +52,17 @@ func (b *Findings) See(e trace.Event) {
 	case trace.End:
 		b.over[e.Thread] = true
 	}
-	b.open = append(b.open, b.checker.Observe(e)...)
+	b.found(b.checker.Observe(e)...)
+}
+
+// mostOpen is how many findings wait to be named: a trace names them right after the
+// event.
+const mostOpen = 64
+
+// found notes findings.
+func (b *Findings) found(list ...Finding) {
+	b.open = append(b.open, list...)
+	b.open = slices.Delete(b.open, 0, max(len(b.open)-mostOpen, 0))
 }
 
 // Of returns an event's violation in words. In a foreign trace it may be one
@@ -67,9 +77,9 @@ func (b *Findings) Of(e trace.Event, v trace.Violation) Finding {
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	switch { // these two rules are judged at the end of a run, not event by event
 	case v.Rule == Orphan:
-		b.open = append(b.open, b.checker.Finish(e.Key)...)
+		b.found(b.checker.Finish(e.Key)...)
 	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
-		b.open = append(b.open, b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
+		b.found(b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}
 	for i, f := range b.open {
 		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(f.Events, v.Events) {

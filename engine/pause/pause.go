@@ -28,14 +28,16 @@ func With(ctx context.Context, y Yielder) context.Context {
 // budget is how long work may still go on. It is used by one goroutine at a time.
 type budget struct {
 	left  time.Duration
-	since time.Time // when the work last went on
+	since time.Time // when the work last went on; zero while it waits
 	why   error
 }
 
 // spend counts the work since the last time.
 func (b *budget) spend() error {
 	now := time.Now()
-	b.left -= now.Sub(b.since)
+	if !b.since.IsZero() {
+		b.left -= now.Sub(b.since)
+	}
 	b.since = now
 	if b.left < 0 {
 		return b.why
@@ -74,10 +76,11 @@ func Here(ctx context.Context) error {
 }
 
 // While runs wait, which waits for others: they go on meanwhile, if the context's
-// creator asked for it.
+// creator asked for it. Where wait then works, that counts from the first Here on.
 func While(ctx context.Context, wait func()) {
 	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
 		_ = b.spend() // Here says so
+		b.since = time.Time{}
 		defer func() { b.since = time.Now() }()
 	}
 	if y, ok := ctx.Value(key{}).(Yielder); ok {

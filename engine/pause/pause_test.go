@@ -66,7 +66,17 @@ func TestWithinCountsWorkAlone(t *testing.T) {
 				t.Fatalf("others' hours were counted: %v", err)
 			}
 		}
-		time.Sleep(6 * time.Second)
+		pause.While(ctx, func() {
+			time.Sleep(time.Hour)
+			if err := pause.Here(ctx); err != nil {
+				t.Errorf("the wait before its work was counted: %v", err)
+			}
+			time.Sleep(2 * time.Second)
+			if err := pause.Here(ctx); err != nil {
+				t.Errorf("after two of ten seconds: %v", err)
+			}
+		})
+		time.Sleep(4 * time.Second)
 		if err := pause.Here(ctx); err != nil {
 			t.Fatalf("after six of ten seconds: %v", err)
 		}

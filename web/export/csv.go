@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"relock/engine/bound"
 	"relock/engine/trace"
 )
 
@@ -22,14 +23,14 @@ func columns() []string {
 
 // writeCSV writes a line per event, as in RFC 4180. sub_step counts the Redis
 // commands within a step.
-func writeCSV(b *bytes.Buffer, r Run) error {
+func writeCSV(b *bound.Buffer, r Run) error {
 	w := csv.NewWriter(b)
 	w.UseCRLF = true
 	if err := w.Write(columns()); err != nil {
 		return fmt.Errorf("csv: %w", err)
 	}
 	step, sub := 0, 0
-	err := r.each(func(_ int, e trace.Event) error {
+	err := r.each(b, func(_ int, e trace.Event) error {
 		if e.Step != step {
 			step, sub = e.Step, 0
 		}

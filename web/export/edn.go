@@ -1,14 +1,13 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/trace"
 )
@@ -24,12 +23,13 @@ const (
 // history is a Jepsen history as it is written: one map a line, so that programs
 // that read a line at a time read it too.
 type history struct {
-	b       *bytes.Buffer
+	b       *bound.Buffer
 	index   int
 	process map[string]int // of a thread, now
 	threads int
 	open    map[string]string // a thread's operation under way, "" for none
 	held    map[string]bool   // when it began, the thread believed that it held the lock
+	leaving map[string]int    // a thread's calls of release under way
 }
 
 // writeEDN writes what the callers of the lock saw as a Jepsen history: acquire and
@@ -42,16 +42,16 @@ type history struct {
 // the caller, ends a lease; so who leaves its critical section without a release that
 // was its own (it crashed, it was told that the lock is lost) is written as a release
 // whose moment is not known. Faults are the nemesis'.
-func writeEDN(b *bytes.Buffer, r Run) error {
-	calls, err := r.calls()
+func writeEDN(b *bound.Buffer, r Run) error {
+	calls, err := r.calls(b)
 	if err != nil {
 		return err
 	}
-	h := &history{b: b, process: map[string]int{}, threads: len(r.Scenario.Threads), open: map[string]string{}, held: map[string]bool{}}
+	h := &history{b: b, process: map[string]int{}, threads: len(r.Scenario.Threads), open: map[string]string{}, held: map[string]bool{}, leaving: map[string]int{}}
 	for i, t := range r.Scenario.Threads {
 		h.process[t.Name] = i
 	}
-	begins, ends := map[int][]call{}, map[int][]call{}
+	begins, ends := make([][]call, len(r.Events)), make([][]call, len(r.Events))
 	for _, c := range calls {
 		if operation(c) != "" {
 			begins[c.from()] = append(begins[c.from()], c)
@@ -59,9 +59,12 @@ func writeEDN(b *bytes.Buffer, r Run) error {
 		}
 	}
 	before := map[string]int{} // what was believed before an event
-	return r.each(func(i int, e trace.Event) error {
+	return r.each(b, func(i int, e trace.Event) error {
 		for _, c := range begins[i] {
 			h.invoke(c.thread, operation(c), before[c.thread] > 0, e)
+			if operation(c) == opRelease {
+				h.leaving[c.thread]++
+			}
 		}
 		for _, thread := range e.Leaving {
 			if before[thread] > 0 && h.open[thread] == "" {
@@ -86,11 +89,14 @@ func writeEDN(b *bytes.Buffer, r Run) error {
 			}
 		}
 		for _, t := range r.Scenario.Threads {
-			if before[t.Name] > 0 && e.Belief[t.Name] == 0 && !slices.ContainsFunc(calls, func(c call) bool {
-				return c.thread == t.Name && operation(c) == opRelease && c.from() <= i && i <= c.to()
-			}) {
+			if before[t.Name] > 0 && e.Belief[t.Name] == 0 && h.leaving[t.Name] == 0 {
 				h.invoke(t.Name, opRelease, true, e)
 				h.write(ednInfo, t.Name, opRelease, e, "")
+			}
+		}
+		for _, c := range ends[i] {
+			if operation(c) == opRelease {
+				h.leaving[c.thread]--
 			}
 		}
 		before = e.Belief

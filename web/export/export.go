@@ -8,8 +8,8 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"relock/engine"
+	"relock/engine/bound"
 	"relock/engine/explore/mend"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -56,7 +57,7 @@ type form struct {
 	single    bool        // files of this format cannot be concatenated
 	media     string
 	extension string
-	write     func(*bytes.Buffer, Run) error
+	write     func(*bound.Buffer, Run) error
 }
 
 func forms() []form {
@@ -161,48 +162,58 @@ type Run struct {
 	Link     string          // an absolute URL for stepping through the run, or ""
 	Mended   *mend.Report    // what would mend it, where that has been asked, or nil; only Markdown says it
 	Cured    []engine.Played // its moves as they are and with each cure, where Mended is not nil
-	Pause    func() error    // called between events; an error ends the export; may be nil
 	Style    string          // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 
-// Render writes r in the format f. It fails with ErrFormat, if the trace cannot
-// be written, and if a picture has no style sheet.
-func Render(f Format, r Run) ([]byte, error) {
+// Render writes r in the format f, and yields to others between its events (package
+// pause). It fails with ErrFormat, if the trace cannot be written, if a picture has no
+// style sheet, with bound.ErrWritten if the file is too long, and with what pause.Here
+// says.
+func Render(ctx context.Context, f Format, r Run) ([]byte, error) {
 	write := f.form().write
 	if write == nil {
 		return nil, fmt.Errorf("export: %w: %q", ErrFormat, f)
 	}
-	var b bytes.Buffer
-	if err := write(&b, r); err != nil {
+	b := bound.NewBuffer(ctx)
+	err := write(b, r)
+	if err == nil {
+		err = b.Err() // writers ignore it between two events
+	}
+	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// each calls f with each event, and yields to others in between.
-func (r Run) each(f func(i int, e trace.Event) error) error {
+// each calls f with each event, and yields to others in between. It ends when b takes
+// no more.
+func (r Run) each(b *bound.Buffer, f func(i int, e trace.Event) error) error {
 	for i, e := range r.Events {
-		if r.Pause != nil {
-			if err := r.Pause(); err != nil {
-				return err
-			}
+		if err := b.Pause(); err != nil {
+			return err
 		}
 		if err := f(i, e); err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.Err()
 }
 
 // added is each for an f that cannot fail.
-func (r Run) added(f func(trace.Event)) error {
-	return r.each(func(_ int, e trace.Event) error {
+func (r Run) added(b *bound.Buffer, f func(trace.Event)) error {
+	return r.each(b, func(_ int, e trace.Event) error {
 		f(e)
 		return nil
 	})
 }
 
-func writeTrace(b *bytes.Buffer, r Run) error { return trace.Write(b, r.Header, r.Events) }
+// reel returns the film of the run.
+func (r Run) reel(b *bound.Buffer) (*film.Film, error) {
+	reel := film.Of(r.Language, r.Scenario, r.Header)
+	return reel, r.added(b, func(e trace.Event) { reel.Add(e) })
+}
+
+func writeTrace(b *bound.Buffer, r Run) error { return trace.Write(b, r.Header, r.Events) }
 
 // title returns the scenario's title or a substitute.
 func (r Run) title() string {
@@ -240,9 +251,7 @@ type wording struct {
 
 // worded returns the text for e after the events soFar has worded.
 func worded(soFar *film.Timeline, e trace.Event) wording {
-	t := soFar.After()
-	t.Add(e)
-	row := t.Rows()[0]
+	row := soFar.Alone(e)
 	w := wording{event: row.Event}
 	for _, v := range row.Violations {
 		w.broken = append(w.broken, "✗ "+soFar.Language().Say("%s: %s", v.Named, v.Detail))

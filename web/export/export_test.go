@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -46,15 +47,15 @@ func played(t *testing.T, name string) export.Run {
 	return run(t, lessonstest.Scenario(t, name+".yaml"))
 }
 
-func run(t *testing.T, sc *scenario.Scenario) export.Run {
-	t.Helper()
-	p := lessonstest.PlayScenario(t, sc)
+func run(tb testing.TB, sc *scenario.Scenario) export.Run {
+	tb.Helper()
+	p := lessonstest.PlayScenario(tb, sc)
 	return export.Run{Header: p.Header, Events: p.Events, Scenario: sc, Language: words.English, Link: link, Style: style}
 }
 
 func render(t *testing.T, f export.Format, r export.Run) string {
 	t.Helper()
-	got, err := export.Render(f, r)
+	got, err := export.Render(t.Context(), f, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestFormats(t *testing.T) {
 	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, edn, perfetto, shiviz, itf, otel`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err := export.Render("word", export.Run{}); !errors.Is(err, export.ErrFormat) {
+	if _, err := export.Render(t.Context(), "word", export.Run{}); !errors.Is(err, export.ErrFormat) {
 		t.Errorf("Render: %v", err)
 	}
 	for title, want := range map[string]string{
@@ -137,7 +138,7 @@ func sound(r export.Run) error {
 }
 
 func soundMarkdown(r export.Run) error {
-	got, err := export.Render(export.Markdown, r)
+	got, err := export.Render(context.Background(), export.Markdown, r)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func soundMarkdown(r export.Run) error {
 }
 
 func soundCSV(r export.Run) error {
-	got, err := export.Render(export.CSV, r)
+	got, err := export.Render(context.Background(), export.CSV, r)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ var mermaidLine = func() *regexp.Regexp {
 }()
 
 func soundMermaid(r export.Run) error {
-	got, err := export.Render(export.Mermaid, r)
+	got, err := export.Render(context.Background(), export.Mermaid, r)
 	if err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func soundMermaid(r export.Run) error {
 
 // soundSVG wants a file of XML with a name for each thread, and the title.
 func soundSVG(r export.Run) error {
-	got, err := export.Render(export.SVG, r)
+	got, err := export.Render(context.Background(), export.SVG, r)
 	if err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func soundSVG(r export.Run) error {
 }
 
 func soundTranscript(r export.Run) error {
-	got, err := export.Render(export.RedisCLI, r)
+	got, err := export.Render(context.Background(), export.RedisCLI, r)
 	if err != nil {
 		return err
 	}
@@ -599,10 +600,10 @@ func TestALongRunIsCutInThePicture(t *testing.T) {
 func TestAPictureNeedsAStyle(t *testing.T) {
 	r := played(t, "two-threads")
 	r.Style = ""
-	if got, err := export.Render(export.SVG, r); err == nil {
+	if got, err := export.Render(t.Context(), export.SVG, r); err == nil {
 		t.Errorf("%.300s", got)
 	}
-	if got, err := export.CardPicture(words.English, "a card", page.CardTable{}, ""); err == nil {
+	if got, err := export.CardPicture(t.Context(), words.English, "a card", page.CardTable{}, ""); err == nil {
 		t.Errorf("%.300s", got)
 	}
 }

@@ -1,12 +1,12 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 
+	"relock/engine/bound"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
 )
@@ -47,6 +47,10 @@ type itfKey struct {
 	Lease itfInt `json:"lease_ms"`
 }
 
+// mostBroken is how many rules a state names, each state all of them again: twice as
+// many as there are. Further ones are one, "…".
+const mostBroken = 32
+
 // itfState is a state, the last event named. Keys are the variables' names.
 type itfState struct {
 	Meta   map[string]int `json:"#meta"`
@@ -63,7 +67,7 @@ type itfState struct {
 
 // writeITF writes the run as a sequence of states, as TLA+ and Quint viewers step
 // through them: one before the first event and one after each.
-func writeITF(b *bytes.Buffer, r Run) error {
+func writeITF(b *bound.Buffer, r Run) error {
 	b.WriteString(`{"#meta":` + mustText(map[string]string{
 		"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html", "description": oneLine(r.title()),
 	}) + ",\n" + `"vars":["at_us","thread","action","owner","count","lease_ms","nodes","belief","broken"],` + "\n" + `"states":[`)
@@ -81,6 +85,7 @@ func writeITF(b *bytes.Buffer, r Run) error {
 		start.Nodes = append(start.Nodes, trace.Absent())
 	}
 	var broken itfSet
+	known := map[string]bool{} // rules of broken
 	index := 0
 	state := func(e trace.Event, action string) error {
 		key := itfOf(owners, e.Key)
@@ -105,8 +110,12 @@ func writeITF(b *bytes.Buffer, r Run) error {
 	if err := state(start, "init"); err != nil {
 		return err
 	}
-	err := r.each(func(_ int, e trace.Event) error {
-		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(broken, v.Rule) {
+	err := r.each(b, func(_ int, e trace.Event) error {
+		if v, ok := e.Body.(trace.Violation); ok && !known[v.Rule] && len(broken) <= mostBroken {
+			if len(broken) == mostBroken {
+				v.Rule = "…"
+			}
+			known[v.Rule] = true
 			broken = append(broken, v.Rule)
 			slices.Sort(broken)
 		}

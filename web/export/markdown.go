@@ -1,11 +1,11 @@
 package export
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
 
+	"relock/engine/bound"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
@@ -65,10 +65,10 @@ func (r Run) opening(rows []film.Row) string {
 
 // writeMarkdown writes a paragraph on what went wrong, and the T-table as a table of
 // GitHub Flavored Markdown.
-func writeMarkdown(b *bytes.Buffer, r Run) error {
+func writeMarkdown(b *bound.Buffer, r Run) error {
 	say := r.Language.Say
-	reel := film.Of(r.Language, r.Scenario, r.Header)
-	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
+	reel, err := r.reel(b)
+	if err != nil {
 		return err
 	}
 	b.WriteString("# " + plain(r.title()) + "\n\n")
@@ -86,23 +86,20 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
-	frames := reel.Rows()
-	for i, row := range reel.Rows() {
-		if r.Pause != nil {
-			if err := r.Pause(); err != nil {
-				return err
-			}
+	for _, row := range reel.Rows() {
+		if err := b.Pause(); err != nil {
+			return err
 		}
 		cells := []string{"**" + plain(row.Time) + "**<br>" + plain(row.At)}
 		for _, c := range row.Cells {
 			cells = append(cells, lines(r.threadCell(c)))
 		}
-		markdownRow(b, append(cells, lines(r.keyCell(row)), plain(frames[i].Why)))
+		markdownRow(b, append(cells, lines(r.keyCell(row)), plain(row.Why)))
 	}
 	return nil
 }
 
-func markdownRow(b *bytes.Buffer, cells []string) {
+func markdownRow(b *bound.Buffer, cells []string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
@@ -176,11 +173,11 @@ func (r Run) keyCell(row film.Row) []string {
 		case i < len(k.Holds)-1:
 			text += ": " + h.Count + ","
 		default: // the numbers of last calls are in the same hash
-			text += ": " + h.Count
+			parts := []string{text + ": " + h.Count}
 			for _, c := range k.Calls {
-				text += ", " + c.String()
+				parts = append(parts, c.String())
 			}
-			text += "}"
+			text = strings.Join(parts, ", ") + "}"
 		}
 		if i == 0 && h.Count != "" {
 			text = "{" + text

@@ -1,13 +1,13 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/trace"
 	"relock/web/film"
@@ -19,7 +19,7 @@ const maxMermaid = 50_000 - 1_000
 
 // diagram draws a run, event by event.
 type diagram struct {
-	b       *bytes.Buffer
+	b       *bound.Buffer
 	run     Run
 	threads map[string]string // name to participant
 	first   string            // the first and last participants
@@ -34,7 +34,7 @@ type diagram struct {
 
 // writeMermaid writes a sequence diagram: threads and Redis, with a bar on
 // Redis for as long as a script runs and the script's commands within it.
-func writeMermaid(b *bytes.Buffer, r Run) error {
+func writeMermaid(b *bound.Buffer, r Run) error {
 	d := &diagram{b: b, run: r, threads: map[string]string{}, lost: map[string]bool{}, soFar: r.timeline()}
 	b.WriteString("sequenceDiagram\n")
 	d.line("title " + mermaidText(r.title()))
@@ -63,6 +63,9 @@ func writeMermaid(b *bytes.Buffer, r Run) error {
 			d.close(r.Language.Say("the script has ended"))
 			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram cannot hold more.", len(r.Events)-i))
 			return nil
+		}
+		if err := b.Pause(); err != nil {
+			return err
 		}
 		d.event(e)
 	}

@@ -1,16 +1,17 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/lock/telemetry"
 	"relock/engine/trace"
@@ -53,34 +54,23 @@ type (
 		Message string `json:"message,omitempty"`
 	}
 	otelSpan struct {
-		TraceID    string          `json:"traceId"`
-		SpanID     string          `json:"spanId"`
-		ParentID   string          `json:"parentSpanId,omitempty"`
-		Name       string          `json:"name"`
-		Kind       int             `json:"kind"`
-		Start      string          `json:"startTimeUnixNano"`
-		End        string          `json:"endTimeUnixNano"`
-		Attributes []otelAttribute `json:"attributes,omitempty"`
-		Events     []otelEvent     `json:"events,omitempty"`
-		Status     *otelStatus     `json:"status,omitempty"`
+		TraceID    string            `json:"traceId"`
+		SpanID     string            `json:"spanId"`
+		ParentID   string            `json:"parentSpanId,omitempty"`
+		Name       string            `json:"name"`
+		Kind       int               `json:"kind"`
+		Start      string            `json:"startTimeUnixNano"`
+		End        string            `json:"endTimeUnixNano"`
+		Attributes []otelAttribute   `json:"attributes,omitempty"`
+		Events     []json.RawMessage `json:"events,omitempty"` // otelEvent
+		Status     *otelStatus       `json:"status,omitempty"`
 	}
 	otelScope struct {
 		Name    string `json:"name"`
 		Version string `json:"version,omitempty"`
 	}
-	otelScopeSpans struct {
-		Scope otelScope  `json:"scope"`
-		Spans []otelSpan `json:"spans"`
-	}
 	otelResource struct {
 		Attributes []otelAttribute `json:"attributes"`
-	}
-	otelResourceSpans struct {
-		Resource   otelResource     `json:"resource"`
-		ScopeSpans []otelScopeSpans `json:"scopeSpans"`
-	}
-	otelTraces struct {
-		ResourceSpans []otelResourceSpans `json:"resourceSpans"`
 	}
 )
 
@@ -91,26 +81,52 @@ func otelInt(key string, n int64) otelAttribute {
 	return otelAttribute{key, otelValue{Int: &text}}
 }
 
-// otelWriter makes a run's spans.
+// otelWriter writes a run's spans, one by one. Those of the run and of its threads
+// stand first and have events until the end: they are collected before.
 type otelWriter struct {
-	run   Run
-	trace [sha256.Size]byte
-	spans []otelSpan
-	root  map[string]int // by thread, the place of its span; "" is the run's
-	ids   map[string]string
+	b       *bound.Buffer
+	run     Run
+	trace   [sha256.Size]byte
+	spans   int            // numbered so far
+	written int            // spans
+	roots   []*otelSpan    // of the run, and of its threads
+	root    map[string]int // by thread, the place of its span; "" is the run's
+	held    int            // bytes of the roots' events
+	ids     map[string]string
 }
 
-// span adds a span. Its id follows from the trace's and its number, so that the same
+// span makes a span. Its id follows from the trace's and its number, so that the same
 // run is the same bytes.
 func (w *otelWriter) span(parent, name string, kind int, from, to trace.Millis, attributes ...otelAttribute) *otelSpan {
 	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(w.spans)+1))
+	w.spans++
+	binary.BigEndian.PutUint64(n[:], uint64(w.spans))
 	id := sha256.Sum256(append(w.trace[:], n[:]...))
-	w.spans = append(w.spans, otelSpan{
+	return &otelSpan{
 		TraceID: hex.EncodeToString(w.trace[:16]), SpanID: hex.EncodeToString(id[:8]), ParentID: parent, Name: name, Kind: kind,
 		Start: otelTime(from), End: otelTime(to), Attributes: attributes,
-	})
-	return &w.spans[len(w.spans)-1]
+	}
+}
+
+// write writes a span.
+func (w *otelWriter) write(s *otelSpan) error {
+	text, err := jsonText(s)
+	if err != nil {
+		return err
+	}
+	if w.written > 0 {
+		w.b.WriteByte(',')
+	}
+	w.written++
+	w.b.WriteString(text)
+	return w.b.Err()
+}
+
+// happens adds an event to a span.
+func (s *otelSpan) happens(at trace.Millis, name string, attributes ...otelAttribute) error {
+	text, err := jsonText(otelEvent{otelTime(at), name, attributes})
+	s.Events = append(s.Events, json.RawMessage(text))
+	return err
 }
 
 func otelTime(at trace.Millis) string {
@@ -120,12 +136,12 @@ func otelTime(at trace.Millis) string {
 // writeOTel writes the run as a line of OTLP/JSON, which collectors and Jaeger take:
 // a span for the run, for each thread in it, for each of its calls, their attempts
 // and its work. Commands, faults, expiries and broken rules are events of spans.
-func writeOTel(b *bytes.Buffer, r Run) error {
-	calls, err := r.calls()
+func writeOTel(b *bound.Buffer, r Run) error {
+	calls, err := r.calls(b)
 	if err != nil {
 		return err
 	}
-	w := &otelWriter{run: r, root: map[string]int{}, ids: map[string]string{}}
+	w := &otelWriter{b: b, run: r, root: map[string]int{}, ids: map[string]string{}}
 	w.trace = sha256.Sum256(append(slices.Clone(r.Header.Scenario), strconv.FormatUint(r.Header.Seed, 10)...))
 	for _, id := range slices.Sorted(maps.Keys(r.Header.Owners)) {
 		if thread := r.Header.Owners[id]; w.ids[thread] == "" {
@@ -136,40 +152,69 @@ func writeOTel(b *bytes.Buffer, r Run) error {
 	if n := len(r.Events); n > 0 {
 		end = r.Events[n-1].At
 	}
-	run := w.span("", cmp.Or(oneLine(r.title()), "run"), otelInternal, 0, end,
-		otelText(telemetry.Key, r.Scenario.Lock.Key), otelText(telemetry.Protocol, r.Scenario.Lock.Protocol),
-		otelInt(telemetry.Seed, int64(r.Header.Seed)), otelText(telemetry.Store, r.Header.Store), otelText(telemetry.Clock, r.Header.Clock))
-	parent := run.SpanID
-	for _, t := range r.Scenario.Threads {
-		w.root[t.Name] = len(w.spans)
-		from, to := end, end
-		for i := len(r.Events) - 1; i >= 0; i-- {
-			if r.Events[i].Thread == t.Name {
-				from = r.Events[i].At
-				if _, ended := r.Events[i].Body.(trace.End); ended {
-					to = from
-				}
-			}
+	w.begin(end)
+	if err := r.each(b, func(_ int, e trace.Event) error { return w.ofRoot(e) }); err != nil {
+		return err
+	}
+	service, err := jsonText(otelResource{Attributes: []otelAttribute{otelText("service.name", "relock")}})
+	if err != nil {
+		return err
+	}
+	b.WriteString(`{"resourceSpans":[{"resource":` + service + `,"scopeSpans":[{"scope":{"name":"relock"},"spans":[`)
+	for _, s := range w.roots {
+		if err := w.write(s); err != nil {
+			return err
 		}
-		w.span(parent, "thread "+t.Name, otelInternal, from, to, otelText(telemetry.Thread, t.Name), otelText(telemetry.Owner, w.ids[t.Name]))
 	}
 	for _, c := range calls {
-		w.call(c)
+		if err := w.call(c); err != nil {
+			return err
+		}
 	}
 	if err := w.work(end); err != nil {
 		return err
 	}
-	service := otelResource{Attributes: []otelAttribute{otelText("service.name", "relock")}}
-	text, err := jsonText(otelTraces{[]otelResourceSpans{{service, []otelScopeSpans{{otelScope{Name: "relock"}, w.spans}}}}})
-	b.WriteString(text + "\n")
-	return err
+	b.WriteString("]}]}]}\n")
+	return nil
+}
+
+// begin makes the spans of the run and of its threads. A thread's is from its first
+// event to its first end.
+func (w *otelWriter) begin(end trace.Millis) {
+	r := w.run
+	w.roots = append(w.roots, w.span("", cmp.Or(oneLine(r.title()), "run"), otelInternal, 0, end,
+		otelText(telemetry.Key, r.Scenario.Lock.Key), otelText(telemetry.Protocol, r.Scenario.Lock.Protocol),
+		otelInt(telemetry.Seed, int64(r.Header.Seed)), otelText(telemetry.Store, r.Header.Store), otelText(telemetry.Clock, r.Header.Clock)))
+	begun, over := map[string]trace.Millis{}, map[string]trace.Millis{}
+	note := func(first map[string]trace.Millis, e trace.Event) {
+		if _, noted := first[e.Thread]; !noted {
+			first[e.Thread] = e.At
+		}
+	}
+	for _, e := range r.Events {
+		note(begun, e)
+		if e.Kind() == trace.KindEnd {
+			note(over, e)
+		}
+	}
+	for _, t := range r.Scenario.Threads {
+		from, to := end, end
+		if at, ok := begun[t.Name]; ok {
+			from = at
+		}
+		if at, ok := over[t.Name]; ok {
+			to = at
+		}
+		w.root[t.Name] = len(w.roots)
+		w.roots = append(w.roots, w.span(w.roots[0].SpanID, "thread "+t.Name, otelInternal, from, to, otelText(telemetry.Thread, t.Name), otelText(telemetry.Owner, w.ids[t.Name])))
+	}
 }
 
 // parent returns the id of a thread's span.
-func (w *otelWriter) parent(thread string) string { return w.spans[w.root[thread]].SpanID }
+func (w *otelWriter) parent(thread string) string { return w.roots[w.root[thread]].SpanID }
 
-// call adds a call and its attempts.
-func (w *otelWriter) call(c call) {
+// call writes a call and its attempts.
+func (w *otelWriter) call(c call) error {
 	events := w.run.Events
 	of := []otelAttribute{otelText(telemetry.Call, c.name), otelInt(telemetry.Level, int64(c.level)), otelText(telemetry.Key, w.run.Scenario.Lock.Key), otelText(telemetry.Owner, w.ids[c.thread])}
 	if c.givesBack {
@@ -178,7 +223,9 @@ func (w *otelWriter) call(c call) {
 	}
 	whole := w.span(w.parent(c.thread), c.name, otelInternal, events[c.from()].At, events[c.to()].At, of...)
 	whole.Status = otelStatusOf(c.last().outcome)
-	id := whole.SpanID
+	if err := w.write(whole); err != nil {
+		return err
+	}
 	for _, a := range c.attempts {
 		attributes := append(slices.Clip(of), otelText(telemetry.System, "redis"), otelInt(telemetry.Attempt, int64(a.number)))
 		if c.name == fault.AtLock || c.name == fault.AtRenew {
@@ -193,21 +240,35 @@ func (w *otelWriter) call(c call) {
 				attributes = append(attributes, otelInt(telemetry.Token, o.Token))
 			}
 		}
-		one := w.span(id, c.name+" attempt", otelClient, events[a.from].At, events[a.to].At, attributes...)
+		one := w.span(whole.SpanID, c.name+" attempt", otelClient, events[a.from].At, events[a.to].At, attributes...)
 		one.Status = otelStatusOf(a.outcome)
 		for _, i := range a.commands {
 			command, _ := events[i].Body.(trace.Command)
-			one.Events = append(one.Events, otelEvent{otelTime(events[i].At), command.Arg(0), w.command(command)})
+			of, err := w.command(command)
+			if err == nil {
+				err = one.happens(events[i].At, command.Arg(0), of...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := w.write(one); err != nil {
+			return err
 		}
 	}
+	return w.b.Pause()
 }
 
-func (w *otelWriter) command(c trace.Command) []otelAttribute {
-	list := []otelAttribute{otelText(telemetry.Query, typed(c.Args)), otelText(telemetry.Reply, reply(c)), otelInt(telemetry.Node, int64(max(c.Node, 1)))}
+func (w *otelWriter) command(c trace.Command) ([]otelAttribute, error) {
+	told, err := reply(w.b, c)
+	if err != nil {
+		return nil, err
+	}
+	list := []otelAttribute{otelText(telemetry.Query, typed(c.Args)), otelText(telemetry.Reply, told), otelInt(telemetry.Node, int64(max(c.Node, 1)))}
 	if c.Script != "" {
 		list = append(list, otelText(telemetry.Script, c.Script), otelInt(telemetry.Line, int64(c.Line)))
 	}
-	return list
+	return list, nil
 }
 
 func otelStatusOf(o *trace.Outcome) *otelStatus {
@@ -223,64 +284,97 @@ func otelStatusOf(o *trace.Outcome) *otelStatus {
 	}
 }
 
-// work adds the spans of the work, and as events what is no call's.
+// ofRoot adds to the span of a thread, or of the run, what is no call's and no work.
+func (w *otelWriter) ofRoot(e trace.Event) error {
+	root := w.roots[w.root[e.Thread]]
+	had := len(root.Events)
+	var err error
+	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Late {
+			var of []otelAttribute
+			if of, err = w.command(b); err == nil {
+				err = root.happens(e.At, "late copy", append(of, otelText(telemetry.Call, b.Call))...)
+			}
+		}
+	case trace.Fault:
+		err = root.happens(e.At, "fault: "+b.Do, otelInt(telemetry.Node, int64(b.Node)))
+	case trace.Expired:
+		err = root.happens(e.At, "the lease is over", otelInt(telemetry.Node, int64(max(b.Node, 1))))
+	case trace.Violation:
+		err = root.happens(e.At, "violation: "+b.Rule, otelText(telemetry.Rule, b.Rule), otelText(telemetry.Detail, b.Detail), otelTexts(telemetry.Threads, b.Threads))
+		w.roots[0].Status = &otelStatus{otelError, b.Rule}
+	case trace.Resource:
+		err = root.happens(e.At, "resource: "+b.Op, otelInt(telemetry.Value, int64(b.Value)))
+	case trace.End:
+		if e.Thread != "" {
+			err = root.happens(e.At, "ends: "+string(b.Result))
+		}
+	}
+	for _, text := range root.Events[had:] {
+		w.held += len(text)
+	}
+	if err == nil && w.held > bound.Written {
+		err = bound.ErrWritten // it would be, too, once they are written
+	}
+	return err
+}
+
+// work writes the spans of the work.
 func (w *otelWriter) work(end trace.Millis) error {
 	type level struct {
-		thread string
-		level  int
-		after  bool
+		level int
+		after bool
 	}
-	open := map[level]trace.Event{}
-	add := func(at level, to trace.Millis) {
-		begin := open[at]
-		delete(open, at)
-		w.span(w.parent(at.thread), "work", otelInternal, begin.At, to, otelInt(telemetry.Level, int64(at.level)))
+	open := map[string]map[level]trace.Millis{} // by thread
+	write := func(thread string, at level, to trace.Millis) error {
+		from := open[thread][at]
+		delete(open[thread], at)
+		return w.write(w.span(w.parent(thread), "work", otelInternal, from, to, otelInt(telemetry.Level, int64(at.level))))
 	}
-	event := func(e trace.Event, name string, attributes ...otelAttribute) {
-		at := &w.spans[w.root[e.Thread]]
-		at.Events = append(at.Events, otelEvent{otelTime(e.At), name, attributes})
-	}
-	err := w.run.each(func(_ int, e trace.Event) error {
-		switch b := e.Body.(type) {
-		case trace.Work:
-			at := level{e.Thread, b.Level, b.After}
-			if _, begun := open[at]; begun {
-				add(at, e.At)
-			}
-			if b.State == trace.WorkBegin {
-				open[at] = e
-			}
-		case trace.Command:
-			if b.Late {
-				event(e, "late copy", append(w.command(b), otelText(telemetry.Call, b.Call))...)
-			}
-		case trace.Fault:
-			event(e, "fault: "+b.Do, otelInt(telemetry.Node, int64(b.Node)))
-		case trace.Expired:
-			event(e, "the lease is over", otelInt(telemetry.Node, int64(max(b.Node, 1))))
-		case trace.Violation:
-			event(e, "violation: "+b.Rule, otelText(telemetry.Rule, b.Rule), otelText(telemetry.Detail, b.Detail), otelTexts(telemetry.Threads, b.Threads))
-			w.spans[0].Status = &otelStatus{otelError, b.Rule}
-		case trace.Resource:
-			event(e, "resource: "+b.Op, otelInt(telemetry.Value, int64(b.Value)))
-		case trace.End:
-			for _, at := range slices.SortedFunc(maps.Keys(open), func(x, y level) int { return x.level - y.level }) {
-				if at.thread == e.Thread || e.Thread == "" {
-					add(at, e.At)
-				}
-			}
-			if e.Thread != "" {
-				event(e, "ends: "+string(b.Result))
+	over := func(thread string, to trace.Millis) error {
+		for _, at := range slices.SortedFunc(maps.Keys(open[thread]), func(x, y level) int { return cmp.Compare(x.level, y.level) }) {
+			if err := write(thread, at, to); err != nil {
+				return err
 			}
 		}
 		return nil
-	})
-	for _, at := range slices.SortedFunc(maps.Keys(open), func(x, y level) int {
-		return slices.Compare([]string{x.thread, strconv.Itoa(x.level)}, []string{y.thread, strconv.Itoa(y.level)})
-	}) {
-		add(at, end)
 	}
-	return err
+	all := func(to trace.Millis) error {
+		for _, thread := range slices.Sorted(maps.Keys(open)) {
+			if err := over(thread, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := w.run.each(w.b, func(_ int, e trace.Event) error {
+		switch b := e.Body.(type) {
+		case trace.Work:
+			at := level{b.Level, b.After}
+			if _, begun := open[e.Thread][at]; begun {
+				if err := write(e.Thread, at, e.At); err != nil {
+					return err
+				}
+			}
+			if b.State == trace.WorkBegin {
+				if open[e.Thread] == nil {
+					open[e.Thread] = map[level]trace.Millis{}
+				}
+				open[e.Thread][at] = e.At
+			}
+		case trace.End:
+			if e.Thread == "" {
+				return all(e.At)
+			}
+			return over(e.Thread, e.At)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return all(end)
 }
 
 func otelTexts(key string, texts []string) otelAttribute {

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func linearizable(t *testing.T, list []operation) bool {
 }
 
 func soundEDN(r export.Run) error {
-	got, err := export.Render(export.EDN, r)
+	got, err := export.Render(context.Background(), export.EDN, r)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func TestHistoriesAreCheckedByPorcupine(t *testing.T) {
 // soundPerfetto wants slices that nest in each track, times that do not go back, and
 // a counter after each event.
 func soundPerfetto(r export.Run) error {
-	got, err := export.Render(export.Perfetto, r)
+	got, err := export.Render(context.Background(), export.Perfetto, r)
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func soundPerfetto(r export.Run) error {
 // soundShiViz reads the log with its own first line, and wants clocks as ShiViz does:
 // each host's from 1 on without gaps, and no knowledge of what has not happened.
 func soundShiViz(r export.Run) error {
-	got, err := export.Render(export.ShiViz, r)
+	got, err := export.Render(context.Background(), export.ShiViz, r)
 	if err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func soundShiViz(r export.Run) error {
 // soundITF wants a state before the first event and one after each, all with the same
 // variables.
 func soundITF(r export.Run) error {
-	got, err := export.Render(export.ITF, r)
+	got, err := export.Render(context.Background(), export.ITF, r)
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func soundITF(r export.Run) error {
 // soundOTel wants one line, ids of the right length that are each their own, parents
 // that are there, and spans that lie within the run and do not end before they begin.
 func soundOTel(r export.Run) error {
-	got, err := export.Render(export.OTel, r)
+	got, err := export.Render(context.Background(), export.OTel, r)
 	if err != nil {
 		return err
 	}

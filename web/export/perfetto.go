@@ -1,11 +1,10 @@
 package export
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/trace"
 )
@@ -40,10 +39,17 @@ type chromeEvent struct {
 // chrome writes slices that nest: each track is a stack, and what ends closes what
 // has begun within it.
 type chrome struct {
-	b     *bytes.Buffer
+	b     *bound.Buffer
 	open  map[int][]string // by track
+	named map[slice]int    // how many of them are open
 	begun bool
 	err   error
+}
+
+// slice is a name on a track.
+type slice struct {
+	track int
+	name  string
 }
 
 func (c *chrome) write(e chromeEvent) {
@@ -61,18 +67,19 @@ func (c *chrome) write(e chromeEvent) {
 
 func (c *chrome) begin(tid int, name string, e trace.Event, args map[string]any) {
 	c.open[tid] = append(c.open[tid], name)
+	c.named[slice{tid, name}]++
 	c.write(chromeEvent{Name: name, Phase: "B", At: micros(e), PID: chromeThreads, TID: tid, Args: args})
 }
 
 // end closes the innermost slice with a name, and those within it.
 func (c *chrome) end(tid int, name string, e trace.Event, args map[string]any) {
+	if c.named[slice{tid, name}] == 0 {
+		return
+	}
 	stack := c.open[tid]
 	at := len(stack) - 1
-	for at >= 0 && stack[at] != name {
+	for stack[at] != name {
 		at--
-	}
-	if at < 0 {
-		return
 	}
 	c.endTo(tid, at, e, args)
 }
@@ -86,7 +93,35 @@ func (c *chrome) endTo(tid, n int, e trace.Event, args map[string]any) {
 			one.Args = args
 		}
 		c.open[tid] = stack[:last]
+		c.ended(slice{tid, stack[last]})
 		c.write(one)
+	}
+}
+
+// ended counts a slice off.
+func (c *chrome) ended(s slice) {
+	if c.named[s]--; c.named[s] == 0 {
+		delete(c.named, s)
+	}
+}
+
+// believes writes what a thread believes to hold: a slice for each level, and one for
+// all those beyond the last that is drawn by itself.
+func (c *chrome) believes(tid, was, is int, e trace.Event) {
+	was, is = max(was, 0), max(is, 0)
+	if was == is {
+		return
+	}
+	kept := min(was, is, bound.Levels)
+	c.endTo(tid, kept, e, nil)
+	for n := kept + 1; n <= min(is, bound.Levels); n++ {
+		c.begin(tid, "holds, level "+strconv.Itoa(n), e, nil)
+	}
+	switch first := strconv.Itoa(bound.Levels + 1); {
+	case is == bound.Levels+1:
+		c.begin(tid, "holds, level "+first, e, nil)
+	case is > bound.Levels:
+		c.begin(tid, "holds, levels "+first+" to "+strconv.Itoa(is), e, nil)
 	}
 }
 
@@ -95,13 +130,13 @@ func micros(e trace.Event) int64 { return e.At.Duration().Microseconds() }
 // writePerfetto writes the run for ui.perfetto.dev and chrome://tracing: a track of
 // calls and work and one of belief for each thread, one for each node of Redis with
 // its commands, and the lease as a counter.
-func writePerfetto(b *bytes.Buffer, r Run) error {
-	calls, err := r.calls()
+func writePerfetto(b *bound.Buffer, r Run) error {
+	calls, err := r.calls(b)
 	if err != nil {
 		return err
 	}
 	b.WriteString("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")
-	c := &chrome{b: b, open: map[int][]string{}}
+	c := &chrome{b: b, open: map[int][]string{}, named: map[slice]int{}}
 	tid := map[string]int{}
 	c.name("process_name", chromeThreads, 0, oneLine(r.title()))
 	for i, t := range r.scenario().Threads {
@@ -117,15 +152,9 @@ func writePerfetto(b *bytes.Buffer, r Run) error {
 	for n := range nodes {
 		c.name("thread_name", chromeRedis, n+1, "node "+strconv.Itoa(n+1))
 	}
-	begins, ends := map[int][]callAttempt{}, map[int][]callAttempt{}
-	for _, one := range calls {
-		for n, a := range one.attempts {
-			begins[a.from] = append(begins[a.from], callAttempt{one, n})
-			ends[a.to] = append(ends[a.to], callAttempt{one, n})
-		}
-	}
+	begins, ends := r.attempts(calls)
 	believed := map[string]int{}
-	err = r.each(func(i int, e trace.Event) error {
+	err = r.each(b, func(i int, e trace.Event) error {
 		for _, x := range begins[i] {
 			c.attemptBegins(tid[x.thread], x, e)
 		}
@@ -134,13 +163,7 @@ func writePerfetto(b *bytes.Buffer, r Run) error {
 			c.attemptEnds(tid[x.thread], x, e)
 		}
 		for _, t := range r.Scenario.Threads {
-			held := tid[t.Name] + trackHeld
-			for n := believed[t.Name]; n < e.Belief[t.Name]; n++ {
-				c.begin(held, "holds, level "+strconv.Itoa(n+1), e, nil)
-			}
-			if e.Belief[t.Name] < believed[t.Name] {
-				c.endTo(held, e.Belief[t.Name], e, nil)
-			}
+			c.believes(tid[t.Name]+trackHeld, believed[t.Name], e.Belief[t.Name], e)
 		}
 		believed = e.Belief
 		c.counters(e, len(r.Scenario.Threads))
@@ -159,20 +182,6 @@ func writePerfetto(b *bytes.Buffer, r Run) error {
 	b.WriteString("\n]}\n")
 	return c.err
 }
-
-// callAttempt is an attempt of a call, by its place.
-type callAttempt struct {
-	call
-
-	n int
-}
-
-func (x callAttempt) first() bool { return x.n == 0 }
-func (x callAttempt) isLast() bool {
-	return x.n == len(x.attempts)-1
-}
-
-func (x callAttempt) title() string { return x.name + ", level " + strconv.Itoa(x.level) }
 
 func trackOf(tid int, name string) int {
 	if name == fault.AtRenew {
@@ -295,7 +304,7 @@ func statesOf(e trace.Event) []trace.KeyState {
 	if len(e.Nodes) > 0 {
 		return e.Nodes
 	}
-	return slices.Clone([]trace.KeyState{e.Key})
+	return []trace.KeyState{e.Key}
 }
 
 func (c *chrome) name(what string, pid, tid int, name string) {

@@ -5,7 +5,6 @@ import (
 
 	"relock/engine"
 	"relock/engine/explore/mend"
-	"relock/engine/pause"
 	"relock/web/words"
 )
 
@@ -13,9 +12,9 @@ import (
 // what engine.Cured returned for the report. It fails like Render.
 func PostMortem(ctx context.Context, l words.Language, title string, report *mend.Report, cured []engine.Played) (string, error) {
 	as := cured[0]
-	text, err := Render(Markdown, Run{
+	text, err := Render(ctx, Markdown, Run{
 		Header: as.Header, Events: as.Events, Scenario: as.Scenario, Title: title, Language: l,
-		Mended: report, Cured: cured, Pause: func() error { return pause.Here(ctx) },
+		Mended: report, Cured: cured,
 	})
 	return string(text), err
 }

@@ -1,13 +1,13 @@
 package export
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/trace"
 )
@@ -17,7 +17,7 @@ const firstPort = 6379
 
 // writeTranscript writes what one would have typed into redis-cli and seen
 // there, with comments for who, when and the outcome.
-func writeTranscript(b *bytes.Buffer, r Run) error {
+func writeTranscript(b *bound.Buffer, r Run) error {
 	say := r.Language.Say
 	comment := func(text string) { b.WriteString("# " + oneLine(text) + "\n") }
 	comment(r.title())
@@ -51,7 +51,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 		}
 	}
 	step, announced := 0, false
-	err := r.added(func(e trace.Event) {
+	err := r.added(b, func(e trace.Event) {
 		if e.Step != step {
 			closeScript()
 			step, announced = e.Step, false
@@ -86,7 +86,9 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 			script = &e
 			comment("[ " + c.Script)
 		}
-		fmt.Fprintf(b, "127.0.0.1:%d> %s\n%s\n", firstPort+max(c.Node, 1)-1, typed(c.Args), reply(c))
+		fmt.Fprintf(b, "127.0.0.1:%d> %s\n", firstPort+max(c.Node, 1)-1, typed(c.Args))
+		writeReply(b, c)
+		b.WriteString("\n")
 	})
 	closeScript()
 	return err
@@ -102,9 +104,9 @@ func inScript(e trace.Event) bool {
 // lease ran out, Redis restarted), equivalent commands take its place. Pasted,
 // they run faster than the run did, so no lease expires that did not expire in
 // it. Nodes become databases of a single Redis.
-func writeCommands(b *bytes.Buffer, r Run) error {
+func writeCommands(b *bound.Buffer, r Run) error {
 	p := replay{b: b, key: r.Scenario.Lock.Key, nodes: map[int]*replayed{}, selected: 1}
-	return r.added(p.event)
+	return r.added(b, p.event)
 }
 
 // timed has a lease that ends at an instant of the run's clock end as long after
@@ -120,7 +122,7 @@ func timed(args []string, now trace.KeyState) []string {
 }
 
 type replay struct {
-	b        *bytes.Buffer
+	b        *bound.Buffer
 	key      string
 	nodes    map[int]*replayed
 	selected int // node
@@ -129,7 +131,8 @@ type replay struct {
 // replayed is a node after the commands so far.
 type replayed struct {
 	key   trace.KeyState
-	other []string // keys in commands, other than the lock's
+	other []string        // keys in commands, other than the lock's
+	noted map[string]bool // those of other
 }
 
 func (p *replay) event(e trace.Event) {
@@ -141,7 +144,7 @@ func (p *replay) event(e trace.Event) {
 	for i, now := range states {
 		n := p.nodes[i+1]
 		if n == nil {
-			n = &replayed{key: trace.Absent()}
+			n = &replayed{key: trace.Absent(), noted: map[string]bool{}}
 			p.nodes[i+1] = n
 		}
 		switch f, isFault := e.Body.(trace.Fault); {
@@ -152,6 +155,7 @@ func (p *replay) event(e trace.Event) {
 		case isFault && f.Do == fault.Restart && !f.Keep && f.LoseMS == 0 && max(f.Node, 1) == i+1 && len(n.other) > 0:
 			p.send(i+1, append([]string{"DEL"}, n.other...)...)
 			n.other = nil
+			clear(n.noted)
 			p.bring(i+1, n.key, now)
 		default:
 			p.bring(i+1, n.key, now)
@@ -169,9 +173,10 @@ func refused(c trace.Command) bool {
 
 // note records the key of a command.
 func (n *replayed) note(args []string, lock string) {
-	if len(args) < 2 || args[0] == "PUBLISH" || args[1] == lock || slices.Contains(n.other, args[1]) {
+	if len(args) < 2 || args[0] == "PUBLISH" || args[1] == lock || n.noted[args[1]] {
 		return
 	}
+	n.noted[args[1]] = true
 	n.other = append(n.other, args[1])
 }
 
@@ -247,42 +252,59 @@ func argument(text string) string {
 	return b.String()
 }
 
-// reply returns a command's reply as redis-cli shows it.
-func reply(c trace.Command) string {
-	if c.Error != "" {
-		return "(error) " + oneLine(c.Error)
-	}
-	if text, ok := c.Reply.(string); ok && text == "OK" && len(c.Args) > 0 && c.Args[0] == "SET" {
-		return "OK" // a status, not a string
-	}
-	return shown(c.Reply, "")
+// reply returns a command's reply as redis-cli shows it, for a file that b becomes.
+func reply(b *bound.Buffer, c trace.Command) (string, error) {
+	text := bound.NewBuffer(b.Context()) // lists within lists are far longer than in the trace
+	writeReply(text, c)
+	return text.String(), text.Err()
 }
 
-// shown returns a value of a reply; indent precedes the continuation lines of a
-// list.
-func shown(v any, indent string) string {
+// writeReply writes a command's reply as redis-cli shows it.
+func writeReply(b *bound.Buffer, c trace.Command) {
+	text, isText := c.Reply.(string)
+	switch {
+	case c.Error != "":
+		b.WriteString("(error) " + oneLine(c.Error))
+	case isText && text == "OK" && len(c.Args) > 0 && c.Args[0] == "SET":
+		b.WriteString("OK") // a status, not a string
+	default:
+		show(b, c.Reply, "", 0)
+	}
+}
+
+// show writes a value of a reply, within so many lists; indent precedes the
+// continuation lines of a list.
+func show(b *bound.Buffer, v any, indent string, depth int) {
 	switch v := v.(type) {
 	case nil:
-		return "(nil)"
+		b.WriteString("(nil)")
 	case int64:
-		return "(integer) " + strconv.FormatInt(v, 10)
+		b.WriteString("(integer) " + strconv.FormatInt(v, 10))
 	case string:
-		return quotedBytes(v)
+		b.WriteString(quotedBytes(v))
 	case []any:
-		if len(v) == 0 {
-			return "(empty array)"
+		switch {
+		case len(v) == 0:
+			b.WriteString("(empty array)")
+			return
+		case depth == bound.Depth:
+			b.WriteString("…")
+			return
 		}
 		width := len(strconv.Itoa(len(v)))
-		var b strings.Builder
+		within := indent + strings.Repeat(" ", width+2)
 		for i, one := range v {
+			if b.Err() != nil {
+				return
+			}
 			if i > 0 {
 				b.WriteString("\n" + indent)
 			}
-			fmt.Fprintf(&b, "%*d) %s", width, i+1, shown(one, indent+strings.Repeat(" ", width+2)))
+			fmt.Fprintf(b, "%*d) ", width, i+1)
+			show(b, one, within, depth+1)
 		}
-		return b.String()
 	default:
-		return quotedBytes(fmt.Sprint(v))
+		b.WriteString(quotedBytes(fmt.Sprint(v)))
 	}
 }
 

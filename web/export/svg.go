@@ -1,14 +1,15 @@
 package export
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
-	"relock/engine/trace"
+	"github.com/a-h/templ"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
+	"relock/engine/bound"
 	"relock/web/film"
 	"relock/web/templates"
 	"relock/web/words"
@@ -20,25 +21,32 @@ var errNoStyle = errors.New("a picture needs the style sheet of a picture")
 // writeSVG draws the lanes of the run, and writes below them why each step came
 // about and who believed what was not so. A run with more rows than fit into
 // one picture is cut, which its title says.
-func writeSVG(b *bytes.Buffer, r Run) error {
+func writeSVG(b *bound.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	reel := film.Of(r.Language, r.Scenario, r.Header)
-	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
+	reel, err := r.reel(b)
+	if err != nil {
 		return err
 	}
-	drawn, title := reel.Lanes(), r.title()
-	if drawn.Len() > film.MaxLaneRows {
-		title = r.Language.Say("%s (the first %d of %d steps)", title, film.MaxLaneRows, drawn.Len())
+	lanes, title := reel.Lanes(), r.title()
+	if lanes.Len() > film.MaxLaneRows {
+		title = r.Language.Say("%s (the first %d of %d steps)", title, film.MaxLaneRows, lanes.Len())
 	}
-	picture := drawn.Window(r.Language, "lanes", 0, film.MaxLaneRows)
+	picture := lanes.Window(r.Language, "lanes", 0, film.MaxLaneRows)
 	told := film.Tell(picture.Names+picture.Width, reel.Told(picture.Count))
-	var file strings.Builder
-	if err := templates.LanesFile(picture, told, title, r.Style).Render(words.With(context.Background(), r.Language), &file); err != nil {
+	return drawn(b, r.Language, templates.LanesFile(picture, told, title, r.Style))
+}
+
+// drawn writes a picture into b.
+func drawn(b *bound.Buffer, l words.Language, picture templ.Component) error {
+	w := transform.NewWriter(b, runes.Map(inXML))
+	if err := picture.Render(words.With(b.Context(), l), w); err != nil {
 		return fmt.Errorf("svg: %w", err)
 	}
-	b.WriteString(strings.Map(inXML, file.String()))
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("svg: %w", err)
+	}
 	return nil
 }
 

@@ -173,7 +173,7 @@ func (a *Actors) ofResource() Card {
 		if limit := r.Limit; limit > 0 {
 			c.Title = a.l.Say("purchases, at most %d for each user", limit)
 		}
-		for _, user := range slices.Sorted(maps.Keys(r.Values)) {
+		for _, user := range r.Users {
 			c.Lines = append(c.Lines, plainLine(a.l.Say("user %s: %d", words.Short(user, mostName), r.Values[user]), r.Limit > 0 && r.Values[user] > r.Limit))
 		}
 	default:
@@ -268,7 +268,7 @@ func (a *Actors) doing(s facts.Stack, level int) string {
 
 func (a *Actors) ofLine() Card {
 	c := Card{Kind: OfLine, Title: a.l.Say("waiting in Redis"), None: a.l.Say("nobody")}
-	names, certain := a.line.Threads()
+	names, certain := a.line.Threads(mostLines + 1)
 	for i, name := range names {
 		text := a.l.Say("%d. is woken next", i+1)
 		switch {

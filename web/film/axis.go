@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"relock/engine/trace"
 	"relock/web/words"
@@ -148,10 +149,9 @@ func (a *axis) unfolded(scale float64) float64 {
 	}
 	slices.Sort(waits)
 	waits = slices.Compact(waits)
-	for i := len(waits) - 2; i >= 0; i-- {
-		if a.fits(scale, waits[i]) {
-			return waits[i]
-		}
+	// The more waits are folded, the narrower it is.
+	if i := sort.Search(len(waits)-1, func(i int) bool { return !a.fits(scale, waits[i]) }); i > 0 {
+		return waits[i-1]
 	}
 	return 0
 }

@@ -23,6 +23,15 @@ func FailureOf(e trace.Event) (Failure, bool) {
 	return Failure{e.Thread, end.Error, end.Cause}, ok && e.Thread != "" && end.Result == trace.Failed
 }
 
+// failedToo adds the failure that an event reports, if it does. A thread ends once; in
+// a handwritten trace, no more are told of than a run has threads.
+func failedToo(list []Failure, e trace.Event) []Failure {
+	if f, ok := FailureOf(e); ok && len(list) < scenario.MaxThreads {
+		return append(list, f)
+	}
+	return list
+}
+
 // OnlyFailed sums up a run in which no rule was broken but these threads
 // failed; "" if none did.
 func OnlyFailed(l words.Language, list []Failure) string {

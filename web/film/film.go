@@ -7,6 +7,7 @@
 package film
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ type Film struct {
 	actors   *Actors
 	told     int // rows before this one have their texts
 	calls    map[calling]*underWay
-	moments  ScriptMoments
+	moments  moments
 }
 
 // calling is a thread in a call, of which it has one at a time. Its watchdog's
@@ -69,8 +70,18 @@ type calling struct {
 type underWay struct {
 	script               Script
 	level, attempt, node int
-	ran                  []Ran // its commands so far
-	row, inside          int   // where the last of them is shown
+	ran                  []Ran             // its commands so far
+	digest               [sha256.Size]byte // of what is known of them
+	row, inside          int               // where the last of them is shown
+}
+
+// mostRan is how many commands of a call are followed: a script of ours runs some
+// dozens. Nothing is said of where it is after that.
+const mostRan = 256
+
+// add takes the next command of the call.
+func (u *underWay) add(r Ran) {
+	u.ran, u.digest = append(u.ran, r), sha256.Sum256(r.appendTo(u.digest[:]))
 }
 
 // New returns the empty film of a run of sc.
@@ -78,7 +89,7 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 	shown := NewScenario(l, sc)
 	f := &Film{
 		say: l, timeline: NewTimeline(l, shown, owners), narrator: NewNarrator(l, sc, owners), scripts: Scripts(l, sc),
-		calls: map[calling]*underWay{}, moments: ScriptMoments{},
+		calls: map[calling]*underWay{}, moments: moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
 	f.lanes, f.actors = LanesOf(sc, owners), NewActors(l, sc, owners)
@@ -124,12 +135,17 @@ func (f *Film) Add(e trace.Event) int {
 	return i
 }
 
+// mostWhy is how many bytes the sentences of a row have before another is added: a
+// thread's own run has two or three.
+const mostWhy = 2 << 10
+
 // tell has the sentence of an event stand for the row where that weighs more
 // than what came before. What befell a thread right after its call had ended
 // is told after that; what it wrote before its call, with a token or to one of
 // several nodes, before that.
 func (r *Row) tell(l words.Language, w int, why string) {
 	switch {
+	case r.weight == weightOutcome && w == weightFault && len(r.Why) > mostWhy: // in a handwritten trace alone
 	case r.weight == weightOutcome && w == weightFault:
 		r.Why = l.Say("%s %s", r.Why, why)
 	case r.weight == weightToken && w == weightOutcome:
@@ -160,11 +176,15 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 		// before they have. A script is over when nothing more of it came.
 		line := s.LineOf(b)
 		u := f.underWay(i, e.Thread, b, s)
-		if len(u.ran) > 0 && u.row == i {
-			row.Inside[u.inside].Lua = f.moments.At(s, u.ran, line, false)
+		if len(u.ran) == mostRan {
+			return
 		}
-		u.ran, u.row, u.inside = append(u.ran, NewRan(line, b)), i, at
-		one.Lua = f.moments.At(s, u.ran, 0, !s.Plain)
+		if len(u.ran) > 0 && u.row == i {
+			row.Inside[u.inside].Lua = f.moments.at(u, line, false)
+		}
+		u.add(NewRan(line, b))
+		u.row, u.inside = i, at
+		one.Lua = f.moments.at(u, 0, !s.Plain)
 		row.Lua = one.Lua
 	}
 }
@@ -186,7 +206,7 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 	who := calling{e.Thread, b.Call, false}
 	if u := f.calls[who]; u != nil && u.script.Plain && u.row == i {
 		row := &f.timeline.rows[i]
-		at := f.moments.At(u.script, u.ran, 0, true)
+		at := f.moments.at(u, 0, true)
 		row.Inside[u.inside].Lua = at
 		if u.inside == len(row.Inside)-1 {
 			row.Lua = at
@@ -230,13 +250,13 @@ func (f *Film) says(row *Row) string {
 
 // sentences ends each part that is not empty with the language's full stop.
 func (f *Film) sentences(parts ...string) string {
-	text := ""
+	var text strings.Builder
 	for _, p := range parts {
 		if p != "" {
-			text += f.say.Say("%s. ", p)
+			text.WriteString(f.say.Say("%s. ", p))
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(text.String())
 }
 
 func (f *Film) alarm(row *Row) string {

@@ -1,7 +1,6 @@
 package film
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -29,6 +28,7 @@ type Lanes struct {
 	kind      string // of the resource, "" where there is none
 	size      int    // its initial value
 	resource  facts.Resource
+	shown     string       // its value
 	memory    *facts.Words // of a spin lock, else nil
 	processes []string
 
@@ -74,6 +74,9 @@ type laneMark struct {
 	thread int
 	kind   MarkKind
 }
+
+// mostTouches is how many touches of one row are drawn: as many as are told apart.
+const mostTouches = 64
 
 // touch is a read or a write of the resource.
 type touch struct {
@@ -130,6 +133,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
 	if r := sc.Resource; r != nil && !l.device {
 		l.kind, l.size = r.Kind, r.Size
+		l.shown = l.value()
 	}
 	if sc.Lock.Implementation().Guard == protocol.InProcess {
 		l.memory = &facts.Words{Process: map[string]string{}}
@@ -204,9 +208,12 @@ func (l *Lanes) touch(row *laneRow, e trace.Event) {
 		case b.Op == trace.OpWrite:
 			t.kind = TouchWrite
 		}
-		row.touches = append(row.touches, t)
+		if len(row.touches) < mostTouches {
+			row.touches = append(row.touches, t)
+		}
+		l.shown = l.value()
 	}
-	row.value = l.value()
+	row.value = l.shown
 }
 
 // value is the resource in a few characters: "1", or by user "7: 2, 8: 1".
@@ -218,7 +225,7 @@ func (l *Lanes) value() string {
 		return strconv.Itoa(l.size)
 	}
 	var parts []string
-	for _, user := range slices.Sorted(maps.Keys(l.resource.Values)) {
+	for _, user := range l.resource.Users {
 		part := strconv.Itoa(l.resource.Values[user])
 		if user != "" {
 			part = user + ": " + part
@@ -233,13 +240,15 @@ func (l *Lanes) byItself(row *laneRow, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Violation:
 		l.broken++
-		if !slices.Contains(row.rules, b.Rule) {
+		if len(row.rules) <= mostNamed && !slices.Contains(row.rules, b.Rule) {
 			row.rules = append(slices.Clone(row.rules), b.Rule)
 		}
 	case trace.Expired:
 		row.expired = true
 	case trace.Fault:
-		row.faults = append(row.faults, b.Do)
+		if len(row.faults) <= mostNamed {
+			row.faults = append(row.faults, b.Do)
+		}
 		l.down.Strike(b)
 		l.faults = true
 	}

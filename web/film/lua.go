@@ -1,10 +1,9 @@
 package film
 
 import (
-	"encoding/binary"
+	"crypto/sha256"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -86,21 +85,26 @@ func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
 	return m
 }
 
-// ScriptMoments caches positions: a script comes to the same few again and again, and
+// moments caches positions: a script comes to the same few again and again, and
 // finding its untaken lines takes long. It is not safe for concurrent use.
-type ScriptMoments map[string]*ScriptMoment
+type moments map[moment]*ScriptMoment
 
-// At is [Script.At], cached. The caller must not change the result.
-func (m ScriptMoments) At(s Script, ran []Ran, next int, over bool) *ScriptMoment {
-	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
-	for _, one := range ran {
-		key = one.appendTo(key)
-	}
-	known := m[string(key)]
+// moment identifies a position.
+type moment struct {
+	script string
+	ran    [sha256.Size]byte // the digest of its commands
+	next   int
+	over   bool
+}
+
+// at is [Script.At] of a call under way. The caller must not change the result.
+func (m moments) at(u *underWay, next int, over bool) *ScriptMoment {
+	of := moment{u.script.Name, u.digest, next, over}
+	known := m[of]
 	if known == nil {
-		at := s.At(ran, next, over)
+		at := u.script.At(u.ran, next, over)
 		known = &at
-		m[string(key)] = known
+		m[of] = known
 	}
 	return known
 }

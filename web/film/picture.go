@@ -510,13 +510,16 @@ const flagHalf = 9
 // few are the names in a list, of a long one those that come first: more than
 // a screen has room for is no text of a picture.
 func few(names []string) string {
-	const most, longest = 8, 80
-	text := strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
+	const longest = 80
+	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if len(names) > mostNamed {
 		text += ", …"
 	}
-	return words.Short(text, most*longest)
+	return words.Short(text, mostNamed*longest)
 }
+
+// mostNamed is how many names of a list are in a picture.
+const mostNamed = 8
 
 // Width is that of a flag's text with its edges, 0 without one.
 func (f Flag) Width() float64 {
@@ -618,8 +621,16 @@ func (d *drawing) lane(i int) Lane {
 		}
 	}
 	if d.text {
+		var marked []float64
+		for _, m := range lane.Marks {
+			marked = append(marked, m.X)
+		}
+		for _, f := range d.p.Flags {
+			marked = append(marked, f.X)
+		}
+		slices.Sort(marked)
 		for j := range lane.Bars {
-			d.inscribe(&lane.Bars[j], lane.Marks)
+			d.inscribe(&lane.Bars[j], marked)
 		}
 	}
 	return lane
@@ -652,19 +663,11 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 	lane.Bars = append(lane.Bars, b)
 }
 
-// inscribe writes into a bar what fits beside the marks on it.
-func (d *drawing) inscribe(b *Bar, marks []LaneMark) {
+// inscribe writes into a bar what fits beside the marks, from left to right.
+func (d *drawing) inscribe(b *Bar, marked []float64) {
 	if b.Height < 11 {
 		return
 	}
-	var marked []float64
-	for _, m := range marks {
-		marked = append(marked, m.X)
-	}
-	for _, f := range d.p.Flags {
-		marked = append(marked, f.X)
-	}
-	slices.Sort(marked)
 	const clear = 10 // of a mark's middle
 	free := []Span{{b.From + 8, b.To - 6}}
 	for _, x := range marked {

@@ -61,8 +61,11 @@ func (r *Row) Actor() int {
 }
 
 // mostItems is how many commands, notes, fields and broken rules of one row a
-// page can show.
-const mostItems = 500
+// page can show, and mostInside how many fields of the key beside its commands.
+const (
+	mostItems  = 500
+	mostInside = 8000
+)
 
 // TooLong reports whether a row has more than a page can show of one step. Only
 // a handwritten trace has such rows.
@@ -72,7 +75,11 @@ func (r *Row) TooLong() bool {
 		c := &r.Cells[i]
 		items += len(c.Lines) + len(c.Notes) + len(c.Earlier)
 	}
-	return items > mostItems
+	fields := 0
+	for i := range r.Inside {
+		fields += len(r.Inside[i].After.Holds) + len(r.Inside[i].After.Calls)
+	}
+	return items > mostItems || fields > mostInside
 }
 
 // Inner is a Redis command within a row, T5.1, and what there is to see right
@@ -102,11 +109,12 @@ func (i Inner) Renumbered() (was, now string) {
 		return "", ""
 	}
 	for _, c := range i.After.Calls {
-		if !slices.Contains(i.Before.Calls, c) {
-			now = c.String()
-			if n := slices.IndexFunc(i.Before.Calls, func(b LastCall) bool { return b.Field == c.Field }); n >= 0 {
-				was = i.Before.Calls[n].String()
-			}
+		n, had := slices.BinarySearchFunc(i.Before.Calls, c.Field, func(b LastCall, field string) int { return strings.Compare(b.Field, field) })
+		if had && i.Before.Calls[n] == c {
+			continue
+		}
+		if now = c.String(); had {
+			was = i.Before.Calls[n].String()
 		}
 	}
 	return was, now
@@ -196,7 +204,7 @@ const (
 type Key struct {
 	Type     string      `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
 	Holds    []HoldCount `json:"fields,omitempty"`
-	Calls    []LastCall  `json:"calls,omitempty"` // in the same hash, if the lock's calls are numbered
+	Calls    []LastCall  `json:"calls,omitempty"` // in the same hash, by field, if the lock's calls are numbered
 	PTTL     Left        `json:"lease"`
 	Fraction int         `json:"left"`            // of the lease left, in thousandths
 	Nodes    []Node      `json:"nodes,omitempty"` // if there are several; the rest is what a majority has

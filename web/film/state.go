@@ -275,9 +275,7 @@ func (t *Narrator) fold(e trace.Event) {
 		}
 	case trace.End:
 		who.ended = true
-		if f, ok := FailureOf(e); ok {
-			t.failed = append(t.failed, f)
-		}
+		t.failed = failedToo(t.failed, e)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/bound"
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/journal"
@@ -37,7 +38,6 @@ type Timeline struct {
 	called  map[string]int  // the step in which a thread last made a call
 	aside   map[string]bool // threads that go on with the old master of two
 	decided map[string]int  // the step in which a thread's call last succeeded
-	belief  map[string]int
 	down    facts.Outages
 	after   facts.Told
 	told    *soFar
@@ -55,7 +55,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 		stands: map[string]*standing{}, called: map[string]int{}, aside: map[string]bool{}, down: facts.Outages{},
-		decided: map[string]int{}, belief: map[string]int{},
+		decided: map[string]int{},
 	}
 	var endless []string
 	for _, th := range s.Threads {
@@ -69,12 +69,20 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	return t
 }
 
-// After returns a timeline without rows for what comes after t's events. It
-// knows about them what its sentences need.
-func (t *Timeline) After() *Timeline {
-	after := NewTimeline(t.l, t.scenario, t.owners)
-	after.told = t.told
-	return after
+// Alone returns the row of an event as if it were the first of the run, but with
+// sentences that know about all events before. T then has no other row.
+func (t *Timeline) Alone(e trace.Event) Row {
+	t.rows = t.rows[:0]
+	clear(t.called)
+	clear(t.aside)
+	clear(t.decided)
+	clear(t.down)
+	t.after = facts.Told{}
+	row := t.rows[t.Add(e)]
+	if acted := t.stands[e.Thread]; acted != nil {
+		*acted = standing{text: t.l.Say("not started")}
+	}
+	return row
 }
 
 // Findings returns the words of the rules broken so far. They have seen all
@@ -110,7 +118,6 @@ func (t *Timeline) Add(e trace.Event) int {
 	}
 	row.Key = t.keyCell(t.after.Add(e))
 	row.Key.Nodes = t.nodes(e.Nodes)
-	t.belief = e.Belief
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
 		if row.Thread < 0 {
 			row.Thread = i
@@ -279,9 +286,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		if f, ok := FailureOf(e); ok {
-			t.told.failed = append(t.told.failed, f)
-		}
+		t.told.failed = failedToo(t.told.failed, e)
 		tone := Plain
 		if b.Result != trace.Done {
 			tone = Bad
@@ -385,20 +390,33 @@ func (t *Timeline) reply(b trace.Command) string {
 // Reply returns a reply in a word or two: "1", "nil", or for a list its parts
 // side by side, "nil nil".
 func Reply(l words.Language, reply any) string {
+	var b strings.Builder
+	appendReply(&b, l, reply, 0)
+	return b.String()
+}
+
+// appendReply appends a reply that stands within so many lists.
+func appendReply(b *strings.Builder, l words.Language, reply any, depth int) {
 	switch v := reply.(type) {
 	case nil:
-		return "nil"
+		b.WriteString("nil")
 	case []any:
-		if len(v) == 0 {
-			return l.Say("empty list")
+		switch {
+		case len(v) == 0:
+			b.WriteString(l.Say("empty list"))
+			return
+		case depth == bound.Depth:
+			b.WriteString("…")
+			return
 		}
-		parts := make([]string, len(v))
 		for i, one := range v {
-			parts[i] = Reply(l, one)
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			appendReply(b, l, one, depth+1)
 		}
-		return strings.Join(parts, " ")
 	default:
-		return fmt.Sprint(v)
+		fmt.Fprint(b, v)
 	}
 }
 

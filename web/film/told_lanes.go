@@ -120,7 +120,7 @@ func wrapped(text string, width float64) []string {
 	var lines []string
 	line := ""
 	for _, piece := range pieces(text) {
-		for wide(strings.TrimRight(line+piece, " ")) > width {
+		for wider(width, line, piece) {
 			if line != "" {
 				lines, line = append(lines, strings.TrimRight(line, " ")), ""
 				continue
@@ -134,6 +134,25 @@ func wrapped(text string, width float64) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// wider reports whether texts one after the other are wider than a width, without
+// spaces at their end.
+func wider(width float64, texts ...string) bool {
+	w, spaces := 0.0, 0
+	for _, text := range texts {
+		for _, r := range text {
+			if r == ' ' {
+				spaces++
+				continue
+			}
+			w += wide(" ")*float64(spaces) + wide(string(r))
+			if spaces = 0; w > width {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // pieces are the parts of a text between which a line may end. What closes or

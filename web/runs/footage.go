@@ -64,11 +64,12 @@ type portionJSON struct {
 }
 
 // NewFootage folds a recording. Before is the footage when it had fewer events,
-// or nil; portioned makes portions even of a short film. It fails with ctx's cause.
+// or nil; portioned makes portions even of a short film. It yields to others between
+// events and rows, and fails as pause.Here does.
 func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
-	reel, err := made.pausingFilm(ctx, l)
+	reel, err := made.Film(ctx, l)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("runs: %w", err)
 	}
 	f := &Footage{
 		Viewer: page.Viewer{
@@ -102,10 +103,8 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table string, size int, err error) {
 	var b strings.Builder
 	for i := range reel.Rows() {
-		if i%portionRows == 0 {
-			if err := pause.Here(ctx); err != nil {
-				return "", 0, err
-			}
+		if err := pause.Here(ctx); err != nil {
+			return "", 0, err
 		}
 		row, html, err := frameOf(l, reel, i)
 		if err != nil {
@@ -149,6 +148,9 @@ func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, be
 			return fmt.Errorf("runs: %w", err)
 		}
 		for i := first; i < last; i++ {
+			if err := pause.Here(ctx); err != nil {
+				return err
+			}
 			frame, made, text, err := framed(frameOf(l, reel, i))
 			if size += len(text); len(text) > longestRow || size > filmBytes {
 				frame, made, text, err = framed(tooLong(l, reel, i))

@@ -33,37 +33,30 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 	return &Recording{r.Scenario(), r.Header(), events}, nil
 }
 
-// Film returns the recording as pictures, in l.
-func (r *Recording) Film(l words.Language) *film.Film {
-	f, _ := r.pausingFilm(context.Background(), l) // which does not end
-	return f
-}
-
-// eventsBetween is how many events a film takes in between two pauses: a millisecond
-// or two of work.
-const eventsBetween = 256
-
-// pausingFilm is Film, giving way to other work. It fails with ctx's cause.
-func (r *Recording) pausingFilm(ctx context.Context, l words.Language) (*film.Film, error) {
+// Film returns the recording as pictures, in l. It yields to others between events,
+// and fails as pause.Here does.
+func (r *Recording) Film(ctx context.Context, l words.Language) (*film.Film, error) {
 	f := film.Of(l, r.Scenario, r.Header)
-	for i, e := range r.Events {
-		if i%eventsBetween == 0 {
-			if err := pause.Here(ctx); err != nil {
-				return nil, err
-			}
+	for _, e := range r.Events {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
 		}
 		f.Add(e)
 	}
 	return f, nil
 }
 
-// Lanes returns only the recording's picture, at far less cost than its film.
-func (r *Recording) Lanes() *film.Lanes {
+// Lanes returns only the recording's picture, at far less cost than its film. It fails
+// like Film.
+func (r *Recording) Lanes(ctx context.Context) (*film.Lanes, error) {
 	lanes := film.LanesOf(r.Scenario, r.Header.Owners)
 	for _, e := range r.Events {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		lanes.Add(e)
 	}
-	return lanes
+	return lanes, nil
 }
 
 // Rows of the lanes on a page. Every step brings a new picture, and the

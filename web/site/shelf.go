@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"relock/engine/pause"
 )
 
 // Shelf keeps what was looked at last, as far as there is room, and makes each
@@ -143,7 +145,7 @@ var ErrLeft = fmt.Errorf("the visitor has left: %w", context.Canceled)
 // visitor has left.
 func Taken[K comparable, T any](r *http.Request, from *Shelf[K, T], key K, good func(*T) bool, fold func(before *T) (*T, error)) (made *T, err error) {
 	seat := SeatOf(r)
-	seat.Away(r.Context(), func() {
+	pause.While(r.Context(), func() {
 		made, err = from.Get(r.Context(), key, good, func(before *T) (*T, error) {
 			if seat.Take(r.Context()) != nil {
 				return nil, ErrLeft

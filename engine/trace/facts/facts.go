@@ -114,8 +114,8 @@ func (f *Facts) Add(e trace.Event) {
 		}
 	}
 	f.Last[e.Thread] = e.Seq
-	for _, thread := range e.Leaving {
-		if !slices.Contains(f.now.Leaving, thread) {
+	for thread := range f.ids {
+		if slices.Contains(e.Leaving, thread) && !slices.Contains(f.now.Leaving, thread) {
 			f.calledIn[thread] = slices.Contains(had, thread)
 		}
 	}

@@ -1,7 +1,7 @@
 package facts
 
 import (
-	"slices"
+	"container/list"
 	"strings"
 
 	"relock/engine/fault"
@@ -15,8 +15,9 @@ type Line struct {
 	Key    string // the list or the sorted set
 	Owners Owners
 
-	waiters []string // "owner inbox …", the next one first
-	unsure  bool     // Redis has lost writes, and the trace does not say which
+	waiters list.List                // of "owner inbox …", the next one first
+	places  map[string]*list.Element // of each in waiters
+	unsure  bool                     // Redis has lost writes, and the trace does not say which
 }
 
 // Add takes the next event.
@@ -38,7 +39,7 @@ func (l *Line) strike(b trace.Fault) {
 	case b.Do == fault.Restart && b.LoseMS > 0:
 		l.unsure = true
 	case b.Do == fault.Restart && !b.Keep:
-		l.waiters, l.unsure = nil, false
+		l.empty()
 	case b.Do == fault.FailOver:
 		l.unsure = true
 	}
@@ -65,36 +66,51 @@ func (l *Line) run(b trace.Command) {
 		}
 		l.pop(head, ok)
 	case "DEL":
-		l.waiters, l.unsure = nil, false
+		l.empty()
 	}
 }
 
+func (l *Line) empty() {
+	l.waiters.Init()
+	clear(l.places)
+	l.unsure = false
+}
+
 func (l *Line) come(waiter string) {
-	if !slices.Contains(l.waiters, waiter) {
-		l.waiters = append(slices.Clone(l.waiters), waiter)
+	if l.places == nil {
+		l.places = map[string]*list.Element{}
+	}
+	if l.places[waiter] == nil {
+		l.places[waiter] = l.waiters.PushBack(waiter)
 	}
 }
 
 func (l *Line) leave(waiter string) {
-	l.waiters = slices.DeleteFunc(slices.Clone(l.waiters), func(w string) bool { return w == waiter })
+	if place := l.places[waiter]; place != nil {
+		l.waiters.Remove(place)
+		delete(l.places, waiter)
+	}
 }
 
 // pop takes the head. What Redis popped is the head, whatever was thought.
 func (l *Line) pop(head string, any bool) {
 	if !any {
-		l.waiters, l.unsure = nil, false
+		l.empty()
 		return
 	}
-	if i := slices.Index(l.waiters, head); i >= 0 {
-		l.waiters = slices.Clone(l.waiters[i+1:])
+	for l.places[head] != nil {
+		first, _ := l.waiters.Front().Value.(string)
+		l.leave(first)
 	}
 }
 
-// Threads returns those who wait, by thread, the next one first; and whether
-// that is certain: after a fail-over it is not until the line was empty.
-func (l *Line) Threads() (names []string, certain bool) {
-	for _, w := range l.waiters {
-		owner, _, _ := strings.Cut(w, " ")
+// Threads returns those who wait, by thread, the next one first, at most so many; and
+// whether that is certain: after a fail-over it is not until the line was empty.
+func (l *Line) Threads(most int) (names []string, certain bool) {
+	at := l.waiters.Front()
+	for ; at != nil && most > 0; at, most = at.Next(), most-1 {
+		waiter, _ := at.Value.(string)
+		owner, _, _ := strings.Cut(waiter, " ")
 		if name := l.Owners[owner]; name != "" {
 			names = append(names, name)
 		}

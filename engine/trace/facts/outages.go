@@ -10,13 +10,11 @@ import (
 // Outages tracks the nodes that currently do not serve, either anyone or a single
 // thread: each with the error that it answers, or "" where it does not answer. Nodes
 // count from 0. It is not safe for concurrent use.
-type Outages map[outage]string
+type Outages map[int]map[string]string // by node, and by the thread that it does not serve, or "" for anyone
 
-// outage is a node that does not answer a thread, or anyone if that is "".
-type outage struct {
-	node   int
-	thread string
-}
+// mostOutages is of how many nodes, and of how many threads of each, outages are
+// tracked: more than a run can have.
+const mostOutages = 64
 
 // Strike takes the next fault of Redis itself, or of a thread that goes on for
 // everybody, which may start or end an outage.
@@ -24,37 +22,40 @@ func (o Outages) Strike(b trace.Fault) {
 	if b.At != "" && b.ForMS == 0 {
 		return
 	}
-	at := outage{max(b.Node-1, 0), b.Thread}
-	switch b.Do {
-	case fault.Down, fault.AnswerError:
-		o[at] = b.Error
-	case fault.Restart:
-		if b.ForMS > 0 {
-			o[at] = ""
+	node := max(b.Node-1, 0)
+	switch {
+	case b.Do == fault.Down, b.Do == fault.AnswerError, b.Do == fault.Restart && b.ForMS > 0:
+		answer := b.Error
+		if b.Do == fault.Restart {
+			answer = ""
 		}
-	case fault.Up:
-		delete(o, at)
+		if o[node] == nil && node < mostOutages {
+			o[node] = map[string]string{}
+		}
+		if of := o[node]; len(of) < mostOutages && of != nil {
+			of[b.Thread] = answer
+		}
+	case b.Do == fault.Up:
+		delete(o[node], b.Thread)
 	}
 }
 
 // Down reports whether a node answers nobody.
-func (o Outages) Down(node int) bool { return o.is(outage{node, ""}, true) }
-
-// is reports whether there is such an outage, of a node that does not answer if
-// silent.
-func (o Outages) is(one outage, silent bool) bool {
-	answer, is := o[one]
-	return is && (answer == "" || !silent)
+func (o Outages) Down(node int) bool {
+	answer, is := o[node][""]
+	return is && answer == ""
 }
 
 // Answers returns the error with which a node answers everybody, or "".
-func (o Outages) Answers(node int) string { return o[outage{node, ""}] }
+func (o Outages) Answers(node int) string { return o[node][""] }
 
 // Up returns how many of all nodes serve a thread; for "", how many serve anyone.
 func (o Outages) Up(all int, thread string) int {
 	n := 0
 	for node := range all {
-		if !o.is(outage{node, ""}, false) && (thread == "" || !o.is(outage{node, thread}, false)) {
+		_, all := o[node][""]
+		_, own := o[node][thread]
+		if !all && !own {
 			n++
 		}
 	}
@@ -65,9 +66,9 @@ func (o Outages) Up(all int, thread string) int {
 // others, by name.
 func (o Outages) CutOff(node int) []string {
 	var list []string
-	for one := range o {
-		if one.node == node && one.thread != "" && o.is(one, true) {
-			list = append(list, one.thread)
+	for thread, answer := range o[node] {
+		if thread != "" && answer == "" {
+			list = append(list, thread)
 		}
 	}
 	slices.Sort(list)

@@ -1,10 +1,13 @@
 package facts
 
 import (
-	"maps"
+	"slices"
 
 	"relock/engine/trace"
 )
+
+// MostUsers is how many users of a resource are listed.
+const MostUsers = 64
 
 // Resource folds a trace into what the lock protects. The zero value has not
 // been touched yet. It is not safe for concurrent use.
@@ -14,6 +17,7 @@ type Resource struct {
 	Effect  bool           // it is to be done once: the value is how often it was
 	Limit   int            // purchases that each user is allowed, or 0
 	Values  map[string]int // by user; under "" where it has none
+	Users   []string       // of Values, the first MostUsers by name
 	Seen    map[string]int // what each thread has read and not written yet
 	Writes  int            // accepted
 	Refused int            // writes rejected
@@ -32,7 +36,6 @@ func (r *Resource) Add(e trace.Event) bool {
 	r.Touched, r.Stock, r.Effect, r.Limit = true, b.Stock, b.Effect, b.Limit
 	switch {
 	case b.Op == trace.OpRead:
-		r.Seen = maps.Clone(r.Seen)
 		if r.Seen == nil {
 			r.Seen = map[string]int{}
 		}
@@ -45,17 +48,23 @@ func (r *Resource) Add(e trace.Event) bool {
 		r.Token = max(r.Token, b.Token)
 		r.forget(e.Thread)
 	}
-	r.Values = maps.Clone(r.Values)
 	if r.Values == nil {
 		r.Values = map[string]int{}
+	}
+	if _, known := r.Values[b.User]; !known {
+		r.user(b.User)
 	}
 	r.Values[b.User] = b.Value
 	return true
 }
 
 func (r *Resource) forget(thread string) {
-	if _, has := r.Seen[thread]; has {
-		r.Seen = maps.Clone(r.Seen)
-		delete(r.Seen, thread)
-	}
+	delete(r.Seen, thread)
+}
+
+// user puts a user among the first.
+func (r *Resource) user(name string) {
+	i, _ := slices.BinarySearch(r.Users, name)
+	r.Users = slices.Insert(r.Users, i, name)
+	r.Users = r.Users[:min(len(r.Users), MostUsers)]
 }
