@@ -285,3 +285,25 @@ func TestExportsOfALessonHaveItsTitleInTheReadersLanguage(t *testing.T) {
 		}
 	}
 }
+
+// A file that would be too long is refused in a sentence: here lists within lists, each
+// line of which a transcript indents.
+func TestAFileThatIsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	reply := strings.Repeat("[", 90) + strings.TrimSuffix(strings.Repeat("1,", 300_000), ",") + strings.Repeat("]", 90)
+	data := `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"a":"A"},"clock":"virtual"}` + "\n" +
+		`{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"reply":` + reply + `}` + "\n"
+	res, body := s.send(t, "/traces", "trace.jsonl", []byte(data))
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d\n%.300s", res.StatusCode, body)
+	}
+	export := res.Header.Get("Location") + "/export?format="
+	res, body = s.do(t, http.MethodGet, export+"redis-cli", nil)
+	if want := "The file has more than 64 MB; allowed: another format, or a shorter run"; res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
+		t.Errorf("%d: no %q in\n%s", res.StatusCode, want, body[strings.LastIndex(body, "<main"):])
+	}
+	if res, body := s.do(t, http.MethodGet, export+"csv", nil); res.StatusCode != http.StatusOK || len(body) < len(reply) {
+		t.Errorf("%d: %d bytes", res.StatusCode, len(body))
+	}
+}
