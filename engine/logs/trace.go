@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,63 +85,75 @@ func (l *Log) Locks() []trace.LogKey { return l.locks }
 
 // index finds the keys that entries name, and those that could be locks.
 func (l *Log) index(ctx context.Context) error {
-	first := map[string]int{}
-	expires, freed := map[string]bool{}, map[string]bool{}
-	asked := map[string]bool{}
+	known := map[string]*candidate{}
+	of := func(key string) *candidate {
+		c := known[key]
+		if c == nil {
+			c = &candidate{key: key}
+			known[key] = c
+		}
+		return c
+	}
 	for i := range l.Entries {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
 		e := &l.Entries[i]
 		e.keys = e.named()
+		for _, key := range e.keys {
+			of(key).commands++
+		}
 		for _, args := range e.commands() {
 			if key, px := expiry(args); px {
-				expires[key] = true
+				of(key).expires = true
 			}
 			if key := frees(args); key != "" {
-				freed[key] = true
+				of(key).freed = true
 			}
 		}
 		for _, key := range e.makes() {
-			asked[key] = true
-			if _, known := first[key]; !known {
-				first[key] = e.Line
+			if c := of(key); c.taken == 0 {
+				c.taken = e.Line
 			}
 		}
 	}
-	count := map[string]int{}
-	for _, e := range l.Entries {
-		for _, key := range e.keys {
-			if asked[key] {
-				count[key]++
-			}
+	var list []*candidate
+	for _, c := range known {
+		if c.taken > 0 && c.commands > 0 {
+			list = append(list, c)
 		}
 	}
-	for key, n := range count {
-		l.locks = append(l.locks, trace.LogKey{Key: key, Commands: n})
-	}
-	slices.SortFunc(l.locks, func(a, b trace.LogKey) int {
-		if expires[a.Key] != expires[b.Key] { // a count is seldom a lock
-			if expires[a.Key] {
-				return -1
-			}
-			return 1
-		}
-		if freed[a.Key] != freed[b.Key] { // what nobody deletes is a limit, or a cache
-			if freed[a.Key] {
-				return -1
-			}
-			return 1
-		}
-		if a.Commands != b.Commands {
-			return b.Commands - a.Commands
-		}
-		if d := first[a.Key] - first[b.Key]; d != 0 {
-			return d
-		}
-		return strings.Compare(a.Key, b.Key)
+	slices.SortFunc(list, func(a, b *candidate) int {
+		return cmp.Or(
+			before(a.expires, b.expires), // a count is seldom a lock
+			before(a.freed, b.freed),     // what nobody deletes is a limit, or a cache
+			b.commands-a.commands, a.taken-b.taken, strings.Compare(a.key, b.key),
+		)
 	})
+	for _, c := range list {
+		l.locks = append(l.locks, trace.LogKey{Key: c.key, Commands: c.commands})
+	}
 	return nil
+}
+
+// candidate is a key that may be a lock.
+type candidate struct {
+	key            string
+	commands       int // that name it
+	taken          int // the line that first takes it as a lock; 0 for none
+	expires, freed bool
+}
+
+// before puts what is so before what is not.
+func before(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // commands are those that ran: of a script its own, as far as they are known.

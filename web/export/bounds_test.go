@@ -31,11 +31,11 @@ func counted(levels string) string {
 
 // imported is a log as a run.
 func imported(text string) (export.Run, error) {
-	log, err := logs.Read(strings.NewReader(text))
+	log, err := logs.Read(context.Background(), strings.NewReader(text))
 	if err != nil {
 		return export.Run{}, err
 	}
-	found, err := log.Trace(logs.Options{NoScripts: true})
+	found, err := log.Trace(context.Background(), logs.Options{NoScripts: true})
 	if err != nil {
 		return export.Run{}, err
 	}
