@@ -237,6 +237,8 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 		m.What = phrase.Say("this is not Lua: %s", stopped.What)
 	case errors.Is(err, box.ErrEndless):
 		m.What = phrase.Say("it does not end: no script of a lock takes longer than %s", phrase.Duration(box.Limit))
+	case errors.Is(err, box.ErrSteps):
+		m.What = phrase.Say("its patterns do not end: no script of a lock takes more than %d steps to match them", box.Steps)
 	case errors.Is(err, box.ErrTooLarge):
 		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
 	case errors.Is(err, box.ErrContents):
