@@ -226,6 +226,8 @@ type yielding struct{ away int }
 
 func (*yielding) Pause(ctx context.Context) error { return context.Cause(ctx) }
 
+func (*yielding) Whose() string { return "" }
+
 func (y *yielding) Away(_ context.Context, wait func()) {
 	y.away++
 	wait()

@@ -10,6 +10,9 @@ type Yielder interface {
 	Pause(ctx context.Context) error
 	// Away runs wait, which waits for others, and lets them go on meanwhile.
 	Away(ctx context.Context, wait func())
+	// Whose is for whom the work is done: those who wait for the same take turns. ""
+	// is nobody in particular.
+	Whose() string
 }
 
 type key struct{}
@@ -39,4 +42,12 @@ func While(ctx context.Context, wait func()) {
 		return
 	}
 	wait()
+}
+
+// Whose is for whom the context's work is done, "" where nobody has said so.
+func Whose(ctx context.Context) string {
+	if y, ok := ctx.Value(key{}).(Yielder); ok {
+		return y.Whose()
+	}
+	return ""
 }

@@ -16,6 +16,8 @@ func (c *counting) Pause(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+func (*counting) Whose() string { return "me" }
+
 func (c *counting) Away(_ context.Context, wait func()) {
 	c.waits++
 	wait()
@@ -37,6 +39,9 @@ func TestHereDoesWhatItWasTold(t *testing.T) {
 	pause.While(ctx, wait)
 	if y.waits != 1 || waited != 2 {
 		t.Errorf("waited %d times, %d of them away", waited, y.waits)
+	}
+	if whose := pause.Whose(ctx); whose != "me" || pause.Whose(t.Context()) != "" {
+		t.Errorf("the work is for %q", whose)
 	}
 	end(why)
 	if err := pause.Here(ctx); !errors.Is(err, why) || y.pauses != 1 {

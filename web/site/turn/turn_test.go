@@ -197,7 +197,7 @@ func TestPeopleComeFirst(t *testing.T) {
 func TestSpareWorkStandsAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := turn.New(2, 1)
-		searching, other := turns.SeatSpare(), turns.SeatSpare()
+		searching, other := turns.SeatSpare(""), turns.SeatSpare("")
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
