@@ -44,6 +44,15 @@ func While(ctx context.Context, wait func()) {
 	wait()
 }
 
+// Like returns ctx, whose work yields to others as that of another context does: for
+// work that is done for its creator, under a context of its own.
+func Like(ctx, other context.Context) context.Context {
+	if y, ok := other.Value(key{}).(Yielder); ok {
+		return With(ctx, y)
+	}
+	return ctx
+}
+
 // Whose is for whom the context's work is done, "" where nobody has said so.
 func Whose(ctx context.Context) string {
 	if y, ok := ctx.Value(key{}).(Yielder); ok {

@@ -40,7 +40,7 @@ func TestHereDoesWhatItWasTold(t *testing.T) {
 	if y.waits != 1 || waited != 2 {
 		t.Errorf("waited %d times, %d of them away", waited, y.waits)
 	}
-	if whose := pause.Whose(ctx); whose != "me" || pause.Whose(t.Context()) != "" {
+	if whose := pause.Whose(ctx); whose != "me" || pause.Whose(t.Context()) != "" || pause.Whose(pause.Like(t.Context(), ctx)) != "me" {
 		t.Errorf("the work is for %q", whose)
 	}
 	end(why)
