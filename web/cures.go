@@ -39,7 +39,8 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	searching, x := r.newSearch(at.scene)
 	return answered{}, r.begin(ctx, searching, &r.search.cures, x, ofSearch{
 		begun:  func() error { return r.toldCures(x, page.MendBegun(r.l)) },
-		failed: func() error { return r.curesFailed(x) },
+		own:    sc.Lock.Own(),
+		failed: func(says string) error { return r.toldCures(x, page.Mended{Ending: says}) },
 		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, sc) },
 	})
 }
@@ -90,11 +91,6 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 	if limit := site.LimitName(cause); report.Stopped && limit != "" {
 		r.s.NoteRefusal(ctx, r.address, limit)
 	}
-}
-
-// curesFailed tells who asked that the search has ended without a result.
-func (r *reader) curesFailed(x *exploration) error {
-	return r.toldCures(x, page.Mended{Ending: r.l.Say("Something went wrong here. It was logged.")})
 }
 
 // toldCures tells who asked what is known of the changes.

@@ -11,6 +11,7 @@ import (
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -50,9 +51,9 @@ func (r *reader) goal(ctx context.Context, c goalArgs) (answered, error) {
 	moves := slices.Clone(b.Moves[:c.Moves])
 	r.forget()
 	searching, x := r.newSearch(at.scene)
-	silent := func() error { return nil } // who steps on need not know
-	return answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
-		begun: silent, failed: silent,
+	err = r.begin(ctx, searching, &r.search.going, x, ofSearch{
+		own:   at.scenario.Lock.Own(),
+		begun: func() error { return nil }, failed: func(string) error { return nil }, // who steps on need not know
 		search: func(_, within context.Context, t *spareTurn) {
 			found, err := item.Outlook(within, moves, explore.Options{Workers: 1, Progress: t.takes})
 			if t.over() {
@@ -70,6 +71,11 @@ func (r *reader) goal(ctx context.Context, c goalArgs) (answered, error) {
 			t.away(func() error { return r.tell(x, toldBySearch{Goal: &goalJSON{c.Branch, c.Moves, html}}) })
 		},
 	})
+	if site.LimitName(err) != "" { // and where the line is full, steps on without it
+		r.s.NoteRefusal(ctx, r.address, site.LimitName(err))
+		err = nil
+	}
+	return answered{}, err
 }
 
 // newGoalOutlook words what a search from where somebody stands has found.

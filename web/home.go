@@ -43,7 +43,7 @@ func (s *frontPages) prepare(ctx context.Context, first func()) {
 		return
 	case <-time.After(breath):
 	}
-	seat := s.Turns.SeatSpare()
+	seat := s.Turns.SeatSpare("")
 	defer seat.Done()
 	ready := []func(){first}
 	for _, l := range s.Languages.All() {

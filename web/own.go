@@ -120,34 +120,40 @@ func playAddress(sc *scenario.Scenario, at int) (string, error) {
 
 // judging does what searches a lock of one's own for the page that r asks for: after
 // the searches before it, while nobody else wants a turn, and as long as a page may
-// search. It counts as a start, and holds so many states. Where the visitor has left,
-// it has done nothing, and there is no error.
+// search. It counts as a start, and holds so many states while it works. Where the
+// visitor has left, it has done nothing, and there is no error.
 func (s *Server) judging(r *http.Request, states int, judge func(ctx context.Context) error) error {
 	address := site.Address(r)
 	if err := s.pages.starts.Allow(address); err != nil {
 		return site.OfLimit(err)
 	}
-	account := s.spaces.Open(address)
-	defer account.Close()
-	if err := account.Hold(states * stateGoingBytes); err != nil {
-		return site.OfLimit(err)
-	}
-	if err := s.inSearch(r.Context(), site.SeatOf(r), address, judge); err != nil {
+	if err := s.inSearch(r.Context(), site.SeatOf(r), address, states, judge); err != nil {
 		return notShown(r, err, "That cannot be judged")
 	}
 	return nil
 }
 
-// inSearch searches for somebody who waits without the turn of seat: after the
-// searches of theirs before it, while nobody else wants a turn, and as long as a page
-// may search.
-func (s *Server) inSearch(ctx context.Context, seat *turn.Seat, whose string, search func(ctx context.Context) error) (err error) {
+// inSearch judges own scripts for somebody who waits without the turn of seat: after
+// the searches of theirs before it, while nobody else wants a turn, and as long as a
+// page may search. It holds so many states while it works, and none while it waits.
+func (s *Server) inSearch(ctx context.Context, seat *turn.Seat, whose string, states int, search func(ctx context.Context) error) error {
+	place, err := s.searches.queue(whose, seat.Whose())
+	if err != nil {
+		return err
+	}
+	defer place.leave()
 	seat.Away(ctx, func() {
-		if err = s.searches.Take(ctx, whose); err != nil {
+		var done func()
+		if done, err = place.take(ctx); err != nil {
 			return
 		}
-		defer s.searches.Done(whose)
-		spare := s.Turns.SeatSpare()
+		defer done()
+		account := s.spaces.Open(whose)
+		defer account.Close()
+		if err = account.Hold(states * stateGoingBytes); err != nil {
+			return
+		}
+		spare := s.Turns.SeatSpare(seat.Whose())
 		defer spare.Done()
 		within, cancel := context.WithTimeoutCause(pause.With(ctx, spare), searchLongest, errSearched)
 		defer cancel()

@@ -331,3 +331,66 @@ func TestTheFormOfALockOfOnesOwn(t *testing.T) {
 		t.Errorf("%+v", wrong.Mistakes)
 	}
 }
+
+// Who waits for a judgement holds no memory for it yet: however many wait, none is told
+// that the memory is full.
+func TestWhoWaitsForAJudgementHoldsNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil) // that no script runs here is said at its turn
+	var hold []func()
+	for _, whose := range []string{"one", "two"} {
+		done, err := web.Searching(t.Context(), s.web, whose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold = append(hold, done)
+	}
+	const waiting = 30
+	answered := make(chan int, waiting)
+	for range waiting {
+		go func() {
+			res, err := s.Client().PostForm(s.URL+"/learn/lock/mend-the-unlock", url.Values{"script": {"return 1"}})
+			if err != nil {
+				answered <- 0
+				return
+			}
+			_ = res.Body.Close()
+			answered <- res.StatusCode
+		}()
+	}
+	waitFor(t, "all wait", func() bool { return web.Searches(s.web) == waiting+len(hold) || len(answered) > 0 })
+	if held := web.HeldBySearches(s.web); held != 0 {
+		t.Errorf("%d who wait hold %d bytes", waiting, held)
+	}
+	for _, done := range hold {
+		done()
+	}
+	for range waiting {
+		if status := <-answered; status != http.StatusUnprocessableEntity {
+			t.Errorf("answered %d", status)
+		}
+	}
+	if web.Searches(s.web) != 0 {
+		t.Errorf("%d searches are in line at the end", web.Searches(s.web))
+	}
+}
+
+// An address whose scripts do not end, three in a row, is told when the next one may
+// run.
+func TestEndlessScriptsAreTold(t *testing.T) {
+	t.Parallel()
+	s := openOwn(t)
+	endless := url.Values{"script": {"while true do end"}}
+	for n := range 12 { // the wait grows until it is longer than a request on the slowest machine
+		res, body := s.do(t, http.MethodPost, "/learn/lock/mend-the-unlock", endless)
+		switch {
+		case res.StatusCode == http.StatusOK && strings.Contains(body, "it does not end"):
+		case n < 3 || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" ||
+			!strings.Contains(body, "scripts from your address took too long or too much memory; the next one may run in "):
+			t.Fatalf("after %d endless scripts: %d, %s\n%.2000s", n, res.StatusCode, res.Header.Get("Retry-After"), body)
+		default:
+			return
+		}
+	}
+	t.Error("none is refused")
+}

@@ -137,13 +137,8 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	}
 	var j *course.Judged
 	whose := "room " + g.room.Code()
-	err := g.s.inSearch(ctx, g.reading, whose, func(ctx context.Context) error {
-		account := g.s.spaces.Open(whose)
-		defer account.Close()
-		err := account.Hold(course.MaxWritten * stateGoingBytes)
-		if err == nil {
-			j, err = found.Write(ctx, script)
-		}
+	err := g.s.inSearch(ctx, g.reading, whose, course.MaxWritten, func(ctx context.Context) (err error) {
+		j, err = found.Write(ctx, script)
 		return err
 	})
 	if err != nil {

@@ -66,6 +66,28 @@ func Held(s *Server) int { return s.ledger.Held() }
 // HeldBySearches is how many bytes searches hold.
 func HeldBySearches(s *Server) int { return s.spaces.Held() }
 
+// Searches is how many searches are under way or wait for that.
+func Searches(s *Server) int {
+	s.searches.mu.Lock()
+	defer s.searches.mu.Unlock()
+	return s.searches.all
+}
+
+// Searching has searches of somebody under way or waiting until done is called. It
+// fails as a search does that finds the line full.
+func Searching(ctx context.Context, s *Server, whose string) (done func(), err error) {
+	place, err := s.searches.queue(whose, "")
+	if err != nil {
+		return nil, err
+	}
+	turn, err := place.take(ctx)
+	if err != nil {
+		place.leave()
+		return nil, err
+	}
+	return func() { turn(); place.leave() }, nil
+}
+
 // Made is how many answers that are the same for all were made.
 func Made(s *Server) int { return s.Site.Made() }
 

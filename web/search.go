@@ -31,7 +31,6 @@ const (
 	searchStates = 50_000 // 300 MB while the search goes on
 
 	searchLongest   = time.Minute // a person waits no longer
-	searchesAtOnce  = 2           // in all, since each holds its memory while another one works; one of an address
 	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
 	stateBytes      = 2 << 10     // and afterwards
 
@@ -274,8 +273,9 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 		x.from = b.Positions[c.Moves].At
 	}
 	return answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
+		own:    at.scenario.Lock.Own(),
 		begun:  func() error { return r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") },
-		failed: func() error { return r.toldFailed(x) },
+		failed: func(says string) error { return r.told(x, page.Found{Ending: says}, "") },
 		search: func(ctx, within context.Context, t *spareTurn) {
 			r.searches(ctx, within, t, at.scenario, bounds, c.Judge)
 		},
@@ -290,14 +290,26 @@ func (r *reader) newSearch(scene int) (context.Context, *exploration) {
 
 // ofSearch is what differs from one kind of search to another.
 type ofSearch struct {
-	begun, failed func() error // tell who asked
-	search        func(ctx, within context.Context, t *spareTurn)
+	own    bool                    // it runs own scripts
+	begun  func() error            // tells who asked
+	failed func(says string) error // and why there is no result
+	search func(ctx, within context.Context, t *spareTurn)
 }
 
 // begin tells who asked that a search begins, and does it on a goroutine of its own:
 // in turns that nobody else wants, and for as long as a search may take. Its place is
-// where halt and forget find it.
+// where halt and forget find it. It fails as searchLine.queue does, and then nothing
+// has begun.
 func (r *reader) begin(ctx, searching context.Context, place **exploration, x *exploration, of ofSearch) error {
+	scripts := ""
+	if of.own {
+		scripts = r.address
+	}
+	waits, err := r.s.searches.queue(r.address, scripts)
+	if err != nil {
+		x.forget()
+		return err
+	}
 	r.search.mu.Lock()
 	*place = x
 	r.search.mu.Unlock()
@@ -305,19 +317,21 @@ func (r *reader) begin(ctx, searching context.Context, place **exploration, x *e
 	r.seat.Away(ctx, func() { begun = of.begun() })
 	go func() {
 		defer close(x.ended)
-		if !r.s.Guarded(searching, r.of, func() { r.inTurn(searching, x, of) }) {
-			_ = of.failed() // who has gone does not wait
+		defer waits.leave()
+		if !r.s.Guarded(searching, r.of, func() { r.inTurn(searching, x, waits, of) }) {
+			_ = of.failed(r.l.Say("Something went wrong here. It was logged.")) // who has gone does not wait
 		}
 	}()
 	return begun
 }
 
-func (r *reader) inTurn(ctx context.Context, x *exploration, of ofSearch) {
-	if r.s.searches.Take(ctx, r.address) != nil {
+func (r *reader) inTurn(ctx context.Context, x *exploration, waits *queued, of ofSearch) {
+	done, err := waits.take(ctx)
+	if err != nil {
 		return // who asked has left, or wants another one
 	}
-	defer r.s.searches.Done(r.address)
-	seat := r.s.Turns.SeatSpare()
+	defer done()
+	seat := r.s.Turns.SeatSpare(r.address)
 	defer seat.Done()
 	ctx = pause.With(ctx, seat)
 	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
@@ -328,8 +342,11 @@ func (r *reader) inTurn(ctx context.Context, x *exploration, of ofSearch) {
 		exploration: x, stop: stop,
 		away: func(tell func() error) { seat.Away(ctx, func() { _ = tell() }) }, // who has gone stops the search
 		fail: func(do string, err error) {
-			r.s.wentWrong(ctx, do, err)
-			seat.Away(ctx, func() { _ = of.failed() })
+			if limit := site.LimitName(err); limit != "" {
+				r.s.NoteRefusal(ctx, r.address, limit)
+			}
+			says := r.s.explained(ctx, r.l, do, err)
+			seat.Away(ctx, func() { _ = of.failed(says) })
 		},
 		over: func() bool { return x.isForgotten() || r.ctx.Err() != nil },
 	})
@@ -341,7 +358,7 @@ type spareTurn struct {
 
 	stop context.CancelCauseFunc
 	away func(tell func() error)
-	fail func(do string, err error) // logs why a search has no result, and tells who asked
+	fail func(do string, err error) // tells who asked why a search has no result, or logs it
 	over func() bool                // nobody asks for it any more
 	told time.Time                  // when who asked heard of it last
 }
@@ -414,11 +431,6 @@ func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenari
 	t.away(func() error {
 		return r.tell(x, toldBySearch{Explored: &exploredJSON{Found: html, Judged: newJudged(sc, found)}})
 	})
-}
-
-// toldFailed tells who asked that the search has ended without a result.
-func (r *reader) toldFailed(x *exploration) error {
-	return r.told(x, page.Found{Ending: r.l.Say("Something went wrong here. It was logged.")}, "")
 }
 
 // told tells who asked how far the search has come.

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -259,6 +260,62 @@ func judgement(ctx context.Context, v visitor, _ int) error {
 	}
 }
 
+// endlessPattern is a text of Lua whose pattern is not matched in a lifetime.
+const endlessPattern = "return string.find(string.rep('a', 3000), string.rep('a-', 300) .. 'b')"
+
+// patternText is a lock of one's own that does not come to its end.
+const patternText = `lock:
+  protocol: own
+  like: reentrant
+  scripts:
+    lock: "` + endlessPattern + `"
+threads: [{name: A}, {name: B}]
+`
+
+// judgedItem is an item that judges scripts.
+const judgedItem = "/learn/lock/mend-the-unlock"
+
+// mended is a script that is right there.
+const mended = "if redis.call('GET', KEYS[1]) == ARGV[1] then\n  redis.call('DEL', KEYS[1])\n  return {1, 0}\nend\nreturn {0, 0}"
+
+// The attacks with own scripts, and with files: how many clients each has.
+const (
+	patterns         = "patterns"
+	endlessScripts   = "endless judgements"
+	endlessAddresses = "endless addresses" // each client has an address of its own
+	logs             = "logs"
+	logExports       = "log exports"
+)
+
+var clientsOf = map[string]int{patterns: 10, endlessScripts: 50, endlessAddresses: 50, logs: 6, logExports: 6}
+
+// logTexts are logs that are legal and large, and such as nobody writes.
+var logTexts = sync.OnceValue(func() [][]byte {
+	var monitor, cli bytes.Buffer
+	for n := 0; monitor.Len() < 1<<20; n++ {
+		fmt.Fprintf(&monitor, "17000%05d.%06d [0 127.0.0.1:%d] \"SET\" \"lock\" \"me\" \"NX\" \"PX\" \"30000\"\n", n/1000, n%1000, 5000+n%3)
+	}
+	for cli.Len() < 1<<20 {
+		cli.WriteString("127.0.0.1:6379> SET lock me NX PX 30000\nOK\n")
+	}
+	deep := "127.0.0.1:6379> EVAL \"x\" 0\n" + strings.Repeat("1) ", 10_000) + "\"a\"\n"
+	far := `1700000000.000000 [0 127.0.0.1:5000] "HINCRBY" "k" "A" "200000"
+1700000000.000100 [0 127.0.0.1:5000] "PEXPIRE" "k" "30000"
+1700000000.010000 [0 127.0.0.1:5000] "HINCRBY" "k" "A" "-200000"
+1700000000.010100 [0 127.0.0.1:5000] "DEL" "k"
+`
+	return [][]byte{monitor.Bytes(), cli.Bytes(), []byte(deep), []byte(far)}
+})
+
+// upload sends a log, and returns where its trace is, "" if it is refused.
+func upload(ctx context.Context, v visitor, text []byte) (string, error) {
+	_, to, err := v.send(ctx, http.MethodPost, "/traces", "text/plain", text)
+	return to, err
+}
+
+// exportFormats are the formats whose size grows with what a log says, and others.
+var exportFormats = []string{"perfetto", "otel", "itf", "edn", "shiviz", "svg", "csv", "md"}
+
 // wholeLink is a link to a text's scenario, without a position.
 func wholeLink(b *testing.B, text string) []byte {
 	b.Helper()
@@ -315,6 +372,31 @@ func attacks(b *testing.B, recorded string) map[string]attack {
 			_, err := v.post(ctx, "/edit/card", url.Values{"yaml": {ownText}})
 			return err
 		},
+		patterns: onSocket(object{"do": "open", "scenario": patternText}, object{"do": "step", "branch": 0, "thread": "A"}),
+		endlessScripts: func(ctx context.Context, v visitor, _ int) error {
+			_, err := v.post(ctx, judgedItem, url.Values{"script": {endlessPattern}})
+			return err
+		},
+		logs: func(ctx context.Context, v visitor, n int) error {
+			_, err := upload(ctx, v, logTexts()[n%len(logTexts())])
+			return err
+		},
+		logExports: func(ctx context.Context, v visitor, n int) error {
+			text := logTexts()[3]
+			if n%2 == 0 {
+				text = largest(b)
+			}
+			to, err := upload(ctx, v, text)
+			if err != nil || to == "" {
+				return err
+			}
+			for _, format := range exportFormats {
+				if _, _, err := v.send(ctx, http.MethodGet, to+"/export?format="+format, "", nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"runs":      flood("virtual", redlock),
 		"wall runs": flood("wall", crowd(dearestWall)),
 		"pages": func(ctx context.Context, v visitor, n int) error {
@@ -335,6 +417,7 @@ func attacks(b *testing.B, recorded string) map[string]attack {
 			return slowReader(ctx, v, lock)
 		},
 	}
+	list[endlessAddresses] = list[endlessScripts]
 	singly := []attack{list["exports"], list["forms"], list["steppers"], list["locks"], list["replays"], list["runs"], list["wall runs"], list["pages"], list["traces"], list["slow"]}
 	list["mixed"] = func(ctx context.Context, v visitor, n int) error { return singly[n%len(singly)](ctx, v, n) }
 	return list
@@ -425,9 +508,14 @@ func (l latencies) at(part float64) time.Duration {
 	return l[min(len(l)-1, int(part*float64(len(l))))]
 }
 
-// visit asks for a page and opens a scenario, at a person's pace, for so long,
-// and returns how long it took.
-func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, opens latencies) {
+// visited is how long each kind of request took.
+type visited struct {
+	pages, opens, owns, judged latencies // owns: a lock of one's own, opened and stepped
+}
+
+// visit asks for a page, opens a scenario, and has a harmless lock of one's own step
+// and be judged, at a person's pace, for so long, and returns how long it took.
+func (v visitor) visit(b *testing.B, ctx context.Context, run string) (took visited) {
 	b.Helper()
 	bundled := twoThreads().Get("yaml")
 	if bundled == "" {
@@ -456,7 +544,7 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, op
 		})
 	}
 	paths := []string{"/", "/play", run}
-	timed(&pages, 40*time.Millisecond, func(n int) error {
+	timed(&took.pages, 40*time.Millisecond, func(n int) error {
 		status, _, err := v.send(ctx, http.MethodGet, paths[n%len(paths)], "", nil)
 		if err == nil && status != http.StatusOK {
 			return fmt.Errorf("%s: %d", paths[n%len(paths)], status)
@@ -469,18 +557,37 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, op
 	}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	timed(&opens, 60*time.Millisecond, func(int) error { return command(conn, object{"do": "open", "scenario": bundled}) })
+	timed(&took.opens, 60*time.Millisecond, func(int) error { return command(conn, object{"do": "open", "scenario": bundled}) })
+	stepping, err := v.socket(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = stepping.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = stepping.Close() })()
+	timed(&took.owns, 100*time.Millisecond, func(int) error {
+		if err := command(stepping, object{"do": "open", "scenario": ownText}); err != nil {
+			return err
+		}
+		return command(stepping, object{"do": "step", "branch": 0, "thread": "A"})
+	})
+	timed(&took.judged, 250*time.Millisecond, func(int) error {
+		status, _, err := v.send(ctx, http.MethodPost, judgedItem, "application/x-www-form-urlencoded", []byte(url.Values{"script": {mended}}.Encode()))
+		if err == nil && status != http.StatusOK {
+			return fmt.Errorf("%s: %d", judgedItem, status)
+		}
+		return err
+	})
 	both.Wait()
-	return pages, opens
+	return took
 }
 
 // An address does the worst that is legal with a hundred clients at once; somebody
 // at another one looks at pages and opens scenarios. What counts is the ratio
 // to the same server without them: at most 10 (the clients and the visitor are
-// on the same cores), and 3 for locks of one's own.
+// on the same cores), and 3 for scripts of one's own.
 func BenchmarkUnderAttack(b *testing.B) {
-	const clients, quietFor, attackFor = 100, 4 * time.Second, 8 * time.Second
-	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", judgements, "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
+	const quietFor, attackFor = 4 * time.Second, 8 * time.Second
+	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", judgements, patterns, endlessScripts, endlessAddresses, logs, logExports, "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
 	binary := built(b)
 	for _, name := range names {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -499,17 +606,18 @@ func BenchmarkUnderAttack(b *testing.B) {
 				work := attacks(b, recorded)[name]
 				for range 3 { // warm up
 					_, _, _ = other.send(b.Context(), http.MethodGet, "/", "", nil)
+					_, _ = other.post(b.Context(), judgedItem, url.Values{"script": {mended}})
 				}
 				ctx, end := context.WithTimeout(b.Context(), quietFor)
-				pages, opens := other.visit(b, ctx, run)
+				quiet := other.visit(b, ctx, run)
 				end()
 				ctx, end = context.WithTimeout(b.Context(), attackFor)
 				var hostile sync.WaitGroup
 				var mu sync.Mutex
 				done := 0
-				for n := range clients {
+				for n := range cmp.Or(clientsOf[name], 100) {
 					bad := server.from("127.0.0.2")
-					if name == judgements { // each has turns of its own
+					if name == judgements || name == endlessAddresses { // each has turns of its own
 						bad = server.from(fmt.Sprintf("127.0.1.%d", n+1))
 					}
 					hostile.Go(func() {
@@ -522,9 +630,11 @@ func BenchmarkUnderAttack(b *testing.B) {
 						}
 					})
 				}
-				worsePages, worseOpens := other.visit(b, ctx, run)
-				report(b, "page", pages, worsePages)
-				report(b, "open", opens, worseOpens)
+				worse := other.visit(b, ctx, run)
+				report(b, "page", quiet.pages, worse.pages)
+				report(b, "open", quiet.opens, worse.opens)
+				report(b, "own", quiet.owns, worse.owns)
+				report(b, "judgement", quiet.judged, worse.judged)
 				b.ReportMetric(float64(done), "attacks")
 				b.ReportMetric(server.memory(), "MB-after")
 				end()
@@ -542,6 +652,8 @@ func report(b *testing.B, what string, quiet, worse latencies) {
 		b.ReportMetric(ms(quiet.at(part)), what+"-quiet-"+name+"-ms")
 		b.ReportMetric(ms(worse.at(part)), what+"-"+name+"-ms")
 	}
-	b.ReportMetric(ms(worse.at(.99))/max(ms(quiet.at(.99)), .001), what+"-p99-ratio")
+	for name, part := range map[string]float64{"p50": .5, "p99": .99} {
+		b.ReportMetric(ms(worse.at(part))/max(ms(quiet.at(part)), .001), what+"-"+name+"-ratio")
+	}
 	b.ReportMetric(float64(len(worse)), what+"s")
 }

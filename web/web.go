@@ -28,7 +28,6 @@ import (
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/site/limit"
-	"relock/web/site/turn"
 	"relock/web/static"
 	"relock/web/words"
 )
@@ -63,7 +62,7 @@ type Server struct {
 	meter    *meter
 	front    *frontPages
 	films    *runs.Films
-	searches *turn.Turns // to have a search under way
+	searches *searchLine
 	ledger   *limit.Ledger
 	spaces   *limit.Ledger // what searches hold
 	course   func() *course.Course
@@ -93,7 +92,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		box: c.Box, boxless: c.Boxless, films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
+		box: c.Box, boxless: c.Boxless, films: runs.NewFilms(), searches: newSearchLine(c.Box),
 		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
 	}
 	common := &pages{log: c.Log, external: c.External, examples: examples, Site: site.New(site.Config{

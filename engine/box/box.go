@@ -43,6 +43,8 @@ var (
 	ErrSyntax = errors.New("the script does not compile")
 	// ErrEndless is of a script that took more than its time.
 	ErrEndless = errors.New("the script does not end")
+	// ErrSteps is of a script whose patterns took more than their Steps.
+	ErrSteps = errors.New("the script's patterns take too many steps")
 	// ErrTooLarge is of a script that took more than its memory, or whose texts,
 	// reply or keys are larger than allowed.
 	ErrTooLarge = errors.New("the script takes too much memory")
@@ -66,7 +68,7 @@ var (
 
 // Fault is what is wrong with a script.
 type Fault struct {
-	Kind  error  // ErrSyntax, ErrEndless, ErrTooLarge or ErrContents
+	Kind  error  // ErrSyntax, ErrEndless, ErrSteps, ErrTooLarge or ErrContents
 	Lines Lines  // where it was, and from where that was called; empty if not known
 	What  string // what Lua says of a text that does not compile, and which size was too large, in English; or ""
 }

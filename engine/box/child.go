@@ -23,8 +23,7 @@ type child struct {
 	ended   chan struct{} // closed when it has ended
 	code    int           // how; after ended
 	buf     []byte        // of the last frame
-	owner   any           // whose judgement it serves, or nil for nobody's yet
-	free    time.Time     // since when nobody asks it
+	free    time.Time     // since when it is nobody's, of a spare
 }
 
 // startLimit is how long a child may take until it is ready: a busy machine

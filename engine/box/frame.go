@@ -272,7 +272,7 @@ func decodeQuestion(body []byte) (what int64, q Question, err error) {
 var types = []string{trace.TypeString, trace.TypeHash, "list", "zset"}
 
 // faults are the kinds of a Fault by their number in a frame, less one.
-var faults = []error{ErrSyntax, ErrEndless, ErrTooLarge, ErrContents}
+var faults = []error{ErrSyntax, ErrEndless, ErrTooLarge, ErrContents, ErrSteps}
 
 func encodeFault(f *Fault) []byte {
 	var w writer

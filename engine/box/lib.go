@@ -65,8 +65,9 @@ func (r *runner) library() (list library) {
 	str := lib("string")
 	str.RawSetString("dump", lua.LNil)
 	own(str, map[string]lua.LGFunction{
-		"rep": r.rep, "format": r.format, "lower": caseOf(bytes.ToLower), "upper": caseOf(bytes.ToUpper), "gsub": r.through(str.RawGetString("gsub")),
+		"rep": r.rep, "format": r.format, "lower": caseOf(bytes.ToLower), "upper": caseOf(bytes.ToUpper),
 	})
+	own(str, r.patterned())
 	table := lib("table")
 	own(table, map[string]lua.LGFunction{"concat": r.concat, "sort": r.through(table.RawGetString("sort"))})
 	own(lib("math"), map[string]lua.LGFunction{"random": r.dice.random, "randomseed": r.dice.seedWith})

@@ -21,14 +21,14 @@ type Pool struct {
 	asks   sync.WaitGroup // questions that are being answered
 	work   sync.WaitGroup // goroutines that start, end or look after children
 
-	mu       sync.Mutex
-	children []*child        // that serve, or have served, somebody
-	asked    map[*child]bool // of these, which are being asked
-	places   int             // taken: children, and those that are about to be
-	spare    *child          // that is nobody's yet
-	warming  bool            // a spare is being started
-	waiting  []*waiter       // who wants a child, first come first served
-	closed   bool
+	mu      sync.Mutex
+	now     func() time.Time
+	line    line
+	record  record
+	spare   *child      // that is nobody's yet
+	warming bool        // a spare is being started
+	again   *time.Timer // looks at the line again; nil while nobody waits
+	closed  bool
 }
 
 // New starts a first child, so that it notices a missing wall at once. It fails
@@ -38,7 +38,8 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{o: o, way: walled, asked: map[*child]bool{}}
+	p := &Pool{o: o, way: walled, now: time.Now, record: newRecord()}
+	p.line = newLine(o.Children, p.record)
 	if o.Unwalled {
 		p.way = unwalled
 	}
@@ -57,14 +58,17 @@ func New(o Options) (*Pool, error) {
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
+	if p.again != nil {
+		p.again.Stop()
+	}
 	p.mu.Unlock()
 	p.cancel()
 	p.asks.Wait()
 	p.work.Wait()
-	for _, c := range p.children {
-		c.kill()
+	for _, one := range p.line.places {
+		one.child.kill()
 	}
-	p.children = nil
+	p.line.places = nil
 	if p.spare != nil {
 		p.spare.kill()
 		p.spare = nil
@@ -76,32 +80,59 @@ func (p *Pool) Close() error {
 // a child that has served another one is ended, not asked. It waits for a child as
 // long as ctx lets it, and not longer than Options.Limit for the answer.
 //
-// A mistake of the script is a [*Fault]. Other errors are ErrQuestion,
-// ErrUnavailable, ErrBroken, ErrClosed, and ctx's. A script's own error, in
-// Redis' words, is in the Answer.
+// Who the work is for, [pause.Whose], waits in turn with the others, and has all
+// children but one at most. So have all together whose last script did not come to
+// its end, or who have run none: the others do not wait behind them.
+//
+// A mistake of the script is a [*Fault]. Other errors are a [*SuspendedError],
+// ErrQuestion, ErrUnavailable, ErrBroken, ErrClosed, and ctx's. A script's own
+// error, in Redis' words, is in the Answer.
 func (p *Pool) Ask(ctx context.Context, by any, q Question) (Answer, error) {
-	return p.ask(ctx, by, q.encode(askRun))
+	a, err := p.ask(ctx, by, askRun, &q)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.record.ran(pause.Whose(ctx), by, err, p.now())
+	p.grant() // who waits may be suspended, or have proven itself
+	return a, err
+}
+
+// Proven reports whether the last script came to its end that ran for somebody.
+func (p *Pool) Proven(whose string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.record.proven(whose)
+}
+
+// Suspended returns the [*SuspendedError] of somebody who may not run a script just
+// now, else nil.
+func (p *Pool) Suspended(whose string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.record.suspended(whose, nil, p.now())
 }
 
 // Check has a child compile a text, and fails with a [*Fault] of ErrSyntax if it
 // does not compile, or like Ask.
 func (p *Pool) Check(ctx context.Context, by any, text string) error {
-	_, err := p.ask(ctx, by, (&Question{Script: text}).encode(askCheck))
+	_, err := p.ask(ctx, by, askCheck, &Question{Script: text})
 	return err
 }
 
 // Leave frees the children of a judgement that is over, for others.
 func (p *Pool) Leave(by any) {
 	p.mu.Lock()
-	for _, c := range slices.Clone(p.children) {
-		if c.owner == by && !p.asked[c] {
-			p.drop(c)
+	defer p.mu.Unlock()
+	p.record.over(by)
+	for _, one := range p.line.of(by) {
+		if !one.busy {
+			p.end(one)
 		}
 	}
-	p.mu.Unlock()
+	p.grant()
 }
 
-func (p *Pool) ask(ctx context.Context, by any, question []byte) (Answer, error) {
+func (p *Pool) ask(ctx context.Context, by any, what int64, q *Question) (Answer, error) {
+	question := q.encode(what)
 	if len(question) > maxFrame {
 		return Answer{}, fmt.Errorf("box: %w: %d bytes, allowed are %d", ErrQuestion, len(question), maxFrame)
 	}
@@ -116,12 +147,12 @@ func (p *Pool) ask(ctx context.Context, by any, question []byte) (Answer, error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	c, err := p.take(ctx, by)
+	at, err := p.take(ctx, by, what == askRun)
 	if err != nil {
 		return Answer{}, p.shut(err)
 	}
-	a, err := c.ask(ctx, p.o.Limit, question)
-	p.put(c)
+	a, err := at.child.ask(ctx, p.o.Limit, question)
+	p.put(at)
 	return a, p.shut(err)
 }
 
@@ -133,78 +164,54 @@ func (p *Pool) shut(err error) error {
 	return err
 }
 
-// slice is how long others let a judgement wait that has no child: to change
-// hands costs a child, so it is not done with each question.
-const slice = 50 * time.Millisecond
-
-// waiter is a question that waits for a child.
-type waiter struct {
-	turn  chan struct{} // holds one
-	since time.Time
-}
-
-// take returns a child that nobody else asks, and that has served nobody else. It
-// yields to others while it waits for one.
-func (p *Pool) take(ctx context.Context, by any) (c *child, err error) {
+// take returns a place whose child nobody else asks, and that has served nobody else.
+// It yields to others while it waits for one.
+func (p *Pool) take(ctx context.Context, by any, runs bool) (at *place, err error) {
+	whose := pause.Whose(ctx)
 	p.mu.Lock()
-	if c := p.mine(by); c != nil && len(p.waiting) == 0 {
-		p.asked[c] = true
+	if err := p.record.suspended(whose, by, p.now()); runs && err != nil {
 		p.mu.Unlock()
-		return c, nil
+		return nil, fmt.Errorf("box: %w", err)
+	}
+	if at = p.line.own(by, p.now()); at != nil {
+		p.mu.Unlock()
+		return at, nil
 	}
 	p.mu.Unlock()
-	pause.While(ctx, func() { c, err = p.await(ctx, by) })
-	return c, err
+	pause.While(ctx, func() { at, err = p.await(ctx, whose, by, runs) })
+	return at, err
 }
 
-// await waits for a child, or starts one.
-func (p *Pool) await(ctx context.Context, by any) (*child, error) {
+// await waits for a place, and starts its child if there is none.
+func (p *Pool) await(ctx context.Context, whose string, by any, runs bool) (*place, error) {
 	p.mu.Lock()
-	var w *waiter
-	for {
-		now := time.Now()
-		first := len(p.waiting) == 0 || p.waiting[0] == w
-		if first || now.Sub(p.waiting[0].since) < slice {
-			if c := p.mine(by); c != nil {
-				p.asked[c] = true
-				p.leave(w)
-				p.mu.Unlock()
-				return c, nil
-			}
-		}
-		if first {
-			if p.places == p.o.Children {
-				quiet := slice
-				if w != nil && now.Sub(w.since) >= slice {
-					quiet = 0
-				}
-				p.dropOldest(now.Add(-quiet))
-			}
-			if p.places < p.o.Children {
-				p.places++
-				p.leave(w)
-				break
-			}
-		}
-		if w == nil {
-			w = &waiter{make(chan struct{}, 1), now}
-			p.waiting = append(p.waiting, w)
-		}
-		p.mu.Unlock()
-		again := time.NewTimer(slice)
-		select {
-		case <-w.turn:
-		case <-again.C:
-		case <-ctx.Done():
-		}
-		again.Stop()
+	w := p.line.wait(whose, by, runs, p.now())
+	p.grant()
+	p.mu.Unlock()
+	var at *place
+	select {
+	case at = <-w.granted:
+	case <-ctx.Done():
 		p.mu.Lock()
-		if ctx.Err() != nil {
-			p.leave(w)
-			p.mu.Unlock()
-			return nil, fmt.Errorf("box: wait for a process: %w", ctx.Err())
+		defer p.mu.Unlock()
+		if !p.line.leave(w) { // granted at the last moment
+			if at = <-w.granted; at != nil {
+				at.busy, at.free = false, p.now()
+			}
+			if at != nil && at.child == nil {
+				p.line.drop(at)
+			}
 		}
+		p.grant()
+		return nil, fmt.Errorf("box: wait for a process: %w", ctx.Err())
 	}
+	if at == nil {
+		return nil, fmt.Errorf("box: %w", w.refused)
+	}
+	if at.child != nil {
+		return at, nil
+	}
+	p.mu.Lock()
 	c := p.spare
 	p.spare = nil
 	p.mu.Unlock()
@@ -215,83 +222,59 @@ func (p *Pool) await(ctx context.Context, by any) (*child, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		p.places--
-		p.next()
+		p.line.drop(at)
+		p.grant()
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("box: %w", ctx.Err())
 		}
 		return nil, err
 	}
-	c.owner = by
-	p.children = append(p.children, c)
-	p.asked[c] = true
+	at.child = c
 	p.warm()
-	return c, nil
+	return at, nil
 }
 
-// mine returns a child of a judgement that nobody asks.
-func (p *Pool) mine(by any) *child {
-	for _, c := range p.children {
-		if c.owner == by && !p.asked[c] {
-			return c
-		}
+// grant gives places to those whose turn it is. The caller holds mu.
+func (p *Pool) grant() {
+	for _, freed := range p.line.grant(p.now()) {
+		p.work.Go(freed.kill)
 	}
-	return nil
-}
-
-// dropOldest ends the child that has been asked nothing for longest, if there is
-// one that has been asked nothing since an instant.
-func (p *Pool) dropOldest(since time.Time) {
-	var oldest *child
-	for _, c := range p.children {
-		if !p.asked[c] && !c.free.After(since) && (oldest == nil || c.free.Before(oldest.free)) {
-			oldest = c
-		}
-	}
-	if oldest != nil {
-		p.drop(oldest)
+	switch {
+	case !p.line.waits() || p.closed:
+	case p.again == nil:
+		p.again = time.AfterFunc(slice, p.lookAgain)
+	default:
+		p.again.Reset(slice)
 	}
 }
 
-// drop ends a child that nobody asks, and frees its place.
-func (p *Pool) drop(c *child) {
-	p.children = slices.DeleteFunc(p.children, func(one *child) bool { return one == c })
-	delete(p.asked, c)
-	p.places--
-	p.next()
-	p.work.Go(c.kill)
-}
-
-// put gives a child back.
-func (p *Pool) put(c *child) {
+// lookAgain grants what time alone has made free.
+func (p *Pool) lookAgain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.asked, c)
-	c.free = time.Now()
+	if !p.closed {
+		p.grant()
+	}
+}
+
+// end ends the child of a place that nobody asks, and frees the place. The caller
+// holds mu.
+func (p *Pool) end(at *place) {
+	p.line.drop(at)
+	p.work.Go(at.child.kill)
+}
+
+// put gives a place back.
+func (p *Pool) put(at *place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at.busy, at.free = false, p.now()
 	select {
-	case <-c.ended:
-		p.drop(c)
+	case <-at.child.ended:
+		p.end(at)
 	default:
-		p.next()
 	}
-}
-
-// leave takes one from those who wait, and lets the next one look.
-func (p *Pool) leave(w *waiter) {
-	if n := slices.Index(p.waiting, w); n >= 0 {
-		p.waiting = slices.Delete(p.waiting, n, n+1)
-	}
-	p.next()
-}
-
-// next lets the first who waits look again.
-func (p *Pool) next() {
-	if len(p.waiting) > 0 {
-		select {
-		case p.waiting[0].turn <- struct{}{}:
-		default:
-		}
-	}
+	p.grant()
 }
 
 // warm starts a spare, if there is none.
@@ -332,12 +315,14 @@ func (p *Pool) tidy() {
 // when nobody else is there.
 func (p *Pool) sweep(now time.Time) {
 	old := now.Add(-idle)
-	for _, c := range slices.Clone(p.children) {
-		if !p.asked[c] && c.free.Before(old) {
-			p.drop(c)
+	for _, one := range slices.Clone(p.line.places) {
+		if !one.busy && one.free.Before(old) {
+			p.end(one)
 		}
 	}
-	if p.spare != nil && len(p.children) == 0 && p.spare.free.Before(old) {
+	p.grant()
+	p.record.forget(now)
+	if p.spare != nil && len(p.line.places) == 0 && p.spare.free.Before(old) {
 		p.work.Go(p.spare.kill)
 		p.spare = nil
 	}

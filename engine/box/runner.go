@@ -45,6 +45,7 @@ type runner struct {
 	message string          // its text, or ""
 	dice    dice
 	deep    int // calls from Go into Lua
+	steps   int // of its patterns
 
 	addresses map[lua.LValue]int // of what was told of, in that order
 }
@@ -248,7 +249,7 @@ func (r *runner) run(q Question) (Answer, error) {
 	}
 	r.listeners.Set(q.Channels)
 	sum := sha1.Sum([]byte(q.Script)) //nolint:gosec // Redis' name of a script
-	r.session, r.sha, r.fault, r.trace, r.message, r.deep = r.redis.NewSession(), hex.EncodeToString(sum[:]), nil, "", "", 0
+	r.session, r.sha, r.fault, r.trace, r.message, r.deep, r.steps = r.redis.NewSession(), hex.EncodeToString(sum[:]), nil, "", "", 0, 0
 	r.addresses = map[lua.LValue]int{}
 
 	ctx, end := context.WithCancel(context.Background())

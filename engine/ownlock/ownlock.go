@@ -19,6 +19,7 @@ import (
 	"relock/engine/effects"
 	"relock/engine/journal"
 	"relock/engine/lock/protocol"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/recall"
 	"relock/engine/scenario"
@@ -46,7 +47,7 @@ func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, erro
 	if !ok || b == nil {
 		return nil, ErrNoBox
 	}
-	s := &server{box: b, scripts: map[string]string{}, own: map[string]protocol.Script{}}
+	s := &server{box: b, made: ctx, scripts: map[string]string{}, own: map[string]protocol.Script{}}
 	for _, script := range sc.Lock.Implementation().Scripts {
 		if slices.Contains(sc.Lock.Scripts.Calls(), script.Call) {
 			s.own[journal.Wrap(script.Source)] = script
@@ -165,12 +166,14 @@ const (
 // server runs the scripts of one scenario in a box.
 type server struct {
 	box     *box.Pool
+	made    context.Context            // for whom: threads have contexts of their own
 	scripts map[string]string          // digest to text
 	own     map[string]protocol.Script // by the journal's text
 }
 
 // Load implements recall.Server. It fails with a *Mistake.
 func (s *server) Load(ctx context.Context, text string) (string, error) {
+	ctx = pause.Like(ctx, s.made)
 	if script, ok := s.own[text]; ok {
 		if err := s.box.Check(ctx, s, script.Source); err != nil {
 			return "", s.mistake(script, 0, err)
@@ -183,6 +186,7 @@ func (s *server) Load(ctx context.Context, text string) (string, error) {
 
 // Run implements recall.Server. It fails with a *Mistake.
 func (s *server) Run(ctx context.Context, c recall.Call) (recall.Outcome, error) {
+	ctx = pause.Like(ctx, s.made)
 	text := s.scripts[c.Script]
 	args := make([]string, len(c.Args))
 	for i, a := range c.Args {
@@ -237,6 +241,8 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 		m.What = phrase.Say("this is not Lua: %s", stopped.What)
 	case errors.Is(err, box.ErrEndless):
 		m.What = phrase.Say("it does not end: no script of a lock takes longer than %s", phrase.Duration(box.Limit))
+	case errors.Is(err, box.ErrSteps):
+		m.What = phrase.Say("its patterns do not end: no script of a lock takes more than %d steps to match them", box.Steps)
 	case errors.Is(err, box.ErrTooLarge):
 		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
 	case errors.Is(err, box.ErrContents):

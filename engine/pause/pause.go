@@ -13,6 +13,9 @@ type Yielder interface {
 	Pause(ctx context.Context) error
 	// Away runs wait, which waits for others, and lets them go on meanwhile.
 	Away(ctx context.Context, wait func())
+	// Whose is for whom the work is done: those who wait for the same take turns. ""
+	// is nobody in particular.
+	Whose() string
 }
 
 type (
@@ -88,4 +91,21 @@ func While(ctx context.Context, wait func()) {
 		return
 	}
 	wait()
+}
+
+// Like returns ctx, whose work yields to others as that of another context does: for
+// work that is done for its creator, under a context of its own.
+func Like(ctx, other context.Context) context.Context {
+	if y, ok := other.Value(key{}).(Yielder); ok {
+		return With(ctx, y)
+	}
+	return ctx
+}
+
+// Whose is for whom the context's work is done, "" where nobody has said so.
+func Whose(ctx context.Context) string {
+	if y, ok := ctx.Value(key{}).(Yielder); ok {
+		return y.Whose()
+	}
+	return ""
 }

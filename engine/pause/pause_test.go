@@ -18,6 +18,8 @@ func (c *counting) Pause(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+func (*counting) Whose() string { return "me" }
+
 func (c *counting) Away(_ context.Context, wait func()) {
 	c.waits++
 	wait()
@@ -40,6 +42,9 @@ func TestHereDoesWhatItWasTold(t *testing.T) {
 	if y.waits != 1 || waited != 2 {
 		t.Errorf("waited %d times, %d of them away", waited, y.waits)
 	}
+	if whose := pause.Whose(ctx); whose != "me" || pause.Whose(t.Context()) != "" || pause.Whose(pause.Like(t.Context(), ctx)) != "me" {
+		t.Errorf("the work is for %q", whose)
+	}
 	end(why)
 	if err := pause.Here(ctx); !errors.Is(err, why) || y.pauses != 1 {
 		t.Errorf("of work that has ended: %v, asked %d times", err, y.pauses)
@@ -55,6 +60,8 @@ func (waiting) Pause(context.Context) error {
 }
 
 func (waiting) Away(_ context.Context, wait func()) { wait() }
+
+func (waiting) Whose() string { return "" }
 
 func TestWithinCountsWorkAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -242,6 +242,8 @@ func (l *leaving) Pause(context.Context) error {
 
 func (l *leaving) Away(_ context.Context, wait func()) { wait() }
 
+func (*leaving) Whose() string { return "" }
+
 func TestWhoLeavesEndsTheWork(t *testing.T) {
 	r := shapes(t)["long"](4000)
 	total := func() uint64 {

@@ -54,14 +54,18 @@ var (
 // OfLimit returns the page of a limit that was met, or err if it is no
 // limit's.
 func OfLimit(err error) error {
-	var met *limit.Error
+	var met interface {
+		phrase.Speaker
+		Limit() string
+		After() time.Duration
+	}
 	if !errors.As(err, &met) {
 		return err
 	}
-	if met.Met.Own {
-		return Explained(http.StatusTooManyRequests, "One moment, please", met)
+	if every := (*limit.Error)(nil); errors.As(err, &every) && !every.Met.Own {
+		return Explained(http.StatusServiceUnavailable, "No room just now", met)
 	}
-	return Explained(http.StatusServiceUnavailable, "No room just now", met)
+	return Explained(http.StatusTooManyRequests, "One moment, please", met)
 }
 
 // LimitName returns the name of the limit that was met, in metrics and logs; ""
@@ -75,8 +79,11 @@ func LimitName(err error) string {
 }
 
 // Unusable returns the page that says why what was sent cannot be used, if err
-// says something to visitors.
+// says something to visitors; of a limit that was met OfLimit's.
 func Unusable(err error, head phrase.Text) error {
+	if met := OfLimit(err); met != err { //nolint:errorlint // it is the same, or a page
+		return met
+	}
 	var why phrase.Speaker
 	if !errors.As(err, &why) {
 		return fmt.Errorf("site: %w", err)

@@ -303,8 +303,11 @@ func (t *Turns) SeatLater(address string) *Seat {
 }
 
 // SeatSpare is Seat for work that nobody must notice: it works only while nobody
-// else wants its turn.
-func (t *Turns) SeatSpare() *Seat { return &Seat{of: t, kind: spare} }
+// else wants its turn, whoever it is for.
+func (t *Turns) SeatSpare(whose string) *Seat { return &Seat{of: t, address: whose, kind: spare} }
+
+// Whose is the address that the work is done for.
+func (s *Seat) Whose() string { return s.address }
 
 // Take waits for a turn, unless the seat has one. It fails with ctx's cause.
 func (s *Seat) Take(ctx context.Context) error {

@@ -197,7 +197,7 @@ func TestPeopleComeFirst(t *testing.T) {
 func TestSpareWorkStandsAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := turn.New(2, 1)
-		searching, other := turns.SeatSpare(), turns.SeatSpare()
+		searching, other := turns.SeatSpare(""), turns.SeatSpare("")
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -286,7 +286,7 @@ func TestTurnsStall(t *testing.T) {
 		time.Sleep(time.Minute)
 		want("nobody waits", 0, 0)
 		spare, end := context.WithCancel(t.Context())
-		go func() { _ = turns.SeatSpare().Take(spare) }()
+		go func() { _ = turns.SeatSpare("c").Take(spare) }()
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		want("spare work waits", 0, 0)
