@@ -8,7 +8,11 @@ GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestAWrittenScript|TestAScriptIsTried|TestJudgeALock
+
+# Files of package web whose tests ask for one page after the other: likewise.
+PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
+ASKS := $(shell sed -n 's/^func \(Test[A-Za-z]*\).*/^\1$$/p' $(PAGES:%=web/%_test.go) | paste -sd '|')
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
@@ -57,13 +61,13 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 
 # Most of the time one of the two waits: for a browser, for a server that restarts.
 raced:
-	$(TEST) "$$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')" $(FLAGS) -race -skip '$(UNRACED)|$(TIMED)'
+	$(TEST) "$$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
 	$(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
 
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
 	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) "./engine ./engine/box ./engine/run ./web ./cmd/playground" $(FLAGS) -run '$(UNRACED)'
+	GOGC=400 $(TEST) "./engine ./engine/box ./engine/run ./web ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:

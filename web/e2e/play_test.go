@@ -27,7 +27,7 @@ func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
 	var err error
 	for range 5 { // a page may take the place of the one that was polled
-		_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.body !== null && (`+expression+`)`, chromedp.WithPollingTimeout(time.Minute)))
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.body !== null && (`+expression+`)`, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
 		if err == nil || !strings.Contains(err.Error(), "Cannot find context") && !strings.Contains(err.Error(), "navigated or closed") {
 			break
 		}
