@@ -61,8 +61,8 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 
 # Most of the time one of the two waits: for a browser, for a server that restarts.
 raced:
-	$(TEST) "$$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
-	$(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
+	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
+	GOGC=400 $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
 
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'

@@ -168,7 +168,7 @@ func TestTimedLockOutlivesTheMoveOfItsSlot(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.Sequenced, lock.Fenced, lock.ReentrantNotify, lock.Reentrant} {
 		for _, remembered := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/remembered %v", p.Name, remembered), func(t *testing.T) {
-				const lease = time.Second
+				const lease = 500 * time.Millisecond
 				tries := 0
 				clocktest.Punctual(t, lease, func(t testing.TB) {
 					tries++

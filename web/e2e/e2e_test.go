@@ -3,6 +3,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -37,7 +38,20 @@ func TestMain(m *testing.M) {
 	if other := os.Getenv("E2E_BROWSER"); other != "" {
 		browser = other
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+// ours is a folder for what tests share.
+var ours string
+
+func run(m *testing.M) int {
+	var err error
+	if ours, err = os.MkdirTemp("", "e2e"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(ours) }()
+	return m.Run()
 }
 
 // long is for what `make soak` does and `make test`, with -short, does not: what
@@ -70,7 +84,9 @@ func tabFor(t testing.TB, limit time.Duration) context.Context {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		// Nobody looks: one process and one thread draw, which takes a quarter less.
 		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", browser != fullBrowser),
+		chromedp.Flag("disable-threaded-compositing", browser != fullBrowser), chromedp.Flag("disable-threaded-animation", browser != fullBrowser),
 		// A spare process for the next site costs as much as a page.
 		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
 	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...) // a failure is photographed after it

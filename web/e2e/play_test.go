@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -398,13 +399,22 @@ func lasting(t *testing.T) string {
 	return ""
 }
 
-// built builds the real program.
+// build builds the real program, once for all tests, where TestMain says.
+var build = sync.OnceValues(func() (binary string, err error) {
+	binary = filepath.Join(ours, "playground")
+	out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "relock/cmd/playground").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// built is the real program.
 func built(t *testing.T) (binary string) {
 	t.Helper()
-	binary = filepath.Join(t.TempDir(), "playground")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "relock/cmd/playground")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
@@ -549,7 +559,11 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 		return hits(row.querySelector(".time")) && (row.matches(".by-redis") || hits(acts));
 	})()`
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{320, 568}, {360, 740}, {640, 360}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
+	sizes := [][2]int64{{320, 568}, {640, 360}, {900, 700}, {1440, 660}} // each way to lay out the page
+	if !testing.Short() {
+		sizes = append(sizes, [][2]int64{{360, 740}, {768, 1024}, {1440, 900}, {1920, 1080}}...)
+	}
+	for _, size := range sizes {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		if size[0] > 1200 && get[int](ctx, t, `document.documentElement.scrollHeight - innerHeight`) > 0 {
