@@ -84,9 +84,7 @@ func tabFor(t testing.TB, limit time.Duration) context.Context {
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		// Nobody looks: one process and one thread draw, which takes a quarter less.
 		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", browser != fullBrowser),
-		chromedp.Flag("disable-threaded-compositing", browser != fullBrowser), chromedp.Flag("disable-threaded-animation", browser != fullBrowser),
 		// A spare process for the next site costs as much as a page.
 		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
 	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...) // a failure is photographed after it
