@@ -23,7 +23,8 @@ import (
 	"relock/web/runs"
 )
 
-// until waits for a JavaScript expression to be true.
+// until waits for a JavaScript expression to be true. It asks now and then, and not
+// with each frame, which would have the page drawn for it.
 func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
 	var err error
