@@ -288,7 +288,7 @@ func TestTenThousandLines(t *testing.T) {
 	if !strings.HasPrefix(have, "monitor lock 2500 owner A B C") || strings.Contains(have, "mutual-exclusion") {
 		t.Error(have)
 	}
-	if took > 10*time.Second { // it takes one; others may want the processor
+	if took > time.Minute { // it takes one; others may want the processor
 		t.Errorf("it took %v", took)
 	}
 	t.Logf("it took %v", took)
