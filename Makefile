@@ -10,7 +10,7 @@ GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestAWrittenScript|TestAScriptIsTried|TestJudgeALock
+UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestAWrittenScript|TestAScriptIsTried|TestJudgeALock
 
 # Files of package web whose tests ask for one page after the other: likewise.
 PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
@@ -68,7 +68,7 @@ raced:
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
 	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) "./engine ./engine/box ./engine/run ./web ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
+	GOGC=400 $(TEST) "./engine ./engine/box ./engine/logs ./engine/run ./engine/scenario ./engine/trace ./web ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:

@@ -53,7 +53,7 @@ type budget struct {
 const seldom = 32
 
 func (b *budget) over() bool {
-	if b.looks.Add(1)%seldom != 0 {
+	if b.looks.Add(1)%seldom != 1 { // the first one asks
 		return false
 	}
 	thread, now := spent()
