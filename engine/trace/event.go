@@ -279,7 +279,9 @@ type End struct {
 
 // Late reports whether a run whose locks have this lease was late: some timer came by a
 // tenth of the lease or more too late, so that its instants are not the scenario's.
-func (e End) Late(lease time.Duration) bool { return e.Lateness.Duration() >= Tolerance(lease) }
+func (e End) Late(lease time.Duration) bool {
+	return e.Lateness > 0 && e.Lateness.Duration() >= Tolerance(lease)
+}
 
 // Tolerance is how late a timer may not be, where locks have this lease: a tenth of it.
 func Tolerance(lease time.Duration) time.Duration { return lease / 10 }
