@@ -130,7 +130,8 @@ func keepsItsWord(t testing.TB, sc *scenario.Scenario, external *store.External)
 		if unexpected = engine.Unexpected(sc.Expect, run.Events); len(unexpected) == 0 {
 			return
 		}
-		t.Logf("%d times slower: %s", slow, strings.Join(unexpected, "; "))
+		lateness, _ := engine.Late(sc, run.Events)
+		t.Logf("%d times slower, on a machine up to %v late: %s", slow, lateness, strings.Join(unexpected, "; "))
 	}
 	t.Errorf("also at the slowest: %s", strings.Join(unexpected, "; "))
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine"
 	"relock/engine/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -122,6 +123,9 @@ func printImported(env environment, l words.Language, found *logs.Imported) {
 	}
 	fmt.Fprintln(t.w)
 	sayBroken(say, l, found)
+	if lateness, late := engine.Late(found.Scenario, found.Events); late {
+		say("", l.Sentence(phrase.Plain(film.Lateness(l, lateness))))
+	}
 	from := found.Header.Log
 	if from == nil {
 		return

@@ -272,7 +272,19 @@ type End struct {
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"` // what ended it early
 	Cause  Cause  `json:"cause,omitzero"`  // of what failed, or was ended early
+
+	// Of a run on the wall clock: how late its timers were at worst.
+	Lateness Millis `json:"lateness_ms,omitempty"`
 }
+
+// Late reports whether a run whose locks have this lease was late: some timer came by a
+// tenth of the lease or more too late, so that its instants are not the scenario's.
+func (e End) Late(lease time.Duration) bool {
+	return e.Lateness > 0 && e.Lateness.Duration() >= Tolerance(lease)
+}
+
+// Tolerance is how late a timer may not be, where locks have this lease: a tenth of it.
+func Tolerance(lease time.Duration) time.Duration { return lease / 10 }
 
 // Stopped is the Error of a run that somebody stopped.
 const Stopped = "stopped"
