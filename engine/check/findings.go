@@ -64,6 +64,21 @@ func (b *Findings) Of(e trace.Event, v trace.Violation) Finding {
 	return b.last
 }
 
+// takeFound returns the first open finding that is a violation of the trace, and drops those before
+// it.
+func (b *Findings) takeFound(v trace.Violation) (Finding, bool) {
+	for i, f := range b.open {
+		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(f.Events, v.Events) {
+			b.open = slices.Delete(b.open, 0, i+1)
+			if len(v.Untold) > 0 {
+				f = f.Inferred(v.Untold)
+			}
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	switch { // these two rules are judged at the end of a run, not event by event
 	case v.Rule == Orphan:
@@ -71,9 +86,12 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
 		b.open = append(b.open, b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}
-	for i, f := range b.open {
-		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(f.Events, v.Events) {
-			b.open = slices.Delete(b.open, 0, i+1)
+	if f, ok := b.takeFound(v); ok {
+		return f
+	}
+	if v.Rule == ForeignRelease && len(v.Threads) == 2 { // by who put the key there, which its value does not say
+		b.open = append(b.open, b.checker.SharedRelease(v.Threads[0], v.Threads[1]))
+		if f, ok := b.takeFound(v); ok {
 			return f
 		}
 	}

@@ -74,7 +74,7 @@ type Imported struct {
 	Header   trace.Header
 	Events   []trace.Event
 	Scenario *scenario.Scenario // the frame
-	Broken   []trace.Violation
+	Broken   []string // rules, each once
 	Lines    []int // of the file, by step: Lines[0] is of step 1; 0 where it is of none
 }
 
@@ -366,7 +366,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	return &Imported{
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
-		Events: r.Events(), Scenario: sc, Broken: r.Broken(), Lines: lines,
+		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}, nil
 }
 
