@@ -74,8 +74,8 @@ type Imported struct {
 	Header   trace.Header
 	Events   []trace.Event
 	Scenario *scenario.Scenario // the frame
-	Broken   []string // rules, each once
-	Lines    []int // of the file, by step: Lines[0] is of step 1; 0 where it is of none
+	Broken   []string           // rules, each once
+	Lines    []int              // of the file, by step: Lines[0] is of step 1; 0 where it is of none
 }
 
 // Locks returns the keys that could be locks, the busiest first. They must not be
