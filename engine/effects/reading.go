@@ -586,7 +586,7 @@ func (j *Reading) touch(thread string, args []string, reply any) {
 		j.value = number(reply)
 		reads()
 	case "SET", "SETEX", "PSETEX", "SETNX":
-		if reply == nil || reply == int64(0) {
+		if !journal.Wrote(args, reply) {
 			return
 		}
 		at := 2
