@@ -95,7 +95,7 @@ func seenLine(e trace.Event) string {
 }
 
 // Each file of testdata/rounds is a round, written by hand: the commands of A and B, a line each,
-// what is decided ("A", "A lose-reply", "* lease-ends"), what the clients are answered, and what
+// what is decided ("A", "A lose-reply", "* lease-ends"; "A#1" is the later of two of A's), what the clients are answered, and what
 // has happened on Redis, but for the ends of the threads' rounds.
 func TestRounds(t *testing.T) {
 	files, err := filepath.Glob("testdata/rounds/*.txtar")
@@ -133,7 +133,8 @@ func TestRounds(t *testing.T) {
 			}
 			for _, line := range parts["way"] {
 				thread, do, _ := strings.Cut(line, " ")
-				thread = strings.Trim(thread, "*")
+				thread, later, _ := strings.Cut(strings.Trim(thread, "*"), "#")
+				d := lab.Decision{Thread: thread, Nth: len(later), Do: do}
 				until(t, s, func(l lab.Look) bool {
 					if l.Rounds == 0 {
 						return false
@@ -143,9 +144,9 @@ func TestRounds(t *testing.T) {
 							return false
 						}
 					}
-					return slices.ContainsFunc(l.Choices, func(c lab.Choice) bool { return c.Thread == thread && c.Do == do })
+					return slices.ContainsFunc(l.Choices, func(c lab.Choice) bool { return c.Thread == thread && c.Nth == d.Nth && c.Do == do })
 				})
-				if err := s.Decide(t.Context(), lab.Decision{Thread: thread, Do: do}); err != nil {
+				if err := s.Decide(t.Context(), d); err != nil {
 					t.Fatalf("%s: %v; there is %+v", line, err, s.Look())
 				}
 			}
