@@ -105,8 +105,8 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 	}
 	found := &logs.Imported{Header: h, Events: events, Scenario: sc}
 	for _, e := range events {
-		if v, ok := e.Body.(trace.Violation); ok {
-			found.Broken = append(found.Broken, v)
+		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(found.Broken, v.Rule) {
+			found.Broken = append(found.Broken, v.Rule)
 		}
 	}
 	return found, nil

@@ -265,6 +265,11 @@ type Violation struct {
 	Threads []string `json:"threads"`
 	Detail  string   `json:"detail"`
 	Events  []int    `json:"events"` // seq of the events that prove it, in order
+
+	// Untold are threads that believe that they hold the lock as far as their commands
+	// show: no answer has told them of the loss. Only a reading of what commands did to
+	// the key names them.
+	Untold []string `json:"untold,omitempty"`
 }
 
 // End is the end of a thread, or of the run if the event has no thread.
