@@ -79,11 +79,7 @@ type Imported struct {
 	Lines    []int              // of the file, by step: Lines[0] is of step 1; 0 where it is of none
 }
 
-// Locks returns the keys that could be locks, the busiest first. They must not be
-// changed.
-func (l *Log) Locks() []trace.LogKey { return l.locks }
-
-// index finds the keys that entries name, and those that could be locks.
+// index finds the keys that entries name, and those that could be locks, the busiest first.
 func (l *Log) index(ctx context.Context) error {
 	known := map[string]*candidate{}
 	of := func(key string) *candidate {
