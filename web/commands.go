@@ -333,7 +333,7 @@ func (p *speaker) carryOut(ctx context.Context, text []byte) error {
 		if !known || c.Do != board.DoOpen && !p.opened() {
 			name = "none"
 		}
-		p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
+		p.s.meter.Command(name, time.Since(p.began))
 	}
 	switch {
 	case err == nil:
@@ -374,7 +374,7 @@ func (p *speaker) answer(f answered) error {
 
 // explained is why a command was refused, in a sentence. What means nothing to a
 // visitor is logged.
-func (s *Server) explained(ctx context.Context, l words.Language, do string, err error) string {
+func (s *sockets) explained(ctx context.Context, l words.Language, do string, err error) string {
 	refused, ok := l.Explain(err)
 	if ok {
 		return refused
@@ -384,7 +384,7 @@ func (s *Server) explained(ctx context.Context, l words.Language, do string, err
 }
 
 // wentWrong logs an error that means nothing to a visitor.
-func (s *Server) wentWrong(ctx context.Context, do string, err error) {
+func (s *sockets) wentWrong(ctx context.Context, do string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
 		s.Panicked(ctx, site.OfPlay, panicked)

@@ -26,7 +26,7 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	if err := r.s.sessions.Allow(r.address); err != nil {
+	if err := r.s.starts.Allow(r.address); err != nil {
 		return answered{}, err
 	}
 	sc := at.scenario.WithSchedule(at.list[0].Moves)

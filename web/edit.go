@@ -28,8 +28,9 @@ import (
 type editorPages struct {
 	*pages
 
-	server *Server
-	traces *tracePages
+	sessions *runs.Registry
+	searches *searches
+	traces   *tracePages
 }
 
 // edit is the scenario editor, opened with an example or with the scenario of a
@@ -40,7 +41,7 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 	text, current := "", query.Get("example")
 	switch {
 	case query.Has("run"):
-		found, ok := s.server.sessions.Get(query.Get("run"))
+		found, ok := s.sessions.Get(query.Get("run"))
 		if !ok {
 			return site.ErrNoRun
 		}
@@ -81,7 +82,7 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
 		merged, err = draft.Merge(base, text, action, v)
 	}
-	e := page.Editor{NoBox: s.server.noBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e := page.Editor{NoBox: s.noBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
 	if draft.Forgot(text, merged) {
 		e.Notice = l.Say("This scenario can be run. Its expectations and the comments on its old lock are gone: they belonged to that lock.")
 	}
@@ -298,7 +299,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if e.Store == page.StoreExternal {
 		o.External = s.external
 	}
-	started, err := s.server.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
+	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
 	if site.LimitName(err) != "" {
 		return site.OfLimit(err)
 	}
@@ -309,7 +310,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.server.meter.started.WithLabelValues(e.Store).Inc()
+	s.meter.Started(e.Store)
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
 	return nil
 }

@@ -89,7 +89,7 @@ func (s *linkPages) replay(w http.ResponseWriter, r *http.Request) error {
 		return notShown(r, err, "That cannot be shown")
 	}
 	if r.URL.Query().Has("row") {
-		return answerLanes(w, r, made)
+		return runs.AnswerLanes(w, r, made)
 	}
 	answer, err := filmed(r.Context(), words.From(r.Context()), made, at)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // exportLink runs the scenario of a link and answers with a file. If the link
 // has a position, the run is what the link shows: its moves up to there.
 // Otherwise the run goes on to its end.
-func (s *linkPages) exportLink(w http.ResponseWriter, r *http.Request) error {
+func (s *runPages) exportLink(w http.ResponseWriter, r *http.Request) error {
 	format, err := formatOf(r)
 	if err != nil {
 		return err

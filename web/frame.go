@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"time"
 
+	"relock/engine/box"
 	"relock/engine/store"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/static"
 	"relock/web/templates"
+	"relock/web/words"
 )
 
 // pages is what every page is made with.
@@ -21,6 +24,16 @@ type pages struct {
 	starts   starts
 	external *store.External // the operator's Redis, nil without one
 	examples []example       // the first is what the editor opens with
+	box      *box.Pool       // runs own scripts; nil without one
+	boxless  error           // why
+	meter    operations
+}
+
+// operations counts what a server does, for its operator, apart from what a
+// site counts. It is safe for concurrent use.
+type operations interface {
+	Started(store string)                    // a run
+	Command(do string, within time.Duration) // one for stepping, from when it was read to its last frame
 }
 
 // starts counts how often an address begins something.
@@ -103,4 +116,16 @@ func (s *pages) visitor(w http.ResponseWriter, r *http.Request) string {
 		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure(r),
 	})
 	return name
+}
+
+// noBox says why locks of one's own are not run here, "" where they are.
+func (s *pages) noBox(l words.Language) string {
+	switch {
+	case s.box != nil:
+		return ""
+	case s.boxless == nil:
+		return l.Say("This server does not run your own scripts. In your own terminal it works: playground explore FILE.")
+	default:
+		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.boxless.Error())
+	}
 }

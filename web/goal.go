@@ -9,7 +9,6 @@ import (
 	"relock/engine/explore"
 	"relock/engine/phrase"
 	"relock/web/board"
-	"relock/web/film"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -96,33 +95,4 @@ func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
 	}
 	g.Says = l.Say("From here it can no longer be done: no step is left that could come in another order.")
 	return g
-}
-
-// newScene draws a scene.
-func newScene(l words.Language, caption string, s course.Scene) page.Scene {
-	out := page.Scene{Caption: caption}
-	for n, name := range s.Threads {
-		t := page.SceneThread{Name: name, Ordinal: n}
-		if slices.Contains(s.Inside, name) {
-			out.Inside = append(out.Inside, t)
-		} else {
-			out.Outside = append(out.Outside, t)
-		}
-		if slices.Contains(s.Holders, name) {
-			out.Holders = append(out.Holders, t)
-		}
-	}
-	switch {
-	case !s.Key:
-		out.Key = l.Say("no key")
-	case s.Forever:
-		out.Key = l.Say("no expiry")
-	}
-	if s.Guarded {
-		out.Resource = words.Capital(l.Clause(s.Resource))
-	}
-	for _, rule := range s.Broken {
-		out.Broken = append(out.Broken, film.RuleTitle(l, rule))
-	}
-	return out
 }

@@ -31,6 +31,16 @@ type frontPages struct {
 	frontFilm *runs.Recording // what the front page shows, from its first request on
 }
 
+// newFrontPages returns the pages of a server that there are to read. Their pictures are drawn
+// when somebody first asks, or by prepare.
+func newFrontPages(common *pages) *frontPages {
+	s := &frontPages{pages: common, gallery: map[string]func() picture{}}
+	for _, e := range common.examples {
+		s.gallery[e.name] = pictured(e)
+	}
+	return s
+}
+
 // breath is how long prepare leaves the processors to those who open the first
 // page as soon as the server listens.
 const breath = time.Second

@@ -16,7 +16,7 @@ import (
 
 // incident is the page for stepping through an incident, or through what would
 // mend it.
-func (s *Server) incident(cured bool) func(http.ResponseWriter, *http.Request) error {
+func (s *linkPages) incident(cured bool) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		symptoms, err := lessons.Incidents()
 		if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) incident(cured bool) func(http.ResponseWriter, *http.Request) e
 	}
 }
 
-func (s *Server) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, cured bool) error {
+func (s *linkPages) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, cured bool) error {
 	file := i.File(cured)
 	data, err := fs.ReadFile(lessons.IncidentFiles(), file)
 	if err != nil {

@@ -27,9 +27,9 @@ import (
 type labPages struct {
 	*pages
 
-	server *Server
-	labs   *labs.Labs
-	of     LabConfig
+	stepping *sockets
+	labs     *labs.Labs
+	of       LabConfig
 }
 
 // LabConfig says whether there are labs, and for whom.
@@ -168,6 +168,19 @@ func (s *labPages) rail(l words.Language, r *http.Request, st labs.State) page.L
 	}
 	one, _ := s.labs.Get(r.PathValue("id"))
 	return page.NewLabRail(l, st.Look.Threads, host, s.command(one), s.wall(one))
+}
+
+// socket serves a page of a lab.
+func (s *labPages) socket(w http.ResponseWriter, r *http.Request) error {
+	one, st, err := s.found(r)
+	if err != nil {
+		return err
+	}
+	of := labPage{rail: func(st labs.State) page.LabRail { return s.rail(words.From(r.Context()), r, st) }}
+	if one.Owned(s.visitorOf(r)) && one.ID != s.labs.Fixed() {
+		of.end = func() { s.labs.End(one) }
+	}
+	return s.stepping.labSocket(w, r, one, st, of)
 }
 
 // branch returns the branch that the address names.

@@ -25,9 +25,8 @@ import (
 type labPlayer struct {
 	*speaker
 
-	pages  *labPages
-	r      *http.Request
 	of     *labs.Session
+	page   labPage
 	leave  func()
 	state  labs.State
 	drawn  *scenario.Scenario   // of what was shown
@@ -36,16 +35,18 @@ type labPlayer struct {
 	search *labs.Search         // as it was told
 }
 
-// socket serves a page of a lab. The lab outlives it.
-func (s *labPages) socket(w http.ResponseWriter, r *http.Request) error {
-	one, st, err := s.found(r)
-	if err != nil {
-		return err
-	}
-	return s.server.speak(w, r, forLab, func(of *speaker) func() {
-		p := &labPlayer{speaker: of, pages: s, r: r, of: one, state: st, leave: one.Enter()}
+// labPage is what the page of a lab has beside the stage.
+type labPage struct {
+	rail func(labs.State) page.LabRail
+	end  func() // closes the lab; nil where the visitor may not
+}
+
+// labSocket serves a page of a lab that stands as the state says. The lab outlives it.
+func (s *sockets) labSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of labPage) error {
+	return s.speak(w, r, forLab, func(by *speaker) func() {
+		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &reader{
-			s: s.server, l: p.l, ctx: p.ctx, seat: p.seat, address: p.account.Address(), of: site.OfPlay, look: p.look,
+			s: s, l: p.l, ctx: p.ctx, seat: p.seat, address: p.account.Address(), of: site.OfPlay, look: p.look,
 			film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].film },
 			lanes: func(branch, row int) (string, error) {
 				if p.sent[branch] == nil {
@@ -133,10 +134,10 @@ func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known
 	case "order":
 		return labAsked(ctx, text, p.order)
 	case "end":
-		if !p.of.Owned(p.pages.visitorOf(p.r)) || p.of.ID == p.pages.labs.Fixed() {
+		if p.page.end == nil {
 			return true, phrase.New("only the visitor who opened this lab can close it")
 		}
-		p.pages.labs.End(p.of)
+		p.page.end()
 		return true, nil
 	}
 	if !slices.Contains(labReads, name) {
@@ -211,7 +212,7 @@ func (p *labPlayer) lua() (string, error) {
 }
 
 func (p *labPlayer) rail() (string, error) {
-	return templates.Text(p.l, templates.LabRail(p.pages.rail(p.l, p.r, p.state)))
+	return templates.Text(p.l, templates.LabRail(p.page.rail(p.state)))
 }
 
 // followed shows what has changed by itself.

@@ -80,8 +80,8 @@ func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
 type coursePages struct {
 	*pages
 
-	course func() *course.Course
-	server *Server // whose searches judge what is written
+	course   func() *course.Course
+	searches *searches // that judge what is written
 }
 
 // learn is the way through the course.
@@ -669,4 +669,33 @@ func happened(l words.Language, h course.Happening) string {
 		}
 	}
 	return e.Thread
+}
+
+// newScene draws a scene.
+func newScene(l words.Language, caption string, s course.Scene) page.Scene {
+	out := page.Scene{Caption: caption}
+	for n, name := range s.Threads {
+		t := page.SceneThread{Name: name, Ordinal: n}
+		if slices.Contains(s.Inside, name) {
+			out.Inside = append(out.Inside, t)
+		} else {
+			out.Outside = append(out.Outside, t)
+		}
+		if slices.Contains(s.Holders, name) {
+			out.Holders = append(out.Holders, t)
+		}
+	}
+	switch {
+	case !s.Key:
+		out.Key = l.Say("no key")
+	case s.Forever:
+		out.Key = l.Say("no expiry")
+	}
+	if s.Guarded {
+		out.Resource = words.Capital(l.Clause(s.Resource))
+	}
+	for _, rule := range s.Broken {
+		out.Broken = append(out.Broken, film.RuleTitle(l, rule))
+	}
+	return out
 }

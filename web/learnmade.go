@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"relock/engine/course"
+	"relock/engine/phrase"
 	"relock/web/film"
+	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -167,4 +169,29 @@ func (s *coursePages) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	verdict.Proven = verdict.Par > 0
 	site.AnswerJSON(w, http.StatusOK, verdict)
 	return nil
+}
+
+// roomOfMade is where a room is made for a question that was made of a run: a
+// lesson of one step, at its place.
+func roomOfMade(state link.State, kind course.Kind) (string, error) {
+	step := lesson.Step{Title: lesson.Words{}}
+	asks := phrase.Text("What happens next?")
+	if kind == course.Break {
+		asks = "Break it"
+		state = link.State{Scenario: state.Scenario.WithSchedule(nil)}
+	} else {
+		step.Ask = lesson.AskPredict
+	}
+	for _, l := range words.All() {
+		step.Title[l.Code()] = l.Say(asks)
+	}
+	var err error
+	if step.Link, err = link.Encode(state); err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	packed, err := (&lesson.Lesson{Title: step.Title, Steps: []lesson.Step{step}}).Link()
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	return "/room/new#" + packed, nil
 }

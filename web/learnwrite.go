@@ -27,7 +27,7 @@ func (s *coursePages) wrote(w http.ResponseWriter, r *http.Request) error {
 	}
 	var judged *course.Judged
 	script := values.Get("script")
-	if err := s.server.judging(r, course.MaxWritten, func(ctx context.Context) (err error) {
+	if err := s.searches.judging(r, course.MaxWritten, func(ctx context.Context) (err error) {
 		judged, err = item.Write(ctx, script)
 		return err
 	}); err != nil {
@@ -53,7 +53,7 @@ type writing struct {
 // write puts a script on the page that is being written, and what came of it; of
 // nil what it begins with.
 func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made, prose *course.Prose, wrote *writing, stage *shownRun) {
-	p.NoBox, p.Lua = s.server.noBox(l), true
+	p.NoBox, p.Lua = s.noBox(l), true
 	p.Script = &page.Field{Name: "script", Label: l.Say("The script %s", made.Script.Call), Value: strings.TrimSuffix(made.Script.Start, "\n"), Code: true}
 	*stage = shownRun{made.Solved, len(made.Solved.Events), true}
 	p.Watching = l.Say("This is what the script does as it is.")
@@ -84,36 +84,6 @@ func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made,
 			{Name: l.Say("Yours"), Lines: film.Coloured(wrote.script)},
 			{Name: l.Say("The lock's own: one solution among others"), Lines: film.Coloured(made.Script.Bundled)},
 		}
-	}
-}
-
-// judgedSays is what came of a script, in a sentence or two.
-func judgedSays(l words.Language, j *course.Judged) string {
-	switch {
-	case j.Refused != nil:
-		if says, ok := phrase.Of(j.Refused); ok {
-			return l.Sentence(says)
-		}
-		return j.Refused.Error()
-	case j.Rule != "":
-		return l.Say("This still breaks: %s, in %s orders with %s.",
-			film.RuleTitle(l, j.Rule), page.Share(l, j.Found.Broken, j.Found.All), page.Bounds(l, j.Found.Within))
-	case j.Endless:
-		return l.Say("Some order never ends, or there are too many to try them all.")
-	case j.Tokenless != "":
-		return l.Say("%s gets in without a token: it is the third number of the reply.", j.Tokenless)
-	case j.Solved && len(j.Left) > 0:
-		var left []string
-		for _, rule := range j.Left {
-			left = append(left, film.RuleTitle(l, rule))
-		}
-		return l.Say("All %s orders were tried: nothing breaks that this script can prevent. No such script can prevent this: %s.", page.Grouped(j.All), l.List(left))
-	case j.Solved:
-		return l.Say("Nothing breaks any more: all %s orders were tried.", page.Grouped(j.All))
-	case j.Ends == j.Wanted:
-		return l.Say("No rule breaks, and nothing comes late, but %s is done only at %s and could be at %s: the lock was not free in time.", j.Thread, l.Duration(j.Late.Duration()), l.Duration(j.InTime.Duration()))
-	default:
-		return l.Say("No rule breaks, but %s ends wrong: %s instead of %s.", j.Thread, film.Result(l, j.Ends), film.Result(l, j.Wanted))
 	}
 }
 

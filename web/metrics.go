@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,10 +92,36 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 	}
 }
 
-// socket counts a websocket until the returned function is called.
-func (m *meter) socket(what string) (end func()) {
-	m.sockets.WithLabelValues(what).Inc()
-	return m.sockets.WithLabelValues(what).Dec
+// counter counts for a site and its pages what they do, in a meter.
+type counter struct{ *meter }
+
+// Request implements site.Counter.
+func (c counter) Request(status int) { c.requests.WithLabelValues(strconv.Itoa(status)).Inc() }
+
+// Refusal implements site.Counter.
+func (c counter) Refusal(limit string) { c.refusals.WithLabelValues(limit).Inc() }
+
+// Panic implements site.Counter.
+func (c counter) Panic(ended string) { c.panics.WithLabelValues(ended).Inc() }
+
+// PassedOn implements site.Counter.
+func (c counter) PassedOn(outcome string) { c.passed.WithLabelValues(outcome).Inc() }
+
+// Socket implements site.Counter.
+func (c counter) Socket(what string) (end func()) {
+	c.sockets.WithLabelValues(what).Inc()
+	return c.sockets.WithLabelValues(what).Dec
+}
+
+// Frames implements site.Counter.
+func (c counter) Frames(n int) { c.frames.Add(float64(n)) }
+
+// Started implements operations.
+func (c counter) Started(store string) { c.started.WithLabelValues(store).Inc() }
+
+// Command implements operations.
+func (c counter) Command(do string, within time.Duration) {
+	c.commands.WithLabelValues(do).Observe(within.Seconds())
 }
 
 // redisMeter is the hook through which the operator's Redis client feeds a

@@ -2,26 +2,16 @@ package web
 
 import (
 	"cmp"
-	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"relock/engine/explore"
-	"relock/engine/explore/card"
 	"relock/engine/ownlock"
-	"relock/engine/pause"
 	"relock/engine/scenario"
-	"relock/web/export"
 	"relock/web/link"
 	"relock/web/page"
-	"relock/web/site"
-	"relock/web/site/turn"
 	"relock/web/templates"
-	"relock/web/words"
 )
 
 // judgedJSON is what a search says of a lock of one's own.
@@ -96,127 +86,11 @@ func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
 // fits into a link.
 func withLinks(f *page.Found, sc *scenario.Scenario, rules []explore.Rule) error {
 	for i, r := range rules {
-		open, err := playAddress(sc.WithSchedule(r.Schedule), cmp.Or(max(r.Lost, 0), len(r.Schedule)))
+		open, err := link.PlayAddress(sc.WithSchedule(r.Schedule), cmp.Or(max(r.Lost, 0), len(r.Schedule)))
 		if err != nil {
 			return err
 		}
 		f.Rules[i].Link = open
 	}
 	return nil
-}
-
-// playAddress is where a scenario is shown after so many of its moves, "" where it
-// is too large for an address.
-func playAddress(sc *scenario.Scenario, at int) (string, error) {
-	open, err := link.Encode(link.State{Scenario: sc, At: at})
-	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
-	}
-	if len(open) > link.MaxPacked {
-		return "", nil
-	}
-	return "/play#" + open, nil
-}
-
-// judging does what searches a lock of one's own for the page that r asks for: after
-// the searches before it, while nobody else wants a turn, and as long as a page may
-// search. It counts as a start, and holds so many states while it works. Where the
-// visitor has left, it has done nothing, and there is no error.
-func (s *Server) judging(r *http.Request, states int, judge func(ctx context.Context) error) error {
-	address := site.Address(r)
-	if err := s.pages.starts.Allow(address); err != nil {
-		return site.OfLimit(err)
-	}
-	if err := s.inSearch(r.Context(), site.SeatOf(r), address, states, judge); err != nil {
-		return notShown(r, err, "That cannot be judged")
-	}
-	return nil
-}
-
-// inSearch judges own scripts for somebody who waits without the turn of seat: after
-// the searches of theirs before it, while nobody else wants a turn, and as long as a
-// page may search. It holds so many states while it works, and none while it waits.
-func (s *Server) inSearch(ctx context.Context, seat *turn.Seat, whose string, states int, search func(ctx context.Context) error) error {
-	place, err := s.searches.queue(whose, seat.Whose())
-	if err != nil {
-		return err
-	}
-	defer place.leave()
-	seat.Away(ctx, func() {
-		var done func()
-		if done, err = place.take(ctx); err != nil {
-			return
-		}
-		defer done()
-		account := s.spaces.Open(whose)
-		defer account.Close()
-		if err = account.Hold(states * stateGoingBytes); err != nil {
-			return
-		}
-		spare := s.Turns.SeatSpare(seat.Whose())
-		defer spare.Done()
-		within, cancel := context.WithTimeoutCause(pause.With(ctx, spare), searchLongest, errSearched)
-		defer cancel()
-		err = search(within)
-	})
-	return err
-}
-
-// ownCard is the report card of a lock of one's own: what one fault can do to it.
-func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	l := words.From(r.Context())
-	e := s.edited(l, values, "")
-	sc, err := scenario.Parse([]byte(e.Text))
-	if err == nil && e.Problem == "" && sc.Lock.Own() {
-		e.Problem = e.NoBox
-	}
-	if err != nil || e.Problem != "" {
-		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
-	}
-	if !sc.Lock.Own() { // that is made already
-		http.Redirect(w, r, "/locks?lock="+url.QueryEscape(sc.Lock.Protocol)+"&beside=#card", http.StatusSeeOther)
-		return nil
-	}
-	var made *card.Card
-	err = s.server.judging(r, card.MaxStates, func(ctx context.Context) (err error) {
-		made, err = card.Make(ctx, sc.Lock, card.Options{Delays: card.Delays, Workers: 1})
-		return err
-	})
-	if err != nil || made == nil {
-		return err
-	}
-	p := page.OwnCard{Page: s.frame(r, l.Say("Report card")), Title: sc.Title, Text: e.Text, Card: page.NewCardTable(l, made), Legend: page.CardLegend(l)}
-	p.Page.Path = "/edit"
-	p.Broken = p.Card.Broken(l, 0)
-	if err := p.Card.Lead(func(cell string) (string, error) {
-		shown, err := made.Example(made.Named(cell))
-		if err != nil {
-			return "", fmt.Errorf("web: %w", err)
-		}
-		return playAddress(shown, len(shown.Schedule))
-	}); err != nil {
-		return err
-	}
-	picture, err := export.CardPicture(r.Context(), l, cmp.Or(sc.Title, l.Say("Report card of your lock")), p.Card, s.Static.PictureStyle())
-	if err != nil {
-		return fmt.Errorf("web: %w", err)
-	}
-	p.Picture = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture)
-	return site.Render(r.Context(), w, http.StatusOK, templates.OwnCardPage(p))
-}
-
-// noBox says why locks of one's own are not run here, "" where they are.
-func (s *Server) noBox(l words.Language) string {
-	switch {
-	case s.box != nil:
-		return ""
-	case s.boxless == nil:
-		return l.Say("This server does not run your own scripts. In your own terminal it works: playground explore FILE.")
-	default:
-		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.boxless.Error())
-	}
 }

@@ -17,7 +17,6 @@ type runPages struct {
 
 	sessions *runs.Registry
 	films    *runs.Films
-	meter    *meter
 }
 
 func (s *runPages) session(r *http.Request) (*runs.Session, error) {
@@ -90,7 +89,7 @@ func (s *runPages) runLanes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	events, _ := found.Run.Log().Since(0)
-	return answerLanes(w, r, &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events})
+	return runs.AnswerLanes(w, r, &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events})
 }
 
 // trace answers with the run as JSON Lines.

@@ -6,6 +6,7 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/templates"
 	"relock/web/words"
 )
 
@@ -67,4 +68,9 @@ func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
 		}
 	}
 	return out
+}
+
+// drawnLanes draws the lanes around a row.
+func drawnLanes(l words.Language, f *film.Film, row int) (string, error) {
+	return templates.Text(l, templates.Lanes(runs.LanesAround(l, f.Lanes(), row)))
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/film"
@@ -22,7 +21,7 @@ import (
 
 // play is the page for stepping through a scenario: an example, or what the
 // address' fragment says. No server ever sees a fragment.
-func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
+func (s *linkPages) play(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("example")
 	if name == "" {
 		return s.playPage(w, r, played{})
@@ -59,7 +58,7 @@ type played struct {
 	problem      string // why what was asked for is not shown
 }
 
-func (s *Server) playPage(w http.ResponseWriter, r *http.Request, of played) error {
+func (s *linkPages) playPage(w http.ResponseWriter, r *http.Request, of played) error {
 	l := words.From(r.Context())
 	groups, err := shelves(l)
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, of played) err
 		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
 		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0),
 	}
-	setLocks(l, &p)
+	p.SetLocks(l)
 	if of.open == "" {
 		// What is opened if the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
@@ -94,14 +93,6 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, of played) err
 	return site.Render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
 }
 
-// setLocks sets which locks can be compared.
-func setLocks(l words.Language, p *page.Play) {
-	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
-	for _, name := range p.Locks {
-		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
-	}
-}
-
 // unscripted returns the scenario of a link as YAML.
 func unscripted(packed string) (string, error) {
 	state, err := link.Decode(packed)
@@ -112,8 +103,8 @@ func unscripted(packed string) (string, error) {
 }
 
 // keep puts a link on the shelf and answers with its short address.
-func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
-	if err := s.sessions.Allow(site.Address(r)); err != nil {
+func (s *linkPages) keep(w http.ResponseWriter, r *http.Request) error {
+	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
@@ -134,7 +125,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 }
 
 // kept opens a short link.
-func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
+func (s *linkPages) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.findLink(r, r.PathValue("id"))
 	if errors.Is(err, keep.ErrNotKept) {
 		return site.Explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)

@@ -25,7 +25,7 @@ import (
 
 // speaker is one page that steps: it asks by commands, and is answered by frames.
 type speaker struct {
-	s       *Server
+	s       *sockets
 	l       words.Language
 	conn    *wire.Conn
 	sent    map[int]*shown // by branch
@@ -188,7 +188,7 @@ func linesOf(sc *scenario.Scenario, list []broughtJSON) ([]board.Line, error) {
 }
 
 // described is what a page needs to know of a scenario before its rows come.
-func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON, error) {
+func (s *sockets) described(l words.Language, sc *scenario.Scenario) (*openedJSON, error) {
 	text, err := sc.Compact()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -229,7 +229,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 
 // exampleOf is the name of the bundled scenario that sc is, whatever moves were
 // made in it, or "".
-func (s *Server) exampleOf(sc *scenario.Scenario) string {
+func (s *sockets) exampleOf(sc *scenario.Scenario) string {
 	text := bare(sc)
 	for _, e := range s.examples {
 		if e.sc().Title == sc.Title && bare(e.sc()) == text {

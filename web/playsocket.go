@@ -8,9 +8,11 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/course"
 	"relock/engine/pause"
 	"relock/web/runs"
 	"relock/web/site"
+	"relock/web/site/limit"
 	"relock/web/site/wire"
 	"relock/web/words"
 )
@@ -26,9 +28,19 @@ const (
 	showEvery = 250 * time.Millisecond
 )
 
+// sockets serve pages that step: alone, in a class, and with a lab.
+type sockets struct {
+	*pages
+
+	sessions *runs.Registry
+	searches *searches
+	ledger   *limit.Ledger // what sessions hold
+	course   func() *course.Course
+}
+
 // playSocket serves a page that steps through a scenario. The session lives
 // as long as the connection: a page that comes back brings its moves along.
-func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
+func (s *sockets) playSocket(w http.ResponseWriter, r *http.Request) error {
 	return s.speak(w, r, forPlay, func(of *speaker) func() {
 		p := &player{speaker: of}
 		p.reader = p.newReader()
@@ -39,7 +51,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 
 // speak serves a page that steps. Begin adds what it steps through to what all have in
 // common, and returns what ends that.
-func (s *Server) speak(w http.ResponseWriter, r *http.Request, kind string, begin func(*speaker) (end func())) error {
+func (s *sockets) speak(w http.ResponseWriter, r *http.Request, kind string, begin func(*speaker) (end func())) error {
 	ctx, leave, err := s.sessions.Enter(site.Address(r))
 	if err != nil {
 		return s.turnAway(w, r, err)
@@ -49,7 +61,7 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request, kind string, begi
 	if err != nil {
 		return nil
 	}
-	defer s.meter.socket(kind)()
+	defer s.Count.Socket(kind)()
 	ctx, gone := context.WithCancel(ctx)
 	seat := site.SeatOf(r)
 	ctx = pause.With(ctx, seat)
@@ -98,7 +110,7 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request, kind string, begi
 }
 
 // turnAway says why the visitor cannot step now; on the socket if r opens one.
-func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) error {
+func (s *sockets) turnAway(w http.ResponseWriter, r *http.Request, why error) error {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return site.OfLimit(why)
 	}

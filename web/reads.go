@@ -20,7 +20,7 @@ import (
 // reader answers what is asked about branches and changes nothing of them: for a
 // page that steps alone, and for a member of a class.
 type reader struct {
-	s       *Server
+	s       *sockets
 	l       words.Language
 	ctx     context.Context // of the connection
 	seat    *turn.Seat

@@ -145,9 +145,12 @@ type roomPerson struct {
 	Threads []string   `json:"threads"`
 }
 
+// nowFrames makes frames of rooms as they are now.
+type nowFrames struct{ course func() *course.Course }
+
 // roomNowFrame makes the frame of a room as it is now. What hosts see more than
 // others is put to the frame of all.
-func (s *Server) roomNowFrame(v board.View, sees board.Sight) (any, error) {
+func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
 	unveiled := sees.Host && v.State.Veiled()
@@ -214,7 +217,7 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 }
 
 // roomAsSeen is a room as everybody sees it, or unveiled, as hosts do.
-func (s *Server) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
+func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
@@ -262,7 +265,7 @@ func (s *Server) roomAsSeen(l words.Language, v board.View, unveiled bool) (room
 
 // goalNow is how far the class is with what it is to break, judged once for each
 // place; nil where that is nothing.
-func (s *Server) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
+func (s nowFrames) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
 	item, ok := s.course().Item(v.State.Goal)
 	if v.State.Goal == "" || !ok { // another server's course had it
 		return nil, nil
@@ -425,7 +428,7 @@ func filmOf(l words.Language, v board.View) *roomFilm {
 }
 
 // opening is the frame with which a page begins.
-func (f *roomFilm) opening(s *Server, v board.View) (frame *websocket.PreparedMessage, err error) {
+func (f *roomFilm) opening(s *sockets, v board.View) (frame *websocket.PreparedMessage, err error) {
 	if f.first != nil {
 		return f.first, nil
 	}
@@ -599,9 +602,4 @@ func drawingOf(l words.Language, v board.View, branch, row int) (*drawing, error
 func (d *drawing) html(l words.Language) (string, error) {
 	d.once.Do(func() { d.text, d.err = templates.Text(l, templates.Lanes(d.picture)) })
 	return d.text, d.err
-}
-
-// drawnLanes draws the lanes around a row.
-func drawnLanes(l words.Language, f *film.Film, row int) (string, error) {
-	return templates.Text(l, templates.Lanes(runs.LanesAround(l, f.Lanes(), row)))
 }

@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"relock/engine"
-	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -75,7 +74,7 @@ func lessonOf(sent string) (*lesson.Lesson, error) {
 // planOfLesson is what a room for a lesson is to be around. It fails, saying in
 // which step, where an example, an item or a row is not there, or a link cannot
 // be read. Steps without a title get that of their scenario.
-func (s *Server) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
+func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
 	if err != nil {
 		return board.Plan{}, err
@@ -146,7 +145,7 @@ func lessonNow(l words.Language, s *board.State) *roomLesson {
 
 // taughtLesson answers a host with what the class has gone through as a lesson: a file, or
 // as JSON a link.
-func (s *Server) taughtLesson(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) taughtLesson(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.hosted(r)
 	if err != nil {
 		return err
@@ -155,7 +154,7 @@ func (s *Server) taughtLesson(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	made, err := s.lessonMade(r.Context(), log)
+	made, err := s.plans.lessonMade(r.Context(), log)
 	if err != nil {
 		return err
 	}
@@ -185,7 +184,7 @@ func (s *Server) taughtLesson(w http.ResponseWriter, r *http.Request) error {
 }
 
 // lessonMade makes a lesson of a room's log, with no notes yet.
-func (s *Server) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Lesson, error) {
+func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Lesson, error) {
 	made := &lesson.Lesson{}
 	shipped := shipping{s: s, of: map[string]*shippedRun{}}
 	held := false
@@ -248,7 +247,7 @@ func asLesson(q *board.Question) *lesson.Question {
 // shipping knows which scenarios come with the playground, and where their runs
 // lead.
 type shipping struct {
-	s  *Server
+	s  *plans
 	of map[string]*shippedRun // by the scenario, nil for one's own
 }
 
@@ -307,29 +306,4 @@ func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario) (*shippedRun
 		}
 	}
 	return p.of[text], nil
-}
-
-// roomOfMade is where a room is made for a question that was made of a run: a
-// lesson of one step, at its place.
-func roomOfMade(state link.State, kind course.Kind) (string, error) {
-	step := lesson.Step{Title: lesson.Words{}}
-	asks := phrase.Text("What happens next?")
-	if kind == course.Break {
-		asks = "Break it"
-		state = link.State{Scenario: state.Scenario.WithSchedule(nil)}
-	} else {
-		step.Ask = lesson.AskPredict
-	}
-	for _, l := range words.All() {
-		step.Title[l.Code()] = l.Say(asks)
-	}
-	var err error
-	if step.Link, err = link.Encode(state); err != nil {
-		return "", fmt.Errorf("web: %w", err)
-	}
-	packed, err := (&lesson.Lesson{Title: step.Title, Steps: []lesson.Step{step}}).Link()
-	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
-	}
-	return "/room/new#" + packed, nil
 }

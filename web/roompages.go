@@ -21,7 +21,7 @@ import (
 )
 
 // roomDoor is where a room's code is entered. A right one leads to its room.
-func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
 	p.Page.Preview = &page.Preview{Title: p.Page.Title, Shows: roomShows(l), Address: s.Origin(r) + "/room"}
@@ -51,7 +51,7 @@ func roomShows(l words.Language) string {
 }
 
 // newRoom says what a room would be around, and makes it by one press.
-func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) newRoom(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
 	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
@@ -63,7 +63,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 	}
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
-	item, isItem := s.course().Item(from)
+	item, isItem := s.plans.course().Item(from)
 	var err error
 	var plan board.Plan
 	switch {
@@ -73,15 +73,15 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.Field, p.Title, p.Shows = "example", l.Say(exhibit.Title), l.Say(exhibit.Shows)
-		if plan, err = s.planOf(r.Context(), lesson.Place{Example: from}); err != nil {
+		if plan, err = s.plans.planOf(r.Context(), lesson.Place{Example: from}); err != nil {
 			return noPlan(err)
 		}
 	case isItem:
 		p.Field, p.Title = "item", item.Title(l)
-		plan, err = s.planOf(r.Context(), lesson.Place{Item: from})
+		plan, err = s.plans.planOf(r.Context(), lesson.Place{Item: from})
 	default:
 		p.Field = "link"
-		if plan, err = s.planOf(r.Context(), lesson.Place{Link: from}); err == nil {
+		if plan, err = s.plans.planOf(r.Context(), lesson.Place{Link: from}); err == nil {
 			p.Title = titleOf(l, plan.Scenario)
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 }
 
 // roomPhone is the page of who plays a thread, and of who watches.
-func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomPhone(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
 
 // roomHost is the page of a host. The link for co-hosts makes one of anybody who
 // opens it.
-func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomHost(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 
 // roomStage is what the projector shows. Its keys act where a host has opened
 // it.
-func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomStage(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // roomPage returns what the pages of a room have in common.
-func (s *Server) roomPage(r *http.Request, found *board.Room, part page.RoomPart) (*page.Room, error) {
+func (s *roomPages) roomPage(r *http.Request, found *board.Room, part page.RoomPart) (*page.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
 	scene := 0
@@ -176,7 +176,7 @@ func (s *Server) roomPage(r *http.Request, found *board.Room, part page.RoomPart
 	p.Play.Viewer.Scripts = film.Scripts(l, sc)
 	p.Play.Viewer.Lanes = runs.LanesAround(l, film.New(l, sc, nil).Lanes(), 0)
 	if p.Leads {
-		setLocks(l, &p.Play)
+		p.Play.SetLocks(l)
 		var err error
 		if p.Play.Gallery, err = shelves(l); err != nil {
 			return nil, err
@@ -198,7 +198,7 @@ var partNames = map[page.RoomPart]phrase.Text{page.RoomHost: "host", page.RoomSt
 // roomFrame returns what surrounds a page of a room. A phone gets little: it
 // may be on a slow line. A stage looks like one unless its address says
 // otherwise.
-func (s *Server) roomFrame(r *http.Request, title, code string, part page.RoomPart) page.Page {
+func (s *roomPages) roomFrame(r *http.Request, title, code string, part page.RoomPart) page.Page {
 	l := words.From(r.Context())
 	if title == "" {
 		title = l.Say("Your scenario")

@@ -73,21 +73,47 @@ var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by i
 // noPlan is the page that says why no room can be made of something.
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
 
-// openHouse opens the rooms that the journal has.
-func (s *Server) openHouse(journal board.Journal) error {
+// roomPages are the pages of classes, and their sockets.
+type roomPages struct {
+	*pages
+
+	rooms    *board.House
+	plans    *plans
+	stepping *sockets
+	guesses  guesses
+	visits   sync.WaitGroup
+}
+
+// newRoomPages opens the rooms that a journal has; one in memory where there is none.
+func newRoomPages(stepping *sockets, journal board.Journal) (*roomPages, error) {
 	if journal == nil {
 		memory, err := board.NewSolo("")
 		if err != nil {
-			return fmt.Errorf("web: %w", err)
+			return nil, fmt.Errorf("web: %w", err)
 		}
 		journal = memory
 	}
+	common := stepping.pages
+	s := &roomPages{pages: common, plans: &plans{common, stepping.course}, stepping: stepping}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Written: s.scripted, Matters: film.Matters, Frame: s.roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: stepping.ledger, Matters: film.Matters, Frame: nowFrames{stepping.course}.roomNowFrame,
+		Ask: s.plans.askRoom, Examine: s.plans.examine, Plan: s.plans.planOf, Written: s.plans.scripted,
 		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.box) },
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
-	return nil
+	return s, nil
+}
+
+// close ends the rooms on this server; wait returns when everybody has left them.
+func (s *roomPages) close() { s.rooms.Close() }
+
+func (s *roomPages) wait() { s.visits.Wait() }
+
+// plans are what a room can be around, and what it asks.
+type plans struct {
+	*pages
+
+	course func() *course.Course
 }
 
 // guesses counts codes of no room, by address, and remembers which codes an
@@ -133,7 +159,7 @@ func (g *guesses) limiter(address string) *rate.Limiter {
 
 // room returns the room that r's path names. A wrong code takes as long as a
 // right one, and few can be tried.
-func (s *Server) roomOf(r *http.Request) (*board.Room, error) {
+func (s *roomPages) roomOf(r *http.Request) (*board.Room, error) {
 	began := time.Now()
 	defer s.takeAtLeast(r, began)
 	limiter := s.guesses.limiter(site.Address(r))
@@ -164,7 +190,7 @@ func (s *Server) roomOf(r *http.Request) (*board.Room, error) {
 }
 
 // takeAtLeast lets time pass, without the visitor's turn.
-func (s *Server) takeAtLeast(r *http.Request, began time.Time) {
+func (s *roomPages) takeAtLeast(r *http.Request, began time.Time) {
 	rest := time.NewTimer(answerNoSooner - time.Since(began))
 	defer rest.Stop()
 	site.SeatOf(r).Away(r.Context(), func() {
@@ -178,7 +204,7 @@ func (s *Server) takeAtLeast(r *http.Request, began time.Time) {
 // hostCookie is the name of the cookie that makes its bearer a room's host.
 func hostCookie(code string) string { return "relock-room-" + code }
 
-func (s *Server) setHost(w http.ResponseWriter, r *http.Request, code, secret string) {
+func (s *roomPages) setHost(w http.ResponseWriter, r *http.Request, code, secret string) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
 		Name: hostCookie(code), Value: secret, Path: "/room/" + code, MaxAge: int((24 * time.Hour).Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Secure(r),
@@ -199,7 +225,7 @@ func hosts(found *board.Room, secret string) bool {
 
 // hosted returns the room that r's path names, if its cookie or its bearer
 // token is a host's.
-func (s *Server) hosted(r *http.Request) (*board.Room, error) {
+func (s *roomPages) hosted(r *http.Request) (*board.Room, error) {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return nil, err
@@ -213,7 +239,7 @@ func (s *Server) hosted(r *http.Request) (*board.Room, error) {
 
 // planOf is what a room is to be around, and where the class stands. An error
 // that speaks says why it is nothing.
-func (s *Server) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
+func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
 	plan := board.Plan{}
 	switch {
 	case at.Example != "":
@@ -254,8 +280,8 @@ func (s *Server) planOf(ctx context.Context, at lesson.Place) (board.Plan, error
 }
 
 // makeRoom makes a room and leads its host there.
-func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
-	if err := s.sessions.Allow(site.Address(r)); err != nil {
+func (s *roomPages) makeRoom(w http.ResponseWriter, r *http.Request) error {
+	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	form, err := readForm(w, r)
@@ -264,9 +290,9 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	}
 	var plan board.Plan
 	if form.Has("lesson") {
-		plan, err = s.planOfLesson(r.Context(), form.Get("lesson"))
+		plan, err = s.plans.planOfLesson(r.Context(), form.Get("lesson"))
 	} else {
-		plan, err = s.planOf(r.Context(), lesson.Place{Example: form.Get("example"), Link: form.Get("link"), Item: form.Get("item")})
+		plan, err = s.plans.planOf(r.Context(), lesson.Place{Example: form.Get("example"), Link: form.Get("link"), Item: form.Get("item")})
 	}
 	if err != nil {
 		return noPlan(err)
@@ -302,7 +328,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 
 // roomFor reports whether there may be one more room of a maker. Where there are
 // as many as may be, one in which nobody is ends for it.
-func (s *Server) roomFor(ctx context.Context, by string) (bool, error) {
+func (s *roomPages) roomFor(ctx context.Context, by string) (bool, error) {
 	own, err := s.rooms.Made(ctx, by)
 	if err != nil {
 		return false, err
@@ -316,7 +342,7 @@ func (s *Server) roomFor(ctx context.Context, by string) (bool, error) {
 }
 
 // roomLog answers a host with the room's log, as JSON Lines.
-func (s *Server) roomLog(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomLog(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.hosted(r)
 	if err != nil {
 		return err
@@ -337,7 +363,7 @@ func (s *Server) roomLog(w http.ResponseWriter, r *http.Request) error {
 }
 
 // roomVotes answers a host with every vote of the room, as CSV.
-func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomVotes(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.hosted(r)
 	if err != nil {
 		return err
@@ -456,7 +482,7 @@ func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, s
 }
 
 // roomBranches answers with a link to each branch that was made.
-func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomBranches(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
@@ -489,7 +515,7 @@ var (
 )
 
 // examine is what an item of the course asks, in every language, and where.
-func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Question, error) {
+func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Question, error) {
 	found, ok := s.course().Item(item)
 	if !ok {
 		return board.Plan{}, nil, errNoPlan
@@ -607,7 +633,7 @@ func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.
 }
 
 // askRoom makes a question of where a room stands, in every language.
-func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
+func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
 	made, err := course.Ask(ctx, sc, at)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 )
 
 // roomSocket serves a member of a room.
-func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.visits.Add(1)
 	defer s.visits.Done()
-	defer s.meter.socket(forRoom)()
+	defer s.Count.Socket(forRoom)()
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g := &guest{
@@ -77,7 +77,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 
 // guest is one connection to a room.
 type guest struct {
-	s       *Server
+	s       *roomPages
 	l       words.Language
 	room    *board.Room
 	conn    *wire.Conn
@@ -138,11 +138,11 @@ func (g *guest) received(ctx context.Context, text []byte) {
 	case err == nil:
 		began := time.Now()
 		err = g.client.Give(ctx, c)
-		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
+		g.s.meter.Command(forRoom, time.Since(began))
 	}
 	if err != nil {
 		g.judged.Delete(c.ID)
-		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.explained(ctx, g.l, c.Do, err)})
+		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.stepping.explained(ctx, g.l, c.Do, err)})
 	}
 }
 
@@ -214,7 +214,7 @@ func (g *guest) may(ask mayAsk) error {
 // newReader returns what answers the member's questions about branches.
 func (g *guest) newReader(ctx context.Context) *reader {
 	return &reader{
-		s: g.s, l: g.l, ctx: ctx, seat: g.reading, address: g.address, of: site.OfRoom, may: g.may, look: g.look,
+		s: g.s.stepping, l: g.l, ctx: ctx, seat: g.reading, address: g.address, of: site.OfRoom, may: g.may, look: g.look,
 		film: func(sc *scenario.Scenario, b *engine.Branch) *film.Film {
 			f := film.New(g.l, sc, b.Header.Owners)
 			for _, e := range b.Events {
@@ -449,8 +449,8 @@ func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
-		g.reader.search.abandon()
-		first, err := film.opening(g.s, v)
+		g.reader.abandon()
+		first, err := film.opening(g.s.stepping, v)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"relock/lessons"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -54,7 +55,7 @@ func verdictOf(j *course.Judged) verdict {
 }
 
 // scripted is where a class goes to break a script that one of it has written.
-func (s *Server) scripted(_ context.Context, item, script string) (board.Plan, error) {
+func (s *plans) scripted(_ context.Context, item, script string) (board.Plan, error) {
 	found, ok := s.course().Item(item)
 	if !ok { // another server's course had it
 		return board.Plan{}, errNoPlan
@@ -131,13 +132,13 @@ func whileTelling(every time.Duration, tell, do func()) {
 
 // verdictOn has a script judged.
 func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScript, error) {
-	found, ok := g.s.course().Item(item)
+	found, ok := g.s.plans.course().Item(item)
 	if !ok {
 		return nil, errNoPlan
 	}
 	var j *course.Judged
 	whose := "room " + g.room.Code()
-	err := g.s.inSearch(ctx, g.reading, whose, course.MaxWritten, func(ctx context.Context) (err error) {
+	err := g.s.stepping.searches.inSearch(ctx, g.reading, whose, course.MaxWritten, func(ctx context.Context) (err error) {
 		j, err = found.Write(ctx, script)
 		return err
 	})
@@ -146,13 +147,13 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	}
 	told := &judgedScript{Says: judgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
 	if j.Rule != "" {
-		told.Open, err = playAddress(j.Run.Scenario, len(j.Run.Scenario.Schedule))
+		told.Open, err = link.PlayAddress(j.Run.Scenario, len(j.Run.Scenario.Schedule))
 	}
 	return told, err
 }
 
 // roomScripts shows a host what the class has written last.
-func (s *Server) roomScripts(w http.ResponseWriter, r *http.Request) error {
+func (s *roomPages) roomScripts(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.hosted(r)
 	if err != nil {
 		return err

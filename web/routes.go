@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"relock/web/link"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/static"
@@ -15,12 +16,15 @@ type route struct {
 }
 
 // table is every address that the server answers.
-func (s *Server) table(c Config, shelf keep.Shelf) []route {
-	front, common := s.front, s.pages
-	kept := &tracePages{common, shelf, s.films}
-	editor := &editorPages{common, s, kept}
-	run := &runPages{common, s.sessions, s.films, s.meter}
-	lessons := &coursePages{common, s.course, s}
+func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
+	front, common, searches := s.front, s.pages, s.stepping.searches
+	shown := &linkPages{common, links}
+	kept := &tracePages{common, traces, s.films}
+	editor := &editorPages{common, s.sessions, searches, kept}
+	run := &runPages{common, s.sessions, s.films}
+	lab := &labPages{common, s.stepping, s.labs, c.Lab}
+	lessons := &coursePages{common, s.stepping.course, searches}
+	class := s.rooms
 	list := []route{
 		{"GET /{$}", s.ForAll(front.home)},
 		{"GET /scenarios", s.ForAll(front.scenarios)},
@@ -28,8 +32,8 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /glossary", s.ForAll(front.glossary)},
 		{"GET /api", s.ForAll(front.api)},
 		{"GET /incidents", s.ForAll(front.incidents)},
-		{"GET /incidents/{id}", s.Page(s.incident(false))},
-		{"GET /incidents/{id}/cured", s.Page(s.incident(true))},
+		{"GET /incidents/{id}", s.Page(shown.incident(false))},
+		{"GET /incidents/{id}/cured", s.Page(shown.incident(true))},
 		{"GET /schema/{name}", s.Page(front.schema)},
 		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.edit))},
 		{"POST /edit", s.Page(editor.reedit)},
@@ -50,17 +54,17 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /runs/{id}/lanes", s.OfRun(site.InPath, s.Page(run.runLanes))},
 		{"GET /runs/{id}/rows", s.OfRun(site.InPath, s.Page(run.runRows))},
 		{"GET /runs/{id}/export", s.OfRun(site.InPath, s.Page(s.Largely(run.exportRun)))},
-		{"POST /export", s.Page(s.Largely(s.exportLink))},
+		{"POST /export", s.Page(s.Largely(run.exportLink))},
 		{"GET /qr", s.Page(front.qr)},
 		{"GET /locks", s.ForAll(front.locks)},
 		{"GET /locks/card.svg", s.Page(front.cardPicture)},
 		{"GET /locks/{lock}/{cell}", s.Page(front.cell)},
-		{"GET /lab", s.Page(s.lab.door)},
-		{"POST /lab", s.Page(s.lab.open)},
-		{"GET /lab/{id}", s.Page(s.lab.show)},
-		{"GET /lab/{id}/socket", s.Live(s.lab.socket)},
-		{"GET /lab/{id}/trace", s.Page(s.Largely(s.lab.trace))},
-		{"GET /lab/{id}/export", s.Page(s.Largely(s.lab.export))},
+		{"GET /lab", s.Page(lab.door)},
+		{"POST /lab", s.Page(lab.open)},
+		{"GET /lab/{id}", s.Page(lab.show)},
+		{"GET /lab/{id}/socket", s.Live(lab.socket)},
+		{"GET /lab/{id}/trace", s.Page(s.Largely(lab.trace))},
+		{"GET /lab/{id}/export", s.Page(s.Largely(lab.export))},
 		{"GET /learn", s.ForAll(lessons.learn)},
 		{"GET /learn/class", s.ForAll(lessons.class)},
 		{"GET /learn/check", s.Page(lessons.checked)},
@@ -71,29 +75,29 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /learn/{chapter}/{item}", s.Page(lessons.lesson)},
 		{"POST /learn/{chapter}/{item}", s.Page(lessons.wrote)},
 		{"POST /learn/{chapter}/{item}/judge", s.Page(lessons.judge)},
-		{"GET /play", s.Page(s.play)},
-		{"GET /play/{example}", s.Page(s.play)},
-		{"GET /play/socket", s.Live(s.playSocket)},
-		{"GET /embed/play", s.Page(s.embed)},
-		{"GET /embed/play/{example}", s.Page(s.embed)},
-		{"GET /embed/s/{id}", s.Page(s.embed)},
-		{"GET /embed/room/{code}/stage", s.Page(s.roomStage)},
-		{"GET /oembed", s.Page(s.oembed)},
-		{"POST /rooms", s.Page(s.makeRoom)},
-		{"GET /room", s.ForAll(s.roomDoor)},
-		{"GET /room/new", s.Page(s.newRoom)},
-		{"GET /room/{code}", s.Page(s.roomPhone)},
-		{"GET /room/{code}/host", s.Page(s.roomHost)},
-		{"GET /room/{code}/stage", s.Page(s.roomStage)},
-		{"GET /room/{code}/socket", s.Live(s.roomSocket)},
-		{"GET /room/{code}/log", s.Page(s.roomLog)},
-		{"GET /room/{code}/votes.csv", s.Page(s.roomVotes)},
-		{"GET /room/{code}/scripts", s.Page(s.roomScripts)},
-		{"GET /room/{code}/lesson.yaml", s.Page(s.taughtLesson)},
-		{"GET /room/{code}/branches", s.Page(s.roomBranches)},
-		{"POST /replay", s.Page(s.Largely(s.replay))},
-		{"POST /s", s.Page(s.keep)},
-		{"GET /s/{id}", s.Page(s.kept)},
+		{"GET /play", s.Page(shown.play)},
+		{"GET /play/{example}", s.Page(shown.play)},
+		{"GET /play/socket", s.Live(s.stepping.playSocket)},
+		{"GET /embed/play", s.Page(shown.embed)},
+		{"GET /embed/play/{example}", s.Page(shown.embed)},
+		{"GET /embed/s/{id}", s.Page(shown.embed)},
+		{"GET /embed/room/{code}/stage", s.Page(class.roomStage)},
+		{"GET /oembed", s.Page(shown.oembed)},
+		{"POST /rooms", s.Page(class.makeRoom)},
+		{"GET /room", s.ForAll(class.roomDoor)},
+		{"GET /room/new", s.Page(class.newRoom)},
+		{"GET /room/{code}", s.Page(class.roomPhone)},
+		{"GET /room/{code}/host", s.Page(class.roomHost)},
+		{"GET /room/{code}/stage", s.Page(class.roomStage)},
+		{"GET /room/{code}/socket", s.Live(class.roomSocket)},
+		{"GET /room/{code}/log", s.Page(class.roomLog)},
+		{"GET /room/{code}/votes.csv", s.Page(class.roomVotes)},
+		{"GET /room/{code}/scripts", s.Page(class.roomScripts)},
+		{"GET /room/{code}/lesson.yaml", s.Page(class.taughtLesson)},
+		{"GET /room/{code}/branches", s.Page(class.roomBranches)},
+		{"POST /replay", s.Page(s.Largely(shown.replay))},
+		{"POST /s", s.Page(shown.keep)},
+		{"GET /s/{id}", s.Page(shown.kept)},
 		{"GET /healthz", http.HandlerFunc(s.healthy)},
 		{"GET /readyz", http.HandlerFunc(s.ready)},
 		{"GET " + static.Prefix, s.FileForAll(s.Static)},

@@ -46,7 +46,7 @@ func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
 
 // Drawings are the lanes that are kept of a room as it is now.
 func Drawings(ctx context.Context, s *Server, code string) (list []any) {
-	found, err := s.rooms.Room(ctx, code)
+	found, err := s.rooms.rooms.Room(ctx, code)
 	if err != nil {
 		return nil
 	}
@@ -61,22 +61,18 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 }
 
 // Held is how many bytes stepping and rooms hold, as they are counted.
-func Held(s *Server) int { return s.ledger.Held() }
+func Held(s *Server) int { return s.stepping.ledger.Held() }
 
 // HeldBySearches is how many bytes searches hold.
-func HeldBySearches(s *Server) int { return s.spaces.Held() }
+func HeldBySearches(s *Server) int { return s.stepping.searches.held() }
 
 // Searches is how many searches are under way or wait for that.
-func Searches(s *Server) int {
-	s.searches.mu.Lock()
-	defer s.searches.mu.Unlock()
-	return s.searches.all
-}
+func Searches(s *Server) int { return s.stepping.searches.count() }
 
 // Searching has searches of somebody under way or waiting until done is called. It
 // fails as a search does that finds the line full.
 func Searching(ctx context.Context, s *Server, whose string) (done func(), err error) {
-	place, err := s.searches.queue(whose, "")
+	place, err := s.stepping.searches.line.queue(whose, "")
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +98,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc()})
+	code, _, err = s.rooms.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc()})
 	return code, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"relock/engine/scenario"
 	"relock/web/export"
@@ -38,18 +37,4 @@ func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario)
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
 	}, err
-}
-
-// answerLanes answers with the lanes around the row that r asks for.
-func answerLanes(w http.ResponseWriter, r *http.Request, run *runs.Recording) error {
-	row, err := strconv.Atoi(r.URL.Query().Get("row"))
-	if err != nil || row < 0 {
-		return site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The row of a picture is the number of a step, 0 or more.")
-	}
-	l := words.From(r.Context())
-	lanes, err := run.Lanes(r.Context())
-	if err != nil {
-		return fmt.Errorf("web: %w", err)
-	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, lanes, row)))
 }

@@ -191,8 +191,7 @@ func (s *searching) found(scene int) (*explore.Space, *page.SpacePicture, error)
 	return x.space, x.picture, nil
 }
 
-// abandon ends the search, if there is one, without waiting for that: it is of
-// another scenario than the class.
+// abandon ends the searches, if there are any, without waiting for that.
 func (s *searching) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,6 +202,10 @@ func (s *searching) abandon() {
 		}
 	}
 }
+
+// abandon ends what is searched, without waiting for that: it is of another scenario
+// than the class.
+func (r *reader) abandon() { r.search.abandon() }
 
 // forget ends the search, if there is one, and all that was found.
 func (r *reader) forget() {
@@ -264,7 +267,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	if err := r.s.sessions.Allow(r.address); err != nil {
+	if err := r.s.starts.Allow(r.address); err != nil {
 		return answered{}, err
 	}
 	r.forget()
@@ -285,7 +288,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 // newSearch is a search that has not begun.
 func (r *reader) newSearch(scene int) (context.Context, *exploration) {
 	ctx, stop := context.WithCancelCause(r.ctx)
-	return ctx, &exploration{stop: stop, ended: make(chan struct{}), scene: scene, account: r.s.spaces.Open(r.address)}
+	return ctx, &exploration{stop: stop, ended: make(chan struct{}), scene: scene, account: r.s.searches.spaces.Open(r.address)}
 }
 
 // ofSearch is what differs from one kind of search to another.
@@ -305,7 +308,7 @@ func (r *reader) begin(ctx, searching context.Context, place **exploration, x *e
 	if of.own {
 		scripts = r.address
 	}
-	waits, err := r.s.searches.queue(r.address, scripts)
+	waits, err := r.s.searches.line.queue(r.address, scripts)
 	if err != nil {
 		x.forget()
 		return err

@@ -2,9 +2,12 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"relock/engine/box"
+	"relock/engine/pause"
+	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
 )
@@ -40,6 +43,29 @@ type searchLine struct {
 func newSearchLine(b *box.Pool) *searchLine {
 	return &searchLine{box: b, going: turn.New(searchesAtOnce, 1), unknown: turn.New(searchesUnknown, 1), of: map[string]int{}}
 }
+
+// searches are what pages, classes and the course search with.
+type searches struct {
+	*pages
+
+	line   *searchLine
+	spaces *limit.Ledger // what they hold
+}
+
+// newSearches returns the searches of a server, none of which has begun.
+func newSearches(common *pages) *searches {
+	return &searches{common, newSearchLine(common.box), limit.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
+}
+
+// count is how many are under way or wait for that.
+func (s *searches) count() int {
+	s.line.mu.Lock()
+	defer s.line.mu.Unlock()
+	return s.line.all
+}
+
+// held is how many bytes they hold.
+func (s *searches) held() int { return s.spaces.Held() }
 
 // queued is a search in the line. It belongs to one goroutine.
 type queued struct {
@@ -102,4 +128,48 @@ func (q *queued) take(ctx context.Context) (done func(), err error) {
 			l.unknown.Done(q.whose)
 		}
 	}, nil
+}
+
+// judging does what searches a lock of one's own for the page that r asks for: after
+// the searches before it, while nobody else wants a turn, and as long as a page may
+// search. It counts as a start, and holds so many states while it works. Where the
+// visitor has left, it has done nothing, and there is no error.
+func (s *searches) judging(r *http.Request, states int, judge func(ctx context.Context) error) error {
+	address := site.Address(r)
+	if err := s.starts.Allow(address); err != nil {
+		return site.OfLimit(err)
+	}
+	if err := s.inSearch(r.Context(), site.SeatOf(r), address, states, judge); err != nil {
+		return notShown(r, err, "That cannot be judged")
+	}
+	return nil
+}
+
+// inSearch judges own scripts for somebody who waits without the turn of seat: after
+// the searches of theirs before it, while nobody else wants a turn, and as long as a
+// page may search. It holds so many states while it works, and none while it waits.
+func (s *searches) inSearch(ctx context.Context, seat *turn.Seat, whose string, states int, search func(ctx context.Context) error) error {
+	place, err := s.line.queue(whose, seat.Whose())
+	if err != nil {
+		return err
+	}
+	defer place.leave()
+	seat.Away(ctx, func() {
+		var done func()
+		if done, err = place.take(ctx); err != nil {
+			return
+		}
+		defer done()
+		account := s.spaces.Open(whose)
+		defer account.Close()
+		if err = account.Hold(states * stateGoingBytes); err != nil {
+			return
+		}
+		spare := s.Turns.SeatSpare(seat.Whose())
+		defer spare.Done()
+		within, cancel := context.WithTimeoutCause(pause.With(ctx, spare), searchLongest, errSearched)
+		defer cancel()
+		err = search(within)
+	})
+	return err
 }

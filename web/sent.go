@@ -17,11 +17,9 @@ import (
 // made from, and the form itself, with each character encoded as up to three.
 const MaxForm = 8 * scenario.MaxBytes
 
-// Limits of traces from elsewhere.
-const (
-	maxTrace = site.MaxFile - (64 << 10) // bytes of one: ten thousand events and some; the rest is for the form around the file
-	maxCells = 200_000                   // rows times threads of one page: what a browser can bear
-)
+// maxTrace is how many bytes of a trace are read: ten thousand events and some; the rest
+// of a file is for the form around it.
+const maxTrace = site.MaxFile - (64 << 10)
 
 // readForm reads what a form sent.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {

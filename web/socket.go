@@ -36,7 +36,7 @@ func (s *runPages) socket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // Upgrade has answered
 	}
-	defer s.meter.socket(forRun)()
+	defer s.Count.Socket(forRun)()
 	gone := make(chan struct{})
 	mine := found.Owned(s.visitorOf(r))
 	go func() {

@@ -30,6 +30,9 @@ import (
 var errNoTrace = site.Refuse(http.StatusNotFound, "There is no such trace",
 	"The server forgets a trace an hour after its last view, or when space runs out. Open the file again.")
 
+// maxCells is rows times threads of one page: what a browser can bear.
+const maxCells = 200_000
+
 // traceLimits bound the traces that are kept, compressed.
 var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}
 
@@ -341,7 +344,7 @@ func (s *tracePages) showTrace(w http.ResponseWriter, r *http.Request) error {
 // traceLanes answers with the lanes of a trace from elsewhere around a row, as
 // a part of its page.
 func (s *tracePages) traceLanes(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, readBrief, func(made *runs.Recording) error { return answerLanes(w, r, made) })
+	return s.withTrace(r, readBrief, func(made *runs.Recording) error { return runs.AnswerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.

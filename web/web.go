@@ -56,22 +56,15 @@ type Config struct {
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	*linkPages
+	*pages
 
 	sessions *runs.Registry
+	films    *runs.Films
 	meter    *meter
 	front    *frontPages
-	films    *runs.Films
-	searches *searchLine
-	ledger   *limit.Ledger
-	spaces   *limit.Ledger // what searches hold
-	course   func() *course.Course
-	rooms    *board.House
-	box      *box.Pool // nil without one
-	boxless  error     // why
-	lab      *labPages
-	guesses  guesses
-	visits   sync.WaitGroup // of rooms
+	stepping *sockets
+	rooms    *roomPages
+	labs     *labs.Labs
 	handler  http.Handler
 	routes   []string // the patterns it answers
 }
@@ -91,33 +84,29 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		box: c.Box, boxless: c.Boxless, films: runs.NewFilms(), searches: newSearchLine(c.Box),
-		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
+	lessons, err := taught(c)
+	if err != nil {
+		return nil, err
 	}
-	common := &pages{log: c.Log, external: c.External, examples: examples, Site: site.New(site.Config{
+	at := site.New(site.Config{
 		Log: c.Log, External: c.External, Listening: c.Listening, Secure: c.Secure, Advertise: c.Advertise, Proxies: c.Proxies,
 		PublicURL: c.PublicURL, Languages: cmp.Or(c.Languages, words.BuiltIn()), Static: files,
-	})}
-	s.linkPages = &linkPages{common, links}
-	s.front = &frontPages{pages: common, gallery: map[string]func() picture{}}
-	for _, e := range examples {
-		s.front.gallery[e.name] = pictured(e)
+	})
+	s := &Server{sessions: runs.NewRegistry(c.Limits), films: runs.NewFilms()}
+	s.sessions.RunOwn(c.Box)
+	s.meter = newMeter(s.sessions, s.films, at)
+	s.pages = &pages{
+		Site: at, log: c.Log, starts: s.sessions, external: c.External, examples: examples, box: c.Box, boxless: c.Boxless, meter: counter{s.meter},
 	}
-	if s.course, err = taught(c); err != nil {
-		return nil, err
-	}
-	s.sessions = runs.NewRegistry(c.Limits)
-	s.sessions.RunOwn(s.box)
-	s.starts = s.sessions
-	s.meter = newMeter(s.sessions, s.films, s.Site)
 	s.Count, s.Message = counter{s.meter}, s.message
-	if err := s.openHouse(c.Rooms); err != nil {
+	s.front = newFrontPages(s.pages)
+	s.stepping = &sockets{s.pages, s.sessions, newSearches(s.pages), limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), lessons}
+	if s.rooms, err = newRoomPages(s.stepping, c.Rooms); err != nil {
 		return nil, err
 	}
-	s.lab = &labPages{common, s, labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.ledger), c.Lab}
+	s.labs = labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.stepping.ledger)
 	if c.Lab.Fixed != nil {
-		if _, err := s.lab.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
+		if _, err := s.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +118,7 @@ func New(c Config) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	other := s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) })
-	for _, one := range append(s.table(c, traces), route{"/", other}) {
+	for _, one := range append(s.table(c, links, traces), route{"/", other}) {
 		s.routes = append(s.routes, one.pattern)
 		mux.Handle(one.pattern, one.handler)
 	}
@@ -212,10 +201,10 @@ func answerHealth(w http.ResponseWriter, well string, err error) {
 func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.Site.Close) // a Redis that does not answer holds nobody up
-	s.rooms.Close()
-	s.lab.labs.Close()
+	s.rooms.close()
+	s.labs.Close()
 	s.sessions.Close()
-	s.visits.Wait()
+	s.rooms.wait()
 	apart.Wait()
 }
 
@@ -223,4 +212,4 @@ func (s *Server) Close() {
 // the other languages' texts, and pictures of the gallery that are not kept. It
 // works only while nobody else wants the processor, and returns when all is
 // there, or when ctx ends.
-func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx, func() { s.course() }) }
+func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx, func() { s.stepping.course() }) }
