@@ -333,7 +333,7 @@ func (p *speaker) carryOut(ctx context.Context, text []byte) error {
 		if !known || c.Do != board.DoOpen && !p.opened() {
 			name = "none"
 		}
-		p.s.meter.Command(name, time.Since(p.began))
+		p.s.Meter.Command(name, time.Since(p.began))
 	}
 	switch {
 	case err == nil:
@@ -390,7 +390,7 @@ func (s *sockets) wentWrong(ctx context.Context, do string, err error) {
 		s.Panicked(ctx, site.OfPlay, panicked)
 		return
 	}
-	s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
+	s.Log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
 }
 
 // write sends a frame in answer to the current command.

@@ -8,6 +8,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -26,7 +27,7 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	if err := r.s.starts.Allow(r.address); err != nil {
+	if err := r.s.Starts.Allow(r.address); err != nil {
 		return answered{}, err
 	}
 	sc := at.scenario.WithSchedule(at.list[0].Moves)
@@ -55,7 +56,7 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
 		}
 		if err == nil && cured != nil && report.Broken() {
-			m.Report, err = export.PostMortem(context.WithoutCancel(ctx), r.l, titleOf(r.l, sc), report, cured)
+			m.Report, err = export.PostMortem(context.WithoutCancel(ctx), r.l, frame.TitleOf(r.l, sc), report, cured)
 		}
 		if err != nil {
 			failed = err

@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -26,7 +27,7 @@ import (
 
 // editorPages are the scenario editor, and what it starts.
 type editorPages struct {
-	*pages
+	*frame.Pages
 
 	sessions *runs.Registry
 	searches *searches
@@ -46,7 +47,7 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 			return site.ErrNoRun
 		}
 		var err error
-		if text, err = written(found.Scenario); err != nil {
+		if text, err = frame.Written(found.Scenario); err != nil {
 			return err
 		}
 	case query.Has("trace"):
@@ -54,17 +55,17 @@ func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if text, err = written(kept.scenario); err != nil {
+		if text, err = frame.Written(kept.scenario); err != nil {
 			return err
 		}
 	default:
 		if current == "" {
-			current = firstExample
+			current = frame.FirstExample
 		}
 		found := false
-		for _, e := range s.examples {
-			if e.name == current {
-				text, found = e.text, true
+		for _, e := range s.Examples {
+			if e.Name == current {
+				text, found = e.Text, true
 			}
 		}
 		if !found {
@@ -82,7 +83,7 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
 		merged, err = draft.Merge(base, text, action, v)
 	}
-	e := page.Editor{NoBox: s.noBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e := page.Editor{NoBox: s.NoBox(l), Text: merged, Base: merged, Store: page.StoreOf(v, s.External != nil), Slow: v.Get("slow"), External: s.ExternalName()}
 	if draft.Forgot(text, merged) {
 		e.Notice = l.Say("This scenario can be run. Its expectations and the comments on its old lock are gone: they belonged to that lock.")
 	}
@@ -141,7 +142,7 @@ func (s *editorPages) editor(w http.ResponseWriter, r *http.Request, status int,
 	if status != http.StatusOK && site.AsksForJSON(r) {
 		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
 	}
-	e.Page = s.frame(r, l.Say("Scenario editor"))
+	e.Page = s.Frame(r, l.Say("Scenario editor"))
 	e.Page.Path = "/edit"
 	var err error
 	if e.Presets, err = s.presets(l, current); err != nil {
@@ -157,8 +158,8 @@ func (s *editorPages) presets(l words.Language, current string) ([]page.Presets,
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	there := map[string]bool{}
-	for _, e := range s.examples {
-		there[e.name] = true
+	for _, e := range s.Examples {
+		there[e.Name] = true
 	}
 	var groups []page.Presets
 	for _, g := range gallery {
@@ -180,7 +181,7 @@ func (s *editorPages) presets(l words.Language, current string) ([]page.Presets,
 
 // reedit is the editor for pages without scripts: each button sends the form.
 func (s *editorPages) reedit(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(w, r)
+	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ type convertedJSON struct {
 
 // convert is the editor for its script.
 func (s *editorPages) convert(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(w, r)
+	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -253,7 +254,7 @@ func (s *editorPages) convert(w http.ResponseWriter, r *http.Request) error {
 // openFile opens a file: a trace on a page of its own, anything else as a
 // scenario in the editor, which says what is wrong with it.
 func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
-	data, err := readFile(w, r)
+	data, err := frame.ReadFile(w, r)
 	if err != nil {
 		return err
 	}
@@ -268,7 +269,7 @@ func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
 
 // start runs the editor's scenario, or steps through it.
 func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(w, r)
+	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -297,9 +298,9 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	o := engine.Options{ID: s.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
 	if e.Store == page.StoreExternal {
-		o.External = s.external
+		o.External = s.External
 	}
-	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
+	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.Visitor(w, r)}, sc, o, runs.HTML{})
 	if site.LimitName(err) != "" {
 		return site.OfLimit(err)
 	}
@@ -310,7 +311,7 @@ func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.meter.Started(e.Store)
+	s.Meter.Started(e.Store)
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
 	return nil
 }

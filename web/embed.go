@@ -10,6 +10,7 @@ import (
 	"relock/engine"
 	"relock/engine/pause"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -21,7 +22,7 @@ import (
 
 // linkPages are what shows a link elsewhere: embeds, previews and files.
 type linkPages struct {
-	*pages
+	*frame.Pages
 
 	links *link.Shelf
 }
@@ -46,22 +47,22 @@ func (s *linkPages) embed(w http.ResponseWriter, r *http.Request) error {
 			return site.Refuse(http.StatusNotFound, "Nothing is kept here", "No link is kept under this address; it may be mistyped.")
 		}
 		if err != nil {
-			return s.notKept(r, err)
+			return s.NotKept(r, err)
 		}
 	default:
 		name := r.PathValue("example")
 		if name == "" {
-			name = firstExample
+			name = frame.FirstExample
 		}
-		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == name })
+		at := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == name })
 		if at < 0 {
 			return site.ErrNoPage
 		}
-		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc()}); err != nil {
+		if open, err = link.Encode(link.State{Scenario: s.Examples[at].Scenario()}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 	}
-	p := page.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
+	p := page.Embed{Page: s.Frame(r, l.Say("Relock")), Open: open}
 	return site.Render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 
@@ -80,13 +81,13 @@ type replayJSON struct {
 // none, and answers with the film. Asked for a row, it answers with the lanes
 // around that row only.
 func (s *linkPages) replay(w http.ResponseWriter, r *http.Request) error {
-	state, _, err := s.sentLink(w, r, "That cannot be shown")
+	state, _, err := s.SentLink(w, r, "That cannot be shown")
 	if err != nil {
 		return err
 	}
 	made, at, err := playedBack(r, state)
 	if err != nil {
-		return notShown(r, err, "That cannot be shown")
+		return frame.NotShown(r, err, "That cannot be shown")
 	}
 	if r.URL.Query().Has("row") {
 		return runs.AnswerLanes(w, r, made)
@@ -124,7 +125,7 @@ func filmed(ctx context.Context, l words.Language, made *runs.Recording, at int)
 		return nil, err
 	}
 	shown := film.NewScenario(l, made.Scenario)
-	out := &replayJSON{Title: titleOf(l, made.Scenario), Key: shown.Key, Film: reel.Recorded(), At: at}
+	out := &replayJSON{Title: frame.TitleOf(l, made.Scenario), Key: shown.Key, Film: reel.Recorded(), At: at}
 	if out.Film.Rows, err = runs.RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
 		return nil, err
 	}

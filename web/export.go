@@ -8,6 +8,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/link"
 )
 
@@ -15,11 +16,11 @@ import (
 // has a position, the run is what the link shows: its moves up to there.
 // Otherwise the run goes on to its end.
 func (s *runPages) exportLink(w http.ResponseWriter, r *http.Request) error {
-	format, err := formatOf(r)
+	format, err := frame.FormatOf(r)
 	if err != nil {
 		return err
 	}
-	state, whole, err := s.sentLink(w, r, "That cannot be exported")
+	state, whole, err := s.SentLink(w, r, "That cannot be exported")
 	if err != nil {
 		return err
 	}
@@ -31,14 +32,14 @@ func (s *runPages) exportLink(w http.ResponseWriter, r *http.Request) error {
 		file.Header, file.Events, err = upTo(r.Context(), state)
 	}
 	if err != nil {
-		return notShown(r, err, "That cannot be exported")
+		return frame.NotShown(r, err, "That cannot be exported")
 	}
-	return s.answerFile(w, r, format, file, state)
+	return s.AnswerFile(w, r, format, file, state)
 }
 
 // exportRun answers with a run so far as a file.
 func (s *runPages) exportRun(w http.ResponseWriter, r *http.Request) error {
-	format, err := formatOf(r)
+	format, err := frame.FormatOf(r)
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (s *runPages) exportRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	events, _ := found.Run.Log().Since(0)
 	file := export.Run{Header: found.Run.Header(), Events: events, Scenario: found.Run.Scenario()}
-	return s.answerFile(w, r, format, file, link.State{Scenario: found.Scenario})
+	return s.AnswerFile(w, r, format, file, link.State{Scenario: found.Scenario})
 }
 
 // toTheEnd plays a scenario to its end.

@@ -5,7 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	_ "embed" // the pictures
+
+	"relock/web/frame"
+
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -20,6 +23,8 @@ import (
 	"relock/web/templates"
 	"relock/web/words"
 )
+
+// the pictures
 
 // picture is what the gallery shows of a scenario's run. In JSON it is kept for
 // the scenarios that come with the program.
@@ -60,9 +65,9 @@ var galleryKept = sync.OnceValue(func() map[string]picture {
 
 // pictured returns the picture of an example: the one that is kept, unless the
 // scenario is another one, or one that is drawn once.
-func pictured(e example) func() picture {
+func pictured(e frame.Example) func() picture {
 	return sync.OnceValue(func() picture {
-		if kept := galleryKept()[e.name]; kept.Of == sumOf(e) {
+		if kept := galleryKept()[e.Name]; kept.Of == sumOf(e) {
 			return kept
 		}
 		p, err := draw(e)
@@ -73,25 +78,25 @@ func pictured(e example) func() picture {
 	})
 }
 
-func sumOf(e example) string {
-	sum := sha256.Sum256([]byte(e.text))
+func sumOf(e frame.Example) string {
+	sum := sha256.Sum256([]byte(e.Text))
 	return hex.EncodeToString(sum[:8])
 }
 
 // draw runs an example, and draws what came of it.
-func draw(e example) (picture, error) {
+func draw(e frame.Example) (picture, error) {
 	ctx := context.Background() // without pauses: others keep their turns while they wait for it
-	r, err := runs.Record(ctx, e.sc())
+	r, err := runs.Record(ctx, e.Scenario())
 	if err != nil {
 		return picture{}, err
 	}
 	f, err := r.Film(ctx, words.English)
 	if err != nil {
-		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)
+		return picture{}, fmt.Errorf("web: draw %s: %w", e.Name, err)
 	}
 	var svg bytes.Buffer
-	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.name)).Render(ctx, &svg); err != nil {
-		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)
+	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.Name)).Render(ctx, &svg); err != nil {
+		return picture{}, fmt.Errorf("web: draw %s: %w", e.Name, err)
 	}
 	p := picture{Of: sumOf(e), Lanes: svg.String(), Steps: len(f.Rows()), Broken: engine.Broken(r.Events)}
 	for _, ev := range r.Events {

@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/check"
 	"relock/lessons"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -19,9 +20,9 @@ func (s *frontPages) glossary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	p := page.Glossary{Page: s.frame(r, l.Say("Glossary"))}
+	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"))}
 	for _, t := range page.Terms() {
-		shown, err := exhibitOf(t.Scenario)
+		shown, err := frame.ExhibitOf(t.Scenario)
 		if err != nil {
 			return err
 		}

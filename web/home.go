@@ -13,6 +13,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
@@ -23,7 +24,7 @@ import (
 // frontPages are what there is to read: the front page, the gallery, the locks,
 // the glossary and the interface for programs.
 type frontPages struct {
-	*pages
+	*frame.Pages
 
 	gallery map[string]func() picture
 
@@ -33,10 +34,10 @@ type frontPages struct {
 
 // newFrontPages returns the pages of a server that there are to read. Their pictures are drawn
 // when somebody first asks, or by prepare.
-func newFrontPages(common *pages) *frontPages {
-	s := &frontPages{pages: common, gallery: map[string]func() picture{}}
-	for _, e := range common.examples {
-		s.gallery[e.name] = pictured(e)
+func newFrontPages(common *frame.Pages) *frontPages {
+	s := &frontPages{Pages: common, gallery: map[string]func() picture{}}
+	for _, e := range common.Examples {
+		s.gallery[e.Name] = pictured(e)
 	}
 	return s
 }
@@ -81,19 +82,19 @@ func (s *frontPages) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shows, err := exhibitOf(frontExample)
+	shows, err := frame.ExhibitOf(frontExample)
 	if err != nil {
 		return err
 	}
-	ending, err := endingOf(l, frontExample)
+	ending, err := frame.EndingOf(l, frontExample)
 	if err != nil {
 		return err
 	}
 	ending.Next, ending.Learn = nil, true
 	reel.Viewer.Lanes.Cursor = 0 // it begins at its beginning
 	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
-		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
-		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.Viewer, Ending: ending,
+		Page: s.Frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
+		Count: len(s.Examples), Locks: len(exhibit.Names()), Viewer: reel.Viewer, Ending: ending,
 	}))
 }
 
@@ -107,8 +108,8 @@ func (s *frontPages) replayed() (*runs.Recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
-		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == frontExample })
-		made, err := runs.Record(context.Background(), s.examples[max(at, 0)].sc()) // without pauses: others keep their turns while they wait for front
+		at := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == frontExample })
+		made, err := runs.Record(context.Background(), s.Examples[max(at, 0)].Scenario()) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +121,7 @@ func (s *frontPages) replayed() (*runs.Recording, error) {
 // scenarios is the gallery.
 func (s *frontPages) scenarios(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	groups, err := shelves(l)
+	groups, err := frame.Shelves(l)
 	if err != nil {
 		return err
 	}
@@ -142,24 +143,24 @@ func (s *frontPages) scenarios(w http.ResponseWriter, r *http.Request) error {
 			if len(shown.Broken) == 0 {
 				e.Failed = film.OnlyFailed(l, shown.Failed)
 			}
-			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.examples[at].sc().Lock.Protocol, page.LevelOf(s.examples[at].sc())
-				if kind := s.examples[at].sc().Kind; kind == scenario.KindHeartbeat {
+			if at := slices.IndexFunc(s.Examples, func(x frame.Example) bool { return x.Name == e.Name }); at >= 0 {
+				e.Protocol, e.Level = s.Examples[at].Scenario().Lock.Protocol, page.LevelOf(s.Examples[at].Scenario())
+				if kind := s.Examples[at].Scenario().Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}
 		}
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.Frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
 func (s *frontPages) about(w http.ResponseWriter, r *http.Request) error {
 	title := words.From(r.Context()).Say("About Relock")
-	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.frame(r, title)))
+	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.Frame(r, title)))
 }
 
 func (s *frontPages) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
+	p := page.API{Page: s.Frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
 	return site.Render(r.Context(), w, http.StatusOK, templates.API(p))
 }

@@ -68,7 +68,7 @@ func (s *frontPages) incidents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	p := page.Incidents{Page: s.frame(r, l.Say("Incidents"))}
+	p := page.Incidents{Page: s.Frame(r, l.Say("Incidents"))}
 	for _, one := range symptoms {
 		symptom := page.Symptom{ID: one.ID, Name: l.Say(one.Name)}
 		for _, i := range one.Incidents {

@@ -14,6 +14,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/link"
 	"relock/web/page"
@@ -25,7 +26,7 @@ import (
 
 // labPages are the pages of labs.
 type labPages struct {
-	*pages
+	*frame.Pages
 
 	stepping *sockets
 	labs     *labs.Labs
@@ -72,7 +73,7 @@ func (s *labPages) door(w http.ResponseWriter, r *http.Request) error {
 
 func (s *labPages) showDoor(w http.ResponseWriter, r *http.Request, status int, p page.LabDoor) error {
 	l := words.From(r.Context())
-	p.Page, p.Most = s.frame(r, l.Say("Lab")), lab.MaxThreads
+	p.Page, p.Most = s.Frame(r, l.Say("Lab")), lab.MaxThreads
 	if why := s.may(r); why != "" {
 		p.Closed = l.Say(why)
 	}
@@ -90,7 +91,7 @@ func (s *labPages) open(w http.ResponseWriter, r *http.Request) error {
 	if why := s.may(r); why != "" || s.of.Start == nil {
 		return s.showDoor(w, r, http.StatusForbidden, page.LabDoor{Threads: 2})
 	}
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	p := page.LabDoor{Key: r.PostFormValue("key"), Shared: r.PostFormValue("resource")}
@@ -106,7 +107,7 @@ func (s *labPages) open(w http.ResponseWriter, r *http.Request) error {
 	}
 	var opened *labs.Session
 	site.SeatOf(r).Away(r.Context(), func() {
-		opened, err = s.labs.Open(r.Context(), site.Address(r), s.visitor(w, r), l.Say("A lab"), o)
+		opened, err = s.labs.Open(r.Context(), site.Address(r), s.Visitor(w, r), l.Say("A lab"), o)
 	})
 	if site.LimitName(err) != "" {
 		return site.OfLimit(err)
@@ -140,7 +141,7 @@ func (s *labPages) show(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	at := "/lab/" + one.ID
 	p := page.Lab{
-		Page: s.frame(r, l.Say("Lab")), Socket: at + "/socket", Trace: at + "/trace?branch=", Exports: at + "/export?branch=", Files: export.Files(l),
+		Page: s.Frame(r, l.Say("Lab")), Socket: at + "/socket", Trace: at + "/trace?branch=", Exports: at + "/export?branch=", Files: export.Files(l),
 		Rail: s.rail(l, r, st), Faults: page.LabFaults(l, s.of.Wall), Command: s.command(one), Fixed: one.ID == s.labs.Fixed(),
 		Clock: l.Say("your clients · Redis' clock stands still"),
 	}
@@ -177,7 +178,7 @@ func (s *labPages) socket(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	of := labPage{rail: func(st labs.State) page.LabRail { return s.rail(words.From(r.Context()), r, st) }}
-	if one.Owned(s.visitorOf(r)) && one.ID != s.labs.Fixed() {
+	if one.Owned(s.VisitorOf(r)) && one.ID != s.labs.Fixed() {
 		of.end = func() { s.labs.End(one) }
 	}
 	return s.stepping.labSocket(w, r, one, st, of)
@@ -217,7 +218,7 @@ func (s *labPages) trace(w http.ResponseWriter, r *http.Request) error {
 
 // export answers with a branch as a file.
 func (s *labPages) export(w http.ResponseWriter, r *http.Request) error {
-	format, err := formatOf(r)
+	format, err := frame.FormatOf(r)
 	if err != nil {
 		return err
 	}
@@ -225,5 +226,5 @@ func (s *labPages) export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario}, link.State{Scenario: st.Scenario})
+	return s.AnswerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario}, link.State{Scenario: st.Scenario})
 }

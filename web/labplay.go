@@ -15,6 +15,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/page"
 	"relock/web/site"
@@ -43,7 +44,7 @@ type labPage struct {
 
 // labSocket serves a page of a lab that stands as the state says. The lab outlives it.
 func (s *sockets) labSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of labPage) error {
-	return s.speak(w, r, forLab, func(by *speaker) func() {
+	return s.speak(w, r, frame.LabSocket, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &reader{
 			s: s, l: p.l, ctx: p.ctx, seat: p.seat, address: p.account.Address(), of: site.OfPlay, look: p.look,

@@ -20,6 +20,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -78,7 +79,7 @@ func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
 
 // coursePages are the course, and questions made of a run.
 type coursePages struct {
-	*pages
+	*frame.Pages
 
 	course   func() *course.Course
 	searches *searches // that judge what is written
@@ -87,7 +88,7 @@ type coursePages struct {
 // learn is the way through the course.
 func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.Way{Page: s.frame(r, l.Say("Learn")), Title: cmp.Or(s.course().Title(l), l.Say("Learn how locks work, and how they fail"))}
+	p := page.Way{Page: s.Frame(r, l.Say("Learn")), Title: cmp.Or(s.course().Title(l), l.Say("Learn how locks work, and how they fail"))}
 	for _, ch := range s.course().Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -135,7 +136,7 @@ func (s *coursePages) class(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.Frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
 // chapter opens a chapter at its first item.
@@ -195,7 +196,7 @@ func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
 	}
 	l, query := words.From(r.Context()), r.URL.Query()
 	half := s.course().Check.Items[0].Half()
-	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
+	p := page.Checked{Page: s.Frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
 		half = half[0].Again.Half()
 	}
@@ -253,7 +254,7 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 		return nil, err
 	}
 	p := &page.Lesson{
-		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Counts: item.First().Path(), Kind: string(item.Kind),
+		Page: s.Frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Counts: item.First().Path(), Kind: string(item.Kind),
 		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
@@ -335,7 +336,7 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 // stage puts a run on the page's stage.
 func (s *coursePages) stage(ctx context.Context, l words.Language, p *page.Lesson, on shownRun) error {
 	shown := film.NewScenario(l, on.run.Scenario)
-	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
+	p.Facts, p.Title = shown.Facts, frame.TitleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
 		return nil
 	}
@@ -365,7 +366,7 @@ func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.It
 	for n, a := range made.Answers {
 		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
 		if item.Kind == course.Predict {
-			o.HTML = templates.Escaped(said(l, a.Says))
+			o.HTML = templates.Escaped(frame.Said(l, a.Says))
 		} else {
 			o.HTML = page.Prose(prose.Labels[a.Option.ID])
 		}
@@ -476,7 +477,7 @@ func (s *coursePages) stepping(r *http.Request, l words.Language, item *course.I
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
+	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.ReachOf(r)}
 	p.SetFaults(l)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
@@ -599,7 +600,7 @@ func (s *coursePages) judge(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict, err := item.Judge(r.Context(), moves)
 	if err != nil {
-		return notShown(r, err, "That cannot be shown")
+		return frame.NotShown(r, err, "That cannot be shown")
 	}
 	l := words.From(r.Context())
 	html, err := templates.Text(l, templates.Scene(newScene(l, l.Say("Where you are"), verdict.Scene)))

@@ -11,6 +11,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
@@ -21,7 +22,7 @@ import (
 
 // madeOf is the run that a question is to be made of: a link's text.
 func (s *coursePages) madeOf(r *http.Request) (link.State, error) {
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return link.State{}, site.OfLimit(err)
 	}
 	text := r.URL.Query().Get("from")
@@ -46,7 +47,7 @@ func (s *coursePages) made(w http.ResponseWriter, r *http.Request) error {
 		p, err = s.madeQuestion(r, l, state)
 	}
 	if err != nil {
-		return notShown(r, err, "No question can be made of that")
+		return frame.NotShown(r, err, "No question can be made of that")
 	}
 	if p.Room, err = roomOfMade(state, course.Kind(p.Kind)); err != nil {
 		return err
@@ -64,14 +65,14 @@ func (s *coursePages) madeQuestion(r *http.Request, l words.Language, state link
 	query := r.URL.Query()
 	own := url.Values{"from": {query.Get("from")}}
 	p := &page.Lesson{
-		Page: s.frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
+		Page: s.Frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
 		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
 		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
 	}
 	stage := shownRun{q.Run, q.Stand, false}
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range q.Answers {
-		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
+		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(frame.Said(l, a.Says))}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
 			own.Set("pick", strconv.Itoa(pick))
@@ -113,7 +114,7 @@ func (s *coursePages) madeBreak(r *http.Request, l words.Language, state link.St
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	p := &page.Lesson{
-		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
+		Page: s.Frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
 		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
 		Goal:     "<p>" + templates.Escaped(l.Say("Break this rule: %s.", rule)) + "</p>",
 		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
@@ -124,7 +125,7 @@ func (s *coursePages) madeBreak(r *http.Request, l words.Language, state link.St
 		return nil, err
 	}
 	shown := film.NewScenario(l, item.Scenario)
-	p.Facts, p.Title = shown.Facts, titleOf(l, item.Scenario)
+	p.Facts, p.Title = shown.Facts, frame.TitleOf(l, item.Scenario)
 	return p, nil
 }
 
@@ -147,7 +148,7 @@ func (s *coursePages) madeYAML(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		return notShown(r, err, "No question can be made of that")
+		return frame.NotShown(r, err, "No question can be made of that")
 	}
 	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="item.yaml"`)
@@ -157,13 +158,13 @@ func (s *coursePages) madeYAML(w http.ResponseWriter, r *http.Request) error {
 
 // judgeMade tells whether the moves of a link, the request's body, break a rule.
 func (s *coursePages) judgeMade(w http.ResponseWriter, r *http.Request) error {
-	state, _, err := s.sentLink(w, r, "That cannot be shown")
+	state, _, err := s.SentLink(w, r, "That cannot be shown")
 	if err != nil {
 		return err
 	}
 	verdict, err := course.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
 	if err != nil {
-		return notShown(r, err, "That cannot be shown")
+		return frame.NotShown(r, err, "That cannot be shown")
 	}
 	verdict.Par, _ = strconv.Atoi(r.URL.Query().Get("par")) // as the page had it
 	verdict.Proven = verdict.Par > 0

@@ -9,6 +9,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -21,7 +22,7 @@ func (s *coursePages) wrote(w http.ResponseWriter, r *http.Request) error {
 	if !ok || item.Kind != course.Write {
 		return site.ErrNoPage
 	}
-	values, err := readForm(w, r)
+	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ type writing struct {
 // write puts a script on the page that is being written, and what came of it; of
 // nil what it begins with.
 func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made, prose *course.Prose, wrote *writing, stage *shownRun) {
-	p.NoBox, p.Lua = s.noBox(l), true
+	p.NoBox, p.Lua = s.NoBox(l), true
 	p.Script = &page.Field{Name: "script", Label: l.Say("The script %s", made.Script.Call), Value: strings.TrimSuffix(made.Script.Start, "\n"), Code: true}
 	*stage = shownRun{made.Solved, len(made.Solved.Events), true}
 	p.Watching = l.Say("This is what the script does as it is.")
@@ -66,13 +67,13 @@ func (s *coursePages) write(l words.Language, p *page.Lesson, made *course.Made,
 	if wrote.Run != nil {
 		*stage = shownRun{wrote.Run, len(wrote.Run.Events), true}
 	}
-	p.Feedback = "<p>" + templates.Escaped(judgedSays(l, wrote.Judged)) + "</p>"
+	p.Feedback = "<p>" + templates.Escaped(frame.JudgedSays(l, wrote.Judged)) + "</p>"
 	if wrote.Rule != "" {
 		p.Feedback += "<p>" + templates.Escaped(l.Say("The smallest of them is on the stage.")) + "</p>"
 	}
 	switch {
 	case wrote.Refused != nil:
-		p.Script.Mistakes, p.WrongLine = []string{judgedSays(l, wrote.Judged)}, wrote.Line
+		p.Script.Mistakes, p.WrongLine = []string{frame.JudgedSays(l, wrote.Judged)}, wrote.Line
 		p.Watching = l.Say("This is what the script does as it is.")
 	case wrote.Solved:
 		few := l.Say("It sends at most %d commands in one go. None that we know needs fewer.", wrote.Commands)

@@ -14,6 +14,7 @@ import (
 	"relock/lessons"
 	"relock/lessons/advice"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -29,8 +30,8 @@ func (s *frontPages) locks(w http.ResponseWriter, r *http.Request) error {
 	}
 	say := words.From(r.Context())
 	p := page.Locks{Intro: say.Say("Each is a real implementation on the same stage. Some are here to show how they fail.")}
-	p.Page = s.frame(r, say.Say("The locks"))
-	groups, err := shelves(say)
+	p.Page = s.Frame(r, say.Say("The locks"))
+	groups, err := frame.Shelves(say)
 	if err != nil {
 		return err
 	}
@@ -158,8 +159,8 @@ func (s *frontPages) playedOn(protocol string, groups []page.Group) []page.Examp
 	var list []page.Example
 	for _, g := range groups {
 		for _, e := range g.Exhibits {
-			if slices.ContainsFunc(s.examples, func(x example) bool {
-				return x.name == e.Name && x.sc().Lock.Protocol == protocol && x.sc().Kind != scenario.KindHeartbeat
+			if slices.ContainsFunc(s.Examples, func(x frame.Example) bool {
+				return x.Name == e.Name && x.Scenario().Lock.Protocol == protocol && x.Scenario().Kind != scenario.KindHeartbeat
 			}) {
 				list = append(list, page.Example{Name: e.Name, Title: e.Title})
 			}

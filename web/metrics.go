@@ -15,11 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
+	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/site"
 )
 
-// meter counts what a server's operator wants to know. Its labels have few
+// Meter counts what a server's operator wants to know. Its labels have few
 // values: nothing sent by a visitor becomes one. It is safe for concurrent use.
 type meter struct {
 	http.Handler // answers in the format of Prometheus
@@ -35,15 +36,6 @@ type meter struct {
 	passed   *prometheus.CounterVec   // requests handed on to other servers, by outcome
 	panics   *prometheus.CounterVec   // of this program, by what they ended
 }
-
-// What a socket is for.
-const (
-	forRun    = "run"
-	forPlay   = "play"
-	forRoom   = "room"
-	forLab    = "lab"
-	forPassed = site.PassedSocket
-)
 
 func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
@@ -70,7 +62,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 		return since.Seconds()
 	})
 	sockets := with.NewGaugeVec(prometheus.GaugeOpts{Name: "relock_sockets", Help: "Websockets open now, by what they are for."}, []string{"for"})
-	for _, what := range []string{forRun, forPlay, forRoom, forLab, forPassed} {
+	for _, what := range []string{frame.RunSocket, frame.PlaySocket, frame.RoomSocket, frame.LabSocket, site.PassedSocket} {
 		sockets.WithLabelValues(what)
 	}
 	return &meter{

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"relock/engine/scenario"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -105,13 +106,13 @@ func (s *linkPages) subject(r *http.Request, l words.Language, u *url.URL) (subj
 		return subject{}, err
 	}
 	at := subject{
-		title: titleOf(l, sc), embed: "/embed" + u.EscapedPath(),
+		title: frame.TitleOf(l, sc), embed: "/embed" + u.EscapedPath(),
 		shows: l.Say("Goroutines take a real lock, with its real Lua scripts, on miniredis, a Redis inside this server. Every command that it ran is a line you can stop at, with the hash right after it. Then break it, go back, and try another order."),
 	}
 	if at.title == "" {
 		at.title = l.Say("Your scenario")
 	}
-	groups, err := shelves(l)
+	groups, err := frame.Shelves(l)
 	if err != nil {
 		return subject{}, err
 	}
@@ -143,22 +144,22 @@ func (s *linkPages) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, er
 	name, isExample := strings.CutPrefix(u.Path, "/play/")
 	id, isKept := strings.CutPrefix(u.Path, "/s/")
 	text := ""
-	found := s.examples[0].sc()
+	found := s.Examples[0].Scenario()
 	switch {
 	case u.Path == "/play":
 	case isExample:
-		n := slices.IndexFunc(s.examples, func(e example) bool { return e.name == name })
+		n := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == name })
 		if n < 0 {
 			return nil, errNotFramed
 		}
-		found = s.examples[n].sc()
+		found = s.Examples[n].Scenario()
 	case isKept:
 		kept, err := s.findLink(r, id)
 		if errors.Is(err, keep.ErrNotKept) {
 			return nil, errNotFramed
 		}
 		if err != nil {
-			return nil, s.notKept(r, err)
+			return nil, s.NotKept(r, err)
 		}
 		text = kept
 	default:

@@ -11,6 +11,7 @@ import (
 	"relock/engine/explore/card"
 	"relock/engine/scenario"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -20,7 +21,7 @@ import (
 
 // ownCard is the report card of a lock of one's own: what one fault can do to it.
 func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
-	values, err := readForm(w, r)
+	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (s *editorPages) ownCard(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || made == nil {
 		return err
 	}
-	p := page.OwnCard{Page: s.frame(r, l.Say("Report card")), Title: sc.Title, Text: e.Text, Card: page.NewCardTable(l, made), Legend: page.CardLegend(l)}
+	p := page.OwnCard{Page: s.Frame(r, l.Say("Report card")), Title: sc.Title, Text: e.Text, Card: page.NewCardTable(l, made), Legend: page.CardLegend(l)}
 	p.Page.Path = "/edit"
 	p.Broken = p.Card.Broken(l, 0)
 	if err := p.Card.Lead(func(cell string) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"relock/engine/trace"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
@@ -13,7 +14,7 @@ import (
 // runPages are the pages of the runs that go on by the wall's clock, and of those
 // that were started in the editor.
 type runPages struct {
-	*pages
+	*frame.Pages
 
 	sessions *runs.Registry
 	films    *runs.Films
@@ -43,16 +44,16 @@ func (s *runPages) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = found.Run.ID(), page.Place(l, f.Header, s.externalName()), "/edit?run="+found.Run.ID()
+	run.ID, run.Place, run.Edit = found.Run.ID(), page.Place(l, f.Header, s.ExternalName()), "/edit?run="+found.Run.ID()
 	run.Socket = "/runs/" + run.ID + "/socket?lang=" + l.Code() + "&"
 	run.Slow = page.ClockNote(l, f.Header.Clock, found.Slow)
 	if f.Header.Clock == trace.ClockWall && !f.Ended {
 		run.Quiet = found.Quiet().Milliseconds()
 	}
-	if f.Header.Clock == trace.ClockWall && !f.Ended && found.Owned(s.visitorOf(r)) {
+	if f.Header.Clock == trace.ClockWall && !f.Ended && found.Owned(s.VisitorOf(r)) {
 		run.Controls = page.NewControls(l, found.Run.Controls())
 	}
-	return s.showRun(w, r, run, l.Say("A run"))
+	return showRun(s.Pages, w, r, run, l.Say("A run"))
 }
 
 // filmOf returns the film of a run: the kept one if it is good enough, else the

@@ -10,6 +10,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -27,23 +28,23 @@ func (s *linkPages) play(w http.ResponseWriter, r *http.Request) error {
 		return s.playPage(w, r, played{})
 	}
 	l := words.From(r.Context())
-	for _, e := range s.examples {
-		if e.name != name {
+	for _, e := range s.Examples {
+		if e.Name != name {
 			continue
 		}
-		open, err := link.Encode(link.State{Scenario: e.sc()})
+		open, err := link.Encode(link.State{Scenario: e.Scenario()})
 		if err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
-		exhibit, err := exhibitOf(name)
+		exhibit, err := frame.ExhibitOf(name)
 		if err != nil {
 			return err
 		}
-		ending, err := endingOf(l, name)
+		ending, err := frame.EndingOf(l, name)
 		if err != nil {
 			return err
 		}
-		return s.playPage(w, r, played{open: open, shown: e.sc(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
+		return s.playPage(w, r, played{open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
 	}
 	return site.ErrNoPage
 }
@@ -60,21 +61,21 @@ type played struct {
 
 func (s *linkPages) playPage(w http.ResponseWriter, r *http.Request, of played) error {
 	l := words.From(r.Context())
-	groups, err := shelves(l)
+	groups, err := frame.Shelves(l)
 	if err != nil {
 		return err
 	}
 	p := page.Play{
-		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.reach(r),
+		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
 		Shows: of.shows, Ending: of.ending, Incident: of.incident,
 	}
 	p.SetFaults(l)
 	shown := of.shown
 	if shown == nil {
-		shown = s.examples[0].sc()
+		shown = s.Examples[0].Scenario()
 	}
 	title := cmp.Or(of.title, l.Say("Step through it"))
-	p.Page = s.frame(r, title)
+	p.Page = s.Frame(r, title)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
@@ -99,12 +100,12 @@ func unscripted(packed string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("web: %w", err)
 	}
-	return written(state.Scenario)
+	return frame.Written(state.Scenario)
 }
 
 // keep puts a link on the shelf and answers with its short address.
 func (s *linkPages) keep(w http.ResponseWriter, r *http.Request) error {
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
@@ -118,7 +119,7 @@ func (s *linkPages) keep(w http.ResponseWriter, r *http.Request) error {
 	var id string
 	site.SeatOf(r).Away(r.Context(), func() { id, err = s.links.Keep(r.Context(), state) })
 	if err != nil {
-		return s.notKept(r, err)
+		return s.NotKept(r, err)
 	}
 	site.AnswerJSON(w, http.StatusCreated, map[string]string{"path": "/s/" + id})
 	return nil
@@ -131,7 +132,7 @@ func (s *linkPages) kept(w http.ResponseWriter, r *http.Request) error {
 		return site.Explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)
 	}
 	if err != nil {
-		return s.notKept(r, err)
+		return s.NotKept(r, err)
 	}
 	if _, err := link.Decode(text); err != nil {
 		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told

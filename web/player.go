@@ -13,6 +13,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -194,7 +195,7 @@ func (s *sockets) described(l words.Language, sc *scenario.Scenario) (*openedJSO
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	shown := film.NewScenario(l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}
+	o := &openedJSON{Scenario: text, Title: frame.TitleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
@@ -211,11 +212,11 @@ func (s *sockets) described(l words.Language, sc *scenario.Scenario) (*openedJSO
 		return nil, err
 	}
 	if name := s.exampleOf(sc); name != "" {
-		shown, err := exhibitOf(name)
+		shown, err := frame.ExhibitOf(name)
 		if err != nil {
 			return nil, err
 		}
-		ending, err := endingOf(l, name)
+		ending, err := frame.EndingOf(l, name)
 		if err != nil {
 			return nil, err
 		}
@@ -231,9 +232,9 @@ func (s *sockets) described(l words.Language, sc *scenario.Scenario) (*openedJSO
 // made in it, or "".
 func (s *sockets) exampleOf(sc *scenario.Scenario) string {
 	text := bare(sc)
-	for _, e := range s.examples {
-		if e.sc().Title == sc.Title && bare(e.sc()) == text {
-			return e.name
+	for _, e := range s.Examples {
+		if e.Scenario().Title == sc.Title && bare(e.Scenario()) == text {
+			return e.Name
 		}
 	}
 	return ""

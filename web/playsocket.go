@@ -10,6 +10,7 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/pause"
+	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/limit"
@@ -30,7 +31,7 @@ const (
 
 // sockets serve pages that step: alone, in a class, and with a lab.
 type sockets struct {
-	*pages
+	*frame.Pages
 
 	sessions *runs.Registry
 	searches *searches
@@ -41,7 +42,7 @@ type sockets struct {
 // playSocket serves a page that steps through a scenario. The session lives
 // as long as the connection: a page that comes back brings its moves along.
 func (s *sockets) playSocket(w http.ResponseWriter, r *http.Request) error {
-	return s.speak(w, r, forPlay, func(of *speaker) func() {
+	return s.speak(w, r, frame.PlaySocket, func(of *speaker) func() {
 		p := &player{speaker: of}
 		p.reader = p.newReader()
 		p.do, p.opened = p.decide, func() bool { return p.board != nil }

@@ -28,7 +28,7 @@ var errForeignQR = site.Refuse(http.StatusBadRequest, "That cannot be a QR code 
 // qr draws an address of this site as a QR code.
 func (s *frontPages) qr(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("text")
-	own := s.Owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.reach(r).Addresses, func(origin string) bool {
+	own := s.Owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.ReachOf(r).Addresses, func(origin string) bool {
 		return strings.HasPrefix(text, origin+"/")
 	})
 	switch {

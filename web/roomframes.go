@@ -16,6 +16,7 @@ import (
 	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/templates"
@@ -220,7 +221,7 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
-		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Code: st.Code, Title: frame.TitleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
@@ -472,7 +473,7 @@ func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error
 	}
 	sc := v.Run.Scenario()
 	shown := film.NewScenario(l, sc)
-	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, sc), Count: len(shown.Threads)}
+	set := roomSet{Scene: len(v.State.Earlier), Title: frame.TitleOf(l, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/board"
+	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/site"
@@ -110,7 +111,7 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 func titled(sc *scenario.Scenario, at string) lesson.Words {
 	title := lesson.Words{}
 	for _, l := range words.All() {
-		name := cmp.Or(titleOf(l, sc), l.Say("Your scenario"))
+		name := cmp.Or(frame.TitleOf(l, sc), l.Say("Your scenario"))
 		if list := []rune(name); len(list) > lesson.MaxTitle-20 {
 			name = string(list[:lesson.MaxTitle-20]) + "…"
 		}
@@ -291,17 +292,17 @@ func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario) (*shippedRun
 		return known, nil
 	}
 	p.of[text] = nil
-	for _, e := range p.s.examples {
-		one, err := board.Bare(e.sc())
+	for _, e := range p.s.Examples {
+		one, err := board.Bare(e.Scenario())
 		if err != nil {
 			return nil, fmt.Errorf("web: %w", err)
 		}
 		if bytes.Equal(one, bare) {
-			run, err := stepped(ctx, e.sc(), func(engine.Position) bool { return false })
+			run, err := stepped(ctx, e.Scenario(), func(engine.Position) bool { return false })
 			if err != nil {
 				return nil, err
 			}
-			p.of[text] = &shippedRun{e.name, run}
+			p.of[text] = &shippedRun{e.Name, run}
 			break
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/page"
 	"relock/web/runs"
@@ -23,7 +24,7 @@ import (
 // roomDoor is where a room's code is entered. A right one leads to its room.
 func (s *roomPages) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
+	p := page.RoomDoor{Page: s.SmallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
 	p.Page.Preview = &page.Preview{Title: p.Page.Title, Shows: roomShows(l), Address: s.Origin(r) + "/room"}
 	if p.Code == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
@@ -54,7 +55,7 @@ func roomShows(l words.Language) string {
 func (s *roomPages) newRoom(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
-	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
+	p := page.RoomNew{Page: s.Frame(r, l.Say("Make a room")), From: from}
 	p.Page.Style = s.Static.Style(static.Rooms)
 	for _, w := range workshops() {
 		p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
@@ -62,13 +63,13 @@ func (s *roomPages) newRoom(w http.ResponseWriter, r *http.Request) error {
 	if from == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 	}
-	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
+	isExample := slices.ContainsFunc(s.Examples, func(e frame.Example) bool { return e.Name == from })
 	item, isItem := s.plans.course().Item(from)
 	var err error
 	var plan board.Plan
 	switch {
 	case isExample:
-		exhibit, err := exhibitOf(from)
+		exhibit, err := frame.ExhibitOf(from)
 		if err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (s *roomPages) newRoom(w http.ResponseWriter, r *http.Request) error {
 	default:
 		p.Field = "link"
 		if plan, err = s.plans.planOf(r.Context(), lesson.Place{Link: from}); err == nil {
-			p.Title = titleOf(l, plan.Scenario)
+			p.Title = frame.TitleOf(l, plan.Scenario)
 		}
 	}
 	if err != nil {
@@ -157,8 +158,8 @@ func (s *roomPages) roomPage(r *http.Request, found *board.Room, part page.RoomP
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	secret := site.Cookie(r, hostCookie(found.Code()))
-	title := titleOf(l, sc)
-	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.reach(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
+	title := frame.TitleOf(l, sc)
+	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.ReachOf(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
 	origin := s.Origin(r)
 	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {
@@ -178,7 +179,7 @@ func (s *roomPages) roomPage(r *http.Request, found *board.Room, part page.RoomP
 	if p.Leads {
 		p.Play.SetLocks(l)
 		var err error
-		if p.Play.Gallery, err = shelves(l); err != nil {
+		if p.Play.Gallery, err = frame.Shelves(l); err != nil {
 			return nil, err
 		}
 		// Who came by that link hands it on.
@@ -207,7 +208,7 @@ func (s *roomPages) roomFrame(r *http.Request, title, code string, part page.Roo
 	if name, ok := partNames[part]; ok {
 		title += " · " + l.Say(name)
 	}
-	p := s.frame(r, title)
+	p := s.Frame(r, title)
 	script, sheet := "js/room.js", static.Rooms
 	if part == page.RoomPlayer {
 		script, sheet = "js/room-phone.js", static.Phone

@@ -27,6 +27,7 @@ import (
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
@@ -75,7 +76,7 @@ func noPlan(err error) error { return site.Unusable(err, "No room can be made of
 
 // roomPages are the pages of classes, and their sockets.
 type roomPages struct {
-	*pages
+	*frame.Pages
 
 	rooms    *board.House
 	plans    *plans
@@ -93,25 +94,23 @@ func newRoomPages(stepping *sockets, journal board.Journal) (*roomPages, error) 
 		}
 		journal = memory
 	}
-	common := stepping.pages
-	s := &roomPages{pages: common, plans: &plans{common, stepping.course}, stepping: stepping}
+	common := stepping.Pages
+	s := &roomPages{Pages: common, plans: &plans{common, stepping.course}, stepping: stepping}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: stepping.ledger, Matters: film.Matters, Frame: nowFrames{stepping.course}.roomNowFrame,
+		Journal: journal, Log: s.Log, Turns: s.Turns, Ledger: stepping.ledger, Matters: film.Matters, Frame: nowFrames{stepping.course}.roomNowFrame,
 		Ask: s.plans.askRoom, Examine: s.plans.examine, Plan: s.plans.planOf, Written: s.plans.scripted,
-		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.box) },
+		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.Box) },
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return s, nil
 }
 
-// close ends the rooms on this server; wait returns when everybody has left them.
-func (s *roomPages) close() { s.rooms.Close() }
-
+// wait returns when everybody has left the rooms.
 func (s *roomPages) wait() { s.visits.Wait() }
 
 // plans are what a room can be around, and what it asks.
 type plans struct {
-	*pages
+	*frame.Pages
 
 	course func() *course.Course
 }
@@ -243,11 +242,11 @@ func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error)
 	plan := board.Plan{}
 	switch {
 	case at.Example != "":
-		i := slices.IndexFunc(s.examples, func(e example) bool { return e.name == at.Example })
+		i := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == at.Example })
 		if i < 0 {
 			return plan, errNoPlan
 		}
-		plan.Scenario = s.examples[i].sc()
+		plan.Scenario = s.Examples[i].Scenario()
 	case at.Link != "":
 		state, err := link.Decode(strings.TrimPrefix(at.Link, "#"))
 		if err != nil {
@@ -281,10 +280,10 @@ func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error)
 
 // makeRoom makes a room and leads its host there.
 func (s *roomPages) makeRoom(w http.ResponseWriter, r *http.Request) error {
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	form, err := readForm(w, r)
+	form, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -392,7 +391,7 @@ func (s *roomPages) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					rows = append(rows, []string{
 						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
 						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right),
-						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
+						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(frame.TitleOf(l, scenarios[q.Scene])),
 					})
 				}
 			}
@@ -475,7 +474,7 @@ func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, s
 			return nil, fmt.Errorf("web: %w", err)
 		}
 		list = append(list, linkedBranch{
-			Branch: b.ID, Parent: b.Parent, Fork: b.Fork, Number: b.ID - scene.First, Scene: n, Title: titleOf(l, sc), Link: "/play#" + text,
+			Branch: b.ID, Parent: b.Parent, Fork: b.Fork, Number: b.ID - scene.First, Scene: n, Title: frame.TitleOf(l, sc), Link: "/play#" + text,
 		})
 	}
 	return list, nil
@@ -523,7 +522,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
 		return board.Plan{}, nil, errNoVote
 	}
-	if found.Kind == course.Write && s.box == nil {
+	if found.Kind == course.Write && s.Box == nil {
 		return board.Plan{}, nil, ownlock.ErrNoBox
 	}
 	if found.Lab() != nil {
@@ -552,7 +551,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 			q.Options[l.Code()] = verdicts(l)
 		}
 		for _, a := range made.Answers {
-			text := said(l, a.Says)
+			text := frame.Said(l, a.Says)
 			if found.Kind != course.Predict {
 				text = page.Plain(prose.Labels[a.Option.ID])
 			}
@@ -643,7 +642,7 @@ func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*bo
 	for _, l := range s.Languages.All() {
 		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
 		for n, a := range made.Answers {
-			q.Options[l.Code()] = append(q.Options[l.Code()], said(l, a.Says))
+			q.Options[l.Code()] = append(q.Options[l.Code()], frame.Said(l, a.Says))
 			if a.Right {
 				q.Right = n
 			}

@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/site"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
@@ -34,7 +35,7 @@ func (s *roomPages) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.visits.Add(1)
 	defer s.visits.Done()
-	defer s.Count.Socket(forRoom)()
+	defer s.Count.Socket(frame.RoomSocket)()
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g := &guest{
@@ -138,7 +139,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 	case err == nil:
 		began := time.Now()
 		err = g.client.Give(ctx, c)
-		g.s.meter.Command(forRoom, time.Since(began))
+		g.s.Meter.Command(frame.RoomSocket, time.Since(began))
 	}
 	if err != nil {
 		g.judged.Delete(c.ID)

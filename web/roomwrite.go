@@ -13,6 +13,7 @@ import (
 	"relock/lessons"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -145,7 +146,7 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	if err != nil {
 		return nil, err
 	}
-	told := &judgedScript{Says: judgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
+	told := &judgedScript{Says: frame.JudgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
 	if j.Rule != "" {
 		told.Open, err = link.PlayAddress(j.Run.Scenario, len(j.Run.Scenario.Schedule))
 	}

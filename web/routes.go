@@ -17,13 +17,13 @@ type route struct {
 
 // table is every address that the server answers.
 func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
-	front, common, searches := s.front, s.pages, s.stepping.searches
-	shown := &linkPages{common, links}
-	kept := &tracePages{common, traces, s.films}
-	editor := &editorPages{common, s.sessions, searches, kept}
-	run := &runPages{common, s.sessions, s.films}
-	lab := &labPages{common, s.stepping, s.labs, c.Lab}
-	lessons := &coursePages{common, s.stepping.course, searches}
+	front, common, searches := s.front, s.Pages, s.stepping.searches
+	shown := &linkPages{Pages: common, links: links}
+	kept := &tracePages{Pages: common, traces: traces, films: s.films}
+	editor := &editorPages{Pages: common, sessions: s.sessions, searches: searches, traces: kept}
+	run := &runPages{Pages: common, sessions: s.sessions, films: s.films}
+	lab := &labPages{Pages: common, stepping: s.stepping, labs: s.labs, of: c.Lab}
+	lessons := &coursePages{Pages: common, course: s.stepping.course, searches: searches}
 	class := s.rooms
 	list := []route{
 		{"GET /{$}", s.ForAll(front.home)},

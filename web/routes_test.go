@@ -2,14 +2,19 @@ package web
 
 import (
 	"context"
+	"reflect"
 	"runtime"
 	"strings"
 	"time"
 
 	"relock/web/board"
+	"relock/web/frame"
 	"relock/web/site"
 	"relock/web/site/limit"
 )
+
+// MaxForm is how many bytes of a form are read.
+const MaxForm = frame.MaxForm
 
 // Routes are the patterns that a server answers.
 func Routes(s *Server) []string { return s.routes }
@@ -51,9 +56,12 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 		return nil
 	}
 	_ = found.Look(func(v board.View) error {
-		kept, _ := v.Fresh["lanes"].(drawings)
-		for _, one := range kept {
-			list = append(list, one)
+		lanes, drawn := v.Fresh["lanes"]
+		if !drawn {
+			return nil
+		}
+		for _, one := range reflect.ValueOf(lanes).Seq2() {
+			list = append(list, one.Interface())
 		}
 		return nil
 	})
@@ -72,16 +80,22 @@ func Searches(s *Server) int { return s.stepping.searches.count() }
 // Searching has searches of somebody under way or waiting until done is called. It
 // fails as a search does that finds the line full.
 func Searching(ctx context.Context, s *Server, whose string) (done func(), err error) {
-	place, err := s.stepping.searches.line.queue(whose, "")
-	if err != nil {
+	ctx, end := context.WithCancel(ctx)
+	began, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.stepping.searches.inSearch(ctx, s.Turns.Seat(""), whose, 0, func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	select {
+	case <-began:
+		return func() { end(); <-ended }, nil
+	case err := <-ended:
+		end()
 		return nil, err
 	}
-	turn, err := place.take(ctx)
-	if err != nil {
-		place.leave()
-		return nil, err
-	}
-	return func() { turn(); place.leave() }, nil
 }
 
 // Made is how many answers that are the same for all were made.
@@ -98,7 +112,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc()})
+	code, _, err = s.rooms.rooms.Open(ctx, board.Plan{Scenario: s.Examples[0].Scenario()})
 	return code, err
 }
 

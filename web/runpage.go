@@ -7,6 +7,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -17,9 +18,9 @@ import (
 
 // showRun answers with the page of a run. Untitled is its title if the scenario
 // has none.
-func (s *pages) showRun(w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
-	shown := s.frame(r, cmp.Or(run.Title, untitled))
-	run.Reach, run.Viewer.Shared = s.reach(r), true
+func showRun(s *frame.Pages, w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
+	shown := s.Frame(r, cmp.Or(run.Title, untitled))
+	run.Reach, run.Viewer.Shared = s.ReachOf(r), true
 	return site.Render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
 }
 
@@ -33,7 +34,7 @@ func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario)
 	}
 	viewer, err := f.Shown(r, path)
 	return page.Run{
-		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone,
+		Title: frame.TitleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone,
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
 	}, err

@@ -267,7 +267,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	if err != nil {
 		return answered{}, err
 	}
-	if err := r.s.starts.Allow(r.address); err != nil {
+	if err := r.s.Starts.Allow(r.address); err != nil {
 		return answered{}, err
 	}
 	r.forget()

@@ -7,6 +7,7 @@ import (
 
 	"relock/engine/box"
 	"relock/engine/pause"
+	"relock/web/frame"
 	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
@@ -46,15 +47,15 @@ func newSearchLine(b *box.Pool) *searchLine {
 
 // searches are what pages, classes and the course search with.
 type searches struct {
-	*pages
+	*frame.Pages
 
 	line   *searchLine
 	spaces *limit.Ledger // what they hold
 }
 
 // newSearches returns the searches of a server, none of which has begun.
-func newSearches(common *pages) *searches {
-	return &searches{common, newSearchLine(common.box), limit.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
+func newSearches(common *frame.Pages) *searches {
+	return &searches{common, newSearchLine(common.Box), limit.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
 }
 
 // count is how many are under way or wait for that.
@@ -136,11 +137,11 @@ func (q *queued) take(ctx context.Context) (done func(), err error) {
 // visitor has left, it has done nothing, and there is no error.
 func (s *searches) judging(r *http.Request, states int, judge func(ctx context.Context) error) error {
 	address := site.Address(r)
-	if err := s.starts.Allow(address); err != nil {
+	if err := s.Starts.Allow(address); err != nil {
 		return site.OfLimit(err)
 	}
 	if err := s.inSearch(r.Context(), site.SeatOf(r), address, states, judge); err != nil {
-		return notShown(r, err, "That cannot be judged")
+		return frame.NotShown(r, err, "That cannot be judged")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/wire"
@@ -36,9 +37,9 @@ func (s *runPages) socket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // Upgrade has answered
 	}
-	defer s.Count.Socket(forRun)()
+	defer s.Count.Socket(frame.RunSocket)()
 	gone := make(chan struct{})
-	mine := found.Owned(s.visitorOf(r))
+	mine := found.Owned(s.VisitorOf(r))
 	go func() {
 		defer close(gone)
 		defer viewer.Leave() // its frames end

@@ -12,7 +12,7 @@ import (
 // storybook shows every component in its states, for those who work on them.
 func (s *frontPages) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	frame := s.frame(r, l.Say("Storybook"))
+	frame := s.Frame(r, l.Say("Storybook"))
 	frame.Style = s.Static.Style(static.Rooms)
 	shown := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
 	return site.Render(r.Context(), w, http.StatusOK, shown)

@@ -19,6 +19,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/libraries"
 	"relock/web/export"
+	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -47,7 +48,7 @@ func (k keptFile) data() ([]byte, error) { return site.Unzipped(k.packed) }
 
 // tracePages are the pages of traces from elsewhere.
 type tracePages struct {
-	*pages
+	*frame.Pages
 
 	traces keep.Shelf
 	films  *runs.Films
@@ -62,7 +63,7 @@ func (s *tracePages) putTrace(r *http.Request, data []byte) (id string, err erro
 	id = rand.Text()
 	pause.While(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
 	if err != nil {
-		return "", s.notKept(r, err)
+		return "", s.NotKept(r, err)
 	}
 	return id, nil
 }
@@ -81,7 +82,7 @@ func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 		return keptFile{}, errNoTrace
 	}
 	if err != nil {
-		return keptFile{}, s.notKept(r, err)
+		return keptFile{}, s.NotKept(r, err)
 	}
 	file := []byte(packed)
 	text, err := site.Unzipping(file)
@@ -102,7 +103,7 @@ func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 // keepTrace keeps a trace from elsewhere for a while, and redirects to its
 // page.
 func (s *tracePages) keepTrace(w http.ResponseWriter, r *http.Request) error {
-	data, err := readFile(w, r)
+	data, err := frame.ReadFile(w, r)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []by
 	if logs.Is(data) {
 		return s.takeLog(w, r, logJSON{r.URL.Query().Get("key"), string(data)}, r.URL.Query().Get("threads"))
 	}
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	h, events, sc, err := runs.ReadTrace(r.Context(), data)
@@ -190,7 +191,7 @@ func (s *tracePages) keptLog(r *http.Request, id string) (kept logJSON, err erro
 // takeLog makes a trace of a log, keeps both for a while, and redirects to the trace's page.
 // No script of a stranger runs here: of scripts, the log tells the commands.
 func (s *tracePages) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, threads string) error {
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	read, err := logs.Read(r.Context(), strings.NewReader(log.Log))
@@ -222,7 +223,7 @@ func (s *tracePages) takeLog(w http.ResponseWriter, r *http.Request, log logJSON
 	}
 	pause.While(r.Context(), func() { err = s.traces.Put(r.Context(), logName(id), string(packed)) })
 	if err != nil {
-		return s.notKept(r, err)
+		return s.NotKept(r, err)
 	}
 	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
 	return nil
@@ -235,7 +236,7 @@ func (s *tracePages) readAgain(w http.ResponseWriter, r *http.Request) error {
 		return errNoTrace
 	}
 	if err != nil {
-		return s.notKept(r, err)
+		return s.NotKept(r, err)
 	}
 	kept.Key = cmp.Or(r.URL.Query().Get("key"), kept.Key)
 	return s.takeLog(w, r, kept, r.URL.Query().Get("threads"))
@@ -338,7 +339,7 @@ func (s *tracePages) showTrace(w http.ResponseWriter, r *http.Request) error {
 			run.Slow = l.Say("Found by the lab: Redis' clock stands still unless it is told to go on.")
 		}
 	}
-	return s.showRun(w, r, run, l.Say("A trace"))
+	return showRun(s.Pages, w, r, run, l.Say("A trace"))
 }
 
 // traceLanes answers with the lanes of a trace from elsewhere around a row, as
@@ -349,12 +350,12 @@ func (s *tracePages) traceLanes(w http.ResponseWriter, r *http.Request) error {
 
 // exportTrace answers with a trace from elsewhere as a file.
 func (s *tracePages) exportTrace(w http.ResponseWriter, r *http.Request) error {
-	format, err := formatOf(r)
+	format, err := frame.FormatOf(r)
 	if err != nil {
 		return err
 	}
 	return s.withTrace(r, readWhole, func(made *runs.Recording) error {
-		return s.answerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.State{Scenario: made.Scenario})
+		return s.AnswerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.State{Scenario: made.Scenario})
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"
+	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/link"
 	"relock/web/runs"
@@ -56,7 +57,7 @@ type Config struct {
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	*pages
+	*frame.Pages
 
 	sessions *runs.Registry
 	films    *runs.Films
@@ -80,7 +81,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	examples, err := readExamples(c.Scenarios)
+	examples, err := frame.ReadExamples(c.Scenarios)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +96,12 @@ func New(c Config) (*Server, error) {
 	s := &Server{sessions: runs.NewRegistry(c.Limits), films: runs.NewFilms()}
 	s.sessions.RunOwn(c.Box)
 	s.meter = newMeter(s.sessions, s.films, at)
-	s.pages = &pages{
-		Site: at, log: c.Log, starts: s.sessions, external: c.External, examples: examples, box: c.Box, boxless: c.Boxless, meter: counter{s.meter},
+	s.Pages = &frame.Pages{
+		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, Boxless: c.Boxless, Meter: counter{s.meter},
 	}
-	s.Count, s.Message = counter{s.meter}, s.message
-	s.front = newFrontPages(s.pages)
-	s.stepping = &sockets{s.pages, s.sessions, newSearches(s.pages), limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), lessons}
+	s.Count, s.Message = counter{s.meter}, s.MessagePage
+	s.front = newFrontPages(s.Pages)
+	s.stepping = &sockets{Pages: s.Pages, sessions: s.sessions, searches: newSearches(s.Pages), ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), course: lessons}
 	if s.rooms, err = newRoomPages(s.stepping, c.Rooms); err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.box)))
+	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.Box)))
 }
 
 // errClosing is why a server that closes is not ready.
@@ -201,7 +202,7 @@ func answerHealth(w http.ResponseWriter, well string, err error) {
 func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.Site.Close) // a Redis that does not answer holds nobody up
-	s.rooms.close()
+	s.rooms.rooms.Close()
 	s.labs.Close()
 	s.sessions.Close()
 	s.rooms.wait()

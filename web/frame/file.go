@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 	"relock/web/words"
 )
 
-// formatOf returns the format that r asks for.
-func formatOf(r *http.Request) (export.Format, error) {
+// FormatOf returns the format that r asks for.
+func FormatOf(r *http.Request) (export.Format, error) {
 	format, err := export.ParseFormat(r.URL.Query().Get("format"))
 	if err != nil {
 		return "", site.Refuse(http.StatusBadRequest, "There is no such format", "A run can be exported in these formats: %s.", export.Allowed())
@@ -24,15 +24,15 @@ func formatOf(r *http.Request) (export.Format, error) {
 	return format, nil
 }
 
-// answerFile answers with a run as a file. State is the link under which it can
+// AnswerFile answers with a run as a file. State is the link under which it can
 // be stepped.
-func (s *pages) answerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.State) error {
+func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.State) error {
 	open, err := link.Encode(state)
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("frame: %w", err)
 	}
 	file.Language = words.From(r.Context())
-	file.Title = titleOf(file.Language, file.Scenario)
+	file.Title = TitleOf(file.Language, file.Scenario)
 	file.Link = s.Origin(r) + "/play#" + open
 	file.Style = s.Static.PictureStyle()
 	data, err := export.Render(r.Context(), f, file)
@@ -40,7 +40,7 @@ func (s *pages) answerFile(w http.ResponseWriter, r *http.Request, f export.Form
 	case r.Context().Err() != nil:
 		return nil //nolint:nilerr // the visitor has left
 	case err != nil:
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("frame: %w", err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", f.MediaType())
@@ -52,13 +52,13 @@ func (s *pages) answerFile(w http.ResponseWriter, r *http.Request, f export.Form
 	return nil
 }
 
-// notKept returns the page for a shelf that could not be asked, or err if that
+// NotKept returns the page for a shelf that could not be asked, or err if that
 // says nothing to visitors.
-func (s *pages) notKept(r *http.Request, err error) error {
+func (s *Pages) NotKept(r *http.Request, err error) error {
 	if !errors.Is(err, keep.ErrAway) {
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("frame: %w", err)
 	}
-	s.log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
+	s.Log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
 	shown := site.Explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
 	shown.After = site.Soon
 	return shown

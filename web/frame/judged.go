@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"relock/engine/course"
@@ -8,8 +8,8 @@ import (
 	"relock/web/words"
 )
 
-// judgedSays is what came of a script, in a sentence or two.
-func judgedSays(l words.Language, j *course.Judged) string {
+// JudgedSays is what came of a script, in a sentence or two.
+func JudgedSays(l words.Language, j *course.Judged) string {
 	switch {
 	case j.Refused != nil:
 		if says, ok := phrase.Of(j.Refused); ok {

@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ const MaxForm = 8 * scenario.MaxBytes
 // of a file is for the form around it.
 const maxTrace = site.MaxFile - (64 << 10)
 
-// readForm reads what a form sent.
-func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+// ReadForm reads what a form sent.
+func ReadForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
 	err := r.ParseForm()
 	var large *http.MaxBytesError
@@ -36,8 +36,8 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 }
 
-// readFile reads the file in a form, or the body if that is the file itself.
-func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// ReadFile reads the file in a form, or the body if that is the file itself.
+func ReadFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxFile)
 	unreadable := site.Refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
 	var body io.Reader = r.Body
@@ -69,10 +69,10 @@ func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// sentLink reads a link that was sent as the body. Whole is true if it has no
+// SentLink reads a link that was sent as the body. Whole is true if it has no
 // position, which means the run to its end. Head is the heading of refusals.
-func (s *pages) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.State, whole bool, err error) {
-	if err := s.starts.Allow(site.Address(r)); err != nil {
+func (s *Pages) SentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.State, whole bool, err error) {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return state, false, site.OfLimit(err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
@@ -89,8 +89,8 @@ func (s *pages) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Tex
 	return state, whole, nil
 }
 
-// notShown returns the error to answer with when a run could not be made.
-func notShown(r *http.Request, err error, head phrase.Text) error {
+// NotShown returns the error to answer with when a run could not be made.
+func NotShown(r *http.Request, err error, head phrase.Text) error {
 	if r.Context().Err() != nil {
 		return nil //nolint:nilerr // the visitor has left
 	}

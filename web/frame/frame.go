@@ -1,4 +1,8 @@
-package web
+// Package frame is what every page has: its surroundings, the visitor, the examples, what
+// forms and links were sent, files to be saved, and the answers that all rooms give alike.
+//
+// The rooms import it. It knows none of them, nor who serves them.
+package frame
 
 import (
 	"crypto/rand"
@@ -16,37 +20,46 @@ import (
 	"relock/web/words"
 )
 
-// pages is what every page is made with.
-type pages struct {
+// Pages is what every page is made with. It is set before the first request, and then safe
+// for concurrent use.
+type Pages struct {
 	*site.Site
 
-	log      *slog.Logger
-	starts   starts
-	external *store.External // the operator's Redis, nil without one
-	examples []example       // the first is what the editor opens with
-	box      *box.Pool       // runs own scripts; nil without one
-	boxless  error           // why
-	meter    operations
+	Log      *slog.Logger
+	Starts   Starts
+	External *store.External // the operator's Redis, nil without one
+	Examples []Example       // the first is what the editor opens with
+	Box      *box.Pool       // runs own scripts; nil without one
+	Boxless  error           // why
+	Meter    Operations
 }
 
-// operations counts what a server does, for its operator, apart from what a
+// What a socket is for, as a site.Counter counts it.
+const (
+	RunSocket  = "run"
+	PlaySocket = "play"
+	RoomSocket = "room"
+	LabSocket  = "lab"
+)
+
+// Operations counts what a server does, for its operator, apart from what a
 // site counts. It is safe for concurrent use.
-type operations interface {
+type Operations interface {
 	Started(store string)                    // a run
 	Command(do string, within time.Duration) // one for stepping, from when it was read to its last frame
 }
 
-// starts counts how often an address begins something.
-type starts interface{ Allow(address string) error }
+// Starts counts how often an address begins something.
+type Starts interface{ Allow(address string) error }
 
-// message answers with a page that says one thing.
-func (s *pages) message(w http.ResponseWriter, r *http.Request, m site.Message) error {
-	p := page.Message{Page: s.smallFrame(r, m.Head), Status: m.Status, Head: m.Head, Text: m.Text}
+// MessagePage answers with a page that says one thing.
+func (s *Pages) MessagePage(w http.ResponseWriter, r *http.Request, m site.Message) error {
+	p := page.Message{Page: s.SmallFrame(r, m.Head), Status: m.Status, Head: m.Head, Text: m.Text}
 	return site.Render(r.Context(), w, m.Status, templates.MessagePage(p))
 }
 
-// reach says how far a link made on r's page goes.
-func (s *pages) reach(r *http.Request) page.Reach {
+// ReachOf says how far a link made on r's page goes.
+func (s *Pages) ReachOf(r *http.Request) page.Reach {
 	alone, addresses := s.Reach(r)
 	return page.Reach{Alone: alone, Addresses: addresses}
 }
@@ -55,21 +68,21 @@ func (s *pages) reach(r *http.Request) page.Reach {
 // switches, which lead to the front page instead.
 const longAddress = 1 << 10
 
-// smallFrame is frame for a page that says one thing: its style sheet is short,
+// SmallFrame is Frame for a page that says one thing: its style sheet is short,
 // and it needs no script.
-func (s *pages) smallFrame(r *http.Request, title string) page.Page {
+func (s *Pages) SmallFrame(r *http.Request, title string) page.Page {
 	if len(r.URL.RequestURI()) > longAddress {
 		set := s.SettingsOf(r)
 		r = r.Clone(r.Context())
 		r.URL = &url.URL{Path: "/", RawQuery: url.Values{"lang": {set.Language.Code()}, "theme": {set.Theme}}.Encode()}
 	}
-	p := s.frame(r, title)
+	p := s.Frame(r, title)
 	p.Style, p.Script, p.Preloads = s.Static.Style(static.Message), "", nil
 	return p
 }
 
-// frame returns what surrounds the page that r asks for.
-func (s *pages) frame(r *http.Request, title string) page.Page {
+// Frame returns what surrounds the page that r asks for.
+func (s *Pages) Frame(r *http.Request, title string) page.Page {
 	set := s.SettingsOf(r)
 	p := page.Page{
 		Title: title, Style: s.Static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.Static.Path("icons/favicon.svg"),
@@ -87,17 +100,17 @@ func (s *pages) frame(r *http.Request, title string) page.Page {
 	return p
 }
 
-func (s *pages) externalName() string {
-	if s.external == nil {
+func (s *Pages) ExternalName() string {
+	if s.External == nil {
 		return ""
 	}
-	return s.external.Name()
+	return s.External.Name()
 }
 
 // visitorCookie identifies a visitor, who may steer the runs started with it.
 const visitorCookie = "relock-visitor"
 
-func (s *pages) visitorOf(r *http.Request) string {
+func (s *Pages) VisitorOf(r *http.Request) string {
 	c, err := r.Cookie(visitorCookie)
 	if err != nil {
 		return ""
@@ -105,10 +118,10 @@ func (s *pages) visitorOf(r *http.Request) string {
 	return c.Value
 }
 
-// visitor returns the name of the visitor who sent r, a new one if there is
+// Visitor returns the name of the visitor who sent r, a new one if there is
 // none yet.
-func (s *pages) visitor(w http.ResponseWriter, r *http.Request) string {
-	if name := s.visitorOf(r); name != "" {
+func (s *Pages) Visitor(w http.ResponseWriter, r *http.Request) string {
+	if name := s.VisitorOf(r); name != "" {
 		return name
 	}
 	name := rand.Text()
@@ -118,14 +131,14 @@ func (s *pages) visitor(w http.ResponseWriter, r *http.Request) string {
 	return name
 }
 
-// noBox says why locks of one's own are not run here, "" where they are.
-func (s *pages) noBox(l words.Language) string {
+// NoBox says why locks of one's own are not run here, "" where they are.
+func (s *Pages) NoBox(l words.Language) string {
 	switch {
-	case s.box != nil:
+	case s.Box != nil:
 		return ""
-	case s.boxless == nil:
+	case s.Boxless == nil:
 		return l.Say("This server does not run your own scripts. In your own terminal it works: playground explore FILE.")
 	default:
-		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.boxless.Error())
+		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.Boxless.Error())
 	}
 }

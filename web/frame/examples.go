@@ -1,4 +1,4 @@
-package web
+package frame
 
 import (
 	"errors"
@@ -18,51 +18,55 @@ import (
 	"relock/web/words"
 )
 
-type example struct {
-	name string
-	text string                    // of the file, without its modeline
-	sc   func() *scenario.Scenario // read once, when somebody first asks
+// Example is a scenario that comes with the server. It is safe for concurrent use.
+type Example struct {
+	Name     string                    // of its file, without .yaml
+	Text     string                    // of the file, without its modeline
+	Scenario func() *scenario.Scenario // read once, when somebody first asks
 }
 
-// firstExample is what the editor opens with.
-const firstExample = "two-threads"
+// FirstExample is what the editor opens with.
+const FirstExample = "two-threads"
 
 // modeline tells an editor on somebody's own machine where a file's schema is. It
 // leads nowhere from the page.
 var modeline = regexp.MustCompile(`^# yaml-language-server: .*\n`)
 
-func readExamples(fsys fs.FS) ([]example, error) {
+// ReadExamples reads the scenarios, *.yaml at the top of fsys, FirstExample first. That
+// they are scenarios is found out when somebody asks for one: it panics if not.
+func ReadExamples(fsys fs.FS) ([]Example, error) {
 	names, err := fs.Glob(fsys, "*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("web: examples: %w", err)
+		return nil, fmt.Errorf("frame: examples: %w", err)
 	}
-	if at := slices.Index(names, firstExample+".yaml"); at >= 0 {
-		names = slices.Insert(slices.Delete(names, at, at+1), 0, firstExample+".yaml")
+	if at := slices.Index(names, FirstExample+".yaml"); at >= 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, FirstExample+".yaml")
 	}
-	var list []example
+	var list []Example
 	for _, name := range names {
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
-			return nil, fmt.Errorf("web: examples: %w", err)
+			return nil, fmt.Errorf("frame: examples: %w", err)
 		}
-		list = append(list, example{strings.TrimSuffix(name, path.Ext(name)), modeline.ReplaceAllString(string(data), ""), sync.OnceValue(func() *scenario.Scenario {
+		list = append(list, Example{strings.TrimSuffix(name, path.Ext(name)), modeline.ReplaceAllString(string(data), ""), sync.OnceValue(func() *scenario.Scenario {
 			sc, err := scenario.Parse(data)
 			if err != nil {
-				panic(fmt.Errorf("web: example %s: %w", name, err)) // it is embedded
+				panic(fmt.Errorf("frame: example %s: %w", name, err)) // it is embedded
 			}
 			return sc
 		})})
 	}
 	if len(list) == 0 {
-		return nil, errors.New("web: no examples")
+		return nil, errors.New("frame: no examples")
 	}
 	return list, nil
 }
 
-func exhibitOf(name string) (lessons.Exhibit, error) {
+// ExhibitOf is what the gallery says of a scenario; of one that it does not have, nothing.
+func ExhibitOf(name string) (lessons.Exhibit, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return lessons.Exhibit{}, fmt.Errorf("web: %w", err)
+		return lessons.Exhibit{}, fmt.Errorf("frame: %w", err)
 	}
 	for _, g := range groups {
 		for _, e := range g.Scenarios {
@@ -74,11 +78,11 @@ func exhibitOf(name string) (lessons.Exhibit, error) {
 	return lessons.Exhibit{}, nil
 }
 
-// shelves returns the scenarios as the gallery groups them.
-func shelves(l words.Language) ([]page.Group, error) {
+// Shelves returns the scenarios as the gallery groups them.
+func Shelves(l words.Language) ([]page.Group, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("frame: %w", err)
 	}
 	var out []page.Group
 	for _, g := range groups {
@@ -93,11 +97,11 @@ func shelves(l words.Language) ([]page.Group, error) {
 	return out, nil
 }
 
-// endingOf is where to go on at the end of a scenario of the gallery.
-func endingOf(l words.Language, name string) (page.Ending, error) {
+// EndingOf is where to go on at the end of a scenario of the gallery.
+func EndingOf(l words.Language, name string) (page.Ending, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return page.Ending{}, fmt.Errorf("web: %w", err)
+		return page.Ending{}, fmt.Errorf("frame: %w", err)
 	}
 	var all []lessons.Exhibit
 	for _, g := range groups {
@@ -122,27 +126,27 @@ func endingOf(l words.Language, name string) (page.Ending, error) {
 	return ending, nil
 }
 
-// titleOf returns a scenario's title, translated into l if the scenario is a
+// TitleOf returns a scenario's title, translated into l if the scenario is a
 // bundled one.
-func titleOf(l words.Language, sc *scenario.Scenario) string {
+func TitleOf(l words.Language, sc *scenario.Scenario) string {
 	return l.Clause(lessons.Title(sc.Title))
 }
 
-// written returns a scenario as YAML, without defaults.
-func written(sc *scenario.Scenario) (string, error) {
+// Written returns a scenario as YAML, without defaults.
+func Written(sc *scenario.Scenario) (string, error) {
 	text, err := sc.Compact()
 	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
+		return "", fmt.Errorf("frame: %w", err)
 	}
 	yaml, err := draft.Merge("", string(text), draft.Unfold, nil)
 	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
+		return "", fmt.Errorf("frame: %w", err)
 	}
 	return yaml, nil
 }
 
-// said joins clauses to a sentence without its full stop.
-func said(l words.Language, clauses []phrase.Wording) string {
+// Said joins clauses to a sentence without its full stop.
+func Said(l words.Language, clauses []phrase.Wording) string {
 	text := ""
 	for i, c := range clauses {
 		if i == 0 {
