@@ -51,7 +51,7 @@ func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
 
 // Drawings are the lanes that are kept of a room as it is now.
 func Drawings(ctx context.Context, s *Server, code string) (list []any) {
-	found, err := s.rooms.rooms.Room(ctx, code)
+	found, err := s.rooms.House.Room(ctx, code)
 	if err != nil {
 		return nil
 	}
@@ -69,13 +69,13 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 }
 
 // Held is how many bytes stepping and rooms hold, as they are counted.
-func Held(s *Server) int { return s.stepping.ledger.Held() }
+func Held(s *Server) int { return s.stepping.Ledger.Held() }
 
 // HeldBySearches is how many bytes searches hold.
-func HeldBySearches(s *Server) int { return s.stepping.searches.held() }
+func HeldBySearches(s *Server) int { return s.stepping.Searches.Held() }
 
 // Searches is how many searches are under way or wait for that.
-func Searches(s *Server) int { return s.stepping.searches.count() }
+func Searches(s *Server) int { return s.stepping.Searches.Count() }
 
 // Searching has searches of somebody under way or waiting until done is called. It
 // fails as a search does that finds the line full.
@@ -83,7 +83,7 @@ func Searching(ctx context.Context, s *Server, whose string) (done func(), err e
 	ctx, end := context.WithCancel(ctx)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- s.stepping.searches.inSearch(ctx, s.Turns.Seat(""), whose, 0, func(ctx context.Context) error {
+		ended <- s.stepping.Searches.InTurn(ctx, s.Turns.Seat(""), whose, 0, func(ctx context.Context) error {
 			close(began)
 			<-ctx.Done()
 			return nil
@@ -112,7 +112,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.rooms.Open(ctx, board.Plan{Scenario: s.Examples[0].Scenario()})
+	code, _, err = s.rooms.House.Open(ctx, board.Plan{Scenario: s.Examples[0].Scenario()})
 	return code, err
 }
 

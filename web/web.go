@@ -22,7 +22,10 @@ import (
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"
+	"relock/web/class"
 	"relock/web/frame"
+	"relock/web/front"
+	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/link"
 	"relock/web/runs"
@@ -30,6 +33,7 @@ import (
 	"relock/web/site/keep"
 	"relock/web/site/limit"
 	"relock/web/static"
+	"relock/web/step"
 	"relock/web/words"
 )
 
@@ -48,7 +52,7 @@ type Config struct {
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
 	Rooms     board.Journal    // keeps the rooms; nil for one in memory
-	Lab       LabConfig        // labs, and for whom
+	Lab       kept.LabConfig   // labs, and for whom
 	Box       *box.Pool        // runs the locks that visitors write; nil: they are not run. Close it after the server
 	Boxless   error            // why there is none
 	Dev       bool             // also serve /storybook
@@ -62,9 +66,9 @@ type Server struct {
 	sessions *runs.Registry
 	films    *runs.Films
 	meter    *meter
-	front    *frontPages
-	stepping *sockets
-	rooms    *roomPages
+	front    *front.Pages
+	stepping *step.Sockets
+	rooms    *class.Pages
 	labs     *labs.Labs
 	handler  http.Handler
 	routes   []string // the patterns it answers
@@ -100,12 +104,12 @@ func New(c Config) (*Server, error) {
 		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, Boxless: c.Boxless, Meter: counter{s.meter},
 	}
 	s.Count, s.Message = counter{s.meter}, s.MessagePage
-	s.front = newFrontPages(s.Pages)
-	s.stepping = &sockets{Pages: s.Pages, sessions: s.sessions, searches: newSearches(s.Pages), ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), course: lessons}
-	if s.rooms, err = newRoomPages(s.stepping, c.Rooms); err != nil {
+	s.front = front.New(s.Pages)
+	s.stepping = &step.Sockets{Pages: s.Pages, Sessions: s.sessions, Searches: step.NewSearches(s.Pages), Ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), Course: lessons}
+	if s.rooms, err = class.New(s.stepping, c.Rooms); err != nil {
 		return nil, err
 	}
-	s.labs = labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.stepping.ledger)
+	s.labs = labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.stepping.Ledger)
 	if c.Lab.Fixed != nil {
 		if _, err := s.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
 			return nil, err
@@ -150,10 +154,10 @@ func taught(c Config) (func() *course.Course, error) {
 
 // shelvesOf returns where links and traces from elsewhere are kept.
 func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
-	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(traceLimits)
+	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(kept.TraceLimits)
 	if c.External != nil {
 		client := c.External.Client()
-		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", traceLimits)
+		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", kept.TraceLimits)
 	}
 	if c.Links == "" {
 		return links, traces, nil
@@ -202,10 +206,10 @@ func answerHealth(w http.ResponseWriter, well string, err error) {
 func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.Site.Close) // a Redis that does not answer holds nobody up
-	s.rooms.rooms.Close()
+	s.rooms.House.Close()
 	s.labs.Close()
 	s.sessions.Close()
-	s.rooms.wait()
+	s.rooms.Wait()
 	apart.Wait()
 }
 
@@ -213,4 +217,4 @@ func (s *Server) Close() {
 // the other languages' texts, and pictures of the gallery that are not kept. It
 // works only while nobody else wants the processor, and returns when all is
 // there, or when ctx ends.
-func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx, func() { s.stepping.course() }) }
+func (s *Server) Prepare(ctx context.Context) { s.front.Prepare(ctx, func() { s.stepping.Course() }) }
