@@ -52,7 +52,7 @@ raced:
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e
 	GOGC=400 $(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/box ./engine/run ./web ./cmd/playground
+	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/box ./engine/run ./web ./web/front ./cmd/playground
 	cd engine/lock/otel && $(GO) vet . && $(TEST) -timeout 1m .
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
@@ -76,7 +76,7 @@ generate: ## Make *_templ.go from *.templ, the schemas, what the course's and th
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./cmd/playground -run TestTheLabsOfTheCourse -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
-	$(GO) test ./web -run TestTheGalleryIsWhatIsDrawn -count 1 -update
+	$(GO) test ./web/front -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)

@@ -14,7 +14,6 @@ import (
 	"relock/engine/lab"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/runs"
 )
@@ -25,7 +24,7 @@ func TestNoLabThroughAProxy(t *testing.T) {
 	start := func(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }
 	s := open(t, func(c *web.Config) {
 		asPublic(t, "https://relock.example.org")(c)
-		c.Lab = kept.LabConfig{Start: start, Limits: labs.DefaultLimits()}
+		c.Lab = web.LabConfig{Start: start, Limits: labs.DefaultLimits()}
 	})
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -81,21 +80,21 @@ func TestWhoMayOpenALab(t *testing.T) {
 	form := url.Values{"threads": {"2"}}
 	for _, c := range []struct {
 		name    string
-		of      kept.LabConfig
+		of      web.LabConfig
 		proxies []netip.Prefix
 		from    string // X-Forwarded-For
 		form    url.Values
 		status  int
 		says    string
 	}{
-		{"from this machine", kept.LabConfig{Start: start, Limits: limits}, nil, "", form, http.StatusSeeOther, ""},
-		{"from elsewhere", kept.LabConfig{Start: start, Limits: limits}, proxy, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
-		{"through a proxy that nobody knows", kept.LabConfig{Start: start, Limits: limits}, nil, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
-		{"from elsewhere, where everybody may", kept.LabConfig{Start: start, Limits: limits, Anyone: true}, proxy, "192.0.2.7", form, http.StatusSeeOther, ""},
-		{"without labs", kept.LabConfig{}, nil, "", form, http.StatusForbidden, "This server has no lab."},
-		{"with seven threads", kept.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"7"}, "key": {"k"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
-		{"with one key for both", kept.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"2"}, "key": {"k"}, "resource": {"k"}}, http.StatusUnprocessableEntity, "two keys"},
-		{"with no number", kept.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"two"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
+		{"from this machine", web.LabConfig{Start: start, Limits: limits}, nil, "", form, http.StatusSeeOther, ""},
+		{"from elsewhere", web.LabConfig{Start: start, Limits: limits}, proxy, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
+		{"through a proxy that nobody knows", web.LabConfig{Start: start, Limits: limits}, nil, "192.0.2.7", form, http.StatusForbidden, "you are not on it"},
+		{"from elsewhere, where everybody may", web.LabConfig{Start: start, Limits: limits, Anyone: true}, proxy, "192.0.2.7", form, http.StatusSeeOther, ""},
+		{"without labs", web.LabConfig{}, nil, "", form, http.StatusForbidden, "This server has no lab."},
+		{"with seven threads", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"7"}, "key": {"k"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
+		{"with one key for both", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"2"}, "key": {"k"}, "resource": {"k"}}, http.StatusUnprocessableEntity, "two keys"},
+		{"with no number", web.LabConfig{Start: start, Limits: limits}, nil, "", url.Values{"threads": {"two"}}, http.StatusUnprocessableEntity, "allowed: 1 to 6"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

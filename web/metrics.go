@@ -20,7 +20,7 @@ import (
 	"relock/web/site"
 )
 
-// Meter counts what a server's operator wants to know. Its labels have few
+// meter counts what a server's operator wants to know. Its labels have few
 // values: nothing sent by a visitor becomes one. It is safe for concurrent use.
 type meter struct {
 	http.Handler // answers in the format of Prometheus

@@ -1,5 +1,5 @@
-// Package web serves the playground: its pages, runs and traces, and the
-// websockets that bring rows.
+// Package web serves the playground: it is the table of routes, and wires what answers them.
+// The pages stand in rooms of their own, which know web/frame and not the server.
 package web
 
 import (
@@ -52,12 +52,15 @@ type Config struct {
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
 	Rooms     board.Journal    // keeps the rooms; nil for one in memory
-	Lab       kept.LabConfig   // labs, and for whom
+	Lab       LabConfig        // labs, and for whom
 	Box       *box.Pool        // runs the locks that visitors write; nil: they are not run. Close it after the server
 	Boxless   error            // why there is none
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
+
+// LabConfig says whether there are labs, and for whom.
+type LabConfig = kept.LabConfig
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {

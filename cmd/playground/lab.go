@@ -24,7 +24,6 @@ import (
 	"relock/lessons/libraries"
 	"relock/web"
 	"relock/web/film"
-	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/page"
 	"relock/web/runs"
@@ -492,7 +491,7 @@ func (f labFlags) page(ctx context.Context, env environment) int {
 	defer s.Close()
 	config := web.Config{
 		Log: slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: slog.LevelWarn})), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
-		Lab: kept.LabConfig{Limits: labs.DefaultLimits(), Fixed: s, Command: strings.Join(f.o.Command, " "), Wall: f.o.Clock == lab.ClockWall},
+		Lab: web.LabConfig{Limits: labs.DefaultLimits(), Fixed: s, Command: strings.Join(f.o.Command, " "), Wall: f.o.Clock == lab.ClockWall},
 	}
 	at := service{addr: "127.0.0.1:0", config: config, grace: grace, leads: "/lab"}
 	if err := at.listen(ctx, env); err != nil {

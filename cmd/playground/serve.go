@@ -27,7 +27,6 @@ import (
 	"relock/web"
 	"relock/web/board"
 	"relock/web/board/stream"
-	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/runs"
 	"relock/web/site"
@@ -245,8 +244,8 @@ func serve(ctx context.Context, args []string, env environment) int {
 
 // lab says whether the server has labs: each is a process of this program, which steers
 // nobody's but the clients that connect to it.
-func (f *serveFlags) lab() kept.LabConfig {
-	c := kept.LabConfig{Limits: f.labs, Anyone: f.labAnyone}
+func (f *serveFlags) lab() web.LabConfig {
+	c := web.LabConfig{Limits: f.labs, Anyone: f.labAnyone}
 	me, err := os.Executable()
 	if f.labs.Open == 0 || err != nil {
 		return c

@@ -1,3 +1,5 @@
+// Package class is a class around one lock: its pages, its socket and frames, and what a room
+// can be around and ask. Who may do what is decided in web/board.
 package class
 
 import (

@@ -199,7 +199,7 @@ func (g *guest) read(ctx context.Context, c board.Command, text []byte) (own *ro
 	return own, err
 }
 
-// May fails if the member may not ask something.
+// may fails if the member may not ask something.
 func (g *guest) may(ask step.Asker) error {
 	switch {
 	case !g.client.Joined():
@@ -242,7 +242,7 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 	}
 }
 
-// Look returns branches of the scenario that the class is in, all where none are
+// look returns branches of the scenario that the class is in, all where none are
 // named.
 func (g *guest) look(_ context.Context, ids ...int) (at step.Branches, err error) {
 	err = g.room.Look(func(v board.View) error {
@@ -305,7 +305,7 @@ func (g *guest) serve(ctx context.Context) board.Closing {
 	return 0 // a bell has no end
 }
 
-// Tell sends answers of the room.
+// tell sends answers of the room.
 func (g *guest) tell(news board.News, answers []board.Answer) error {
 	for _, a := range answers {
 		answer := g.worded(a)
@@ -317,7 +317,7 @@ func (g *guest) tell(news board.News, answers []board.Answer) error {
 	return nil
 }
 
-// Frame sends the answers that wait.
+// answer sends the answers that wait.
 func (g *guest) answer() error {
 	for {
 		select {
@@ -395,7 +395,7 @@ type farewellJSON struct {
 	Branches []linkedBranch `json:"branches"`
 }
 
-// Show sends the film as far as it lacks, and then the room as it is. It fails
+// show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
 func (g *guest) show(ctx context.Context, news board.News) error {
 	current := g.page == nil || *g.page == news.Scene
@@ -446,7 +446,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 	return nil
 }
 
-// Film returns the frames that the page lacks.
+// film returns the frames that the page lacks.
 func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)

@@ -86,7 +86,7 @@ type judgedScript struct {
 // told so: a page takes a line on which nothing comes for dead.
 const judgingTold = time.Second
 
-// Judge has a script judged that a member hands in, before the room takes it: where
+// judge has a script judged that a member hands in, before the room takes it: where
 // the member is connected, one of the room at a time.
 func (g *guest) judge(ctx context.Context, c *board.Command) error {
 	item, member := "", g.client.Member()

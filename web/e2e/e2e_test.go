@@ -103,7 +103,7 @@ func serveWithin(t testing.TB, limits runs.Limits) string {
 	t.Helper()
 	s, err := web.New(web.Config{
 		Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios(), Dev: true,
-		Lab: kept.LabConfig{Start: func(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }},
+		Lab: web.LabConfig{Start: func(ctx context.Context, o lab.Options) (lab.Desk, error) { return lab.Steer(ctx, o) }},
 	})
 	if err != nil {
 		t.Fatal(err)

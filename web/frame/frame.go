@@ -100,6 +100,7 @@ func (s *Pages) Frame(r *http.Request, title string) page.Page {
 	return p
 }
 
+// ExternalName is what the operator's Redis is called, "" without one.
 func (s *Pages) ExternalName() string {
 	if s.External == nil {
 		return ""
@@ -110,6 +111,7 @@ func (s *Pages) ExternalName() string {
 // visitorCookie identifies a visitor, who may steer the runs started with it.
 const visitorCookie = "relock-visitor"
 
+// VisitorOf returns the name of the visitor who sent r, "" if there is none yet.
 func (s *Pages) VisitorOf(r *http.Request) string {
 	c, err := r.Cookie(visitorCookie)
 	if err != nil {

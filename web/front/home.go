@@ -1,3 +1,5 @@
+// Package front is the pages for all: what there is to read, scenarios to step through, and
+// what other sites show of these.
 package front
 
 import (
@@ -154,11 +156,13 @@ func (s *Pages) Scenarios(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.Frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
+// About says what the playground is.
 func (s *Pages) About(w http.ResponseWriter, r *http.Request) error {
 	title := words.From(r.Context()).Say("About Relock")
 	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.Frame(r, title)))
 }
 
+// API is the interface for programs.
 func (s *Pages) API(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.API{Page: s.Frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}

@@ -49,7 +49,7 @@ const labPatience = time.Minute
 
 var errNoLab = site.Refuse(http.StatusNotFound, "There is no such lab", "A lab is closed once nobody has looked at it for a while, and gone when its process ends. Open another one: /lab.")
 
-// May says why a visitor can open no lab, or "".
+// may says why a visitor can open no lab, or "".
 func (s *Labs) may(r *http.Request) phrase.Text {
 	switch {
 	case s.Config.Start == nil && s.Config.Fixed == nil:
@@ -159,7 +159,7 @@ func (s *Labs) command(one *labs.Session) string {
 
 func (s *Labs) wall(one *labs.Session) bool { return one.ID == s.Labs.Fixed() && s.Config.Wall }
 
-// Rail is what is beside the table, for a visitor's own address of this machine.
+// rail is what is beside the table, for a visitor's own address of this machine.
 func (s *Labs) rail(l words.Language, r *http.Request, st labs.State) page.LabRail {
 	host := "127.0.0.1"
 	if name, _, err := net.SplitHostPort(r.Host); err == nil && s.Config.Anyone {

@@ -1,3 +1,5 @@
+// Package kept is runs and traces as pages: the editor and what it starts, runs on the wall
+// clock, traces from elsewhere, labs, and all of them as files.
 package kept
 
 import (

@@ -1,3 +1,6 @@
+// Package learn is the pages of the course, and questions made of a run.
+//
+// What an item asks and what is right is computed in engine/course.
 package learn
 
 import (
@@ -360,7 +363,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 	return nil
 }
 
-// Answered puts the options on the page, and what comes of the one that was
+// answered puts the options on the page, and what comes of the one that was
 // chosen.
 func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
@@ -472,7 +475,7 @@ func unplacedLast(place int) int {
 	return place
 }
 
-// Stepping is the stage on which an item is broken.
+// stepping is the stage on which an item is broken.
 func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
 	open, err := link.Encode(link.State{Scenario: item.Scenario})
 	if err != nil {

@@ -205,6 +205,7 @@ func MovesOf[T any](sc *scenario.Scenario, list []T) ([]scenario.Move, error) {
 	return sc.ParseMoves(text)
 }
 
+// Branch is a branch as a page has it.
 type Branch struct {
 	ID     int `json:"id"`
 	Parent int `json:"parent"` // -1: none
@@ -243,6 +244,7 @@ type searchedJSON struct {
 	HTML  string `json:"html"`
 }
 
+// Opened is what a page needs to know of a scenario before its rows come.
 type Opened struct {
 	Scenario json.RawMessage `json:"scenario"` // compact, without a schedule
 	Title    string          `json:"title"`
@@ -267,6 +269,7 @@ type Opened struct {
 	Lanes string `json:"lanes,omitempty"` // of a branch without rows, HTML
 }
 
+// Position is a place of a branch, and what can be done there.
 type Position struct {
 	Move     any           `json:"move,omitempty"` // that led here: a scenario.Move, or in a lab a choice's number or a lab.Decision
 	Row      int           `json:"row"`
@@ -360,7 +363,7 @@ func (p *player) decide(ctx context.Context, name string, text []byte) (known bo
 	return known, err
 }
 
-// Frame sends what was asked.
+// answer sends what was asked.
 func (p *speaker) answer(f Answered) error {
 	if f == (Answered{}) {
 		return nil

@@ -65,7 +65,7 @@ func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Se
 	})
 }
 
-// Look returns branches for the reader.
+// look returns branches for the reader.
 func (p *labPlayer) look(_ context.Context, ids ...int) (at Branches, err error) {
 	at.Scenario = p.state.Scenario
 	for _, id := range ids {
@@ -150,7 +150,7 @@ func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known
 	return p.reader.Answer(ctx, name, text, p.answer)
 }
 
-// Open sends everything.
+// open sends everything.
 func (p *labPlayer) open(_ context.Context, _ command) (err error) {
 	if p.state, err = p.of.State(); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (p *labPlayer) redress() error {
 	return p.write(Frame{Renew: true})
 }
 
-// Show sends what the page does not have.
+// show sends what the page does not have.
 func (p *labPlayer) show() error {
 	for id := range p.had {
 		if !slices.ContainsFunc(p.state.Branches, func(b *labs.Branch) bool { return b.ID == id }) {
@@ -327,7 +327,7 @@ func (p *labPlayer) position(b *labs.Branch, i int) Position {
 	return out
 }
 
-// Made is a decision as the page has it: the choice, or what befell.
+// made is a decision as the page has it: the choice, or what befell.
 func made(at labs.Place, d lab.Decision) any {
 	if d.Do != "" {
 		return d

@@ -71,7 +71,7 @@ func (p *player) newReader() *Reader {
 	}
 }
 
-// Look returns branches, all where none are named.
+// look returns branches, all where none are named.
 func (p *player) look(ctx context.Context, ids ...int) (at Branches, err error) {
 	if p.board == nil {
 		return at, errNothingOpen
@@ -104,7 +104,7 @@ type Shown struct {
 	positions int // how many the page has
 }
 
-// Open begins a session and sends all of its branches.
+// open begins a session and sends all of its branches.
 func (p *player) open(ctx context.Context, c openArgs) error {
 	state, err := opened(c)
 	if err != nil {
@@ -291,7 +291,7 @@ func (p *player) order(ctx context.Context, c board.Command) error {
 	}
 }
 
-// Tell shows what a command came to.
+// tell shows what a command came to.
 func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error {
 	if e.Dropped != nil {
 		delete(p.sent, *e.Dropped)
@@ -318,7 +318,7 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 	return nil
 }
 
-// Show sends the positions and rows of a branch that the page does not have
+// show sends the positions and rows of a branch that the page does not have
 // yet. What a branch shares with its parent, the page already has.
 func (p *player) show(b *engine.Branch) error {
 	done := p.sent[b.ID]

@@ -18,16 +18,17 @@ import (
 )
 
 // Reader answers what is asked about branches and changes nothing of them: for a
-// page that steps alone, and for a member of a class.
+// page that steps alone or with a lab, and for a member of a class. It belongs to the
+// goroutine that takes the page's commands.
 type Reader struct {
 	Sockets  *Sockets
 	Language words.Language
 	Context  context.Context // of the connection
 	Seat     *turn.Seat
 	Address  string
-	Ends     string // what a panic ends: site.OfPlay, ofRoom
+	Ends     string // what a panic ends: site.OfPlay or site.OfRoom
 
-	// What is asked about. A search tells how far it has come by tell, from a
+	// What is asked about. A search tells how far it has come by Tell, from a
 	// goroutine of its own.
 	May   func(Asker) error // nil: all of it
 	Look  func(ctx context.Context, ids ...int) (Branches, error)
@@ -65,6 +66,7 @@ type Told struct {
 // Asker says who may ask in a class.
 type Asker int
 
+// Who may ask.
 const (
 	askMembers Asker = iota // all
 	AskViewers              // who has the film: phones show one thread of it
@@ -106,7 +108,7 @@ func asking[T any](do func(*Reader, context.Context, T) (Answered, error)) func(
 	}
 }
 
-// Frame sends the answer to a command, if it is a read.
+// Answer sends the answer to a command, if it is a read.
 func (r *Reader) Answer(ctx context.Context, name string, frame []byte, send func(Answered) error) (is bool, err error) {
 	for _, read := range reads {
 		if read.name != name {
@@ -175,7 +177,7 @@ func (r *Reader) compare(ctx context.Context, c compareArgs) (f Answered, err er
 	return f, err
 }
 
-// Locks plays a branch's moves on several locks, and puts what comes of that
+// locks plays a branch's moves on several locks, and puts what comes of that
 // beside each other.
 func (r *Reader) locks(ctx context.Context, c locksArgs) (f Answered, err error) {
 	at, err := r.Look(ctx, c.Branch)
@@ -190,7 +192,7 @@ func (r *Reader) locks(ctx context.Context, c locksArgs) (f Answered, err error)
 	return f, err
 }
 
-// Trace returns a branch's trace as JSON Lines.
+// trace returns a branch's trace as JSON Lines.
 func (r *Reader) trace(ctx context.Context, c onBranch) (f Answered, err error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {

@@ -123,7 +123,7 @@ type searching struct {
 	walked []scenario.Move // those of the branch that a walk has made, which the next walk takes the place of
 }
 
-// Exploration is a search, on a goroutine of its own.
+// Exploration is a search, on a goroutine of its own. It is safe for concurrent use.
 type Exploration struct {
 	stop  context.CancelCauseFunc
 	ended chan struct{} // closed when the goroutine ends
@@ -137,7 +137,7 @@ type Exploration struct {
 	forgotten bool // nobody asks for it any more
 }
 
-// Forget ends the search, and gives back what it holds, without waiting for its
+// forget ends the search, and gives back what it holds, without waiting for its
 // goroutine.
 func (x *Exploration) forget() {
 	x.stop(errForgotten)
@@ -191,7 +191,7 @@ func (s *searching) found(scene int) (*explore.Space, *page.SpacePicture, error)
 	return x.space, x.picture, nil
 }
 
-// Abandon ends the searches, if there are any, without waiting for that.
+// abandon ends the searches, if there are any, without waiting for that.
 func (s *searching) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +384,7 @@ func (t *spareTurn) due() bool {
 	return due
 }
 
-// Searches searches the orders of a scenario, and tells who asked; of one that is to
+// searches searches the orders of a scenario, and tells who asked; of one that is to
 // be judged, what judging says.
 func (r *Reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds, judge bool) {
 	x := t.Exploration

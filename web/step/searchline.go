@@ -45,7 +45,8 @@ func newSearchLine(b *box.Pool) *searchLine {
 	return &searchLine{box: b, going: turn.New(searchesAtOnce, 1), unknown: turn.New(searchesUnknown, 1), of: map[string]int{}}
 }
 
-// Searches are what pages, classes and the course search with.
+// Searches are what pages, classes and the course search with. They are safe for
+// concurrent use.
 type Searches struct {
 	*frame.Pages
 

@@ -1,3 +1,8 @@
+// Package step is the socket of pages that step: their commands and the frames in answer, what
+// can be asked of branches, and the searches. It has three tenants: a page alone, a page with
+// a lab, and a class, which has a socket of its own and asks here.
+//
+// It does not know the pages that it serves.
 package step
 
 import (
@@ -29,7 +34,8 @@ const (
 	showEvery = 250 * time.Millisecond
 )
 
-// Sockets serve pages that step: alone, in a class, and with a lab.
+// Sockets serve pages that step, alone or with a lab, and answer what is asked while a class
+// steps. They are safe for concurrent use.
 type Sockets struct {
 	*frame.Pages
 
