@@ -1,9 +1,6 @@
-// Package class is a class around one lock: its pages, its socket and frames, and what a room
-// can be around and ask. Who may do what is decided in web/board.
 package class
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/csv"
 	"encoding/json"
@@ -19,20 +16,11 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"relock/engine"
-	"relock/engine/course"
-	"relock/engine/ownlock"
-	"relock/engine/panics"
-	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/engine/trace"
 	"relock/web/board"
 	"relock/web/export"
-	"relock/web/film"
 	"relock/web/frame"
-	"relock/web/lesson"
 	"relock/web/link"
-	"relock/web/page"
 	"relock/web/site"
 	"relock/web/step"
 	"relock/web/words"
@@ -71,12 +59,6 @@ var (
 		"Open it in the browser that made the room, or with the link for co-hosts.")
 )
 
-// errNoPlan is returned for what is nothing that a room can be around.
-var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by its name, a link's text, or an item of the course, chapter/item")
-
-// noPlan is the page that says why no room can be made of something.
-func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
-
 // Pages are the pages of classes, and their sockets.
 type Pages struct {
 	*frame.Pages
@@ -86,36 +68,6 @@ type Pages struct {
 	stepping *step.Sockets
 	guesses  guesses
 	visits   sync.WaitGroup
-}
-
-// New opens the rooms that a journal has; one in memory where there is none.
-func New(stepping *step.Sockets, journal board.Journal) (*Pages, error) {
-	if journal == nil {
-		memory, err := board.NewSolo("")
-		if err != nil {
-			return nil, fmt.Errorf("class: %w", err)
-		}
-		journal = memory
-	}
-	common := stepping.Pages
-	s := &Pages{Pages: common, plans: &plans{common, stepping.Course}, stepping: stepping}
-	s.House = board.NewHouse(board.Config{
-		Journal: journal, Log: s.Log, Turns: s.Turns, Ledger: stepping.Ledger, Matters: film.Matters, Frame: nowFrames{stepping.Course}.roomNowFrame,
-		Ask: s.plans.askRoom, Examine: s.plans.examine, Plan: s.plans.planOf, Written: s.plans.scripted,
-		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.Box) },
-		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
-	})
-	return s, nil
-}
-
-// Wait returns when everybody has left the rooms.
-func (s *Pages) Wait() { s.visits.Wait() }
-
-// plans are what a room can be around, and what it asks.
-type plans struct {
-	*frame.Pages
-
-	course func() *course.Course
 }
 
 // guesses counts codes of no room, by address, and remembers which codes an
@@ -237,110 +189,6 @@ func (s *Pages) hosted(r *http.Request) (*board.Room, error) {
 		return found, nil
 	}
 	return nil, errNotHost
-}
-
-// planOf is what a room is to be around, and where the class stands. An error
-// that speaks says why it is nothing.
-func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
-	plan := board.Plan{}
-	switch {
-	case at.Example != "":
-		i := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == at.Example })
-		if i < 0 {
-			return plan, errNoPlan
-		}
-		plan.Scenario = s.Examples[i].Scenario()
-	case at.Link != "":
-		state, err := link.Decode(strings.TrimPrefix(at.Link, "#"))
-		if err != nil {
-			return plan, fmt.Errorf("class: %w", err)
-		}
-		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
-	case at.Item != "":
-		found, ok := s.course().Item(at.Item)
-		if !ok {
-			return plan, errNoPlan
-		}
-		if found.Lab() != nil {
-			return plan, errOnlySeen
-		}
-		if plan.Scenario = found.Scenario; found.Kind == course.Break {
-			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
-				return plan, fmt.Errorf("class: %w", err)
-			}
-			plan.Goal = at.Item
-		}
-	default:
-		return plan, errNoPlan
-	}
-	if at.Row() == 0 {
-		return plan, nil
-	}
-	var err error
-	plan.Scenario, plan.At, err = movesToRow(ctx, plan.Scenario, at.Row())
-	return plan, err
-}
-
-// Make makes a room and leads its host there.
-func (s *Pages) Make(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Starts.Allow(site.Address(r)); err != nil {
-		return site.OfLimit(err)
-	}
-	form, err := frame.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	var plan board.Plan
-	if form.Has("lesson") {
-		plan, err = s.plans.planOfLesson(r.Context(), form.Get("lesson"))
-	} else {
-		plan, err = s.plans.planOf(r.Context(), lesson.Place{Example: form.Get("example"), Link: form.Get("link"), Item: form.Get("item")})
-	}
-	if err != nil {
-		return noPlan(err)
-	}
-	plan.By = board.Proof(site.Address(r))
-	may, err := s.roomFor(r.Context(), plan.By)
-	switch {
-	case err != nil:
-		return errUnreached
-	case !may:
-		return errRooms
-	}
-	code, secret, err := s.House.Open(r.Context(), plan)
-	if err == nil {
-		_, err = s.House.Room(r.Context(), code) // it is led from now on
-	}
-	switch {
-	case errors.Is(err, board.ErrUnreached):
-		return errUnreached
-	case err != nil:
-		return noPlan(err)
-	}
-	s.guesses.found(site.Address(r), code)
-	if site.AsksForJSON(r) {
-		site.AnswerJSON(w, http.StatusCreated, map[string]string{"code": code, "secret": secret})
-		return nil
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	s.setHost(w, r, code, secret)
-	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther) //nolint:gosec // a code has letters and digits only
-	return nil
-}
-
-// roomFor reports whether there may be one more room of a maker. Where there are
-// as many as may be, one in which nobody is ends for it.
-func (s *Pages) roomFor(ctx context.Context, by string) (bool, error) {
-	own, err := s.House.Made(ctx, by)
-	if err != nil {
-		return false, err
-	}
-	all := s.House.Count().Rooms
-	if all >= maxRooms && !s.House.Spare(ctx, "") {
-		return false, nil
-	}
-	share := min(maxRoomsOfAddress, max(1, (maxRooms-all)/shareOfFree))
-	return own < share || s.House.Spare(ctx, by), nil
 }
 
 // LogFile answers a host with the room's log, as JSON Lines.
@@ -507,149 +355,4 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 		return one
 	}
 	return of[words.English.Code()]
-}
-
-// Errors of what an item can ask a class.
-var (
-	errOnlySeen  = phrase.New("that item shows a lab's recording of somebody's own lock: a class can look at it, but a room cannot step it")
-	errNoVote    = phrase.New("that item has no question for a class: a class can be asked what comes next, why, what mends it, and for a script")
-	errSomeRight = phrase.New("that item has several right answers, and a class votes for one")
-)
-
-// examine is what an item of the course asks, in every language, and where.
-func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Question, error) {
-	found, ok := s.course().Item(item)
-	if !ok {
-		return board.Plan{}, nil, errNoPlan
-	}
-	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
-		return board.Plan{}, nil, errNoVote
-	}
-	if found.Kind == course.Write && s.Box == nil {
-		return board.Plan{}, nil, ownlock.ErrNoBox
-	}
-	if found.Lab() != nil {
-		return board.Plan{}, nil, errOnlySeen
-	}
-	made, err := found.Made()
-	if err != nil {
-		return board.Plan{}, nil, fmt.Errorf("class: %w", err)
-	}
-	q := &board.Question{Kind: string(found.Kind), Text: map[string]string{}, Options: map[string][]string{}, Right: -1}
-	for n, a := range made.Answers {
-		switch {
-		case a.Right && q.Right >= 0:
-			return board.Plan{}, nil, errSomeRight
-		case a.Right:
-			q.Right = n
-		}
-	}
-	for _, l := range s.Languages.All() {
-		prose, err := found.Prose(l)
-		if err != nil {
-			return board.Plan{}, nil, fmt.Errorf("class: %w", err)
-		}
-		q.Text[l.Code()] = page.Plain(prose.Goal)
-		if found.Kind == course.Write {
-			q.Options[l.Code()] = verdicts(l)
-		}
-		for _, a := range made.Answers {
-			text := frame.Said(l, a.Says)
-			if found.Kind != course.Predict {
-				text = page.Plain(prose.Labels[a.Option.ID])
-			}
-			q.Options[l.Code()] = append(q.Options[l.Code()], text)
-		}
-	}
-	plan := board.Plan{Scenario: found.Scenario}
-	if found.Kind == course.Write {
-		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
-	}
-	if found.Kind == course.Mend || found.Kind == course.Write { // it stands at the end of what went wrong
-		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
-		q.Step = stepOf(made.Solved.Events)
-		return plan, q, nil
-	}
-	q.Step = stepOf(made.Run.Events[:made.Stand])
-	plan.Scenario, plan.At, err = movesUntil(ctx, found.Scenario, made.Stand, found.Kind == course.Why)
-	return plan, q, err
-}
-
-// stepOf is the step of the last of some events, 0 for none.
-func stepOf(events []trace.Event) int {
-	if len(events) == 0 {
-		return 0
-	}
-	return events[len(events)-1].Step
-}
-
-// movesUntil returns a scenario with the moves of its run as far as so many
-// events, or all of them, and how many moves these events take.
-func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool) (*scenario.Scenario, int, error) {
-	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Seq > events && !all })
-	if err != nil {
-		return nil, 0, err
-	}
-	at := 0
-	for at < len(b.Moves) && b.Positions[at+1].Seq <= events {
-		at++
-	}
-	if all {
-		return sc.WithSchedule(b.Moves), at, nil
-	}
-	return sc.WithSchedule(b.Moves[:at]), at, nil
-}
-
-// stepped steps through a scenario, along its schedule and then as its policy
-// wants, until it is over or at a position that is enough.
-func stepped(ctx context.Context, sc *scenario.Scenario, enough func(engine.Position) bool) (*engine.Branch, error) {
-	session, err := engine.Open(ctx, sc)
-	if err != nil {
-		return nil, fmt.Errorf("class: %w", err)
-	}
-	defer session.Close()
-	b := session.Branches()[0]
-	for {
-		end := b.Positions[len(b.Positions)-1]
-		if end.Over || enough(end) {
-			return b, nil
-		}
-		if b, err = session.Step(ctx, b.ID); err != nil {
-			return nil, fmt.Errorf("class: %w", err)
-		}
-	}
-}
-
-// movesToRow returns a scenario with the moves of its run after which a row of
-// it is there, and how many they are.
-func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.Scenario, int, error) {
-	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Row >= row })
-	if err != nil {
-		return nil, 0, err
-	}
-	at := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Row >= row })
-	if at < 0 {
-		return nil, 0, phrase.New("its run ends at T%d: there is no T%d", b.Positions[len(b.Positions)-1].Row, row)
-	}
-	return sc.WithSchedule(b.Moves), at, nil
-}
-
-// askRoom makes a question of where a room stands, in every language.
-func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
-	made, err := course.Ask(ctx, sc, at)
-	if err != nil {
-		return nil, err
-	}
-	q := &board.Question{Text: map[string]string{}, Options: map[string][]string{}}
-	until := made.Until().At.Duration()
-	for _, l := range s.Languages.All() {
-		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
-		for n, a := range made.Answers {
-			q.Options[l.Code()] = append(q.Options[l.Code()], frame.Said(l, a.Says))
-			if a.Right {
-				q.Right = n
-			}
-		}
-	}
-	return q, nil
 }

@@ -21,40 +21,6 @@ import (
 	"relock/web/words"
 )
 
-// verdict is what can come of a script that a class writes: an option of the
-// question, which stays in logs.
-type verdict int
-
-const (
-	isRight verdict = iota
-	breaksARule
-	endsOtherwise
-	isRefused
-)
-
-// verdicts are what can come of a script, in their order.
-func verdicts(l words.Language) []string {
-	return []string{
-		isRight:       l.Say("right: every order was tried"),
-		breaksARule:   l.Say("some order still breaks a rule"),
-		endsOtherwise: l.Say("no rule breaks, but a thread comes late, never, or without a token"),
-		isRefused:     l.Say("not a script of this lock: Lua, or the lock, refuses it"),
-	}
-}
-
-func verdictOf(j *course.Judged) verdict {
-	switch {
-	case j.Solved:
-		return isRight
-	case j.Refused != nil:
-		return isRefused
-	case j.Rule != "":
-		return breaksARule
-	default:
-		return endsOtherwise
-	}
-}
-
 // scripted is where a class goes to break a script that one of it has written.
 func (s *plans) scripted(_ context.Context, item, script string) (board.Plan, error) {
 	found, ok := s.course().Item(item)
@@ -69,17 +35,6 @@ func (s *plans) scripted(_ context.Context, item, script string) (board.Plan, er
 		return board.Plan{}, fmt.Errorf("class: %w", err)
 	}
 	return board.Plan{Scenario: sc}, nil
-}
-
-// judgedScript is what a member is told of a script.
-type judgedScript struct {
-	Says   string `json:"says"`
-	Option int    `json:"option"` // that counts as one's vote
-	Right  bool   `json:"right"`
-	Line   int    `json:"line,omitempty"` // that is wrong, from 1
-	Open   string `json:"open,omitempty"` // the smallest order that breaks a rule: a page
-
-	item, script string
 }
 
 // judgingTold is how often a member whose script is judged, or waits for that, is

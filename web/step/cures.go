@@ -14,12 +14,6 @@ import (
 	"relock/web/templates"
 )
 
-// mendedJSON is what is known of the changes that might mend a run.
-type mendedJSON struct {
-	Going bool   `json:"going"`
-	HTML  string `json:"html"`
-}
-
 // mend begins to look for what would mend a branch: the scenario, within bounds that
 // its moves give. A search that is under way is stopped; what it has found stays.
 func (r *Reader) mend(ctx context.Context, c onBranch) (Answered, error) {

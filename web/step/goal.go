@@ -24,13 +24,6 @@ type goalArgs struct {
 	Item string `json:"item"` // of the course, "lease/outlast"
 }
 
-// goalJSON is whether a goal can still be reached from where a page stands.
-type goalJSON struct {
-	Branch int    `json:"branch"`
-	Moves  int    `json:"moves"`
-	HTML   string `json:"html"` // "" where it can
-}
-
 // goal begins to look whether the goal of an item can still be reached from where a
 // page stands, in the place of the search before. It is asked after each move, and so
 // does not count as a start: one address has one search at a time all the same.

@@ -14,22 +14,6 @@ import (
 	"relock/web/templates"
 )
 
-// judgedJSON is what a search says of a lock of one's own.
-type judgedJSON struct {
-	Broken    string           `json:"broken"` // how many orders break a rule, "0" for none
-	All       string           `json:"all"`    // how many were tried
-	Sound     bool             `json:"sound"`  // none breaks a rule, all were tried, and each thread can get in
-	Failed    bool             `json:"failed,omitempty"`
-	Link      string           `json:"link,omitempty"`      // opens the editor, which judges it again within the same bounds
-	Unreached map[string][]int `json:"unreached,omitempty"` // lines with a command that no order came by, by call
-}
-
-// mistakeJSON is where a script was found wrong when it ran.
-type mistakeJSON struct {
-	Call string `json:"call"`
-	Line int    `json:"line"` // of the script, 0 if it is not known
-}
-
 // mistaken returns what is wrong with a script of one's own, if err is that.
 func mistaken(err error) *ownlock.Mistake {
 	var m *ownlock.Mistake

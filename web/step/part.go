@@ -1,6 +1,8 @@
 package step
 
 import (
+	"time"
+
 	"relock/engine"
 	"relock/engine/trace"
 	"relock/web/film"
@@ -9,6 +11,13 @@ import (
 	"relock/web/templates"
 	"relock/web/words"
 )
+
+// FramePositions is how many positions a frame has while a run goes on.
+const FramePositions = 64
+
+// showEvery is how often a page sees a run's progress: often enough to look
+// alive, seldom enough not to slow the run down.
+const showEvery = 250 * time.Millisecond
 
 // portions tells the positions of a branch from one on, so many at a time, with the
 // rows between them, and last its lanes. Where there are no more it tells that once.
@@ -73,4 +82,11 @@ func PositionOf(l words.Language, b *engine.Branch, i int) Position {
 // DrawnLanes draws the lanes around a row.
 func DrawnLanes(l words.Language, f *film.Film, row int) (string, error) {
 	return templates.Text(l, templates.Lanes(runs.LanesAround(l, f.Lanes(), row)))
+}
+
+// Shown is a branch, as far as it has been rendered for the page.
+type Shown struct {
+	Film      *film.Film
+	Events    int
+	positions int // how many the page has
 }

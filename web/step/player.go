@@ -3,8 +3,6 @@ package step
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"relock/engine"
@@ -13,38 +11,9 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/link"
-	"relock/web/page"
 	"relock/web/site"
-	"relock/web/site/limit"
-	"relock/web/site/turn"
-	"relock/web/site/wire"
-	"relock/web/templates"
-	"relock/web/words"
 )
-
-// speaker is one page that steps: it asks by commands, and is answered by frames.
-type speaker struct {
-	s       *Sockets
-	l       words.Language
-	conn    *wire.Conn
-	sent    map[int]*Shown // by branch
-	seat    *turn.Seat
-	ctx     context.Context
-	re      int       // the id of the command under way, 0 of none
-	began   time.Time // when that command was read
-	account *limit.Account
-	reader  *Reader
-
-	do      func(ctx context.Context, name string, text []byte) (known bool, err error)
-	opened  func() bool                 // something is
-	changed func() <-chan struct{}      // nil where nothing changes by itself
-	follow  func(context.Context) error // shows what has changed
-	gone    string                      // why there is nothing to step through any more, "" while there is
-
-	sending sync.Mutex // guards conn's frames
-}
 
 // player is one page and what it steps through.
 type player struct {
@@ -95,13 +64,6 @@ func (p *player) look(ctx context.Context, ids ...int) (at Branches, err error) 
 // with a *limit.Error if that is too much.
 func (p *player) hold() error {
 	return p.account.Hold(p.board.Size() + p.board.Events()*film.EventSize(p.board.Scenario()))
-}
-
-// Shown is a branch, as far as it has been rendered for the page.
-type Shown struct {
-	Film      *film.Film
-	Events    int
-	positions int // how many the page has
 }
 
 // open begins a session and sends all of its branches.
@@ -186,70 +148,6 @@ func linesOf(sc *scenario.Scenario, list []broughtJSON) ([]board.Line, error) {
 		out = append(out, board.Line{Parent: b.Parent, Fork: b.Fork, Moves: one})
 	}
 	return out, nil
-}
-
-// Described is what a page needs to know of a scenario before its rows come.
-func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, error) {
-	text, err := sc.Compact()
-	if err != nil {
-		return nil, fmt.Errorf("step: %w", err)
-	}
-	shown := film.NewScenario(l, sc)
-	o := &Opened{Scenario: text, Title: frame.TitleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}
-	for _, t := range shown.Threads {
-		o.Threads = append(o.Threads, t.Name)
-	}
-	if o.Head, err = templates.Text(l, templates.Head(shown, true)); err != nil {
-		return nil, err
-	}
-	if o.Rail, err = templates.Text(l, templates.Rail(shown)); err != nil {
-		return nil, err
-	}
-	if o.Lua, err = templates.Text(l, templates.Lua(film.Scripts(l, sc))); err != nil {
-		return nil, err
-	}
-	if o.Kinds, err = kindsOf(l, sc); err != nil {
-		return nil, err
-	}
-	if name := s.exampleOf(sc); name != "" {
-		shown, err := frame.ExhibitOf(name)
-		if err != nil {
-			return nil, err
-		}
-		ending, err := frame.EndingOf(l, name)
-		if err != nil {
-			return nil, err
-		}
-		o.Shows = l.Say(shown.Shows)
-		if o.Ways, err = templates.Text(l, templates.EndingWays(ending)); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
-}
-
-// exampleOf is the name of the bundled scenario that sc is, whatever moves were
-// made in it, or "".
-func (s *Sockets) exampleOf(sc *scenario.Scenario) string {
-	text := bare(sc)
-	for _, e := range s.Examples {
-		if e.Scenario().Title == sc.Title && bare(e.Scenario()) == text {
-			return e.Name
-		}
-	}
-	return ""
-}
-
-// bare is a scenario without moves and expectations, "" where it cannot be
-// written.
-func bare(sc *scenario.Scenario) string {
-	without := *sc
-	without.Schedule, without.Expect = nil, nil
-	text, err := without.Compact()
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // step makes a thread's move, or the policy's if no thread is given.

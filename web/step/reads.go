@@ -6,75 +6,12 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/phrase"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/site/turn"
 	"relock/web/templates"
-	"relock/web/words"
 )
-
-// Reader answers what is asked about branches and changes nothing of them: for a
-// page that steps alone or with a lab, and for a member of a class. It belongs to the
-// goroutine that takes the page's commands.
-type Reader struct {
-	Sockets  *Sockets
-	Language words.Language
-	Context  context.Context // of the connection
-	Seat     *turn.Seat
-	Address  string
-	Ends     string // what a panic ends: site.OfPlay or site.OfRoom
-
-	// What is asked about. A search tells how far it has come by Tell, from a
-	// goroutine of its own.
-	May   func(Asker) error // nil: all of it
-	Look  func(ctx context.Context, ids ...int) (Branches, error)
-	Film  func(sc *scenario.Scenario, b *engine.Branch) *film.Film
-	Lanes func(branch, row int) (string, error)
-	Tell  func(*Exploration, Told) error
-
-	search searching
-}
-
-// Branches are those that were asked about, or all where none were named.
-type Branches struct {
-	Scene    int // of a class: how many scenarios it has gone through before
-	Scenario *scenario.Scenario
-	List     []*engine.Branch
-}
-
-// Answered is what a reader answers. One of its fields is set, or none.
-type Answered struct {
-	Lanes    string      `json:"lanes,omitempty"` // HTML
-	LanesOf  *int        `json:"lanesOf,omitempty"`
-	Compared string      `json:"compared,omitempty"` // HTML
-	Trace    string      `json:"trace,omitempty"`    // JSON Lines
-	Stands   *standsJSON `json:"stands,omitempty"`
-}
-
-// Told is what a search tells, without a command. One of its fields is set.
-type Told struct {
-	Explored *exploredJSON `json:"explored,omitempty"`
-	Mended   *mendedJSON   `json:"mended,omitempty"`
-	Goal     *goalJSON     `json:"goal,omitempty"`
-	Mistake  *mistakeJSON  `json:"mistake,omitempty"` // of a lock of one's own, beside what was refused or explored
-}
-
-// Asker says who may ask in a class.
-type Asker int
-
-// Who may ask.
-const (
-	askMembers Asker = iota // all
-	AskViewers              // who has the film: phones show one thread of it
-	AskHosts
-)
-
-// ErrNoFilm is returned to members who do not see the run.
-var ErrNoFilm = phrase.New("join with rows: true to ask for that")
 
 // read is a command that a reader answers.
 type read struct {
@@ -208,4 +145,23 @@ func (r *Reader) trace(ctx context.Context, c onBranch) (f Answered, err error) 
 	}
 	f.Trace = out.String()
 	return f, nil
+}
+
+type compareArgs struct {
+	onBranch
+
+	With  int      `json:"with"`
+	Names []string `json:"names"` // what the page calls the two
+}
+
+type locksArgs struct {
+	onBranch
+
+	Protocols []string `json:"protocols"`
+}
+
+type lanesArgs struct {
+	afterMoves
+
+	Row *int `json:"row"` // around this one; left out: where the moves have led
 }

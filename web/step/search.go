@@ -3,14 +3,11 @@ package step
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"relock/engine"
 	"relock/engine/explore"
-	"relock/engine/fault"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -19,9 +16,7 @@ import (
 	"relock/web/board"
 	"relock/web/page"
 	"relock/web/site"
-	"relock/web/site/limit"
 	"relock/web/templates"
-	"relock/web/words"
 )
 
 // Limits of a search on a page.
@@ -29,15 +24,6 @@ const (
 	searchDelays = 4      // more takes minutes with two threads
 	searchFaults = 2      // of several kinds, the same
 	searchStates = 50_000 // 300 MB while the search goes on
-
-	searchLongest   = time.Minute // a person waits no longer
-	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
-	stateBytes      = 2 << 10     // and afterwards
-
-	// What searches may hold, apart from what sessions do: who searches keeps
-	// nobody from stepping.
-	searchBytesOfAddress = 384 << 20
-	searchBytesOfAll     = 768 << 20
 )
 
 // Errors of the commands about searches.
@@ -45,19 +31,9 @@ var (
 	errSearchDelays = phrase.New("a page searches with 0 to %d delays", searchDelays)
 	errSearchFaults = phrase.New("a page searches with 0 to %d faults", searchFaults)
 	errSearchFrom   = phrase.New("a search begins at the start or here; allowed: start, here")
-	errSearched     = phrase.New("a page searches for %d seconds at most", int(searchLongest/time.Second))
-	errNotSearched  = phrase.New("there is no search here yet: send the command explore first")
 	errNoRule       = phrase.New("the search has found no order that breaks this rule")
 	errNoState      = phrase.New("the search has found no such state")
 )
-
-// stood is what the commands have that are about where a page stands, and act
-// nowhere.
-type stood struct {
-	onBranch
-
-	Moves int `json:"moves"` // after so many
-}
 
 type exploreArgs struct {
 	stood
@@ -85,122 +61,6 @@ type walkArgs struct {
 	command
 
 	State int `json:"state"`
-}
-
-// exploredJSON is how far a search has come.
-type exploredJSON struct {
-	Going   bool   `json:"going"`
-	Found   string `json:"found"`             // HTML
-	Picture string `json:"picture,omitempty"` // HTML, once it has ended
-
-	Judged *judgedJSON `json:"judged,omitempty"` // of a lock of one's own, once it has ended
-}
-
-// wentJSON is where the page is to stand.
-type wentJSON struct {
-	Branch int `json:"branch"`
-	At     int `json:"at"`
-}
-
-// standsJSON is where a branch stands in the space.
-type standsJSON struct {
-	Branch   int                `json:"branch"`
-	At       int                `json:"at"`
-	Dot      int                `json:"dot"`  // -1: nowhere
-	Way      []int              `json:"way"`  // the dots on the way there
-	Lost     int                `json:"lost"` // after so many moves every order breaks a rule; -1: never
-	Outlooks []page.MoveOutlook `json:"outlooks"`
-	Says     string             `json:"says"` // HTML
-}
-
-// searching is a reader's search, if there is one, and what it looks for a cure
-// with. One of the two is under way at most; what the other has found stays. It is
-// safe for concurrent use.
-type searching struct {
-	mu     sync.Mutex
-	going  *Exploration
-	cures  *Exploration
-	walked []scenario.Move // those of the branch that a walk has made, which the next walk takes the place of
-}
-
-// Exploration is a search, on a goroutine of its own. It is safe for concurrent use.
-type Exploration struct {
-	stop  context.CancelCauseFunc
-	ended chan struct{} // closed when the goroutine ends
-	from  time.Duration // since the run began
-	scene int           // see branches
-
-	mu        sync.Mutex
-	account   *limit.Account
-	space     *explore.Space // nil until it has ended
-	picture   *page.SpacePicture
-	forgotten bool // nobody asks for it any more
-}
-
-// forget ends the search, and gives back what it holds, without waiting for its
-// goroutine.
-func (x *Exploration) forget() {
-	x.stop(errForgotten)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.forgotten, x.space, x.picture = true, nil, nil
-	x.account.Close()
-}
-
-// IsForgotten reports whether nobody asks for the search any more.
-func (x *Exploration) IsForgotten() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.forgotten
-}
-
-// hold accounts for what the search takes. It fails with a *limit.Error if that
-// is too much.
-func (x *Exploration) hold(bytes int) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.forgotten {
-		return nil
-	}
-	return x.account.Hold(bytes)
-}
-
-// has notes what was found.
-func (x *Exploration) has(space *explore.Space, picture *page.SpacePicture) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.forgotten {
-		x.space, x.picture = space, picture
-	}
-}
-
-// found is what a search has found in a scenario of the class; it fails with
-// errNotSearched while the search goes on, and if there is none.
-func (s *searching) found(scene int) (*explore.Space, *page.SpacePicture, error) {
-	s.mu.Lock()
-	x := s.going
-	s.mu.Unlock()
-	if x == nil || x.scene != scene {
-		return nil, nil, errNotSearched
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.space == nil {
-		return nil, nil, errNotSearched
-	}
-	return x.space, x.picture, nil
-}
-
-// abandon ends the searches, if there are any, without waiting for that.
-func (s *searching) abandon() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.walked = nil
-	for _, x := range []*Exploration{s.going, s.cures} {
-		if x != nil {
-			x.forget()
-		}
-	}
 }
 
 // Abandon ends what is searched, without waiting for that: it is of another scenario
@@ -445,12 +305,6 @@ func (r *Reader) told(x *Exploration, f page.Found, picture string) error {
 	return r.Tell(x, Told{Explored: &exploredJSON{Going: f.Going, Found: html, Picture: picture}})
 }
 
-// Why a search was ended.
-var (
-	errHalted    = errors.New("a person has stopped it")
-	errForgotten = errors.New("nobody asks for it any more")
-)
-
 // halt ends the search; what was found stays.
 func (r *Reader) halt(context.Context, command) (Answered, error) {
 	r.search.mu.Lock()
@@ -616,13 +470,4 @@ func broke(b *engine.Branch, at int) bool {
 	return slices.ContainsFunc(b.Events, func(e trace.Event) bool {
 		return e.Kind() == trace.KindViolation && e.Seq <= b.Positions[at].Seq
 	})
-}
-
-// kindsOf are the kinds of faults that a search may have strike.
-func kindsOf(l words.Language, sc *scenario.Scenario) (string, error) {
-	var list []page.Kind
-	for _, name := range sc.StrikeKinds() {
-		list = append(list, page.Kind{Name: name, Label: l.Clause(fault.Word(name))})
-	}
-	return templates.Text(l, templates.ExploreKinds(list))
 }

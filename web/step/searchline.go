@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"relock/engine/box"
 	"relock/engine/pause"
+	"relock/engine/phrase"
 	"relock/web/frame"
 	"relock/web/site"
 	"relock/web/site/limit"
@@ -19,6 +21,15 @@ const (
 	searchesUnknown = 1   // of these, for addresses whose last own script did not come to its end, or that have run none
 	searchesOfAll   = 256 // under way or waiting
 	searchesOwn     = 64  // and of one address: twice a class where each has a lock judged
+
+	searchLongest   = time.Minute // a person waits no longer
+	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
+	stateBytes      = 2 << 10     // and afterwards
+
+	// What searches may hold, apart from what sessions do: who searches keeps
+	// nobody from stepping.
+	searchBytesOfAddress = 384 << 20
+	searchBytesOfAll     = 768 << 20
 )
 
 // The limits of a searchLine.
@@ -26,6 +37,9 @@ var (
 	errSearches    = &limit.Limit{Name: "searches", Says: "this server is at its limit of searches that wait for their turn (%d); try again in a moment"}
 	errSearchesOwn = &limit.Limit{Name: "searches-per-address", Own: true, Says: "your address is at its limit of searches that wait for their turn (%d); try again when some of them have ended"}
 )
+
+// errSearched ends a search that takes too long.
+var errSearched = phrase.New("a page searches for %d seconds at most", int(searchLongest/time.Second))
 
 // searchLine is the searches that are under way or wait for that, in turn by
 // address. A search that runs own scripts of an address that is not known to write

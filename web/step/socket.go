@@ -1,60 +1,24 @@
-// Package step is the socket of pages that step: their commands and the frames in answer, what
-// can be asked of branches, and the searches. It has three tenants: a page alone, a page with
-// a lab, and a class, which has a socket of its own and asks here.
-//
-// It does not know the pages that it serves.
 package step
 
 import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gorilla/websocket"
 
-	"relock/engine/course"
 	"relock/engine/pause"
-	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/site"
-	"relock/web/site/limit"
 	"relock/web/site/wire"
 	"relock/web/words"
 )
 
 // Limits of a stepping socket.
 const (
-	maxCommand     = 1 << 20 // bytes: a page that comes back sends all branches of its session
-	Waiting        = 16      // commands that wait for their turn; after that nothing is read
-	FramePositions = 64      // positions in a frame while a run goes on
-
-	// showEvery is how often a page sees a run's progress: often enough to look
-	// alive, seldom enough not to slow the run down.
-	showEvery = 250 * time.Millisecond
+	maxCommand = 1 << 20 // bytes: a page that comes back sends all branches of its session
+	Waiting    = 16      // commands that wait for their turn; after that nothing is read
 )
-
-// Sockets serve pages that step, alone or with a lab, and answer what is asked while a class
-// steps. They are safe for concurrent use.
-type Sockets struct {
-	*frame.Pages
-
-	Sessions *runs.Registry
-	Searches *Searches
-	Ledger   *limit.Ledger // what sessions hold
-	Course   func() *course.Course
-}
-
-// PlaySocket serves a page that steps through a scenario. The session lives
-// as long as the connection: a page that comes back brings its moves along.
-func (s *Sockets) PlaySocket(w http.ResponseWriter, r *http.Request) error {
-	return s.speak(w, r, frame.PlaySocket, func(of *speaker) func() {
-		p := &player{speaker: of}
-		p.reader = p.newReader()
-		p.do, p.opened = p.decide, func() bool { return p.board != nil }
-		return p.close
-	})
-}
 
 // speak serves a page that steps. Begin adds what it steps through to what all have in
 // common, and returns what ends that.
