@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -19,6 +20,16 @@ func Broken(events []trace.Event) []string {
 		}
 	}
 	return rules
+}
+
+// Late returns how late the timers of a run of sc on the wall clock were at worst, and
+// whether that was too late for its instants to be the scenario's.
+func Late(sc *scenario.Scenario, events []trace.Event) (time.Duration, bool) {
+	if len(events) == 0 {
+		return 0, false
+	}
+	end, _ := events[len(events)-1].Body.(trace.End)
+	return end.Lateness.Duration(), end.Late(sc.Lock.Lease)
 }
 
 // Unexpected returns how a run differs from what its scenario expects, one

@@ -10,6 +10,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/check"
+	"relock/engine/clock/clocktest"
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -93,7 +94,7 @@ func knows(t *testing.T, r *store.External, command string) bool {
 }
 
 // What needs no fault of Redis itself comes out the same on a real one.
-func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
+func TestTimedScenariosOnARealRedis(t *testing.T) {
 	external, err := store.Connect(t.Context(), storetest.URL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,9 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 		}
 		places <- struct{}{}
 		running.Go(func() {
-			t.Run(name, func(t *testing.T) { keepsItsWord(t, sc, external) })
+			t.Run(name, func(t *testing.T) {
+				clocktest.Punctual(t, time.Duration(slower[0])*sc.Lock.Lease, func(t testing.TB) { keepsItsWord(t, sc, external) })
+			})
 			<-places
 		})
 	}
@@ -119,7 +122,7 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 }
 
 // keepsItsWord fails if a scenario comes out as it says at no speed.
-func keepsItsWord(t *testing.T, sc *scenario.Scenario, external *store.External) {
+func keepsItsWord(t testing.TB, sc *scenario.Scenario, external *store.External) {
 	t.Helper()
 	var unexpected []string
 	for _, slow := range slower {
@@ -127,7 +130,8 @@ func keepsItsWord(t *testing.T, sc *scenario.Scenario, external *store.External)
 		if unexpected = engine.Unexpected(sc.Expect, run.Events); len(unexpected) == 0 {
 			return
 		}
-		t.Logf("%d times slower: %s", slow, strings.Join(unexpected, "; "))
+		lateness, _ := engine.Late(sc, run.Events)
+		t.Logf("%d times slower, on a machine up to %v late: %s", slow, lateness, strings.Join(unexpected, "; "))
 	}
 	t.Errorf("also at the slowest: %s", strings.Join(unexpected, "; "))
 }

@@ -28,13 +28,14 @@ func TestTheBotOfTEACHPlays(t *testing.T) {
 	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, nil)
-	room, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
-	host := s.visit(t, room, "en", nil).join("host", object{"secret": secret})
 	program := strings.TrimSuffix(file, ".go")
 	if said, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
+	// Only then: a host who hears nothing for as long as a build takes is let go.
+	s := open(t, nil)
+	room, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, room, "en", nil).join("host", object{"secret": secret})
 	ctx, done := context.WithCancel(t.Context())
 	bot := exec.CommandContext(ctx, program, "ws"+strings.TrimPrefix(s.URL, "http")+"/room/"+room+"/socket")
 	var said strings.Builder

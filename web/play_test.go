@@ -650,7 +650,7 @@ func TestShutdownIsToldToAllWhoStep(t *testing.T) {
 	}
 	go s.web.Close()
 	for i, p := range pages {
-		_ = p.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = p.conn.SetReadDeadline(time.Now().Add(time.Minute))
 		var err error
 		for err == nil {
 			_, _, err = p.conn.ReadMessage()

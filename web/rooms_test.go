@@ -201,6 +201,7 @@ func (v *attendee) join(part string, more object) *attendee {
 // closed reads until the connection is closed, and returns the code.
 func (v *attendee) closed() int {
 	v.t.Helper()
+	_ = v.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		if _, _, err := v.conn.ReadMessage(); err != nil {
 			var closed *websocket.CloseError

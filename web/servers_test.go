@@ -163,7 +163,7 @@ func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 		if err := conn.WriteJSON(map[string]string{"thread": "A", "do": "pause"}); err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		for answer := ""; !strings.Contains(answer, c.answer); {
 			_, data, err := conn.ReadMessage()
 			if err != nil {
@@ -242,7 +242,7 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	all[0].web.Close()
 	for err == nil {
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		_, _, err = conn.ReadMessage()
 	}
 	if !websocket.IsCloseError(err, websocket.CloseGoingAway) {

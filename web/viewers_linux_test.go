@@ -27,7 +27,7 @@ import (
 const watchVariable = "RELOCK_TEST_AUDIENCE"
 
 // patience is how long an audience waits for the answer to a handshake.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // audience is a number of viewers that open the same websocket.
 type audience struct {

@@ -157,7 +157,7 @@ func (s site) watch(t *testing.T, path string, since int) ([]frame, int) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	var frames []frame
 	for {
 		_, data, err := conn.ReadMessage()
@@ -397,7 +397,7 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 		t.Fatal(err) // the first frame: the run is going
 	}
 	go s.web.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		if _, _, err = conn.ReadMessage(); err != nil {
 			break

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine"
 	"relock/engine/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -104,8 +105,8 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 	}
 	found := &logs.Imported{Header: h, Events: events, Scenario: sc}
 	for _, e := range events {
-		if v, ok := e.Body.(trace.Violation); ok {
-			found.Broken = append(found.Broken, v)
+		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(found.Broken, v.Rule) {
+			found.Broken = append(found.Broken, v.Rule)
 		}
 	}
 	return found, nil
@@ -122,6 +123,9 @@ func printImported(env environment, l words.Language, found *logs.Imported) {
 	}
 	fmt.Fprintln(t.w)
 	sayBroken(say, l, found)
+	if lateness, late := engine.Late(found.Scenario, found.Events); late {
+		say("", l.Sentence(phrase.Plain(film.Lateness(l, lateness))))
+	}
 	from := found.Header.Log
 	if from == nil {
 		return

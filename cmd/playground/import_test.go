@@ -113,3 +113,14 @@ func TestSpansAreImported(t *testing.T) {
 		}
 	}
 }
+
+// A trace that is read again says that its machine was late.
+func TestAnImportedTraceTellsOfALateMachine(t *testing.T) {
+	const head = `{"relock":1,"scenario":{"lock":{"lease":"800ms"},"threads":[{"name":"A"}]},"owners":{},"clock":"wall"}` + "\n"
+	for tail, want := range map[string]bool{`,"lateness_ms":80`: true, `,"lateness_ms":79.9`: false, ``: false} {
+		got := playground(t, head+`{"seq":1,"step":1,"kind":"end","result":"done"`+tail+"}\n", "import", "-")
+		if says := strings.Contains(got.out, "The machine was up to 80 ms late: these instants are not the scenario's."); says != want || got.code != exitOK {
+			t.Errorf("%q: exit code %d\n%s%s", tail, got.code, got.out, got.err)
+		}
+	}
+}

@@ -532,7 +532,7 @@ func (f labFlags) listen(ctx context.Context, env environment) int {
 			if r.Bad {
 				style = red
 			}
-			fmt.Fprintln(t.w, t.paint(r.Text, style))
+			fmt.Fprintln(t.w, t.paint(l.Clause(r.Says), style))
 		case <-ctx.Done():
 			return exitOK
 		}

@@ -25,7 +25,19 @@ const (
 	exitUnexpected  = 1 // the run did not end as the scenario expects, or serving failed
 	exitUsage       = 2 // bad input or usage
 	exitUnreachable = 3 // no Redis answers
+	exitLate        = 5 // not as expected, but this machine was late
 )
+
+// byGravity are the exit codes of a run: of several runs, the gravest counts.
+var byGravity = []int{exitOK, exitLate, exitUnexpected, exitUsage, exitUnreachable}
+
+// graver is the graver of two exit codes.
+func graver(a, b int) int {
+	if slices.Index(byGravity, a) < slices.Index(byGravity, b) {
+		return b
+	}
+	return a
+}
 
 func main() { os.Exit(realMain()) }
 
@@ -102,7 +114,8 @@ Usage:
   playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
-3 Redis unreachable, or gone in mid-run; or a worker of the lab does not come.
+3 Redis unreachable, or gone in mid-run; or a worker of the lab does not come,
+5 not as expected, but this machine was late by a tenth of the lease or more.
 `
 
 // command runs one subcommand and returns its exit code.

@@ -15,7 +15,7 @@ import (
 // The bounds. The bytes that may come in are said where they come in: those of a
 // request by package site, of a scenario by package scenario.
 const (
-	Work    = 10 * time.Second // of reading an input, or of writing a file, without the waits for others
+	Work    = 10 * time.Second // of a processor, to read an input, or to write a file
 	Depth   = 100              // lists within lists of an answer in a log: a lock's have two
 	Levels  = 16               // of a hold that are drawn one by one, as many as a scenario has; those beyond are drawn as one
 	Held    = 64 << 20         // bytes in memory of a trace that is made of a log
@@ -24,11 +24,13 @@ const (
 
 // Bounds that are met: each is the error, and its sentence.
 var (
-	ErrWork    = phrase.New("it takes more than %d seconds of work; allowed: a part of it", int(Work/time.Second))
+	ErrWork    = phrase.New("it takes more than %d seconds of processor time; allowed: a part of it", int(Work/time.Second))
 	ErrHeld    = phrase.New("its trace takes more than %d MB; allowed: the part of it that shows what went wrong", Held>>20)
 	ErrWritten = phrase.New("the file has more than %d MB; allowed: another format, or a shorter run", Written>>20)
 )
 
 // Within returns a context whose work ends after Work: pause.Here fails with ErrWork
-// then.
-func Within(ctx context.Context) context.Context { return pause.Within(ctx, Work, ErrWork) }
+// then. It bounds the goroutine that calls it, until done; see pause.Within.
+func Within(ctx context.Context) (within context.Context, done func()) {
+	return pause.Within(ctx, Work, ErrWork)
+}

@@ -114,7 +114,7 @@ func TestHarmfulScripts(t *testing.T) {
 			if !strings.Contains(text, a.says) {
 				t.Errorf("says %.200q, want %q", text, a.says)
 			}
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			for _, by := range []string{"attacker", "somebody else"} {

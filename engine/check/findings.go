@@ -74,6 +74,23 @@ func (b *Findings) Of(e trace.Event, v trace.Violation) Finding {
 	return b.last
 }
 
+// take returns the first open finding that is a violation of the trace, and drops those before
+// it. The same event breaks the rule; of the earlier ones that prove it a reading of effects
+// may have others, as it does not know all owner ids from the beginning.
+func (b *Findings) take(v trace.Violation) (Finding, bool) {
+	broke := func(events []int) []int { return events[max(len(events)-1, 0):] }
+	for i, f := range b.open {
+		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(broke(f.Events), broke(v.Events)) {
+			b.open = slices.Delete(b.open, 0, i+1)
+			if len(v.Untold) > 0 {
+				f = f.Inferred(v.Untold)
+			}
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	switch { // these two rules are judged at the end of a run, not event by event
 	case v.Rule == Orphan:
@@ -81,9 +98,12 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
 		b.found(b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}
-	for i, f := range b.open {
-		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(f.Events, v.Events) {
-			b.open = slices.Delete(b.open, 0, i+1)
+	if f, ok := b.take(v); ok {
+		return f
+	}
+	if v.Rule == ForeignRelease && len(v.Threads) == 2 { // by who put the key there, which its value does not say
+		b.open = append(b.open, b.checker.SharedRelease(v.Threads[0], v.Threads[1]))
+		if f, ok := b.take(v); ok {
 			return f
 		}
 	}

@@ -52,9 +52,22 @@ func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool)
 	return one, true
 }
 
+// Inferred returns the finding with the threads that no answer has told of their loss:
+// who is inside was read from what commands did to the key.
+func (f Finding) Inferred(untold []string) Finding {
+	say := func(says phrase.Wording) phrase.Wording {
+		return phrase.Say("%[1]s; this is read from what their commands did to the key: no answer has told %[2]s of the loss", says, phrase.Names(untold))
+	}
+	f.Untold, f.Says, f.Detail = untold, say(f.Says), say(phrase.Plain(f.Detail)).String()
+	return f
+}
+
 // detail returns the trace's text, which is the same for every guard.
 func detail(f *facts.Facts, e trace.Event, inside phrase.Names) string {
 	holders := "nobody holds the key in Redis"
+	if e.Key.Exists() {
+		holders = "the key in Redis names none of them"
+	}
 	if h := f.Held(); len(h) > 0 {
 		holders = "in Redis the lock is " + strings.Join(h, "'s and ") + "'s"
 	}
@@ -72,6 +85,8 @@ func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Name
 		return phrase.Say("%s are in their critical sections at once; in Redis the lock is held by %s", inside, holders)
 	case len(e.Nodes) > 0:
 		return phrase.Say("%s are in their critical sections at once; nobody has a majority of the nodes", inside)
+	case e.Key.Exists():
+		return phrase.Say("%s are in their critical sections at once; the key in Redis names none of them", inside)
 	default:
 		return phrase.Say("%s are in their critical sections at once; nobody holds the key in Redis", inside)
 	}
@@ -90,7 +105,7 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	case len(holders) == 0 && len(e.Nodes) > 0:
 		return phrase.Say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])
 	case len(holders) == 0 && e.Key.Exists():
-		return phrase.Say("%s and %s are inside at once, and in Redis the lock is another owner's.", inside[0], inside[1])
+		return phrase.Say("%s and %s are inside at once, and the key in Redis names neither.", inside[0], inside[1])
 	case len(holders) == 0:
 		return phrase.Say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
 	}

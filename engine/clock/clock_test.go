@@ -427,3 +427,63 @@ func TestADriftingClockNeverWakesEarly(t *testing.T) {
 		v.Stop()
 	}
 }
+
+// Each way to wait tells how late it was. Nothing else does: a pause, a signal, a gate,
+// a call that takes long.
+func TestWallTellsHowLateItWas(t *testing.T) {
+	const late = 80 * ms
+	for name, c := range map[string]struct {
+		delay, want time.Duration
+		wait        func(ctx context.Context, p *clock.Live)
+	}{
+		"sleep": {late, late, func(ctx context.Context, p *clock.Live) { _ = p.Sleep(ctx, 10*ms) }},
+		"work":  {late, late, func(ctx context.Context, p *clock.Live) { _ = p.Work(ctx, 10*ms) }},
+		"await": {late, late, func(ctx context.Context, p *clock.Live) { _, _ = p.Await(ctx, 10*ms, p.NewSignal()) }},
+		"timer": {late, late, func(ctx context.Context, p *clock.Live) {
+			_ = p.AfterFunc(10*ms, "test", func() {}).Wait(ctx)
+		}},
+		"at once": {late, late, func(ctx context.Context, p *clock.Live) {
+			_ = p.AfterFunc(-10*ms, "test", func() {}).Wait(ctx)
+		}},
+		"end of a pause": {late, late, func(ctx context.Context, p *clock.Live) {
+			p.Pause(10 * ms)
+			_ = p.Gate(ctx, nil)
+		}},
+		"signal": {late, 0, func(ctx context.Context, p *clock.Live) {
+			s := p.NewSignal()
+			time.AfterFunc(5*ms, s.Fire)
+			_, _ = p.Await(ctx, 10*ms, s)
+		}},
+		"context": {late, 0, func(ctx context.Context, p *clock.Live) {
+			ctx, cancel := context.WithTimeout(ctx, 5*ms)
+			defer cancel()
+			_ = p.Sleep(ctx, time.Hour)
+		}},
+		"in time": {0, 0, func(ctx context.Context, p *clock.Live) {
+			p.Pause(300 * ms)
+			_ = p.Sleep(ctx, 10*ms)
+			_ = p.Work(ctx, 10*ms)
+			_, _ = p.Await(ctx, 10*ms, p.NewSignal())
+			_ = p.AfterFunc(10*ms, "test", func() { time.Sleep(time.Second) }).Wait(ctx)
+			time.AfterFunc(time.Second, func() { p.Resume() })
+			p.Suspend()
+			_ = p.Sleep(ctx, 10*ms)
+			time.AfterFunc(time.Second, func() { p.Admit() })
+			p.SetGate(true)
+			p.AwaitGate()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := clock.NewWall(nil)
+				w.Delay(c.delay)
+				p := w.Process()
+				p.Go(0, func() { c.wait(t.Context(), p) })
+				w.Wait()
+				if got := w.Lateness(); got != c.want {
+					t.Errorf("late by %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"relock/engine/panics"
@@ -146,12 +147,37 @@ func (w *wallTimer) Wait(ctx context.Context) error {
 type Wall struct {
 	running  sync.WaitGroup
 	panicked func(*panics.Error)
+	delay    time.Duration
+	lateness atomic.Int64 // nanoseconds
 }
 
 // NewWall returns a wall clock without processes. Panicked gets every panic of
 // theirs, on the goroutine that panicked; if it is nil, a panic ends the
 // program.
 func NewWall(panicked func(*panics.Error)) *Wall { return &Wall{panicked: panicked} }
+
+// Delay makes timers late by d, as those of a busy machine are. Call it before there is
+// a process.
+func (w *Wall) Delay(d time.Duration) { w.delay = d }
+
+// Due notes that what was due at an instant goes on now.
+func (w *Wall) Due(at time.Time) {
+	late := int64(time.Since(at))
+	for {
+		worst := w.lateness.Load()
+		if late <= worst || w.lateness.CompareAndSwap(worst, late) {
+			return
+		}
+	}
+}
+
+// Lateness is how late what waited for a timer, or was handed to another goroutine,
+// went on at worst so far. Time that a process is paused, or waits for something else
+// than time, does not count.
+func (w *Wall) Lateness() time.Duration { return time.Duration(w.lateness.Load()) }
+
+// timer fires after d.
+func (w *Wall) timer(d time.Duration) *time.Timer { return time.NewTimer(max(d, 0) + w.delay) }
 
 // Guard calls f, and reports a panic like one of a process.
 func (w *Wall) Guard(f func()) {
@@ -277,7 +303,8 @@ func (p *Live) awaitResume() {
 	for {
 		p.exitIfDead()
 		p.mu.Lock()
-		left := time.Until(p.pausedUntil)
+		until := p.pausedUntil
+		left := time.Until(until)
 		suspended, changed := !p.suspended.IsZero(), p.changed
 		p.mu.Unlock()
 		switch {
@@ -287,10 +314,13 @@ func (p *Live) awaitResume() {
 			case <-p.dead:
 			}
 		case left > 0:
+			t := p.wall.timer(left)
 			select {
-			case <-time.After(left):
+			case <-t.C:
+				p.wall.Due(until)
 			case <-p.dead:
 			}
+			t.Stop()
 		default:
 			return
 		}
@@ -299,7 +329,9 @@ func (p *Live) awaitResume() {
 
 // Go implements [Process].
 func (p *Live) Go(delay time.Duration, f func()) {
+	begun := time.Now()
 	p.wall.running.Go(func() {
+		p.wall.Due(begun)
 		p.wall.Guard(func() {
 			if p.Sleep(context.Background(), delay) == nil {
 				f()
@@ -312,10 +344,12 @@ func (p *Live) Go(delay time.Duration, f func()) {
 func (p *Live) Sleep(ctx context.Context, d time.Duration) error {
 	p.awaitResume()
 	if d > 0 {
-		t := time.NewTimer(d)
+		due := time.Now().Add(d)
+		t := p.wall.timer(d)
 		defer t.Stop()
 		select {
 		case <-t.C:
+			p.wall.Due(due)
 		case <-p.dead:
 		case <-ctx.Done():
 			p.awaitResume()
@@ -330,12 +364,14 @@ func (p *Live) Sleep(ctx context.Context, d time.Duration) error {
 func (p *Live) Await(ctx context.Context, d time.Duration, s Signal) (bool, error) {
 	p.awaitResume()
 	defer p.awaitResume()
-	t := time.NewTimer(max(d, 0))
+	due := time.Now().Add(max(d, 0))
+	t := p.wall.timer(d)
 	defer t.Stop()
 	select {
 	case <-s.(wallSignal):
 		return true, nil
 	case <-t.C:
+		p.wall.Due(due)
 	case <-p.dead:
 	case <-ctx.Done():
 		return false, cause(ctx)
@@ -375,7 +411,9 @@ func (p *Live) Gate(ctx context.Context, _ any) error {
 
 // AfterFunc implements [Clock].
 func (p *Live) AfterFunc(d time.Duration, _ string, f func()) Timer {
-	return newWallTimer(d, func() {
+	due := time.Now().Add(max(d, 0))
+	return newWallTimer(max(d, 0)+p.wall.delay, func() {
+		p.wall.Due(due)
 		p.wall.Guard(func() {
 			p.awaitResume()
 			f()

@@ -155,7 +155,7 @@ func Shown(args []string) string {
 func MakesLock(args []string) bool {
 	switch Verb(args) {
 	case "SET":
-		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "NX") })
+		return slices.ContainsFunc(args[min(3, len(args)):], func(a string) bool { return strings.EqualFold(a, "NX") })
 	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA":
 		return true
 	}

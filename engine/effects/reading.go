@@ -17,8 +17,8 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
-	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 )
 
 // Rules are the rules that a lab checks, in the order of check.Names.
@@ -52,7 +52,7 @@ type Reading struct {
 
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
-	broken         []trace.Violation
+	broken         []check.Finding
 }
 
 // New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
@@ -148,13 +148,22 @@ func (j *Reading) add(thread string, body trace.Body) {
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
 		if slices.Contains(Rules(), f.Rule) {
-			if v := &f.Violation; v.Rule == check.MutualExclusion && !j.marks {
-				others := phrase.Names(slices.DeleteFunc(slices.Clone(v.Threads), func(t string) bool { return t == j.maker }))
-				v.Detail += "; this is read from what their commands did to the key: " + others.String() + " was never told"
+			if untold := j.untold(f, thread); len(untold) > 0 {
+				f = f.Inferred(untold)
 			}
-			j.violate(f.Violation)
+			j.violate(f)
 		}
 	}
+}
+
+// untold are the threads of two inside at once that have lost the lock, and that no answer has told
+// so: nobody knows it where marks say who is inside. Thread is the one that came in last.
+func (j *Reading) untold(f check.Finding, thread string) []string {
+	if f.Rule != check.MutualExclusion || j.marks {
+		return nil
+	}
+	hold := append(facts.Owners(j.owners).Holders(j.now), thread)
+	return slices.DeleteFunc(slices.Clone(f.Threads), func(t string) bool { return slices.Contains(hold, t) })
 }
 
 func (j *Reading) note(e trace.Event) {
@@ -164,16 +173,16 @@ func (j *Reading) note(e trace.Event) {
 	j.events = append(j.events, e)
 }
 
-func (j *Reading) violate(v trace.Violation) {
-	if v.Threads == nil {
-		v.Threads = []string{}
+func (j *Reading) violate(f check.Finding) {
+	if f.Threads == nil {
+		f.Threads = []string{}
 	}
-	j.broken = append(j.broken, v)
+	j.broken = append(j.broken, f)
 	last := trace.Event{Step: 1, Key: j.now}
 	if n := len(j.events); n > 0 {
 		last = j.events[n-1]
 	}
-	last.Seq, last.Body, last.Thread = j.seq+1, v, ""
+	last.Seq, last.Body, last.Thread = j.seq+1, f.Violation, ""
 	j.note(last)
 	j.checker.Observe(last)
 }
@@ -521,10 +530,7 @@ func (j *Reading) foreign(r Record, before trace.KeyState, maker string, ofLock 
 	if before.Value == nil || !j.shared[*before.Value] || !journal.Writes(r.Args[0]) {
 		return
 	}
-	j.violate(trace.Violation{
-		Rule: check.ForeignRelease, Threads: []string{r.Thread, maker}, Events: []int{j.seq},
-		Detail: r.Thread + " deleted the lock of " + maker + ": both write the same value, so nobody can tell whose it is",
-	})
+	j.violate(j.checker.SharedRelease(r.Thread, maker))
 }
 
 // resources adds the reads and writes of what the lock protects.
@@ -580,7 +586,7 @@ func (j *Reading) touch(thread string, args []string, reply any) {
 		j.value = number(reply)
 		reads()
 	case "SET", "SETEX", "PSETEX", "SETNX":
-		if reply == nil || reply == int64(0) {
+		if !journal.Wrote(args, reply) {
 			return
 		}
 		at := 2
@@ -642,10 +648,10 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 		believed = len(j.inside) > 0
 	}
 	if len(waiting) > 0 {
-		j.violate(j.checker.Stuck(waiting, asking).Violation)
+		j.violate(j.checker.Stuck(waiting, asking))
 	} else if key.Exists() && !believed {
 		for _, f := range j.checker.Finish(key) {
-			j.violate(f.Violation)
+			j.violate(f)
 		}
 	}
 	j.step++
@@ -660,7 +666,7 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 func (j *Reading) Rules() []string {
 	var list []string
 	for _, name := range Rules() {
-		if slices.ContainsFunc(j.broken, func(v trace.Violation) bool { return v.Rule == name }) {
+		if slices.ContainsFunc(j.broken, func(f check.Finding) bool { return f.Rule == name }) {
 			list = append(list, name)
 		}
 	}
@@ -673,8 +679,8 @@ func (j *Reading) Events() []trace.Event { return j.events }
 // Owners returns the thread of each owner id in the key. It grows with the records.
 func (j *Reading) Owners() map[string]string { return j.owners }
 
-// Broken returns the broken rules so far, in their order.
-func (j *Reading) Broken() []trace.Violation { return j.broken }
+// Broken returns the broken rules so far in words, in their order.
+func (j *Reading) Broken() []check.Finding { return j.broken }
 
 // Forget keeps only the last event from now on.
 func (j *Reading) Forget() { j.forgets = true }

@@ -20,6 +20,9 @@ func TestClaimsOfScenariosHold(t *testing.T) {
 		for i, c := range sc.Expect.Explore {
 			claims++
 			t.Run(fmt.Sprint(name, "/", i+1), func(t *testing.T) {
+				if testing.Short() && c.Delays > 0 && len(c.Faults) > 5 {
+					t.Skip("long: make soak does it")
+				}
 				t.Parallel()
 				b := explore.Bounds{Delays: c.Delays, Kinds: c.Faults, MaxFaults: c.MaxFaults}
 				space, err := explore.Search(t.Context(), sc, b, explore.Options{Workers: 1})

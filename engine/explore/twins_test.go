@@ -183,12 +183,16 @@ func made(t *testing.T, random *rand.Rand, protocol string) (*scenario.Scenario,
 // not so where each is searched for itself: not a count, a share, a schedule, the
 // move from which a rule is lost, an end, or a line that nobody came by.
 func TestTwinsAreSearchedOnce(t *testing.T) {
+	of := 4 // scenarios of each protocol
+	if testing.Short() {
+		of = 2
+	}
 	for i, protocol := range exhibit.Names() {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(22, uint64(i)))
 			c := compared{t: t}
-			for c.searched < 4 {
+			for c.searched < of {
 				c.search(made(t, random, protocol))
 			}
 			if protocol == "reentrant-notify" { // of two that begin to wait at one instant, Redis wakes the one with the smaller name
@@ -319,12 +323,12 @@ func taken(p *explore.Place, m scenario.Move) *explore.Option {
 // and three times: what happens to Redis happens to them, too. As they come, few have twins.
 func TestTwinsOfBundledScenarios(t *testing.T) {
 	var compared compared
-	least := 80
+	least, one := 80, 1 // one in so many scenarios
 	if testing.Short() {
-		least /= 3
+		least, one = 80/6, 6
 	}
 	for i, name := range lessonstest.Names(t) {
-		if testing.Short() && i%3 > 0 {
+		if i%one > 0 {
 			continue
 		}
 		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {

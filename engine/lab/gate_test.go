@@ -60,7 +60,7 @@ func rowsOf(t *testing.T, w *lab.Watching) func(until string) string {
 		for {
 			select {
 			case r := <-w.Rows():
-				rows <- r.Text
+				rows <- r.Says.String()
 			case <-done:
 				return
 			}

@@ -542,7 +542,7 @@ func TestOptions(t *testing.T) {
 func BenchmarkSearch(b *testing.B) {
 	me, _ := os.Executable()
 	o := lab.Options{
-		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=lock"}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: 20 * time.Second,
+		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=lock"}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: time.Minute,
 		Faults: []string{lab.LoseReply}, MaxFaults: 1,
 	}
 	orders := 0

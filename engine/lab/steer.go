@@ -251,6 +251,8 @@ func (t *Steering) seen(settled bool) {
 			t.over, t.order.final, t.order.waiting, t.order.asking = true, t.s.g.state(), stuck, asking
 			return
 		}
+		waitsFor, _, err := t.s.g.unsettled(t.struck) // one that has waited in vain goes on
+		settled = waitsFor == nil && err == nil
 	}
 }
 

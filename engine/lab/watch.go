@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/effects"
+	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -21,9 +22,9 @@ type Watching struct {
 	once sync.Once
 }
 
-// Row is a command as a line of text.
+// Row is a command, or what it has led to, as a line.
 type Row struct {
-	Text string
+	Says phrase.Wording
 	Bad  bool // it tells of a broken rule
 }
 
@@ -69,12 +70,12 @@ func Watch(o Options) (*Watching, error) {
 		}
 		seen := len(j.Broken())
 		if j.Stands() && !r.Before.Exists() && r.Thread != "" {
-			w.say(Row{Text: "  the lease has ended: " + g.key + " is gone"})
+			w.say(Row{Says: phrase.Say("the lease has ended: %s is gone", g.key)})
 		}
 		j.See(r)
 		w.row(r, g.key)
-		for _, v := range j.Broken()[seen:] {
-			w.say(Row{check.Title(v.Rule).String() + ": " + v.Detail, true})
+		for _, f := range j.Broken()[seen:] {
+			w.say(Row{phrase.Say("%s: %s", check.Title(f.Rule), f.Says), true})
 		}
 	}
 	g.mu.Unlock()
@@ -106,13 +107,13 @@ func (w *Watching) say(r Row) {
 // row says a command, or each one of its script, with the key right after it.
 func (w *Watching) row(r effects.Record, key string) {
 	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
-	w.say(Row{Text: head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After)})
+	w.say(Row{Says: phrase.Plain(head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After))})
 	for _, e := range r.Inner {
 		state := ""
 		if keys := effects.Touches(r.Args).Keys; len(keys) > 0 && keys[0] == key {
 			state = after(key, e.Key)
 		}
-		w.say(Row{Text: fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state)})
+		w.say(Row{Says: phrase.Plain(fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state))})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/store/storetest"
 )
@@ -340,48 +341,50 @@ func TestRingIsRefusedWhereMessagesAreLost(t *testing.T) {
 
 // A client as go-redis makes it looks at no context while it waits, and sends
 // again by itself. Unlock keeps to its limit all the same, and sends once.
-func TestClientWithDefaultsKeepsToTheLimit(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var served sync.WaitGroup
-	var asked atomic.Int64
-	var open []net.Conn
-	var mu sync.Mutex
-	served.Go(func() {
-		for {
-			conn, err := silent.Accept()
-			if err != nil {
-				return
-			}
-			asked.Add(1)
-			mu.Lock()
-			open = append(open, conn)
-			mu.Unlock()
+func TestTimedClientWithDefaultsKeepsToTheLimit(t *testing.T) {
+	clocktest.Punctual(t, 2*time.Second, func(t testing.TB) {
+		silent, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
+		var served sync.WaitGroup
+		var asked atomic.Int64
+		var open []net.Conn
+		var mu sync.Mutex
+		served.Go(func() {
+			for {
+				conn, err := silent.Accept()
+				if err != nil {
+					return
+				}
+				asked.Add(1)
+				mu.Lock()
+				open = append(open, conn)
+				mu.Unlock()
+			}
+		})
+		c := redis.NewClient(&redis.Options{Addr: silent.Addr().String()})
+		l := locker(t, c, lock.Options{Limit: 50 * time.Millisecond, Retries: lock.NoRetry})
+		done := make(chan error)
+		go func() {
+			_, err := l.TryLock(context.Background(), key, lock.NewOwner())
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		case <-time.After(2 * time.Second): // go-redis would take five
+			t.Error("TryLock does not keep to its limit")
+		}
+		_ = silent.Close()
+		mu.Lock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		_ = c.Close()
+		served.Wait()
 	})
-	c := redis.NewClient(&redis.Options{Addr: silent.Addr().String()})
-	l := locker(t, c, lock.Options{Limit: 50 * time.Millisecond, Retries: lock.NoRetry})
-	done := make(chan error)
-	go func() {
-		_, err := l.TryLock(context.Background(), key, lock.NewOwner())
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
-	case <-time.After(2 * time.Second): // go-redis would take five
-		t.Error("TryLock does not keep to its limit")
-	}
-	_ = silent.Close()
-	mu.Lock()
-	for _, conn := range open {
-		_ = conn.Close()
-	}
-	mu.Unlock()
-	_ = c.Close()
-	served.Wait()
 }
 
 func TestObserverIsToldEverything(t *testing.T) {

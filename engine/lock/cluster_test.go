@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/store/storetest"
 )
@@ -28,7 +29,7 @@ type cluster struct {
 	ending sync.Mutex
 }
 
-func startCluster(t *testing.T) *cluster {
+func startCluster(t testing.TB) *cluster {
 	t.Helper()
 	const masters, slots = 3, 16384
 	c := &cluster{}
@@ -64,12 +65,12 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-// until asks until something is so, at most 20 s.
-func until(t *testing.T, so func() bool) {
+// until asks until something is so, at most a minute.
+func until(t testing.TB, so func() bool) {
 	t.Helper()
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for !so() {
 		select {
 		case <-again.C:
@@ -87,7 +88,7 @@ type move struct {
 	from, to int
 }
 
-func (c *cluster) moving(t *testing.T, key string) *move {
+func (c *cluster) moving(t testing.TB, key string) *move {
 	t.Helper()
 	m := &move{c: c, key: key, slot: c.ClusterKeySlot(t.Context(), key).Val()}
 	m.from = slices.IndexFunc(c.nodes, func(n *redis.Client) bool {
@@ -100,11 +101,11 @@ func (c *cluster) moving(t *testing.T, key string) *move {
 }
 
 // ownedBy tells whether a node serves the slot.
-func (m *move) ownedBy(t *testing.T, n *redis.Client) bool {
+func (m *move) ownedBy(t testing.TB, n *redis.Client) bool {
 	return !strings.HasPrefix(fmt.Sprint(n.Exists(t.Context(), m.key).Err()), "MOVED")
 }
 
-func (m *move) do(t *testing.T, node int, args ...any) {
+func (m *move) do(t testing.TB, node int, args ...any) {
 	t.Helper()
 	if err := m.c.nodes[node].Do(t.Context(), args...).Err(); err != nil {
 		t.Fatal(args, err)
@@ -112,7 +113,7 @@ func (m *move) do(t *testing.T, node int, args ...any) {
 }
 
 // keys moves all keys of the slot.
-func (m *move) keys(t *testing.T) {
+func (m *move) keys(t testing.TB) {
 	t.Helper()
 	for _, key := range m.c.nodes[m.from].ClusterGetKeysInSlot(t.Context(), int(m.slot), 100).Val() {
 		host, port, _ := net.SplitHostPort(m.c.nodes[m.to].Options().Addr)
@@ -121,7 +122,7 @@ func (m *move) keys(t *testing.T) {
 }
 
 // end makes the move known, first to the new owner, so that its epoch is the highest.
-func (m *move) end(t *testing.T) {
+func (m *move) end(t testing.TB) {
 	t.Helper()
 	m.c.ending.Lock()
 	defer m.c.ending.Unlock()
@@ -137,7 +138,7 @@ func (m *move) end(t *testing.T) {
 }
 
 // owner is the id of the master that a node takes for the slot's.
-func (m *move) owner(t *testing.T, n *redis.Client) string {
+func (m *move) owner(t testing.TB, n *redis.Client) string {
 	for _, shard := range n.ClusterShards(t.Context()).Val() {
 		for _, slots := range shard.Slots {
 			if slots.Start <= m.slot && m.slot <= slots.End {
@@ -149,7 +150,7 @@ func (m *move) owner(t *testing.T, n *redis.Client) string {
 }
 
 // epochs are the configuration epochs of all masters, by id, as one of them knows them.
-func (c *cluster) epochs(t *testing.T, n *redis.Client) map[string]string {
+func (c *cluster) epochs(t testing.TB, n *redis.Client) map[string]string {
 	const id, epoch = 0, 6
 	known := map[string]string{}
 	for line := range strings.Lines(n.ClusterNodes(t.Context()).Val()) {
@@ -162,71 +163,74 @@ func (c *cluster) epochs(t *testing.T, n *redis.Client) map[string]string {
 // While a slot moves, a lock in it stays held beyond its lease, can be entered
 // again and left, and released; a new acquisition waits until the slot has
 // moved.
-func TestALockOutlivesTheMoveOfItsSlot(t *testing.T) {
+func TestTimedLockOutlivesTheMoveOfItsSlot(t *testing.T) {
 	c := startCluster(t)
 	for _, p := range []lock.Protocol{lock.Sequenced, lock.Fenced, lock.ReentrantNotify, lock.Reentrant} {
 		for _, remembered := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/remembered %v", p.Name, remembered), func(t *testing.T) {
-				t.Parallel()
-				const lease = time.Second
-				key := fmt.Sprint("k:", p.Name, remembered)
-				renewed := make(chan time.Time, 1000)
-				n := &network{UniversalClient: c}
-				l := locker(t, n, lock.Options{
-					Protocol: p, Lease: lease, Interval: 5 * time.Millisecond, Limit: 10 * time.Second, Messenger: lock.PubSub(c),
-					Observer: observer(func(a lock.Attempt) {
-						if a.Result == lock.Renewed {
-							renewed <- a.Began
+				const lease = 500 * time.Millisecond
+				tries := 0
+				clocktest.Punctual(t, lease, func(t testing.TB) {
+					tries++
+					key := fmt.Sprint("k:", p.Name, remembered, tries) // of another slot each time
+					renewed := make(chan time.Time, 1000)
+					n := &network{UniversalClient: c}
+					l := locker(t, n, lock.Options{
+						Protocol: p, Lease: lease, Interval: 5 * time.Millisecond, Limit: 10 * time.Second, Messenger: lock.PubSub(c),
+						Observer: observer(func(a lock.Attempt) {
+							if a.Result == lock.Renewed {
+								renewed <- a.Began
+							}
+						}),
+					})
+					t.Cleanup(l.Close)
+					owner := lock.NewOwner()
+					enter := func() *lock.Hold {
+						h, err := l.Lock(t.Context(), key, owner)
+						if err != nil {
+							t.Fatal(err)
 						}
-					}),
+						return h
+					}
+					// Longer than a lease, and a level in and out.
+					goesOn := func(outer *lock.Hold) {
+						t.Helper()
+						for began := time.Now(); (<-renewed).Sub(began) < lease; {
+							if err := outer.Context().Err(); err != nil {
+								t.Fatal(context.Cause(outer.Context()))
+							}
+						}
+						unlock(t, enter())
+					}
+					unlock(t, enter()) // the node knows the scripts now
+					lost := !remembered
+					n.loseReply = func(int64) bool {
+						was := lost
+						lost = true
+						return !was
+					}
+					outer := enter()
+					m := c.moving(t, key)
+					goesOn(outer)
+					m.keys(t)
+					goesOn(outer)
+					unlock(t, outer)
+					got := make(chan *lock.Hold)
+					go func() {
+						h, err := l.Lock(t.Context(), key, lock.NewOwner())
+						if err != nil {
+							t.Error(err)
+						}
+						got <- h
+					}()
+					m.end(t)
+					if h := <-got; h != nil {
+						unlock(t, h)
+					}
+					if over := c.Exists(t.Context(), "{"+key+"}:over").Val() == 1; over != (remembered && p.Numbered) {
+						t.Errorf("remembered: %v", over)
+					}
 				})
-				t.Cleanup(l.Close)
-				owner := lock.NewOwner()
-				enter := func() *lock.Hold {
-					h, err := l.Lock(t.Context(), key, owner)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return h
-				}
-				// Longer than a lease, and a level in and out.
-				goesOn := func(outer *lock.Hold) {
-					t.Helper()
-					for began := time.Now(); (<-renewed).Sub(began) < lease; {
-						if err := outer.Context().Err(); err != nil {
-							t.Fatal(context.Cause(outer.Context()))
-						}
-					}
-					unlock(t, enter())
-				}
-				unlock(t, enter()) // the node knows the scripts now
-				lost := !remembered
-				n.loseReply = func(int64) bool {
-					was := lost
-					lost = true
-					return !was
-				}
-				outer := enter()
-				m := c.moving(t, key)
-				goesOn(outer)
-				m.keys(t)
-				goesOn(outer)
-				unlock(t, outer)
-				got := make(chan *lock.Hold)
-				go func() {
-					h, err := l.Lock(t.Context(), key, lock.NewOwner())
-					if err != nil {
-						t.Error(err)
-					}
-					got <- h
-				}()
-				m.end(t)
-				if h := <-got; h != nil {
-					unlock(t, h)
-				}
-				if over := c.Exists(t.Context(), "{"+key+"}:over").Val() == 1; over != (remembered && p.Numbered) {
-					t.Errorf("remembered: %v", over)
-				}
 			})
 		}
 	}

@@ -72,7 +72,7 @@ func locker(t testing.TB, c lock.Redis, o lock.Options) *lock.Locker {
 	return l
 }
 
-func acquire(t *testing.T, l *lock.Locker, owner lock.Owner) *lock.Hold {
+func acquire(t testing.TB, l *lock.Locker, owner lock.Owner) *lock.Hold {
 	t.Helper()
 	h, err := l.TryLock(t.Context(), key, owner)
 	if err != nil {
@@ -81,7 +81,7 @@ func acquire(t *testing.T, l *lock.Locker, owner lock.Owner) *lock.Hold {
 	return h
 }
 
-func unlock(t *testing.T, h *lock.Hold) {
+func unlock(t testing.TB, h *lock.Hold) {
 	t.Helper()
 	if err := h.Unlock(t.Context()); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func unlock(t *testing.T, h *lock.Hold) {
 }
 
 // wantCount checks the hash: owner's hold count, 0 for no key at all.
-func wantCount(t *testing.T, c redis.UniversalClient, owner lock.Owner, want int) {
+func wantCount(t testing.TB, c redis.UniversalClient, owner lock.Owner, want int) {
 	t.Helper()
 	got, err := c.HGetAll(t.Context(), key).Result()
 	if err != nil {
@@ -104,7 +104,7 @@ func wantCount(t *testing.T, c redis.UniversalClient, owner lock.Owner, want int
 	}
 }
 
-func wantIs(t *testing.T, err error, targets ...error) {
+func wantIs(t testing.TB, err error, targets ...error) {
 	t.Helper()
 	for _, target := range targets {
 		if !errors.Is(err, target) {
@@ -447,7 +447,7 @@ func (n *network) pass(ctx context.Context, keys []string, send func() *redis.Cm
 }
 
 // load has Redis know the scripts, so that every call is one EVALSHA.
-func load(t *testing.T, c redis.UniversalClient) {
+func load(t testing.TB, c redis.UniversalClient) {
 	t.Helper()
 	for _, s := range lock.Sequenced.Scripts {
 		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {

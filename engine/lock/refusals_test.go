@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/store/storetest"
 )
@@ -84,12 +85,12 @@ func untilRefused(c redis.UniversalClient, code string) error {
 }
 
 // refusing starts a Redis for a test of refusals.
-func refusing(t *testing.T) (*storetest.Server, redis.UniversalClient) {
+func refusing(t testing.TB) (*storetest.Server, redis.UniversalClient) {
 	s := storetest.Start(t, "--busy-reply-threshold", "1", "--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024")
 	return s, connect(t, s.Addr, redis.Options{MaxRetries: -1})
 }
 
-func connect(t *testing.T, addr string, o redis.Options) redis.UniversalClient {
+func connect(t testing.TB, addr string, o redis.Options) redis.UniversalClient {
 	o.Addr, o.DialerRetries, o.ContextTimeoutEnabled = addr, 1, true
 	c := redis.NewClient(&o)
 	t.Cleanup(func() { _ = c.Close() })
@@ -250,7 +251,7 @@ func TestAFullRedisReleases(t *testing.T) {
 }
 
 // full gives a Redis so much memory, 0 for no bound.
-func full(t *testing.T, c redis.UniversalClient, bytes int) {
+func full(t testing.TB, c redis.UniversalClient, bytes int) {
 	t.Helper()
 	if err := c.ConfigSet(context.Background(), "maxmemory", fmt.Sprint(bytes)).Err(); err != nil {
 		t.Error(err)
@@ -305,46 +306,47 @@ func TestErrorsTellHeldFromDeadFromRefused(t *testing.T) {
 // Unlock takes no longer than its limit, also behind an inner Lock that was
 // given up while Redis stood still. It asks all the same, and the lock is
 // renewed no longer.
-func TestUnlockBehindAnAbandonedInnerLock(t *testing.T) {
+func TestTimedUnlockBehindAnAbandonedInnerLock(t *testing.T) {
 	for _, p := range counted() {
 		t.Run(p.Name, func(t *testing.T) {
-			t.Parallel()
-			s, c := refusing(t)
 			const limit = 600 * time.Millisecond
-			asked := make(chan struct{}, 100)
-			l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 2 * time.Second, Observer: observer(func(a lock.Attempt) {
-				if a.Name == lock.CallUnlock && a.Level == 1 && a.Took > limit/4 {
-					asked <- struct{}{}
+			clocktest.Punctual(t, limit, func(t testing.TB) {
+				s, c := refusing(t)
+				asked := make(chan struct{}, 100)
+				l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 2 * time.Second, Observer: observer(func(a lock.Attempt) {
+					if a.Name == lock.CallUnlock && a.Level == 1 && a.Took > limit/4 {
+						asked <- struct{}{}
+					}
+				})})
+				t.Cleanup(l.Close)
+				owner := lock.NewOwner()
+				outer := acquire(t, l, owner)
+				if err := s.Stall(); err != nil {
+					t.Fatal(err)
 				}
-			})})
-			t.Cleanup(l.Close)
-			owner := lock.NewOwner()
-			outer := acquire(t, l, owner)
-			if err := s.Stall(); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			_, err := l.Lock(ctx, key, owner)
-			wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
-			began := time.Now()
-			wantIs(t, outer.Unlock(t.Context()), lock.ErrUnknown)
-			if took := time.Since(began); took > 3*limit/2 {
-				t.Errorf("Unlock took %v, with a limit of %v", took, limit)
-			}
-			if len(asked) == 0 {
-				t.Error("Redis was not asked to release, or not until there was no time left")
-			}
-			if err := s.Resume(); err != nil {
-				t.Fatal(err)
-			}
-			freed, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			h, err := l.Lock(freed, key, lock.NewOwner())
-			if err != nil {
-				t.Fatal(err)
-			}
-			unlock(t, h)
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				_, err := l.Lock(ctx, key, owner)
+				wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+				began := time.Now()
+				wantIs(t, outer.Unlock(t.Context()), lock.ErrUnknown)
+				if took := time.Since(began); took > 3*limit/2 {
+					t.Errorf("Unlock took %v, with a limit of %v", took, limit)
+				}
+				if len(asked) == 0 {
+					t.Error("Redis was not asked to release, or not until there was no time left")
+				}
+				if err := s.Resume(); err != nil {
+					t.Fatal(err)
+				}
+				freed, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				h, err := l.Lock(freed, key, lock.NewOwner())
+				if err != nil {
+					t.Fatal(err)
+				}
+				unlock(t, h)
+			})
 		})
 	}
 }

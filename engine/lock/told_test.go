@@ -29,11 +29,11 @@ func (m telling) Listen(ctx context.Context, channel string, receive func(string
 // that it is to end.
 func TestAMessageBeforeTheSleepIsHeard(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		held := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: time.Minute}), lock.NewOwner())
+		held := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: 5 * time.Minute}), lock.NewOwner())
 		received := make(chan struct{}, 10)
 		var once sync.Once
 		waiter := locker(t, c, lock.Options{
-			Protocol: p, Lease: time.Minute, Retries: 10, Interval: 20 * time.Second,
+			Protocol: p, Lease: 5 * time.Minute, Retries: 10, Interval: 3 * time.Minute,
 			Messenger: telling{lock.PubSub(c), received},
 			Observer: lock.Observer{Waiting: func(context.Context, lock.Wait) {
 				once.Do(func() {
@@ -43,7 +43,7 @@ func TestAMessageBeforeTheSleepIsHeard(t *testing.T) {
 			}},
 		})
 		t.Cleanup(waiter.Close)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		h, err := waiter.Lock(ctx, key, lock.NewOwner())
 		if err != nil {

@@ -89,7 +89,7 @@ func inLine(t *testing.T, c redis.UniversalClient, p lock.Protocol, n int64) {
 
 func TestHandOverIsQuickerThanAnyPoll(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 2, Interval: 10 * time.Second}
+		o := lock.Options{Protocol: p, Lease: 5 * time.Minute, Retries: 2, Interval: 3 * time.Minute}
 		holder, waiter := listening(t, c, o), listening(t, c, o)
 		h := acquire(t, holder, lock.NewOwner())
 		got := make(chan error, 1)
@@ -107,7 +107,7 @@ func TestHandOverIsQuickerThanAnyPoll(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the waiter was not told")
 		}
 		nothingLeft(t, c, p)
@@ -179,7 +179,7 @@ func TestWaiterThatGivesUpLeavesTheLine(t *testing.T) {
 // A waiter that died is passed over: nobody listens for it any more.
 func TestDeadWaiterIsPassedOver(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 100, Interval: 15 * time.Second}
+		o := lock.Options{Protocol: p, Lease: 5 * time.Minute, Retries: 100, Interval: 3 * time.Minute}
 		h := acquire(t, listening(t, c, o), lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -216,7 +216,7 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(8 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the second in line waits for the first, which is dead")
 		}
 		cancel()
@@ -303,7 +303,7 @@ func (d deaf) Listen(ctx context.Context, channel string, _ func(string)) (func(
 // A waiter that was told that it is its turn, and goes, passes the turn on.
 func TestWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 2, Interval: 10 * time.Second}
+		o := lock.Options{Protocol: p, Lease: 5 * time.Minute, Retries: 2, Interval: 3 * time.Minute}
 		h := acquire(t, listening(t, c, o), lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -334,7 +334,7 @@ func TestWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the next in line was not told")
 		}
 		nothingLeft(t, c, p)

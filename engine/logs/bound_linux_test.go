@@ -84,7 +84,7 @@ func large() map[string]func(n int) string {
 	}
 }
 
-func TestReadersGrowWithTheLog(t *testing.T) {
+func TestGrowthOfReadingALog(t *testing.T) {
 	const size = 150 // commands or so: half a million bytes at eight times as many would take a minute in all
 	for name, log := range large() {
 		t.Run(name, func(t *testing.T) {

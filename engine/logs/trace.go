@@ -75,8 +75,8 @@ type Imported struct {
 	Header   trace.Header
 	Events   []trace.Event
 	Scenario *scenario.Scenario // the frame
-	Broken   []trace.Violation
-	Lines    []int // of the file, by step: Lines[0] is of step 1; 0 where it is of none
+	Broken   []string           // rules, each once
+	Lines    []int              // of the file, by step: Lines[0] is of step 1; 0 where it is of none
 }
 
 // Locks returns the keys that could be locks, the busiest first. They must not be
@@ -379,7 +379,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	return &Imported{
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
-		Events: r.Events(), Scenario: sc, Broken: r.Broken(), Lines: lines,
+		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine/box"
 	"relock/engine/explore"
@@ -19,7 +20,7 @@ import (
 // boxed is a context in which own locks run.
 func boxed(t *testing.T) context.Context {
 	t.Helper()
-	b, err := box.New(box.Options{})
+	b, err := box.New(box.Options{Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

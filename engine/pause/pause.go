@@ -4,6 +4,8 @@ package pause
 
 import (
 	"context"
+	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,64 +30,54 @@ func With(ctx context.Context, y Yielder) context.Context {
 	return context.WithValue(ctx, key{}, y)
 }
 
-// budget is how long work may still go on. It is used by one goroutine at a time.
+// Within returns a context whose work may take so much processor time: then Here
+// fails with why. Waits for others take none, and a busy machine gives no less. Done
+// ends it. Only the goroutine that calls Within is bounded, and it stays on one thread until
+// Done; so it is for work that does all by itself. Elsewhere than on Linux the time is the
+// wall's, waits included.
+func Within(ctx context.Context, most time.Duration, why error) (within context.Context, done func()) {
+	runtime.LockOSThread()
+	thread, now := spent()
+	return context.WithValue(ctx, budgetKey{}, &budget{thread: thread, end: now + most, why: why}), runtime.UnlockOSThread
+}
+
+// budget is how much processor time work may take on a thread.
 type budget struct {
-	left  time.Duration
-	since time.Time // when the work last went on; zero while it waits
-	why   error
+	thread int
+	end    time.Duration
+	why    error
+	looks  atomic.Int64
 }
 
-// spend counts the work since the last time.
-func (b *budget) spend() error {
-	now := time.Now()
-	if !b.since.IsZero() {
-		b.left -= now.Sub(b.since)
-	}
-	b.since = now
-	if b.left < 0 {
-		return b.why
-	}
-	return nil
-}
+// seldom is how many looks at a budget go without asking the system.
+const seldom = 32
 
-// Within returns a context whose work may go on for a time, which does not count the
-// waits for others: then Here fails with why. Only Here looks at it; a wait
-// for others is none of its business.
-func Within(ctx context.Context, most time.Duration, why error) context.Context {
-	return context.WithValue(ctx, budgetKey{}, &budget{most, time.Now(), why})
+func (b *budget) over() bool {
+	if b.looks.Add(1)%seldom != 1 { // the first one asks
+		return false
+	}
+	thread, now := spent()
+	return thread == b.thread && now > b.end
 }
 
 // Here yields to others if the context's creator asked for it. It fails with
-// ctx's cause, and if the work takes longer than Within allows.
+// ctx's cause, and if the work takes more than Within allows.
 func Here(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	b, _ := ctx.Value(budgetKey{}).(*budget)
-	if b != nil {
-		if err := b.spend(); err != nil {
-			return err
-		}
+	if b, ok := ctx.Value(budgetKey{}).(*budget); ok && b.over() {
+		return b.why
 	}
-	y, ok := ctx.Value(key{}).(Yielder)
-	if !ok {
-		return nil
+	if y, ok := ctx.Value(key{}).(Yielder); ok {
+		return y.Pause(ctx)
 	}
-	err := y.Pause(ctx)
-	if b != nil {
-		b.since = time.Now()
-	}
-	return err
+	return nil
 }
 
 // While runs wait, which waits for others: they go on meanwhile, if the context's
-// creator asked for it. Where wait then works, that counts from the first Here on.
+// creator asked for it.
 func While(ctx context.Context, wait func()) {
-	if b, ok := ctx.Value(budgetKey{}).(*budget); ok {
-		_ = b.spend() // Here says so
-		b.since = time.Time{}
-		defer func() { b.since = time.Now() }()
-	}
 	if y, ok := ctx.Value(key{}).(Yielder); ok {
 		y.Away(ctx, wait)
 		return

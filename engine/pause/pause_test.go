@@ -63,33 +63,38 @@ func (waiting) Away(_ context.Context, wait func()) { wait() }
 
 func (waiting) Whose() string { return "" }
 
-func TestWithinCountsWorkAlone(t *testing.T) {
+func TestWithinCountsTheWorkAlone(t *testing.T) {
+	const often = 1000
+	why := errors.New("too much")
 	synctest.Test(t, func(t *testing.T) {
-		why := errors.New("too long")
-		ctx := pause.Within(pause.With(t.Context(), waiting{}), 10*time.Second, why)
+		ctx, done := pause.Within(pause.With(t.Context(), waiting{}), 10*time.Second, why)
+		defer done()
 		pause.While(ctx, func() { time.Sleep(time.Hour) })
-		for range 10 {
+		for range often {
 			if err := pause.Here(ctx); err != nil {
 				t.Fatalf("others' hours were counted: %v", err)
 			}
 		}
-		pause.While(ctx, func() {
-			time.Sleep(time.Hour)
-			if err := pause.Here(ctx); err != nil {
-				t.Errorf("the wait before its work was counted: %v", err)
-			}
-			time.Sleep(2 * time.Second)
-			if err := pause.Here(ctx); err != nil {
-				t.Errorf("after two of ten seconds: %v", err)
-			}
-		})
-		time.Sleep(4 * time.Second)
-		if err := pause.Here(ctx); err != nil {
-			t.Fatalf("after six of ten seconds: %v", err)
-		}
-		time.Sleep(6 * time.Second)
-		if err := pause.Here(ctx); !errors.Is(err, why) {
-			t.Errorf("after twelve of ten seconds: %v", err)
-		}
 	})
+	ctx, done := pause.Within(t.Context(), time.Millisecond, why)
+	defer done()
+	var err error
+	for n := 0; err == nil && n < 1<<30; n++ {
+		err = pause.Here(ctx)
+	}
+	if !errors.Is(err, why) {
+		t.Errorf("work without end: %v", err)
+	}
+	var beside error
+	other := make(chan struct{})
+	go func() {
+		defer close(other)
+		for range often {
+			beside = errors.Join(beside, pause.Here(ctx))
+		}
+	}()
+	<-other
+	if beside != nil {
+		t.Errorf("what another goroutine does was counted: %v", beside)
+	}
 }

@@ -41,7 +41,8 @@ func (w *wall) execute(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	processes := clock.NewWall(func(p *panics.Error) { end(p) })
-	w.guarding = processes.Guard
+	processes.Delay(w.delay)
+	w.guarding, w.due = processes.Guard, processes.Due
 	done := make(chan struct{})
 	watching.Go(func() { w.guard(func() { w.watchRedis(ctx, done, end) }) })
 	defer watching.Wait()
@@ -78,7 +79,9 @@ func (w *wall) execute(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.release(true)
-	w.put(w.now(), "", ended(err), true)
+	last := ended(err)
+	last.Lateness = trace.MillisOf(processes.Lateness())
+	w.put(w.now(), "", last, true)
 	return err
 }
 

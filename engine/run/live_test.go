@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -210,5 +211,46 @@ threads: [{name: A, start: 10ms, work: 1ms}, {name: B, start: 10ms, work: 20ms}]
 		if !slices.Contains(got, "10ms B lock acquired") {
 			t.Errorf("%s: %q", action, got)
 		}
+	}
+}
+
+// A run's end tells how late its timers were: from a tenth of the lease on, its instants
+// are not the scenario's. How long somebody pauses it, or Redis takes to answer, is no
+// lateness.
+func TestARunTellsHowLateItWas(t *testing.T) {
+	for _, c := range []struct {
+		delay time.Duration
+		late  bool
+	}{{0, false}, {79 * ms, false}, {80 * ms, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			sc := parse(t, `
+lock: {lease: 800ms, watchdog: 200ms, retry: {times: 9, interval: 100ms}}
+threads: [{name: A, start: 10ms, work: 500ms}, {name: B, start: 20ms, work: 10ms}]
+faults: [{thread: B, at: work, do: pause, for: 900ms}, {time: 30ms, do: down, for: 300ms}]
+`)
+			r, err := run.New(sc, run.Options{Wall: true, Turn: func(context.Context) (func(), error) {
+				return func() { time.Sleep(100 * ms) }, nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.Delay(r, c.delay)
+			if err := r.Execute(t.Context()); err != nil {
+				t.Error(err)
+			}
+			events, _ := r.Log().Since(0)
+			end, _ := events[len(events)-1].Body.(trace.End)
+			if got := end.Lateness.Duration(); got != c.delay || end.Late(sc.Lock.Lease) != c.late {
+				t.Errorf("late by %v, %v, want %v, %v", got, end.Late(sc.Lock.Lease), c.delay, c.late)
+			}
+			var file bytes.Buffer
+			if err := trace.Write(&file, r.Header(), events); err != nil {
+				t.Fatal(err)
+			}
+			_, again, err := trace.Read(t.Context(), &file)
+			if err != nil || again[len(again)-1].Body != end {
+				t.Errorf("read again: %+v, want %+v, %v", again[len(again)-1].Body, end, err)
+			}
+		})
 	}
 }

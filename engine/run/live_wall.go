@@ -40,7 +40,9 @@ type wall struct {
 	idle   time.Time     // since when every thread has ended
 	offset time.Duration // Redis' clock, since the epoch, when the run began
 
-	guarding func(f func()) // does f; its panic ends the run
+	delay    time.Duration      // by which timers are late
+	due      func(at time.Time) // notes what goes on now, and was due then
+	guarding func(f func())     // does f; its panic ends the run
 	handles  map[*thread]*handle
 	playing  chan struct{} // closed when the threads have begun
 

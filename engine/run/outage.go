@@ -121,6 +121,7 @@ func (w *wall) strikeTimed(ctx context.Context) {
 			timer.Stop()
 			continue
 		case <-timer.C:
+			w.due(w.start.Add(next))
 		}
 		var back []string
 		w.locked(func() { back = w.outages.back(w.now()) })

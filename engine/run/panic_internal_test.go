@@ -80,7 +80,7 @@ func TestAPanicEndsItsRun(t *testing.T) {
 					if c.plant != nil {
 						c.plant(r)
 					}
-					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
 					isMistake(t, r, r.Execute(ctx))
 				})

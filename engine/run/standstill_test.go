@@ -189,7 +189,7 @@ lock: {protocol: setnx-hash, lease: 400ms, retry: {times: unlimited, interval: 1
 threads: [{name: A}, {name: B, start: 5ms}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			r, err := run.New(parse(t, text), run.Options{Wall: true})
 			if err != nil {

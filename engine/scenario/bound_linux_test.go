@@ -10,7 +10,7 @@ import (
 )
 
 // Texts are as long as a scenario may be, and of kinds that could cost more than that.
-func TestParsingGrowsWithTheText(t *testing.T) {
+func TestGrowthOfParsing(t *testing.T) {
 	const size = scenario.MaxBytes / 8
 	for name, part := range map[string]func(i int) string{
 		"threads":      func(i int) string { return fmt.Sprintf("  - name: T%d\n    work: 5ms\n", i) },

@@ -34,7 +34,7 @@ func TestRepliesAreAsDeepAsABoundSays(t *testing.T) {
 	}
 }
 
-func TestReadingGrowsWithTheTrace(t *testing.T) {
+func TestGrowthOfReadingATrace(t *testing.T) {
 	for name, text := range map[string]func(n int) string{
 		"events": func(n int) string {
 			var b strings.Builder

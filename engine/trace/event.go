@@ -265,6 +265,11 @@ type Violation struct {
 	Threads []string `json:"threads"`
 	Detail  string   `json:"detail"`
 	Events  []int    `json:"events"` // seq of the events that prove it, in order
+
+	// Untold are threads that believe that they hold the lock as far as their commands
+	// show: no answer has told them of the loss. Only a reading of what commands did to
+	// the key names them.
+	Untold []string `json:"untold,omitempty"`
 }
 
 // End is the end of a thread, or of the run if the event has no thread.
@@ -272,7 +277,19 @@ type End struct {
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"` // what ended it early
 	Cause  Cause  `json:"cause,omitzero"`  // of what failed, or was ended early
+
+	// Of a run on the wall clock: how late its timers were at worst.
+	Lateness Millis `json:"lateness_ms,omitempty"`
 }
+
+// Late reports whether a run whose locks have this lease was late: some timer came by a
+// tenth of the lease or more too late, so that its instants are not the scenario's.
+func (e End) Late(lease time.Duration) bool {
+	return e.Lateness > 0 && e.Lateness.Duration() >= Tolerance(lease)
+}
+
+// Tolerance is how late a timer may not be, where locks have this lease: a tenth of it.
+func Tolerance(lease time.Duration) time.Duration { return lease / 10 }
 
 // Stopped is the Error of a run that somebody stopped.
 const Stopped = "stopped"

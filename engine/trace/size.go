@@ -21,7 +21,7 @@ func (e Event) Size() int {
 	case End:
 		size += int(unsafe.Sizeof(b)) + len(b.Error)
 	case Violation:
-		size += int(unsafe.Sizeof(b)) + len(b.Detail) + len(b.Events)*8
+		size += int(unsafe.Sizeof(b)) + len(b.Detail) + len(b.Events)*8 + len(b.Untold)*stringSize
 	default:
 		size += bodySize
 	}

@@ -128,7 +128,7 @@ func TestReadRefuses(t *testing.T) {
 	if _, _, err := trace.Read(t.Context(), strings.NewReader(`{"relock":2}`)); !errors.Is(err, trace.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
-	if _, _, err := trace.Read(t.Context(), strings.NewReader(`{"relock":1}` + "\n" + `{"kind":"rain"}`)); err == nil || !strings.Contains(err.Error(), `"rain"`) {
+	if _, _, err := trace.Read(t.Context(), strings.NewReader(`{"relock":1}`+"\n"+`{"kind":"rain"}`)); err == nil || !strings.Contains(err.Error(), `"rain"`) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

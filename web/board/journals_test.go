@@ -39,7 +39,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !holds() {
 		select {
 		case <-look.C:

@@ -95,7 +95,7 @@ func (m *member) give(id int64, command string) (refused string) {
 	if err != nil {
 		return err.Error()
 	}
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		m.pending = append(m.pending, m.client.News().Answers...)
 		for i, a := range m.pending {
@@ -398,7 +398,7 @@ func TestWhatIsNotRememberedWasNotDone(t *testing.T) {
 // closes waits until the member's connection is to be closed.
 func (m *member) closes(want board.Closing) {
 	m.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		if why := m.client.News().Closing; why != 0 {
 			if why != want {

@@ -56,8 +56,8 @@ func TestTheStageDoesNotAnswerFirst(t *testing.T) {
 			}
 			ctx := tab(t)
 			do(ctx, t, chromedp.EmulateViewport(size.width, size.height))
-			for _, i := range c.All() {
-				if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend {
+			for n, i := range c.All() {
+				if testing.Short() && n%4 != 0 || i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend {
 					continue
 				}
 				do(ctx, t, chromedp.Navigate(url+"/learn/"+i.Path()))

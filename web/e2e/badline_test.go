@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"relock/engine/clock/clocktest"
 )
 
 // A phone on a slow network, as browsers' tools simulate it.
@@ -53,7 +55,7 @@ type wired struct {
 
 // newBadLine puts a line before the server of a page, and returns the page's
 // address through it. It is a good one until it is made bad.
-func newBadLine(t *testing.T, at string) (l *badLine, through string) {
+func newBadLine(t testing.TB, at string) (l *badLine, through string) {
 	t.Helper()
 	address, err := url.Parse(at)
 	if err != nil {
@@ -251,44 +253,45 @@ func lifecycle(ctx context.Context, t *testing.T, state page.SetWebLifecycleStat
 // unseen is until for a page that nobody looks at, which draws nothing.
 func unseen(ctx context.Context, t *testing.T, expression string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(time.Minute))); err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
 }
 
 // A phone with 3G and holes of two seconds in it does not fall behind, and what
 // it says counts.
-func TestAPhoneOnASlowLine(t *testing.T) {
-	t.Parallel()
-	host, room := makeRoom(t, serve(t), "lease-expiry")
-	line, through := newBadLine(t, room)
-	line.Slow()
-	phone := join(host, t, through, "")
-	_ = get[bool](phone, t, noteLosses)
-	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
-	until(phone, t, classAt+` === "The class is at T1."`)
-
-	// The class goes on while it hears nothing.
-	line.StallFor(stalled)
-	for _, step := range []string{"T2", "T3"} {
+func TestTimedPhoneOnASlowLine(t *testing.T) {
+	clocktest.Punctual(t, stalled, func(t testing.TB) {
+		host, room := makeRoom(t, serve(t), "lease-expiry")
+		line, through := newBadLine(t, room)
+		line.Slow()
+		phone := join(host, t, through, "")
+		_ = get[bool](phone, t, noteLosses)
 		do(host, t, chromedp.KeyEvent(kb.ArrowRight))
-		until(host, t, stands+` === "`+step+`"`)
-	}
-	do(host, t, chromedp.KeyEvent("a"))
-	until(phone, t, `document.querySelector('[data-vote]') !== null && `+classAt+` === "The class is at T3."`)
+		until(phone, t, classAt+` === "The class is at T1."`)
 
-	// What it says while nobody hears it is heard later, once.
-	line.StallFor(stalled)
-	do(phone, t, click(`[data-vote="1"]`), click(`[data-vote="0"]`))
-	if got := get[string](phone, t, votedFor); got != "0" {
-		t.Errorf("voted for %q before the answer", got)
-	}
-	until(host, t, votes+` === "1 of 1 voted"`)
-	do(host, t, chromedp.KeyEvent("r"))
-	until(phone, t, `document.querySelector(".options .bar, .options .count") !== null`)
-	if n := get[int](phone, t, `losses`); n != 0 {
-		t.Errorf("a stall of %v was called a loss, %d times", stalled, n)
-	}
+		// The class goes on while it hears nothing.
+		line.StallFor(stalled)
+		for _, step := range []string{"T2", "T3"} {
+			do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+			until(host, t, stands+` === "`+step+`"`)
+		}
+		do(host, t, chromedp.KeyEvent("a"))
+		until(phone, t, `document.querySelector('[data-vote]') !== null && `+classAt+` === "The class is at T3."`)
+
+		// What it says while nobody hears it is heard later, once.
+		line.StallFor(stalled)
+		do(phone, t, click(`[data-vote="1"]`), click(`[data-vote="0"]`))
+		if got := get[string](phone, t, votedFor); got != "0" {
+			t.Errorf("voted for %q before the answer", got)
+		}
+		until(host, t, votes+` === "1 of 1 voted"`)
+		do(host, t, chromedp.KeyEvent("r"))
+		until(phone, t, `document.querySelector(".options .bar, .options .count") !== null`)
+		if n := get[int](phone, t, `losses`); n != 0 {
+			t.Errorf("a stall of %v was called a loss, %d times", stalled, n)
+		}
+	})
 }
 
 // A phone is cut off after the server has heard its press, and before it hears

@@ -32,7 +32,10 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 				t.Parallel()
 				ctx := tab(t)
 				do(ctx, t, chromedp.EmulateViewport(c.width, c.height))
-				for _, path := range pages {
+				for n, path := range pages {
+					if testing.Short() && language == "zh" && n%2 == 1 {
+						continue // the longer words are English
+					}
 					query := "?"
 					if strings.Contains(path, "?") {
 						query = "&"

@@ -3,6 +3,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/lab"
 	"relock/lessons"
 	"relock/web"
@@ -36,7 +38,20 @@ func TestMain(m *testing.M) {
 	if other := os.Getenv("E2E_BROWSER"); other != "" {
 		browser = other
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+// ours is a folder for what tests share.
+var ours string
+
+func run(m *testing.M) int {
+	var err error
+	if ours, err = os.MkdirTemp("", "e2e"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(ours) }()
+	return m.Run()
 }
 
 // long is for what `make soak` does and `make test`, with -short, does not: what
@@ -138,6 +153,9 @@ func get[T any](ctx context.Context, t testing.TB, expression string) T {
 	return v
 }
 
+// liveLease is the lease of the scenarios that tests run on the wall clock.
+const liveLease = 200 * time.Millisecond
+
 const texts = `[...document.querySelectorAll("#rows tr:not([hidden])")].map(r => r.innerText.replace(/\s+/g, " "))`
 
 func TestPressRunAndReadTheTable(t *testing.T) {
@@ -166,66 +184,68 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 	}
 }
 
-func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
-	t.Parallel()
-	ctx, url := tab(t), serve(t)
-	do(
-		ctx, t,
-		chromedp.Navigate(url+"/edit?example=lease-expiry"),
-		click(`input[name="store"][value="wall"]`),
-		click(`#scenario button[value="run"]`),
-		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
-		chromedp.WaitVisible(chromedp.CSS(`.violation[data-rule="mutual-exclusion"]`)),
-	)
-	rows := get[[]string](ctx, t, texts)
-	steps := get[[]string](ctx, t, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
-	for i, s := range steps {
-		if want := "T" + strings.TrimPrefix(s, "T"); s != want || s != steps[i] || (i > 0 && s == steps[i-1]) {
-			t.Errorf("row %d is %s", i+1, s)
+func TestTimedRowsArriveWhileARunGoesOn(t *testing.T) {
+	clocktest.Punctual(t, liveLease, func(t testing.TB) {
+		ctx, url := tab(t), serve(t)
+		do(
+			ctx, t,
+			chromedp.Navigate(url+"/edit?example=lease-expiry"),
+			click(`input[name="store"][value="wall"]`),
+			click(`#scenario button[value="run"]`),
+			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+			chromedp.WaitVisible(chromedp.CSS(`.violation[data-rule="mutual-exclusion"]`)),
+		)
+		rows := get[[]string](ctx, t, texts)
+		steps := get[[]string](ctx, t, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
+		for i, s := range steps {
+			if want := "T" + strings.TrimPrefix(s, "T"); s != want || s != steps[i] || (i > 0 && s == steps[i-1]) {
+				t.Errorf("row %d is %s", i+1, s)
+			}
 		}
-	}
-	if got := get[int](ctx, t, `document.querySelectorAll("#rows tr[id]").length - JSON.parse(document.getElementById("film").textContent).rows.length`); got == 0 {
-		t.Errorf("no row came over the socket; rows: %q", rows)
-	}
-	if got := get[bool](ctx, t, `document.querySelector("td.parted .belief") !== null`); !got {
-		t.Error("no cell shows that A believes in a lock it has lost")
-	}
+		if got := get[int](ctx, t, `document.querySelectorAll("#rows tr[id]").length - JSON.parse(document.getElementById("film").textContent).rows.length`); got == 0 {
+			t.Errorf("no row came over the socket; rows: %q", rows)
+		}
+		if got := get[bool](ctx, t, `document.querySelector("td.parted .belief") !== null`); !got {
+			t.Error("no cell shows that A believes in a lock it has lost")
+		}
+	})
 }
 
 // What came packed looks as what the server draws at once.
-func TestAFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
-	t.Parallel()
-	type piece struct {
-		Name string
-		At   [4]float64 // pixels
-	}
-	const shown = `(() => {
-		const edge = document.querySelector(".lanes-run").getBoundingClientRect();
-		const lanes = [...document.querySelectorAll(".lanes-run :is(rect, line, text, path, circle):not(.lane-later, [data-cursor] *, defs *)")].map((e) => {
-			const at = e.getBoundingClientRect();
-			return { Name: [e.tagName, e.getAttribute("class"), e.textContent].join(" "), At: [at.left - edge.left, at.top - edge.top, at.width, at.height] };
-		});
-		const rows = [...document.querySelectorAll("#rows tr")].map((tr) => ({ Name: [tr.id, tr.className, tr.textContent].join(" "), At: [0, 0, 0, 0] }));
-		return [...lanes, ...rows];
-	})()`
-	ctx, url := tab(t), serve(t)
-	do(
-		ctx, t,
-		chromedp.Navigate(url+"/edit?example=lease-expiry"),
-		click(`input[name="store"][value="wall"]`),
-		click(`#scenario button[value="run"]`),
-		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
-	)
-	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
-	if !get[bool](ctx, t, `document.querySelector('.lanes-run [viewBox^="-20 0 "]') !== null`) {
-		t.Error("the lanes are not those that come packed")
-	}
-	followed := get[[]piece](ctx, t, shown)
-	do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
-	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
-	if diff := cmp.Diff(get[[]piece](ctx, t, shown), followed, cmpopts.EquateApprox(0, 1)); diff != "" || len(followed) < 50 {
-		t.Errorf("%d pieces, %s", len(followed), diff)
-	}
+func TestTimedFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
+	clocktest.Punctual(t, liveLease, func(t testing.TB) {
+		type piece struct {
+			Name string
+			At   [4]float64 // pixels
+		}
+		const shown = `(() => {
+			const edge = document.querySelector(".lanes-run").getBoundingClientRect();
+			const lanes = [...document.querySelectorAll(".lanes-run :is(rect, line, text, path, circle):not(.lane-later, [data-cursor] *, defs *)")].map((e) => {
+				const at = e.getBoundingClientRect();
+				return { Name: [e.tagName, e.getAttribute("class"), e.textContent].join(" "), At: [at.left - edge.left, at.top - edge.top, at.width, at.height] };
+			});
+			const rows = [...document.querySelectorAll("#rows tr")].map((tr) => ({ Name: [tr.id, tr.className, tr.textContent].join(" "), At: [0, 0, 0, 0] }));
+			return [...lanes, ...rows];
+		})()`
+		ctx, url := tab(t), serve(t)
+		do(
+			ctx, t,
+			chromedp.Navigate(url+"/edit?example=lease-expiry"),
+			click(`input[name="store"][value="wall"]`),
+			click(`#scenario button[value="run"]`),
+			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+		)
+		until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+		if !get[bool](ctx, t, `document.querySelector('.lanes-run [viewBox^="-20 0 "]') !== null`) {
+			t.Error("the lanes are not those that come packed")
+		}
+		followed := get[[]piece](ctx, t, shown)
+		do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
+		until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+		if diff := cmp.Diff(get[[]piece](ctx, t, shown), followed, cmpopts.EquateApprox(0, 1)); diff != "" || len(followed) < 50 {
+			t.Errorf("%d pieces, %s", len(followed), diff)
+		}
+	})
 }
 
 func TestNothingScrollsSideways(t *testing.T) {

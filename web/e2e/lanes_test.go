@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/templates"
@@ -115,8 +116,7 @@ seed: 1
 // In a live run time goes by between two events: the clock moves, a hold lasts
 // and the lease falls, to scale. Who wants no motion sees none, and the figures
 // all the same.
-func TestTimeGoesOnInALiveRun(t *testing.T) {
-	t.Parallel()
+func TestTimedLiveRunGoesOnBetweenItsEvents(t *testing.T) {
 	const moved = `(() => {
 		const lease = document.querySelector("[data-drain] .lane-edge")?.getAttribute("d") ?? "";
 		return [document.querySelector("[data-cursor]").getAttribute("x"), document.querySelector(".lane-bar[data-open]")?.getAttribute("width") ?? "", lease, document.getElementById("rows").children.length].join(" ");
@@ -126,36 +126,37 @@ func TestTimeGoesOnInALiveRun(t *testing.T) {
 		figures    int // that change while nothing happens: in calm every 5 s
 	}{"moves": {"no-preference", 2}, "calm": {"reduce", 1}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, url := tab(t), serve(t)
-			motion := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: c.preference}}}
-			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, motion); err != nil {
-				t.Fatal(err)
-			}
-			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), longWait), click(`input[name="store"][value="wall"]`))
-			get[any](ctx, t, `document.querySelector('[name="slow"]').value = "100"`)
-			do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
-			until(ctx, t, `document.getElementById("row-2") !== null && document.querySelector(".lane-bar[data-open]") !== null`)
-			before := get[string](ctx, t, moved)
-			for range c.figures {
-				until(ctx, t, place+` !== `+strconv.Quote(get[string](ctx, t, place)))
-			}
-			switch after := get[string](ctx, t, moved); {
-			case name == "calm" && after != before:
-				t.Errorf("before %s, after %s", before, after)
-			case name == "moves":
-				was, is := strings.Fields(before), strings.Fields(after)
-				if was[len(was)-1] != is[len(is)-1] {
-					t.Fatalf("another row has come: before %s, after %s", before, after)
+			clocktest.Punctual(t, liveLease, func(t testing.TB) {
+				ctx, url := tab(t), serve(t)
+				motion := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: c.preference}}}
+				if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, motion); err != nil {
+					t.Fatal(err)
 				}
-				if was[0] == is[0] {
-					t.Errorf("the clock does not move: %s", after)
+				do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), longWait), click(`input[name="store"][value="wall"]`))
+				get[any](ctx, t, `document.querySelector('[name="slow"]').value = "100"`)
+				do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
+				until(ctx, t, `document.getElementById("row-2") !== null && document.querySelector(".lane-bar[data-open]") !== null`)
+				before := get[string](ctx, t, moved)
+				for range c.figures {
+					until(ctx, t, place+` !== `+strconv.Quote(get[string](ctx, t, place)))
 				}
-				until(ctx, t, `(() => { const now = `+moved+`.split(" "); return now[1] !== `+strconv.Quote(was[1])+` && now.join(" ") !== `+strconv.Quote(before)+`; })()`)
-			}
-			if get[bool](ctx, t, `document.documentElement.scrollWidth > innerWidth`) {
-				t.Error("the page scrolls sideways")
-			}
+				switch after := get[string](ctx, t, moved); {
+				case name == "calm" && after != before:
+					t.Errorf("before %s, after %s", before, after)
+				case name == "moves":
+					was, is := strings.Fields(before), strings.Fields(after)
+					if was[len(was)-1] != is[len(is)-1] {
+						t.Fatalf("another row has come: before %s, after %s", before, after)
+					}
+					if was[0] == is[0] {
+						t.Errorf("the clock does not move: %s", after)
+					}
+					until(ctx, t, `(() => { const now = `+moved+`.split(" "); return now[1] !== `+strconv.Quote(was[1])+` && now.join(" ") !== `+strconv.Quote(before)+`; })()`)
+				}
+				if get[bool](ctx, t, `document.documentElement.scrollWidth > innerWidth`) {
+					t.Error("the page scrolls sideways")
+				}
+			})
 		})
 	}
 }
@@ -171,48 +172,48 @@ seed: 1
 
 // The clock of a live run is in sight at every moment, however fast rows come and
 // however long none does.
-func TestTheLanesFollowALiveRun(t *testing.T) {
-	t.Parallel()
+func TestTimedLanesFollowALiveRun(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, slow string }{
 		"many rows":   {manyTries, "10"}, // for so long that a busy machine opens the page before its end
 		"slow motion": {longWait, "30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, url := tab(t), serve(t)
-			do(ctx, t, chromedp.EmulateViewport(700, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), c.yaml), click(`input[name="store"][value="wall"]`))
-			get[any](ctx, t, `document.querySelector('[name="slow"]').value = `+strconv.Quote(c.slow))
-			do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
-			get[bool](ctx, t, `(() => {
-				const box = document.querySelector("[data-lanes]");
-				window.seen = { looks: 0, lost: 0, far: 0, where: "" };
-				const look = () => {
-					const line = document.querySelector("[data-cursor]")?.getBoundingClientRect();
-					if (line?.width) {
-						const frame = box.getBoundingClientRect();
-						seen.looks++;
-						const middle = (line.left + line.right) / 2;
-						if (middle < frame.left || middle > frame.right) {
-							seen.lost++;
-							seen.where += [middle - frame.left, frame.width, document.getElementById("rows").children.length].map(Math.round).join(" ") + "; ";
+			clocktest.Punctual(t, liveLease, func(t testing.TB) {
+				ctx, url := tab(t), serve(t)
+				do(ctx, t, chromedp.EmulateViewport(700, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), c.yaml), click(`input[name="store"][value="wall"]`))
+				get[any](ctx, t, `document.querySelector('[name="slow"]').value = `+strconv.Quote(c.slow))
+				do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
+				get[bool](ctx, t, `(() => {
+					const box = document.querySelector("[data-lanes]");
+					window.seen = { looks: 0, lost: 0, far: 0, where: "" };
+					const look = () => {
+						const line = document.querySelector("[data-cursor]")?.getBoundingClientRect();
+						if (line?.width) {
+							const frame = box.getBoundingClientRect();
+							seen.looks++;
+							const middle = (line.left + line.right) / 2;
+							if (middle < frame.left || middle > frame.right) {
+								seen.lost++;
+								seen.where += [middle - frame.left, frame.width, document.getElementById("rows").children.length].map(Math.round).join(" ") + "; ";
+							}
+							seen.far = Math.max(seen.far, box.scrollLeft);
 						}
-						seen.far = Math.max(seen.far, box.scrollLeft);
-					}
-					if (document.querySelector(".run").dataset.ended !== "true") {
-						setTimeout(look, 30);
-					}
-				};
-				look();
-				return true;
-			})()`)
-			until(ctx, t, `seen.looks >= 20 && seen.far >= 100 || document.querySelector(".run").dataset.ended === "true"`)
-			seen := get[struct {
-				Looks, Lost, Far float64
-				Where            string
-			}](ctx, t, `seen`)
-			if seen.Looks < 2 || seen.Far < 100 || seen.Lost > 0 {
-				t.Errorf("of %v looks %v did not see the clock, and the lanes were scrolled by %v px at most: %s", seen.Looks, seen.Lost, seen.Far, seen.Where)
-			}
+						if (document.querySelector(".run").dataset.ended !== "true") {
+							setTimeout(look, 30);
+						}
+					};
+					look();
+					return true;
+				})()`)
+				until(ctx, t, `seen.looks >= 20 && seen.far >= 100 || document.querySelector(".run").dataset.ended === "true"`)
+				seen := get[struct {
+					Looks, Lost, Far float64
+					Where            string
+				}](ctx, t, `seen`)
+				if seen.Looks < 2 || seen.Far < 100 || seen.Lost > 0 {
+					t.Errorf("of %v looks %v did not see the clock, and the lanes were scrolled by %v px at most: %s", seen.Looks, seen.Lost, seen.Far, seen.Where)
+				}
+			})
 		})
 	}
 }

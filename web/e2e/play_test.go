@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,12 +23,13 @@ import (
 	"relock/web/runs"
 )
 
-// until waits for a JavaScript expression to be true.
+// until waits for a JavaScript expression to be true. It asks now and then, and not
+// with each frame, which would have the page drawn for it.
 func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
 	var err error
 	for range 5 { // a page may take the place of the one that was polled
-		_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.body !== null && (`+expression+`)`, chromedp.WithPollingTimeout(20*time.Second)))
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](`document.body !== null && (`+expression+`)`, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
 		if err == nil || !strings.Contains(err.Error(), "Cannot find context") && !strings.Contains(err.Error(), "navigated or closed") {
 			break
 		}
@@ -386,13 +388,22 @@ func lasting(t *testing.T) string {
 	return ""
 }
 
-// built builds the real program.
+// build builds the real program, once for all tests, where TestMain says.
+var build = sync.OnceValues(func() (binary string, err error) {
+	binary = filepath.Join(ours, "playground")
+	out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "relock/cmd/playground").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// built is the real program.
 func built(t *testing.T) (binary string) {
 	t.Helper()
-	binary = filepath.Join(t.TempDir(), "playground")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "relock/cmd/playground")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
@@ -537,7 +548,11 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 		return hits(row.querySelector(".time")) && (row.matches(".by-redis") || hits(acts));
 	})()`
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{320, 568}, {360, 740}, {640, 360}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
+	sizes := [][2]int64{{320, 568}, {640, 360}, {900, 700}, {1440, 660}} // each way to lay out the page
+	if !testing.Short() {
+		sizes = append(sizes, [][2]int64{{360, 740}, {768, 1024}, {1440, 900}, {1920, 1080}}...)
+	}
+	for _, size := range sizes {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		if size[0] > 1200 && get[int](ctx, t, `document.documentElement.scrollHeight - innerHeight`) > 0 {

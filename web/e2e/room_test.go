@@ -39,7 +39,7 @@ const (
 
 // makeRoom makes a room as a teacher would, and returns the host's tab, and the
 // room's address.
-func makeRoom(t *testing.T, url, from string) (host context.Context, room string) {
+func makeRoom(t testing.TB, url, from string) (host context.Context, room string) {
 	t.Helper()
 	host = tab(t)
 	do(
@@ -51,7 +51,7 @@ func makeRoom(t *testing.T, url, from string) (host context.Context, room string
 }
 
 // join opens a room on a phone, and has it play a thread, "" for none.
-func join(host context.Context, t *testing.T, room, thread string) context.Context {
+func join(host context.Context, t testing.TB, room, thread string) context.Context {
 	t.Helper()
 	phone := device(host, t)
 	do(phone, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))

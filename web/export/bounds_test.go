@@ -265,9 +265,11 @@ func TestWhoLeavesEndsTheWork(t *testing.T) {
 func TestWorkHasAnEnd(t *testing.T) {
 	r := shapes(t)["long"](400)
 	for name, write := range writers() {
-		if err := write(pause.Within(t.Context(), 0, bound.ErrWork), r); !errors.Is(err, bound.ErrWork) {
+		ctx, done := pause.Within(t.Context(), 0, bound.ErrWork)
+		if err := write(ctx, r); !errors.Is(err, bound.ErrWork) {
 			t.Errorf("%s: %v", name, err)
 		}
+		done()
 	}
 }
 

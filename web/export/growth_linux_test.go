@@ -10,7 +10,7 @@ import (
 
 // The work for a run grows with its events, whatever they are: of the same kind again
 // and again, with another name each, all in one step.
-func TestWritersGrowWithTheRun(t *testing.T) {
+func TestGrowthOfWriting(t *testing.T) {
 	for shape, of := range shapes(t) {
 		for name, write := range writers() {
 			t.Run(shape+", "+name, func(t *testing.T) {

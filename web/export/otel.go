@@ -65,10 +65,6 @@ type (
 		Events     []json.RawMessage `json:"events,omitempty"` // otelEvent
 		Status     *otelStatus       `json:"status,omitempty"`
 	}
-	otelScope struct {
-		Name    string `json:"name"`
-		Version string `json:"version,omitempty"`
-	}
 	otelResource struct {
 		Attributes []otelAttribute `json:"attributes"`
 	}

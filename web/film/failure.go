@@ -2,6 +2,7 @@ package film
 
 import (
 	"strings"
+	"time"
 
 	"relock/engine/fault"
 	"relock/engine/scenario"
@@ -85,6 +86,11 @@ func reason(l words.Language, f Failure) string {
 		return l.Say("unknown")
 	}
 	return failure(l, why, f.Error)
+}
+
+// Lateness says that the timers of a run were late by up to d, and what that means.
+func Lateness(l words.Language, d time.Duration) string {
+	return l.Say("the machine was up to %s late: these instants are not the scenario's", l.Duration(d))
 }
 
 // TooLate words the faults of Redis whose time came after the end of a run, which

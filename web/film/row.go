@@ -46,6 +46,7 @@ type Row struct {
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
+	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
 
 	weight  int    // of Why
 	touched string // what was said of the resource

@@ -198,6 +198,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		if t.told.findings.Times() == 0 && b.Error == "" {
 			row.Failed = OnlyFailed(t.l, t.told.failed)
 		}
+		if b.Late(time.Duration(t.lease) * time.Millisecond) {
+			row.Late = Lateness(t.l, b.Lateness.Duration())
+		}
 		switch {
 		case causeOf(b.Cause, b.Error).Kind == trace.TooManyEvents && len(t.told.findings.Asking(t.threads)) > 0:
 			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.findings.Asking(t.threads)))

@@ -218,3 +218,42 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a round of it: %v", err)
 	}
 }
+
+// The server's own lab is there for every visitor, however long nobody looks; labs of visitors
+// beside it are closed, and Close ends it.
+func TestTheServersOwnLab(t *testing.T) {
+	all := some(t, Limits{Open: 3, OpenAddress: 1, Idle: time.Minute})
+	desk, err := steered(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := all.Fix(desk, "test")
+	if err != nil || all.Fixed() != own.ID {
+		t.Fatalf("%q is fixed, not %q; %v", all.Fixed(), own.ID, err)
+	}
+	other, err := all.Open(t.Context(), "::1", "me", "test", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !own.Owned("me") || !own.Owned("") || !other.Owned("me") || other.Owned("you") {
+		t.Error("the server's own lab is everybody's, and a visitor's his alone")
+	}
+	all.forgetBefore(time.Now().Add(59 * time.Second))
+	if _, ok := all.Get(other.ID); !ok {
+		t.Error("a lab is closed before its time")
+	}
+	all.forgetBefore(time.Now().Add(time.Hour))
+	if _, ok := all.Get(own.ID); !ok {
+		t.Error("the server's own lab is closed as idle")
+	}
+	if _, err := own.State(); err != nil {
+		t.Errorf("it says %v", err)
+	}
+	if _, ok := all.Get(other.ID); ok {
+		t.Error("a visitor's lab is kept")
+	}
+	all.Close()
+	if _, err := own.State(); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end it says %v", err)
+	}
+}

@@ -119,7 +119,7 @@ func Reference(l words.Language, formats string) []Section {
 			Entries: []Entry{
 				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (the default), wall, or external for the server's own Redis if it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
 				{"GET /runs/{id}", l.Say("the page of a run, during the run and after; the server forgets a run that nobody watches after a while")},
-				{"GET /runs/{id}/trace", l.Say("the trace of a run: JSON Lines, a header and then an event a line. On the virtual clock a key is gone the instant its lease ends; a real Redis still has it for 1 ms, with a pttl_ms of 0")},
+				{"GET /runs/{id}/trace", l.Say("the trace of a run: JSON Lines, a header and then an event a line. On the virtual clock a key is gone the instant its lease ends; a real Redis still has it for 1 ms, with a pttl_ms of 0. The last event of a run on the wall clock says how late its machine was at worst, lateness_ms: from a tenth of the lease on, its instants are not the scenario's")},
 				{"GET /runs/{id}/export?format=F", l.Say("a run as a file; F is one of %s", formats)},
 				{"GET /runs/{id}/lanes?row=N", l.Say("the lanes of a run around step N, as HTML with an SVG in it")},
 				{"GET /runs/{id}/rows?from=N&count=M", l.Say("up to 32 rows of a run from step N on, as JSON: each as on the socket, and before, the key's state before the first")},

@@ -72,6 +72,7 @@ type Run struct {
 	Ended    bool
 	Verdict  string
 	Tone     film.Tone
+	Late     string    // beside the verdict: how late its machine was, "" if it was punctual
 	Quiet    int64     // ms since its last event, of one that goes on by the wall's clock
 	Socket   string    // URL path, ready for more of its query
 	Picture  string    // URL path of its lanes around a row, ready for the row
@@ -190,6 +191,15 @@ func ClockNote(l words.Language, clock string, slow int) string {
 		return l.Say("Wall clock in slow motion: every duration is %d times as long, the lease too, and time really passes.", slow)
 	}
 	return l.Say("Wall clock: time really passes, and no two runs are quite the same.")
+}
+
+// Lateness is what to know beside the verdict on a run: how late its machine was, "" if it was
+// punctual.
+func Lateness(rows []film.Row) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return rows[len(rows)-1].Late
 }
 
 // Verdict sums up a run from its rows, which are in l.

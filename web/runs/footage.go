@@ -43,6 +43,7 @@ type Footage struct {
 	tail    []film.Row
 	Verdict string
 	Tone    film.Tone
+	Late    string // page.Lateness
 	Header  trace.Header
 	Rows    int
 	Events  int
@@ -83,6 +84,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		f.Viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
+	f.Late = page.Lateness(reel.Rows())
 	if f.Rows <= film.MaxWhole {
 		whole, size, err := wholeOf(ctx, l, reel)
 		if err != nil {

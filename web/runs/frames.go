@@ -75,7 +75,8 @@ func (HTML) Rows(run *engine.Run, form Form) Encode {
 		if f.Rows, err = RowsOf(l, reel, first, len(reel.Rows())); err != nil {
 			return frames, err
 		}
-		if f.Verdict, err = templates.Text(l, templates.Verdict(page.Verdict(l, reel.Rows(), ended))); err != nil {
+		verdict, tone := page.Verdict(l, reel.Rows(), ended)
+		if f.Verdict, err = templates.Text(l, templates.RunVerdict(verdict, tone, page.Lateness(reel.Rows()))); err != nil {
 			return frames, err
 		}
 		if frames.Rows, err = Line(f); err != nil {

@@ -299,3 +299,41 @@ func BenchmarkFrames(b *testing.B) {
 		})
 	}
 }
+
+// The last frame of a run says beside the verdict that its machine was late, if it was by
+// a tenth of the lease.
+func TestAFrameTellsOfALateMachine(t *testing.T) {
+	const late = "the machine was up to 20 ms late: these instants are not the scenario&#39;s"
+	sc, err := scenario.Parse([]byte("lock: {lease: 200ms}\nthreads: [{name: A, work: 1ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	last := len(events) - 1
+	for lateness, want := range map[trace.Millis]bool{0: false, 19.9: false, 20: true} {
+		encode := HTML{}.Rows(run, Form{Language: words.English})
+		for i, batch := range [][]trace.Event{events[:last], slices.Clone(events[last:]), nil} {
+			if i == 1 {
+				batch[0].Body = trace.End{Result: trace.Done, Lateness: lateness}
+			}
+			made, err := encode(batch, batch == nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f frameJSON
+			if err := json.Unmarshal(made.Rows, &f); err != nil {
+				t.Fatal(err)
+			}
+			if says := strings.Contains(f.Verdict, late); says != (want && i > 0) {
+				t.Errorf("%v ms late, frame %d: %s", lateness, i, f.Verdict)
+			}
+		}
+	}
+}

@@ -54,13 +54,21 @@ var (
 // OfLimit returns the page of a limit that was met, or err if it is no
 // limit's.
 func OfLimit(err error) error {
+	if met := limitPage(err); met != nil {
+		return met
+	}
+	return err
+}
+
+// limitPage returns the page of a limit that was met, or nil.
+func limitPage(err error) *Error {
 	var met interface {
 		phrase.Speaker
 		Limit() string
 		After() time.Duration
 	}
 	if !errors.As(err, &met) {
-		return err
+		return nil
 	}
 	if every := (*limit.Error)(nil); errors.As(err, &every) && !every.Met.Own {
 		return Explained(http.StatusServiceUnavailable, "No room just now", met)
@@ -81,7 +89,7 @@ func LimitName(err error) string {
 // Unusable returns the page that says why what was sent cannot be used, if err
 // says something to visitors; of a limit that was met OfLimit's.
 func Unusable(err error, head phrase.Text) error {
-	if met := OfLimit(err); met != err { //nolint:errorlint // it is the same, or a page
+	if met := limitPage(err); met != nil {
 		return met
 	}
 	var why phrase.Speaker

@@ -78,7 +78,9 @@ func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(ht
 			return nil // the visitor has left
 		}
 		defer done()
-		err = h(w, r.WithContext(bound.Within(r.Context())))
+		within, end := bound.Within(r.Context())
+		defer end()
+		err = h(w, r.WithContext(within))
 		if errors.Is(err, bound.ErrWork) || errors.Is(err, bound.ErrHeld) || errors.Is(err, bound.ErrWritten) {
 			return Unusable(err, "That is too much at once")
 		}

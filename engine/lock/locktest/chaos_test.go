@@ -551,7 +551,7 @@ func (r *run) end(t *testing.T) {
 			p.Heal()
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, own := range r.proxies {
 		for _, p := range own {
@@ -568,7 +568,7 @@ func (r *run) end(t *testing.T) {
 		defer func() { _ = c.Close() }()
 		for {
 			r.leftOver = r.remains(t, c)
-			if len(r.leftOver) == 0 || time.Since(began) > 3*r.lease+5*time.Second {
+			if len(r.leftOver) == 0 || time.Since(began) > 3*r.lease+time.Minute {
 				break
 			}
 			sleep(t.Context(), 5*time.Millisecond)

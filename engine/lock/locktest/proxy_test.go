@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks are the goroutines that go on. It waits for ten seconds: what a call
+// leaks are the goroutines that go on. It waits for a minute: what a call
 // whose caller has gone still has to say to Redis has a limit.
 func leaks(ignored ...goleak.Option) error {
-	limit := time.Now().Add(10 * time.Second)
+	limit := time.Now().Add(time.Minute)
 	err := goleak.Find(ignored...)
 	for err != nil && time.Now().Before(limit) {
 		err = goleak.Find(ignored...)
@@ -152,10 +152,10 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// waitFor asks again and again, at most for ten seconds.
+// waitFor asks again and again, at most for a minute.
 func waitFor(t testing.TB, complaint string, done func() bool) {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	again := time.NewTicker(time.Millisecond)
 	defer again.Stop()
 	for !done() {

@@ -254,7 +254,7 @@ func TestARedisThatDoesNotAnswer(t *testing.T) {
 		if err := shelf.Put(t.Context(), name(1), "text"); !errors.Is(err, ErrAway) {
 			t.Errorf("%s, putting: %v", what, err)
 		}
-		if took := time.Since(began); took > 5*answerLimit {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%s: it took %v", what, took)
 		}
 	}

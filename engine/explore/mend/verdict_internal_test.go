@@ -1,0 +1,143 @@
+package mend
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"relock/engine/check"
+	"relock/engine/scenario"
+)
+
+// count reads "100 orders: 5 broken, 5 mutual-exclusion, 2 orphan"; "cut" behind "orders" says that not all
+// were tried.
+func count(t *testing.T, text string) Count {
+	t.Helper()
+	head, rest, _ := strings.Cut(text, ": ")
+	var orders, n int64
+	_, err := fmt.Sscan(head, &orders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Count{Orders: big.NewInt(orders), Broken: new(big.Int), All: !strings.HasSuffix(head, "cut")}
+	for one := range strings.SplitSeq(rest, ", ") {
+		var rule string
+		if _, err := fmt.Sscan(one, &n, &rule); rest != "" && err != nil {
+			t.Fatal(err)
+		}
+		switch rule {
+		case "":
+		case "broken":
+			c.Broken = big.NewInt(n)
+		default:
+			c.Rules = append(c.Rules, Broken{Rule: rule, Orders: big.NewInt(n)})
+		}
+	}
+	return c
+}
+
+// What a change comes to, from how many orders break what before it and after it.
+func TestVerdicts(t *testing.T) {
+	const (
+		none  = "100 orders"
+		two   = "100 orders: 40 broken, 40 mutual-exclusion"
+		both  = "100 orders: 40 broken, 40 mutual-exclusion, 20 orphan"
+		harms = "100 orders: 40 broken, 40 mutual-exclusion, 20 lost-update"
+	)
+	for _, c := range []struct {
+		name          string
+		before, after string
+		kind          Kind
+		longer        string // "": it is tried with no longer pause
+		want          Verdict
+	}{
+		{"nothing is left", two, none, Lock, "", Mends},
+		{"nothing is left, whatever the pause", two, none, Watchdog, none, Mends},
+		{"nothing is left, but with a longer pause", two, none, OnLost, "100 orders: 1 broken, 1 mutual-exclusion", UpTo},
+		{"a lease is long enough for no pause", two, none, Lease, none, UpTo},
+		{"a lease without a longer pause, too", two, none, Lease, "", UpTo},
+		{"nothing was seen in those that were tried", two, "100 orders cut", Lock, "", Unsure},
+		{"the longer pause was cut", two, none, Watchdog, "100 orders cut", UpTo},
+		{"far fewer", two, "100 orders: 10 broken, 10 mutual-exclusion", Lock, "", Partly},
+		{"just as many", two, two, Lock, "", Nothing},
+		{"a few fewer", two, "100 orders: 31 broken, 31 mutual-exclusion", Lock, "", Nothing},
+		{"clearly fewer", two, "100 orders: 29 broken, 29 mutual-exclusion", Lock, "", Partly},
+		{"far fewer of those that were tried", two, "100 orders cut: 10 broken, 10 mutual-exclusion", Lock, "", Nothing},
+		{"more", two, "100 orders: 80 broken, 80 mutual-exclusion", Lock, "", Nothing},
+		{"a smaller part, of more orders", two, "1000 orders: 200 broken, 200 mutual-exclusion", Lock, "", Partly},
+		{"fewer of one rule, as many of the other", both, "100 orders: 40 broken, 40 mutual-exclusion, 5 orphan", Lock, "", Partly},
+		{"fewer of one rule, clearly more of the other", both, "100 orders: 40 broken, 10 mutual-exclusion, 40 orphan", Lock, "", Nothing},
+		{"fewer of one rule, and a new one", two, "100 orders: 40 broken, 10 mutual-exclusion, 35 orphan", Lock, "", Nothing},
+		{"no order comes to its end", two, "0 orders: 0 broken, 0 stuck", Lock, "", Nothing},
+		{"what it protects comes to no harm", harms, "100 orders: 40 broken, 40 mutual-exclusion", Resource, "", Protects},
+		{"a lock that does the same protects nothing", harms, "100 orders: 40 broken, 40 mutual-exclusion", Lock, "", Partly},
+		{"where nothing was harmed nothing is protected", two, "100 orders: 40 broken, 40 mutual-exclusion", Resource, "", Nothing},
+		{"it is harmed less", harms, "100 orders: 40 broken, 40 mutual-exclusion, 2 lost-update", Resource, "", Partly},
+		{"no harm, but the lock is clearly worse", harms, "100 orders: 80 broken, 80 mutual-exclusion", Resource, "", Nothing},
+		{"no harm, but a new rule is broken", harms, "100 orders: 40 broken, 40 mutual-exclusion, 1 stuck", Resource, "", Nothing},
+		{"no harm in those that were tried", harms, "100 orders cut: 40 broken, 40 mutual-exclusion", Resource, "", Nothing},
+	} {
+		r := &Report{Before: count(t, c.before)}
+		cure := &Cure{Change: Change{Kind: c.kind}, After: count(t, c.after)}
+		if c.longer != "" {
+			cure.Longer = &Longer{Count: count(t, c.longer)}
+		}
+		if have := r.verdict(cure); have != c.want {
+			t.Errorf("%s: %s, want %s", c.name, have, c.want)
+		}
+	}
+}
+
+// The better of two cures stands first: by its verdict, then by what is left whatever the pause, of
+// harm above all, then by what it costs.
+func TestTheBetterCureIsFirst(t *testing.T) {
+	r := &Report{Before: count(t, "100 orders: 40 broken, 40 mutual-exclusion, 20 lost-update")}
+	cure := func(v Verdict, kind Kind, after, longer string) *Cure {
+		c := &Cure{Change: Change{Kind: kind}, Verdict: v, After: count(t, after)}
+		if longer != "" {
+			c.Longer = &Longer{Count: count(t, longer)}
+		}
+		return c
+	}
+	const none = "100 orders"
+	for name, c := range map[string]struct{ first, second *Cure }{
+		"mends before protects":              {cure(Mends, Lock, none, ""), cure(Protects, Resource, "100 orders: 1 broken, 1 orphan", "")},
+		"protects before unsure":             {cure(Protects, Resource, "100 orders: 9 broken, 9 orphan", ""), cure(Unsure, Lock, none, "")},
+		"unsure before up to a pause":        {cure(Unsure, Lock, none, ""), cure(UpTo, Lease, none, "100 orders: 1 broken, 1 orphan")},
+		"partly before nothing":              {cure(Partly, Lock, "100 orders: 39 broken, 39 orphan", ""), cure(Nothing, Watchdog, "100 orders: 1 broken, 1 orphan", "")},
+		"less with a longer pause":           {cure(Partly, Lock, "100 orders: 5 broken, 5 orphan", ""), cure(UpTo, Lease, none, "100 orders: 9 broken, 9 orphan")},
+		"less harm before fewer broken":      {cure(Partly, Lock, "100 orders: 30 broken, 30 orphan", ""), cure(Partly, Watchdog, "100 orders: 5 broken, 5 lost-update", "")},
+		"a setting before another lock":      {cure(Mends, Watchdog, none, ""), cure(Mends, Lock, none, "")},
+		"another lock before the resource's": {cure(Mends, Lock, none, ""), cure(Mends, Resource, none, "")},
+	} {
+		if r.compare(c.first, c.second) >= 0 || r.compare(c.second, c.first) <= 0 {
+			t.Errorf("%s: it is not so", name)
+		}
+	}
+}
+
+// That no lock mends it is said where two are inside, every change was tried, and none of the lock's helps.
+func TestOnlyTheResourceHelps(t *testing.T) {
+	sc := &scenario.Scenario{}
+	inside, left := count(t, "100 orders: 40 broken, 40 mutual-exclusion"), count(t, "100 orders: 40 broken, 40 orphan")
+	for _, c := range []struct {
+		name string
+		r    Report
+		want bool
+	}{
+		{"nothing helps", Report{Before: inside}, true},
+		{"the resource does", Report{Before: inside, Cures: []Cure{{Change: Change{Kind: Resource}, Verdict: Mends}}}, true},
+		{"up to a pause", Report{Before: inside, Cures: []Cure{{Change: Change{Kind: Lease}, Verdict: UpTo}}}, true},
+		{"a lock does", Report{Before: inside, Cures: []Cure{{Change: Change{Kind: Lock}, Verdict: Mends}}}, false},
+		{"a lock may", Report{Before: inside, Cures: []Cure{{Change: Change{Kind: Lock}, Verdict: Unsure}}}, false},
+		{"not all were tried", Report{Before: inside, Stopped: true}, false},
+		{"another rule", Report{Before: left}, false},
+		{"nothing is broken", Report{Before: count(t, "100 orders")}, false},
+	} {
+		c.r.Scenario = sc
+		if c.r.NeedsResource() != c.want {
+			t.Errorf("%s (%s): %v", c.name, check.MutualExclusion, !c.want)
+		}
+	}
+}
