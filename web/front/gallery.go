@@ -5,10 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-
-	"relock/web/frame"
-
-	_ "embed"
+	_ "embed" // the pictures
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -19,12 +16,11 @@ import (
 
 	"relock/engine"
 	"relock/web/film"
+	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/templates"
 	"relock/web/words"
 )
-
-// the pictures
 
 // picture is what the gallery shows of a scenario's run. In JSON it is kept for
 // the scenarios that come with the program.
