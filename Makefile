@@ -68,7 +68,7 @@ raced:
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
 	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) "./engine ./engine/box ./engine/logs ./engine/run ./engine/scenario ./engine/trace ./web ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
+	GOGC=400 $(TEST) "./engine ./engine/box ./engine/logs ./engine/run ./engine/scenario ./engine/trace ./web ./web/front ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
@@ -96,7 +96,7 @@ generate: ## Make *_templ.go from *.templ, the schemas, what the course's and th
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./cmd/playground -run TestTheLabsOfTheCourse -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
-	$(GO) test ./web -run TestTheGalleryIsWhatIsDrawn -count 1 -update
+	$(GO) test ./web/front -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)

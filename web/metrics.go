@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
+	"relock/web/frame"
 	"relock/web/runs"
 	"relock/web/site"
 )
@@ -34,15 +36,6 @@ type meter struct {
 	passed   *prometheus.CounterVec   // requests handed on to other servers, by outcome
 	panics   *prometheus.CounterVec   // of this program, by what they ended
 }
-
-// What a socket is for.
-const (
-	forRun    = "run"
-	forPlay   = "play"
-	forRoom   = "room"
-	forLab    = "lab"
-	forPassed = site.PassedSocket
-)
 
 func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
@@ -69,7 +62,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 		return since.Seconds()
 	})
 	sockets := with.NewGaugeVec(prometheus.GaugeOpts{Name: "relock_sockets", Help: "Websockets open now, by what they are for."}, []string{"for"})
-	for _, what := range []string{forRun, forPlay, forRoom, forLab, forPassed} {
+	for _, what := range []string{frame.RunSocket, frame.PlaySocket, frame.RoomSocket, frame.LabSocket, site.PassedSocket} {
 		sockets.WithLabelValues(what)
 	}
 	return &meter{
@@ -91,10 +84,36 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 	}
 }
 
-// socket counts a websocket until the returned function is called.
-func (m *meter) socket(what string) (end func()) {
-	m.sockets.WithLabelValues(what).Inc()
-	return m.sockets.WithLabelValues(what).Dec
+// counter counts for a site and its pages what they do, in a meter.
+type counter struct{ *meter }
+
+// Request implements site.Counter.
+func (c counter) Request(status int) { c.requests.WithLabelValues(strconv.Itoa(status)).Inc() }
+
+// Refusal implements site.Counter.
+func (c counter) Refusal(limit string) { c.refusals.WithLabelValues(limit).Inc() }
+
+// Panic implements site.Counter.
+func (c counter) Panic(ended string) { c.panics.WithLabelValues(ended).Inc() }
+
+// PassedOn implements site.Counter.
+func (c counter) PassedOn(outcome string) { c.passed.WithLabelValues(outcome).Inc() }
+
+// Socket implements site.Counter.
+func (c counter) Socket(what string) (end func()) {
+	c.sockets.WithLabelValues(what).Inc()
+	return c.sockets.WithLabelValues(what).Dec
+}
+
+// Frames implements site.Counter.
+func (c counter) Frames(n int) { c.frames.Add(float64(n)) }
+
+// Started implements operations.
+func (c counter) Started(store string) { c.started.WithLabelValues(store).Inc() }
+
+// Command implements operations.
+func (c counter) Command(do string, within time.Duration) {
+	c.commands.WithLabelValues(do).Observe(within.Seconds())
 }
 
 // redisMeter is the hook through which the operator's Redis client feeds a

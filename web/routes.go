@@ -3,6 +3,10 @@ package web
 import (
 	"net/http"
 
+	"relock/web/front"
+	"relock/web/kept"
+	"relock/web/learn"
+	"relock/web/link"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/static"
@@ -15,91 +19,94 @@ type route struct {
 }
 
 // table is every address that the server answers.
-func (s *Server) table(c Config, shelf keep.Shelf) []route {
-	front, common := s.front, s.pages
-	kept := &tracePages{common, shelf, s.films}
-	editor := &editorPages{common, s, kept}
-	run := &runPages{common, s.sessions, s.films, s.meter}
-	lessons := &coursePages{common, s.course, s}
+func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
+	reading, common, searches := s.front, s.Pages, s.stepping.Searches
+	shown := &front.Links{Pages: common, Shelf: links}
+	found := &kept.Traces{Pages: common, Shelf: traces, Films: s.films}
+	editor := &kept.Editor{Pages: common, Sessions: s.sessions, Searches: searches, Traces: found}
+	run := &kept.Runs{Pages: common, Sessions: s.sessions, Films: s.films}
+	lab := &kept.Labs{Pages: common, Stepping: s.stepping, Labs: s.labs, Config: c.Lab}
+	lessons := &learn.Pages{Pages: common, Course: s.stepping.Course, Searches: searches}
+	class := s.rooms
 	list := []route{
-		{"GET /{$}", s.ForAll(front.home)},
-		{"GET /scenarios", s.ForAll(front.scenarios)},
-		{"GET /about", s.ForAll(front.about)},
-		{"GET /glossary", s.ForAll(front.glossary)},
-		{"GET /api", s.ForAll(front.api)},
-		{"GET /incidents", s.ForAll(front.incidents)},
-		{"GET /incidents/{id}", s.Page(s.incident(false))},
-		{"GET /incidents/{id}/cured", s.Page(s.incident(true))},
-		{"GET /schema/{name}", s.Page(front.schema)},
-		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.edit))},
-		{"POST /edit", s.Page(editor.reedit)},
-		{"POST /edit/scenario", s.Page(editor.convert)},
-		{"POST /edit/card", s.Page(editor.ownCard)},
-		{"POST /edit/file", s.Page(s.Largely(editor.openFile))},
-		{"POST /traces", s.Page(s.Largely(kept.keepTrace))},
-		{"GET /traces/{id}", s.Page(s.Largely(kept.showTrace))},
-		{"GET /traces/{id}/again", s.Page(s.Largely(kept.readAgain))},
-		{"GET /traces/{id}/trace", s.Page(kept.keptTrace)},
-		{"GET /traces/{id}/lanes", s.Page(s.Largely(kept.traceLanes))},
-		{"GET /traces/{id}/rows", s.Page(s.Largely(kept.traceRows))},
-		{"GET /traces/{id}/export", s.Page(s.Largely(kept.exportTrace))},
-		{"POST /runs", s.Page(editor.start)},
-		{"GET /runs/{id}", s.OfRun(site.InPath, s.Page(run.show))},
-		{"GET /runs/{id}/trace", s.OfRun(site.InPath, s.Page(run.trace))},
-		{"GET /runs/{id}/socket", s.OfRun(site.InPath, s.Live(run.socket))},
-		{"GET /runs/{id}/lanes", s.OfRun(site.InPath, s.Page(run.runLanes))},
-		{"GET /runs/{id}/rows", s.OfRun(site.InPath, s.Page(run.runRows))},
-		{"GET /runs/{id}/export", s.OfRun(site.InPath, s.Page(s.Largely(run.exportRun)))},
-		{"POST /export", s.Page(s.Largely(s.exportLink))},
-		{"GET /qr", s.Page(front.qr)},
-		{"GET /locks", s.ForAll(front.locks)},
-		{"GET /locks/card.svg", s.Page(front.cardPicture)},
-		{"GET /locks/{lock}/{cell}", s.Page(front.cell)},
-		{"GET /lab", s.Page(s.lab.door)},
-		{"POST /lab", s.Page(s.lab.open)},
-		{"GET /lab/{id}", s.Page(s.lab.show)},
-		{"GET /lab/{id}/socket", s.Live(s.lab.socket)},
-		{"GET /lab/{id}/trace", s.Page(s.Largely(s.lab.trace))},
-		{"GET /lab/{id}/export", s.Page(s.Largely(s.lab.export))},
-		{"GET /learn", s.ForAll(lessons.learn)},
-		{"GET /learn/class", s.ForAll(lessons.class)},
-		{"GET /learn/check", s.Page(lessons.checked)},
-		{"GET /learn/made", s.Page(lessons.made)},
-		{"GET /learn/made.yaml", s.Page(lessons.madeYAML)},
-		{"POST /learn/made/judge", s.Page(lessons.judgeMade)},
-		{"GET /learn/{chapter}", s.Page(lessons.chapter)},
-		{"GET /learn/{chapter}/{item}", s.Page(lessons.lesson)},
-		{"POST /learn/{chapter}/{item}", s.Page(lessons.wrote)},
-		{"POST /learn/{chapter}/{item}/judge", s.Page(lessons.judge)},
-		{"GET /play", s.Page(s.play)},
-		{"GET /play/{example}", s.Page(s.play)},
-		{"GET /play/socket", s.Live(s.playSocket)},
-		{"GET /embed/play", s.Page(s.embed)},
-		{"GET /embed/play/{example}", s.Page(s.embed)},
-		{"GET /embed/s/{id}", s.Page(s.embed)},
-		{"GET /embed/room/{code}/stage", s.Page(s.roomStage)},
-		{"GET /oembed", s.Page(s.oembed)},
-		{"POST /rooms", s.Page(s.makeRoom)},
-		{"GET /room", s.ForAll(s.roomDoor)},
-		{"GET /room/new", s.Page(s.newRoom)},
-		{"GET /room/{code}", s.Page(s.roomPhone)},
-		{"GET /room/{code}/host", s.Page(s.roomHost)},
-		{"GET /room/{code}/stage", s.Page(s.roomStage)},
-		{"GET /room/{code}/socket", s.Live(s.roomSocket)},
-		{"GET /room/{code}/log", s.Page(s.roomLog)},
-		{"GET /room/{code}/votes.csv", s.Page(s.roomVotes)},
-		{"GET /room/{code}/scripts", s.Page(s.roomScripts)},
-		{"GET /room/{code}/lesson.yaml", s.Page(s.taughtLesson)},
-		{"GET /room/{code}/branches", s.Page(s.roomBranches)},
-		{"POST /replay", s.Page(s.Largely(s.replay))},
-		{"POST /s", s.Page(s.keep)},
-		{"GET /s/{id}", s.Page(s.kept)},
+		{"GET /{$}", s.ForAll(reading.Home)},
+		{"GET /scenarios", s.ForAll(reading.Scenarios)},
+		{"GET /about", s.ForAll(reading.About)},
+		{"GET /glossary", s.ForAll(reading.Glossary)},
+		{"GET /api", s.ForAll(reading.API)},
+		{"GET /incidents", s.ForAll(reading.Incidents)},
+		{"GET /incidents/{id}", s.Page(shown.Incident(false))},
+		{"GET /incidents/{id}/cured", s.Page(shown.Incident(true))},
+		{"GET /schema/{name}", s.Page(reading.Schema)},
+		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.Edit))},
+		{"POST /edit", s.Page(editor.Reedit)},
+		{"POST /edit/scenario", s.Page(editor.Convert)},
+		{"POST /edit/card", s.Page(editor.OwnCard)},
+		{"POST /edit/file", s.Page(s.Largely(editor.OpenFile))},
+		{"POST /traces", s.Page(s.Largely(found.Keep))},
+		{"GET /traces/{id}", s.Page(s.Largely(found.Show))},
+		{"GET /traces/{id}/again", s.Page(s.Largely(found.Again))},
+		{"GET /traces/{id}/trace", s.Page(found.File)},
+		{"GET /traces/{id}/lanes", s.Page(s.Largely(found.Lanes))},
+		{"GET /traces/{id}/rows", s.Page(s.Largely(found.Rows))},
+		{"GET /traces/{id}/export", s.Page(s.Largely(found.Export))},
+		{"POST /runs", s.Page(editor.Start)},
+		{"GET /runs/{id}", s.OfRun(site.InPath, s.Page(run.Show))},
+		{"GET /runs/{id}/trace", s.OfRun(site.InPath, s.Page(run.Trace))},
+		{"GET /runs/{id}/socket", s.OfRun(site.InPath, s.Live(run.Socket))},
+		{"GET /runs/{id}/lanes", s.OfRun(site.InPath, s.Page(run.Lanes))},
+		{"GET /runs/{id}/rows", s.OfRun(site.InPath, s.Page(run.Rows))},
+		{"GET /runs/{id}/export", s.OfRun(site.InPath, s.Page(s.Largely(run.Export)))},
+		{"POST /export", s.Page(s.Largely(run.ExportLink))},
+		{"GET /qr", s.Page(reading.QR)},
+		{"GET /locks", s.ForAll(reading.Locks)},
+		{"GET /locks/card.svg", s.Page(reading.CardPicture)},
+		{"GET /locks/{lock}/{cell}", s.Page(reading.Cell)},
+		{"GET /lab", s.Page(lab.Door)},
+		{"POST /lab", s.Page(lab.Open)},
+		{"GET /lab/{id}", s.Page(lab.Show)},
+		{"GET /lab/{id}/socket", s.Live(lab.Socket)},
+		{"GET /lab/{id}/trace", s.Page(s.Largely(lab.Trace))},
+		{"GET /lab/{id}/export", s.Page(s.Largely(lab.Export))},
+		{"GET /learn", s.ForAll(lessons.Learn)},
+		{"GET /learn/class", s.ForAll(lessons.Class)},
+		{"GET /learn/check", s.Page(lessons.Checked)},
+		{"GET /learn/made", s.Page(lessons.Made)},
+		{"GET /learn/made.yaml", s.Page(lessons.MadeYAML)},
+		{"POST /learn/made/judge", s.Page(lessons.JudgeMade)},
+		{"GET /learn/{chapter}", s.Page(lessons.Chapter)},
+		{"GET /learn/{chapter}/{item}", s.Page(lessons.Lesson)},
+		{"POST /learn/{chapter}/{item}", s.Page(lessons.Wrote)},
+		{"POST /learn/{chapter}/{item}/judge", s.Page(lessons.Judge)},
+		{"GET /play", s.Page(shown.Play)},
+		{"GET /play/{example}", s.Page(shown.Play)},
+		{"GET /play/socket", s.Live(s.stepping.PlaySocket)},
+		{"GET /embed/play", s.Page(shown.Embed)},
+		{"GET /embed/play/{example}", s.Page(shown.Embed)},
+		{"GET /embed/s/{id}", s.Page(shown.Embed)},
+		{"GET /embed/room/{code}/stage", s.Page(class.Stage)},
+		{"GET /oembed", s.Page(shown.OEmbed)},
+		{"POST /rooms", s.Page(class.Make)},
+		{"GET /room", s.ForAll(class.Door)},
+		{"GET /room/new", s.Page(class.Propose)},
+		{"GET /room/{code}", s.Page(class.Phone)},
+		{"GET /room/{code}/host", s.Page(class.Host)},
+		{"GET /room/{code}/stage", s.Page(class.Stage)},
+		{"GET /room/{code}/socket", s.Live(class.Socket)},
+		{"GET /room/{code}/log", s.Page(class.LogFile)},
+		{"GET /room/{code}/votes.csv", s.Page(class.Votes)},
+		{"GET /room/{code}/scripts", s.Page(class.Scripts)},
+		{"GET /room/{code}/lesson.yaml", s.Page(class.Lesson)},
+		{"GET /room/{code}/branches", s.Page(class.Branches)},
+		{"POST /replay", s.Page(s.Largely(shown.Replay))},
+		{"POST /s", s.Page(shown.Keep)},
+		{"GET /s/{id}", s.Page(shown.Kept)},
 		{"GET /healthz", http.HandlerFunc(s.healthy)},
 		{"GET /readyz", http.HandlerFunc(s.ready)},
 		{"GET " + static.Prefix, s.FileForAll(s.Static)},
 	}
 	if c.Dev {
-		list = append(list, route{"GET /storybook", s.Page(front.storybook)})
+		list = append(list, route{"GET /storybook", s.Page(reading.Storybook)})
 	}
 	if !c.NoMetrics {
 		list = append(list, route{"GET /metrics", s.meter})

@@ -2,14 +2,19 @@ package web
 
 import (
 	"context"
+	"reflect"
 	"runtime"
 	"strings"
 	"time"
 
 	"relock/web/board"
+	"relock/web/frame"
 	"relock/web/site"
 	"relock/web/site/limit"
 )
+
+// MaxForm is how many bytes of a form are read.
+const MaxForm = frame.MaxForm
 
 // Routes are the patterns that a server answers.
 func Routes(s *Server) []string { return s.routes }
@@ -46,14 +51,17 @@ func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
 
 // Drawings are the lanes that are kept of a room as it is now.
 func Drawings(ctx context.Context, s *Server, code string) (list []any) {
-	found, err := s.rooms.Room(ctx, code)
+	found, err := s.rooms.House.Room(ctx, code)
 	if err != nil {
 		return nil
 	}
 	_ = found.Look(func(v board.View) error {
-		kept, _ := v.Fresh["lanes"].(drawings)
-		for _, one := range kept {
-			list = append(list, one)
+		lanes, drawn := v.Fresh["lanes"]
+		if !drawn {
+			return nil
+		}
+		for _, one := range reflect.ValueOf(lanes).Seq2() {
+			list = append(list, one.Interface())
 		}
 		return nil
 	})
@@ -61,31 +69,33 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 }
 
 // Held is how many bytes stepping and rooms hold, as they are counted.
-func Held(s *Server) int { return s.ledger.Held() }
+func Held(s *Server) int { return s.stepping.Ledger.Held() }
 
 // HeldBySearches is how many bytes searches hold.
-func HeldBySearches(s *Server) int { return s.spaces.Held() }
+func HeldBySearches(s *Server) int { return s.stepping.Searches.Held() }
 
 // Searches is how many searches are under way or wait for that.
-func Searches(s *Server) int {
-	s.searches.mu.Lock()
-	defer s.searches.mu.Unlock()
-	return s.searches.all
-}
+func Searches(s *Server) int { return s.stepping.Searches.Count() }
 
 // Searching has searches of somebody under way or waiting until done is called. It
 // fails as a search does that finds the line full.
 func Searching(ctx context.Context, s *Server, whose string) (done func(), err error) {
-	place, err := s.searches.queue(whose, "")
-	if err != nil {
+	ctx, end := context.WithCancel(ctx)
+	began, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.stepping.Searches.InTurn(ctx, s.Turns.Seat(""), whose, 0, func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	select {
+	case <-began:
+		return func() { end(); <-ended }, nil
+	case err := <-ended:
+		end()
 		return nil, err
 	}
-	turn, err := place.take(ctx)
-	if err != nil {
-		place.leave()
-		return nil, err
-	}
-	return func() { turn(); place.leave() }, nil
 }
 
 // Made is how many answers that are the same for all were made.
@@ -102,7 +112,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc()})
+	code, _, err = s.rooms.House.Open(ctx, board.Plan{Scenario: s.Examples[0].Scenario()})
 	return code, err
 }
 

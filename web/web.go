@@ -1,5 +1,5 @@
-// Package web serves the playground: its pages, runs and traces, and the
-// websockets that bring rows.
+// Package web serves the playground: it is the table of routes, and wires what answers them.
+// The pages stand in rooms of their own, which know web/frame and not the server.
 package web
 
 import (
@@ -22,6 +22,10 @@ import (
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"
+	"relock/web/class"
+	"relock/web/frame"
+	"relock/web/front"
+	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/link"
 	"relock/web/runs"
@@ -29,6 +33,7 @@ import (
 	"relock/web/site/keep"
 	"relock/web/site/limit"
 	"relock/web/static"
+	"relock/web/step"
 	"relock/web/words"
 )
 
@@ -54,24 +59,20 @@ type Config struct {
 	NoMetrics bool             // do not serve /metrics
 }
 
+// LabConfig says whether there are labs, and for whom.
+type LabConfig = kept.LabConfig
+
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	*linkPages
+	*frame.Pages
 
 	sessions *runs.Registry
-	meter    *meter
-	front    *frontPages
 	films    *runs.Films
-	searches *searchLine
-	ledger   *limit.Ledger
-	spaces   *limit.Ledger // what searches hold
-	course   func() *course.Course
-	rooms    *board.House
-	box      *box.Pool // nil without one
-	boxless  error     // why
-	lab      *labPages
-	guesses  guesses
-	visits   sync.WaitGroup // of rooms
+	meter    *meter
+	front    *front.Pages
+	stepping *step.Sockets
+	rooms    *class.Pages
+	labs     *labs.Labs
 	handler  http.Handler
 	routes   []string // the patterns it answers
 }
@@ -87,37 +88,33 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	examples, err := readExamples(c.Scenarios)
+	examples, err := frame.ReadExamples(c.Scenarios)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		box: c.Box, boxless: c.Boxless, films: runs.NewFilms(), searches: newSearchLine(c.Box),
-		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
+	lessons, err := taught(c)
+	if err != nil {
+		return nil, err
 	}
-	common := &pages{log: c.Log, external: c.External, examples: examples, Site: site.New(site.Config{
+	at := site.New(site.Config{
 		Log: c.Log, External: c.External, Listening: c.Listening, Secure: c.Secure, Advertise: c.Advertise, Proxies: c.Proxies,
 		PublicURL: c.PublicURL, Languages: cmp.Or(c.Languages, words.BuiltIn()), Static: files,
-	})}
-	s.linkPages = &linkPages{common, links}
-	s.front = &frontPages{pages: common, gallery: map[string]func() picture{}}
-	for _, e := range examples {
-		s.front.gallery[e.name] = pictured(e)
+	})
+	s := &Server{sessions: runs.NewRegistry(c.Limits), films: runs.NewFilms()}
+	s.sessions.RunOwn(c.Box)
+	s.meter = newMeter(s.sessions, s.films, at)
+	s.Pages = &frame.Pages{
+		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, Boxless: c.Boxless, Meter: counter{s.meter},
 	}
-	if s.course, err = taught(c); err != nil {
+	s.Count, s.Message = counter{s.meter}, s.MessagePage
+	s.front = front.New(s.Pages)
+	s.stepping = &step.Sockets{Pages: s.Pages, Sessions: s.sessions, Searches: step.NewSearches(s.Pages), Ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), Course: lessons}
+	if s.rooms, err = class.New(s.stepping, c.Rooms); err != nil {
 		return nil, err
 	}
-	s.sessions = runs.NewRegistry(c.Limits)
-	s.sessions.RunOwn(s.box)
-	s.starts = s.sessions
-	s.meter = newMeter(s.sessions, s.films, s.Site)
-	s.Count, s.Message = counter{s.meter}, s.message
-	if err := s.openHouse(c.Rooms); err != nil {
-		return nil, err
-	}
-	s.lab = &labPages{common, s, labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.ledger), c.Lab}
+	s.labs = labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.stepping.Ledger)
 	if c.Lab.Fixed != nil {
-		if _, err := s.lab.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
+		if _, err := s.labs.Fix(c.Lab.Fixed, c.Lab.Command); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +126,7 @@ func New(c Config) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	other := s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) })
-	for _, one := range append(s.table(c, traces), route{"/", other}) {
+	for _, one := range append(s.table(c, links, traces), route{"/", other}) {
 		s.routes = append(s.routes, one.pattern)
 		mux.Handle(one.pattern, one.handler)
 	}
@@ -160,10 +157,10 @@ func taught(c Config) (func() *course.Course, error) {
 
 // shelvesOf returns where links and traces from elsewhere are kept.
 func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
-	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(traceLimits)
+	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(kept.TraceLimits)
 	if c.External != nil {
 		client := c.External.Client()
-		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", traceLimits)
+		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", kept.TraceLimits)
 	}
 	if c.Links == "" {
 		return links, traces, nil
@@ -177,7 +174,7 @@ func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.box)))
+	s.handler.ServeHTTP(w, r.WithContext(ownlock.WithBox(r.Context(), s.Box)))
 }
 
 // errClosing is why a server that closes is not ready.
@@ -212,10 +209,10 @@ func answerHealth(w http.ResponseWriter, well string, err error) {
 func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.Site.Close) // a Redis that does not answer holds nobody up
-	s.rooms.Close()
-	s.lab.labs.Close()
+	s.rooms.House.Close()
+	s.labs.Close()
 	s.sessions.Close()
-	s.visits.Wait()
+	s.rooms.Wait()
 	apart.Wait()
 }
 
@@ -223,4 +220,4 @@ func (s *Server) Close() {
 // the other languages' texts, and pictures of the gallery that are not kept. It
 // works only while nobody else wants the processor, and returns when all is
 // there, or when ctx ends.
-func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx, func() { s.course() }) }
+func (s *Server) Prepare(ctx context.Context) { s.front.Prepare(ctx, func() { s.stepping.Course() }) }

@@ -193,3 +193,16 @@ func unpack(body string) ([]byte, error) {
 		return plain, nil
 	}
 }
+
+// PlayAddress is where a scenario is shown after so many of its moves, "" where it
+// is too large for an address.
+func PlayAddress(sc *scenario.Scenario, at int) (string, error) {
+	open, err := Encode(State{Scenario: sc, At: at})
+	if err != nil {
+		return "", err
+	}
+	if len(open) > MaxPacked {
+		return "", nil
+	}
+	return "/play#" + open, nil
+}

@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -129,6 +130,14 @@ func (p *Play) SetFaults(l words.Language) {
 	pause, _ := fault.Named(fault.Pause)
 	jump, _ := fault.Named(fault.ClockJump)
 	p.Faults, p.Calls, p.Errors, p.FaultFor, p.FaultBy = FaultKinds(l), fault.Calls(), fault.Codes(), length(pause.For), length(jump.By)
+}
+
+// SetLocks sets which locks can be compared, in l.
+func (p *Play) SetLocks(l words.Language) {
+	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
+	for _, name := range p.Locks {
+		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
+	}
 }
 
 // FaultKinds lists them in l, those of threads first.

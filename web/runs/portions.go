@@ -10,6 +10,7 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/site"
+	"relock/web/templates"
 	"relock/web/words"
 )
 
@@ -171,4 +172,18 @@ func (f *Footage) Shown(r *http.Request, path string) (page.Viewer, error) {
 	recorded.Rows = f.tail // the script expects the table to begin with the first row
 	v.Recorded = &recorded
 	return v, nil
+}
+
+// AnswerLanes answers with the lanes around the row that r asks for.
+func AnswerLanes(w http.ResponseWriter, r *http.Request, run *Recording) error {
+	row, err := strconv.Atoi(r.URL.Query().Get("row"))
+	if err != nil || row < 0 {
+		return site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The row of a picture is the number of a step, 0 or more.")
+	}
+	l := words.From(r.Context())
+	lanes, err := run.Lanes(r.Context())
+	if err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(LanesAround(l, lanes, row)))
 }

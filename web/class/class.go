@@ -1,0 +1,38 @@
+// Package class is a class around one lock: its pages, its socket and frames, and what a room
+// can be around and ask. Who may do what is decided in web/board.
+package class
+
+import (
+	"context"
+	"fmt"
+
+	"relock/engine/ownlock"
+	"relock/engine/panics"
+	"relock/web/board"
+	"relock/web/film"
+	"relock/web/site"
+	"relock/web/step"
+)
+
+// New opens the rooms that a journal has; one in memory where there is none.
+func New(stepping *step.Sockets, journal board.Journal) (*Pages, error) {
+	if journal == nil {
+		memory, err := board.NewSolo("")
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		journal = memory
+	}
+	common := stepping.Pages
+	s := &Pages{Pages: common, plans: &plans{common, stepping.Course}, stepping: stepping}
+	s.House = board.NewHouse(board.Config{
+		Journal: journal, Log: s.Log, Turns: s.Turns, Ledger: stepping.Ledger, Matters: film.Matters, Frame: nowFrames{stepping.Course}.roomNowFrame,
+		Ask: s.plans.askRoom, Examine: s.plans.examine, Plan: s.plans.planOf, Written: s.plans.scripted,
+		Runs:     func(ctx context.Context) context.Context { return ownlock.WithBox(ctx, s.Box) },
+		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
+	})
+	return s, nil
+}
+
+// Wait returns when everybody has left the rooms.
+func (s *Pages) Wait() { s.visits.Wait() }

@@ -1,0 +1,607 @@
+package class
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine"
+	"relock/engine/course"
+	"relock/web/board"
+	"relock/web/film"
+	"relock/web/frame"
+	"relock/web/page"
+	"relock/web/runs"
+	"relock/web/step"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// prepared encodes a frame once for all who get it.
+func prepared(frame any) (*websocket.PreparedMessage, error) {
+	text, err := runs.Line(frame)
+	if err != nil {
+		return nil, err
+	}
+	return preparedText(text)
+}
+
+func preparedText(text []byte) (*websocket.PreparedMessage, error) {
+	m, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
+	if err != nil {
+		return nil, fmt.Errorf("class: prepare a frame: %w", err)
+	}
+	return m, nil
+}
+
+// roomJSON is a frame of a room as it is now.
+type roomJSON struct {
+	V     int     `json:"v"`
+	Epoch string  `json:"epoch"`
+	Seq   int64   `json:"seq"`
+	Room  roomNow `json:"room"`
+}
+
+// roomNow is a room as everybody sees it.
+type roomNow struct {
+	Code     string              `json:"code"`
+	Title    string              `json:"title"`
+	Scene    int                 `json:"scene"` // how many scenarios the class has gone through before
+	Branch   int                 `json:"branch"`
+	At       int                 `json:"at"`     // moves
+	Length   int                 `json:"length"` // of the branch, in moves
+	Row      int                 `json:"row"`
+	Moment   int                 `json:"moment"`
+	Focus    string              `json:"focus"`
+	Says     string              `json:"says"`    // what happened in the row, "" at the start
+	Why      string              `json:"why"`     // and why
+	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
+	Over     bool                `json:"over"`    // the run has ended there
+	Members  int                 `json:"members"` // players and audience who are here
+	Branches []roomBranch        `json:"branches"`
+	Threads  map[string]roomSeat `json:"threads"`
+	Question *roomQuestion       `json:"question"`
+	Locked   bool                `json:"locked"`
+	Held     bool                `json:"held"`  // the host leads: players watch and vote
+	Lobby    bool                `json:"lobby"` // the stages show how one joins
+	Allowed  []string            `json:"allowed"`
+	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
+	Goal     *roomGoal           `json:"goal"`   // what the class is to break, null where it is nothing
+}
+
+// roomGoal is an item of the course that has the class break something, and how
+// far it is where it stands.
+type roomGoal struct {
+	Text string `json:"text"`
+	course.Verdict
+}
+
+// roomGoing is a run that goes on by itself.
+type roomGoing struct {
+	Branch int    `json:"branch"`
+	To     string `json:"to"`
+	Thread string `json:"thread"` // whose outcome, or ""
+}
+
+type roomBranch struct {
+	ID     int `json:"id"`
+	Parent int `json:"parent"`
+	Fork   int `json:"fork"`
+	Length int `json:"length"`
+}
+
+type roomSeat struct {
+	By      []string       `json:"by"` // nicknames
+	Members []string       `json:"members"`
+	Away    int            `json:"away"` // of them, not connected
+	Wishes  map[string]int `json:"wishes"`
+
+	Wished map[string]string `json:"wished,omitempty"` // by member
+	Wait   float64           `json:"wait"`             // seconds until the table's wish is done
+	Tied   bool              `json:"tied"`
+	Next   string            `json:"next"`
+	Why    string            `json:"why"` // it cannot move now, "" where it can
+	Armed  string            `json:"armed"`
+	Dog    bool              `json:"watchdog"` // its watchdog could move now
+	Knows  string            `json:"knows"`    // what came of its last call, and what it does now
+	Belief int               `json:"belief"`   // levels that it acts as if it held
+}
+
+type roomQuestion struct {
+	ID      int      `json:"id"`
+	Kind    string   `json:"kind"`
+	Text    string   `json:"text"`
+	Options []string `json:"options"`
+	Votes   int      `json:"votes"`
+	Of      int      `json:"of"`
+	Round   int      `json:"round"`
+	Closed  bool     `json:"closed"`
+	Counts  []int    `json:"counts"` // null until the votes are revealed
+	Right   *int     `json:"right"`  // null until then, and until the host tells where few were right
+	Before  []int    `json:"before"` // of the first round, null before the second
+	Advice  string   `json:"advice"`
+	Talk    bool     `json:"talk"`   // and vote again: who is right is not shown yet
+	Left    float64  `json:"left"`   // seconds that the host gives it, 0 without a clock and when they are over
+	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
+
+	// Of the kind write, until the votes are revealed.
+	Call  string `json:"call,omitempty"`  // whose script is to be written
+	Start string `json:"start,omitempty"` // what it begins with
+}
+
+// roomPerson is one of the people in a room. Hosts have a list of them in its
+// frames.
+type roomPerson struct {
+	Member  string     `json:"member"`
+	Name    string     `json:"name"`
+	Part    board.Part `json:"part"`
+	Here    bool       `json:"here"`
+	Removed bool       `json:"removed"`
+	Threads []string   `json:"threads"`
+}
+
+// nowFrames makes frames of rooms as they are now.
+type nowFrames struct{ course func() *course.Course }
+
+// roomNowFrame makes the frame of a room as it is now. What hosts see more than
+// others is put to the frame of all.
+func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
+	l := words.Match(sees.Lang)
+	key := "now/" + l.Code()
+	unveiled := sees.Host && v.State.Veiled()
+	if unveiled {
+		key += "/host"
+	}
+	text, made := v.Fresh[key].([]byte)
+	if !made {
+		now, err := s.roomAsSeen(l, v, unveiled)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = runs.Line(roomJSON{1, v.State.Epoch, v.State.Seq, now}); err != nil {
+			return nil, err
+		}
+		v.Fresh[key] = text
+	}
+	if sees.Host {
+		people, err := peopleText(l, v)
+		if err != nil {
+			return nil, err
+		}
+		taught, err := json.Marshal(lessonNow(l, v.State))
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		end := []byte("}}") // of the room, and of the frame
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught), people, end)
+	}
+	return preparedText(text)
+}
+
+// handedIn is how many scripts there are for a host to look at.
+func handedIn(st *board.State) int {
+	q := st.Written()
+	if q == nil {
+		return 0
+	}
+	return len(q.Scripts)
+}
+
+// people is a list of a room's people as a text.
+type people struct {
+	since int64 // View.Company
+	text  []byte
+}
+
+// Size implements board.Sized.
+func (p people) Size() int { return len(p.text) }
+
+// peopleText encodes the people of a room, made again when they have changed: a
+// thousand are a long text.
+func peopleText(l words.Language, v board.View) ([]byte, error) {
+	key := "people/" + l.Code()
+	if made, ok := v.Kept[key].(people); ok && made.since == v.Company {
+		return made.text, nil
+	}
+	text, err := runs.Line(peopleNow(l, v.State))
+	if err != nil {
+		return nil, err
+	}
+	v.Kept[key] = people{v.Company, text}
+	return text, nil
+}
+
+// roomAsSeen is a room as everybody sees it, or unveiled, as hosts do.
+func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
+	st := v.State
+	now := roomNow{
+		Code: st.Code, Title: frame.TitleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
+		Question: questionNow(l, st, unveiled),
+	}
+	if g := st.Going; g != nil {
+		now.Going = &roomGoing{g.Branch, g.To, g.Thread}
+	}
+	for _, b := range st.Branches {
+		now.Branches = append(now.Branches, roomBranch{b.ID, b.Parent, b.Fork, len(b.Moves)})
+		if b.ID == st.Stand.Branch {
+			now.Length = len(b.Moves)
+		}
+	}
+	reel, b, err := filmOf(l, v).branch(v, st.Stand.Branch)
+	if err != nil {
+		return now, err
+	}
+	if now.Goal, err = s.goalNow(l, v, b); err != nil {
+		return now, err
+	}
+	p := b.Positions[st.Stand.At]
+	options := page.NewOptions(l, p.Options)
+	now.Over = p.Over
+	if now.Row == 0 {
+		now.Row = p.Row
+	}
+	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
+	if len(rows) > 0 {
+		at := rows[len(rows)-1]
+		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
+	}
+	known := knowledge(l, rows)
+	for _, t := range v.Run.Scenario().Threads {
+		seat := seatNow(l, st, t.Name, options)
+		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
+		if film.NoLock(v.Run.Scenario().Lock.Protocol) {
+			seat.Belief = -1
+		}
+		now.Threads[t.Name] = seat
+	}
+	return now, nil
+}
+
+// goalNow is how far the class is with what it is to break, judged once for each
+// place; nil where that is nothing.
+func (s nowFrames) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
+	item, ok := s.course().Item(v.State.Goal)
+	if v.State.Goal == "" || !ok { // another server's course had it
+		return nil, nil
+	}
+	prose, err := item.Prose(l)
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	key := fmt.Sprintf("goal/%d/%d", v.State.Stand.Branch, v.State.Stand.At)
+	verdict, known := v.Kept[key].(course.Verdict)
+	if !known {
+		if verdict, err = item.Judge(v.Context, b.Moves[:v.State.Stand.At]); err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		v.Kept[key] = verdict
+	}
+	return &roomGoal{page.Plain(prose.Goal), verdict}, nil
+}
+
+// knowledge returns what each thread knows and believes after some rows.
+func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
+	known := map[string]roomSeat{}
+	if len(rows) == 0 {
+		return known
+	}
+	for n, c := range rows[len(rows)-1].Cells {
+		said := []string{}
+		for i := len(rows) - 1; i >= 0 && len(said) == 0; i-- {
+			if own := rows[i].Cells[n]; own.Acting && own.Title != "" {
+				said = append(said, own.Title)
+			}
+		}
+		if c.Title != "" && !c.Acting {
+			said = append(said, c.Title)
+		}
+		known[c.Thread] = roomSeat{Knows: strings.Join(said, l.Say("; ")), Belief: c.Inside}
+	}
+	return known
+}
+
+// secondsTo is how long it is to an instant, in milliseconds since 1970; 0 when it
+// is over.
+func secondsTo(instant int64) float64 {
+	return max(0, time.Until(time.UnixMilli(instant)).Round(100*time.Millisecond).Seconds())
+}
+
+func seatNow(l words.Language, st *board.State, thread string, options []page.Option) roomSeat {
+	seat := st.Seats[thread]
+	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Wished: seat.Wishes, Tied: seat.Tied}
+	for _, id := range seat.By {
+		if m := st.People[id]; m != nil {
+			out.By, out.Members = append(out.By, board.Nickname(m.Name, l.Code())), append(out.Members, id)
+			if !m.Here() {
+				out.Away++
+			}
+		}
+	}
+	if seat.Since > 0 && !seat.Tied {
+		out.Wait = secondsTo(seat.Since + board.TableWait.Milliseconds())
+	}
+	for _, o := range options {
+		switch {
+		case o.Thread != thread || o.Network:
+		case o.Background:
+			out.Dog = out.Dog || o.Can
+		case out.Next == "" || o.Can && out.Why != "":
+			out.Next, out.Why, out.Armed = o.Does, o.Why, o.Armed
+			if o.Can {
+				out.Why = ""
+			}
+		}
+	}
+	return out
+}
+
+func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion {
+	q := st.Question
+	if q == nil {
+		return nil
+	}
+	out := &roomQuestion{
+		ID: q.ID, Kind: q.Kind, Text: inLanguage(q.Text, l), Options: inLanguage(q.Options, l), Votes: len(q.Votes), Of: st.Voters(), Round: q.Round, Closed: q.Closed,
+		Veiled: st.Veiled(),
+	}
+	if !q.Closed {
+		out.Call, out.Start = q.Call, q.Start
+	}
+	if q.Until > 0 && !q.Closed {
+		out.Left = secondsTo(q.Until)
+	}
+	if out.Veiled && !unveiled {
+		if q.Closed {
+			out.Advice = l.Say("the votes are counted: your host sees them")
+		}
+		return out
+	}
+	if q.Round > 1 {
+		out.Before = q.Counts(1)
+	}
+	if !q.Closed {
+		return out
+	}
+	out.Counts = q.Counts(q.Round)
+	if q.FewRight() && !q.Told {
+		out.Advice = l.Say("few were right: look at it together first")
+		return out
+	}
+	out.Right = &q.Right
+	unshown := st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At // by the run
+	if q.Round == 1 && q.Divided() && !q.Told && unshown {
+		out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
+	}
+	return out
+}
+
+func peopleNow(l words.Language, st *board.State) []roomPerson {
+	list := []roomPerson{}
+	for _, id := range slices.SortedFunc(maps.Keys(st.People), board.ByAge) {
+		m := st.People[id]
+		one := roomPerson{Member: id, Name: board.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
+		for _, thread := range slices.Sorted(maps.Keys(st.Seats)) {
+			if slices.Contains(st.Seats[thread].By, id) {
+				one.Threads = append(one.Threads, thread)
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// roomFilm is what a room's run shows in one language, made once for all who
+// see it. It belongs to the one who looks at the room.
+type roomFilm struct {
+	l     words.Language
+	event int // bytes that an event takes
+	first *websocket.PreparedMessage
+	of    map[int]*step.Shown                   // by branch
+	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
+	bytes int                                   // of the parts that stay
+}
+
+// Size implements board.Sized. A prepared message is there as it is, and as it
+// was sent.
+func (f *roomFilm) Size() int {
+	size := 2 * f.bytes
+	for _, of := range f.of {
+		size += of.Events * f.event
+	}
+	return size
+}
+
+func filmOf(l words.Language, v board.View) *roomFilm {
+	key := "film/" + l.Code()
+	f, ok := v.Kept[key].(*roomFilm)
+	if !ok {
+		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*step.Shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		v.Kept[key] = f
+	}
+	return f
+}
+
+// opening is the frame with which a page begins.
+func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *websocket.PreparedMessage, err error) {
+	if f.first != nil {
+		return f.first, nil
+	}
+	o, err := s.Described(f.l, v.Run.Scenario())
+	if err != nil {
+		return nil, err
+	}
+	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
+	o.Scene, o.First = &scene, v.State.First
+	if o.Cast, err = templates.Text(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
+		return nil, err
+	}
+	if o.Lanes, err = step.DrawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
+		return nil, err
+	}
+	f.first, err = prepared(step.Frame{V: 1, Opened: o})
+	return f.first, err
+}
+
+// setJSON is a frame with what a phone's page has of a scenario, for a page
+// that is of another one.
+type setJSON struct {
+	V   int     `json:"v"`
+	Set roomSet `json:"set"`
+}
+
+type roomSet struct {
+	Scene   int    `json:"scene"`
+	Title   string `json:"title"`
+	Threads string `json:"threads"` // HTML: one's own, and those that one can choose
+	Head    string `json:"head"`    // HTML: the table's
+	Count   int    `json:"count"`   // of threads
+}
+
+// setFrame returns the frame with what a phone's page has of the scenario, made
+// once for all.
+func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error) {
+	key := "set/" + l.Code()
+	if made, ok := v.Kept[key].(*websocket.PreparedMessage); ok {
+		return made, nil
+	}
+	sc := v.Run.Scenario()
+	shown := film.NewScenario(l, sc)
+	set := roomSet{Scene: len(v.State.Earlier), Title: frame.TitleOf(l, sc), Count: len(shown.Threads)}
+	var err error
+	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
+		return nil, err
+	}
+	if set.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
+		return nil, err
+	}
+	frame, err := prepared(setJSON{1, set})
+	if err != nil {
+		return nil, err
+	}
+	v.Kept[key] = frame
+	return frame, nil
+}
+
+// branch returns what a branch shows, and the branch.
+func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, error) {
+	b, err := v.Run.Track(v.Context, v.State, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := f.of[id]
+	if of == nil {
+		of = &step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
+		f.of[id] = of
+	}
+	for _, e := range b.Events[of.Events:] {
+		of.Film.Add(e)
+	}
+	of.Events = len(b.Events)
+	return of.Film, b, nil
+}
+
+// parts returns the frames of a branch's positions from one on.
+func (f *roomFilm) parts(v board.View, b board.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
+	film, branch, err := f.branch(v, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	for end := len(b.Moves) + 1; from < end || len(frames) == 0; {
+		to := min(from-from%step.FramePositions+step.FramePositions, end)
+		frame, err := f.part(v, film, branch, b, from, to)
+		if err != nil {
+			return nil, err
+		}
+		frames, from = append(frames, frame), to
+	}
+	return frames, nil
+}
+
+// part returns one frame. Those that begin and end where frames of all do are
+// kept.
+func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*websocket.PreparedMessage, error) {
+	key, stays := [2]int{b.ID, from}, from < to && from%step.FramePositions == 0 && to%step.FramePositions == 0
+	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
+	if made := f.whole[key]; stays && made != nil {
+		return made, nil
+	}
+	if made, ok := v.Fresh[fresh].(*websocket.PreparedMessage); ok && !stays {
+		return made, nil
+	}
+	a, err := step.PartOf(f.l, film, branch, from, to, func(i int) step.Position { return step.PositionOf(f.l, branch, i) })
+	if err != nil {
+		return nil, err
+	}
+	a.V, a.Branch = 1, &step.Branch{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
+	text, err := runs.Line(a)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := preparedText(text)
+	if stays {
+		f.whole[key] = frame
+		f.bytes += len(text)
+	} else {
+		v.Fresh[fresh] = frame
+	}
+	return frame, err
+}
+
+// drawings are lanes that were asked for since the state changed, each drawn
+// once for all who ask.
+type drawings map[drawingKey]*drawing
+
+type drawingKey struct {
+	lang        string
+	branch, row int
+}
+
+// drawing is the lanes around a row. It is drawn when it is first looked at, and
+// not while others wait for the room.
+type drawing struct {
+	picture film.Picture
+	once    sync.Once
+	text    string
+	err     error
+}
+
+// How many drawings are kept, and about how many bytes each takes.
+const (
+	maxDrawings   = 64
+	sizeOfDrawing = 48 << 10
+)
+
+// Size implements board.Sized.
+func (d drawings) Size() int { return len(d) * sizeOfDrawing }
+
+func drawingOf(l words.Language, v board.View, branch, row int) (*drawing, error) {
+	made, ok := v.Fresh["lanes"].(drawings)
+	if !ok || len(made) >= maxDrawings {
+		made = drawings{}
+		v.Fresh["lanes"] = made
+	}
+	key := drawingKey{l.Code(), branch, row}
+	if made[key] != nil {
+		return made[key], nil
+	}
+	reel, _, err := filmOf(l, v).branch(v, branch)
+	if err != nil {
+		return nil, err
+	}
+	made[key] = &drawing{picture: runs.LanesAround(l, reel.Lanes(), row)}
+	return made[key], nil
+}
+
+// html draws. It is safe for concurrent use.
+func (d *drawing) html(l words.Language) (string, error) {
+	d.once.Do(func() { d.text, d.err = templates.Text(l, templates.Lanes(d.picture)) })
+	return d.text, d.err
+}

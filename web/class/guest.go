@@ -1,0 +1,117 @@
+package class
+
+import (
+	"context"
+	"sync"
+
+	"relock/web/board"
+	"relock/web/site/turn"
+	"relock/web/site/wire"
+	"relock/web/step"
+	"relock/web/words"
+)
+
+// judgedScript is what a member is told of a script.
+type judgedScript struct {
+	Says   string `json:"says"`
+	Option int    `json:"option"` // that counts as one's vote
+	Right  bool   `json:"right"`
+	Line   int    `json:"line,omitempty"` // that is wrong, from 1
+	Open   string `json:"open,omitempty"` // the smallest order that breaks a rule: a page
+
+	item, script string
+}
+
+// guest is one connection to a room.
+type guest struct {
+	s       *Pages
+	l       words.Language
+	room    *board.Room
+	conn    *wire.Conn
+	client  *board.Client
+	address string
+	secret  string          // of the cookie
+	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
+	reading *turn.Seat      // of the goroutine that takes commands
+	reader  *step.Reader    // used by that goroutine
+	telling *turn.Seat      // of the one that sends frames
+
+	judged  sync.Map      // *judgedScript, by the command's ID
+	written *judgedScript // the last one; used by the goroutine that takes commands
+
+	rows   bool        // the film is wanted; written before the join is handed on
+	page   *int        // the scene that the member's page is of, nil where there is none; so is this
+	opened int         // scenes whose film was opened
+	shown  map[int]int // positions that were sent, by branch
+}
+
+// roomAnswer is a frame in answer to a command.
+type roomAnswer struct {
+	V       int    `json:"v"`
+	Re      int64  `json:"re"`
+	Done    bool   `json:"done,omitempty"`
+	Refused string `json:"refused,omitempty"`
+
+	Removed bool `json:"removed,omitempty"` // why a join was refused; 4041 follows
+
+	// Of a join.
+	Member string     `json:"member,omitempty"`
+	Token  string     `json:"token,omitempty"`
+	Name   string     `json:"name,omitempty"`
+	Part   board.Part `json:"part,omitempty"`
+	Last   int64      `json:"last,omitempty"`
+	Mine   *int       `json:"mine,omitempty"`
+	Script string     `json:"script,omitempty"`
+	Lost   bool       `json:"lost,omitempty"`
+
+	Judging bool          `json:"judging,omitempty"` // a script is, or waits for it: the line is alive
+	Judged  *judgedScript `json:"judged,omitempty"`  // of a script
+
+	step.Answered // of what is asked of this server
+
+	step.Told
+	search *step.Exploration // that tells it
+}
+
+// may fails if the member may not ask something.
+func (g *guest) may(ask step.Asker) error {
+	switch {
+	case !g.client.Joined():
+		return board.ErrNotJoined
+	case ask == step.AskViewers && !g.rows:
+		return step.ErrNoFilm
+	case ask == step.AskHosts && !g.client.Leads():
+		return board.ErrNotHost
+	default:
+		return nil
+	}
+}
+
+// look returns branches of the scenario that the class is in, all where none are
+// named.
+func (g *guest) look(_ context.Context, ids ...int) (at step.Branches, err error) {
+	err = g.room.Look(func(v board.View) error {
+		at.Scene, at.Scenario = len(v.State.Earlier), v.Run.Scenario()
+		if len(ids) == 0 {
+			at.List, err = v.Run.Tracks(v.Context, v.State)
+			return err
+		}
+		for _, id := range ids {
+			b, err := v.Run.Track(v.Context, v.State, id)
+			if err != nil {
+				return err
+			}
+			at.List = append(at.List, b)
+		}
+		return nil
+	})
+	return at, err
+}
+
+func (g *guest) reply(ctx context.Context, a roomAnswer) {
+	select {
+	case g.answers <- a:
+		g.client.Ring()
+	case <-ctx.Done():
+	}
+}

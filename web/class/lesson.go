@@ -1,0 +1,311 @@
+package class
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"relock/engine"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/board"
+	"relock/web/frame"
+	"relock/web/lesson"
+	"relock/web/link"
+	"relock/web/site"
+	"relock/web/step"
+	"relock/web/words"
+)
+
+// workshop is a lesson that comes with the playground.
+type workshop struct {
+	name   string
+	lesson *lesson.Lesson
+}
+
+// workshops are read when somebody first asks.
+var workshops = sync.OnceValue(func() []workshop {
+	var list []workshop
+	files := lessons.Workshops()
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		panic(err) // the pattern is the one above
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err == nil {
+			var read *lesson.Lesson
+			if read, err = lesson.Parse(text); err == nil {
+				list = append(list, workshop{strings.TrimSuffix(name, ".yaml"), read})
+				continue
+			}
+		}
+		panic(fmt.Errorf("class: lesson %s: %w", name, err)) // it is embedded
+	}
+	return list
+})
+
+// lessonOf is the lesson that somebody sent: the name of one that comes with the
+// playground, a link's text, or a file's.
+func lessonOf(sent string) (*lesson.Lesson, error) {
+	sent = strings.TrimSpace(sent)
+	for _, w := range workshops() {
+		if w.name == sent {
+			return w.lesson, nil
+		}
+	}
+	if _, text, is := strings.Cut(sent, "#"); is && lesson.IsLink(text) {
+		sent = text // the whole address
+	}
+	if lesson.IsLink(sent) {
+		return lesson.FromLink(sent)
+	}
+	return lesson.Parse([]byte(sent))
+}
+
+// planOfLesson is what a room for a lesson is to be around. It fails, saying in
+// which step, where an example, an item or a row is not there, or a link cannot
+// be read. Steps without a title get that of their scenario.
+func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
+	read, err := lessonOf(sent)
+	if err != nil {
+		return board.Plan{}, err
+	}
+	full := &lesson.Lesson{Title: read.Title}
+	var first board.Plan
+	for n, step := range read.Steps {
+		var plan board.Plan
+		if step.Ask == lesson.AskItem {
+			plan, _, err = s.examine(ctx, step.Item)
+		} else {
+			plan, err = s.planOf(ctx, step.Place)
+		}
+		if err != nil {
+			if says, ok := phrase.Of(err); ok {
+				err = phrase.New("step %d of the lesson: %s", n+1, says)
+			}
+			return board.Plan{}, err
+		}
+		if n == 0 {
+			first = plan
+		}
+		if step.Title == nil {
+			step.Title = titled(plan.Scenario, step.At)
+		}
+		full.Steps = append(full.Steps, step)
+	}
+	first.Lesson = full
+	return first, nil
+}
+
+// titled is what a step is called where nobody says it: its scenario, and the row.
+func titled(sc *scenario.Scenario, at string) lesson.Words {
+	title := lesson.Words{}
+	for _, l := range words.All() {
+		name := cmp.Or(frame.TitleOf(l, sc), l.Say("Your scenario"))
+		if list := []rune(name); len(list) > lesson.MaxTitle-20 {
+			name = string(list[:lesson.MaxTitle-20]) + "…"
+		}
+		if at != "" {
+			name += " · " + at
+		}
+		title[l.Code()] = name
+	}
+	return title
+}
+
+// roomLesson is how far the class has come in its lesson, for hosts.
+type roomLesson struct {
+	Title string   `json:"title"`
+	Step  int      `json:"step"`  // from 0
+	Steps []string `json:"steps"` // what each is called
+	Notes string   `json:"notes"` // for the host alone, "" for none
+	Next  string   `json:"next"`  // what comes next: go, return, ask, reveal or tell; "" at the end
+}
+
+// lessonNow is nil in a room without a lesson.
+func lessonNow(l words.Language, s *board.State) *roomLesson {
+	if s.Lesson == nil {
+		return nil
+	}
+	out := &roomLesson{Title: s.Lesson.Title.In(l), Step: s.Taught.Step, Notes: s.Lesson.Steps[s.Taught.Step].Notes.In(l), Next: s.LessonNext()}
+	for _, step := range s.Lesson.Steps {
+		out.Steps = append(out.Steps, step.Title.In(l))
+	}
+	return out
+}
+
+// Lesson answers a host with what the class has gone through as a lesson: a file, or
+// as JSON a link.
+func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.hosted(r)
+	if err != nil {
+		return err
+	}
+	log, err := found.Log(r.Context())
+	if err != nil {
+		return fmt.Errorf("class: %w", err)
+	}
+	made, err := s.plans.lessonMade(r.Context(), log)
+	if err != nil {
+		return err
+	}
+	text, err := made.YAML()
+	if err == nil {
+		_, err = lesson.Parse(text)
+	}
+	if errors.Is(err, lesson.ErrTooLong) {
+		return site.Unusable(err, "No lesson can be made of that")
+	}
+	if err != nil {
+		return fmt.Errorf("class: %w", err)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if site.AsksForJSON(r) {
+		packed, err := made.Link()
+		if err != nil {
+			return fmt.Errorf("class: %w", err)
+		}
+		site.AnswerJSON(w, http.StatusOK, map[string]string{"link": "/room/new#" + packed})
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="lesson-`+found.Code()+`.yaml"`)
+	_, _ = w.Write(text) //nolint:gosec // a file, and no HTML; the visitor has left: nobody to tell
+	return nil
+}
+
+// lessonMade makes a lesson of a room's log, with no notes yet.
+func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Lesson, error) {
+	made := &lesson.Lesson{}
+	shipped := shipping{s: s, of: map[string]*shippedRun{}}
+	held := false
+	for _, stop := range board.Stops(log) {
+		if len(made.Steps) == lesson.MaxSteps {
+			break
+		}
+		sc, err := scenario.Parse(stop.Scenario)
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		moves, err := step.MovesOf(sc, stop.Moves)
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		step := lesson.Step{}
+		if held != stop.Held {
+			is := stop.Held
+			held, step.Hold = is, &is
+		}
+		switch q := stop.Question; {
+		case q == nil:
+		case q.Item != "":
+			step.Item, step.Ask = q.Item, lesson.AskItem
+		case q.Kind == board.Own:
+			step.Question = asLesson(q)
+		default:
+			step.Ask = lesson.AskPredict
+		}
+		if step.Item == "" && stop.Goal != "" && len(moves) == 0 {
+			step.Item = stop.Goal
+		}
+		if step.Item == "" {
+			if step.Place, err = shipped.place(ctx, sc, moves); err != nil {
+				return nil, err
+			}
+		}
+		step.Title = titled(sc, step.At)
+		if made.Title == nil {
+			made.Title = titled(sc, "")
+		}
+		made.Steps = append(made.Steps, step)
+	}
+	return made, nil
+}
+
+// asLesson is a host's own question as a lesson has it.
+func asLesson(q *board.Question) *lesson.Question {
+	out := &lesson.Question{Text: lesson.Words(q.Text), Right: q.Right + 1}
+	for n := range q.Options[words.English.Code()] {
+		option := lesson.Words{}
+		for code, list := range q.Options {
+			option[code] = list[n]
+		}
+		out.Options = append(out.Options, option)
+	}
+	return out
+}
+
+// shipping knows which scenarios come with the playground, and where their runs
+// lead.
+type shipping struct {
+	s  *plans
+	of map[string]*shippedRun // by the scenario, nil for one's own
+}
+
+type shippedRun struct {
+	name string
+	run  *engine.Branch
+}
+
+// place is where moves lead in a scenario: by a name and a row, where that says
+// it, or as a link.
+func (p shipping) place(ctx context.Context, sc *scenario.Scenario, moves []scenario.Move) (lesson.Place, error) {
+	known, err := p.runOf(ctx, sc)
+	if err != nil {
+		return lesson.Place{}, err
+	}
+	if known != nil && len(moves) <= len(known.run.Moves) && (len(moves) == 0 || reflect.DeepEqual(known.run.Moves[:len(moves)], moves)) {
+		row := known.run.Positions[len(moves)].Row
+		first := slices.IndexFunc(known.run.Positions, func(p engine.Position) bool { return p.Row >= row })
+		switch {
+		case len(moves) == 0:
+			return lesson.Place{Example: known.name}, nil
+		case first == len(moves):
+			return lesson.Place{Example: known.name, At: "T" + strconv.Itoa(row)}, nil
+		}
+	}
+	text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
+	if err != nil {
+		return lesson.Place{}, fmt.Errorf("class: %w", err)
+	}
+	return lesson.Place{Link: text}, nil
+}
+
+// runOf returns the run of an example that a scenario is, nil for none.
+func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario) (*shippedRun, error) {
+	bare, err := board.Bare(sc)
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	text := string(bare)
+	if known, tried := p.of[text]; tried {
+		return known, nil
+	}
+	p.of[text] = nil
+	for _, e := range p.s.Examples {
+		one, err := board.Bare(e.Scenario())
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		if bytes.Equal(one, bare) {
+			run, err := stepped(ctx, e.Scenario(), func(engine.Position) bool { return false })
+			if err != nil {
+				return nil, err
+			}
+			p.of[text] = &shippedRun{e.Name, run}
+			break
+		}
+	}
+	return p.of[text], nil
+}

@@ -1,0 +1,221 @@
+package class
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"relock/engine"
+	"relock/engine/course"
+	"relock/engine/ownlock"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/board"
+	"relock/web/frame"
+	"relock/web/lesson"
+	"relock/web/link"
+	"relock/web/page"
+	"relock/web/site"
+)
+
+// plans are what a room can be around, and what it asks.
+type plans struct {
+	*frame.Pages
+
+	course func() *course.Course
+}
+
+// errNoPlan is returned for what is nothing that a room can be around.
+var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by its name, a link's text, or an item of the course, chapter/item")
+
+// noPlan is the page that says why no room can be made of something.
+func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
+
+// planOf is what a room is to be around, and where the class stands. An error
+// that speaks says why it is nothing.
+func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
+	plan := board.Plan{}
+	switch {
+	case at.Example != "":
+		i := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == at.Example })
+		if i < 0 {
+			return plan, errNoPlan
+		}
+		plan.Scenario = s.Examples[i].Scenario()
+	case at.Link != "":
+		state, err := link.Decode(strings.TrimPrefix(at.Link, "#"))
+		if err != nil {
+			return plan, fmt.Errorf("class: %w", err)
+		}
+		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
+	case at.Item != "":
+		found, ok := s.course().Item(at.Item)
+		if !ok {
+			return plan, errNoPlan
+		}
+		if found.Lab() != nil {
+			return plan, errOnlySeen
+		}
+		if plan.Scenario = found.Scenario; found.Kind == course.Break {
+			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
+				return plan, fmt.Errorf("class: %w", err)
+			}
+			plan.Goal = at.Item
+		}
+	default:
+		return plan, errNoPlan
+	}
+	if at.Row() == 0 {
+		return plan, nil
+	}
+	var err error
+	plan.Scenario, plan.At, err = movesToRow(ctx, plan.Scenario, at.Row())
+	return plan, err
+}
+
+// examine is what an item of the course asks, in every language, and where.
+func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Question, error) {
+	found, ok := s.course().Item(item)
+	if !ok {
+		return board.Plan{}, nil, errNoPlan
+	}
+	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
+		return board.Plan{}, nil, errNoVote
+	}
+	if found.Kind == course.Write && s.Box == nil {
+		return board.Plan{}, nil, ownlock.ErrNoBox
+	}
+	if found.Lab() != nil {
+		return board.Plan{}, nil, errOnlySeen
+	}
+	made, err := found.Made()
+	if err != nil {
+		return board.Plan{}, nil, fmt.Errorf("class: %w", err)
+	}
+	q := &board.Question{Kind: string(found.Kind), Text: map[string]string{}, Options: map[string][]string{}, Right: -1}
+	for n, a := range made.Answers {
+		switch {
+		case a.Right && q.Right >= 0:
+			return board.Plan{}, nil, errSomeRight
+		case a.Right:
+			q.Right = n
+		}
+	}
+	for _, l := range s.Languages.All() {
+		prose, err := found.Prose(l)
+		if err != nil {
+			return board.Plan{}, nil, fmt.Errorf("class: %w", err)
+		}
+		q.Text[l.Code()] = page.Plain(prose.Goal)
+		if found.Kind == course.Write {
+			q.Options[l.Code()] = verdicts(l)
+		}
+		for _, a := range made.Answers {
+			text := frame.Said(l, a.Says)
+			if found.Kind != course.Predict {
+				text = page.Plain(prose.Labels[a.Option.ID])
+			}
+			q.Options[l.Code()] = append(q.Options[l.Code()], text)
+		}
+	}
+	plan := board.Plan{Scenario: found.Scenario}
+	if found.Kind == course.Write {
+		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
+	}
+	if found.Kind == course.Mend || found.Kind == course.Write { // it stands at the end of what went wrong
+		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
+		q.Step = stepOf(made.Solved.Events)
+		return plan, q, nil
+	}
+	q.Step = stepOf(made.Run.Events[:made.Stand])
+	plan.Scenario, plan.At, err = movesUntil(ctx, found.Scenario, made.Stand, found.Kind == course.Why)
+	return plan, q, err
+}
+
+// stepOf is the step of the last of some events, 0 for none.
+func stepOf(events []trace.Event) int {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Step
+}
+
+// movesUntil returns a scenario with the moves of its run as far as so many
+// events, or all of them, and how many moves these events take.
+func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool) (*scenario.Scenario, int, error) {
+	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Seq > events && !all })
+	if err != nil {
+		return nil, 0, err
+	}
+	at := 0
+	for at < len(b.Moves) && b.Positions[at+1].Seq <= events {
+		at++
+	}
+	if all {
+		return sc.WithSchedule(b.Moves), at, nil
+	}
+	return sc.WithSchedule(b.Moves[:at]), at, nil
+}
+
+// stepped steps through a scenario, along its schedule and then as its policy
+// wants, until it is over or at a position that is enough.
+func stepped(ctx context.Context, sc *scenario.Scenario, enough func(engine.Position) bool) (*engine.Branch, error) {
+	session, err := engine.Open(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	defer session.Close()
+	b := session.Branches()[0]
+	for {
+		end := b.Positions[len(b.Positions)-1]
+		if end.Over || enough(end) {
+			return b, nil
+		}
+		if b, err = session.Step(ctx, b.ID); err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+	}
+}
+
+// movesToRow returns a scenario with the moves of its run after which a row of
+// it is there, and how many they are.
+func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.Scenario, int, error) {
+	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Row >= row })
+	if err != nil {
+		return nil, 0, err
+	}
+	at := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Row >= row })
+	if at < 0 {
+		return nil, 0, phrase.New("its run ends at T%d: there is no T%d", b.Positions[len(b.Positions)-1].Row, row)
+	}
+	return sc.WithSchedule(b.Moves), at, nil
+}
+
+// askRoom makes a question of where a room stands, in every language.
+func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
+	made, err := course.Ask(ctx, sc, at)
+	if err != nil {
+		return nil, err
+	}
+	q := &board.Question{Text: map[string]string{}, Options: map[string][]string{}}
+	until := made.Until().At.Duration()
+	for _, l := range s.Languages.All() {
+		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
+		for n, a := range made.Answers {
+			q.Options[l.Code()] = append(q.Options[l.Code()], frame.Said(l, a.Says))
+			if a.Right {
+				q.Right = n
+			}
+		}
+	}
+	return q, nil
+}
+
+// Errors of what an item can ask a class.
+var (
+	errOnlySeen  = phrase.New("that item shows a lab's recording of somebody's own lock: a class can look at it, but a room cannot step it")
+	errNoVote    = phrase.New("that item has no question for a class: a class can be asked what comes next, why, what mends it, and for a script")
+	errSomeRight = phrase.New("that item has several right answers, and a class votes for one")
+)

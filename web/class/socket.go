@@ -1,0 +1,392 @@
+package class
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine"
+	"relock/engine/panics"
+	"relock/engine/pause"
+	"relock/engine/scenario"
+	"relock/web/board"
+	"relock/web/film"
+	"relock/web/frame"
+	"relock/web/site"
+	"relock/web/site/wire"
+	"relock/web/step"
+	"relock/web/words"
+)
+
+// Socket serves a member of a room.
+func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	conn, err := s.Upgrader.Upgrade(w, r)
+	if err != nil {
+		return nil // Upgrade has answered
+	}
+	s.visits.Add(1)
+	defer s.visits.Done()
+	defer s.Count.Socket(frame.RoomSocket)()
+	ctx, gone := context.WithCancel(r.Context())
+	l := words.From(r.Context())
+	g := &guest{
+		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), site.Address(r)), secret: site.Cookie(r, hostCookie(found.Code())),
+		answers: make(chan roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
+	}
+	g.reader = g.newReader(ctx)
+	defer g.reader.Forget()
+	defer context.AfterFunc(ctx, g.client.Ring)()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer gone()
+		s.Guarded(ctx, site.OfRoom, func() {
+			err := conn.Read(ctx, board.MaxCommand, func(text []byte) { g.received(ctx, text) })
+			s.ReadTo(r, err)
+		})
+	}()
+	defer func() { <-read }()
+	defer conn.Close()
+	defer g.client.Leave()
+	defer gone()
+	told := false
+	served := s.Guarded(ctx, site.OfRoom, func() {
+		if why := g.serve(ctx); why != 0 {
+			told = conn.End(int(why))
+		}
+	})
+	if !served {
+		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
+			V: 1, Broken: true, Refused: l.Say("A bug in this program has ended your connection to the room. It was logged. Reload the page to come back."),
+		})
+	}
+	gone()
+	if told {
+		conn.Part(read)
+	}
+	return nil
+}
+
+// received hands on a command, or answers it at once.
+func (g *guest) received(ctx context.Context, text []byte) {
+	c, own, err := g.take(ctx, text)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case own != nil: // who does not read answers waits without a turn
+		g.reply(ctx, *own)
+		return
+	case err == nil:
+		began := time.Now()
+		err = g.client.Give(ctx, c)
+		g.s.Meter.Command(frame.RoomSocket, time.Since(began))
+	}
+	if err != nil {
+		g.judged.Delete(c.ID)
+		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.stepping.Explained(ctx, g.l, c.Do, err)})
+	}
+}
+
+// take reads a command in the visitor's turn. It returns the answer, if the room
+// has nothing to do with it.
+func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *roomAnswer, err error) {
+	if err := g.reading.Take(ctx); err != nil {
+		return c, nil, err
+	}
+	defer g.reading.Done()
+	if c, err = board.ParseCommand(text); err != nil {
+		return c, nil, err
+	}
+	switch c.Do {
+	case board.DoPing:
+		own = &roomAnswer{Re: c.ID, Done: true}
+	case board.DoExample, board.DoWalk:
+		err = panics.Catch(func() error {
+			if err := g.may(step.AskHosts); err != nil {
+				return err
+			}
+			way, err := g.reader.Way(ctx, c.Do, text)
+			if err == nil {
+				c = way
+			}
+			return err
+		})
+	case board.DoWrite:
+		err = panics.Catch(func() error { return g.judge(pause.With(ctx, g.reading), &c) })
+	case board.DoJoin:
+		if !g.client.Joined() {
+			g.rows, g.page = c.Rows, c.Scene
+		}
+		if (c.Part == board.Host || c.Part == board.Stage) && c.Secret == "" {
+			c.Secret = g.secret
+		}
+	default:
+		own, err = g.read(pause.With(ctx, g.reading), c, text)
+	}
+	return c, own, err
+}
+
+// read answers a command that the room has nothing to do with; nil if it has.
+func (g *guest) read(ctx context.Context, c board.Command, text []byte) (own *roomAnswer, err error) {
+	err = panics.Catch(func() error {
+		_, err := g.reader.Answer(ctx, c.Do, text, func(f step.Answered) error {
+			own = &roomAnswer{Re: c.ID, Done: true, Answered: f}
+			return nil
+		})
+		return err
+	})
+	return own, err
+}
+
+// newReader returns what answers the member's questions about branches.
+func (g *guest) newReader(ctx context.Context) *step.Reader {
+	return &step.Reader{
+		Sockets: g.s.stepping, Language: g.l, Context: ctx, Seat: g.reading, Address: g.address, Ends: site.OfRoom, May: g.may, Look: g.look,
+		Film: func(sc *scenario.Scenario, b *engine.Branch) *film.Film {
+			f := film.New(g.l, sc, b.Header.Owners)
+			for _, e := range b.Events {
+				f.Add(e)
+			}
+			return f
+		},
+		Lanes: func(branch, row int) (string, error) {
+			var drawn *drawing
+			err := g.room.Look(func(v board.View) (err error) {
+				drawn, err = drawingOf(g.l, v, branch, row)
+				return err
+			})
+			if err != nil {
+				return "", err
+			}
+			return drawn.html(g.l)
+		},
+		Tell: func(x *step.Exploration, found step.Told) error {
+			g.reply(ctx, roomAnswer{Told: found, search: x})
+			return nil
+		},
+	}
+}
+
+// serve sends what there is to be told, until the connection ends. It returns
+// why it must be closed, or 0. Who is slow gets the newest state next, not all
+// that was missed.
+func (g *guest) serve(ctx context.Context) board.Closing {
+	for range g.client.Bell() {
+		if ctx.Err() != nil || g.answer() != nil {
+			return 0
+		}
+		news := g.client.News()
+		// What a command came to is shown before its answer. Frames are for
+		// members: a join is answered first.
+		joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
+		if joins < 0 || news.Closing != 0 {
+			joins = len(news.Answers)
+		}
+		if g.tell(news, news.Answers[:joins]) != nil {
+			return 0
+		}
+		if news.Closing == board.Over && g.farewell(ctx) != nil {
+			return 0
+		}
+		if news.Closing != 0 {
+			return news.Closing
+		}
+		if news.Changed && g.show(ctx, news) != nil {
+			return 0
+		}
+		if g.tell(news, news.Answers[joins:]) != nil {
+			return 0
+		}
+	}
+	return 0 // a bell has no end
+}
+
+// tell sends answers of the room.
+func (g *guest) tell(news board.News, answers []board.Answer) error {
+	for _, a := range answers {
+		answer := g.worded(a)
+		answer.Removed = news.Closing == board.Removed && a.Refused != ""
+		if err := g.send(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer sends the answers that wait.
+func (g *guest) answer() error {
+	for {
+		select {
+		case a := <-g.answers:
+			if a.search != nil && a.search.IsForgotten() {
+				continue
+			}
+			if err := g.send(a); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+func (g *guest) worded(a board.Answer) roomAnswer {
+	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
+	if j := a.Joined; j != nil {
+		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Script, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Script, j.Lost
+		out.Name = board.Nickname(j.Name, g.l.Code())
+	}
+	if told, ok := g.judged.LoadAndDelete(a.ID); ok && a.Refused == "" {
+		out.Judged = told.(*judgedScript)
+	}
+	if a.Renamed != nil {
+		out.Name = board.Nickname(*a.Renamed, g.l.Code())
+	}
+	return out
+}
+
+func (g *guest) send(a roomAnswer) error {
+	a.V = 1
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return g.conn.Text(text)
+}
+
+// farewell sends what one takes home from a room that has ended: nothing of it
+// can be asked for afterwards.
+func (g *guest) farewell(ctx context.Context) error {
+	var frame *websocket.PreparedMessage
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
+	key := "farewell/" + g.l.Code()
+	err := g.room.Look(func(v board.View) error {
+		made, ok := v.Kept[key].(*websocket.PreparedMessage)
+		if !ok {
+			list, err := linked(g.l, v)
+			if err != nil {
+				return err
+			}
+			if made, err = prepared(farewellJSON{V: 1, Branches: list}); err != nil {
+				return err
+			}
+			v.Kept[key] = made
+		}
+		frame = made
+		return nil
+	})
+	g.telling.Done()
+	if err != nil {
+		return err
+	}
+	return g.conn.Batch(frame, nil)
+}
+
+// farewellJSON is the last frame of a room that has ended.
+type farewellJSON struct {
+	V        int            `json:"v"`
+	Branches []linkedBranch `json:"branches"`
+}
+
+// show sends the film as far as it lacks, and then the room as it is. It fails
+// if the page cannot be reached.
+func (g *guest) show(ctx context.Context, news board.News) error {
+	current := g.page == nil || *g.page == news.Scene
+	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
+		return g.conn.Batch(made, nil)
+	}
+	var frames []*websocket.PreparedMessage
+	ended := false
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
+	err := g.room.Look(func(v board.View) error {
+		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
+			set, err := setFrame(g.l, v)
+			if err != nil {
+				return err
+			}
+			frames, g.page = append(frames, set), &n
+		}
+		if g.rows {
+			missing, err := g.film(v)
+			if err != nil {
+				ended = v.Context.Err() != nil
+				return err
+			}
+			frames = append(frames, missing...)
+		}
+		now, err := v.Frame(news.Sees)
+		ended = v.Context.Err() != nil
+		if err == nil {
+			frames = append(frames, now.(*websocket.PreparedMessage)) // as roomNowFrame makes them
+		}
+		return err
+	})
+	g.telling.Done()
+	switch {
+	case ended:
+		return nil // why is the next news
+	case err != nil:
+		panic(err) // what is in the log can be shown
+	}
+	for _, f := range frames {
+		if err := g.conn.Batch(f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// film returns the frames that the page lacks.
+func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
+	var frames []*websocket.PreparedMessage
+	film := filmOf(g.l, v)
+	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
+		g.reader.Abandon()
+		first, err := film.opening(g.s.stepping, v)
+		if err != nil {
+			return nil, err
+		}
+		frames, g.opened = append(frames, first), scenes
+		clear(g.shown) // what was shown is of another scenario
+	}
+	for id := range g.shown {
+		if v.State.Branch(id) == nil {
+			delete(g.shown, id)
+			frame, err := prepared(step.Frame{V: 1, Dropped: &id})
+			if err != nil {
+				return nil, err
+			}
+			frames = append(frames, frame)
+		}
+	}
+	for _, b := range v.State.Branches {
+		from, there := g.shown[b.ID]
+		if !there && b.Parent >= 0 && g.shown[b.Parent] > 0 {
+			from = b.Fork + 1
+		}
+		if there && from > len(b.Moves) {
+			continue
+		}
+		more, err := film.parts(v, b, from)
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, more...)
+		g.shown[b.ID] = len(b.Moves) + 1
+	}
+	return frames, nil
+}

@@ -1,0 +1,170 @@
+// Package front is the pages for all: what there is to read, scenarios to step through, and
+// what other sites show of these.
+package front
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/pause"
+	"relock/engine/scenario"
+	"relock/web/export"
+	"relock/web/film"
+	"relock/web/frame"
+	"relock/web/page"
+	"relock/web/runs"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// Pages are what there is to read: the front page, the gallery, the locks,
+// the glossary and the interface for programs.
+type Pages struct {
+	*frame.Pages
+
+	gallery map[string]func() picture
+
+	front     sync.Mutex
+	frontFilm *runs.Recording // what the front page shows, from its first request on
+}
+
+// New returns the pages of a server that there are to read. Their pictures are drawn
+// when somebody first asks, or by prepare.
+func New(common *frame.Pages) *Pages {
+	s := &Pages{Pages: common, gallery: map[string]func() picture{}}
+	for _, e := range common.Examples {
+		s.gallery[e.Name] = pictured(e)
+	}
+	return s
+}
+
+// breath is how long prepare leaves the processors to those who open the first
+// page as soon as the server listens.
+const breath = time.Second
+
+// Prepare gets first ready, the other languages' texts, and pictures of the
+// gallery that are not kept, while nobody else wants the processor.
+func (s *Pages) Prepare(ctx context.Context, first func()) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(breath):
+	}
+	seat := s.Turns.SeatSpare("")
+	defer seat.Done()
+	ready := []func(){first}
+	for _, l := range s.Languages.All() {
+		ready = append(ready, func() { l.Say("Locks") })
+	}
+	for _, picture := range s.gallery {
+		ready = append(ready, func() { picture() })
+	}
+	for _, one := range ready {
+		if seat.Pause(ctx) != nil {
+			return
+		}
+		s.Guarded(ctx, site.OfPage, one)
+	}
+}
+
+// Home is the front door.
+func (s *Pages) Home(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	shown, err := s.replayed()
+	if err != nil {
+		return err
+	}
+	reel, err := runs.NewFootage(r.Context(), l, shown, true, nil, false)
+	if err != nil {
+		return err
+	}
+	shows, err := frame.ExhibitOf(frontExample)
+	if err != nil {
+		return err
+	}
+	ending, err := frame.EndingOf(l, frontExample)
+	if err != nil {
+		return err
+	}
+	ending.Next, ending.Learn = nil, true
+	reel.Viewer.Lanes.Cursor = 0 // it begins at its beginning
+	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
+		Page: s.Frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
+		Count: len(s.Examples), Locks: len(exhibit.Names()), Viewer: reel.Viewer, Ending: ending,
+	}))
+}
+
+// frontExample is what is played on the front page: a lock that goes wrong, and
+// what that does to what it protects, in some ten steps.
+const frontExample = "late-write-without-a-token"
+
+// replayed returns the recording on the front page. It is made at the first
+// request.
+func (s *Pages) replayed() (*runs.Recording, error) {
+	s.front.Lock()
+	defer s.front.Unlock()
+	if s.frontFilm == nil {
+		at := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == frontExample })
+		made, err := runs.Record(context.Background(), s.Examples[max(at, 0)].Scenario()) // without pauses: others keep their turns while they wait for front
+		if err != nil {
+			return nil, err
+		}
+		s.frontFilm = made
+	}
+	return s.frontFilm, nil
+}
+
+// Scenarios is the gallery.
+func (s *Pages) Scenarios(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	groups, err := frame.Shelves(l)
+	if err != nil {
+		return err
+	}
+	for i := range groups {
+		for n := range groups[i].Exhibits {
+			e := &groups[i].Exhibits[n]
+			var shown picture
+			if drawn := s.gallery[e.Name]; drawn != nil {
+				shown = drawn()
+			}
+			if err := pause.Here(r.Context()); err != nil {
+				return fmt.Errorf("front: %w", err)
+			}
+			e.Picture, e.Broken = shown.svg(), shown.Broken
+			e.First = i == 0 && n == 0
+			if e.Steps = shown.Steps; e.Steps > 0 {
+				e.Minutes = page.MinutesOf(e.Steps)
+			}
+			if len(shown.Broken) == 0 {
+				e.Failed = film.OnlyFailed(l, shown.Failed)
+			}
+			if at := slices.IndexFunc(s.Examples, func(x frame.Example) bool { return x.Name == e.Name }); at >= 0 {
+				e.Protocol, e.Level = s.Examples[at].Scenario().Lock.Protocol, page.LevelOf(s.Examples[at].Scenario())
+				if kind := s.Examples[at].Scenario().Kind; kind == scenario.KindHeartbeat {
+					e.Protocol = kind
+				}
+			}
+		}
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.Frame(r, l.Say("Scenarios")), Groups: groups}))
+}
+
+// About says what the playground is.
+func (s *Pages) About(w http.ResponseWriter, r *http.Request) error {
+	title := words.From(r.Context()).Say("About Relock")
+	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.Frame(r, title)))
+}
+
+// API is the interface for programs.
+func (s *Pages) API(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	p := page.API{Page: s.Frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
+	return site.Render(r.Context(), w, http.StatusOK, templates.API(p))
+}

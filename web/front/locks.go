@@ -1,0 +1,170 @@
+package front
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"relock/engine/explore/card"
+	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/lessons/advice"
+	"relock/web/export"
+	"relock/web/frame"
+	"relock/web/link"
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// Locks is the page that says what each lock guarantees and where it fails.
+func (s *Pages) Locks(w http.ResponseWriter, r *http.Request) error {
+	texts, err := lessons.Protocols()
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	say := words.From(r.Context())
+	p := page.Locks{Intro: say.Say("Each is a real implementation on the same stage. Some are here to show how they fail.")}
+	p.Page = s.Frame(r, say.Say("The locks"))
+	groups, err := frame.Shelves(say)
+	if err != nil {
+		return err
+	}
+	if err := s.chosenCards(r, &p); err != nil {
+		return err
+	}
+	if p.Libraries, err = page.NewLibraries(say); err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	cards, err := card.Bundled()
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	for i, known := range exhibit.All() {
+		l := page.Lock{
+			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Say(texts[i].Source),
+			Guarantees: say.Each(texts[i].Guarantees), Holes: say.Each(texts[i].Holes), Examples: s.playedOn(known.Name, groups),
+		}
+		l.Card = page.NewCardTable(say, cards[i])
+		l.Tally = l.Card.Tally(say, 0)
+		p.List = append(p.List, l)
+	}
+	p.Which = which(advice.Read(r.URL.Query()), p.List)
+	return site.Render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+}
+
+// which answers "Which lock do I use?" once all questions are answered.
+func which(given advice.Answers, list []page.Lock) page.Which {
+	w := page.Which{Questions: advice.Questions(), Answers: given}
+	if !given.Complete() {
+		return w
+	}
+	to := advice.To(given)
+	w.Advice = &to
+	if i := slices.IndexFunc(list, func(l page.Lock) bool { return to.Protocol != nil && l.Name == to.Protocol.Name }); i >= 0 {
+		w.Lock = &list[i]
+	}
+	return w
+}
+
+// The locks whose cards stand in one unless somebody asks for others: ours, and
+// the article's.
+const firstCard, secondCard = "reentrant", "reentrant-naive"
+
+// CardPicture answers with the cards that the address names as one picture.
+func (s *Pages) CardPicture(w http.ResponseWriter, r *http.Request) error {
+	var p page.Locks
+	if err := s.chosenCards(r, &p); err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	title := l.Say("Report card of %s", l.List(phrase.Names(p.Both.Locks)))
+	picture, err := export.CardPicture(r.Context(), l, title, p.Both, s.Static.PictureStyle())
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", export.SVG.MediaType())
+	h.Set("Content-Language", l.Code())
+	h.Set("Cache-Control", "public, max-age=3600")
+	_, _ = w.Write(picture)
+	return nil
+}
+
+// chosenCards lays out the cards that the address names, in one table.
+func (s *Pages) chosenCards(r *http.Request, p *page.Locks) error {
+	say := words.From(r.Context())
+	query := r.URL.Query()
+	p.First, p.Second = firstCard, secondCard
+	if p.Cards = query.Has("lock") || query.Has("beside"); p.Cards {
+		p.First, p.Second = cmp.Or(query.Get("lock"), firstCard), query.Get("beside")
+	}
+	if p.Second == p.First {
+		p.Second = ""
+	}
+	var cards []*card.Card
+	for _, name := range []string{p.First, p.Second} {
+		if name == "" {
+			continue
+		}
+		c, err := card.Of(name)
+		if errors.Is(err, card.ErrProtocol) {
+			return site.Explained(http.StatusBadRequest, "There is no such report card", card.ErrProtocol)
+		}
+		if err != nil {
+			return fmt.Errorf("front: %w", err)
+		}
+		cards = append(cards, c)
+	}
+	p.Both, p.Legend = page.NewCardTable(say, cards...), page.CardLegend(say)
+	for i := range cards {
+		p.Broken = append(p.Broken, p.Both.Broken(say, i))
+	}
+	return nil
+}
+
+// Cell opens the example of a cell of a lock's report card.
+func (s *Pages) Cell(w http.ResponseWriter, r *http.Request) error {
+	c, err := card.Of(r.PathValue("lock"))
+	if errors.Is(err, card.ErrProtocol) {
+		return site.ErrNoPage
+	}
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	cell := c.Named(r.PathValue("cell"))
+	if cell == nil {
+		return site.ErrNoPage
+	}
+	sc, err := c.Example(cell)
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	open, err := link.Encode(link.State{Scenario: sc, At: len(sc.Schedule)})
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
+	return nil
+}
+
+// playedOn returns the gallery's scenarios with a lock, in the gallery's order.
+// Heartbeats have none.
+func (s *Pages) playedOn(protocol string, groups []page.Group) []page.Example {
+	var list []page.Example
+	for _, g := range groups {
+		for _, e := range g.Exhibits {
+			if slices.ContainsFunc(s.Examples, func(x frame.Example) bool {
+				return x.Name == e.Name && x.Scenario().Lock.Protocol == protocol && x.Scenario().Kind != scenario.KindHeartbeat
+			}) {
+				list = append(list, page.Example{Name: e.Name, Title: e.Title})
+			}
+		}
+	}
+	return list
+}

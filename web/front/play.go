@@ -1,0 +1,142 @@
+package front
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"relock/engine/scenario"
+	"relock/web/export"
+	"relock/web/film"
+	"relock/web/frame"
+	"relock/web/link"
+	"relock/web/page"
+	"relock/web/runs"
+	"relock/web/site"
+	"relock/web/site/keep"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// Play is the page for stepping through a scenario: an example, or what the
+// address' fragment says. No server ever sees a fragment.
+func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("example")
+	if name == "" {
+		return s.playPage(w, r, played{})
+	}
+	l := words.From(r.Context())
+	for _, e := range s.Examples {
+		if e.Name != name {
+			continue
+		}
+		open, err := link.Encode(link.State{Scenario: e.Scenario()})
+		if err != nil {
+			return fmt.Errorf("front: %w", err)
+		}
+		exhibit, err := frame.ExhibitOf(name)
+		if err != nil {
+			return err
+		}
+		ending, err := frame.EndingOf(l, name)
+		if err != nil {
+			return err
+		}
+		return s.playPage(w, r, played{open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
+	}
+	return site.ErrNoPage
+}
+
+// played is what a page for stepping opens with, nothing for what its address says.
+type played struct {
+	open         string // a link
+	shown        *scenario.Scenario
+	title, shows string
+	ending       page.Ending
+	incident     string // its ID, "" for none
+	problem      string // why what was asked for is not shown
+}
+
+func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) error {
+	l := words.From(r.Context())
+	groups, err := frame.Shelves(l)
+	if err != nil {
+		return err
+	}
+	p := page.Play{
+		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
+		Shows: of.shows, Ending: of.ending, Incident: of.incident,
+	}
+	p.SetFaults(l)
+	shown := of.shown
+	if shown == nil {
+		shown = s.Examples[0].Scenario()
+	}
+	title := cmp.Or(of.title, l.Say("Step through it"))
+	p.Page = s.Frame(r, title)
+	p.Page.Preview = s.preview(r)
+	p.Viewer = page.Viewer{
+		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
+		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0),
+	}
+	p.SetLocks(l)
+	if of.open == "" {
+		// What is opened if the address says nothing.
+		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
+			return fmt.Errorf("front: %w", err)
+		}
+	}
+	if p.Text, err = unscripted(p.Scenario); err != nil {
+		return err
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
+}
+
+// unscripted returns the scenario of a link as YAML.
+func unscripted(packed string) (string, error) {
+	state, err := link.Decode(packed)
+	if err != nil {
+		return "", fmt.Errorf("front: %w", err)
+	}
+	return frame.Written(state.Scenario)
+}
+
+// Keep puts a link on the shelf and answers with its short address.
+func (s *Links) Keep(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Starts.Allow(site.Address(r)); err != nil {
+		return site.OfLimit(err)
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
+	if err != nil {
+		return site.Explained(http.StatusRequestEntityTooLarge, "That is too long to be kept", link.ErrTooLong)
+	}
+	state, err := link.Decode(string(text))
+	if err != nil {
+		return site.Unusable(err, "That cannot be kept")
+	}
+	var id string
+	site.SeatOf(r).Away(r.Context(), func() { id, err = s.Shelf.Keep(r.Context(), state) })
+	if err != nil {
+		return s.NotKept(r, err)
+	}
+	site.AnswerJSON(w, http.StatusCreated, map[string]string{"path": "/s/" + id})
+	return nil
+}
+
+// Kept opens a short link.
+func (s *Links) Kept(w http.ResponseWriter, r *http.Request) error {
+	text, err := s.findLink(r, r.PathValue("id"))
+	if errors.Is(err, keep.ErrNotKept) {
+		return site.Explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)
+	}
+	if err != nil {
+		return s.NotKept(r, err)
+	}
+	if _, err := link.Decode(text); err != nil {
+		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
+		return s.playPage(w, r, played{problem: problem})
+	}
+	return s.playPage(w, r, played{open: text})
+}

@@ -1,0 +1,98 @@
+package step
+
+import (
+	"context"
+
+	"relock/engine"
+	"relock/engine/explore/mend"
+	"relock/engine/scenario"
+	"relock/web/board"
+	"relock/web/export"
+	"relock/web/frame"
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/templates"
+)
+
+// mend begins to look for what would mend a branch: the scenario, within bounds that
+// its moves give. A search that is under way is stopped; what it has found stays.
+func (r *Reader) mend(ctx context.Context, c onBranch) (Answered, error) {
+	at, err := r.Look(ctx, c.Branch)
+	if err != nil {
+		return Answered{}, err
+	}
+	if err := r.Sockets.Starts.Allow(r.Address); err != nil {
+		return Answered{}, err
+	}
+	sc := at.Scenario.WithSchedule(at.List[0].Moves)
+	r.search.mu.Lock()
+	if r.search.going != nil {
+		r.search.going.stop(errHalted)
+	}
+	r.search.mu.Unlock()
+	r.forgetCures()
+	searching, x := r.newSearch(at.Scene)
+	return Answered{}, r.begin(ctx, searching, &r.search.cures, x, ofSearch{
+		begun:  func() error { return r.toldCures(x, page.MendBegun(r.Language)) },
+		own:    sc.Lock.Own(),
+		failed: func(says string) error { return r.toldCures(x, page.Mended{Ending: says}) },
+		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, sc) },
+	})
+}
+
+// mends looks for what mends a scenario, and tells who asked of each change as soon
+// as it is known, and at the end what can be said of it in a post-mortem.
+func (r *Reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario) {
+	var failed error
+	told := func(report *mend.Report, cured []engine.Played) {
+		m, err := page.NewMended(r.Language, report, cured)
+		if r.May != nil {
+			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
+		}
+		if err == nil && cured != nil && report.Broken() {
+			m.Report, err = export.PostMortem(context.WithoutCancel(ctx), r.Language, frame.TitleOf(r.Language, sc), report, cured)
+		}
+		if err != nil {
+			failed = err
+			t.stop(err)
+			return
+		}
+		t.away(func() error { return r.toldCures(t.Exploration, m) })
+	}
+	report, err := engine.Mend(within, sc, mend.BoundsOf(sc), mend.Options{
+		Narrow: true, Workers: 1, Searching: t.takes,
+		Found: func(report *mend.Report, _ *mend.Cure) {
+			if t.due() {
+				told(report, nil)
+			}
+		},
+	})
+	cause := context.Cause(within)
+	if t.over() {
+		return
+	}
+	_ = t.hold(0) // what was found is on the page
+	if err == nil {
+		var cured []engine.Played // also of what was stopped
+		if cured, err = engine.Cured(context.WithoutCancel(ctx), sc, report); err == nil {
+			told(report, cured)
+			err = failed
+		}
+	}
+	if err != nil {
+		t.fail(board.DoMend, err)
+		return
+	}
+	if limit := site.LimitName(cause); report.Stopped && limit != "" {
+		r.Sockets.NoteRefusal(ctx, r.Address, limit)
+	}
+}
+
+// toldCures tells who asked what is known of the changes.
+func (r *Reader) toldCures(x *Exploration, m page.Mended) error {
+	html, err := templates.Text(r.Language, templates.Mended(m))
+	if err != nil {
+		return err
+	}
+	return r.Tell(x, Told{Mended: &mendedJSON{m.Going, html}})
+}

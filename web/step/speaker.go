@@ -1,0 +1,141 @@
+package step
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"relock/web/board"
+	"relock/web/site"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
+	"relock/web/site/wire"
+	"relock/web/words"
+)
+
+// speaker is one page that steps: it asks by commands, and is answered by frames.
+type speaker struct {
+	s       *Sockets
+	l       words.Language
+	conn    *wire.Conn
+	sent    map[int]*Shown // by branch
+	seat    *turn.Seat
+	ctx     context.Context
+	re      int       // the id of the command under way, 0 of none
+	began   time.Time // when that command was read
+	account *limit.Account
+	reader  *Reader
+
+	do      func(ctx context.Context, name string, text []byte) (known bool, err error)
+	opened  func() bool                 // something is
+	changed func() <-chan struct{}      // nil where nothing changes by itself
+	follow  func(context.Context) error // shows what has changed
+	gone    string                      // why there is nothing to step through any more, "" while there is
+
+	sending sync.Mutex // guards conn's frames
+}
+
+// serve carries out commands, one after the other, until ctx or the page ends, and
+// shows what changes by itself.
+func (p *speaker) serve(ctx context.Context, commands <-chan []byte) {
+	for {
+		var changed <-chan struct{}
+		if p.changed != nil {
+			changed = p.changed()
+			if p.inTurn(ctx, p.follow) != nil {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case text := <-commands:
+			if p.inTurn(ctx, func(ctx context.Context) error { return p.carryOut(ctx, text) }) != nil {
+				return
+			}
+		}
+	}
+}
+
+// inTurn does something when it is its turn.
+func (p *speaker) inTurn(ctx context.Context, do func(context.Context) error) error {
+	p.began = time.Now()
+	if err := p.seat.Take(ctx); err != nil {
+		return err
+	}
+	defer p.seat.Done()
+	return do(ctx)
+}
+
+// errWrite is returned by carryOut when the page cannot be reached.
+var errWrite = errors.New("the page is gone")
+
+// carryOut does what a frame asks for. It answers with the result and then
+// done, or with the reason for refusing.
+func (p *speaker) carryOut(ctx context.Context, text []byte) error {
+	var c command
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
+	p.re = c.ID
+	known := true
+	if err != nil {
+		err = errNotCommand
+	} else {
+		known, err = p.do(ctx, c.Do, text)
+	}
+	if !errors.Is(err, errNotCommand) {
+		name := c.Do
+		if !known || c.Do != board.DoOpen && !p.opened() {
+			name = "none"
+		}
+		p.s.Meter.Command(name, time.Since(p.began))
+	}
+	switch {
+	case err == nil:
+		return p.write(Frame{Done: true})
+	case errors.Is(err, errWrite), ctx.Err() != nil:
+		return err
+	}
+	if limit := site.LimitName(err); limit != "" {
+		p.s.NoteRefusal(ctx, p.account.Address(), limit)
+	}
+	return p.write(Frame{Refused: p.s.Explained(ctx, p.l, c.Do, err), Told: Told{Mistake: mistakeOf(err)}})
+}
+
+// answer sends what was asked.
+func (p *speaker) answer(f Answered) error {
+	if f == (Answered{}) {
+		return nil
+	}
+	a := Frame{Lanes: f.Lanes, Compared: f.Compared, Trace: f.Trace, Stands: f.Stands}
+	if f.LanesOf != nil {
+		a.LanesOf = *f.LanesOf
+	}
+	return p.write(a)
+}
+
+// write sends a frame in answer to the current command.
+func (p *speaker) write(a Frame) error {
+	a.V, a.Re = 1, p.re
+	var err error
+	p.seat.Away(p.ctx, func() { err = p.send(a) })
+	return err
+}
+
+// send sends a frame, whichever of the page's goroutines asks for it.
+func (p *speaker) send(a Frame) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("step: %w", err)
+	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if p.conn.Text(text) != nil {
+		return errWrite
+	}
+	return nil
+}
