@@ -13,7 +13,7 @@ import (
 
 // Reader answers what is asked about branches and changes nothing of them: for a
 // page that steps alone or with a lab, and for a member of a class. It belongs to the
-// goroutine that takes the page's commands.
+// goroutine that takes the page's commands; only Abandon can be called from any.
 type Reader struct {
 	Sockets  *Sockets
 	Language words.Language
