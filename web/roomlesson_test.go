@@ -46,7 +46,7 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 		asked, presses := 0, 0
 		for ; at.Next != ""; presses++ {
 			if at.Notes == "" {
-				t.Fatalf("tep %d has no notes", at.Step)
+				t.Fatalf("step %d has no notes", at.Step)
 			}
 			seen[at.Notes] = true
 			did := at.Next

@@ -22,7 +22,7 @@ func TestCard(t *testing.T) {
 			exitOK,
 			[]string{
 				"Report card of reentrant", "at most 1 delay", "reentrant without a fault: survived",
-				// What is said of it in LOCKS.md: a pause outlives the lease, a crash costs a lease, a copy that comes late is
+				// A pause outlives the lease, a crash costs a lease, a copy that comes late is
 				// taken for a new call. A thread that leaves its inner level has no work left: it is inside no more.
 				"\npause         ◔      ◔     ✗     ✗     ✗     ◑       ◑       ✗\n",
 				"\ncrash         ✓      ✓     ◔     ◔     ◔     ◔       ◔       ◔\n",

@@ -228,7 +228,7 @@ func (f exploreFlags) draw(ctx context.Context, t task, env environment) error {
 	return nil
 }
 
-// foundForm, ruleForm and drawnForm are the lines of -json, as SCENARIO.md has them.
+// foundForm, ruleForm and drawnForm are the lines of -json, as SCENARIOS has them.
 type (
 	foundForm struct {
 		Explore   int      `json:"explore"` // the version

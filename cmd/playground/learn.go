@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -19,7 +20,7 @@ what its items need, and lists every mistake with its file and line. The exit
 code is 1 if there is one. "go doc relock/engine/course" says how to write items.`
 
 // learning checks a course that somebody is writing.
-func learning(args []string, env environment) int {
+func learning(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("learn", flag.ContinueOnError)
 	path := fs.String("check", "", "check the course at `PATH`")
 	if code, done := parse(fs, args, env, learnUsage); done {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Exit codes, as defined by SCENARIO.md.
+// Exit codes.
 const (
 	exitOK          = 0
 	exitUnexpected  = 1 // the run did not end as the scenario expects, or serving failed
@@ -95,28 +95,48 @@ func (e environment) width() int {
 
 func (e environment) colour() bool { return e.terminal && e.getenv("NO_COLOR") == "" }
 
-const usage = `Relock: see a reentrant Redis lock think.
+// subcommand is a command of the program.
+type subcommand struct {
+	name string
+	form string // how it is written
+	what string // it does
+	run  func(ctx context.Context, args []string, env environment) int
+}
 
-Usage:
-  playground [serve] [flags]        serve the playground page
-  playground run [flags] FILE…      run scenarios; "-" reads standard input
-  playground compare [flags] FILE   run one scenario on several locks
-  playground explore [flags] FILE…  search every order within bounds: can a rule break?
-  playground mend [flags] FILE      what would mend it? try each change in every order
-  playground lab [flags] -- COMMAND your own lock, unmodified: every order of its commands
-  playground import [flags] FILE    make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry
-  playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; also two locks in one card
-  playground protocols [flags]      list the locks, one on each line
-  playground schema [chapter]       the JSON Schema of a scenario, or of a course's chapter, for editors
-  playground learn -check PATH      check the items of a course
-  playground healthcheck            ask the server on this machine whether it is ready
-  playground version                print the version and the revision
-  playground help [COMMAND]         show this, or a command's flags
+// subcommands are all of them, in the order of the help. Help itself reads them.
+func subcommands() []subcommand {
+	return []subcommand{
+		{"serve", "[serve] [flags]", "serve the playground page", serve},
+		{"run", "run [flags] FILE…", "run scenarios; \"-\" reads standard input", runFiles},
+		{"compare", "compare [flags] FILE", "run one scenario on several locks", comparison},
+		{"explore", "explore [flags] FILE…", "search every order within bounds: can a rule break?", exploration},
+		{"mend", "mend [flags] FILE", "what would mend it? try each change in every order", mending},
+		{"lab", "lab [flags] -- COMMAND", "your own lock, unmodified: every order of its commands", laboratory},
+		{"import", "import [flags] FILE", "make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry", importLog},
+		{"card", "card [flags] PROTOCOL", "what one fault can do to a lock, at each place; also two locks in one card", reportCard},
+		{"protocols", "protocols [flags]", "list the locks, one on each line", protocols},
+		{"schema", "schema [chapter]", "the JSON Schema of a scenario, or of a course's chapter, for editors", schema},
+		{"learn", "learn -check PATH", "check the items of a course", learning},
+		{"healthcheck", "healthcheck", "ask the server on this machine whether it is ready", healthcheck},
+		{"version", "version", "print the version and the revision", version},
+		{"help", "help [COMMAND]", "show this, or a command's flags", help},
+	}
+}
 
+// usage is the program's help.
+func usage() string {
+	var b strings.Builder
+	b.WriteString("Relock: see a reentrant Redis lock think.\n\nUsage:\n")
+	for _, c := range subcommands() {
+		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, c.what)
+	}
+	b.WriteString(`
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
 3 Redis unreachable, or gone in mid-run; or a worker of the lab does not come,
 5 not as expected, but this machine was late by a tenth of the lease or more.
-`
+`)
+	return b.String()
+}
 
 // command runs one subcommand and returns its exit code.
 func command(ctx context.Context, args []string, env environment) int {
@@ -126,51 +146,33 @@ func command(ctx context.Context, args []string, env environment) int {
 	case !strings.HasPrefix(args[0], "-"):
 		name, rest = args[0], args[1:]
 	case args[0] == "-h" || args[0] == "-help" || args[0] == "--help":
-		name = "help"
+		return help(ctx, args, env)
 	case args[0] == "-version" || args[0] == "--version":
 		name, rest = "version", args[1:]
 	}
-	switch name {
-	case "serve":
-		return serve(ctx, rest, env)
-	case "run":
-		return runFiles(ctx, rest, env)
-	case "compare":
-		return comparison(ctx, rest, env)
-	case "explore":
-		return exploration(ctx, rest, env)
-	case "mend":
-		return mending(ctx, rest, env)
-	case "lab":
-		return laboratory(ctx, rest, env)
-	case "import":
-		return importLog(ctx, rest, env)
-	case "card":
-		return reportCard(ctx, rest, env)
-	case "protocols":
-		return protocols(rest, env)
-	case "schema":
-		return schema(rest, env)
-	case "learn":
-		return learning(rest, env)
-	case "healthcheck":
-		return healthcheck(ctx, rest, env)
-	case "version":
-		return version(rest, env)
-	case "help":
-		if len(rest) > 0 && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
-			return command(ctx, []string{rest[0], "-h"}, env)
+	var names []string
+	for _, c := range subcommands() {
+		if c.name == name {
+			return c.run(ctx, rest, env)
 		}
-		fmt.Fprint(env.out, usage)
-		if len(args) > 0 && args[0] != "help" {
-			fmt.Fprint(env.out, "\nFlags of serve:\n")
-			printServeFlags(env)
-		}
-		return exitOK
-	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, lab, import, card, protocols, schema, learn, healthcheck, version, help\n", name)
-		return exitUsage
+		names = append(names, c.name)
 	}
+	fmt.Fprintf(env.err, "playground: unknown command %q; allowed: %s\n", name, strings.Join(names, ", "))
+	return exitUsage
+}
+
+// help prints a command's flags, or the program's help; asked with a flag, it is about serve too.
+func help(ctx context.Context, args []string, env environment) int {
+	asked := len(args) > 0 && strings.HasPrefix(args[0], "-")
+	if len(args) > 0 && args[0] != "help" && !asked {
+		return command(ctx, []string{args[0], "-h"}, env)
+	}
+	fmt.Fprint(env.out, usage())
+	if asked {
+		fmt.Fprint(env.out, "\nFlags of serve:\n")
+		printServeFlags(env)
+	}
+	return exitOK
 }
 
 // parse reads flags; done means that the command has nothing more to do.

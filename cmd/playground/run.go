@@ -327,7 +327,7 @@ func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events
 	return nil
 }
 
-func protocols(args []string, env environment) int {
+func protocols(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
 	long := fs.Bool("long", false, "also say what each guarantees, where it fails, and where it comes from")
 	l := languageFlag(fs)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,7 +17,7 @@ editors. Without an argument it is a scenario's. A line at the top of a file,
 # yaml-language-server: $schema=FILE, tells an editor's YAML server where it is.`
 
 // schema prints a JSON Schema.
-func schema(args []string, env environment) int {
+func schema(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("schema", flag.ContinueOnError)
 	if code, done := parse(fs, args, env, schemaSynopsis); done {
 		return code

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"runtime/debug"
@@ -11,7 +12,7 @@ const versionSynopsis = `playground version
 Prints the module, its version, the revision that it was built from, and the Go
 version.`
 
-func version(args []string, env environment) int {
+func version(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
 	if code, done := parse(fs, args, env, versionSynopsis); done {
 		return code

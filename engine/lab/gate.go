@@ -177,7 +177,7 @@ func (g *Gate) serve(c *conn) {
 		args, err := r.read()
 		g.mu.Lock()
 		if err != nil {
-			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) || isProtocol(err) {
+			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) {
 				g.write(c, resp.Failure("ERR Protocol error: "+err.Error()))
 			}
 			g.hangUp(c)
@@ -195,8 +195,6 @@ func (g *Gate) serve(c *conn) {
 		g.mu.Unlock()
 	}
 }
-
-func isProtocol(err error) bool { return strings.Contains(err.Error(), "Protocol error") }
 
 // full reports whether a connection holds as much as it may: the client waits.
 func (c *conn) full() bool {

@@ -29,7 +29,7 @@ type codeLine struct {
 func newFlow(source string, list []lexeme) *flow {
 	body, err := parse.Parse(strings.NewReader(source), "script")
 	if err != nil {
-		panic("luaflow: a script is not understood: " + err.Error())
+		panic("film: a script is not understood: " + err.Error())
 	}
 	f := &flow{body: body, heads: map[int]int{}}
 	for range strings.Lines(source) {

@@ -202,7 +202,7 @@ func (w *way) statement(one ast.Stmt, s *scope) {
 	case *ast.GenericForStmt:
 		w.loop(s, one.Stmts, func(int, *scope) bool { return w.choose() })
 	default:
-		panic(fmt.Sprintf("luaflow: line %d of a script is not understood: %T", one.Line(), one))
+		panic(fmt.Sprintf("film: line %d of a script is not understood: %T", one.Line(), one))
 	}
 }
 
@@ -324,7 +324,7 @@ func (w *way) eval(e ast.Expr, s *scope) any {
 		w.eval(e.Rhs, s)
 		return some{}
 	default:
-		panic(fmt.Sprintf("luaflow: line %d of a script is not understood: %T", e.Line(), e))
+		panic(fmt.Sprintf("film: line %d of a script is not understood: %T", e.Line(), e))
 	}
 }
 
