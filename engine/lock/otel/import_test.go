@@ -18,9 +18,5 @@ func imported(ctx context.Context, r io.Reader) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	var rules []string
-	for _, v := range found.Broken {
-		rules = append(rules, v.Rule)
-	}
-	return rules
+	return found.Broken
 }
