@@ -1,15 +1,11 @@
 package board
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"math/big"
 	"strings"
-
-	"relock/engine/phrase"
 )
 
 // Order is a command on its way to its referee, or a report of a server itself.
@@ -31,96 +27,6 @@ type Order struct {
 
 	Spare bool `json:"spare,omitempty"` // the room ends if nobody is there: others need its place
 }
-
-// Command is what a member sends. Which keys count depends on Do.
-type Command struct {
-	ID int64  `json:"id"`
-	Do string `json:"do"`
-
-	Part   Part   `json:"part,omitempty"`
-	Secret string `json:"secret,omitempty"`
-	Member string `json:"member,omitempty"`
-	Token  string `json:"token,omitempty"`
-	Rows   bool   `json:"rows,omitempty"`  // the member wants the film, too
-	Scene  *int   `json:"scene,omitempty"` // the member's page is of that scene, and wants what it lacks of another
-
-	Branch     int                        `json:"branch,omitempty"`
-	At         *int                       `json:"at,omitempty"`
-	Row        int                        `json:"row,omitempty"`
-	Moment     int                        `json:"moment,omitempty"`
-	Focus      string                     `json:"focus,omitempty"`
-	Thread     string                     `json:"thread,omitempty"`
-	Background bool                       `json:"background,omitempty"`
-	Network    bool                       `json:"network,omitempty"`
-	Node       int                        `json:"node,omitempty"`
-	To         string                     `json:"to,omitempty"`
-	By         string                     `json:"by,omitempty"`
-	Fault      map[string]json.RawMessage `json:"fault,omitempty"`
-	Kind       string                     `json:"kind,omitempty"`
-	Text       string                     `json:"text,omitempty"`
-	Options    []string                   `json:"options,omitempty"`
-	Right      *int                       `json:"right,omitempty"`
-	Option     *int                       `json:"option,omitempty"`
-	Script     string                     `json:"script,omitempty"`
-	Faults     []string                   `json:"faults,omitempty"`
-	Locked     *bool                      `json:"locked,omitempty"`
-	On         *bool                      `json:"on,omitempty"`
-	Tables     *int                       `json:"tables,omitempty"`
-	Seconds    int                        `json:"seconds,omitempty"`
-	Wish       string                     `json:"wish,omitempty"`
-	Example    string                     `json:"example,omitempty"`
-	Link       string                     `json:"link,omitempty"`
-	Item       string                     `json:"item,omitempty"`
-	Moves      []json.RawMessage          `json:"moves,omitempty"`
-	Instead    *int                       `json:"instead,omitempty"`
-}
-
-// How many bytes a command may have: MaxCommand is for those of hosts that bring
-// a link, or moves.
-const (
-	MaxCommand  = 80 << 10
-	shortEnough = 16 << 10
-)
-
-// ErrNotCommand says that a frame is not a command.
-var ErrNotCommand = phrase.New("that is not a command: it must be one JSON object with the keys of a command, and an id from 1 on")
-
-// ParseCommand reads a frame; of a command that this server answers itself, only
-// the ID and the name. It fails with ErrNotCommand or for an unknown command.
-func ParseCommand(frame []byte) (Command, error) {
-	var c Command
-	var head struct {
-		ID int64  `json:"id"`
-		Do string `json:"do"`
-	}
-	if json.Unmarshal(frame, &head) == nil && head.ID > 0 && len(frame) <= shortEnough && reads(head.Do) {
-		return Command{ID: head.ID, Do: head.Do}, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(frame))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&c) != nil || dec.More() || c.ID < 1 {
-		_ = json.Unmarshal(frame, &struct {
-			ID *int64 `json:"id"`
-		}{&c.ID}) // to say which command it was
-		return Command{ID: c.ID}, ErrNotCommand
-	}
-	if len(frame) > shortEnough && !c.long() {
-		return Command{ID: c.ID}, ErrNotCommand
-	}
-	if commandNamed(c.Do) == nil {
-		return c, phrase.New("there is no command %q; there are %s", c.Do, Commands())
-	}
-	return c, nil
-}
-
-// reads reports whether a command is answered by the server that is asked.
-func reads(name string) bool {
-	c := commandNamed(name)
-	return c != nil && c.do == nil && c.name != DoJoin
-}
-
-// long reports whether the command may be longer than others.
-func (c Command) long() bool { return c.Do == DoOpen || c.Do == DoAdd }
 
 // Proof returns a digest of a secret for a room to keep.
 func Proof(secret string) string {

@@ -122,7 +122,7 @@ func serve(where string, in io.Reader, out io.Writer) error {
 		default:
 			c := clients[a.Conn]
 			go func() {
-				command, err := board.ParseCommand(a.Command)
+				command, err := board.ParseCommand(board.Class, a.Command)
 				if err == nil {
 					err = c.Give(ctx, command)
 				}

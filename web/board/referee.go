@@ -20,30 +20,6 @@ import (
 	"relock/web/words"
 )
 
-// Commands that others than the referee know of.
-const (
-	DoJoin   = "join"   // by which one becomes a member
-	DoOpen   = "open"   // by which a host has the class go on to another scenario
-	DoAdd    = "add"    // by which a host adds a branch of moves that are made elsewhere
-	DoRename = "rename" // its answer has the nickname
-	DoWrite  = "write"  // by which a member hands in a script, which is judged before
-
-	// Those that are answered by the server that is asked, and leave no trace in
-	// the log; of an example and a walk there come moves to add.
-	DoLanes   = "lanes"
-	DoCompare = "compare"
-	DoLocks   = "locks"
-	DoTrace   = "trace"
-	DoExplore = "explore"
-	DoMend    = "mend"
-	DoGoal    = "goal"
-	DoHalt    = "halt"
-	DoOutlook = "outlook"
-	DoExample = "example"
-	DoWalk    = "walk"
-	DoPing    = "ping"
-)
-
 // Limits of a room.
 const (
 	MaxMembers  = 1000
@@ -445,91 +421,11 @@ func voters(_ *State, m *Member) error {
 	return nil
 }
 
-// command is one that there is: who may give it, and what decides it. Of those
-// that nothing decides, join is decided before one is a member; the others are
-// reads, answered by the server that is asked. What do returns is to be in the
-// log, even with an error.
-type command struct {
-	name string
-	may  func(s *State, m *Member) error
-	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
-}
-
-// commands are all that there are, in the order in which they are listed.
-var commands = []command{
-	{name: DoJoin},
-	{"go", hosts, (*referee).goTo},
-	{DoOpen, hosts, (*referee).goOnTo},
-	{"lesson", hosts, (*referee).goThrough},
-	{"step", hands, (*referee).step},
-	{"run", hosts, (*referee).goOn},
-	{"time", hosts, (*referee).time},
-	{"strike", hands, (*referee).strike},
-	{"cut", hosts, (*referee).cut},
-	{DoAdd, hosts, (*referee).add},
-	{"drop", hosts, (*referee).drop},
-	{"claim", hands, (*referee).claim},
-	{"release", players, (*referee).release},
-	{"give", hosts, (*referee).give},
-	{"deal", hosts, (*referee).deal},
-	{"decide", hosts, (*referee).decideTie},
-	{"ask", hosts, (*referee).question},
-	{"vote", voters, (*referee).vote},
-	{DoWrite, voters, (*referee).write},
-	{"show", hosts, (*referee).show},
-	{"clock", hosts, (*referee).clock},
-	{"reveal", hosts, (*referee).reveal},
-	{"again", hosts, (*referee).again},
-	{"tell", hosts, (*referee).tell},
-	{"close", hosts, (*referee).shelve},
-	{"veil", hosts, (*referee).veil},
-	{"lost", voters, (*referee).lost},
-	{DoRename, anybody, (*referee).rename},
-	{"allow", hosts, (*referee).allow},
-	{"hold", hosts, (*referee).hold},
-	{"lobby", hosts, (*referee).lobby},
-	{"lock", hosts, (*referee).lock},
-	{"remove", hosts, (*referee).remove},
-	{"restore", hosts, (*referee).restore},
-	{"end", hosts, (*referee).end},
-	{name: DoCompare},
-	{name: DoLocks},
-	{name: DoLanes},
-	{name: DoTrace},
-	{name: DoExplore},
-	{name: DoMend},
-	{name: DoGoal},
-	{name: DoHalt},
-	{name: DoExample},
-	{name: DoWalk},
-	{name: DoOutlook},
-	{name: DoPing},
-}
-
-// Commands returns the names of all commands.
-func Commands() phrase.Names {
-	var names phrase.Names
-	for _, c := range commands {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// commandNamed returns a command, nil where there is none.
-func commandNamed(name string) *command {
-	for i := range commands {
-		if commands[i].name == name {
-			return &commands[i]
-		}
-	}
-	return nil
-}
-
 func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if m.Removed {
 		return Entry{}, ErrRemoved
 	}
-	is := commandNamed(c.Do)
+	is := commandNamed(Class, c.Do)
 	if is == nil || is.do == nil {
 		return Entry{}, ErrNotCommand // another server let it in
 	}

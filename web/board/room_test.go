@@ -88,7 +88,7 @@ func (m *member) do(command string) (refused string) {
 
 func (m *member) give(id int64, command string) (refused string) {
 	m.t.Helper()
-	c, err := board.ParseCommand([]byte(`{"id":` + strconv.FormatInt(id, 10) + `,` + command[1:]))
+	c, err := board.ParseCommand(board.Class, []byte(`{"id":`+strconv.FormatInt(id, 10)+`,`+command[1:]))
 	if err == nil {
 		err = m.client.Give(m.t.Context(), c)
 	}

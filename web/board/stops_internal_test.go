@@ -26,7 +26,7 @@ func TestStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed, err := ParseCommand(text)
+		parsed, err := ParseCommand(Class, text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,7 +187,7 @@ func (b *bench) decide(t *testing.T, words []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ParseCommand([]byte(`{"id":` + id + `,` + string(text[1:])))
+	c, err := ParseCommand(Class, []byte(`{"id":`+id+`,`+string(text[1:])))
 	if err != nil {
 		return `refused "` + err.Error() + `"`
 	}

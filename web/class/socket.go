@@ -1,6 +1,7 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -102,18 +103,15 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 		return c, nil, err
 	}
 	defer g.reading.Done()
-	if c, err = board.ParseCommand(text); err != nil {
-		return c, nil, err
+	if c, err = board.ParseCommand(board.Class, text); err != nil {
+		return c, nil, cmp.Or(g.reader.Allows(c.Do), err)
 	}
 	switch c.Do {
 	case board.DoPing:
 		own = &roomAnswer{Re: c.ID, Done: true}
 	case board.DoExample, board.DoWalk:
 		err = panics.Catch(func() error {
-			if err := g.may(step.AskHosts); err != nil {
-				return err
-			}
-			way, err := g.reader.Way(ctx, c.Do, text)
+			way, err := g.reader.Way(ctx, c)
 			if err == nil {
 				c = way
 			}
@@ -129,15 +127,15 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 			c.Secret = g.secret
 		}
 	default:
-		own, err = g.read(pause.With(ctx, g.reading), c, text)
+		own, err = g.read(pause.With(ctx, g.reading), c)
 	}
 	return c, own, err
 }
 
 // read answers a command that the room has nothing to do with; nil if it has.
-func (g *guest) read(ctx context.Context, c board.Command, text []byte) (own *roomAnswer, err error) {
+func (g *guest) read(ctx context.Context, c board.Command) (own *roomAnswer, err error) {
 	err = panics.Catch(func() error {
-		_, err := g.reader.Answer(ctx, c.Do, text, func(f step.Answered) error {
+		_, err := g.reader.Answer(ctx, c, func(f step.Answered) error {
 			own = &roomAnswer{Re: c.ID, Done: true, Answered: f}
 			return nil
 		})

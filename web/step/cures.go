@@ -16,7 +16,7 @@ import (
 
 // mend begins to look for what would mend a branch: the scenario, within bounds that
 // its moves give. A search that is under way is stopped; what it has found stays.
-func (r *Reader) mend(ctx context.Context, c onBranch) (Answered, error) {
+func (r *Reader) mend(ctx context.Context, c board.Command) (Answered, error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
 		return Answered{}, err

@@ -18,16 +18,10 @@ import (
 // errNoGoal is returned for a goal of which nothing is known, or of another scenario.
 var errNoGoal = phrase.New("no item of the course with something to break has this address and this scenario")
 
-type goalArgs struct {
-	stood
-
-	Item string `json:"item"` // of the course, "lease/outlast"
-}
-
 // goal begins to look whether the goal of an item can still be reached from where a
 // page stands, in the place of the search before. It is asked after each move, and so
 // does not count as a start: one address has one search at a time all the same.
-func (r *Reader) goal(ctx context.Context, c goalArgs) (Answered, error) {
+func (r *Reader) goal(ctx context.Context, c board.Command) (Answered, error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
 		return Answered{}, err
@@ -37,10 +31,10 @@ func (r *Reader) goal(ctx context.Context, c goalArgs) (Answered, error) {
 	switch {
 	case !ok || item.Kind != course.Break || !item.Plays(at.Scenario):
 		return Answered{}, errNoGoal
-	case c.Moves < 0 || c.Moves > len(b.Moves):
+	case c.Stood < 0 || c.Stood > len(b.Moves):
 		return Answered{}, engine.ErrNoMove
 	}
-	moves := slices.Clone(b.Moves[:c.Moves])
+	moves := slices.Clone(b.Moves[:c.Stood])
 	r.Forget()
 	searching, x := r.newSearch(at.Scene)
 	err = r.begin(ctx, searching, &r.search.going, x, ofSearch{
@@ -60,7 +54,7 @@ func (r *Reader) goal(ctx context.Context, c goalArgs) (Answered, error) {
 				t.fail(board.DoGoal, err)
 				return
 			}
-			t.away(func() error { return r.Tell(x, Told{Goal: &goalJSON{c.Branch, c.Moves, html}}) })
+			t.away(func() error { return r.Tell(x, Told{Goal: &goalJSON{c.Branch, c.Stood, html}}) })
 		},
 	})
 	if site.LimitName(err) != "" { // and where the line is full, steps on without it

@@ -47,7 +47,7 @@ type LabPage struct {
 
 // LabSocket serves a page of a lab that stands as the state says. The lab outlives it.
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of LabPage) error {
-	return s.speak(w, r, frame.LabSocket, func(by *speaker) func() {
+	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &Reader{
 			Sockets: s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
@@ -78,80 +78,46 @@ func (p *labPlayer) look(_ context.Context, ids ...int) (at Branches, err error)
 	return at, nil
 }
 
-type labSearchArgs struct {
-	command
-
-	Kinds  []string `json:"kinds"`
-	Faults int      `json:"faults"` // at most
-}
-
-type labOrderArgs struct {
-	command
-
-	Rule int `json:"rule"` // its place among those that the search has found
-}
-
-type labStepArgs struct {
-	stepArgs
-
-	Nth int `json:"nth"`
-}
-
-// labReads are what can be asked of a lab's branches.
-var labReads = []string{board.DoCompare, board.DoLanes, board.DoTrace}
-
-// labAsked reads a command's arguments, and carries it out.
-func labAsked[T any](ctx context.Context, frame []byte, do func(context.Context, T) error) (bool, error) {
-	args, err := argsOf[T](frame)
-	if err != nil {
-		return true, err
-	}
-	return true, do(ctx, args)
-}
-
-// decide does what a command asks for, if it is known.
-func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known bool, err error) {
-	switch name {
+// decide does what a command asks for.
+func (p *labPlayer) decide(ctx context.Context, c board.Command) error {
+	switch c.Do {
 	case board.DoOpen:
-		return labAsked(ctx, text, p.open)
+		return p.open()
 	case "step":
-		return labAsked(ctx, text, p.step)
+		return p.step(ctx, c)
 	case "run":
-		return labAsked(ctx, text, p.run)
+		return p.run(ctx, c)
 	case "time":
-		return labAsked(ctx, text, p.time)
+		return p.time(ctx, c)
 	case "strike":
-		return labAsked(ctx, text, p.strike)
+		return p.strike(ctx, c)
 	case "cut":
-		return labAsked(ctx, text, func(ctx context.Context, c afterMoves) error { return p.again(ctx, c.Branch, c.At) })
+		return p.again(ctx, c.Branch, c.At)
 	case "again":
-		return labAsked(ctx, text, func(ctx context.Context, _ command) error { return p.again(ctx, -1, nil) })
+		return p.again(ctx, -1, nil)
 	case "drop":
-		return labAsked(ctx, text, p.drop)
+		return p.drop(c)
 	case "search":
-		return labAsked(ctx, text, func(ctx context.Context, c labSearchArgs) error {
-			return p.of.Search(ctx, lab.Space{Faults: c.Kinds, MaxFaults: c.Faults, MaxOrders: MostOrders})
-		})
+		return p.of.Search(ctx, lab.Space{Faults: c.Kinds, MaxFaults: c.MostFaults, MaxOrders: MostOrders})
 	case board.DoHalt:
 		p.of.Halt()
-		return true, nil
+		return nil
 	case "order":
-		return labAsked(ctx, text, p.order)
+		return p.order(ctx, c)
 	case "end":
 		if p.page.End == nil {
-			return true, phrase.New("only the visitor who opened this lab can close it")
+			return phrase.New("only the visitor who opened this lab can close it")
 		}
 		p.page.End()
-		return true, nil
+		return nil
+	default:
+		_, err := p.reader.Answer(ctx, c, p.answer)
+		return err
 	}
-	if !slices.Contains(labReads, name) {
-		return false, phrase.New("a lab has no command %.40q", name)
-	}
-	return p.reader.Answer(ctx, name, text, p.answer)
 }
 
 // open sends everything.
-func (p *labPlayer) open(_ context.Context, _ command) (err error) {
+func (p *labPlayer) open() (err error) {
 	if p.state, err = p.of.State(); err != nil {
 		return err
 	}
@@ -397,7 +363,7 @@ func (p *labPlayer) came(branch, made int, err error) error {
 	return err
 }
 
-func (p *labPlayer) step(ctx context.Context, c labStepArgs) error {
+func (p *labPlayer) step(ctx context.Context, c board.Command) error {
 	b, at, err := p.at(c.Branch, c.At)
 	if err != nil {
 		return err
@@ -424,7 +390,7 @@ func first(at labs.Place) (lab.Decision, bool) {
 
 // run goes on with the first command that waits, to the end of the round, or to the
 // first rule that breaks.
-func (p *labPlayer) run(ctx context.Context, c runArgs) error {
+func (p *labPlayer) run(ctx context.Context, c board.Command) error {
 	b, _, err := p.at(c.Branch, nil)
 	if err != nil {
 		return err
@@ -457,27 +423,18 @@ func broken(b *labs.Branch) (n int) {
 	return n
 }
 
-func (p *labPlayer) time(ctx context.Context, c timeArgs) error {
+func (p *labPlayer) time(ctx context.Context, c board.Command) error {
 	if c.To != "expiry" {
 		return phrase.New("a lab's clock only moves to the end of a lease: time with to: expiry")
 	}
 	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Do: lab.LeaseEnds})
 }
 
-type labStrikeArgs struct {
-	afterMoves
-
-	Fault struct {
-		Do     string `json:"do"`
-		Thread string `json:"thread"`
-	} `json:"fault"`
-}
-
-func (p *labPlayer) strike(ctx context.Context, c labStrikeArgs) error {
-	if !slices.Contains(lab.Faults(), c.Fault.Do) {
-		return phrase.New("there is no fault %.40q; allowed: %s", c.Fault.Do, phrase.Names(lab.Faults()))
+func (p *labPlayer) strike(ctx context.Context, c board.Command) error {
+	if !slices.Contains(lab.Faults(), c.LabFault.Do) {
+		return phrase.New("there is no fault %.40q; allowed: %s", c.LabFault.Do, phrase.Names(lab.Faults()))
 	}
-	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Thread: c.Fault.Thread, Do: c.Fault.Do})
+	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Thread: c.LabFault.Thread, Do: c.LabFault.Do})
 }
 
 // again runs a round again: so many decisions of a branch, or none.
@@ -493,18 +450,18 @@ func (p *labPlayer) again(ctx context.Context, branch int, at *int) error {
 }
 
 // order runs the smallest order in which a search has seen a rule broken.
-func (p *labPlayer) order(ctx context.Context, c labOrderArgs) error {
+func (p *labPlayer) order(ctx context.Context, c board.Command) error {
 	s := p.state.Search
-	if s == nil || s.Going || c.Rule < 0 || c.Rule >= len(s.Tried.Rules) {
+	if s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {
 		return phrase.New("no search has found that")
 	}
 	var made int
 	var err error
-	p.seat.Away(p.ctx, func() { made, err = p.of.Open(ctx, s.Tried.Rules[c.Rule].Order) })
+	p.seat.Away(p.ctx, func() { made, err = p.of.Open(ctx, s.Tried.Rules[c.Found].Order) })
 	return p.came(-1, made, err)
 }
 
-func (p *labPlayer) drop(_ context.Context, c onBranch) error {
+func (p *labPlayer) drop(c board.Command) error {
 	if err := p.of.Drop(c.Branch); err != nil {
 		return err
 	}

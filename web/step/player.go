@@ -2,7 +2,9 @@ package step
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"relock/engine"
@@ -67,7 +69,7 @@ func (p *player) hold() error {
 }
 
 // open begins a session and sends all of its branches.
-func (p *player) open(ctx context.Context, c openArgs) error {
+func (p *player) open(ctx context.Context, c board.Command) error {
 	state, err := opened(c)
 	if err != nil {
 		return err
@@ -116,7 +118,7 @@ func (p *player) close() {
 	}
 }
 
-func opened(c openArgs) (link.State, error) {
+func opened(c board.Command) (link.State, error) {
 	if c.Link != "" {
 		return link.Decode(c.Link)
 	}
@@ -129,7 +131,7 @@ func opened(c openArgs) (link.State, error) {
 
 // linesOf reads the branches that a page brings along. Without any, there is
 // only the scenario's schedule.
-func linesOf(sc *scenario.Scenario, list []broughtJSON) ([]board.Line, error) {
+func linesOf(sc *scenario.Scenario, list []board.Branch) ([]board.Line, error) {
 	if len(list) == 0 {
 		return []board.Line{{Parent: -1, Moves: sc.Schedule}}, nil
 	}
@@ -150,8 +152,26 @@ func linesOf(sc *scenario.Scenario, list []broughtJSON) ([]board.Line, error) {
 	return out, nil
 }
 
+// decide does what a command asks for.
+func (p *player) decide(ctx context.Context, c board.Command) (err error) {
+	switch c.Do {
+	case board.DoOpen:
+		return p.open(ctx, c)
+	case "step":
+		return p.step(ctx, c)
+	case board.DoExample, board.DoWalk:
+		if c, err = p.reader.Way(ctx, c); err != nil {
+			return err
+		}
+	}
+	if is, err := p.reader.Answer(ctx, c, p.answer); is {
+		return err
+	}
+	return p.order(ctx, c)
+}
+
 // step makes a thread's move, or the policy's if no thread is given.
-func (p *player) step(ctx context.Context, c stepArgs) error {
+func (p *player) step(ctx context.Context, c board.Command) error {
 	if c.Thread == "" && c.At != nil {
 		at, err := p.look(ctx, c.Branch)
 		if err != nil {
@@ -161,7 +181,19 @@ func (p *player) step(ctx context.Context, c stepArgs) error {
 			return phrase.New("the next move here is already made; a step without a thread goes on at the branch's end")
 		}
 	}
-	return p.order(ctx, board.Command{Do: c.Do, Branch: c.Branch, At: c.At, Thread: c.Thread, Background: c.Background, Network: c.Network, Node: c.Node})
+	return p.order(ctx, c)
+}
+
+// MovesOf reads a list of moves, in the format of a scenario's schedule.
+func MovesOf[T any](sc *scenario.Scenario, list []T) ([]scenario.Move, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("step: %w", err)
+	}
+	return sc.ParseMoves(text)
 }
 
 // order carries out a command, and shows what it comes to, a run's progress now

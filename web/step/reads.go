@@ -18,66 +18,76 @@ type read struct {
 	name  string
 	by    Asker
 	large bool // its answer takes much memory while it is made and sent
-	do    func(r *Reader, ctx context.Context, frame []byte) (Answered, error)
+	do    func(r *Reader, ctx context.Context, c board.Command) (Answered, error)
 }
 
 // reads are what a reader can be asked.
 var reads = []read{
-	{board.DoCompare, AskViewers, true, asking((*Reader).compare)},
-	{board.DoLocks, AskHosts, true, asking((*Reader).locks)},
-	{board.DoLanes, askMembers, false, asking((*Reader).drawn)},
-	{board.DoTrace, AskViewers, true, asking((*Reader).trace)},
-	{board.DoExplore, AskViewers, false, asking((*Reader).explore)},
-	{board.DoMend, AskViewers, false, asking((*Reader).mend)},
-	{board.DoGoal, AskViewers, false, asking((*Reader).goal)},
-	{board.DoHalt, AskViewers, false, asking((*Reader).halt)},
-	{board.DoOutlook, AskViewers, false, asking((*Reader).outlook)},
+	{board.DoCompare, AskViewers, true, (*Reader).compare},
+	{board.DoLocks, AskHosts, true, (*Reader).locks},
+	{board.DoLanes, askMembers, false, (*Reader).drawn},
+	{board.DoTrace, AskViewers, true, (*Reader).trace},
+	{board.DoExplore, AskViewers, false, (*Reader).explore},
+	{board.DoMend, AskViewers, false, (*Reader).mend},
+	{board.DoGoal, AskViewers, false, (*Reader).goal},
+	{board.DoHalt, AskViewers, false, (*Reader).halt},
+	{board.DoOutlook, AskViewers, false, (*Reader).outlook},
 }
 
-// asking reads a command's arguments. It refuses unknown ones.
-func asking[T any](do func(*Reader, context.Context, T) (Answered, error)) func(*Reader, context.Context, []byte) (Answered, error) {
-	return func(r *Reader, ctx context.Context, frame []byte) (Answered, error) {
-		args, err := argsOf[T](frame)
-		if err != nil {
-			return Answered{}, err
+// readNamed returns a read, nil where there is none.
+func readNamed(name string) *read {
+	for i := range reads {
+		if reads[i].name == name {
+			return &reads[i]
 		}
-		return do(r, ctx, args)
+	}
+	return nil
+}
+
+// Allows fails where a member may not ask that, or be led to what was found.
+func (r *Reader) Allows(name string) error {
+	read := readNamed(name)
+	switch {
+	case r.May == nil:
+		return nil
+	case name == board.DoExample || name == board.DoWalk:
+		return r.May(AskHosts)
+	case read != nil:
+		return r.May(read.by)
+	default:
+		return nil
 	}
 }
 
 // Answer sends the answer to a command, if it is a read.
-func (r *Reader) Answer(ctx context.Context, name string, frame []byte, send func(Answered) error) (is bool, err error) {
-	for _, read := range reads {
-		if read.name != name {
-			continue
-		}
-		if r.May != nil {
-			if err := r.May(read.by); err != nil {
-				return true, err
-			}
-		}
-		if read.large {
-			done, err := r.Sockets.LargeTurn(ctx, r.Seat, r.Address)
-			if err != nil {
-				return true, err
-			}
-			defer done()
-		}
-		f, err := read.do(r, ctx, frame)
-		if err == nil {
-			err = send(f)
-		}
+func (r *Reader) Answer(ctx context.Context, c board.Command, send func(Answered) error) (is bool, err error) {
+	read := readNamed(c.Do)
+	if read == nil {
+		return false, nil
+	}
+	if err := r.Allows(c.Do); err != nil {
 		return true, err
 	}
-	return false, nil
+	if read.large {
+		done, err := r.Sockets.LargeTurn(ctx, r.Seat, r.Address)
+		if err != nil {
+			return true, err
+		}
+		defer done()
+	}
+	f, err := read.do(r, ctx, c)
+	if err == nil {
+		err = send(f)
+	}
+	return true, err
 }
 
 // drawn draws the lanes around a row; by default the one that the first moves
 // led to.
-func (r *Reader) drawn(ctx context.Context, c lanesArgs) (f Answered, err error) {
+func (r *Reader) drawn(ctx context.Context, c board.Command) (f Answered, err error) {
 	row := 0
-	if c.Row != nil {
-		row = *c.Row
+	if c.Around != nil {
+		row = *c.Around
 	} else {
 		at, err := r.Look(ctx, c.Branch)
 		if err != nil {
@@ -96,12 +106,12 @@ func (r *Reader) drawn(ctx context.Context, c lanesArgs) (f Answered, err error)
 }
 
 // compare shows two branches row by row.
-func (r *Reader) compare(ctx context.Context, c compareArgs) (f Answered, err error) {
+func (r *Reader) compare(ctx context.Context, c board.Command) (f Answered, err error) {
 	at, err := r.Look(ctx, c.Branch, c.With)
 	if err != nil {
 		return f, err
 	}
-	names := c.Names
+	names := c.Sides
 	if len(names) != 2 {
 		names = []string{page.BranchName(r.Language, c.Branch), page.BranchName(r.Language, c.With)}
 	}
@@ -116,7 +126,7 @@ func (r *Reader) compare(ctx context.Context, c compareArgs) (f Answered, err er
 
 // locks plays a branch's moves on several locks, and puts what comes of that
 // beside each other.
-func (r *Reader) locks(ctx context.Context, c locksArgs) (f Answered, err error) {
+func (r *Reader) locks(ctx context.Context, c board.Command) (f Answered, err error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
 		return f, err
@@ -130,7 +140,7 @@ func (r *Reader) locks(ctx context.Context, c locksArgs) (f Answered, err error)
 }
 
 // trace returns a branch's trace as JSON Lines.
-func (r *Reader) trace(ctx context.Context, c onBranch) (f Answered, err error) {
+func (r *Reader) trace(ctx context.Context, c board.Command) (f Answered, err error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
 		return f, err
@@ -145,23 +155,4 @@ func (r *Reader) trace(ctx context.Context, c onBranch) (f Answered, err error) 
 	}
 	f.Trace = out.String()
 	return f, nil
-}
-
-type compareArgs struct {
-	onBranch
-
-	With  int      `json:"with"`
-	Names []string `json:"names"` // what the page calls the two
-}
-
-type locksArgs struct {
-	onBranch
-
-	Protocols []string `json:"protocols"`
-}
-
-type lanesArgs struct {
-	afterMoves
-
-	Row *int `json:"row"` // around this one; left out: where the moves have led
 }

@@ -35,34 +35,6 @@ var (
 	errNoState      = phrase.New("the search has found no such state")
 )
 
-type exploreArgs struct {
-	stood
-
-	From   string   `json:"from"` // "start", "here"
-	Delays int      `json:"delays"`
-	Faults int      `json:"faults"`
-	Kinds  []string `json:"kinds"`
-	Judge  bool     `json:"judge"` // tell at the end how often a rule is broken and which lines were reached, with links instead of commands
-}
-
-type outlookArgs struct {
-	stood
-
-	Names map[int]string `json:"names"` // what the page calls the branches
-}
-
-type exampleArgs struct {
-	command
-
-	Rule string `json:"rule"`
-}
-
-type walkArgs struct {
-	command
-
-	State int `json:"state"`
-}
-
 // Abandon ends what is searched, without waiting for that: it is of another scenario
 // than the class.
 func (r *Reader) Abandon() { r.search.abandon() }
@@ -101,26 +73,26 @@ func (r *Reader) over(x *Exploration) {
 }
 
 // explore begins a search, in the place of the one before.
-func (r *Reader) explore(ctx context.Context, c exploreArgs) (Answered, error) {
+func (r *Reader) explore(ctx context.Context, c board.Command) (Answered, error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
 		return Answered{}, err
 	}
 	b := at.List[0]
-	bounds := explore.Bounds{Delays: c.Delays, MaxFaults: c.Faults, Kinds: c.Kinds, MaxStates: searchStates}
+	bounds := explore.Bounds{Delays: c.Delays, MaxFaults: c.MostFaults, Kinds: c.Kinds, MaxStates: searchStates}
 	switch {
 	case c.Delays < 0 || c.Delays > searchDelays:
 		return Answered{}, errSearchDelays
-	case c.Faults < 0 || c.Faults > searchFaults:
+	case c.MostFaults < 0 || c.MostFaults > searchFaults:
 		return Answered{}, errSearchFaults
-	case c.Moves < 0 || c.Moves > len(b.Moves):
+	case c.Stood < 0 || c.Stood > len(b.Moves):
 		return Answered{}, engine.ErrNoMove
 	case c.From == "here":
-		bounds.From = append([]scenario.Move(nil), b.Moves[:c.Moves]...)
+		bounds.From = append([]scenario.Move(nil), b.Moves[:c.Stood]...)
 	case c.From != "start":
 		return Answered{}, errSearchFrom
 	}
-	if c.Faults == 0 {
+	if c.MostFaults == 0 {
 		bounds.Kinds = nil
 	}
 	bounds, err = bounds.Check(at.Scenario)
@@ -133,7 +105,7 @@ func (r *Reader) explore(ctx context.Context, c exploreArgs) (Answered, error) {
 	r.Forget()
 	searching, x := r.newSearch(at.Scene)
 	if len(bounds.From) > 0 {
-		x.from = b.Positions[c.Moves].At
+		x.from = b.Positions[c.Stood].At
 	}
 	return Answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
 		own:    at.Scenario.Lock.Own(),
@@ -306,7 +278,7 @@ func (r *Reader) told(x *Exploration, f page.Found, picture string) error {
 }
 
 // halt ends the search; what was found stays.
-func (r *Reader) halt(context.Context, command) (Answered, error) {
+func (r *Reader) halt(context.Context, board.Command) (Answered, error) {
 	r.search.mu.Lock()
 	defer r.search.mu.Unlock()
 	if r.search.going == nil && r.search.cures == nil {
@@ -321,35 +293,32 @@ func (r *Reader) halt(context.Context, command) (Answered, error) {
 }
 
 // Way returns the command that leads to what a search has found: to the smallest
-// order that breaks a rule, or to a state. It fails for a command that leads
-// nowhere.
-func (r *Reader) Way(ctx context.Context, name string, frame []byte) (board.Command, error) {
+// order that breaks a rule, or to a state. It fails where nothing leads there.
+func (r *Reader) Way(ctx context.Context, c board.Command) (board.Command, error) {
+	if err := r.Allows(c.Do); err != nil {
+		return board.Command{}, err
+	}
 	at, err := r.Look(ctx)
 	if err != nil {
 		return board.Command{}, err
 	}
-	space, _, notFound := r.search.found(at.Scene)
-	if name == board.DoExample {
-		c, err := argsOf[exampleArgs](frame)
-		if err = cmp.Or(err, notFound); err != nil {
-			return board.Command{}, err
-		}
+	space, _, err := r.search.found(at.Scene)
+	if err != nil {
+		return board.Command{}, err
+	}
+	if c.Do == board.DoExample {
 		for _, rule := range space.Rules() {
 			if rule.Name == c.Rule {
-				return board.AddCommand(int64(c.ID), rule.Schedule, cmp.Or(max(rule.Lost, 0), len(rule.Schedule)), nil)
+				return board.AddCommand(c.ID, rule.Schedule, cmp.Or(max(rule.Lost, 0), len(rule.Schedule)), nil)
 			}
 		}
 		return board.Command{}, errNoRule
-	}
-	c, err := argsOf[walkArgs](frame)
-	if err = cmp.Or(err, notFound); err != nil {
-		return board.Command{}, err
 	}
 	moves := space.Way(c.State)
 	if moves == nil {
 		return board.Command{}, errNoState
 	}
-	return board.AddCommand(int64(c.ID), moves, len(moves), r.search.instead(at.List, moves))
+	return board.AddCommand(c.ID, moves, len(moves), r.search.instead(at.List, moves))
 }
 
 // instead is the branch that moves are to take the place of: the one that the
@@ -382,7 +351,7 @@ func begins(a, b []scenario.Move) int {
 }
 
 // outlook says what becomes of where a page stands, if the space knows it.
-func (r *Reader) outlook(ctx context.Context, c outlookArgs) (f Answered, err error) {
+func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err error) {
 	all, err := r.Look(ctx)
 	if err != nil {
 		return f, err
@@ -391,7 +360,7 @@ func (r *Reader) outlook(ctx context.Context, c outlookArgs) (f Answered, err er
 	if is < 0 {
 		return f, engine.ErrNoBranch
 	}
-	b, at := all.List[is], c.Moves
+	b, at := all.List[is], c.Stood
 	found, picture, err := r.search.found(all.Scene)
 	switch {
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/pause"
+	"relock/web/board"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/wire"
@@ -22,7 +23,7 @@ const (
 
 // speak serves a page that steps. Begin adds what it steps through to what all have in
 // common, and returns what ends that.
-func (s *Sockets) speak(w http.ResponseWriter, r *http.Request, kind string, begin func(*speaker) (end func())) error {
+func (s *Sockets) speak(w http.ResponseWriter, r *http.Request, kind string, of board.Tenant, begin func(*speaker) (end func())) error {
 	ctx, leave, err := s.Sessions.Enter(site.Address(r))
 	if err != nil {
 		return s.turnAway(w, r, err)
@@ -51,7 +52,7 @@ func (s *Sockets) speak(w http.ResponseWriter, r *http.Request, kind string, beg
 			s.ReadTo(r, err)
 		})
 	}()
-	p := &speaker{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.Ledger.Open(site.Address(r))}
+	p := &speaker{ctx: ctx, s: s, of: of, l: words.From(r.Context()), conn: conn, seat: seat, account: s.Ledger.Open(site.Address(r))}
 	end := begin(p)
 	defer func() { <-read }()
 	defer conn.Close()

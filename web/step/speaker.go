@@ -1,7 +1,6 @@
 package step
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 // speaker is one page that steps: it asks by commands, and is answered by frames.
 type speaker struct {
 	s       *Sockets
+	of      board.Tenant
 	l       words.Language
 	conn    *wire.Conn
 	sent    map[int]*Shown // by branch
@@ -30,7 +30,7 @@ type speaker struct {
 	account *limit.Account
 	reader  *Reader
 
-	do      func(ctx context.Context, name string, text []byte) (known bool, err error)
+	do      func(ctx context.Context, c board.Command) error
 	opened  func() bool                 // something is
 	changed func() <-chan struct{}      // nil where nothing changes by itself
 	follow  func(context.Context) error // shows what has changed
@@ -78,18 +78,14 @@ var errWrite = errors.New("the page is gone")
 // carryOut does what a frame asks for. It answers with the result and then
 // done, or with the reason for refusing.
 func (p *speaker) carryOut(ctx context.Context, text []byte) error {
-	var c command
-	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
-	p.re = c.ID
-	known := true
-	if err != nil {
-		err = errNotCommand
-	} else {
-		known, err = p.do(ctx, c.Do, text)
+	c, err := board.ParseCommand(p.of, text)
+	p.re = int(c.ID)
+	if err == nil {
+		err = p.do(ctx, c)
 	}
-	if !errors.Is(err, errNotCommand) {
+	if !errors.Is(err, board.ErrKeys) {
 		name := c.Do
-		if !known || c.Do != board.DoOpen && !p.opened() {
+		if name == "" || name != board.DoOpen && !p.opened() {
 			name = "none"
 		}
 		p.s.Meter.Command(name, time.Since(p.began))
