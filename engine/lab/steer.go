@@ -528,8 +528,8 @@ func (t *Steering) Track(title string) (Track, error) {
 	return told, nil
 }
 
-// Space is the bounds of a search.
-type Space struct {
+// Bounds is the bounds of a search.
+type Bounds struct {
 	Faults    []string `json:"faults"`
 	MaxFaults int      `json:"max_faults"`
 	MaxOrders int      `json:"max_orders"`
@@ -559,7 +559,7 @@ type Broken struct {
 // Search tries every order as the function Search does, with the connected clients. It
 // fails with a *RoundlessError, ErrNobody or ErrSteering, or if the options do not go
 // together. Afterwards, begin a round with Again.
-func (t *Steering) Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error) {
+func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, waiting, broken int)) (Tried, error) {
 	o := t.o
 	o.Faults, o.MaxFaults, o.MaxOrders, o.Progress = in.Faults, in.MaxFaults, in.MaxOrders, progress
 	if err := o.Check(); err != nil {

@@ -210,7 +210,7 @@ type LabRule struct {
 }
 
 // NewLabFound words a search: as far as it has come, and what it came to.
-func NewLabFound(l words.Language, in lab.Space, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
+func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
 	names := make([]string, 0, len(in.Faults))
 	for _, f := range LabFaults(l, true) {
 		if slices.Contains(in.Faults, f.Name) {

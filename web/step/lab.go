@@ -29,7 +29,7 @@ const MostOrders = 2000
 type labPlayer struct {
 	*speaker
 
-	of     *labs.Session
+	of     *labs.Lab
 	page   LabPage
 	leave  func()
 	state  labs.State
@@ -46,7 +46,7 @@ type LabPage struct {
 }
 
 // LabSocket serves a page of a lab that stands as the state says. The lab outlives it.
-func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of LabPage) error {
+func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
 	return s.speak(w, r, frame.LabSocket, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &Reader{
@@ -130,7 +130,7 @@ func (p *labPlayer) decide(ctx context.Context, name string, text []byte) (known
 		return labAsked(ctx, text, p.drop)
 	case "search":
 		return labAsked(ctx, text, func(ctx context.Context, c labSearchArgs) error {
-			return p.of.Search(ctx, lab.Space{Faults: c.Kinds, MaxFaults: c.Faults, MaxOrders: MostOrders})
+			return p.of.Search(ctx, lab.Bounds{Faults: c.Kinds, MaxFaults: c.Faults, MaxOrders: MostOrders})
 		})
 	case board.DoHalt:
 		p.of.Halt()
@@ -274,7 +274,7 @@ func (p *labPlayer) show() error {
 	}
 	if s := p.state.Search; s != nil && (p.search == nil || !reflect.DeepEqual(*s, *p.search)) {
 		p.search = s
-		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Space, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
+		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
 		if err != nil {
 			return err
 		}
