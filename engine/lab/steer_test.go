@@ -163,7 +163,7 @@ func TestSteering(t *testing.T) {
 	})
 }
 
-// What went another way says where, and the round stands there.
+// A replay that diverges says where, and the round stands there.
 func TestSteeringDiverges(t *testing.T) {
 	desks(t, func(t *testing.T, s lab.Desk) {
 		join(t, s, "lock")

@@ -382,7 +382,7 @@ func (l *Lab) Open(ctx context.Context, way []lab.Decision) (int, error) {
 	return l.run(ctx, &Branch{Branch: engine.Branch{Parent: -1}}, way)
 }
 
-// run runs a round again as a branch. What went another way is on it, too.
+// run runs a round again as a branch. A replay that diverged is on it, too.
 func (l *Lab) run(ctx context.Context, b *Branch, way []lab.Decision) (int, error) {
 	l.mu.Lock()
 	full := len(l.branches) >= MaxBranches

@@ -35,7 +35,7 @@ type labPlayer struct {
 	state  labs.State
 	drawn  *scenario.Scenario   // of what was shown
 	had    map[int]*labs.Branch // as they were shown
-	dress  string               // what the page was dressed with
+	dress  string               // title, rail and scripts, as they were shown
 	search *labs.Search         // as it was told
 }
 
@@ -412,7 +412,7 @@ func (p *labPlayer) step(ctx context.Context, c labStepArgs) error {
 	return p.decideAt(ctx, c.Branch, c.At, d)
 }
 
-// first is what goes on where nobody says who is to: the first command that waits.
+// first is what goes on by default: the first command that waits.
 func first(at labs.Place) (lab.Decision, bool) {
 	for _, c := range at.Choices {
 		if c.Do == "" && !c.Late {
@@ -496,7 +496,7 @@ func (p *labPlayer) again(ctx context.Context, branch int, at *int) error {
 func (p *labPlayer) order(ctx context.Context, c labOrderArgs) error {
 	s := p.state.Search
 	if s == nil || s.Going || c.Rule < 0 || c.Rule >= len(s.Tried.Rules) {
-		return phrase.New("no search has found that")
+		return phrase.New("no search result has that number")
 	}
 	var made int
 	var err error
