@@ -56,7 +56,7 @@ is the gate's and stands still: "the lease ends" means that the client paused
 for that long. With -clock wall leases run, a pause is SIGSTOP and a crash
 SIGKILL.
 
-Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker does not come
+Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker fails
 (it hangs, dies, or talks to nobody), or no Redis answers.`
 
 // labFlags are the flags of lab, beside its options.

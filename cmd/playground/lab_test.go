@@ -152,7 +152,7 @@ func TestLabRefuses(t *testing.T) {
 	}
 }
 
-// A worker that does not come is exit code 3, in words and in JSON.
+// A worker that fails is exit code 3, in words and in JSON.
 func TestLabTellsOfABadWorker(t *testing.T) {
 	env, out, stderr := labEnvironment("")
 	code := command(t.Context(), []string{"lab", "-json", "--", "sh", "-c", "echo goodbye >&2; exit 4"}, env)

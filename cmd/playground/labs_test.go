@@ -84,10 +84,10 @@ func (k labKept) order(t *testing.T, search []byte) string {
 	return ""
 }
 
-// token is what a worker draws afresh each time.
-var token = regexp.MustCompile(`-\d{15,}`)
+// drawnToken is what a worker draws afresh each time.
+var drawnToken = regexp.MustCompile(`-\d{15,}`)
 
-func plainTokens(text []byte) string { return token.ReplaceAllString(string(text), "-0") }
+func plainTokens(text []byte) string { return drawnToken.ReplaceAllString(string(text), "-0") }
 
 // What the course shows of the lab is what the lab finds: the counts, and the orders to
 // the byte. With -short one search is made again, and every order; -update writes those.

@@ -132,7 +132,7 @@ func usage() string {
 	}
 	b.WriteString(`
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
-3 Redis unreachable, or gone in mid-run; or a worker of the lab does not come,
+3 Redis unreachable, or gone in mid-run; or a worker of the lab fails,
 5 not as expected, but this machine was late by a tenth of the lease or more.
 `)
 	return b.String()

@@ -17,7 +17,7 @@ const between = 32 << 10
 // what pause.Here says. So a writer may ignore the errors of single writes, if its
 // loops look at Err. It belongs to one goroutine.
 type Buffer struct {
-	ctx  context.Context //nolint:containedctx // a buffer lives as long as the file is written
+	ctx  context.Context // of who waits for the file
 	text bytes.Buffer
 	next int // the length at which the context is looked at
 	err  error

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// slice is how long others let a judgement wait that has no child: to change
-// hands costs a child, so it is not done with each question.
+// slice is how long one may keep a child while others wait: to change hands costs
+// a child, so it is not done with each question.
 const slice = 50 * time.Millisecond
 
 // line says whose turn it is to have a child. The turns go round those for whom

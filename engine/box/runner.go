@@ -143,7 +143,7 @@ func syntax(text string, err error) *Fault {
 }
 
 // adapt has each return keep its frame, and returns the line of the first goto or
-// label, which Lua got after 5.1, or 0.
+// label, or 0: Lua 5.1 has neither.
 func adapt(list []ast.Stmt) int {
 	for _, s := range list {
 		line := 0

@@ -141,12 +141,12 @@ const (
 	Why     Kind = "why"
 	Break   Kind = "break"
 	Mend    Kind = "mend"
-	Order   Kind = "order"
+	Arrange Kind = "order"
 	Write   Kind = "write"
 )
 
 // kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Break, Mend, Order, Write}
+var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write}
 
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
@@ -203,7 +203,7 @@ type Item struct {
 	ask             []seeing
 	solution        []scenario.Move
 	within          explore.Bounds // of mend and break: how far is searched
-	order           *order
+	arrangement     *arrangement
 	write           *written
 	taught          placed
 	line            int   // in chapter.yaml

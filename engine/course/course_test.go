@@ -92,7 +92,7 @@ func proved(t *testing.T, i *course.Item, made *course.Made) {
 		}
 	case course.Break:
 		broken(t, i, made)
-	case course.Order:
+	case course.Arrange:
 		ordered(t, i, made)
 	case course.Write:
 		wrote(t, i, made)

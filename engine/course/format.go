@@ -382,8 +382,8 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		}
 		i.ask = append(i.ask, one)
 	}
-	if i.Kind == Order {
-		r.order(at, i, y.Script)
+	if i.Kind == Arrange {
+		r.arrangement(at, i, y.Script)
 	}
 	if i.Kind == Write {
 		if err := i.writing(); err != nil {
@@ -440,7 +440,7 @@ func needs(at func(int, string, ...any), i *Item) {
 		}
 	}
 	n := needed[i.Kind]
-	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.order != nil}
+	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil}
 	for _, key := range n.keys {
 		lacks(!there[key], key)
 	}
@@ -453,9 +453,9 @@ func needs(at func(int, string, ...any), i *Item) {
 		lacks(len(i.solution) == 0 && !searched, "within, or a solution")
 	case Mend:
 		lacks(i.lab == nil && !searched, "within")
-	case Order:
-		lacks(i.order != nil && i.order.own < 3, "a script of three pieces or more")
-		lacks(i.order != nil && len(i.order.cases) == 0, "cases in which the script is tried")
+	case Arrange:
+		lacks(i.arrangement != nil && i.arrangement.own < 3, "a script of three pieces or more")
+		lacks(i.arrangement != nil && len(i.arrangement.cases) == 0, "cases in which the script is tried")
 	case Write:
 		lacks(!searched, "within")
 		lacks(len(i.Options) > 0, "no options")
@@ -477,7 +477,7 @@ var needed = map[Kind]struct {
 	Why:     {[]string{"goal"}, 2, 5, "two to five options"},
 	Break:   {[]string{"goal"}, 0, 0, ""},
 	Mend:    {[]string{"goal"}, 2, manyOptions, "two options or more"},
-	Order:   {[]string{"script"}, 0, 0, ""},
+	Arrange: {[]string{"script"}, 0, 0, ""},
 	Write:   {},
 }
 
@@ -551,7 +551,7 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 // ofLab reads the trace of a lab's that an item shows.
 func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case kind == Break || kind == Order || kind == Write:
+	case kind == Break || kind == Arrange || kind == Write:
 		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
 		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")

@@ -125,8 +125,8 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 		err = i.makeBreak(ctx, m)
 	case Mend:
 		err = i.makeMend(ctx, m)
-	case Order:
-		err = i.makeOrder(ctx, m)
+	case Arrange:
+		err = i.makeArrange(ctx, m)
 	case Write:
 		err = i.makeWrite(ctx, m)
 	case Read:

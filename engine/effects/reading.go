@@ -45,7 +45,7 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	maker         string // who has made the key that stands
+	maker         string // who created the key
 	step          int
 	at            time.Duration
 	now           trace.KeyState
@@ -303,14 +303,14 @@ var (
 // looks reports whether a command reads, and no more. What a script reads belongs to its call.
 func looks(r Record) bool { return r.Script == "" && len(r.Tx) == 0 && !Touches(r.Args).Writes }
 
-// firstExpiry reports whether a command of its own gives the key an expiry that it had not: it belongs to the call that has
-// made the key, and renews nothing.
+// firstExpiry reports whether a command of its own gives the key an expiry that it had not: it belongs to the call that
+// created the key, and renews nothing.
 func firstExpiry(r Record) bool {
 	return r.Script == "" && len(r.Tx) == 0 && r.Before.Exists() && r.Before.PTTL < 0 && r.After.PTTL >= 0 && Equal(content(r.Before), content(r.After))
 }
 
-// does says what a command did to the lock: it has made the key or a field, taken one
-// away, or changed its expiry.
+// does says what a command did to the lock: it created the key or a field, removed one,
+// or changed its expiry.
 func does(r Record) string {
 	switch {
 	case made(r.Before, r.After) != nil:

@@ -20,7 +20,7 @@ func ScriptOf(sha string) string { return "eval-" + sha[:min(8, len(sha))] + ".l
 // the state of its first key right after each. It fails with do's error, or if a script's
 // report cannot be read.
 func Run(do func(args []string) ([]byte, error), args []string, text string, watched bool) (raw []byte, inner []journal.Entry, err error) {
-	if text != "" { // a script of which the text is known needs not be cached
+	if text != "" { // a script whose text is known need not be cached
 		args = append([]string{"EVAL"}, append([]string{text}, args[2:]...)...)
 	}
 	if !watched || text == "" {

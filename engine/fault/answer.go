@@ -8,7 +8,7 @@ import (
 	"relock/engine/trace"
 )
 
-// Refused says which commands an [Answer] is given to. What it is not given to runs
+// Refused says which commands an [ErrorReply] is given to. What it is not given to runs
 // as ever.
 type Refused int
 
@@ -20,25 +20,25 @@ const (
 	ByDigest                    // EVALSHA: the client sends the script in full
 )
 
-// Answer is an error with which Redis answers a command that it does not run. It is
+// ErrorReply is an error with which Redis answers a command that it does not run. It is
 // a Redis error to a client. Sources: the error replies of Redis 7 (server.c,
 // script.c, cluster.c) and its documents.
-type Answer struct {
+type ErrorReply struct {
 	Code    string // as scenarios and traces name it: the first word of Words
 	Words   string // Redis' own
 	Refused Refused
 }
 
 // Error returns Redis' words.
-func (a Answer) Error() string { return a.Words }
+func (a ErrorReply) Error() string { return a.Words }
 
 // RedisError implements the client's redis.Error: it is Redis' answer.
-func (Answer) RedisError() {}
+func (ErrorReply) RedisError() {}
 
-// Answers returns the errors with which Redis can be made to answer, in the order in
+// ErrorReplies returns the errors with which Redis can be made to answer, in the order in
 // which they are explained.
-func Answers() []Answer {
-	return []Answer{
+func ErrorReplies() []ErrorReply {
+	return []ErrorReply{
 		{"BUSY", "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", EveryCommand},
 		{"LOADING", "LOADING Redis is loading the dataset in memory", EveryCommand},
 		{"OOM", "OOM command not allowed when used memory > 'maxmemory'.", Growing},
@@ -56,31 +56,31 @@ func Answers() []Answer {
 	}
 }
 
-// AnswerOf returns the answer with a code.
-func AnswerOf(code string) (Answer, bool) {
-	all := Answers()
-	if i := slices.IndexFunc(all, func(a Answer) bool { return a.Code == code }); i >= 0 {
+// ErrorReplyOf returns the error reply with a code.
+func ErrorReplyOf(code string) (ErrorReply, bool) {
+	all := ErrorReplies()
+	if i := slices.IndexFunc(all, func(a ErrorReply) bool { return a.Code == code }); i >= 0 {
 		return all[i], true
 	}
-	return Answer{}, false
+	return ErrorReply{}, false
 }
 
-// Answered returns the answer that an error of Redis' is, in its words.
-func Answered(words string) (Answer, bool) {
+// ErrorReplyIn returns the error reply that an error in Redis' words is.
+func ErrorReplyIn(words string) (ErrorReply, bool) {
 	code, _, _ := strings.Cut(words, " ")
-	return AnswerOf(code)
+	return ErrorReplyOf(code)
 }
 
-// Codes returns the codes of Answers, in their order.
+// Codes returns the codes of ErrorReplies, in their order.
 func Codes() []string {
 	var list []string
-	for _, a := range Answers() {
+	for _, a := range ErrorReplies() {
 		list = append(list, a.Code)
 	}
 	return list
 }
 
-// AnswerError is the fault of an [Answer].
+// AnswerError is the fault of an [ErrorReply].
 const AnswerError = "answer-error"
 
 // answerError strikes one command of a thread. With a length of time it goes on
@@ -101,7 +101,7 @@ var answerError = Kind{
 		}
 	},
 	Why: func(s Scene) phrase.Wording {
-		a, _ := AnswerOf(s.Error)
+		a, _ := ErrorReplyOf(s.Error)
 		switch a.Refused {
 		case Writing:
 			return phrase.Say("%s's %s is answered with %s as soon as it would write: the key stays as it is.", s.Who, s.At, s.Error)
@@ -129,7 +129,7 @@ var answerError = Kind{
 			}
 		}),
 		Why: func(s Scene) phrase.Wording {
-			switch a, _ := AnswerOf(s.Error); {
+			switch a, _ := ErrorReplyOf(s.Error); {
 			case s.Nodes > 0:
 				return phrase.Say("Node %d answers %s from now on: %d of %d nodes serve, and %d are needed.", node(s.Fault), s.Error, s.Up, s.Nodes, s.Nodes/2+1)
 			case a.Refused == Writing:

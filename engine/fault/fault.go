@@ -62,7 +62,7 @@ type Kind struct {
 	For    time.Duration
 	By     time.Duration
 	Behind int
-	Error  string // the code of an Answer
+	Error  string // the code of an ErrorReply
 
 	Word   phrase.Text // its name, within a sentence
 	Label  phrase.Text // what it is, as a choice in a form

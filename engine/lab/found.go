@@ -13,7 +13,7 @@ const (
 	Exhausted = "exhausted" // every order within the bounds was tried
 	Bound     = "bound"     // there are more than MaxOrders
 	Stopped   = "stopped"   // somebody has stopped it
-	Worker    = "worker"    // a worker does not come
+	Worker    = "worker"    // a worker failed
 )
 
 // Found is the result of a search.
@@ -21,7 +21,7 @@ type Found struct {
 	Ending   string
 	Orders   int // tried, without those that were drawn
 	Broken   int // of them, those that break a rule
-	Diverged int // replays that went another way
+	Diverged int // replays that diverged
 	First    *Divergence
 	Rules    []Rule
 	Key      string // the lock's, "" if no command has made one
@@ -34,7 +34,7 @@ type Found struct {
 	roles effects.Roles // what commands were seen to do to the lock, in any order
 }
 
-// Divergence is where a replay first went another way.
+// Divergence is where a replay first diverged.
 type Divergence struct {
 	At   int // decision, from 1
 	Want Decision

@@ -327,8 +327,8 @@ func outline(args []string) string {
 	return strings.Join(list, " ")
 }
 
-// know keeps a script's text. Where there are too many, all are forgotten, as Redis does
-// that was told SCRIPT FLUSH: their clients send them again.
+// know keeps a script's text. A full cache is cleared, as by SCRIPT FLUSH: clients then
+// send their scripts again.
 func (g *Gate) know(text string) {
 	name := effects.Digest(text)
 	if g.scripts[name] != "" {

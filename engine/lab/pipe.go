@@ -21,7 +21,7 @@ type Desk interface {
 	Track(title string) (Track, error)
 	Decide(ctx context.Context, d Decision) error
 	Again(ctx context.Context, way []Decision) error
-	Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error)
+	Search(ctx context.Context, in Bounds, progress func(orders, waiting, broken int)) (Tried, error)
 	Close()
 }
 
@@ -39,7 +39,7 @@ type asked struct {
 	Do       string     `json:"do"`
 	Decision *Decision  `json:"decision,omitempty"`
 	Order    []Decision `json:"order,omitempty"`
-	Space    *Space     `json:"space,omitempty"`
+	Bounds   *Bounds    `json:"space,omitempty"`
 }
 
 // answered is a line from a lab: how it stands, or what came of what was asked.
@@ -139,12 +139,12 @@ func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.
 		case a.Do == doStop:
 			halt()
 			searches.Wait()
-		case a.Do == doSearch && a.Space != nil:
+		case a.Do == doSearch && a.Bounds != nil:
 			within, cancel := context.WithCancel(ctx)
 			halt = cancel
 			searches.Go(func() {
 				defer cancel()
-				tried, err := t.Search(within, *a.Space, seldom(func(orders, waiting, broken int) {
+				tried, err := t.Search(within, *a.Bounds, seldom(func(orders, waiting, broken int) {
 					say(answered{Re: a.ID, Progress: &[3]int{orders, waiting, broken}})
 				}))
 				if err != nil {
@@ -332,7 +332,7 @@ func (r *Remote) take(a answered) {
 	}
 }
 
-// tell wakes who looks. The caller holds mu.
+// tell wakes all waiters. The caller holds mu.
 func (r *Remote) tell() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -414,10 +414,10 @@ func (r *Remote) Again(ctx context.Context, way []Decision) error {
 }
 
 // Search implements Desk.
-func (r *Remote) Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error) {
+func (r *Remote) Search(ctx context.Context, in Bounds, progress func(orders, waiting, broken int)) (Tried, error) {
 	stop := context.AfterFunc(ctx, func() { _, _ = r.ask(context.WithoutCancel(ctx), asked{Do: doStop}, nil) })
 	defer stop()
-	got, err := r.ask(context.WithoutCancel(ctx), asked{Do: doSearch, Space: &in}, progress)
+	got, err := r.ask(context.WithoutCancel(ctx), asked{Do: doSearch, Bounds: &in}, progress)
 	if err != nil {
 		return Tried{}, err
 	}

@@ -104,7 +104,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 		items, held, atRound := l.pending(s.g)
 		ended := atRound != nil || l.ended()
 		items = append(slices.Clone(items), l.late...)
-		if ended && atRound != nil { // what a worker sends behind its round is of the next
+		if ended && atRound != nil { // what a worker sends after its round belongs to the next
 			items = slices.Clone(l.late)
 		}
 		if !ended || len(items) > 0 {
@@ -430,7 +430,7 @@ func (s *search) strike(o *Order, c choice) error {
 }
 
 // drain brings the workers to their next round, whatever they do: nothing of it is
-// judged. One that does not come is started again.
+// judged. A worker that fails is started again.
 func (s *search) drain(ctx context.Context) error {
 	until := time.Now().Add(drainFor)
 	s.g.mu.Lock()
@@ -483,7 +483,7 @@ func (s *search) drain(ctx context.Context) error {
 		switch {
 		case atRound != nil || l.ended():
 		case l.worker == nil:
-			return l.failed("does not come to its next round: for %s it has not sent ECHO %s", drainFor, effects.MarkRound)
+			return l.failed("never starts its next round: for %s it has not sent ECHO %s", drainFor, effects.MarkRound)
 		default:
 			l.worker.kill()
 		}

@@ -26,12 +26,12 @@ const (
 // item of the search: a way to go on.
 type branch struct {
 	way    []Decision
-	asleep []sleeper // what needs not be tried first after it
+	asleep []sleeper // choices that would repeat a tried order
 	again  bool
 }
 
-// sleeper is a choice that was tried in its place: before what is independent of it, it
-// comes to the same.
+// sleeper is a choice that was tried already: a move that is independent of it may come
+// before it or after it, and the result is the same.
 type sleeper struct {
 	d Decision
 	f effects.Footprint

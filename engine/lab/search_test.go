@@ -383,7 +383,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("%+v, %v", again, err)
 	}
 	if again.Diverged() != nil {
-		t.Errorf("it went another way: %+v", again.Diverged())
+		t.Errorf("the replay diverged: %+v", again.Diverged())
 	}
 	way[0].Command = "DEL something"
 	again, replayed, err := lab.Replay(t.Context(), o, way)
@@ -439,7 +439,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A worker that does not come ends the search, and is told of with its last words.
+// A worker that fails ends the search, and is told of with its last words.
 func TestBadWorkers(t *testing.T) {
 	for _, c := range []struct{ kind, thread, why, last, words string }{
 		{"hangs at once", "A", "talks to nobody", "", ""},

@@ -51,7 +51,7 @@ func (e *RoundlessError) Says() phrase.Wording {
 	return phrase.Say("%s has not asked for a round (ECHO %s), so what it did cannot be run again", e.Thread, effects.MarkRound)
 }
 
-// DivergedError says that a round went another way when it ran again.
+// DivergedError says that the replay of a round diverged.
 type DivergedError struct{ Divergence }
 
 // Error implements error.
@@ -59,7 +59,7 @@ func (e *DivergedError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *DivergedError) Says() phrase.Wording {
-	return phrase.Say("run again, it went another way: decision %d expected %s and got %s; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
+	return phrase.Say("the replay diverged: decision %d expected %s and got %s; does a client read a clock, or draw at random", e.At, e.Want.String(), e.Have)
 }
 
 // Standing is the current state of a thread.
@@ -417,7 +417,7 @@ func (t *Steering) next(ctx context.Context, l *lane) error {
 
 // Again runs the round again: on an empty Redis, the decisions of way. It fails with a
 // *RoundlessError, ErrNobody, ErrSteering or ErrTooLong, and then nothing has changed; with
-// a *DivergedError if it went another way, and then stays there; or with a *WorkerError.
+// a *DivergedError if it diverges, and then stays there; or with a *WorkerError.
 func (t *Steering) Again(ctx context.Context, way []Decision) error {
 	if err := t.take(len(way)); err != nil {
 		return err
@@ -528,8 +528,8 @@ func (t *Steering) Track(title string) (Track, error) {
 	return told, nil
 }
 
-// Space is the bounds of a search.
-type Space struct {
+// Bounds is the bounds of a search.
+type Bounds struct {
 	Faults    []string `json:"faults"`
 	MaxFaults int      `json:"max_faults"`
 	MaxOrders int      `json:"max_orders"`
@@ -559,7 +559,7 @@ type Broken struct {
 // Search tries every order as the function Search does, with the connected clients. It
 // fails with a *RoundlessError, ErrNobody or ErrSteering, or if the options do not go
 // together. Afterwards, begin a round with Again.
-func (t *Steering) Search(ctx context.Context, in Space, progress func(orders, waiting, broken int)) (Tried, error) {
+func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, waiting, broken int)) (Tried, error) {
 	o := t.o
 	o.Faults, o.MaxFaults, o.MaxOrders, o.Progress = in.Faults, in.MaxFaults, in.MaxOrders, progress
 	if err := o.Check(); err != nil {

@@ -163,7 +163,7 @@ func TestSteering(t *testing.T) {
 	})
 }
 
-// What went another way says where, and the round stands there.
+// A replay that diverges says where, and the round stands there.
 func TestSteeringDiverges(t *testing.T) {
 	desks(t, func(t *testing.T, s lab.Desk) {
 		join(t, s, "lock")
@@ -186,7 +186,7 @@ func TestSteeringSearches(t *testing.T) {
 		want := search(t, o)
 		join(t, s, "lock")
 		on(t, s, "A", "") // in the middle of a round
-		found, err := s.Search(t.Context(), lab.Space{Faults: o.Faults, MaxFaults: 1, MaxOrders: o.MaxOrders}, nil)
+		found, err := s.Search(t.Context(), lab.Bounds{Faults: o.Faults, MaxFaults: 1, MaxOrders: o.MaxOrders}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

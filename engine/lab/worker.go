@@ -107,7 +107,7 @@ func (w *worker) kill() {
 	<-w.done
 }
 
-// WorkerError is a worker that does not come.
+// WorkerError is a worker that failed: it hangs, dies, talks to nobody, or forgets its round.
 type WorkerError struct {
 	Thread string
 	Why    string // a clause: what it does, or does not do
@@ -135,7 +135,7 @@ func (e *WorkerError) Error() string {
 
 // Says implements phrase.Speaker: it gives the same reason as the terminal.
 func (e *WorkerError) Says() phrase.Wording {
-	return phrase.Say("a client does not come: %s", e.Error())
+	return phrase.Say("a client failed: %s", e.Error())
 }
 
 func (l *lane) failed(format string, args ...any) error {

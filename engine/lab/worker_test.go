@@ -341,7 +341,7 @@ func rules(f *lab.Found) string {
 // asksForEver is a script that never ends, whatever it is told.
 const asksForEver = `while true do pcall(redis.call, "GET", KEYS[1]) end`
 
-// A script that never ends is told of like any other worker that does not come, and ends
+// A script that never ends is told of like any other worker that fails, and ends
 // at its next command.
 func TestScriptIsEnded(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

@@ -150,8 +150,8 @@ func (p *player) all(ctx context.Context, db int) error {
 	return nil
 }
 
-// marked tells which marks are of the lock: a mark names none, so that it is of the one that its connection has named
-// last, or else names next; who leaves, leaves what was entered.
+// marked tells which marks are of the lock. A mark belongs to the lock that its connection used last, or, without one, to
+// the lock that it uses next; a mark to leave belongs to the lock that was entered.
 func (p *player) marked(relevant []bool) []bool {
 	locks := map[string]bool{p.key: true}
 	for _, k := range p.log.locks {

@@ -18,8 +18,8 @@ var errUnreachable error = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECO
 
 // outage is why a node does not serve somebody, and until when.
 type outage struct {
-	answer fault.Answer  // what it answers; the zero Answer: nothing
-	until  time.Duration // since the run began, or forever: until it is up
+	answer fault.ErrorReply // what it answers; the zero ErrorReply: nothing
+	until  time.Duration    // since the run began, or forever: until it is up
 }
 
 // outages are those of a node, by the thread that alone it does not serve, "" for
@@ -52,7 +52,7 @@ func (o outages) of(t *thread) error {
 	switch {
 	case !is:
 		return nil
-	case out.answer == fault.Answer{}:
+	case out.answer == fault.ErrorReply{}:
 		return errUnreachable
 	default:
 		return out.answer
@@ -81,11 +81,11 @@ func (o outages) back(now time.Duration) []string {
 }
 
 // answerOf is the error with which a fault has Redis answer, if it does.
-func answerOf(f scenario.Fault) (fault.Answer, bool) {
+func answerOf(f scenario.Fault) (fault.ErrorReply, bool) {
 	if f.Do != fault.AnswerError {
-		return fault.Answer{}, false
+		return fault.ErrorReply{}, false
 	}
-	return fault.AnswerOf(f.Error)
+	return fault.ErrorReplyOf(f.Error)
 }
 
 func (w *wall) refuses(t *thread, _ int) error {

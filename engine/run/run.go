@@ -77,7 +77,7 @@ type recorder interface {
 	// where there was none.
 	doubt(err error)
 	// refuses says why a node, from 0, does not serve a thread now: with
-	// errUnreachable, with a fault.Answer, or nil where it does.
+	// errUnreachable, with a fault.ErrorReply, or nil where it does.
 	refuses(t *thread, node int) error
 	// blocks is for how long WAIT holds a thread up at a node, from 0.
 	blocks(t *thread, node int, within time.Duration) time.Duration

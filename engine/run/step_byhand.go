@@ -161,7 +161,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 	case fault.TwoMasters:
 		is, why = n.old != nil && n.old.threads[f.Thread], IsSplit
 	case fault.Down:
-		is, why = isOut && out.answer == fault.Answer{} && f.For == 0, IsDown
+		is, why = isOut && out.answer == fault.ErrorReply{} && f.For == 0, IsDown
 	case fault.AnswerError:
 		is, why = isOut && out.answer.Code == f.Error && f.For == 0, Answers
 	case fault.Up:

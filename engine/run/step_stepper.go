@@ -520,7 +520,7 @@ func writes(s sent) [][]string {
 func (s *Stepper) refuses(t *thread, node int) error {
 	n, least := s.nodes[node], s.r.sc.Lock.MinReplicas
 	if n.aside(t) && least.Count > 0 && s.clock.Now() >= n.old.since+least.Within {
-		answer, _ := fault.AnswerOf("NOREPLICAS")
+		answer, _ := fault.ErrorReplyOf("NOREPLICAS")
 		return answer
 	}
 	return n.outages.of(t)

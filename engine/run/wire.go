@@ -32,7 +32,7 @@ func (p *tap) send(ctx context.Context, by passage, send func(context.Context) *
 	if by.refused == nil {
 		by.refused = p.t.r.rec.refuses(p.t, p.node)
 	}
-	var answer fault.Answer
+	var answer fault.ErrorReply
 	if by.refused != nil {
 		if !errors.As(by.refused, &answer) {
 			p.t.told(toldReply, p.node)

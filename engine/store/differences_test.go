@@ -394,7 +394,7 @@ func (r *replay) event(e trace.Event) string {
 	case trace.Fault:
 		r.node(b.Node).strike(b, e.At, r.key)
 	case trace.Command:
-		if _, refused := fault.Answered(b.Error); refused || b.OldMaster { // by the run: the stores would not
+		if _, refused := fault.ErrorReplyIn(b.Error); refused || b.OldMaster { // by the run: the stores would not
 			return ""
 		}
 		if b.Arg(0) == "DELEX" { // of Redis 8.4; what it does is the same as GET and DEL

@@ -125,7 +125,7 @@ type Seen struct {
 	Ending   string `json:"ending"`
 	Orders   int    `json:"orders"`
 	Broken   int    `json:"broken"`   // of them
-	Diverged int    `json:"diverged"` // replays that went another way
+	Diverged int    `json:"diverged"` // replays that diverged
 	Rules    []Rule `json:"rules,omitempty"`
 }
 

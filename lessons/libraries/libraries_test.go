@@ -385,7 +385,7 @@ func again(t *testing.T, found worker, fault string) *libraries.Seen {
 		t.Fatalf("%s: %v, %v", fault, err, now)
 	}
 	if now.Diverged > 0 {
-		t.Logf("a replay went another way: %+v", now.First)
+		t.Logf("a replay diverged: %+v", now.First)
 	}
 	s := &libraries.Seen{Ending: now.Ending, Orders: now.Orders, Broken: now.Broken, Diverged: now.Diverged}
 	for _, r := range now.Rules {

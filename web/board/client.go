@@ -20,7 +20,7 @@ const (
 	Elsewhere Closing = 4043 // the member has joined by another connection
 )
 
-// ErrUnreached says that an order may not have been handed on. The caller can give
+// ErrUnreached says that a request may not have been handed on. The caller can give
 // the same command again: it counts once.
 var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 
@@ -119,7 +119,7 @@ func (c *Client) Leave() {
 	defer done()
 	// Where this fails the room cannot be reached: the next leader finds
 	// out who is there.
-	_ = r.house.c.Journal.Send(ctx, r.code, Order{Conn: c.conn, Left: true})
+	_ = r.house.c.Journal.Send(ctx, r.code, Request{Conn: c.conn, Left: true})
 }
 
 // Bell rings when News has something, and when it is rung.
@@ -199,7 +199,7 @@ func (c *Client) Leads() bool {
 // ErrUnreached, ErrNoRoom and ErrBusy, or if the command can be refused at
 // once.
 func (c *Client) Give(ctx context.Context, command Command) error {
-	o := Order{Conn: c.conn, Command: command}
+	o := Request{Conn: c.conn, Command: command}
 	known, err := c.prepare(&o)
 	if err != nil || known {
 		return err
@@ -216,7 +216,7 @@ func (c *Client) Give(ctx context.Context, command Command) error {
 }
 
 // spare has a join that could not be handed on given again.
-func (c *Client) spare(o Order) {
+func (c *Client) spare(o Request) {
 	if o.Command.Do == DoJoin {
 		c.room.mu.Lock()
 		defer c.room.mu.Unlock()
@@ -224,9 +224,9 @@ func (c *Client) spare(o Order) {
 	}
 }
 
-// prepare fills in who gives the order. It reports whether the command was
+// prepare fills in who makes the request. It reports whether the command was
 // decided already; then its answer is in the News.
-func (c *Client) prepare(o *Order) (known bool, err error) {
+func (c *Client) prepare(o *Request) (known bool, err error) {
 	r := c.room
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,8 +7,8 @@
 // nothing of it.
 //
 // A room is a log of [Entry] values and the [State] folded from them. A member
-// hands in a wish as an [Order]. One place, the [Term] of the server that leads
-// the room, decides the orders one after the other; each decision is in the log
+// hands in a wish as a [Request]. One place, the [Term] of the server that leads
+// the room, decides the requests one after the other; each decision is in the log
 // before anybody sees it. Every server that has members of the room follows the
 // log, and has the same state and the same run: the moves are in the log, and
 // on the virtual clock the same moves give the same run.

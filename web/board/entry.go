@@ -11,7 +11,7 @@ import (
 	"relock/web/lesson"
 )
 
-// Entry is one line of a room's log: what an order came to. All that it has is
+// Entry is one line of a room's log: what a request came to. All that it has is
 // absolute, so folding it is setting values.
 //
 // An entry is written in the oldest version that can say it, so that servers of

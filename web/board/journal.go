@@ -21,7 +21,7 @@ var (
 	ErrBroken = errors.New("board: the log does not go on from there")
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
 	ErrSpoiled = phrase.New("this room's log cannot be read")
-	// ErrBusy: so many orders wait that no more are taken.
+	// ErrBusy: so many requests wait that no more are taken.
 	ErrBusy = phrase.New("the room gets more commands than it can handle; try again")
 )
 
@@ -29,7 +29,7 @@ var (
 // are about to read them.
 const Overlap = 1000
 
-// Journal keeps the logs of rooms, and brings orders to the leader of a room.
+// Journal keeps the logs of rooms, and brings requests to the leader of a room.
 // It is safe for concurrent use.
 type Journal interface {
 	// Create begins the log of a new room. It fails with ErrTaken.
@@ -46,11 +46,11 @@ type Journal interface {
 	// deleted, with ErrBroken if the log does not go on from what take was
 	// given, and with ErrSpoiled.
 	Follow(ctx context.Context, code string, take func([]Entry)) error
-	// Send hands an order to the server that leads the room. That it returns
-	// without an error does not mean that the order was decided: its answer is
-	// in the log then. An order may arrive twice. It fails with ErrNoRoom and
+	// Send hands a request to the server that leads the room. That it returns
+	// without an error does not mean that the request was decided: its answer is
+	// in the log then. A request may arrive twice. It fails with ErrNoRoom and
 	// ErrBusy.
-	Send(ctx context.Context, code string, o Order) error
+	Send(ctx context.Context, code string, o Request) error
 	// Lead waits until this server leads the room. It fails with ErrNoRoom.
 	Lead(ctx context.Context, code string) (Term, error)
 	// Delete removes all that is kept of a room.
@@ -75,11 +75,11 @@ type Term interface {
 	// entry on, and whether it may have lost its end since it was written: then
 	// somebody may have seen more of the epoch.
 	Log(ctx context.Context) (list []Entry, lost bool, err error)
-	// Next waits for orders, until deadline unless that is zero; then it
+	// Next waits for requests, until deadline unless that is zero; then it
 	// returns none. It fails when the term has ended.
-	Next(ctx context.Context, deadline time.Time) ([]Order, error)
+	Next(ctx context.Context, deadline time.Time) ([]Request, error)
 	// Append adds entries, durably, before it returns: all of them or none.
-	// They answer all orders that Next has returned, even if there are none. It
+	// They answer all requests that Next has returned, even if there are none. It
 	// fails with ErrFenced, ErrBroken and ErrNoRoom.
 	Append(ctx context.Context, list []Entry) error
 	// Resign ends the term.

@@ -22,7 +22,7 @@ func begun(t *testing.T, now *time.Time) *referee {
 // comes has somebody join, and returns the sentence that refuses it.
 func comes(t *testing.T, f *referee, conn int, from string, part Part) string {
 	t.Helper()
-	list := f.decide(t.Context(), Order{Conn: fmt.Sprintf("x/%d", conn), Lang: "en", From: from, Secret: "proof", Fresh: fmt.Sprint(conn), Command: Command{ID: 1, Do: DoJoin, Part: part}})
+	list := f.decide(t.Context(), Request{Conn: fmt.Sprintf("x/%d", conn), Lang: "en", From: from, Secret: "proof", Fresh: fmt.Sprint(conn), Command: Command{ID: 1, Do: DoJoin, Part: part}})
 	return list[0].Refused
 }
 
@@ -41,7 +41,7 @@ func TestARoomWithoutAHostEndsSoon(t *testing.T) {
 	f = begun(t, &now)
 	now = now.Add(time.Second)
 	comes(t, f, 1, "", Host)
-	f.decide(t.Context(), Order{Conn: "x/1", Left: true})
+	f.decide(t.Context(), Request{Conn: "x/1", Left: true})
 	now = now.Add(HostsAbsent - time.Millisecond)
 	if f.tick(t.Context()); f.state.Ended {
 		t.Error("a room whose host has left ended too soon")
@@ -104,10 +104,10 @@ func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
 	comes(t, f, 1, "", Audience)
 	comes(t, f, 2, "", Player)
 	f.log(Entry{Question: &Question{ID: 1, Round: 1, Options: map[string][]string{"en": {"a", "b"}}}}, Entry{Seats: map[string]Seat{"A": {By: []string{"m2"}}}})
-	f.decide(t.Context(), Order{Conn: "x/1", Member: "m1", Command: Command{ID: 2, Do: "vote", Option: new(int)}})
+	f.decide(t.Context(), Request{Conn: "x/1", Member: "m1", Command: Command{ID: 2, Do: "vote", Option: new(int)}})
 	for conn := 1; conn < 2000; conn++ {
 		comes(t, f, conn, "", Audience)
-		f.decide(t.Context(), Order{Conn: fmt.Sprintf("x/%d", conn), Left: true})
+		f.decide(t.Context(), Request{Conn: fmt.Sprintf("x/%d", conn), Left: true})
 	}
 	if n := len(f.state.People); n > 2*keptAway {
 		t.Errorf("%d people are kept", n)
@@ -117,7 +117,7 @@ func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
 	}
 }
 
-// So many orders wait, and no more.
+// So many requests wait, and no more.
 func TestTheInboxIsBounded(t *testing.T) {
 	s, err := NewSolo("")
 	if err != nil {
@@ -127,13 +127,13 @@ func TestTheInboxIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := 0
-	for ; sent <= mostOrders && err == nil; sent++ {
-		err = s.Send(t.Context(), "K7M4XW", Order{Member: "m1"})
+	for ; sent <= mostRequests && err == nil; sent++ {
+		err = s.Send(t.Context(), "K7M4XW", Request{Member: "m1"})
 	}
-	if sent != mostOrders+1 || !errors.Is(err, ErrBusy) {
-		t.Errorf("%d orders wait: %v", sent, err)
+	if sent != mostRequests+1 || !errors.Is(err, ErrBusy) {
+		t.Errorf("%d requests wait: %v", sent, err)
 	}
-	if err := s.Send(t.Context(), "K7M4XW", Order{Left: true}); err != nil {
+	if err := s.Send(t.Context(), "K7M4XW", Request{Left: true}); err != nil {
 		t.Errorf("who leaves cannot say so: %v", err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Order is a command on its way to its referee, or a report of a server itself.
-type Order struct {
+// Request is a command on its way to its referee, or a report of a server itself.
+type Request struct {
 	Conn    string  `json:"conn,omitempty"`   // the connection it came by
-	Member  string  `json:"member,omitempty"` // who gives it, "" before joining
+	Member  string  `json:"member,omitempty"` // who makes it, "" before joining
 	Lang    string  `json:"lang,omitempty"`   // in which a refusal is worded
 	Command Command `json:"command"`
 

@@ -101,7 +101,7 @@ type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
 // the class's place in it. An error that speaks says why there is none.
 type Scripted func(ctx context.Context, item, script string) (Plan, error)
 
-// referee decides orders. It is for one goroutine.
+// referee decides requests. It is for one goroutine.
 type referee struct {
 	state *State
 	run   *Run
@@ -121,8 +121,8 @@ type referee struct {
 	full  func() error // why there may be no more moves now; nil: there always may
 }
 
-// decide returns what an order comes to, and folds it.
-func (f *referee) decide(ctx context.Context, o Order) []Entry {
+// decide returns what a request comes to, and folds it.
+func (f *referee) decide(ctx context.Context, o Request) []Entry {
 	if o.Spare {
 		if !f.state.deserted() {
 			return nil
@@ -236,7 +236,7 @@ func (f *referee) tick(ctx context.Context) []Entry {
 	return list
 }
 
-func (f *referee) left(o Order) []Entry {
+func (f *referee) left(o Request) []Entry {
 	var people []Member
 	for _, id := range slices.SortedFunc(maps.Keys(f.state.People), ByAge) {
 		m := f.state.People[id]
@@ -257,7 +257,7 @@ func (f *referee) left(o Order) []Entry {
 	return list
 }
 
-func (f *referee) join(o Order) Entry {
+func (f *referee) join(o Request) Entry {
 	e := Entry{Conn: o.Conn, ID: o.Command.ID, Do: DoJoin}
 	m, err := f.joined(o)
 	if err != nil {
@@ -271,11 +271,11 @@ func (f *referee) join(o Order) Entry {
 	return e
 }
 
-func (f *referee) joined(o Order) (*Member, error) {
+func (f *referee) joined(o Request) (*Member, error) {
 	c := o.Command
 	for _, m := range f.state.People {
 		if m.Conn == o.Conn && m.Proof == o.Fresh {
-			return m, nil // the order comes again
+			return m, nil // the request comes again
 		}
 	}
 	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {

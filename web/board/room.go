@@ -236,7 +236,7 @@ func (h *House) Spare(ctx context.Context, by string) bool {
 	oldest.mu.Lock()
 	oldest.spared = true
 	oldest.mu.Unlock()
-	return h.c.Journal.Send(ctx, oldest.code, Order{Spare: true}) == nil
+	return h.c.Journal.Send(ctx, oldest.code, Request{Spare: true}) == nil
 }
 
 // Follows reports whether the house follows a room.
@@ -549,7 +549,7 @@ func (r *Room) answer(e Entry) (give func()) {
 	return func() { c.answer(a) }
 }
 
-// lead decides the room's orders whenever this server leads it.
+// lead decides the room's requests whenever this server leads it.
 func (r *Room) lead() {
 	for r.ctx.Err() == nil {
 		err := panics.Catch(func() error {
@@ -570,7 +570,7 @@ func (r *Room) lead() {
 	}
 }
 
-// govern decides orders until the term or the room ends.
+// govern decides requests until the term or the room ends.
 func (r *Room) govern(term Term) error {
 	list, lost, err := term.Log(r.ctx)
 	if err != nil {
@@ -597,7 +597,7 @@ func (r *Room) govern(term Term) error {
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
 	}
-	var orders []Order
+	var requests []Request
 	var roll time.Time // when it was last asked who is gone
 	for {
 		if err := seat.Pause(r.ctx); err != nil {
@@ -605,24 +605,24 @@ func (r *Room) govern(term Term) error {
 		}
 		if now := time.Now(); now.Sub(roll) >= rollEvery {
 			roll = now
-			entries = append(entries, f.left(Order{Gone: r.house.c.Journal.Gone(f.state.servers())})...)
+			entries = append(entries, f.left(Request{Gone: r.house.c.Journal.Gone(f.state.servers())})...)
 		}
 		entries = append(entries, f.tick(pause.With(r.ctx, seat))...)
 		seat.Done()
 		_ = r.full() // before the next move it is asked again
 		if err := term.Append(r.ctx, entries); err != nil {
-			r.refuse(term, orders, err)
+			r.refuse(term, requests, err)
 			return err
 		}
 		if f.state.Ended {
 			return r.delete()
 		}
-		orders, err = term.Next(r.ctx, r.wakes(f, roll))
+		requests, err = term.Next(r.ctx, r.wakes(f, roll))
 		if err != nil {
 			return err
 		}
 		entries = nil
-		for _, o := range orders {
+		for _, o := range requests {
 			if f.state.Ended {
 				break
 			}
@@ -637,14 +637,14 @@ func (r *Room) govern(term Term) error {
 // refuse tells those who are here that the log has not taken what they asked for,
 // and whatever waits: they can try again. Where another server leads by now it
 // decides.
-func (r *Room) refuse(term Term, orders []Order, why error) {
+func (r *Room) refuse(term Term, requests []Request, why error) {
 	if r.ctx.Err() != nil || errors.Is(why, ErrFenced) || errors.Is(why, ErrBroken) || errors.Is(why, ErrNoRoom) {
 		return
 	}
 	more, _ := term.Next(r.ctx, time.Now()) // where it fails nobody waits
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range append(orders, more...) {
+	for _, o := range append(requests, more...) {
 		c := r.clients[o.Conn]
 		if c == nil || o.Command.ID == 0 {
 			continue
@@ -660,7 +660,7 @@ func (r *Room) refuse(term Term, orders []Order, why error) {
 // rollEvery is how often the leader of a room asks which servers are gone.
 const rollEvery = 2 * time.Second
 
-// wakes returns when there is something to do even if nobody gives an order,
+// wakes returns when there is something to do even if nobody makes a request,
 // zero for never.
 func (r *Room) wakes(f *referee, roll time.Time) time.Time {
 	at := f.deadline()

@@ -37,7 +37,7 @@ func TestALogThatBeginsAnewHasAllScenes(t *testing.T) {
 	var list []Entry
 	for id, c := range []Command{{Do: "step"}, {Do: DoOpen, Example: "x"}, {Do: "step"}, {Do: "step"}, {Do: DoOpen, Example: "x"}, {Do: "step"}, {Do: "step"}} {
 		c.ID = int64(id + 1)
-		list = append(list, f.decide(t.Context(), Order{Conn: "x/1", Member: "m1", Lang: "en", Command: c})...)
+		list = append(list, f.decide(t.Context(), Request{Conn: "x/1", Member: "m1", Lang: "en", Command: c})...)
 	}
 	cut := &State{}
 	for _, e := range list[lastWhole(list):] {

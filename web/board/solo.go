@@ -38,16 +38,16 @@ type Solo struct {
 
 // book is a room's log, as far as it is needed, and what waits to be decided.
 type book struct {
-	mu      sync.Mutex
-	entries []Entry
-	whole   int      // the index of the newest whole entry
-	file    *os.File // nil in memory
-	size    int64    // of the file's whole lines, in bytes
-	grown   chan struct{}
-	orders  []Order
-	waiting chan struct{} // of capacity 1: there are orders
-	led     chan struct{} // of capacity 1: full while somebody leads
-	deleted bool
+	mu       sync.Mutex
+	entries  []Entry
+	whole    int      // the index of the newest whole entry
+	file     *os.File // nil in memory
+	size     int64    // of the file's whole lines, in bytes
+	grown    chan struct{}
+	requests []Request
+	waiting  chan struct{} // of capacity 1: there are requests
+	led      chan struct{} // of capacity 1: full while somebody leads
+	deleted  bool
 }
 
 // NewSolo keeps rooms in files of a folder, which it creates, or in memory if dir
@@ -100,7 +100,7 @@ const (
 	maxLine    = 32 << 20
 	sweepEvery = time.Hour
 
-	mostOrders = 10_000 // that wait to be decided
+	mostRequests = 10_000 // that wait to be decided
 )
 
 func (s *Solo) path(code string) string { return filepath.Join(s.dir, code+extension) }
@@ -444,15 +444,15 @@ func (b *book) since(after int64) ([]Entry, error) {
 }
 
 // Send implements Journal.
-func (s *Solo) Send(_ context.Context, code string, o Order) error {
+func (s *Solo) Send(_ context.Context, code string, o Request) error {
 	b, err := s.book(code)
 	if err != nil {
 		return err
 	}
 	b.mu.Lock()
-	busy := len(b.orders) >= mostOrders && !o.Left // who has left does not come again to say so
+	busy := len(b.requests) >= mostRequests && !o.Left // who has left does not come again to say so
 	if !busy {
-		b.orders = append(b.orders, o)
+		b.requests = append(b.requests, o)
 	}
 	b.mu.Unlock()
 	if busy {
@@ -525,7 +525,7 @@ func (t *soloTerm) Log(context.Context) (list []Entry, lost bool, err error) {
 }
 
 // Next implements Term.
-func (t *soloTerm) Next(ctx context.Context, deadline time.Time) ([]Order, error) {
+func (t *soloTerm) Next(ctx context.Context, deadline time.Time) ([]Request, error) {
 	var due <-chan time.Time
 	if !deadline.IsZero() {
 		timer := time.NewTimer(time.Until(deadline))
@@ -534,14 +534,14 @@ func (t *soloTerm) Next(ctx context.Context, deadline time.Time) ([]Order, error
 	}
 	for {
 		t.mu.Lock()
-		orders, deleted := t.orders, t.deleted
-		t.orders = nil
+		requests, deleted := t.requests, t.deleted
+		t.requests = nil
 		t.mu.Unlock()
 		switch {
 		case deleted:
 			return nil, ErrNoRoom
-		case len(orders) > 0:
-			return orders, nil
+		case len(requests) > 0:
+			return requests, nil
 		}
 		select {
 		case <-t.waiting:

@@ -30,7 +30,7 @@ func TestStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := b.f.decide(t.Context(), Order{Conn: "x/" + who, Member: who, Lang: "en", Command: parsed})
+		list := b.f.decide(t.Context(), Request{Conn: "x/" + who, Member: who, Lang: "en", Command: parsed})
 		if list[0].Refused != "" || b.f.state.Seq == was {
 			t.Fatal(words, list)
 		}

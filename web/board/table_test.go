@@ -23,12 +23,12 @@ import (
 
 var update = flag.Bool("update", false, "write what the referee decides into the tables of testdata")
 
-// Each file of testdata is a table of orders and what they come to, with the
+// Each file of testdata is a table of requests and what they come to, with the
 // real engine:
 //
 //	given  lease-expiry; h host; a b play A; b away   the room, and who is in it
 //	a1 step A        > made 0/0 [0]; stand 0@1        a's first command, and its entries
-//	+10s             > seats A a b                    that long after, without an order
+//	+10s             > seats A a b                    that long after, without a request
 //
 // Words after a command are what its members would send: N@M is a branch and
 // moves, key=value any key.
@@ -46,7 +46,7 @@ func TestTheRefereesTables(t *testing.T) {
 			var out strings.Builder
 			var b *bench
 			for n, line := range strings.SplitAfter(string(text), "\n") {
-				order, want, ordered := strings.Cut(strings.TrimSuffix(line, "\n"), ">")
+				request, want, ordered := strings.Cut(strings.TrimSuffix(line, "\n"), ">")
 				given, begins := strings.CutPrefix(line, "given ")
 				switch {
 				case begins:
@@ -55,10 +55,10 @@ func TestTheRefereesTables(t *testing.T) {
 				case !ordered:
 					out.WriteString(line)
 				default:
-					got := b.decide(t, strings.Fields(order))
-					fmt.Fprintf(&out, "%-22s > %s\n", strings.TrimSpace(order), got)
+					got := b.decide(t, strings.Fields(request))
+					fmt.Fprintf(&out, "%-22s > %s\n", strings.TrimSpace(request), got)
 					if got != strings.TrimSpace(want) && !*update {
-						t.Errorf("line %d: %s\n got  %s\n want %s", n+1, strings.TrimSpace(order), got, strings.TrimSpace(want))
+						t.Errorf("line %d: %s\n got  %s\n want %s", n+1, strings.TrimSpace(request), got, strings.TrimSpace(want))
 					}
 				}
 			}
@@ -170,7 +170,7 @@ func newBench(t *testing.T, given string) *bench {
 	return b
 }
 
-// decide gives an order, or lets time pass, and returns what is in the log then.
+// decide makes a request, or lets time pass, and returns what is in the log then.
 func (b *bench) decide(t *testing.T, words []string) string {
 	t.Helper()
 	if after, passes := strings.CutPrefix(words[0], "+"); passes {
@@ -191,7 +191,7 @@ func (b *bench) decide(t *testing.T, words []string) string {
 	if err != nil {
 		return `refused "` + err.Error() + `"`
 	}
-	o := Order{Conn: "x/" + who, Member: who, Lang: "en", Command: c}
+	o := Request{Conn: "x/" + who, Member: who, Lang: "en", Command: c}
 	if words[1] == DoJoin {
 		o.Fresh = "fresh"
 	}

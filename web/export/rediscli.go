@@ -167,7 +167,7 @@ func (p *replay) event(e trace.Event) {
 // refused reports whether a command is none of a healthy Redis: one that was not run
 // for a reason which that does not have, or ran on a master whose writes are lost.
 func refused(c trace.Command) bool {
-	_, is := fault.Answered(c.Error)
+	_, is := fault.ErrorReplyIn(c.Error)
 	return is || c.OldMaster
 }
 

@@ -103,7 +103,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 		p.Problem, _ = l.Explain(err)
 		return s.showDoor(w, r, http.StatusUnprocessableEntity, p)
 	}
-	var opened *labs.Session
+	var opened *labs.Lab
 	site.SeatOf(r).Away(r.Context(), func() {
 		opened, err = s.Labs.Open(r.Context(), site.Address(r), s.Visitor(w, r), l.Say("A lab"), o)
 	})
@@ -118,7 +118,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 }
 
 // found returns the lab that the path names, for whoever may see it.
-func (s *Labs) found(r *http.Request) (*labs.Session, labs.State, error) {
+func (s *Labs) found(r *http.Request) (*labs.Lab, labs.State, error) {
 	one, ok := s.Labs.Get(r.PathValue("id"))
 	if !ok || s.may(r) != "" {
 		return nil, labs.State{}, errNoLab
@@ -150,14 +150,14 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 
-func (s *Labs) command(one *labs.Session) string {
+func (s *Labs) command(one *labs.Lab) string {
 	if one.ID == s.Labs.Fixed() {
 		return s.Config.Command
 	}
 	return ""
 }
 
-func (s *Labs) wall(one *labs.Session) bool { return one.ID == s.Labs.Fixed() && s.Config.Wall }
+func (s *Labs) wall(one *labs.Lab) bool { return one.ID == s.Labs.Fixed() && s.Config.Wall }
 
 // rail is what is beside the table, for a visitor's own address of this machine.
 func (s *Labs) rail(l words.Language, r *http.Request, st labs.State) page.LabRail {

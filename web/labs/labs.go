@@ -39,24 +39,24 @@ type Labs struct {
 	stop   context.CancelFunc
 	works  sync.WaitGroup
 
-	mu       sync.Mutex
-	sessions map[string]*Session
-	opening  map[string]int // by address
-	fixed    string         // the id of the one that is always there, or ""
+	mu      sync.Mutex
+	labs    map[string]*Lab
+	opening map[string]int // by address
+	fixed   string         // the id of the one that is always there, or ""
 }
 
 // New returns labs that start launches, and that count the bytes they hold in a
 // ledger.
 func New(limits Limits, start Start, ledger *limit.Ledger) *Labs {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &Labs{limits: limits, start: start, ledger: ledger, ctx: ctx, stop: stop, sessions: map[string]*Session{}, opening: map[string]int{}}
+	l := &Labs{limits: limits, start: start, ledger: ledger, ctx: ctx, stop: stop, labs: map[string]*Lab{}, opening: map[string]int{}}
 	l.works.Go(l.forget)
 	return l
 }
 
 // Open opens a lab for a visitor, whose address limits count. Title names its
 // subject. It fails with ErrTooMany or ErrTooManyOwn, or if the lab does not start.
-func (l *Labs) Open(ctx context.Context, address, visitor, title string, o lab.Options) (*Session, error) {
+func (l *Labs) Open(ctx context.Context, address, visitor, title string, o lab.Options) (*Lab, error) {
 	if err := l.admit(address); err != nil {
 		return nil, err
 	}
@@ -74,28 +74,28 @@ func (l *Labs) Open(ctx context.Context, address, visitor, title string, o lab.O
 	return l.keep(desk, address, visitor, title)
 }
 
-// keep begins a session, and finds it again.
-func (l *Labs) keep(desk lab.Desk, address, visitor, title string) (*Session, error) {
-	s, err := open(l.ctx, rand.Text(), title, desk, l.ledger.Open(address))
+// keep begins a lab, and finds it again.
+func (l *Labs) keep(desk lab.Desk, address, visitor, title string) (*Lab, error) {
+	one, err := open(l.ctx, rand.Text(), title, desk, l.ledger.Open(address))
 	if err != nil {
 		desk.Close()
 		return nil, err
 	}
-	s.owner, s.address = visitor, address
+	one.owner, one.address = visitor, address
 	l.mu.Lock()
-	l.sessions[s.ID] = s
+	l.labs[one.ID] = one
 	l.mu.Unlock()
-	return s, nil
+	return one, nil
 }
 
 // Fix keeps a lab that the caller has started, for every visitor, until Close. Call
 // it once, before others open one.
-func (l *Labs) Fix(desk lab.Desk, title string) (*Session, error) {
-	s, err := l.keep(desk, "", "", title)
+func (l *Labs) Fix(desk lab.Desk, title string) (*Lab, error) {
+	one, err := l.keep(desk, "", "", title)
 	if err == nil {
-		l.fixed = s.ID
+		l.fixed = one.ID
 	}
-	return s, err
+	return one, err
 }
 
 // Fixed returns the id of the lab of Fix, or "".
@@ -104,12 +104,12 @@ func (l *Labs) Fixed() string { return l.fixed }
 func (l *Labs) admit(address string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all, own := len(l.sessions), l.opening[address]
+	all, own := len(l.labs), l.opening[address]
 	for _, n := range l.opening {
 		all += n
 	}
-	for _, s := range l.sessions {
-		if s.address == address {
+	for _, one := range l.labs {
+		if one.address == address {
 			own++
 		}
 	}
@@ -124,21 +124,21 @@ func (l *Labs) admit(address string) error {
 }
 
 // Get returns a lab.
-func (l *Labs) Get(id string) (*Session, bool) {
+func (l *Labs) Get(id string) (*Lab, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, ok := l.sessions[id]
-	return s, ok
+	one, ok := l.labs[id]
+	return one, ok
 }
 
 // End closes a lab.
-func (l *Labs) End(s *Session) {
+func (l *Labs) End(one *Lab) {
 	l.mu.Lock()
-	_, there := l.sessions[s.ID]
-	delete(l.sessions, s.ID)
+	_, there := l.labs[one.ID]
+	delete(l.labs, one.ID)
 	l.mu.Unlock()
 	if there {
-		s.close()
+		one.close()
 	}
 }
 
@@ -147,12 +147,12 @@ func (l *Labs) Close() {
 	l.stop()
 	l.works.Wait()
 	l.mu.Lock()
-	all := l.sessions
-	l.sessions = map[string]*Session{}
+	all := l.labs
+	l.labs = map[string]*Lab{}
 	l.mu.Unlock()
 	var ends sync.WaitGroup
-	for _, s := range all {
-		ends.Go(s.close)
+	for _, one := range all {
+		ends.Go(one.close)
 	}
 	ends.Wait()
 }
@@ -173,14 +173,14 @@ func (l *Labs) forget() {
 
 func (l *Labs) forgetBefore(now time.Time) {
 	l.mu.Lock()
-	var old []*Session
-	for _, s := range l.sessions {
-		if _, err := s.State(); s.ID != l.fixed && (s.idle(now) > l.limits.Idle || errors.Is(err, ErrClosed) && s.idle(now) > 0) {
-			old = append(old, s)
+	var old []*Lab
+	for _, one := range l.labs {
+		if _, err := one.State(); one.ID != l.fixed && (one.idle(now) > l.limits.Idle || errors.Is(err, ErrClosed) && one.idle(now) > 0) {
+			old = append(old, one)
 		}
 	}
 	l.mu.Unlock()
-	for _, s := range old {
-		l.End(s)
+	for _, one := range old {
+		l.End(one)
 	}
 }

@@ -29,7 +29,7 @@ func some(t *testing.T, l Limits) *Labs {
 var options = lab.Options{Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Timeout: time.Minute, Seed: 1}
 
 // opened opens a lab, to which two clients come that lock by SET NX and DEL.
-func opened(t *testing.T) *Session {
+func opened(t *testing.T) *Lab {
 	t.Helper()
 	s, err := some(t, DefaultLimits()).Open(t.Context(), "::1", "me", "test", options)
 	if err != nil {
@@ -54,7 +54,7 @@ func opened(t *testing.T) *Session {
 	return s
 }
 
-func until(t *testing.T, s *Session, is func(State) bool) State {
+func until(t *testing.T, s *Lab, is func(State) bool) State {
 	t.Helper()
 	late := time.After(patience)
 	for {
@@ -81,7 +81,7 @@ func free(st State, thread string) bool {
 	return slices.ContainsFunc(at.Choices, func(c lab.Choice) bool { return c.Thread == thread && c.Do == "" })
 }
 
-func decide(t *testing.T, s *Session, branch, at int, thread string) int {
+func decide(t *testing.T, s *Lab, branch, at int, thread string) int {
 	t.Helper()
 	made, err := s.Decide(t.Context(), branch, at, lab.Decision{Thread: thread})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestBranches(t *testing.T) {
 func TestSearch(t *testing.T) {
 	s := opened(t)
 	decide(t, s, 0, 0, "A")
-	if err := s.Search(t.Context(), lab.Space{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}); err != nil {
+	if err := s.Search(t.Context(), lab.Bounds{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}); err != nil {
 		t.Fatal(err)
 	}
 	st := until(t, s, func(st State) bool { return !st.Search.Going })
@@ -172,7 +172,7 @@ func TestSearch(t *testing.T) {
 // A search that goes on is stopped, and tells how far it came.
 func TestHalt(t *testing.T) {
 	s := opened(t)
-	if err := s.Search(t.Context(), lab.Space{Faults: []string{lab.LoseReply, lab.LateCopy, lab.Delay}, MaxFaults: 3, MaxOrders: lab.MaxOrders}); err != nil {
+	if err := s.Search(t.Context(), lab.Bounds{Faults: []string{lab.LoseReply, lab.LateCopy, lab.Delay}, MaxFaults: 3, MaxOrders: lab.MaxOrders}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, s, func(st State) bool { return st.Search.Orders > 0 })

@@ -46,7 +46,7 @@ func kindName(k course.Kind) phrase.Text {
 		return "break"
 	case course.Mend:
 		return "mend"
-	case course.Order:
+	case course.Arrange:
 		return "order"
 	default:
 		return "write it"
@@ -64,7 +64,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	return &page.WayItem{
 		Again: again,
 		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
-		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange,
 	}
 }
 
@@ -297,7 +297,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		} else if p.Stepping, err = s.stepping(r, l, item); err != nil {
 			return nil, err
 		}
-	case course.Order:
+	case course.Arrange:
 		if err := ordered(r, l, p, item, made, prose); err != nil {
 			return nil, err
 		}
@@ -514,7 +514,7 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
 		return list
 	}
-	if item.Kind == course.Order {
+	if item.Kind == course.Arrange {
 		code := func(p course.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
 		add("what comes first", code(made.Pieces[0]))
 		stray := slices.IndexFunc(made.Pieces, func(p course.Piece) bool { return p.Stray })

@@ -56,7 +56,7 @@ func recorded(t *testing.T) map[string]engine.Played {
 // call, which stays as it is, or what Redis has answered.
 func inChinese(text string) bool {
 	names := []string{"", "lock", "unlock", "renew", "leave", "beat"}
-	_, answered := fault.Answered(text)
+	_, answered := fault.ErrorReplyIn(text)
 	return slices.Contains(names, text) || answered || strings.HasPrefix(text, "WRONGTYPE ") || strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 

@@ -480,7 +480,7 @@ func (f *former) faultField(key, name, do string) Field {
 		return f.digits(key, "Command of the call", 1)
 	case "error":
 		var codes Choices
-		for _, a := range fault.Answers() {
+		for _, a := range fault.ErrorReplies() {
 			codes.List = append(codes.List, Choice{Value: a.Code, Label: f.answerLabel(a)})
 		}
 		return f.wide(f.choice(key, "What Redis answers", "", codes))
@@ -569,7 +569,7 @@ func (f *former) place(key, do string) Field {
 }
 
 // answerLabel says to which commands Redis answers so.
-func (f *former) answerLabel(a fault.Answer) string {
+func (f *former) answerLabel(a fault.ErrorReply) string {
 	switch a.Refused {
 	case fault.Writing:
 		return f.l.Say("%s: to what would write", a.Code)

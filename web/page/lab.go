@@ -210,7 +210,7 @@ type LabRule struct {
 }
 
 // NewLabFound words a search: as far as it has come, and what it came to.
-func NewLabFound(l words.Language, in lab.Space, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
+func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
 	names := make([]string, 0, len(in.Faults))
 	for _, f := range LabFaults(l, true) {
 		if slices.Contains(in.Faults, f.Name) {
@@ -285,7 +285,7 @@ func LabEnding(l words.Language, ending string, orders, broken int) string {
 	all, some := count(orders), count(broken)
 	switch {
 	case ending == lab.Worker:
-		return l.Say("The search has ended: a worker does not come. Of the %s orders tried, %s break a rule.", all, some)
+		return l.Say("The search has ended: a worker failed. Of the %s orders tried, %s break a rule.", all, some)
 	case ending == lab.Stopped:
 		return l.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
 	case ending == lab.Bound:
@@ -303,9 +303,9 @@ func LabDrawn(l words.Language, d *lab.Drawn) string {
 	return l.Say("Of %d orders drawn at random, %d break a rule: of all orders drawn this way, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
 }
 
-// LabDiverged says that replays went another way, and where at first.
+// LabDiverged says that replays diverged, and where the first did.
 func LabDiverged(l words.Language, replays int, d *lab.Divergence) string {
-	return l.Say("%d replays went another way: the first at decision %d, which expected %s and got %s. Does the worker read a clock, or draw at random?", replays, d.At, d.Want.String(), d.Have)
+	return l.Say("%d replays diverged: the first at decision %d, which expected %s and got %s. Does the worker read a clock, or draw at random?", replays, d.At, d.Want.String(), d.Have)
 }
 
 // share is so much of all.

@@ -163,7 +163,7 @@ func libraryCell(l words.Language, one libraries.Library, f string, seen *librar
 	if seen.Ending != "exhausted" {
 		c.Note = l.Say("not all orders were tried")
 	} else if seen.Diverged > 0 {
-		c.Note = l.Say("%d replays went another way", seen.Diverged)
+		c.Note = l.Say("%d replays diverged", seen.Diverged)
 	}
 	return c
 }

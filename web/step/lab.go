@@ -29,13 +29,13 @@ const MostOrders = 2000
 type labPlayer struct {
 	*speaker
 
-	of     *labs.Session
+	of     *labs.Lab
 	page   LabPage
 	leave  func()
 	state  labs.State
 	drawn  *scenario.Scenario   // of what was shown
 	had    map[int]*labs.Branch // as they were shown
-	dress  string               // what the page was dressed with
+	dress  string               // title, rail and scripts, as they were shown
 	search *labs.Search         // as it was told
 }
 
@@ -46,8 +46,13 @@ type LabPage struct {
 }
 
 // LabSocket serves a page of a lab that stands as the state says. The lab outlives it.
+<<<<<<< HEAD
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of LabPage) error {
 	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
+=======
+func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
+	return s.speak(w, r, frame.LabSocket, func(by *speaker) func() {
+>>>>>>> wordsmap
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &Reader{
 			Sockets: s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
@@ -98,7 +103,13 @@ func (p *labPlayer) decide(ctx context.Context, c board.Command) error {
 	case "drop":
 		return p.drop(c)
 	case "search":
+<<<<<<< HEAD
 		return p.of.Search(ctx, lab.Space{Faults: c.Kinds, MaxFaults: c.MostFaults, MaxOrders: MostOrders})
+=======
+		return labAsked(ctx, text, func(ctx context.Context, c labSearchArgs) error {
+			return p.of.Search(ctx, lab.Bounds{Faults: c.Kinds, MaxFaults: c.Faults, MaxOrders: MostOrders})
+		})
+>>>>>>> wordsmap
 	case board.DoHalt:
 		p.of.Halt()
 		return nil
@@ -240,7 +251,7 @@ func (p *labPlayer) show() error {
 	}
 	if s := p.state.Search; s != nil && (p.search == nil || !reflect.DeepEqual(*s, *p.search)) {
 		p.search = s
-		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Space, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
+		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
 		if err != nil {
 			return err
 		}
@@ -378,7 +389,7 @@ func (p *labPlayer) step(ctx context.Context, c board.Command) error {
 	return p.decideAt(ctx, c.Branch, c.At, d)
 }
 
-// first is what goes on where nobody says who is to: the first command that waits.
+// first is what goes on by default: the first command that waits.
 func first(at labs.Place) (lab.Decision, bool) {
 	for _, c := range at.Choices {
 		if c.Do == "" && !c.Late {
@@ -452,8 +463,13 @@ func (p *labPlayer) again(ctx context.Context, branch int, at *int) error {
 // order runs the smallest order in which a search has seen a rule broken.
 func (p *labPlayer) order(ctx context.Context, c board.Command) error {
 	s := p.state.Search
+<<<<<<< HEAD
 	if s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {
 		return phrase.New("no search has found that")
+=======
+	if s == nil || s.Going || c.Rule < 0 || c.Rule >= len(s.Tried.Rules) {
+		return phrase.New("no search result has that number")
+>>>>>>> wordsmap
 	}
 	var made int
 	var err error

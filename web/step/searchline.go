@@ -96,7 +96,7 @@ type queued struct {
 func (l *searchLine) queue(whose, scripts string) (*queued, error) {
 	if scripts != "" && l.box != nil {
 		if err := l.box.Suspended(scripts); err != nil {
-			return nil, err //nolint:wrapcheck // it is a sentence
+			return nil, err
 		}
 	}
 	l.mu.Lock()
@@ -129,14 +129,14 @@ func (q *queued) take(ctx context.Context) (done func(), err error) {
 	}
 	if !known {
 		if err := l.unknown.Take(ctx, q.whose); err != nil {
-			return nil, err //nolint:wrapcheck // it is ctx's cause
+			return nil, err
 		}
 	}
 	if err = l.going.Take(ctx, q.whose); err != nil {
 		if !known {
 			l.unknown.Done(q.whose)
 		}
-		return nil, err //nolint:wrapcheck // it is ctx's cause
+		return nil, err
 	}
 	return func() {
 		l.going.Done(q.whose)

@@ -9,7 +9,7 @@ import (
 
 func (m *maker) lab() []Story {
 	l := m.l
-	in := lab.Space{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}
+	in := lab.Bounds{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}
 	order := []lab.Decision{{Thread: "A", Do: lab.LoseReply}, {Thread: "A"}, {Thread: "B"}}
 	found := func(tried lab.Tried) page.LabFound { return page.NewLabFound(l, in, 0, 0, 0, false, tried, nil) }
 	return []Story{

@@ -257,7 +257,7 @@ func (m *maker) libraries() page.Libraries {
 			{
 				Name: "redis-lock", Home: "https://example.org/redis-lock", Version: "1.2.3", With: "redis-client 4.5", Date: "2026-11-23",
 				Cells: []page.LibraryCell{
-					{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "none", "40"), Note: l.Say("%d replays went another way", 2)},
+					{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "none", "40"), Note: l.Say("%d replays diverged", 2)},
 					{Count: l.Say("%[1]s of %[2]s", "180", "620"), Share: .29, Trace: "redis-lock.lease-ends", Says: l.Say("%s, %s: %s in %s of %s orders; the smallest has %d steps", "redis-lock", "lease-ends", "mutual-exclusion", "180", "620", 9)},
 				},
 			},

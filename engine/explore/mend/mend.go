@@ -159,8 +159,7 @@ const (
 )
 
 // ranks put the better verdicts first. A change that only outlasts a pause is no
-// better than one that helps a bit: of these the first is what leaves least whatever
-// the pause.
+// better than one that helps a bit. Ties: fewest violations, whatever the pause.
 var ranks = map[Verdict]int{Mends: 0, Protects: 1, Unsure: 2, UpTo: 3, Partly: 3, Nothing: 4}
 
 // Cure is a change, and what comes of it.

@@ -153,7 +153,7 @@ func BenchmarkAppendTen(b *testing.B) {
 // A vote from the server that has the voter to the log: send, read, append.
 func BenchmarkVote(b *testing.B) {
 	inRooms(b, 1, func(b *testing.B, j *stream.Journal, code string, term board.Term, next func() int64) {
-		if err := j.Send(b.Context(), code, board.Order{Conn: "K7M4XWABCDEF/1234", Member: "m17", Lang: "en", Command: board.Command{ID: 12, Do: "vote"}}); err != nil {
+		if err := j.Send(b.Context(), code, board.Request{Conn: "K7M4XWABCDEF/1234", Member: "m17", Lang: "en", Command: board.Command{ID: 12, Do: "vote"}}); err != nil {
 			b.Error(err)
 			return
 		}
@@ -225,7 +225,7 @@ func BenchmarkPressToFollower(b *testing.B) {
 	})
 	<-seen
 	for b.Loop() {
-		if err := both[1].Send(b.Context(), code, board.Order{Conn: "x"}); err != nil {
+		if err := both[1].Send(b.Context(), code, board.Request{Conn: "x"}); err != nil {
 			b.Fatal(err)
 		}
 		<-seen

@@ -15,7 +15,7 @@ import (
 )
 
 // How often it is looked whether a message got lost: more often after there was
-// one, or an order was sent.
+// one, or a request was sent.
 const (
 	lookEvery   = 5 * time.Second
 	lookBriskly = time.Second
@@ -42,7 +42,7 @@ func (j *Journal) Follow(ctx context.Context, code string, take func([]board.Ent
 	var brisk time.Time // until when it is
 	for {
 		heard, missed := ear.news()
-		if len(heard) > 0 || !missed { // or an order was sent
+		if len(heard) > 0 || !missed { // or a request was sent
 			brisk = time.Now().Add(briskFor)
 		}
 		for _, message := range heard {

@@ -7,7 +7,7 @@
 //
 //	relock:room:{CODE}:head        the state of the log: see append.lua
 //	relock:room:{CODE}:log         the entries, a stream; an entry's ID is its seq
-//	relock:room:{CODE}:inbox       undecided orders, a stream
+//	relock:room:{CODE}:inbox       undecided requests, a stream
 //	relock:room:{CODE}:lead        the lock; its #{server} is the leader
 //	relock:room:{CODE}:lead:token  the last fencing token
 //
@@ -15,8 +15,8 @@
 // set of codes.
 //
 // One script appends: it checks the fencing token and the seq, adds the entries,
-// takes the orders that they answer out of the inbox, and publishes them. So an
-// order is decided exactly once, even if a server is killed, and a server that has stood
+// takes the requests that they answer out of the inbox, and publishes them. So a
+// request is decided exactly once, even if a server is killed, and a server that has stood
 // still for longer than its lease cannot write.
 //
 // Messages are for speed, only the streams count. A server that missed a message
@@ -79,11 +79,11 @@ const (
 	tokenKept = kept + time.Hour              // longer: a room whose tokens begin again could not be led
 	termLimit = 7 * 24 * time.Hour            // of a term; then somebody leads again
 
-	callLimit  = time.Second     // of a command
-	sendLimit  = 3 * time.Second // of an order, for all attempts
-	restAfter  = 200 * time.Millisecond
-	mostOrders = 10_000   // that wait in an inbox
-	mostBytes  = 64 << 10 // of entries in a message
+	callLimit    = time.Second     // of a command
+	sendLimit    = 3 * time.Second // of a request, for all attempts
+	restAfter    = 200 * time.Millisecond
+	mostRequests = 10_000   // that wait in an inbox
+	mostBytes    = 64 << 10 // of entries in a message
 )
 
 // Options of a Journal. The zero value is ready to use.
@@ -159,7 +159,7 @@ func (j *Journal) Rest() time.Duration { return j.rest }
 type keys struct {
 	code                          string
 	head, log, inbox, lock, token string
-	news, orders                  string // channels: the log has grown or the room is free to be led; the inbox has
+	news, requests                string // channels: the log has grown or the room is free to be led; the inbox has
 }
 
 func keysOf(code string) keys {
@@ -167,7 +167,7 @@ func keysOf(code string) keys {
 	lock := base + "lead"
 	return keys{
 		code: code, head: base + "head", log: base + "log", inbox: base + "inbox", lock: lock, token: protocol.TokenKey(lock),
-		news: base + "news", orders: base + "orders",
+		news: base + "news", requests: base + "orders",
 	}
 }
 
@@ -252,8 +252,8 @@ func (j *Journal) Exists(ctx context.Context, code string) (bool, error) {
 	return n > 0, nil
 }
 
-// Send implements board.Journal. An order without an answer is sent again.
-func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
+// Send implements board.Journal. A request without an answer is sent again.
+func (j *Journal) Send(ctx context.Context, code string, o board.Request) error {
 	text, err := json.Marshal(o) //nolint:gosec // its secrets are proofs
 	if err != nil {
 		return fmt.Errorf("board: %w", err)
@@ -262,10 +262,10 @@ func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 	ctx, done := context.WithTimeout(ctx, sendLimit)
 	defer done()
 	for {
-		sent, err := j.run(ctx, sendScript, []string{k.head, k.inbox}, text, mostOrders, kept.Milliseconds(), k.orders)
+		sent, err := j.run(ctx, sendScript, []string{k.head, k.inbox}, text, mostRequests, kept.Milliseconds(), k.requests)
 		switch {
 		case err != nil && (answered(err) || pause(ctx) != nil):
-			return fmt.Errorf("board: send an order: %w", err)
+			return fmt.Errorf("board: send a request: %w", err)
 		case err != nil:
 			continue
 		case sent == 0:

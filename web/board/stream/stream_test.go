@@ -85,8 +85,8 @@ func appends(t testing.TB, term board.Term, list ...board.Entry) {
 	}
 }
 
-// orders returns the next n orders.
-func orders(t testing.TB, term board.Term, n int) (got []string) {
+// requests returns the next n requests.
+func requests(t testing.TB, term board.Term, n int) (got []string) {
 	t.Helper()
 	for len(got) < n {
 		list, err := term.Next(t.Context(), time.Now().Add(10*time.Second))
@@ -94,7 +94,7 @@ func orders(t testing.TB, term board.Term, n int) (got []string) {
 			t.Fatal(err)
 		}
 		if list == nil {
-			t.Fatalf("%d orders came, want %d", len(got), n)
+			t.Fatalf("%d requests came, want %d", len(got), n)
 		}
 		for _, o := range list {
 			got = append(got, o.Conn)
@@ -106,7 +106,7 @@ func orders(t testing.TB, term board.Term, n int) (got []string) {
 func send(t testing.TB, j *stream.Journal, conns ...string) {
 	t.Helper()
 	for _, conn := range conns {
-		if err := j.Send(t.Context(), code, board.Order{Conn: conn}); err != nil {
+		if err := j.Send(t.Context(), code, board.Request{Conn: conn}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,8 +194,8 @@ func TestCodesAreTakenOnce(t *testing.T) {
 	if there, err := j.Exists(t.Context(), code); there || err != nil {
 		t.Errorf("there is a room before it was made: %v, %v", there, err)
 	}
-	if err := j.Send(t.Context(), code, board.Order{}); !errors.Is(err, board.ErrNoRoom) {
-		t.Errorf("an order to no room: %v", err)
+	if err := j.Send(t.Context(), code, board.Request{}); !errors.Is(err, board.ErrNoRoom) {
+		t.Errorf("a request to no room: %v", err)
 	}
 	create(t, j)
 	if err := j.Create(t.Context(), code, whole(1)); !errors.Is(err, board.ErrTaken) {
@@ -224,14 +224,14 @@ func TestWhoStoodStillCannotWrite(t *testing.T) {
 	old := lead(t, a)
 	appends(t, old, entry(2, "a"))
 	send(t, b, "x")
-	orders(t, old, 1)
+	requests(t, old, 1)
 	forceFree(t, addr) // as if the lease had run out
 	next := lead(t, b)
 	if err := old.Append(t.Context(), []board.Entry{entry(3, "late")}); !errors.Is(err, board.ErrFenced) {
 		t.Fatalf("it could write before the new leader did: %v", err)
 	}
-	if got := orders(t, next, 1); got[0] != "x" {
-		t.Errorf("the order that was not answered: %v", got)
+	if got := requests(t, next, 1); got[0] != "x" {
+		t.Errorf("the request that was not answered: %v", got)
 	}
 	appends(t, next, entry(3, "b"))
 	if err := old.Append(t.Context(), []board.Entry{entry(3, "late")}); !errors.Is(err, board.ErrFenced) {
@@ -268,28 +268,28 @@ func TestAnOrderIsDecidedOnce(t *testing.T) {
 	create(t, a)
 	send(t, a, "1", "2") // nobody leads yet
 	term := lead(t, a)
-	if got := orders(t, term, 2); !slices.Equal(got, []string{"1", "2"}) {
-		t.Fatalf("orders %v", got)
+	if got := requests(t, term, 2); !slices.Equal(got, []string{"1", "2"}) {
+		t.Fatalf("requests %v", got)
 	}
 	send(t, b, "3")
 	appends(t, term, entry(2, "1"), entry(3, "2")) // not what has come since
-	if got := orders(t, term, 1); got[0] != "3" {
-		t.Fatalf("orders %v", got)
+	if got := requests(t, term, 1); got[0] != "3" {
+		t.Fatalf("requests %v", got)
 	}
 	term.Resign() // without an answer
 	term = lead(t, b)
-	if got := orders(t, term, 1); got[0] != "3" {
-		t.Fatalf("orders %v", got)
+	if got := requests(t, term, 1); got[0] != "3" {
+		t.Fatalf("requests %v", got)
 	}
 	appends(t, term) // it came to nothing
 	send(t, a, "4")
-	if got := orders(t, term, 1); got[0] != "4" {
-		t.Fatalf("orders %v", got)
+	if got := requests(t, term, 1); got[0] != "4" {
+		t.Fatalf("requests %v", got)
 	}
 	term.Resign()
 	term = lead(t, a)
-	if got := orders(t, term, 1); got[0] != "4" {
-		t.Fatalf("orders %v", got)
+	if got := requests(t, term, 1); got[0] != "4" {
+		t.Fatalf("requests %v", got)
 	}
 }
 
@@ -468,8 +468,8 @@ func TestRedisIsAway(t *testing.T) {
 	appends(t, term, entry(2, "before"))
 	f.reaches(2)
 	server.Kill()
-	if err := j.Send(t.Context(), code, board.Order{}); err == nil {
-		t.Error("an order was sent to nobody")
+	if err := j.Send(t.Context(), code, board.Request{}); err == nil {
+		t.Error("a request was sent to nobody")
 	}
 	if _, err := term.Next(t.Context(), time.Time{}); !errors.Is(err, board.ErrFenced) {
 		t.Errorf("a term without Redis goes on: %v", err)
@@ -494,7 +494,7 @@ func TestRedisIsAway(t *testing.T) {
 	appends(t, term, board.Entry{Seq: 3, Epoch: "new"})
 	f.reaches(3)
 	send(t, j, "x")
-	orders(t, term, 1)
+	requests(t, term, 1)
 	term.Resign()
 	again := lead(t, j)
 	if _, lost, _ := again.Log(t.Context()); lost {
@@ -630,7 +630,7 @@ func TestEverythingExpires(t *testing.T) {
 	term := lead(t, j)
 	check("led")
 	send(t, j, "x")
-	orders(t, term, 1)
+	requests(t, term, 1)
 	check("asked")
 	appends(t, term, entry(2, "x"))
 	check("decided")
@@ -659,14 +659,14 @@ func TestAnInboxHasAnEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, j, "x")
-	if err := j.Send(t.Context(), code, board.Order{}); !errors.Is(err, board.ErrBusy) {
+	if err := j.Send(t.Context(), code, board.Request{}); !errors.Is(err, board.ErrBusy) {
 		t.Fatalf("one more: %v", err)
 	}
 	term := lead(t, j)
-	orders(t, term, 10_000)
+	requests(t, term, 10_000)
 	appends(t, term)
 	send(t, j, "y")
-	if got := orders(t, term, 1); got[0] != "y" {
+	if got := requests(t, term, 1); got[0] != "y" {
 		t.Errorf("then came %v", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // Of a term.
 const (
-	batch       = 256       // orders at once
+	batch       = 256       // requests at once
 	touchEvery  = time.Hour // so that a room that is led is kept
 	resignLimit = time.Second
 )
@@ -115,14 +115,14 @@ type term struct {
 	k    keys
 	hold *lock.Hold
 	over context.Context // the hold's
-	ear  *ear            // for orders
+	ear  *ear            // for requests
 	name string
 	home string // the Redis that it began on
 	lost bool   // that Redis is another than the one that was written to, or may be
 
 	at    place     // the newest entry
-	read  string    // the newest order that was returned, or ""
-	owed  bool      // orders were returned since the last append
+	read  string    // the newest request that was returned, or ""
+	owed  bool      // requests were returned since the last append
 	wrote time.Time // the last append
 	brisk time.Time // until when it is
 }
@@ -144,7 +144,7 @@ func (j *Journal) begin(ctx context.Context, k keys, hold *lock.Hold) (*term, er
 	t.home, _ = answer[1].(string)
 	before, _ := answer[2].(string)
 	t.lost = before != "" && (before != t.home || t.home == unnamed)
-	t.ear = j.ears.listen(k.orders)
+	t.ear = j.ears.listen(k.requests)
 	return t, nil
 }
 
@@ -165,7 +165,7 @@ func (t *term) Log(ctx context.Context) (list []board.Entry, lost bool, err erro
 }
 
 // Next implements board.Term.
-func (t *term) Next(ctx context.Context, deadline time.Time) ([]board.Order, error) {
+func (t *term) Next(ctx context.Context, deadline time.Time) ([]board.Request, error) {
 	var due <-chan time.Time
 	if !deadline.IsZero() {
 		timer := time.NewTimer(time.Until(deadline))
@@ -177,16 +177,16 @@ func (t *term) Next(ctx context.Context, deadline time.Time) ([]board.Order, err
 			return nil, board.ErrFenced
 		}
 		if heard, missed := t.ear.news(); missed || len(heard) > 0 {
-			orders, err := t.orders(ctx)
+			requests, err := t.requests(ctx)
 			switch {
 			case err != nil:
 				t.ear.miss()
 				if ended := pause(t.over); ended != nil && ctx.Err() == nil {
 					return nil, board.ErrFenced
 				}
-			case len(orders) > 0:
+			case len(requests) > 0:
 				t.brisk = time.Now().Add(briskFor)
-				return orders, nil
+				return requests, nil
 			}
 		}
 		select {
@@ -206,8 +206,8 @@ func (t *term) Next(ctx context.Context, deadline time.Time) ([]board.Order, err
 	}
 }
 
-// orders returns the orders that have come since.
-func (t *term) orders(ctx context.Context) ([]board.Order, error) {
+// requests returns the requests that have come since.
+func (t *term) requests(ctx context.Context) ([]board.Request, error) {
 	limited, done := context.WithTimeout(ctx, callLimit)
 	defer done()
 	from := "-"
@@ -221,13 +221,13 @@ func (t *term) orders(ctx context.Context) ([]board.Order, error) {
 	if len(messages) == batch {
 		t.ear.miss() // there may be more
 	}
-	var list []board.Order
+	var list []board.Request
 	for _, m := range messages {
-		var o board.Order
+		var o board.Request
 		text, _ := m.Values["o"].(string)
 		t.read, t.owed = m.ID, true
 		if err := json.Unmarshal([]byte(text), &o); err != nil {
-			t.j.log.WarnContext(ctx, "rooms: an order that cannot be read", slog.String("code", t.k.code), slog.String("error", err.Error()))
+			t.j.log.WarnContext(ctx, "rooms: a request that cannot be read", slog.String("code", t.k.code), slog.String("error", err.Error()))
 			continue
 		}
 		list = append(list, o)

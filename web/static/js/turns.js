@@ -1,5 +1,4 @@
-// One thing after the other: who clicks while something is under way, sees
-// what came of it before the click counts.
+// One act after the other: clicks wait for the act that runs.
 
 /** @param {number} most acts that wait; others are dropped, so that a key that is held does not run ahead */
 export function turns(most) {

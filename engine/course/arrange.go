@@ -16,8 +16,8 @@ import (
 	"relock/engine/trial"
 )
 
-// order is what an item of that kind is made of.
-type order struct {
+// arrangement is what an item of that kind is made of.
+type arrangement struct {
 	pieces []Piece
 	own    int // of the pieces: those of the script
 	cases  []trial.Case
@@ -42,10 +42,10 @@ func isCode(line string) bool {
 	return line != "" && !strings.HasPrefix(line, "--")
 }
 
-// order reads the script of an item.
-func (r *reader) order(at func(int, string, ...any), i *Item, y scriptYAML) {
-	o := &order{}
-	i.order = o
+// arrangement reads the script of an item.
+func (r *reader) arrangement(at func(int, string, ...any), i *Item, y scriptYAML) {
+	o := &arrangement{}
+	i.arrangement = o
 	own, last := r.pieces(at, y.Lines, false)
 	o.pieces, o.own = own, len(own)
 	if lines, err := trial.Lines(y.Lines.Lock.Text, y.Lines.Name); err == nil {
@@ -139,10 +139,10 @@ func dedented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (i *Item) makeOrder(ctx context.Context, m *Made) error {
-	m.Pieces = i.order.pieces
+func (i *Item) makeArrange(ctx context.Context, m *Made) error {
+	m.Pieces = i.arrangement.pieces
 	var err error
-	if m.wanted, err = trial.Run(ctx, assembled(m.Pieces[:i.order.own]), i.Scenario.Lock.Key, i.order.cases); err != nil {
+	if m.wanted, err = trial.Run(ctx, assembled(m.Pieces[:i.arrangement.own]), i.Scenario.Lock.Key, i.arrangement.cases); err != nil {
 		return i.wrong(0, "%v", err)
 	}
 	for n, one := range m.wanted {
@@ -150,7 +150,7 @@ func (i *Item) makeOrder(ctx context.Context, m *Made) error {
 			return i.wrong(0, "case %d: %s", n+1, one.Err)
 		}
 	}
-	if m.Solved, err = play(ctx, i.order.then); err != nil {
+	if m.Solved, err = play(ctx, i.arrangement.then); err != nil {
 		return i.wrong(0, "then: %v", err)
 	}
 	return nil
@@ -205,12 +205,12 @@ func (i *Item) Try(ctx context.Context, places map[int]int) (*Tried, error) {
 	for n, p := range given {
 		list[n] = m.Pieces[p]
 	}
-	got, err := trial.Run(ctx, assembled(list), i.Scenario.Lock.Key, i.order.cases)
+	got, err := trial.Run(ctx, assembled(list), i.Scenario.Lock.Key, i.arrangement.cases)
 	if err != nil {
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	t := &Tried{Solved: true}
-	for n, c := range i.order.cases {
+	for n, c := range i.arrangement.cases {
 		want := m.wanted[n]
 		one := TriedCase{
 			Owner: c.Args[0], Was: i.held(want.Was), Wanted: i.held(want.Key), Got: i.held(got[n].Key),

@@ -20,7 +20,7 @@ const (
 	eventSize   = 6 << 10 // bytes that an event takes with its row, measured as that of a run
 )
 
-// Errors of a session.
+// Errors of a lab.
 var (
 	ErrNoBranch = engine.ErrNoBranch
 	ErrBranches = phrase.New("a lab has at most %d branches: drop one", MaxBranches)
@@ -45,8 +45,8 @@ type Place struct {
 	Expiry  time.Duration // until a key expires, 0: none does
 }
 
-// Session is a lab with its branches. It is safe for concurrent use.
-type Session struct {
+// Lab is a lab with its branches. It is safe for concurrent use.
+type Lab struct {
 	ID      string
 	desk    lab.Desk
 	title   string
@@ -77,79 +77,79 @@ type Session struct {
 
 // Search is a search over all orders, and its result.
 type Search struct {
-	Space                   lab.Space
+	Bounds                  lab.Bounds
 	Orders, Waiting, Broken int // so far
 	Going                   bool
 	Tried                   lab.Tried
 	Err                     error
 }
 
-// open begins a session on a desk. The caller closes it.
-func open(ctx context.Context, id, title string, desk lab.Desk, account *limit.Account) (*Session, error) {
-	s := &Session{
+// open begins a lab on a desk. The caller closes it.
+func open(ctx context.Context, id, title string, desk lab.Desk, account *limit.Account) (*Lab, error) {
+	l := &Lab{
 		ID: id, desk: desk, title: title, account: account, kicked: make(chan struct{}, 1),
 		live: -1, round: -1, seen: time.Now(), changed: make(chan struct{}),
 	}
-	if err := s.sync(); err != nil {
+	if err := l.sync(); err != nil {
 		return nil, err
 	}
-	ctx, s.stop = context.WithCancel(ctx)
-	s.works.Go(func() { s.follow(ctx) })
-	return s, nil
+	ctx, l.stop = context.WithCancel(ctx)
+	l.works.Go(func() { l.follow(ctx) })
+	return l, nil
 }
 
-// close ends the session and its desk.
-func (s *Session) close() {
-	s.stop()
-	s.mu.Lock()
-	s.closed = ErrClosed
-	if s.halt != nil {
-		s.halt()
+// close ends the lab and its desk.
+func (l *Lab) close() {
+	l.stop()
+	l.mu.Lock()
+	l.closed = ErrClosed
+	if l.halt != nil {
+		l.halt()
 	}
-	s.tell()
-	s.mu.Unlock()
-	s.desk.Close()
-	s.works.Wait()
-	s.account.Close()
+	l.tell()
+	l.mu.Unlock()
+	l.desk.Close()
+	l.works.Wait()
+	l.account.Close()
 }
 
 // Owned reports whether a visitor has opened the lab.
-func (s *Session) Owned(visitor string) bool { return s.owner == "" || visitor == s.owner }
+func (l *Lab) Owned(visitor string) bool { return l.owner == "" || visitor == l.owner }
 
 // Enter counts a viewer, until leave is called.
-func (s *Session) Enter() (leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.viewers++
+func (l *Lab) Enter() (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.viewers++
 	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.viewers--
-		s.seen = time.Now()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.viewers--
+		l.seen = time.Now()
 	})
 }
 
 // idle returns for how long nobody has looked.
-func (s *Session) idle(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.viewers > 0 {
+func (l *Lab) idle(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.viewers > 0 {
 		return 0
 	}
-	return now.Sub(s.seen)
+	return now.Sub(l.seen)
 }
 
 // Changed is closed when the state has changed.
-func (s *Session) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
+func (l *Lab) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
 }
 
-// tell wakes who looks. The caller holds mu.
-func (s *Session) tell() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+// tell wakes all waiters. The caller holds mu.
+func (l *Lab) tell() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // State is the state of a lab.
@@ -161,32 +161,32 @@ type State struct {
 }
 
 // State returns the lab's state. If the lab is closed, it fails and says why.
-func (s *Session) State() (State, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := State{Scenario: s.scenario, Branches: slices.Clone(s.branches), Look: s.look}
-	if s.search != nil {
-		one := *s.search
+func (l *Lab) State() (State, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := State{Scenario: l.scenario, Branches: slices.Clone(l.branches), Look: l.look}
+	if l.search != nil {
+		one := *l.search
 		st.Search = &one
 	}
-	return st, s.closed
+	return st, l.closed
 }
 
 // follow sees what the clients do, until ctx ends.
-func (s *Session) follow(ctx context.Context) {
+func (l *Lab) follow(ctx context.Context) {
 	for {
-		changed := s.desk.Changed()
-		if s.acting.TryLock() {
-			err := s.sync()
-			s.acting.Unlock()
+		changed := l.desk.Changed()
+		if l.acting.TryLock() {
+			err := l.sync()
+			l.acting.Unlock()
 			if err != nil { // its process is gone, say
-				s.end(err)
+				l.end(err)
 				return
 			}
 		}
 		select {
 		case <-changed:
-		case <-s.kicked: // who acted has ended
+		case <-l.kicked: // who acted has ended
 		case <-ctx.Done():
 			return
 		}
@@ -194,33 +194,33 @@ func (s *Session) follow(ctx context.Context) {
 }
 
 // end says why there is no lab any more: what can be told, else that it is closed.
-func (s *Session) end(err error) {
+func (l *Lab) end(err error) {
 	if _, ok := phrase.Of(err); !ok {
 		err = ErrClosed
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = err
-	s.tell()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = err
+	l.tell()
 }
 
 // act takes the turn to decide, and gives it back.
-func (s *Session) act() (done func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (l *Lab) act() (done func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case s.closed != nil:
-		return nil, s.closed
-	case s.search != nil && s.search.Going:
+	case l.closed != nil:
+		return nil, l.closed
+	case l.search != nil && l.search.Going:
 		return nil, errSearches
 	}
-	s.mu.Unlock()
-	s.acting.Lock()
-	s.mu.Lock()
+	l.mu.Unlock()
+	l.acting.Lock()
+	l.mu.Lock()
 	return func() {
-		s.acting.Unlock()
+		l.acting.Unlock()
 		select {
-		case s.kicked <- struct{}{}:
+		case l.kicked <- struct{}{}:
 		default:
 		}
 	}, nil
@@ -228,56 +228,56 @@ func (s *Session) act() (done func(), err error) {
 
 // sync takes over how the desk stands: the round that goes on is the live branch's, or
 // one more branch's, where clients have begun it by themselves.
-func (s *Session) sync() error {
-	look := s.desk.Look()
-	track, err := s.desk.Track(s.title)
+func (l *Lab) sync() error {
+	look := l.desk.Look()
+	track, err := l.desk.Track(l.title)
 	if err != nil {
 		return fmt.Errorf("labs: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.look = look
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.look = look
 	if look.Busy {
-		s.tell()
+		l.tell()
 		return nil
 	}
-	if b := s.branch(s.live); look.Rounds != s.round && (b == nil || len(b.Way) > 0) {
-		s.add(&Branch{Branch: engine.Branch{Parent: -1}})
+	if b := l.branch(l.live); look.Rounds != l.round && (b == nil || len(b.Way) > 0) {
+		l.add(&Branch{Branch: engine.Branch{Parent: -1}})
 	}
-	if s.round = look.Rounds; s.live < 0 {
-		s.tell()
+	if l.round = look.Rounds; l.live < 0 {
+		l.tell()
 		return nil
 	}
-	return s.take(look, track)
+	return l.take(look, track)
 }
 
 // take renews the live branch. The caller holds mu.
-func (s *Session) take(look lab.Look, track lab.Track) error {
-	defer s.tell()
-	at := slices.IndexFunc(s.branches, func(b *Branch) bool { return b.ID == s.live })
+func (l *Lab) take(look lab.Look, track lab.Track) error {
+	defer l.tell()
+	at := slices.IndexFunc(l.branches, func(b *Branch) bool { return b.ID == l.live })
 	if len(track.After) != len(look.Order)+1 {
 		return nil // of another instant: it comes again
 	}
-	b := *s.branches[at]
+	b := *l.branches[at]
 	b.Way, b.Header, b.Events, b.Live = slices.Clone(look.Order), track.Header, track.Events, true
 	b.Positions = positions(track)
 	b.Places = append(slices.Clone(b.Places[:min(len(b.Places), len(b.Way))]), Place{look.Threads, look.Choices, look.Expiry})
 	for len(b.Places) <= len(b.Way) { // decided at once, one after the other
 		b.Places = append(b.Places, b.Places[len(b.Places)-1])
 	}
-	s.branches[at] = &b
-	if text := string(track.Header.Scenario); text != s.frame {
+	l.branches[at] = &b
+	if text := string(track.Header.Scenario); text != l.frame {
 		sc, err := scenario.Parse(track.Header.Scenario)
 		if err != nil {
 			return fmt.Errorf("labs: the frame of a lab: %w", err)
 		}
-		s.scenario, s.frame = sc, text
+		l.scenario, l.frame = sc, text
 	}
 	events := 0
-	for _, one := range s.branches {
+	for _, one := range l.branches {
 		events += len(one.Events)
 	}
-	return s.account.Hold(engine.OpenSize + events*eventSize)
+	return l.account.Hold(engine.OpenSize + events*eventSize)
 }
 
 // positions are where decisions have led.
@@ -296,27 +296,27 @@ func positions(track lab.Track) []engine.Position {
 }
 
 // add makes a branch the live one. The caller holds mu.
-func (s *Session) add(b *Branch) {
-	s.leave()
-	b.ID = s.made
-	s.made++
-	s.live = b.ID
-	s.branches = append(s.branches, b)
+func (l *Lab) add(b *Branch) {
+	l.leave()
+	b.ID = l.made
+	l.made++
+	l.live = b.ID
+	l.branches = append(l.branches, b)
 }
 
 // leave ends the round of the live branch, if there is one. The caller holds mu.
-func (s *Session) leave() {
-	if b := s.branch(s.live); b != nil {
+func (l *Lab) leave() {
+	if b := l.branch(l.live); b != nil {
 		was := *b
 		was.Live = false
-		s.branches[slices.Index(s.branches, b)] = &was
+		l.branches[slices.Index(l.branches, b)] = &was
 	}
-	s.live = -1
+	l.live = -1
 }
 
 // branch returns a branch, nil if there is none. The caller holds mu.
-func (s *Session) branch(id int) *Branch {
-	for _, b := range s.branches {
+func (l *Lab) branch(id int) *Branch {
+	for _, b := range l.branches {
 		if b.ID == id {
 			return b
 		}
@@ -328,144 +328,144 @@ func (s *Session) branch(id int) *Branch {
 // the round is over, it runs the round again on a new branch. It returns the branch with
 // the decision. It fails like Desk's Decide and Again, and with ErrNoBranch,
 // ErrBranches, ErrClosed, or a *limit.Error.
-func (s *Session) Decide(ctx context.Context, branch, at int, d lab.Decision) (int, error) {
-	return s.do(ctx, branch, at, &d)
+func (l *Lab) Decide(ctx context.Context, branch, at int, d lab.Decision) (int, error) {
+	return l.do(ctx, branch, at, &d)
 }
 
 // Again runs the first at decisions of a branch again, on a new branch; a branch of -1
 // is one without decisions. It fails like Decide.
-func (s *Session) Again(ctx context.Context, branch, at int) (int, error) {
-	return s.do(ctx, branch, at, nil)
+func (l *Lab) Again(ctx context.Context, branch, at int) (int, error) {
+	return l.do(ctx, branch, at, nil)
 }
 
-func (s *Session) do(ctx context.Context, branch, at int, d *lab.Decision) (int, error) {
-	done, err := s.act()
+func (l *Lab) do(ctx context.Context, branch, at int, d *lab.Decision) (int, error) {
+	done, err := l.act()
 	if err != nil {
 		return 0, err
 	}
 	defer done()
-	s.mu.Lock()
+	l.mu.Lock()
 	var way []lab.Decision
-	b := s.branch(branch)
+	b := l.branch(branch)
 	if b == nil && branch >= 0 || b != nil && (at < 0 || at > len(b.Way)) {
-		s.mu.Unlock()
+		l.mu.Unlock()
 		return 0, ErrNoBranch
 	}
-	here := d != nil && b != nil && b.ID == s.live && at == len(b.Way)
+	here := d != nil && b != nil && b.ID == l.live && at == len(b.Way)
 	if b != nil {
 		way = b.Way[:at]
 	}
-	s.mu.Unlock()
+	l.mu.Unlock()
 	if here {
-		if err := s.desk.Decide(ctx, *d); err != nil {
+		if err := l.desk.Decide(ctx, *d); err != nil {
 			return branch, err
 		}
-		return branch, s.sync()
+		return branch, l.sync()
 	}
-	made, err := s.run(ctx, &Branch{Branch: engine.Branch{Parent: branch, Fork: at}}, way)
+	made, err := l.run(ctx, &Branch{Branch: engine.Branch{Parent: branch, Fork: at}}, way)
 	if err != nil || d == nil {
 		return made, err
 	}
-	if err := s.desk.Decide(ctx, *d); err != nil {
+	if err := l.desk.Decide(ctx, *d); err != nil {
 		return made, err
 	}
-	return made, s.sync()
+	return made, l.sync()
 }
 
 // Open runs an order of a search, on a new branch. It fails like Decide.
-func (s *Session) Open(ctx context.Context, way []lab.Decision) (int, error) {
-	done, err := s.act()
+func (l *Lab) Open(ctx context.Context, way []lab.Decision) (int, error) {
+	done, err := l.act()
 	if err != nil {
 		return 0, err
 	}
 	defer done()
-	return s.run(ctx, &Branch{Branch: engine.Branch{Parent: -1}}, way)
+	return l.run(ctx, &Branch{Branch: engine.Branch{Parent: -1}}, way)
 }
 
-// run runs a round again as a branch. What went another way is on it, too.
-func (s *Session) run(ctx context.Context, b *Branch, way []lab.Decision) (int, error) {
-	s.mu.Lock()
-	full := len(s.branches) >= MaxBranches
-	s.mu.Unlock()
+// run runs a round again as a branch. A replay that diverged is on it, too.
+func (l *Lab) run(ctx context.Context, b *Branch, way []lab.Decision) (int, error) {
+	l.mu.Lock()
+	full := len(l.branches) >= MaxBranches
+	l.mu.Unlock()
 	if full {
 		return 0, ErrBranches
 	}
-	was := s.desk.Look().Rounds
-	failed := s.desk.Again(ctx, way)
-	look := s.desk.Look()
+	was := l.desk.Look().Rounds
+	failed := l.desk.Again(ctx, way)
+	look := l.desk.Look()
 	if failed != nil && look.Rounds == was {
 		return 0, failed
 	}
-	s.mu.Lock()
+	l.mu.Lock()
 	b.Fork = min(b.Fork, len(look.Order))
-	s.add(b)
-	s.round = look.Rounds
-	s.mu.Unlock()
-	if err := s.sync(); err != nil {
+	l.add(b)
+	l.round = look.Rounds
+	l.mu.Unlock()
+	if err := l.sync(); err != nil {
 		return b.ID, err
 	}
 	return b.ID, failed
 }
 
 // Drop forgets a branch. It fails with ErrNoBranch, also for the only branch.
-func (s *Session) Drop(branch int) error {
-	done, err := s.act()
+func (l *Lab) Drop(branch int) error {
+	done, err := l.act()
 	if err != nil {
 		return err
 	}
 	defer done()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.branch(branch)
-	if b == nil || len(s.branches) == 1 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.branch(branch)
+	if b == nil || len(l.branches) == 1 {
 		return ErrNoBranch
 	}
-	s.branches = slices.DeleteFunc(slices.Clone(s.branches), func(o *Branch) bool { return o == b })
-	if s.live == branch {
-		s.live = -1 // the next decision runs a round again
+	l.branches = slices.DeleteFunc(slices.Clone(l.branches), func(o *Branch) bool { return o == b })
+	if l.live == branch {
+		l.live = -1 // the next decision runs a round again
 	}
-	s.tell()
+	l.tell()
 	return nil
 }
 
 // Search begins to try every order; Halt ends it early. It fails with ErrClosed, or
 // if a search is already running.
-func (s *Session) Search(ctx context.Context, in lab.Space) error {
-	done, err := s.act()
+func (l *Lab) Search(ctx context.Context, in lab.Bounds) error {
+	done, err := l.act()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.mu.Lock()
-	s.search, s.halt = &Search{Space: in, Going: true}, cancel
-	s.tell()
-	s.mu.Unlock()
-	s.works.Go(func() {
+	l.mu.Lock()
+	l.search, l.halt = &Search{Bounds: in, Going: true}, cancel
+	l.tell()
+	l.mu.Unlock()
+	l.works.Go(func() {
 		defer done()
 		defer cancel()
-		tried, err := s.desk.Search(ctx, in, func(orders, waiting, broken int) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.search.Orders, s.search.Waiting, s.search.Broken = orders, waiting, broken
-			s.tell()
+		tried, err := l.desk.Search(ctx, in, func(orders, waiting, broken int) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.search.Orders, l.search.Waiting, l.search.Broken = orders, waiting, broken
+			l.tell()
 		})
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.search.Going, s.search.Tried, s.search.Err = false, tried, err
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.search.Going, l.search.Tried, l.search.Err = false, tried, err
 		if err == nil { // the round that went on is over
-			s.leave()
-			s.round = s.desk.Look().Rounds
+			l.leave()
+			l.round = l.desk.Look().Rounds
 		}
-		s.tell()
+		l.tell()
 	})
 	return nil
 }
 
 // Halt ends the running search, if there is one.
-func (s *Session) Halt() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.halt != nil {
-		s.halt()
+func (l *Lab) Halt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.halt != nil {
+		l.halt()
 	}
 }
