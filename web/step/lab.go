@@ -46,13 +46,8 @@ type LabPage struct {
 }
 
 // LabSocket serves a page of a lab that stands as the state says. The lab outlives it.
-<<<<<<< HEAD
-func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Session, st labs.State, of LabPage) error {
-	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
-=======
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
-	return s.speak(w, r, frame.LabSocket, func(by *speaker) func() {
->>>>>>> wordsmap
+	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
 		p.reader = &Reader{
 			Sockets: s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
@@ -103,13 +98,7 @@ func (p *labPlayer) decide(ctx context.Context, c board.Command) error {
 	case "drop":
 		return p.drop(c)
 	case "search":
-<<<<<<< HEAD
-		return p.of.Search(ctx, lab.Space{Faults: c.Kinds, MaxFaults: c.MostFaults, MaxOrders: MostOrders})
-=======
-		return labAsked(ctx, text, func(ctx context.Context, c labSearchArgs) error {
-			return p.of.Search(ctx, lab.Bounds{Faults: c.Kinds, MaxFaults: c.Faults, MaxOrders: MostOrders})
-		})
->>>>>>> wordsmap
+		return p.of.Search(ctx, lab.Bounds{Faults: c.Kinds, MaxFaults: c.MostFaults, MaxOrders: MostOrders})
 	case board.DoHalt:
 		p.of.Halt()
 		return nil
@@ -463,13 +452,8 @@ func (p *labPlayer) again(ctx context.Context, branch int, at *int) error {
 // order runs the smallest order in which a search has seen a rule broken.
 func (p *labPlayer) order(ctx context.Context, c board.Command) error {
 	s := p.state.Search
-<<<<<<< HEAD
 	if s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {
-		return phrase.New("no search has found that")
-=======
-	if s == nil || s.Going || c.Rule < 0 || c.Rule >= len(s.Tried.Rules) {
 		return phrase.New("no search result has that number")
->>>>>>> wordsmap
 	}
 	var made int
 	var err error
