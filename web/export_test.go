@@ -300,7 +300,7 @@ func TestAFileThatIsTooLongIsRefused(t *testing.T) {
 	}
 	export := res.Header.Get("Location") + "/export?format="
 	res, body = s.do(t, http.MethodGet, export+"redis-cli", nil)
-	if want := "The file has more than 64 MB; allowed: another format, or a shorter run"; res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
+	if want := "The file has more than 20 MB; allowed: another format, or a shorter run"; res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
 		t.Errorf("%d: no %q in\n%s", res.StatusCode, want, body[strings.LastIndex(body, "<main"):])
 	}
 	if res, body := s.do(t, http.MethodGet, export+"csv", nil); res.StatusCode != http.StatusOK || len(body) < len(reply) {
