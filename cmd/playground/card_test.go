@@ -88,7 +88,7 @@ func TestCardSearchedNow(t *testing.T) {
 func TestCardExampleRuns(t *testing.T) {
 	example := playground(t, "", "card", "-example", "pause@A.work.1", "mutex")
 	got := playground(t, example.out, "run", "-")
-	if got.code != exitOK || !strings.Contains(got.out, "✗ two inside at once (mutual-exclusion)") {
+	if got.code != exitUnexpected || !strings.Contains(got.out, "✗ two inside at once (mutual-exclusion)") {
 		t.Errorf("exit code %d: %s\n%s", got.code, got.err, got.out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -84,22 +85,22 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{
 			"what was broken, and what tells more", "lock: {lease: 100ms, watchdog: off}\nthreads: [{name: A, work: 300ms}, {name: B, start: 10ms}]\n",
 			[]string{"run", "-"},
-			0,
+			exitUnexpected,
 			[]string{"Broken: two inside at once. What would mend it: playground mend -"},
 			nil,
 		},
 		{
 			"nothing was broken", "threads: [{name: A}]\n",
 			[]string{"run", "-"},
-			0,
-			[]string{"No rule was broken in this order. All of them: playground explore -"},
+			exitUnjudged,
+			[]string{"No rule was broken in this order. All of them: playground explore -", "This cannot be judged:\n– No second thread was ever inside, at a time of its own. Add a second thread."},
 			nil,
 		},
 		{
 			"somebody got nothing, and a fault came too late", "lock: {lease: 1s, watchdog: off, retry: {times: 0}}\nthreads: [{name: A, work: 10ms}, {name: B, start: 5ms}]\nfaults: [{time: 1h, do: fail-over}]\n",
 			[]string{"run", "-"},
-			0,
-			[]string{"These never got the lock: B\n", "The run was over before these faults: fail-over at 1 h\n"},
+			exitUnjudged,
+			[]string{"These never got the lock: B\n", "– The fault fail-over never struck. The run was over before."},
 			nil,
 		},
 		{"mistakes in Chinese", "lock: {wait: 7}\nthreads: [{name: A}]\n", []string{"run", "-lang", "zh", "-"}, 2, nil, []string{"第 1 行：lock.wait", "从节点个数和时间"}},
@@ -108,8 +109,8 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"what a thread belongs to", "", []string{"run", "../../lessons/scenarios/flash-sale-with-a-lock.yaml"}, 0, []string{"req1 (process balancer-1): lock: acquired"}, nil},
 		{"a broken rule that is expected", "", []string{"run", bad}, 0, []string{"mutual-exclusion"}, nil},
 		{"several files", "", []string{"run", good, bad}, 0, []string{"Two threads", "The lease ends"}, nil},
-		{"standard input", "threads: [{name: A}]", []string{"run", "-"}, 0, []string{"Thread A"}, nil},
-		{"JSON as input", `{"threads": [{"name": "A"}]}`, []string{"run", "-"}, 0, []string{"Thread A"}, nil},
+		{"standard input", "threads: [{name: A}]", []string{"run", "-"}, exitUnjudged, []string{"Thread A"}, nil},
+		{"JSON as input", `{"threads": [{"name": "A"}]}`, []string{"run", "-"}, exitUnjudged, []string{"Thread A"}, nil},
 		{
 			"not as expected", surprising,
 			[]string{"run", "-"},
@@ -190,7 +191,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 					t.Errorf("error output lacks %q:\n%s", want, got.err)
 				}
 			}
-			if c.code != 0 && c.code != 1 && got.out != "" {
+			if c.code == exitUsage && got.out != "" {
 				t.Errorf("bad input printed %q", got.out)
 			}
 		})
@@ -428,7 +429,7 @@ seed: 99
 schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose-reply, thread: A, at: unlock}, 0, {do: fail-over, behind: 1}]
 `
 	here := playground(t, stepped, "run", "-json", "-")
-	if here.code != 0 || len(strings.Split(here.out, "\n")) < 30 {
+	if here.code != exitUnexpected || len(strings.Split(here.out, "\n")) < 30 {
 		t.Fatalf("%+v", here)
 	}
 	self, err := os.Executable()
@@ -440,7 +441,8 @@ schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose
 		cmd.Env = append(os.Environ(), "RELOCK_TEST_AS_PROGRAM=1", "GOMAXPROCS=1")
 		cmd.Stdin = strings.NewReader(stepped)
 		out, err := cmd.Output()
-		if err != nil {
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || ended.ExitCode() != exitUnexpected {
 			t.Fatal(err)
 		}
 		if string(out) != here.out {
@@ -649,7 +651,7 @@ func TestALateMachineIsNotNotAsExpected(t *testing.T) {
 			said = "playground: x.yaml: not as expected: violations: expected none, but there were orphan\n" + said
 		}
 		var out, errOut bytes.Buffer
-		code := concluded(sc, "x.yaml", events, c.failed, runFlags{format: c.format, language: &words.English}, environment{out: &out, err: &errOut})
+		code := concluded(sc, "x.yaml", events, c.failed, runFlags{format: c.format, language: &words.English}, environment{getenv: os.Getenv, out: &out, err: &errOut})
 		if code != c.code || out.String() != c.out || errOut.String() != said {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", c.name, code, c.code, &out, &errOut)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/scenario"
+	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/words"
@@ -25,7 +26,9 @@ thread moves although one could) and on faults. Says how many break a rule, and
 prints the smallest schedule that does. A search that is cut short says so, and
 claims nothing about untried orders; beyond -max-states it draws orders at
 random. If a scenario has "expect: explore:", its bounds apply unless flags give
-others, and the exit code is 1 if the result differs. "-" reads standard input.
+others. "-" reads standard input. Exit codes: 0 as the scenario expects or, where it
+expects nothing of these bounds, no rule is broken; 1 not so; 2 bad input; 4 no rule is
+broken, and whether one can be is not to be judged: it says why.
 
 A lock with "protocol: own" has Lua scripts of yours: lock gets the key as
 KEYS[1], and owner, level and lease in ms as ARGV; unlock owner and level; renew
@@ -86,7 +89,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	worst := exitOK
 	for i := range scenarios {
 		for _, t := range searches[i] {
-			worst = max(worst, f.search(ctx, fs.Arg(i), t, env))
+			worst = graver(worst, f.search(ctx, fs.Arg(i), t, env))
 		}
 	}
 	return worst
@@ -161,25 +164,19 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	if f.json {
-		err = printFound(env, space)
-	} else {
-		err = f.print(context.WithoutCancel(ctx), env, space)
+	var drawn *draw
+	if space.Ending() == explore.Bound {
+		drawn, err = drawnFrom(ctx, t)
 	}
-	if !f.json && t.sc.Lock.Own() {
-		for _, n := range page.NotesOn(*f.language, space) {
-			fmt.Fprintln(env.out, n)
-		}
-	}
-	if err == nil && space.Ending() == explore.Bound {
-		err = f.draw(ctx, t, env)
+	if err == nil {
+		err = f.tell(context.WithoutCancel(ctx), env, space, drawn)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	if t.claim == nil {
-		return exitOK
+		return exitOf(space.Judgement(drawn.sampled()).Verdict)
 	}
 	if difference := space.Unexpected(*t.claim); difference != "" {
 		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, difference)
@@ -198,31 +195,62 @@ const (
 	moves = 100_000 // in all, and as many again to estimate
 )
 
-// draw prints what orders drawn at random came to, and what share of all breaks a
-// rule if that can be told.
-func (f exploreFlags) draw(ctx context.Context, t task, env environment) error {
-	drawn, err := explore.Draw(ctx, t.sc, t.bounds, draws, moves)
+// draw is orders drawn at random, and what share of all breaks a rule, or nil if that
+// cannot be told.
+type draw struct {
+	sample   *explore.Sample
+	estimate *explore.Estimate
+}
+
+// sampled is nil where nothing was drawn.
+func (d *draw) sampled() *explore.Sample {
+	if d == nil {
+		return nil
+	}
+	return d.sample
+}
+
+func drawnFrom(ctx context.Context, t task) (*draw, error) {
+	sample, err := explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	estimate, err := explore.Probe(ctx, t.sc, t.bounds, draws, moves)
 	if errors.Is(err, explore.ErrEndless) {
 		estimate, err = nil, nil
 	}
-	if err != nil {
+	return &draw{sample, estimate}, err
+}
+
+// tell prints what came of a search, and of orders drawn at random or nil.
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *draw) error {
+	j := space.Judgement(drawn.sampled())
+	if f.json {
+		if err := printFound(env, space, j); err != nil || drawn == nil {
+			return err
+		}
+		return printDrawn(env, drawn)
+	}
+	if err := f.print(ctx, env, space); err != nil {
 		return err
 	}
-	if f.json {
-		return printDrawn(env, drawn, estimate)
-	}
 	out := table{w: env.out, width: env.width(), colour: env.colour(), l: *f.language}
-	paragraphs := []string{page.Drawn(*f.language, drawn)}
-	if estimate != nil {
-		paragraphs = append(paragraphs, page.Estimated(*f.language, estimate))
+	var paragraphs []string
+	if drawn != nil {
+		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn.sample))
+		if drawn.estimate != nil {
+			paragraphs = append(paragraphs, page.Estimated(*f.language, drawn.estimate))
+		}
 	}
+	paragraphs = append(paragraphs, page.Unjudged(*f.language, j)...)
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
 			out.line(part, "")
+		}
+	}
+	if space.Scenario().Lock.Own() {
+		for _, n := range page.NotesOn(*f.language, space) {
+			fmt.Fprintln(env.out, n)
 		}
 	}
 	return nil
@@ -241,6 +269,7 @@ type (
 		States    int      `json:"states"`
 		Schedules string   `json:"schedules"`
 		Broken    string   `json:"broken"`
+		verdict.Judgement
 	}
 	ruleForm struct {
 		Rule      string          `json:"rule"`
@@ -266,13 +295,14 @@ type (
 	}
 )
 
-func printFound(env environment, space *explore.Space) error {
+func printFound(env environment, space *explore.Space, j verdict.Judgement) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	b := space.Bounds()
 	err := enc.Encode(foundForm{
 		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
 		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
+		Judgement: j,
 	})
 	for _, r := range space.Rules() {
 		if err == nil {
@@ -285,7 +315,8 @@ func printFound(env environment, space *explore.Space) error {
 	return nil
 }
 
-func printDrawn(env environment, drawn *explore.Sample, e *explore.Estimate) error {
+func printDrawn(env environment, d *draw) error {
+	drawn, e := d.sample, d.estimate
 	form := drawnForm{Drawn: drawn.Drawn, Broken: drawn.Broken, Endless: drawn.Endless, Rules: append([]string{}, drawn.Rules...)}
 	if e != nil {
 		form.Estimate = &estimateForm{e.Probes, math.Round(e.Orders), rounded(e.Share), rounded(e.Low), rounded(e.High)}

@@ -15,7 +15,7 @@ func TestExploreAsJSONLines(t *testing.T) {
 	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", fragile)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"explore":1,"title":"SETNX, PEXPIRE, DEL: when all goes well","delays":2,"faults":["crash"],"max_faults":0,"ending":"exhausted","states":`
-	if got.code != exitOK || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115"}`) {
+	if got.code != exitUnexpected || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115","verdict":"broken"}`) {
 		t.Fatalf("exit code %d, %d lines: %s", got.code, len(lines), got.out)
 	}
 	if again := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", "-workers", "1", fragile); again.out != got.out {
@@ -62,7 +62,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault"},
 		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault"},
-		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
+		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitUnexpected, ""}, // of 1 fault nothing is said
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
@@ -79,7 +79,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 func TestExploreWithAFault(t *testing.T) {
 	alone := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", fragile)
 	said := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", "-max-faults", "1", fragile)
-	if alone.code != exitOK || alone.out != said.out || !strings.Contains(alone.out, `"max_faults":1`) {
+	if alone.code != exitUnexpected || alone.out != said.out || !strings.Contains(alone.out, `"max_faults":1`) {
 		t.Errorf("exit code %d: %s, and with 1 fault %s", alone.code, alone.out, said.out)
 	}
 }
@@ -130,7 +130,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 	got := playground(t, endless, "explore", "-delays", "0", "-max-states", "200", "-")
 	text := strings.Join(strings.Fields(got.out), " ")
 	for _, want := range []string{"No order was tried to the end, but some unfinished ones break a rule.", "in none that was", "(PCT) ended"} {
-		if got.code != exitOK || !strings.Contains(text, want) {
+		if got.code != exitUnexpected || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, no %q in\n%s", got.code, want, got.out)
 		}
 	}

@@ -17,19 +17,22 @@ import (
 
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client's log is the process's
 	"golang.org/x/term"
+
+	"relock/engine/verdict"
 )
 
 // Exit codes.
 const (
 	exitOK          = 0
-	exitUnexpected  = 1 // the run did not end as the scenario expects, or serving failed
+	exitUnexpected  = 1 // a rule is broken, something is not as the scenario expects, or the command failed
 	exitUsage       = 2 // bad input or usage
 	exitUnreachable = 3 // no Redis answers
+	exitUnjudged    = 4 // no rule is broken, and whether one can be is not to be judged
 	exitLate        = 5 // not as expected, but this machine was late
 )
 
 // byGravity are the exit codes of a run: of several runs, the gravest counts.
-var byGravity = []int{exitOK, exitLate, exitUnexpected, exitUsage, exitUnreachable}
+var byGravity = []int{exitOK, exitLate, exitUnjudged, exitUnexpected, exitUsage, exitUnreachable}
 
 // graver is the graver of two exit codes.
 func graver(a, b int) int {
@@ -37,6 +40,18 @@ func graver(a, b int) int {
 		return b
 	}
 	return a
+}
+
+// exitOf is the exit code of a verdict.
+func exitOf(v verdict.Verdict) int {
+	switch v {
+	case verdict.Broken:
+		return exitUnexpected
+	case verdict.Unjudged:
+		return exitUnjudged
+	default:
+		return exitOK
+	}
 }
 
 func main() { os.Exit(realMain()) }

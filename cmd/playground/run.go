@@ -19,9 +19,11 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/static"
 	"relock/web/words"
 )
@@ -29,9 +31,10 @@ import (
 const runUsage = `playground run [-json | -format F] [-lang TAG] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
-Lines. "-" reads standard input. If a scenario says what it expects, the exit
-code is 1 if the result differs, or 5 if timers on this machine were late by a
-tenth of the lease or more.`
+Lines. "-" reads standard input. Exit codes: 0 as the scenario expects or, where
+it expects nothing, no rule is broken; 1 not so; 2 bad input; 3 no Redis answers;
+4 no rule is broken, but this order shows too little to judge the lock; 5 not as
+expected, but timers on this machine were late by a tenth of the lease or more.`
 
 type runFlags struct {
 	format   export.Format
@@ -259,11 +262,17 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 			code = exitLate
 		}
 	case f.format == tableFormat:
-		fmt.Fprintln(env.out, verdict(*f.language, sc, name, events))
+		for _, line := range conclusion(*f.language, sc, name, events) {
+			for _, part := range wrap(line, env.width()) {
+				fmt.Fprintln(env.out, part)
+			}
+		}
 		if late {
 			fmt.Fprintln(env.out, f.language.Sentence(phrase.Plain(says)))
 		}
-		return exitOK
+		return exitOfRun(sc, events)
+	default:
+		code = exitOfRun(sc, events)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -274,11 +283,20 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 	return code
 }
 
-// verdict says what came of a run: as its scenario expects, or, where that expects
+// exitOfRun is the exit code of a run that ended, and of which nothing is other than its
+// scenario expects.
+func exitOfRun(sc *scenario.Scenario, events []trace.Event) int {
+	if sc.Expect != nil && sc.Expect.Violations != nil {
+		return exitOK
+	}
+	return exitOf(verdict.OfRun(sc, events).Verdict)
+}
+
+// conclusion says what came of a run: as its scenario expects, or, where that expects
 // nothing, which rules were broken and what tells more.
-func verdict(l words.Language, sc *scenario.Scenario, name string, events []trace.Event) string {
+func conclusion(l words.Language, sc *scenario.Scenario, name string, events []trace.Event) []string {
 	if sc.Expect != nil {
-		return l.Say("As the scenario expects.")
+		return []string{l.Say("As the scenario expects.")}
 	}
 	var broken []string
 	for _, rule := range engine.Broken(events) {
@@ -290,17 +308,14 @@ func verdict(l words.Language, sc *scenario.Scenario, name string, events []trac
 			gaveUp = append(gaveUp, e.Thread)
 		}
 	}
+	says := []string{l.Say("Broken: %[1]s. What would mend it: playground mend %[2]s", l.List(broken), name)}
 	if len(broken) == 0 {
-		says := l.Say("No rule was broken in this order. All of them: playground explore %s", name)
+		says = []string{l.Say("No rule was broken in this order. All of them: playground explore %s", name)}
 		if len(gaveUp) > 0 {
-			says += "\n" + l.Say("These never got the lock: %s", l.List(gaveUp))
+			says = append(says, l.Say("These never got the lock: %s", l.List(gaveUp)))
 		}
-		if late := film.TooLate(l, sc, events); len(late) > 0 {
-			says += "\n" + l.Say("The run was over before these faults: %s", l.List(late))
-		}
-		return says
 	}
-	return l.Say("Broken: %[1]s. What would mend it: playground mend %[2]s", l.List(broken), name)
+	return append(says, page.Unjudged(l, verdict.OfRun(sc, events))...)
 }
 
 func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
@@ -309,6 +324,8 @@ func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events
 		printTable(env, l, film.NewScenario(l, sc), h, events)
 		return nil
 	}
+	judgement := verdict.OfRun(sc, events)
+	h.Verdict, h.Unjudged = string(judgement.Verdict), judgement.Lacks()
 	r := export.Run{Header: h, Events: events, Scenario: sc, Title: l.Clause(lessons.Title(sc.Title)), Language: l}
 	if f.format == export.SVG {
 		files, err := static.New()

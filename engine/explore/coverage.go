@@ -7,6 +7,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Unreached is the lines of a script that hold a command and that no schedule of
@@ -56,9 +57,9 @@ func newBook(sc *scenario.Scenario) book {
 
 // passed is what runs have come by.
 type passed struct {
-	lines  lineSet        // of the scripts
-	most   map[string]int // by script: the most commands that one run of it has sent
-	struck bool           // a fault, in some run
+	lines lineSet         // of the scripts
+	most  map[string]int  // by script: the most commands that one run of it has sent
+	shown verdict.Witness // by all of them together
 }
 
 func (b book) empty() passed {
@@ -70,7 +71,7 @@ func (p *passed) add(o passed) {
 	for script, n := range o.most {
 		p.most[script] = max(p.most[script], n)
 	}
-	p.struck = p.struck || o.struck
+	p.shown.Join(&o.shown)
 }
 
 // note notes what a run came by.
@@ -83,9 +84,8 @@ func (b book) note(into *passed, events []trace.Event) {
 	var now once
 	sent := 0
 	for i := range events {
+		into.shown.See(events[i])
 		switch c := events[i].Body.(type) {
-		case trace.Fault:
-			into.struck = true
 		case trace.Command:
 			first, ok := b.first[c.Script]
 			if !ok {
@@ -140,4 +140,4 @@ func (s *Space) Most(call string) int {
 }
 
 // Struck reports whether a fault struck in any schedule that was seen.
-func (s *Space) Struck() bool { return s.search.passed.struck }
+func (s *Space) Struck() bool { return len(s.search.passed.shown.Struck) > 0 }

@@ -67,6 +67,7 @@ type node struct {
 // edge is an option and where it leads.
 type edge struct {
 	option option
+	alone  threads // that were inside on it while no other was
 	broken rules
 	to     int32
 	as     int32 // of search.namings: which threads of to those of the node become
@@ -114,6 +115,7 @@ type found struct {
 	over    bool
 	at      time.Duration
 	options []option
+	alone   threads // that were inside on the way from the one before, while no other was
 	broken  rules
 	notes   *run.Notes
 	ended   []trace.Result // of a run that is over, by thread
@@ -134,6 +136,7 @@ type search struct {
 	full    bool
 	noted   int           // nodes with notes
 	began   time.Duration // at the end of Bounds.From
+	before  threads       // that were inside until then, while no other was
 	space   *Space
 	book    book
 	passed  passed
@@ -195,7 +198,9 @@ func (s *search) begin(ctx context.Context) error {
 	case len(chain) == 0: // the run is at its limit where the search begins
 		s.space.ending = Bound
 		return nil
-	case chain[0].over:
+	}
+	s.before = chain[0].alone
+	if chain[0].over {
 		s.space.ending = Exhausted
 		return nil
 	}
@@ -251,7 +256,7 @@ func (s *search) spent(n *node, o option) int {
 func (s *search) attach(id int32, i int, chain []found) {
 	for _, f := range chain {
 		e := &s.nodes[id].edges[i]
-		e.broken = f.broken
+		e.broken, e.alone = f.broken, f.alone
 		s.space.see(id, i)
 		if f.over {
 			e.to = end
@@ -352,6 +357,7 @@ type worker struct {
 	s      *search
 	memory *recall.Memory
 	log    *trace.Log // of the run under way: what was not muted
+	seen   int        // events of log
 	passed passed
 }
 
@@ -365,7 +371,7 @@ func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
-	w.log = r.Log()
+	w.log, w.seen = r.Log(), 0
 	if muted {
 		st.Mute()
 	}
@@ -407,6 +413,7 @@ func (w *worker) follow(ctx context.Context, it item) ([]found, error) {
 		st.Resume(*n.notes)
 	}
 	st.Broken() // before this decision
+	w.seen = w.log.Len()
 	o := n.edges[it.option].option
 	if err := w.s.make(ctx, st, o); err != nil {
 		return nil, err
@@ -466,7 +473,7 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 		} else if err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
-		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken())}
+		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken()), alone: w.alone()}
 		if f.over {
 			f.ended, f.at = st.Ended()
 		} else {

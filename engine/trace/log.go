@@ -39,6 +39,11 @@ type Header struct {
 	Owners   map[string]string `json:"owners"` // owner id to thread
 	Lab      *Lab              `json:"lab,omitempty"`
 	Log      *FromLog          `json:"log,omitempty"`
+
+	// Of a trace that is whole: what may be said of the lock, and what a judgement
+	// lacks, as engine/verdict has them. Readers judge again.
+	Verdict  string            `json:"verdict,omitempty"`
+	Unjudged []json.RawMessage `json:"unjudged,omitempty"`
 }
 
 // Framed reports whether the scenario is only a frame: the threads, the lock's key and

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -91,17 +90,4 @@ func reason(l words.Language, f Failure) string {
 // Lateness says that the timers of a run were late by up to d, and what that means.
 func Lateness(l words.Language, d time.Duration) string {
 	return l.Say("the machine was up to %s late: these instants are not the scenario's", l.Duration(d))
-}
-
-// TooLate words the faults of Redis whose time came after the end of a run, which
-// has events.
-func TooLate(l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
-	over := events[len(events)-1].At.Duration()
-	var list []string
-	for _, f := range sc.Faults {
-		if f.Timed && f.Time > over {
-			list = append(list, l.Say("%[1]s at %[2]s", l.Clause(fault.Word(f.Do)), l.Duration(f.Time)))
-		}
-	}
-	return list
 }

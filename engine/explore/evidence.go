@@ -1,0 +1,96 @@
+package explore
+
+import (
+	"math/bits"
+
+	"relock/engine/verdict"
+)
+
+// threads is a set of threads, by their places in the scenario.
+type threads uint16
+
+// renamed is the threads that those of a set become.
+func (t threads) renamed(as naming) threads {
+	if as == nil {
+		return t
+	}
+	var to threads
+	for i, name := range as {
+		to |= (t >> i & 1) << name
+	}
+	return to
+}
+
+// alone is the threads that were inside while no other was, in the events since the
+// last call.
+func (w *worker) alone() threads {
+	var shown verdict.Witness
+	events, _ := w.log.Since(w.seen)
+	w.seen += len(events)
+	for i := range events {
+		shown.See(events[i])
+	}
+	var set threads
+	for i := range w.s.sc.Threads {
+		if shown.Alone[w.s.sc.Threads[i].Name] {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// Evidence returns what the schedules that were seen have shown. The search must have
+// ended.
+func (s *Space) Evidence() *verdict.Evidence {
+	e := verdict.Of(s.search.sc, nil)
+	if s.search.b.MaxFaults > 0 {
+		e = verdict.Of(s.search.sc, s.search.b.Kinds)
+	}
+	shown := s.search.passed.shown
+	shown.Alone = nil
+	e.Add(&shown)
+	e.Inside = s.mostInside()
+	e.Broken = len(s.Rules()) > 0
+	if s.ending != Exhausted {
+		e.Cut = s.Why()
+	}
+	return e
+}
+
+// Judgement returns what may be said of the scenario within the bounds, where orders
+// drawn at random were tried, too, or nil. The search must have ended.
+func (s *Space) Judgement(drawn *Sample) verdict.Judgement {
+	e := s.Evidence()
+	e.Broken = e.Broken || drawn != nil && len(drawn.Rules) > 0
+	return e.Judge()
+}
+
+// mostInside is how many threads were inside in one schedule, each while no other
+// was: 0, 1, or 2 for two or more.
+func (s *Space) mostInside() int {
+	nodes := s.search.nodes
+	most := bits.OnesCount16(uint16(s.search.before))
+	order := childrenFirst(nodes)
+	came := make([]threads, len(nodes)) // that were inside on some way to a node
+	if len(nodes) > 0 {
+		came[root] = s.search.before
+	}
+	for i := len(order) - 1; i >= 0; i-- {
+		for _, e := range nodes[order[i]].edges {
+			if e.to == untried {
+				continue
+			}
+			before := came[order[i]]
+			switch {
+			case bits.OnesCount16(uint16(e.alone)) > 1, e.alone != 0 && before&^e.alone != 0:
+				return 2
+			case e.alone != 0:
+				most = max(most, 1)
+			}
+			if e.to >= 0 {
+				came[e.to] |= (before | e.alone).renamed(s.search.namings.all[e.as])
+			}
+		}
+	}
+	return min(most, 2)
+}

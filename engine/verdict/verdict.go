@@ -1,0 +1,183 @@
+// Package verdict decides what may be said of a lock after some of its orders were
+// played: that it is broken, that it is not, or that this cannot be judged, and
+// why. Whoever plays orders (a run, a search, a lab, the reading of a log) says
+// what they have shown; only this package concludes.
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"relock/engine/phrase"
+)
+
+// Verdict is what may be said of a lock.
+type Verdict string
+
+// The verdicts.
+const (
+	Broken   Verdict = "broken"   // a rule that applies to this kind of lock is broken in an order that was played
+	Unbroken Verdict = "unbroken" // no rule is broken, and nothing that a judgement needs is missing
+	Unjudged Verdict = "unjudged" // no rule is broken, and something is missing
+)
+
+// Reason says what is missing.
+type Reason string
+
+// The reasons, in the order in which they are said: those that explain others first.
+const (
+	CommandsFailed   Reason = "commands-failed"    // Redis or the gate refused a command that a real Redis has, or every call of a script failed
+	NoKey            Reason = "no-key"             // no command made a key that looks like a lock
+	KindUnknown      Reason = "kind-unknown"       // the key holds what may not be an exclusive lock
+	NobodyInside     Reason = "nobody-inside"      // in no order
+	OneInside        Reason = "one-inside"         // in no order a second one, at its own time
+	FaultNeverStruck Reason = "fault-never-struck" // one that was asked for, in no order
+	Diverged         Reason = "diverged"           // more than a tenth of the replays went another way
+	Cut              Reason = "cut"                // not all orders were tried
+)
+
+// Lack is something that a judgement needs and that is missing. It is immutable.
+type Lack struct {
+	Reason Reason
+	Says   phrase.Wording // what is missing, a sentence
+	Helps  phrase.Wording // what a person can do about it, a sentence; "" if nothing is known to help
+	Fault  string         // of FaultNeverStruck: the fault's name
+}
+
+// MarshalJSON writes the reason, and the sentences in English.
+func (l Lack) MarshalJSON() ([]byte, error) {
+	data, err := json.Marshal(struct {
+		Reason Reason `json:"reason"`
+		Fault  string `json:"fault,omitempty"`
+		Says   string `json:"says"`
+		Helps  string `json:"helps,omitempty"`
+	}{l.Reason, l.Fault, l.Says.String(), l.Helps.String()})
+	if err != nil {
+		return nil, fmt.Errorf("verdict: %w", err)
+	}
+	return data, nil
+}
+
+// Judgement is a verdict with what is missing. A Broken one has lacks, too, if
+// there are any: they say what else is not known. It is immutable.
+type Judgement struct {
+	Verdict  Verdict `json:"verdict"`
+	Unjudged []Lack  `json:"unjudged,omitempty"`
+}
+
+// Lacks returns what is missing as JSON, for the header of a trace.
+func (j Judgement) Lacks() []json.RawMessage {
+	var list []json.RawMessage
+	for _, l := range j.Unjudged {
+		if data, err := l.MarshalJSON(); err == nil { // it has texts alone
+			list = append(list, data)
+		}
+	}
+	return list
+}
+
+// Unstruck is a fault that was asked for and that struck in no order.
+type Unstruck struct {
+	Fault  string         // its name
+	Thread string         // that it was to strike, or "": any
+	Why    phrase.Wording // why it cannot strike, a sentence; "" if that is not known
+}
+
+// Failure is commands that failed for a reason that is not the lock's.
+type Failure struct {
+	Command string // the command or script, as Shown to a person
+	Answer  string // what it was told
+	Times   int    // in all orders
+	All     bool   // each call of it failed
+	Ours    bool   // a real Redis has it: only the embedded one, or the gate, has not
+}
+
+// Evidence is what the orders that were played have shown: all on which a verdict
+// depends. The zero value is that of no order. It is not safe for concurrent use.
+type Evidence struct {
+	Broken   bool           // a rule that applies to this kind of lock was broken
+	Key      bool           // the lock's key was there
+	Inside   int            // most threads that were inside in one order, each at a time when no other was
+	Kind     phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
+	Kinds    phrase.Wording // what helps where it is not
+	Alone    phrase.Wording // what is known of the one thread, or of all, that did not get in: a sentence, or ""
+	Failures []Failure
+	Unstruck []Unstruck
+	Replays  int // that were made
+	Diverged int // of them, those that went another way
+	First    phrase.Wording
+	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
+
+	Advice // what helps, in the words of the place where the orders were played
+}
+
+// Advice says what helps, a sentence for each reason; "" where nothing is known to.
+type Advice struct{ NoKey, Nobody, One, Failed, Unstruck, Diverged, Cut phrase.Wording }
+
+// Judge concludes.
+func (e *Evidence) Judge() Judgement {
+	j := Judgement{Verdict: Unbroken, Unjudged: e.lacks()}
+	switch {
+	case e.Broken:
+		j.Verdict = Broken
+	case len(j.Unjudged) > 0:
+		j.Verdict = Unjudged
+	}
+	return j
+}
+
+func (e *Evidence) lacks() []Lack {
+	var list []Lack
+	lack := func(r Reason, says, helps phrase.Wording) {
+		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
+	}
+	for _, f := range e.Failures {
+		if f.Ours || f.All {
+			lack(CommandsFailed, f.says(), e.Advice.Failed)
+		}
+	}
+	switch {
+	case !e.Key:
+		lack(NoKey, phrase.Say("No command made a key that looks like a lock."), e.Advice.NoKey)
+	case !empty(e.Kind):
+		lack(KindUnknown, e.Kind, e.Kinds)
+	case e.Inside == 0:
+		lack(NobodyInside, with(phrase.Say("Nobody was ever inside."), e.Alone), e.Advice.Nobody)
+	case e.Inside == 1:
+		lack(OneInside, with(phrase.Say("No second thread was ever inside, at a time of its own."), e.Alone), e.Advice.One)
+	}
+	for _, u := range e.Unstruck {
+		list = append(list, Lack{Reason: FaultNeverStruck, Says: with(u.says(), u.Why), Helps: e.Advice.Unstruck, Fault: u.Fault})
+	}
+	if 10*e.Diverged > e.Replays {
+		lack(Diverged, with(phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged), e.First), e.Advice.Diverged)
+	}
+	if !empty(e.Cut) {
+		lack(Cut, phrase.Say("Not all orders were tried: %s.", e.Cut), e.Advice.Cut)
+	}
+	return list
+}
+
+func (u Unstruck) says() phrase.Wording {
+	if u.Thread != "" {
+		return phrase.Say("The fault %[1]s of %[2]s never struck.", u.Fault, u.Thread)
+	}
+	return phrase.Say("The fault %s never struck.", u.Fault)
+}
+
+func (f Failure) says() phrase.Wording {
+	if f.All && !f.Ours {
+		return phrase.Say("%[1]s failed each time (%[2]d): %[3]s.", f.Command, f.Times, f.Answer)
+	}
+	return phrase.Say("%[1]s was refused here, and a real Redis has it (%[2]d times): %[3]s.", f.Command, f.Times, f.Answer)
+}
+
+func empty(w phrase.Wording) bool { return w.Text == "" && len(w.Args) == 0 }
+
+// with is a sentence and another one after it, if there is one.
+func with(says, more phrase.Wording) phrase.Wording {
+	if empty(more) {
+		return says
+	}
+	return phrase.Say("%[1]s %[2]s", says, more)
+}

@@ -1,0 +1,106 @@
+package verdict_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/verdict"
+)
+
+// sound is evidence of which nothing is missing.
+func sound() verdict.Evidence {
+	return verdict.Evidence{Key: true, Inside: 2, Replays: 10, Diverged: 1}
+}
+
+func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
+	for name, c := range map[string]struct {
+		miss func(*verdict.Evidence)
+		want []verdict.Reason
+	}{
+		"nothing":                   {func(*verdict.Evidence) {}, nil},
+		"the key":                   {func(e *verdict.Evidence) { e.Key, e.Inside = false, 0 }, []verdict.Reason{verdict.NoKey}},
+		"the kind":                  {func(e *verdict.Evidence) { e.Kind = phrase.Plain("A sorted set.") }, []verdict.Reason{verdict.KindUnknown}},
+		"anybody":                   {func(e *verdict.Evidence) { e.Inside = 0 }, []verdict.Reason{verdict.NobodyInside}},
+		"a second one":              {func(e *verdict.Evidence) { e.Inside = 1 }, []verdict.Reason{verdict.OneInside}},
+		"a fault":                   {func(e *verdict.Evidence) { e.Unstruck = []verdict.Unstruck{{Fault: "pause"}} }, []verdict.Reason{verdict.FaultNeverStruck}},
+		"a command of a real Redis": {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "HPEXPIRE", Times: 1, Ours: true}} }, []verdict.Reason{verdict.CommandsFailed}},
+		"all calls of a script":     {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "EVAL", Times: 3, All: true}} }, []verdict.Reason{verdict.CommandsFailed}},
+		"no command, one failed":    {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "EVAL", Times: 3}} }, nil},
+		"orders that repeat":        {func(e *verdict.Evidence) { e.Diverged = 2 }, []verdict.Reason{verdict.Diverged}},
+		"orders":                    {func(e *verdict.Evidence) { e.Cut = phrase.Plain("too many") }, []verdict.Reason{verdict.Cut}},
+		"several":                   {func(e *verdict.Evidence) { e.Inside, e.Cut = 1, phrase.Plain("too many") }, []verdict.Reason{verdict.OneInside, verdict.Cut}},
+	} {
+		for _, broken := range []bool{false, true} {
+			e := sound()
+			e.Broken = broken
+			c.miss(&e)
+			j := e.Judge()
+			var got []verdict.Reason
+			for _, l := range j.Unjudged {
+				got = append(got, l.Reason)
+			}
+			want := verdict.Unbroken
+			switch {
+			case broken:
+				want = verdict.Broken
+			case c.want != nil:
+				want = verdict.Unjudged
+			}
+			if j.Verdict != want || !slices.Equal(got, c.want) {
+				t.Errorf("without %s, broken %v: %s %v, want %s %v", name, broken, j.Verdict, got, want, c.want)
+			}
+		}
+	}
+}
+
+func TestWhoWasInsideAtATimeOfItsOwn(t *testing.T) {
+	believes := func(levels map[string]int, leaving ...string) trace.Event {
+		return trace.Event{Body: trace.Wait{}, Belief: levels, Leaving: leaving}
+	}
+	for name, c := range map[string]struct {
+		events []trace.Event
+		want   int
+	}{
+		"nobody":              {[]trace.Event{believes(nil), believes(map[string]int{"A": 0})}, 0},
+		"one":                 {[]trace.Event{believes(map[string]int{"A": 2})}, 1},
+		"one after the other": {[]trace.Event{believes(map[string]int{"A": 1}), believes(map[string]int{"B": 1})}, 2},
+		"only together":       {[]trace.Event{believes(map[string]int{"A": 1}), believes(map[string]int{"A": 1, "B": 1})}, 1},
+		"one leaves":          {[]trace.Event{believes(map[string]int{"A": 1}), believes(map[string]int{"A": 1, "B": 1}, "A")}, 2},
+		"without a lock": {[]trace.Event{
+			{Thread: "A", Body: trace.Work{State: trace.WorkBegin}}, {Thread: "A", Body: trace.Work{State: trace.WorkEnd}}, {Thread: "B", Body: trace.Work{State: trace.WorkBegin}},
+		}, 2},
+	} {
+		var w verdict.Witness
+		for _, e := range c.events {
+			w.See(e)
+		}
+		var e verdict.Evidence
+		e.Add(&w)
+		if e.Inside != c.want {
+			t.Errorf("%s: %d inside, want %d", name, e.Inside, c.want)
+		}
+	}
+}
+
+func TestAFaultOfAThreadIsNotThatOfAnother(t *testing.T) {
+	e := verdict.Evidence{Unstruck: []verdict.Unstruck{{Fault: "pause", Thread: "A"}, {Fault: "pause", Thread: "B"}, {Fault: "evict"}, {Fault: "pause"}}}
+	var w verdict.Witness
+	w.See(trace.Event{Thread: "B", Body: trace.Fault{Do: "pause"}})
+	e.Add(&w)
+	if want := []verdict.Unstruck{{Fault: "pause", Thread: "A"}, {Fault: "evict"}}; !slices.EqualFunc(e.Unstruck, want, func(a, b verdict.Unstruck) bool { return a.Fault == b.Fault && a.Thread == b.Thread }) {
+		t.Errorf("never struck: %v, want %v", e.Unstruck, want)
+	}
+}
+
+func TestAJudgementAsJSON(t *testing.T) {
+	e := sound()
+	e.Unstruck = []verdict.Unstruck{{Fault: "lease-ends", Why: phrase.Plain("The key has no expiry.")}}
+	data, err := json.Marshal(e.Judge())
+	const want = `{"verdict":"unjudged","unjudged":[{"reason":"fault-never-struck","fault":"lease-ends","says":"The fault lease-ends never struck. The key has no expiry."}]}`
+	if err != nil || string(data) != want {
+		t.Errorf("%s (%v)\nwant %s", data, err, want)
+	}
+}

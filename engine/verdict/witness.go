@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"slices"
+
+	"relock/engine/trace"
+)
+
+// Witness watches the events of one order, or of a part of it. The zero value has
+// seen none. It is not safe for concurrent use.
+type Witness struct {
+	Key    bool            // the lock's key was there
+	Alone  map[string]bool // threads that were inside while no other was
+	Struck map[string]bool // faults by name; one of a thread also as "fault of thread"
+}
+
+// See takes the next event. A thread is inside while it believes that it holds the
+// lock and is not leaving, or works without one.
+func (w *Witness) See(e trace.Event) {
+	w.Key = w.Key || e.Key.Exists() || slices.ContainsFunc(e.Nodes, trace.KeyState.Exists)
+	switch b := e.Body.(type) {
+	case trace.Fault:
+		note(&w.Struck, b.Do)
+		note(&w.Struck, of(b.Do, e.Thread))
+	case trace.Work:
+		if b.State == trace.WorkBegin && len(e.Belief) == 0 {
+			note(&w.Alone, e.Thread)
+		}
+	}
+	inside := ""
+	for thread, levels := range e.Belief {
+		switch {
+		case levels <= 0 || slices.Contains(e.Leaving, thread):
+		case inside != "":
+			return
+		default:
+			inside = thread
+		}
+	}
+	if inside != "" {
+		note(&w.Alone, inside)
+	}
+}
+
+func note(set *map[string]bool, name string) {
+	if *set == nil {
+		*set = map[string]bool{}
+	}
+	(*set)[name] = true
+}
+
+// Join adds what another witness has seen: of another part of the order, or of another
+// order, whose threads then count as if they had been inside in the same.
+func (w *Witness) Join(o *Witness) {
+	w.Key = w.Key || o.Key
+	for thread := range o.Alone {
+		note(&w.Alone, thread)
+	}
+	for fault := range o.Struck {
+		note(&w.Struck, fault)
+	}
+}
+
+func of(fault, thread string) string { return fault + " of " + thread }
+
+// Add adds what one order has shown.
+func (e *Evidence) Add(w *Witness) {
+	e.Key = e.Key || w.Key
+	e.Inside = max(e.Inside, len(w.Alone))
+	e.Unstruck = slices.DeleteFunc(e.Unstruck, func(u Unstruck) bool {
+		if u.Thread != "" {
+			return w.Struck[of(u.Fault, u.Thread)]
+		}
+		return w.Struck[u.Fault]
+	})
+}
