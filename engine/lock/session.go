@@ -645,7 +645,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			return r, err
 		}
 		unanswered = unanswered || !protocol.Answered(err)
-		if ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
+		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
 			s.tellWait(caller, d)
 			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {

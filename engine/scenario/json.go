@@ -40,6 +40,7 @@ type (
 		Nodes    *int       `json:"nodes,omitempty"`
 		Like     string     `json:"like,omitempty"`
 		Scripts  *Scripts   `json:"scripts,omitempty"`
+		Release  string     `json:"release,omitempty"`
 	}
 	retryForm struct {
 		Times    *times    `json:"times,omitempty"`
@@ -118,6 +119,9 @@ func (s *Scenario) form(all bool) scenarioForm {
 			word = "off"
 		}
 		f.Lock.Watchdog = &word
+	}
+	if l.ReleaseOnce {
+		f.Lock.Release = releaseOnce
 	}
 	if l.Own() {
 		f.Lock.Scripts = &l.Scripts

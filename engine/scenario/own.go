@@ -75,7 +75,7 @@ func (l Lock) plain() *protocol.Protocol {
 	if l.Protocol != protocol.Own {
 		return exhibit.Named(l.Protocol)
 	}
-	key := ownLock{l.Like, l.Scripts}
+	key := ownLock{l.Like, l.Scripts, l.ReleaseOnce}
 	ownLocks.Lock()
 	defer ownLocks.Unlock()
 	if p, ok := ownLocks.made[key]; ok {
@@ -91,6 +91,7 @@ func (l Lock) plain() *protocol.Protocol {
 	if p == nil { // refused by Parse
 		return exhibit.Named("")
 	}
+	p.Once = l.ReleaseOnce
 	if len(ownLocks.made) >= mostMade {
 		clear(ownLocks.made)
 	}
@@ -132,6 +133,7 @@ func (l Lock) Own() bool { return l.Protocol == protocol.Own }
 type ownLock struct {
 	like    string
 	scripts Scripts
+	once    bool
 }
 
 // ownLocks are the last few that were made: a search asks for one thousands of
@@ -155,11 +157,14 @@ func Writable() []string {
 	return names
 }
 
+// releaseOnce is the word for Lock.ReleaseOnce.
+const releaseOnce = "once"
+
 // own reads what a lock of one's own has.
 func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	l := &s.Lock
 	if !l.Own() {
-		for _, name := range []string{"like", "scripts"} {
+		for _, name := range []string{"like", "scripts", "release"} {
 			if given, ok := f[name]; ok && p.judges() {
 				p.wrong(given, say("the key %s", quote(name)), say("only with protocol: %s", protocol.Own))
 			}
@@ -171,6 +176,9 @@ func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	if len(p.mistakes) > before {
 		return
 	}
+	release := ""
+	p.oneOf(f, "release", &release, releaseOnce)
+	l.ReleaseOnce = release == releaseOnce
 	scripts, ok := f["scripts"]
 	if !ok {
 		p.wrong(v, say("no scripts"), say("scripts: with a Lua script for lock, unlock and, if leases are to be renewed, renew"))

@@ -81,12 +81,15 @@ type Lock struct {
 	Key      string        // as people see it
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
 	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
-	MaxHold  time.Duration // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
-	Wait     Sync          // the replicas that must have acknowledged a lock or a renewal
-	Retry    Retry
-	Nodes    int
-	Like     string  // of an own lock, the one that it is like; else ""
-	Scripts  Scripts // of an own lock
+	// ReleaseOnce, of a lock of one's own: its client does not send a release again that
+	// got no answer.
+	ReleaseOnce bool
+	MaxHold     time.Duration // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
+	Wait        Sync          // the replicas that must have acknowledged a lock or a renewal
+	Retry       Retry
+	Nodes       int
+	Like        string  // of an own lock, the one that it is like; else ""
+	Scripts     Scripts // of an own lock
 
 	// MinReplicas are those that a master must have heard from lately, or it takes no
 	// writes; its Of is 0. Source: min-replicas-to-write of redis.conf.

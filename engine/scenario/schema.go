@@ -144,12 +144,13 @@ func lockSchema() Object {
 		"min-replicas": says(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
 		"retry":        retrySchema(),
 		"nodes":        says(number(1, MaxNodes), "how many Redis a lock of a majority has"),
+		"release":      says(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
 		"like":         says(words(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
 		"scripts":      says(Object{"type": "object", "additionalProperties": false, "minProperties": 1, "properties": scripts}, "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
 	})
 	s["if"] = required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
 	s["then"] = required(Object{}, "scripts")
-	s["else"] = Object{"properties": Object{"like": false, "scripts": false}}
+	s["else"] = Object{"properties": Object{"like": false, "scripts": false, "release": false}}
 	return says(s, "the lock that the threads contend for")
 }
 

@@ -287,6 +287,7 @@ steps:
 			ID: "own", Name: l.Say("A lock of one's own"),
 			Text: l.Say("A lock with protocol: own has its Lua scripts in the scenario; each runs in Redis as one step. They run on the virtual clock only, in a process that can do no harm; each mistake is reported with its line."),
 			Entries: []Entry{
+				{"release", l.Say("once: the client does not send a release again that got no answer. If left out, it asks until the lease is over")},
 				{"like", l.Say("an existing lock (%s): calls without a script use its scripts. If left out, lock and unlock are required, and leases are renewed only with renew", l.List(scenario.Writable()))},
 				{"scripts", l.Say("lock, unlock, renew, and leave for a lock with a queue")},
 				{"KEYS[1]", l.Say("the lock's key, and more keys if the lock that it is like has some. A script may touch no others")},

@@ -64,6 +64,7 @@ type Protocol struct {
 	Nodes    int  // the default number of nodes, 0 if it cannot have several
 	Parallel bool // nodes are asked at once, each in a task named AskingNode
 	Numbered bool // each call has a number, and Redis refuses a smaller one
+	Once     bool // a release that gets no answer is not sent again
 	Granting bool // the lock is handed to the next waiter instead of raced for
 	Levels   bool // calls name levels, so sending one again does no harm
 	Counts   bool // its key is a hash of hold counts
