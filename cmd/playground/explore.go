@@ -242,7 +242,7 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 			paragraphs = append(paragraphs, page.Estimated(*f.language, drawn.estimate))
 		}
 	}
-	paragraphs = append(paragraphs, page.Unjudged(*f.language, j)...)
+	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
 			out.line(part, "")

@@ -23,7 +23,6 @@ import (
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/film"
-	"relock/web/page"
 	"relock/web/static"
 	"relock/web/words"
 )
@@ -315,7 +314,7 @@ func conclusion(l words.Language, sc *scenario.Scenario, name string, events []t
 			says = append(says, l.Say("These never got the lock: %s", l.List(gaveUp)))
 		}
 	}
-	return append(says, page.Unjudged(l, verdict.OfRun(sc, events))...)
+	return append(says, unjudged(l, verdict.OfRun(sc, events))...)
 }
 
 func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/width"
 
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/lessons"
 	"relock/web/film"
 	"relock/web/page"
@@ -433,4 +434,13 @@ func within(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// unjudged says what keeps a judgement from being given, as a list; nil where nothing does.
+func unjudged(l words.Language, j verdict.Judgement) []string {
+	list := page.Unjudged(l, j)
+	for i := range list[min(1, len(list)):] {
+		list[i+1] = "– " + list[i+1]
+	}
+	return list
 }

@@ -12,6 +12,7 @@ import (
 	"relock/engine/ownlock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -42,13 +43,15 @@ type Found struct {
 	Title   string // what is searched
 	Counted string // how far it came
 	Ending  string // how it ended, and why, in sentences
-	Sound   bool   // no rule is broken, and all was tried
-	Maybe   bool   // not all was tried: nothing bad is known, and nothing good
-	Rules   []BrokenRule
-	Least   string // what is said of each rule's cost
-	Others  string // what is said of the rules that are not listed
-	Never   string // which lines of one's own scripts no order came by
-	Notes   []string
+	Sound   bool   // no rule is broken, and nothing is missing that a judgement needs
+	Maybe   bool   // no rule is broken, and something is missing
+
+	Unjudged []string // what is missing, and what helps
+	Rules    []BrokenRule
+	Least    string // what is said of each rule's cost
+	Others   string // what is said of the rules that are not listed
+	Never    string // which lines of one's own scripts no order came by
+	Notes    []string
 }
 
 // NotesOn says what the rules do not say of a lock of one's own that was searched:
@@ -122,8 +125,10 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 			f.Counted += " " + l.Say("%s differ only by name: if they change places, the state is the same.", l.List(threads))
 		}
 		f.Ending = SearchEnding(l, s)
-		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0 && !(s.Scenario().Lock.Own() && Useless(s))
-		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
+		j := s.Judgement(nil)
+		f.Sound = j.Verdict == verdict.Unbroken && !(s.Scenario().Lock.Own() && Useless(s))
+		f.Maybe = j.Verdict == verdict.Unjudged
+		f.Unjudged = Unjudged(l, j)
 		if s.Ending() == explore.Exhausted && s.Broken().Sign() > 0 {
 			f.Others = l.Say("All other rules hold in every order. Nothing beyond that was searched.")
 		}

@@ -172,7 +172,7 @@ func Unjudged(l words.Language, j verdict.Judgement) []string {
 		if helps := l.Clause(lack.Helps); helps != "" {
 			says = l.Say("%[1]s %[2]s", says, helps)
 		}
-		list = append(list, "– "+says)
+		list = append(list, says)
 	}
 	return list
 }
