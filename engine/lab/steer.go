@@ -28,6 +28,8 @@ const (
 const (
 	replayFor = 10 * time.Second       // how long a client may be silent while a round is run again
 	answerIn  = 150 * time.Millisecond // how long a decision waits for what the client sends next
+
+	maxSteered = 2000 // decisions of a round: a page holds some 14 KB for each
 )
 
 // Errors of steering.
@@ -35,7 +37,7 @@ var (
 	ErrNoChoice = phrase.New("that cannot be decided now: no such command waits")
 	ErrSteering = phrase.New("wait: a round is running again, or a search of every order is running")
 	ErrNobody   = phrase.New("no client has come yet: start one with the address of a thread")
-	ErrTooLong  = phrase.New("a round has at most %d decisions", maxDecisions)
+	ErrTooLong  = phrase.New("a round has at most %d decisions", maxSteered)
 	errClosed   = phrase.New("the lab is closed")
 )
 
@@ -371,7 +373,7 @@ func (t *Steering) carryOut(ctx context.Context, d Decision) (*lane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.tell()
-	if len(t.order.Decisions) >= maxDecisions {
+	if len(t.order.Decisions) >= maxSteered {
 		return nil, ErrTooLong
 	}
 	t.s.g.mu.Lock()
@@ -469,7 +471,7 @@ func (t *Steering) take(decisions int) error {
 	if err := t.free(); err != nil {
 		return err
 	}
-	if decisions > maxDecisions {
+	if decisions > maxSteered {
 		return ErrTooLong
 	}
 	t.acting.Lock()
