@@ -37,16 +37,22 @@ func long(t *testing.T, commands int) *lab.Steering {
 	return s
 }
 
-// The work for a round grows with its decisions: each reads what is new.
+// The work for a round grows with its decisions: each reads what is new. A round has no more than
+// 2,000, so several are measured at once.
 func TestGrowthOfARound(t *testing.T) {
 	boundtest.Linear(t, func(times int) func() {
-		s := long(t, 16*times)
+		var labs []*lab.Steering
+		for range 8 {
+			labs = append(labs, long(t, 50*times))
+		}
 		return func() {
-			for n := range 16 * times {
-				on(t, s, "A", "")
-				track, err := s.Track("test")
-				if err != nil || len(track.After) != n+2 {
-					t.Fatalf("after %d decisions there are the places %v, %v", n+1, track.After, err)
+			for _, s := range labs {
+				for n := range 50 * times {
+					on(t, s, "A", "")
+					track, err := s.Track("test")
+					if err != nil || len(track.After) != n+2 {
+						t.Fatalf("after %d decisions there are the places %v, %v", n+1, track.After, err)
+					}
 				}
 			}
 		}
