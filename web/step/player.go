@@ -103,7 +103,7 @@ func (p *player) open(ctx context.Context, c board.Command) error {
 		return err
 	}
 	for _, b := range list {
-		if err := p.show(b); err != nil {
+		if err := p.showMade(b); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 		if err != nil {
 			return err
 		}
-		if err := p.show(b); err != nil {
+		if err := p.showMade(b); err != nil {
 			return err
 		}
 	}
@@ -248,9 +248,9 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 	return nil
 }
 
-// show sends the positions and rows of a branch that the page does not have
+// showMade sends the positions and rows of a branch that the page does not have
 // yet. What a branch shares with its parent, the page already has.
-func (p *player) show(b *engine.Branch) error {
+func (p *player) showMade(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.Events > len(b.Events) {
 		done = &Shown{Film: film.New(p.l, p.board.Scenario(), b.Header.Owners)}
@@ -259,14 +259,5 @@ func (p *player) show(b *engine.Branch) error {
 		}
 		p.sent[b.ID] = done
 	}
-	for _, e := range b.Events[done.Events:] {
-		done.Film.Add(e)
-	}
-	done.Events = len(b.Events)
-	position := func(i int) Position { return PositionOf(p.l, b, i) }
-	if err := portions(p.l, done.Film, b, done.positions, position, p.write); err != nil {
-		return err
-	}
-	done.positions = len(b.Positions)
-	return nil
+	return p.show(b, done, func(i int) Position { return PositionOf(p.l, b, i) })
 }

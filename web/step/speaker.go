@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"relock/engine"
 	"relock/web/board"
 	"relock/web/site"
 	"relock/web/site/limit"
@@ -112,6 +113,16 @@ func (p *speaker) answer(f Answered) error {
 		a.LanesOf = *f.LanesOf
 	}
 	return p.write(a)
+}
+
+// show sends the positions and rows of a branch that the page does not have yet.
+func (p *speaker) show(b *engine.Branch, done *Shown, position func(i int) Position) error {
+	done.Add(b)
+	if err := portions(p.l, done.Film, b, done.positions, position, p.write); err != nil {
+		return err
+	}
+	done.positions = len(b.Positions)
+	return nil
 }
 
 // write sends a frame in answer to the current command.
