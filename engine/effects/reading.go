@@ -40,7 +40,7 @@ type Reading struct {
 	misread       int                 // of them
 	owners        map[string]string   // of the header: grows
 	named         []string            // ids, in the order in which they became somebody's or nobody's
-	shared        map[string]bool   // owner ids that several threads have used
+	shared        map[string]bool     // owner ids that several threads have used
 	checker       *check.Checker
 	events        []trace.Event
 	forgets       bool // of the events only the last is kept: nobody asks for the others
