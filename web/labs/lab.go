@@ -77,7 +77,6 @@ type Lab struct {
 	account *limit.Account
 	stop    context.CancelFunc
 	works   sync.WaitGroup
-	kicked  chan struct{}
 
 	acting sync.Mutex // taken first, by who decides; the board is theirs
 	board  *board.Alone
@@ -109,7 +108,7 @@ type Search struct {
 // open begins a lab on a desk. The caller closes it.
 func open(ctx context.Context, id, title string, desk lab.Desk, account *limit.Account) (*Lab, error) {
 	l := &Lab{
-		ID: id, desk: desk, title: title, account: account, kicked: make(chan struct{}, 1),
+		ID: id, desk: desk, title: title, account: account,
 		rounds: map[int]*Branch{}, live: -1, round: -1, seen: time.Now(), changed: make(chan struct{}),
 	}
 	l.board = board.OpenOn(l)
@@ -200,17 +199,15 @@ func (l *Lab) State() (State, error) {
 func (l *Lab) follow(ctx context.Context) {
 	for {
 		changed := l.desk.Changed()
-		if l.acting.TryLock() {
-			err := l.sync()
-			l.acting.Unlock()
-			if err != nil { // its process is gone, say
-				l.end(err)
-				return
-			}
+		l.acting.Lock()
+		err := l.sync()
+		l.acting.Unlock()
+		if err != nil { // its process is gone, say
+			l.end(err)
+			return
 		}
 		select {
 		case <-changed:
-		case <-l.kicked: // who acted has ended
 		case <-ctx.Done():
 			return
 		}
@@ -228,26 +225,17 @@ func (l *Lab) end(err error) {
 	l.tell()
 }
 
-// act takes the turn to decide, and gives it back.
+// act takes the turn to decide; done gives it back.
 func (l *Lab) act() (done func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	st, err := l.State()
 	switch {
-	case l.closed != nil:
-		return nil, l.closed
-	case l.search != nil && l.search.Going:
+	case err != nil:
+		return nil, err
+	case st.Search != nil && st.Search.Going:
 		return nil, errSearches
 	}
-	l.mu.Unlock()
 	l.acting.Lock()
-	l.mu.Lock()
-	return func() {
-		l.acting.Unlock()
-		select {
-		case l.kicked <- struct{}{}:
-		default:
-		}
-	}, nil
+	return l.acting.Unlock, nil
 }
 
 // sync takes over how the desk stands: the round that goes on is the live branch's, or

@@ -18,7 +18,6 @@ import (
 	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/page"
-	"relock/web/site"
 	"relock/web/templates"
 )
 
@@ -49,16 +48,7 @@ type LabPage struct {
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
 	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
-		p.reader = &Reader{
-			Sockets: s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
-			Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
-			Lanes: func(branch, row int) (string, error) {
-				if p.sent[branch] == nil {
-					return "", engine.ErrNoBranch
-				}
-				return DrawnLanes(p.l, p.sent[branch].Film, row)
-			},
-		}
+		p.reader = p.newReader(p.look)
 		p.do, p.opened = p.decide, func() bool { return p.had != nil }
 		p.changed, p.follow = one.Changed, p.followed
 		return p.leave

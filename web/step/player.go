@@ -14,7 +14,6 @@ import (
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/link"
-	"relock/web/site"
 )
 
 // player is one page and what it steps through.
@@ -26,21 +25,6 @@ type player struct {
 
 // errNothingOpen is returned for commands about what is not open yet.
 var errNothingOpen = phrase.New("nothing is open yet: send the command open first")
-
-// newReader returns what answers the page's questions about its branches.
-func (p *player) newReader() *Reader {
-	return &Reader{
-		Sockets: p.s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
-		Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
-		Lanes: func(branch, row int) (string, error) {
-			if _, err := p.look(p.ctx, branch); err != nil {
-				return "", err
-			}
-			return DrawnLanes(p.l, p.sent[branch].Film, row)
-		},
-		Tell: func(_ *Exploration, found Told) error { return p.send(Frame{V: 1, Told: found}) },
-	}
-}
 
 // look returns branches, all where none are named.
 func (p *player) look(ctx context.Context, ids ...int) (at Branches, err error) {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"relock/engine"
+	"relock/engine/scenario"
 	"relock/web/board"
+	"relock/web/film"
 	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
@@ -38,6 +40,21 @@ type speaker struct {
 	gone    string                      // why there is nothing to step through any more, "" while there is
 
 	sending sync.Mutex // guards conn's frames
+}
+
+// newReader returns what answers the page's questions about its branches, which look finds.
+func (p *speaker) newReader(look func(context.Context, ...int) (Branches, error)) *Reader {
+	return &Reader{
+		Sockets: p.s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: look,
+		Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
+		Lanes: func(branch, row int) (string, error) {
+			if _, err := look(p.ctx, branch); err != nil {
+				return "", err
+			}
+			return DrawnLanes(p.l, p.sent[branch].Film, row)
+		},
+		Tell: func(_ *Exploration, found Told) error { return p.send(Frame{V: 1, Told: found}) },
+	}
 }
 
 // serve carries out commands, one after the other, until ctx or the page ends, and
