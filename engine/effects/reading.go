@@ -36,8 +36,11 @@ type Reading struct {
 	key, resource string
 	marks         bool // beliefs are read from marks
 	roles         Roles
-	owners        map[string]string // of the header: grows
-	shared        map[string]bool   // owner ids that several threads have used
+	scripts       map[string]scripted // seen here, by name
+	misread       int                 // of them
+	owners        map[string]string   // of the header: grows
+	named         []string            // ids, in the order in which they became somebody's or nobody's
+	shared        map[string]bool     // owner ids that several threads have used
 	checker       *check.Checker
 	events        []trace.Event
 	forgets       bool // of the events only the last is kept: nobody asks for the others
@@ -55,11 +58,17 @@ type Reading struct {
 	broken         []check.Finding
 }
 
+// scripted is what a script was taken for before it did anything, and whether it has.
+type scripted struct {
+	as          string
+	asked, acts bool
+}
+
 // New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
 // Known has the effects of commands seen before; it grows. With marks, beliefs come from the marks alone.
 func New(threads []string, key, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
-		key: key, resource: resource, marks: marks, roles: known, owners: map[string]string{}, shared: map[string]bool{},
+		key: key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
 		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
 	}
 	for _, t := range threads {
@@ -273,11 +282,15 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	name := Shown(r.Args)
 	if role := does(r); role != "" {
 		if r.Script != "" {
-			j.roles[name] = role
+			j.acts(name, role)
 		}
 		return role
 	}
-	if role := j.roles[name]; role != "" {
+	role := j.roles[name]
+	if s := j.scripts[name]; r.Script != "" && !s.acts {
+		j.scripts[name] = scripted{as: role, asked: true}
+	}
+	if role != "" {
 		return role
 	}
 	switch Verb(r.Args) {
@@ -293,6 +306,23 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	}
 	return lock.CallLock
 }
+
+// acts notes what a script does to the lock.
+func (j *Reading) acts(name, role string) {
+	s := j.scripts[name]
+	if s.asked && s.acts && s.as != j.roles[name] {
+		j.misread--
+	}
+	if s.asked && s.as != role {
+		j.misread++
+	}
+	s.acts = true
+	j.roles[name], j.scripts[name] = role, s
+}
+
+// Misread reports whether a script was taken for something else before it did what it
+// does: read the records again with the same Roles.
+func (j *Reading) Misread() bool { return j.misread > 0 }
 
 // Of a script that was never seen to do anything: a command in it that could make a key, and one that could delete one.
 var (
@@ -366,9 +396,11 @@ func (j *Reading) owns(r Record, before trace.KeyState) {
 			j.shared[id] = true
 			if owner != id {
 				delete(j.owners, id)
+				j.named = append(j.named, id)
 			}
-		default:
+		case !known:
 			j.owners[id] = r.Thread
+			j.named = append(j.named, id)
 		}
 	}
 	if !r.After.Exists() {
@@ -678,6 +710,9 @@ func (j *Reading) Events() []trace.Event { return j.events }
 
 // Owners returns the thread of each owner id in the key. It grows with the records.
 func (j *Reading) Owners() map[string]string { return j.owners }
+
+// Named returns the owner ids of Owners in the order in which they came to it, or left it.
+func (j *Reading) Named() []string { return j.named }
 
 // Broken returns the broken rules so far in words, in their order.
 func (j *Reading) Broken() []check.Finding { return j.broken }

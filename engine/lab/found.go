@@ -69,10 +69,16 @@ type Order struct {
 	waiting  []string
 	asking   []string
 	marks    bool
-	lease    int64 // the longest of rounds before it, in ms
-	hash     bool  // their lock was one
+	lease    int64 // the longest that was seen, in ms, also in rounds before it
+	hash     bool  // the lock is one
 	diverged *Divergence
 	cut      bool // it cannot differ from one that was tried
+}
+
+// note adds what came of a decision, or happened by itself.
+func (o *Order) note(r effects.Record) {
+	o.records = append(o.records, r)
+	o.lease, o.hash = max(o.lease, r.After.PTTL), o.hash || r.After.Type == trace.TypeHash
 }
 
 // count adds an order that was tried.

@@ -266,7 +266,7 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			o.records = append(o.records, effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
+			o.note(effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
 		}
 	}
 }
@@ -290,7 +290,7 @@ func (s *search) pass(o *Order) bool {
 		s.lapse(o, left, wall)
 	case first != nil:
 		s.lapse(o, first.deadline-now, wall)
-		o.records = append(o.records, s.g.expire(first))
+		o.note(s.g.expire(first))
 	default:
 		return false
 	}
@@ -307,7 +307,7 @@ func (s *search) lapse(o *Order, d time.Duration, wall bool) {
 	s.g.redis.advance(d)
 	r.After, r.At = s.g.state(), s.g.redis.now()
 	if r.Before.Exists() && !r.After.Exists() {
-		o.records = append(o.records, r)
+		o.note(r)
 	}
 }
 
@@ -335,7 +335,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		r := effects.Record{Do: Evict, Before: s.g.state()}
 		s.g.redis.evict(s.g.key)
 		r.After, r.At = s.g.state(), s.g.redis.now()
-		o.records = append(o.records, r)
+		o.note(r)
 		s.version++
 		return nil
 	case Crash, Pause:
@@ -349,7 +349,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		return c.lane.failed("%s", why)
 	}
 	s.learn(c, &r)
-	o.records = append(o.records, r)
+	o.note(r)
 	return nil
 }
 
@@ -424,7 +424,7 @@ func (s *search) strike(o *Order, c choice) error {
 		was := r.Before
 		r.Lapsed = &was
 	}
-	o.records = append(o.records, r)
+	o.note(r)
 	s.version++
 	return nil
 }
