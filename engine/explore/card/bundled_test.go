@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,21 +31,28 @@ import (
 
 var update = flag.Bool("update", false, "make the bundled cards again")
 
-// sampled is every so manyth cell of all cards. Where the sample begins is drawn
-// by the sum of the sources: each change of the engine looks at other cells, and
-// the same sources always at the same ones.
-const sampled = 61
+// A sample of the cells is so many of each verdict, and every so manyth of all. They
+// are drawn by the sum of the sources: each change of the engine looks at other
+// cells, and the same sources always at the same ones.
+const (
+	ofEach  = 8
+	sampled = 97
+)
 
 // TestBundledCards fails where the bundled cards are not what a search finds.
 func TestBundledCards(t *testing.T) {
-	first, every := drawn(t), *update || !testing.Short()
+	sum, every := drawn(t), *update || !testing.Short()
 	all := exhibit.All()
+	var sample map[string][]string
+	if !every {
+		sample = sampleOf(t, sum)
+	}
 	made := make([]*card.Card, len(all))
 	t.Run("each", func(t *testing.T) {
 		for i, p := range all {
 			t.Run(p.Name, func(t *testing.T) {
 				t.Parallel()
-				made[i] = searched(t, p.Name, first+i, every)
+				made[i] = searched(t, p.Name, int(sum%sampled)+i, every, sample[p.Name])
 			})
 		}
 	})
@@ -85,10 +94,35 @@ func sums(sources, cards []byte) []byte {
 	return fmt.Appendf(nil, "sources %x\ncards %x\n", sources, sha256.Sum256(cards))
 }
 
-// drawn returns which cells of all cards are looked at, less than sampled. It
+// sampleOf draws as many cells of each verdict by the names of their cards.
+func sampleOf(t *testing.T, sum uint64) map[string][]string {
+	t.Helper()
+	cards, err := card.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type place struct{ protocol, cell string }
+	all := map[card.Verdict][]place{}
+	for _, c := range cards {
+		for _, cell := range c.Cells {
+			all[cell.Verdict] = append(all[cell.Verdict], place{c.Protocol, cell.Name()})
+		}
+	}
+	sample := map[string][]string{}
+	for _, verdict := range slices.Sorted(maps.Keys(all)) {
+		r := rand.New(rand.NewPCG(sum, 0))
+		for _, i := range r.Perm(len(all[verdict]))[:min(ofEach, len(all[verdict]))] {
+			one := all[verdict][i]
+			sample[one.protocol] = append(sample[one.protocol], one.cell)
+		}
+	}
+	return sample
+}
+
+// drawn returns the sum of the sources, shortened, by which a sample is drawn. It
 // fails where the cards are not those that the sum was made with: of a merge,
 // half was taken.
-func drawn(t *testing.T) int {
+func drawn(t *testing.T) uint64 {
 	t.Helper()
 	cards, err := os.ReadFile("cards.jsonl.gz")
 	if err != nil {
@@ -106,7 +140,7 @@ func drawn(t *testing.T) int {
 	if !bytes.Equal(kept, sums(from, cards)) {
 		t.Log("the cards were made from other sources")
 	}
-	return int(binary.BigEndian.Uint64(from) % sampled)
+	return binary.BigEndian.Uint64(from)
 }
 
 // sources returns a sum of all that cards are made from: the sources of the
@@ -172,15 +206,15 @@ func uncommented(text []byte) []byte {
 	}
 }
 
-// searched makes a lock's card: every cell of it, or a sample that begins with
-// first, and compares them with the bundled ones unless these are made again.
-func searched(t *testing.T, protocol string, first int, every bool) *card.Card {
+// searched makes a lock's card: every cell of it, or a sample of every so manyth after
+// first and those of some names, and compares them with the bundled ones unless these are made again.
+func searched(t *testing.T, protocol string, first int, every bool, names []string) *card.Card {
 	t.Helper()
 	n := first
 	wanted := map[string]bool{}
 	made, err := card.Make(t.Context(), scenario.Lock{Protocol: protocol}, card.Options{Delays: card.Delays, Only: func(name string) bool {
 		n++
-		wanted[name] = every || n%sampled == 0
+		wanted[name] = every || n%sampled == 0 || slices.Contains(names, name)
 		return wanted[name]
 	}})
 	if err != nil {
@@ -223,7 +257,7 @@ func TestExamplesShowWhatTheirCellsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, every := drawn(t), !testing.Short()
+	n, every := int(drawn(t)%sampled), !testing.Short()
 	for _, c := range cards {
 		for _, cell := range append([]*card.Cell{c.Without}, c.Cells...) {
 			if n++; !every && n%sampled != 0 && cell != c.Without {
