@@ -41,26 +41,30 @@ func TestKnownCures(t *testing.T) {
 		before   string // broken of all
 		best     string // "": nothing mends it
 		resource bool   // no lock does
+		long     bool
 		verdicts map[string]mend.Verdict
 	}{
-		{"lease-expiry", "38 of 53", "", true, map[string]mend.Verdict{
+		{"lease-expiry", "38 of 53", "", true, false, map[string]mend.Verdict{
 			"lease: 500ms": mend.UpTo, "on-lost: stop": mend.UpTo, "watchdog: 66ms": mend.Partly, "protocol: fenced": mend.Nothing,
 		}},
-		{"mutex-get-del", "7 of 99", "protocol: mutex", false, map[string]mend.Verdict{
+		{"mutex-get-del", "7 of 99", "protocol: mutex", false, false, map[string]mend.Verdict{
 			"protocol: reentrant": mend.Mends, "protocol: redlock": mend.Unsure, "on-lost: stop": mend.Nothing, "lease: 500ms": mend.Nothing,
 		}},
-		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, map[string]mend.Verdict{
+		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, true, map[string]mend.Verdict{
 			"protocol: reentrant-sequenced": mend.Mends, "watchdog: 66ms": mend.Partly, "lease: 500ms": mend.Nothing,
 		}},
-		{"late-write-without-a-token", "42 of 55", "checks: version", true, map[string]mend.Verdict{
+		{"late-write-without-a-token", "42 of 55", "checks: version", true, false, map[string]mend.Verdict{
 			"checks: version": mend.Protects, "checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
 		}},
-		{"invoice-sent-twice", "77 of 96", "checks: key", true, map[string]mend.Verdict{
+		{"invoice-sent-twice", "77 of 96", "checks: key", true, true, map[string]mend.Verdict{
 			"checks: token, protocol: fenced": mend.Partly, "protocol: mutex": mend.Nothing, "on-lost: stop": mend.Nothing,
 		}},
-		{"two-threads", "0 of 1574", "", false, nil},
+		{"two-threads", "0 of 1574", "", false, false, nil},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
+			if c.long && testing.Short() {
+				t.Skip("long: make soak does it")
+			}
 			sc := bundled(t, c.scenario)
 			told := 0
 			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
