@@ -484,7 +484,8 @@ func (s *Stepper) sending() func(*thread, []sent) {
 			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
 				if b, ok := e.Body.(trace.Command); ok && aside {
-					b.OldMaster = true
+					left := e.Key
+					b.OldMaster, b.OldKey = true, &left
 					e.Body, e.Key = b, n.Key(s.r.key)
 				}
 				s.put(e)
