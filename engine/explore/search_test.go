@@ -12,17 +12,20 @@ import (
 	"relock/engine/scenario"
 )
 
-// told is a space in one line: "schedules, broken: rule n, rule n".
+// told is a space in one line: "schedules, broken, by standing still: rule n, rule standing n".
 func told(s *explore.Space) string {
 	by := map[string]string{}
 	for _, r := range s.Rules() {
 		by[r.Name] = r.Schedules.String()
+		if r.ByStandingStill.Sign() > 0 {
+			by[r.Name+" standing"] = r.ByStandingStill.String()
+		}
 	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		list = append(list, name+" "+by[name])
 	}
-	return fmt.Sprintf("%s %s, %s broken: %s", s.Ending(), s.Schedules(), s.Broken(), strings.Join(list, ", "))
+	return fmt.Sprintf("%s %s, %s broken, %s by standing still: %s", s.Ending(), s.Schedules(), s.Broken(), s.ByStandingStill(), strings.Join(list, ", "))
 }
 
 func search(t testing.TB, name string, b explore.Bounds, workers int) *explore.Space {
