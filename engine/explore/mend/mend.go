@@ -200,6 +200,7 @@ type Cure struct {
 
 	Verdict Verdict
 	After   Count
+	Asked   int      // delays of the report's bounds: After may have fewer
 	Longer  *Longer  // of a change that turns on how long something takes, else nil
 	Cured   []string // rules that are broken no more, or only by standing still longer than the lease
 	Gone    []string // of these, those that are broken no more
@@ -464,7 +465,7 @@ func (s searcher) within(ctx context.Context, r *Report, sc *scenario.Scenario) 
 
 // cure tries a change.
 func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, error) {
-	c := &Cure{Change: change}
+	c := &Cure{Change: change, Asked: r.Bounds.Delays}
 	var err error
 	if c.After, err = s.within(ctx, r, change.Scenario); err != nil {
 		return nil, err
