@@ -176,7 +176,7 @@ func (m *maker) watchdog() {
 		}
 		if !slices.Equal(apart.Faults, m.sc.Faults) {
 			m.lasting(m.add(Change{
-				Kind: Watchdog, Name: "scope: " + fault.ScopeWork, Title: phrase.Say("A watchdog that runs apart from the work"),
+				Kind: Watchdog, Name: apartName, Title: phrase.Say("A watchdog that runs apart from the work"),
 				Note: phrase.Say("It renews while the work blocks its thread or event loop. A pause of the whole process stops both"),
 			}, &apart, nil))
 		}
@@ -268,9 +268,13 @@ func (m *maker) replicas() {
 
 // chosen reports whether the change holds only where the right replica takes over.
 func (c *Change) chosen() bool {
-	w := c.Scenario.Lock.Wait
-	return c.Kind == Replicas && w.Count < w.Of
+	return c.Kind == Replicas && c.Scenario.Lock.Wait.Count < c.Scenario.Lock.Wait.Of
 }
+
+// apart reports whether the change holds only where the work pauses, and not its process.
+func (c *Change) apart() bool { return c.Name == apartName }
+
+const apartName = "scope: " + fault.ScopeWork
 
 // resource adds the checks that what the lock protects can make.
 func (m *maker) resource() {
@@ -376,13 +380,13 @@ type outcome struct {
 	broken  bool           // it broke a rule
 }
 
-// asGood reports whether each thread has done its work that has with the other, too. Where
-// the other broke a rule for that, a thread may be told that it lost the lock, or be kept
-// out.
+// asGood reports whether each thread has done its work that has with the other, too. It may
+// give up because others keep it out for longer, and where the other broke a rule it may be
+// told that it lost the lock.
 func (o outcome) asGood(than outcome) bool {
 	for i, r := range than.results {
-		kept := than.broken && (o.results[i] == trace.Lost || o.results[i] == trace.Exhausted)
-		if r == trace.Done && o.results[i] != trace.Done && !kept {
+		told := o.results[i] == trace.Exhausted || o.results[i] == trace.Lost && than.broken
+		if r == trace.Done && o.results[i] != trace.Done && !told {
 			return false
 		}
 	}

@@ -110,6 +110,7 @@ type Broken struct {
 	Rule     string
 	Orders   *big.Int
 	Standing *big.Int        // of them, those that break it only by standing still; nil is 0
+	Stands   bool            // so do all that were tried
 	Delays   int             // in the smallest
 	Schedule []scenario.Move // the smallest that breaks it, as explore.Rule has it
 }
@@ -154,7 +155,7 @@ func (c *Count) OnlyStanding() bool {
 // longer than its lease.
 func (c *Count) moving(rule string) bool {
 	b := c.Breaks(rule)
-	return b != nil && (b.Standing == nil || b.Orders.Sign() == 0 || b.Orders.Cmp(b.Standing) > 0)
+	return b != nil && !b.Stands
 }
 
 // always reports whether each order breaks a rule.
@@ -257,7 +258,7 @@ func (r *Report) NeedsResource() bool {
 		return false
 	}
 	if r.Before.OnlyStanding() || !r.Before.All {
-		return r.Before.All // no lease protects from that
+		return r.Before.OnlyStanding() && (r.Best() == nil || r.Best().Verdict != Mends) // no lease protects from that
 	}
 	if !r.Before.moving(check.MutualExclusion) {
 		return false
@@ -442,7 +443,7 @@ func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bo
 		All: space.Ending() == explore.Exhausted, Why: space.Why(), Judgement: space.Judgement(nil), scenario: sc,
 	}
 	for _, r := range space.Rules() {
-		c.Rules = append(c.Rules, Broken{r.Name, r.Schedules, r.ByStandingStill, r.Delays, r.Schedule})
+		c.Rules = append(c.Rules, Broken{r.Name, r.Schedules, r.ByStandingStill, r.Stands(), r.Delays, r.Schedule})
 	}
 	return c, nil
 }
@@ -453,7 +454,8 @@ func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bo
 func (s searcher) within(ctx context.Context, r *Report, sc *scenario.Scenario) (Count, error) {
 	count, err := s.count(ctx, sc, r.Bounds)
 	b := r.Bounds
-	for err == nil && !count.All && len(count.Rules) == 0 && s.o.Narrow && b.Delays > 0 && ctx.Err() == nil {
+	known := func(one Broken) bool { return count.moving(one.Rule) } // no fewer delays make it unknown
+	for err == nil && !count.All && !slices.ContainsFunc(count.Rules, known) && s.o.Narrow && b.Delays > 0 && ctx.Err() == nil {
 		b.Delays--
 		if slices.ContainsFunc(r.Before.Rules, func(one Broken) bool { return r.Before.moving(one.Rule) && one.Delays > b.Delays }) {
 			break
@@ -521,7 +523,7 @@ func (r *Report) protects(c *Cure) bool {
 func (r *Report) verdict(c *Cure) Verdict {
 	settles := func(c *Count) bool { return c.sound() || c.OnlyStanding() && !c.always() && !r.Before.OnlyStanding() }
 	switch {
-	case settles(&c.After) && c.Kind != Lease && !c.chosen() && (c.Longer == nil || settles(&c.Longer.Count)):
+	case settles(&c.After) && c.Kind != Lease && !c.chosen() && !c.apart() && (c.Longer == nil || settles(&c.Longer.Count)):
 		return Mends
 	case r.protects(c):
 		return Protects
@@ -582,9 +584,12 @@ func (r *Report) compare(a, b *Cure) int {
 		}
 		return 0
 	}
+	left := cmp.Or(cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)))
+	if a.Verdict == Mends && b.Verdict == Mends { // what is left is standing still
+		left = cmp.Compare(len(a.New), len(b.New))
+	}
 	return cmp.Or(
-		cmp.Compare(ranks[a.Verdict], ranks[b.Verdict]),
-		cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)),
+		cmp.Compare(ranks[a.Verdict], ranks[b.Verdict]), left,
 		cmp.Compare(a.Lacks, b.Lacks),
 		cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.place, b.place),
 	)
