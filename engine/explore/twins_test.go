@@ -19,13 +19,13 @@ import (
 // found is all that a search tells of its schedules, and what none of them came by.
 func found(t *testing.T, s *explore.Space) string {
 	t.Helper()
-	list := []string{fmt.Sprintf("%s %s %s struck %v", s.Ending(), s.Schedules(), s.Broken(), s.Struck())}
+	list := []string{fmt.Sprintf("%s %s %s (%s) struck %v", s.Ending(), s.Schedules(), s.Broken(), s.ByStandingStill(), s.Struck())}
 	for _, r := range s.Rules() {
 		schedule, err := json.Marshal(r.Schedule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, fmt.Sprintf("%s %s, %d delays, %d faults, lost %d: %s", r.Name, r.Schedules, r.Delays, r.Faults, r.Lost, schedule))
+		list = append(list, fmt.Sprintf("%s %s (%s), %d delays, %d faults, lost %d: %s", r.Name, r.Schedules, r.ByStandingStill, r.Delays, r.Faults, r.Lost, schedule))
 	}
 	return strings.Join(list, "\n") + "\n" + shown(s.Unreached())
 }
