@@ -19,6 +19,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 )
 
 // Rules are the rules that a lab checks, in the order of check.Names.
@@ -53,6 +54,7 @@ type Reading struct {
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
 	broken         []check.Finding
+	witness        verdict.Witness
 }
 
 // New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
@@ -171,6 +173,7 @@ func (j *Reading) note(e trace.Event) {
 		j.events = j.events[:0]
 	}
 	j.events = append(j.events, e)
+	j.witness.See(e)
 }
 
 func (j *Reading) violate(f check.Finding) {
@@ -681,6 +684,9 @@ func (j *Reading) Owners() map[string]string { return j.owners }
 
 // Broken returns the broken rules so far in words, in their order.
 func (j *Reading) Broken() []check.Finding { return j.broken }
+
+// Witness returns what a judgement needs of the records so far. Nobody may change it.
+func (j *Reading) Witness() *verdict.Witness { return &j.witness }
 
 // Forget keeps only the last event from now on.
 func (j *Reading) Forget() { j.forgets = true }

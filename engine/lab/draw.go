@@ -24,7 +24,9 @@ func (s *search) draw(ctx context.Context) error {
 		}
 		d.Orders++
 		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
-		order.Rules = s.judge(order).Rules()
+		j := s.judge(order)
+		s.shows(order, j)
+		order.Rules = j.Rules()
 		if len(order.Rules) > 0 {
 			d.Broken++
 		}
