@@ -34,6 +34,7 @@ var rules = []struct {
 	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }, false},
 	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }, true},
 	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }, false},
+	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock.", func(protocol.Guard) automaton { return replaced{} }, false},
 	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }, false},
 	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }, false},
 	{Orphan, "key left behind", "The key must be gone one lease after every thread has ended.", nil, false},

@@ -60,6 +60,9 @@ func TestRules(t *testing.T) {
 	del := func(reply int64) trace.Command {
 		return trace.Command{Call: "unlock", Args: []string{"DEL", "k"}, Reply: reply}
 	}
+	set := func(reply any) trace.Command {
+		return trace.Command{Call: "lock", Args: []string{"SET", "k", ownerA, "XX"}, Reply: reply}
+	}
 	renew := func(reply int64) trace.Command {
 		return trace.Command{Call: "renew", Args: []string{"PEXPIRE", "k", "200"}, Reply: reply}
 	}
@@ -116,6 +119,27 @@ func TestRules(t *testing.T) {
 		{"nothing was left to delete", []trace.Event{
 			believing("B", begin, held(ownerB, "1"), none),
 			believing("A", del(0), trace.Absent(), none),
+		}, ""},
+		{"a lock put over another's", []trace.Event{
+			believing("B", begin, text(ownerB), none),
+			believing("A", set("OK"), text(ownerA), none),
+		}, "replaced A,B [1 2]"},
+		{"a count put over another's", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), none),
+			believing("A", trace.Command{Call: "lock", Args: []string{"HSET", "k"}, Reply: int64(1)}, held(ownerA, "1"), none),
+		}, "replaced A,B [1 2]"},
+		{"a lock put over one's own", []trace.Event{
+			believing("A", begin, text(ownerA), none),
+			believing("A", set("OK"), text(ownerA), none),
+		}, ""},
+		{"a lock put where none was", []trace.Event{
+			believing("B", begin, text(ownerB), none),
+			believing("", trace.Expired{Was: text(ownerB)}, trace.Absent(), none),
+			believing("A", set("OK"), text(ownerA), none),
+		}, ""},
+		{"a look at another's", []trace.Event{
+			believing("B", begin, text(ownerB), none),
+			believing("A", trace.Command{Call: "lock", Args: []string{"GET", "k"}, Reply: ownerB}, text(ownerA), none),
 		}, ""},
 		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
 		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B [1]"},

@@ -22,6 +22,9 @@ func (d *doneTwice) append(b []byte, _ time.Duration, _ naming) []byte {
 
 func (d *doneTwice) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Resource)
+	if ok && b.Effect && b.Op == trace.OpWrite && b.Value == 1 {
+		d.reported = false // it was due again
+	}
 	if !ok || b.Op != trace.OpWrite || b.Refused || !b.Effect || b.Value < 2 || d.reported {
 		return Finding{}, false
 	}

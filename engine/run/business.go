@@ -167,6 +167,9 @@ func (t *thread) begin() (seen trace.Resource, any bool) {
 	if t.r.resource == nil {
 		return seen, false
 	}
+	if t.r.resource.Blind {
+		return t.r.resource.unseen(), true
+	}
 	seen = t.r.resource.read(t.spec.BuysFor(), t.tell)
 	t.told(toldRead, seen.Value, seen.Version)
 	return seen, t.r.resource.grants(seen)

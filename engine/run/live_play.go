@@ -38,6 +38,7 @@ func (w *wall) execute(ctx context.Context) error {
 		w.client, w.turn = e.Client(), r.o.Turn
 	}
 	r.rec = w
+	r.resource.times(w.now)
 	ctx, end := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	processes := clock.NewWall(func(p *panics.Error) { end(p) })

@@ -2,6 +2,7 @@ package run
 
 import (
 	"sync"
+	"time"
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -13,8 +14,11 @@ import (
 type resource struct {
 	scenario.Resource
 
+	now func() time.Duration // since the run began
+
 	mu      sync.Mutex
-	value   int            // of a counter or a stock; of an effect, how often it was done
+	value   int            // of a counter or a stock; of an effect, how often it was done since first
+	first   time.Duration  // of an effect that is due again: when it was first done, since the run began
 	bought  map[string]int // by user, since the run began
 	version int            // writes taken so far
 	token   int64          // the newest that it has seen
@@ -24,7 +28,14 @@ func newResource(r *scenario.Resource) *resource {
 	if r == nil {
 		return nil
 	}
-	return &resource{Resource: *r, value: r.Size, bought: map[string]int{}}
+	return &resource{Resource: *r, value: r.Size, bought: map[string]int{}, now: func() time.Duration { return 0 }}
+}
+
+// times has the resource take the time from a run.
+func (r *resource) times(now func() time.Duration) {
+	if r != nil {
+		r.now = now
+	}
 }
 
 // shown is the resource as user sees it now. The caller holds mu.
@@ -36,10 +47,16 @@ func (r *resource) shown(user string) trace.Resource {
 	return s
 }
 
+// unseen is what one goes by that does not look.
+func (r *resource) unseen() trace.Resource {
+	return trace.Resource{Effect: r.Kind == scenario.KindEffect}
+}
+
 // read is what a thread that works for user sees as its work begins.
 func (r *resource) read(user string, tell func(trace.Body)) trace.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.due()
 	seen := r.shown(user)
 	seen.Op = trace.OpRead
 	tell(seen)
@@ -51,6 +68,7 @@ func (r *resource) read(user string, tell func(trace.Body)) trace.Resource {
 func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.due()
 	refused, check := r.refuses(seen, token)
 	if !refused {
 		r.token = max(r.token, token)
@@ -61,6 +79,9 @@ func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)
 		case scenario.KindPurchases:
 			r.bought[seen.User]++ // a row of its own
 		case scenario.KindEffect:
+			if r.value == 0 {
+				r.first = r.now()
+			}
 			r.value++ // who does it cannot be told from who did it before
 		default:
 			r.value = seen.Value + 1
@@ -70,6 +91,13 @@ func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)
 	w.Op, w.Based, w.Token, w.Refused = trace.OpWrite, seen.Version, token, refused
 	w.Check = check
 	tell(w)
+}
+
+// due makes an effect due again once its time is over. The caller holds mu.
+func (r *resource) due() {
+	if r.OncePer > 0 && r.now()-r.first >= r.OncePer {
+		r.value = 0
+	}
 }
 
 // refuses tells whether a write is rejected and, unless it is by its token, by which

@@ -78,6 +78,7 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 		s.policy = random(r.sc.Seed)
 	}
 	r.rec = s
+	r.resource.times(s.clock.Now)
 	s.failsOver = true
 	if r.o.Memory != nil {
 		r.told = r.newHistories(s.clock.Now)

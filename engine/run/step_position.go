@@ -73,7 +73,7 @@ func (s *Stepper) appendState(b []byte, as *naming) []byte {
 	b = binary.AppendVarint(b, int64(s.end))
 	b = s.r.network.appendState(b, as)
 	if r := s.r.resource; r != nil {
-		b = fmt.Appendf(b, "%d %d %d %v;", r.value, r.version, r.token, named(r.bought, as))
+		b = fmt.Appendf(b, "%d %d %d %v %d;", r.value, r.version, r.token, named(r.bought, as), r.first)
 	}
 	if s.endless {
 		refused := named(s.standstill.refused, as)

@@ -35,7 +35,7 @@ const minWatchdog = time.Millisecond
 // reads no others, and Schema has no others.
 var (
 	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
-	resourceKeys = []string{"kind", "size", "limit", "checks"}
+	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
 	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "like", "scripts"}
 	retryKeys    = []string{"times", "interval", "wait", "jitter"}
 	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
@@ -120,7 +120,22 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 		p.number(f, "limit", &r.Limit, 1, MaxSize)
 	}
 	p.oneOf(f, "checks", &r.Checks, ChecksOf(r.Kind)...)
+	p.effect(f, r)
 	s.Resource = r
+}
+
+// effect reads what only an effect has.
+func (p *parser) effect(f map[string]value, r *Resource) {
+	for _, key := range []string{"looks", "once-per"} {
+		if one, given := f[key]; given && r.Kind != "" && r.Kind != KindEffect {
+			p.wrong(one, say("the key %s", quote(key)), say("%s only with kind: %s", key, KindEffect))
+			return
+		}
+	}
+	looks := "true"
+	p.oneOf(f, "looks", &looks, "true", "false")
+	r.Blind = looks == "false"
+	p.duration(f, "once-per", &r.OncePer, time.Millisecond, MaxDuration, time.Microsecond)
 }
 
 // schedule reads the moves: a choice's number, {until: 150ms}, or a fault

@@ -59,10 +59,12 @@ type (
 		Violations []string `json:"violations"`
 	}
 	resourceForm struct {
-		Kind   string `json:"kind"`
-		Size   *int   `json:"size,omitempty"`
-		Limit  *int   `json:"limit,omitempty"`
-		Checks string `json:"checks,omitempty"`
+		Kind    string    `json:"kind"`
+		Size    *int      `json:"size,omitempty"`
+		Limit   *int      `json:"limit,omitempty"`
+		Checks  string    `json:"checks,omitempty"`
+		Looks   *bool     `json:"looks,omitempty"`
+		OncePer *duration `json:"once-per,omitempty"`
 	}
 	scenarioForm struct {
 		Title    string        `json:"title,omitempty"`
@@ -127,7 +129,10 @@ func (s *Scenario) form(all bool) scenarioForm {
 		f.Threads = append(f.Threads, t.form(l.Retry, all))
 	}
 	if r := s.Resource; r != nil {
-		f.Resource = &resourceForm{r.Kind, unless(r.Size, defaultSize(r.Kind), all), unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), r.Checks}
+		f.Resource = &resourceForm{Kind: r.Kind, Size: unless(r.Size, defaultSize(r.Kind), all), Limit: unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), Checks: r.Checks, OncePer: (*duration)(unless(r.OncePer, 0, false))}
+		if r.Blind {
+			f.Resource.Looks = new(bool)
+		}
 	}
 	if s.Expect != nil {
 		f.Expect = &expectForm{Violations: s.Expect.Violations, Outcome: s.Expect.Outcome}

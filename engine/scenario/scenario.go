@@ -134,7 +134,7 @@ const (
 	KindCounter   = "counter"   // work reads it and writes one more
 	KindStock     = "stock"     // work checks whether any is left and takes one
 	KindPurchases = "purchases" // work counts its user's purchases and, within the limit, buys once more
-	KindEffect    = "effect"    // work looks whether it was done and, if not, does it: an invoice, a mail
+	KindEffect    = "effect"    // work looks whether it was done and, if not, does it: an invoice, a mail, the tick of a schedule
 )
 
 // Values of Resource.Checks, beside "".
@@ -181,6 +181,11 @@ type Resource struct {
 	Size   int    // its initial value, for purchases that of each user: 0 to MaxSize
 	Limit  int    // for KindPurchases, how many each user may buy: 1 to MaxSize; else 0
 	Checks string // what it refuses: one of ChecksOf its kind, or ""
+
+	// Of KindEffect: work does it without looking whether it was done, and how often it
+	// is due, once in this time from when it was first done; 0: once.
+	Blind   bool
+	OncePer time.Duration
 }
 
 // Range is a duration drawn from Min to Max, both included.

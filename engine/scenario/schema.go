@@ -155,16 +155,21 @@ func lockSchema() Object {
 
 func resourceSchema() Object {
 	s := part(resourceKeys, Object{
-		"kind":   says(words(resourceKinds()...), "what the lock protects"),
-		"size":   says(number(0, MaxSize), "its value before the run"),
-		"limit":  says(number(1, MaxSize), "of purchases: how many each user may buy"),
-		"checks": says(words(ChecksOf("")...), "what it refuses"),
+		"kind":     says(words(resourceKinds()...), "what the lock protects"),
+		"size":     says(number(0, MaxSize), "its value before the run"),
+		"limit":    says(number(1, MaxSize), "of purchases: how many each user may buy"),
+		"checks":   says(words(ChecksOf("")...), "what it refuses"),
+		"looks":    says(usually(Object{"type": "boolean"}, true), "of an effect: work looks whether it was done, and then leaves it"),
+		"once-per": says(aTime(), "of an effect: how often it is due, once in this time; without it, once"),
 	})
 	var byKind []any
 	for _, k := range resourceKinds() {
 		then := Object{"checks": words(ChecksOf(k)...)}
 		if k != KindPurchases {
 			then["limit"] = false
+		}
+		if k != KindEffect {
+			then["looks"], then["once-per"] = false, false
 		}
 		byKind = append(byKind, Object{"if": required(Object{"properties": Object{"kind": Object{"const": k}}}, "kind"), "then": Object{"properties": then}})
 	}

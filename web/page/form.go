@@ -359,6 +359,13 @@ func (f *former) resource() FormPart {
 			}
 			fields = append(fields, f.digits("resource.limit", "Allowed for each user", limit))
 		}
+		if effect := r != nil && r.Kind == scenario.KindEffect; effect || f.d.Has("resource.looks") || f.d.Has("resource.once-per") {
+			fields = append(fields,
+				f.choice("resource.looks", "Before it does it", "true", Choices{List: []Choice{
+					f.option("true", "it looks whether it was done"), f.option("false", "it does not look"),
+				}}),
+				f.field("resource.once-per", "Due once in", ""))
+		}
 		kind := ""
 		if r != nil {
 			kind = r.Kind

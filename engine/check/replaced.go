@@ -1,0 +1,34 @@
+package check
+
+import (
+	"slices"
+
+	"relock/engine/journal"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// Replaced is the rule that nobody puts his own name in the place of another's: a lock
+// that stands is not overwritten.
+const Replaced = "replaced"
+
+type replaced struct{ stateless }
+
+func (r replaced) clone() automaton { return r }
+
+func (replaced) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	b, ok := e.Body.(trace.Command)
+	if !ok || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
+		return Finding{}, false
+	}
+	before, after := f.On(b.Node)
+	holders, now := phrase.Names(f.Holders(before)), f.Holders(after)
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) || !slices.Equal(now, []string{e.Thread}) {
+		return Finding{}, false
+	}
+	who, whose := e.Thread, holders[0]
+	return found(Replaced, append([]string{who}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
+		phrase.Say("%s replaced the lock of %s", who, holders),
+		phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)), true
+}
