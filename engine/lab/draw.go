@@ -30,6 +30,9 @@ func (s *search) draw(ctx context.Context) error {
 		if len(order.Rules) > 0 {
 			d.Broken++
 		}
+		if harmed(order.Rules) {
+			s.drawnHarmed++
+		}
 		for _, name := range order.Rules {
 			broken[name] = true
 			if !slices.ContainsFunc(s.found.Rules, func(r Rule) bool { return r.Name == name }) {

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/effects"
+	"relock/engine/explore/pct"
 	"relock/engine/phrase"
 	"relock/engine/resp"
 	"relock/engine/verdict"
@@ -134,6 +136,9 @@ func (s *search) shows(o *Order, j *effects.Reading) {
 	s.failed.add(o.failed)
 	s.leased = s.leased || o.leased()
 	s.everInside.Join(&w)
+	if says, helps := j.Kind(); says.Text != "" && s.evidence.Kind.Text == "" {
+		s.evidence.Kind, s.evidence.Kinds = says, helps
+	}
 	for _, r := range o.records {
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {
 			s.lastSaid[r.Thread] = r
@@ -146,9 +151,30 @@ func (o *Order) leased() bool {
 	return slices.ContainsFunc(o.records, func(r effects.Record) bool { return r.After.PTTL > 0 || r.Before.PTTL > 0 })
 }
 
+// harmed reports whether what the lock protects comes to harm where these rules break.
+func harmed(rules []string) bool { return slices.ContainsFunc(rules, check.Harms) }
+
+// onlyHarms leaves out rules about a lock whose kind is not known.
+func (s *search) onlyHarms() {
+	f := s.found
+	f.Broken = s.harmed
+	f.Rules = slices.DeleteFunc(f.Rules, func(r Rule) bool { return !check.Harms(r.Name) })
+	for _, r := range f.Rules {
+		r.Order.Rules = slices.DeleteFunc(r.Order.Rules, func(name string) bool { return !check.Harms(name) })
+	}
+	if d := f.Drawn; d != nil {
+		d.Broken = s.drawnHarmed
+		d.Rules = slices.DeleteFunc(d.Rules, func(name string) bool { return !check.Harms(name) })
+		d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
+	}
+}
+
 // conclude completes the evidence at the end of a search or a replay.
 func (s *search) conclude() {
 	e := &s.evidence
+	if e.Kind.Text != "" {
+		s.onlyHarms()
+	}
 	e.Broken = len(s.found.Rules) > 0
 	e.Replays, e.Diverged = s.replays, s.found.Diverged
 	if d := s.found.First; d != nil {

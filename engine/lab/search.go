@@ -59,6 +59,8 @@ type search struct {
 	lastSaid   map[string]effects.Record // of each thread
 	leased     bool                      // the lock's key had an expiry
 	replays    int
+
+	harmed, drawnHarmed int // orders after which what the lock protects has come to harm
 }
 
 // newSearch returns a search that has found nothing yet.
@@ -262,6 +264,7 @@ func (s *search) push(b branch) {
 
 func (s *search) judge(o *Order) *effects.Reading {
 	j := effects.New(s.names, s.g.key, s.o.Resource, s.marks, s.roles)
+	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)
 	}

@@ -77,10 +77,15 @@ func (o *Order) told(f *Found, opts Options, title string) (trace.Header, *effec
 	records, known := o.again(f.Key), effects.Roles{}
 	maps.Copy(known, f.roles)
 	whole := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
+	whole.From(o.began)
 	for _, r := range o.records { // what a script does at its end says what it is for at its beginning
 		whole.See(r)
 	}
 	j := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
+	j.From(o.began)
+	if says, _ := whole.Kind(); says.Text != "" || f.Evidence.Kind.Text != "" {
+		j.OnlyHarms()
+	}
 	after := make([]int, len(records))
 	for i, r := range records {
 		j.See(r)

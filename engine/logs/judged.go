@@ -12,13 +12,13 @@ import (
 // unplayed are the notes about lines that name the key and that were not played.
 var unplayed = []string{NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
 
-// Judge returns what may be said of the lock in a trace: of a log, of a lab, or of a
-// run of ours.
-func Judge(h trace.Header, sc *scenario.Scenario, events []trace.Event) verdict.Judgement {
+// judge returns what may be said of the lock in a trace: of a log, of a lab, or of a
+// run of ours. Kind says why the kind of lock is not known, and helps what helps; "" if it is.
+func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event, kind, helps phrase.Wording) verdict.Judgement {
 	if !h.Framed() {
 		return verdict.OfRun(sc, events)
 	}
-	e := verdict.Evidence{Advice: verdict.Advice{
+	e := verdict.Evidence{Kind: kind, Kinds: helps, Advice: verdict.Advice{
 		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
 		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),

@@ -334,8 +334,12 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	names := w.names()
 	roles := effects.Roles{}
+	known := true
 	read := func() (*effects.Reading, []int, error) {
 		r := effects.New(names, key, o.Resource, p.marks, roles)
+		if r.From(p.base); !known {
+			r.OnlyHarms()
+		}
 		var lines []int
 		for i := range p.played {
 			if err := pause.Here(ctx); err != nil {
@@ -348,9 +352,12 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		}
 		return r, lines, nil
 	}
-	if _, _, err := read(); err != nil { // what a script does at its end says what it is for at its beginning
+	first, _, err := read()
+	if err != nil { // what a script does at its end says what it is for at its beginning
 		return nil, err
 	}
+	kind, helps := first.Kind()
+	known = kind.Text == ""
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {
@@ -381,7 +388,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
 		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}
-	found.judge()
+	found.judge(kind, helps)
 	return found, nil
 }
 
@@ -393,12 +400,13 @@ func NewImported(h trace.Header, sc *scenario.Scenario, events []trace.Event) *I
 			found.Broken = append(found.Broken, v.Rule)
 		}
 	}
-	found.judge()
+	found.judge(phrase.Wording{}, phrase.Wording{})
 	return found
 }
 
-func (f *Imported) judge() {
-	f.Judgement = Judge(f.Header, f.Scenario, f.Events)
+// judge judges a lock whose kind is not known for the reason given, or "".
+func (f *Imported) judge(kind, helps phrase.Wording) {
+	f.Judgement = judge(f.Header, f.Scenario, f.Events, kind, helps)
 	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 
