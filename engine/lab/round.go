@@ -374,6 +374,11 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 func (s *search) learn(c choice, r *effects.Record) {
 	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
 	// Who steers may bring other clients, whose lock has another key.
+	if s.o.Key == "" && !s.steered && s.replays == 0 {
+		if key := s.lockKey(*r); key != "" && !slices.Contains(s.made, key) {
+			s.made = append(s.made, key)
+		}
+	}
 	if s.g.key == "" || s.steered && s.o.Key == "" && !s.met {
 		if key := s.lockKey(*r); key != "" {
 			s.g.key, s.met = key, true

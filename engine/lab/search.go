@@ -59,6 +59,7 @@ type search struct {
 	lastSaid   map[string]effects.Record // of each thread
 	leased     bool                      // the lock's key had an expiry
 	replays    int
+	made       []string // keys that may be the lock, in the order in which commands made them
 
 	harmed, drawnHarmed int // orders after which what the lock protects has come to harm
 }
@@ -276,14 +277,23 @@ func (s *search) judge(o *Order) *effects.Reading {
 // all, which key is the lock, whether there are marks, and what each script is for.
 // What they do before their first round belongs to it.
 func (s *search) warm(ctx context.Context) error {
-	known := s.g.key != ""
+	known, found := s.g.key != "", s.g.key != ""
 	for {
 		order, err := s.play(ctx, branch{}, nil)
 		if err != nil {
 			return err
 		}
 		s.judge(order)
-		if known || s.g.key == "" {
+		if known {
+			return nil
+		}
+		if !found {
+			if err := s.find(ctx); err != nil {
+				return err
+			}
+			found = true
+		}
+		if s.g.key == "" {
 			return nil
 		}
 		known = true

@@ -258,6 +258,7 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 	if d := tried.First; d != nil {
 		f.Notes = append(f.Notes, LabDiverged(l, tried.Diverged, d))
 	}
+	f.Notes = append(f.Notes, LabClock(l, in.Faults, tried.Broken)...)
 	f.Notes = append(f.Notes, Unjudged(l, j)...)
 	return f
 }
@@ -306,6 +307,15 @@ func LabEnding(l words.Language, ending string, orders, broken, diverged int, v 
 	default:
 		return l.Say("All %s orders were tried.", all)
 	}
+}
+
+// LabClock says what moving Redis' clock alone does not show, where a rule was broken with
+// a lease's end among the faults.
+func LabClock(l words.Language, faults []string, broken int) []string {
+	if broken == 0 || !slices.Contains(faults, lab.LeaseEnds) {
+		return nil
+	}
+	return []string{l.Say("lease-ends moves the clock of Redis; the worker's own clock stood still, so a check of it did not see the pause. With both clocks: -clock wall -faults pause.")}
 }
 
 // LabDrawn says what orders drawn at random came to.
