@@ -36,9 +36,14 @@ func (s *search) draw(ctx context.Context) error {
 		d.Orders++
 		s.found.Drawn = d
 		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
-		order.Rules = s.judge(order).Rules()
+		j := s.judge(order)
+		s.shows(order, j)
+		order.Rules = j.Rules()
 		if len(order.Rules) > 0 {
 			d.Broken++
+		}
+		if harmed(order.Rules) {
+			s.drawnHarmed++
 		}
 		for _, name := range order.Rules {
 			broken[name] = true

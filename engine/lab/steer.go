@@ -12,6 +12,7 @@ import (
 	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // What a thread does while a person steers.
@@ -554,7 +555,12 @@ type Tried struct {
 	Drawn    *Drawn       `json:"drawn,omitempty"`
 	Took     float64      `json:"took"` // seconds
 	Failed   *WorkerError `json:"failed,omitempty"`
+
+	Evidence verdict.Evidence `json:"evidence"`
 }
+
+// Judgement is what may be said of the lock.
+func (t Tried) Judgement() verdict.Judgement { return t.Evidence.Judge() }
 
 // Broken is a broken rule that a search has found.
 type Broken struct {
@@ -583,7 +589,7 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 		t.s.g.key = ""
 		t.s.g.mu.Unlock()
 	}
-	s := &search{o: o, g: t.s.g, roles: t.s.roles, names: t.s.names, found: &Found{Store: t.s.found.Store}, struck: map[string]bool{}}
+	s := newSearch(o, t.s.g, t.s.roles, t.s.found.Store)
 	if err := t.s.drain(ctx); err != nil {
 		return Tried{}, err
 	}
@@ -598,7 +604,7 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 	}
 	tried := Tried{
 		Ending: found.Ending, Orders: found.Orders, Broken: found.Broken, Diverged: found.Diverged, First: found.First, Rules: []Broken{},
-		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed,
+		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed, Evidence: found.Evidence,
 	}
 	for _, r := range found.Rules {
 		tried.Rules = append(tried.Rules, Broken{r.Name, r.By, r.Orders, r.Order.Decisions})

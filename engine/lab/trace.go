@@ -37,7 +37,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
 	known := effects.Roles{}
 	maps.Copy(known, f.roles)
-	t := &telling{o: o, opts: opts, title: title, store: f.Store}
+	t := &telling{o: o, opts: opts, title: title, store: f.Store, harms: f.Evidence.Kind.Text != ""}
 	defer t.close()
 	t.begin(f.Key, o.marks, known)
 	if err := t.goOn(f.Key, o.marks); err != nil {
@@ -77,6 +77,7 @@ type telling struct {
 	read     int             // records
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
+	harms    bool            // the lock's kind is not known: only rules about what it protects
 	header   trace.Header    // without the order; readers share its maps, so they are never written
 	lease    int64           // and hash: that the header's frame has
 	hash     bool
@@ -98,6 +99,10 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 		t.redis.from(t.o.began)
 	}
 	t.reading = effects.New(threadNames(t.opts.Threads), key, t.opts.Resource, marks, known)
+	t.reading.From(t.o.began)
+	if t.harms {
+		t.reading.OnlyHarms()
+	}
 	t.read, t.after, t.words, t.over = 0, []int{0}, map[string]bool{}, false
 	by := trace.ByEffects
 	if marks {
@@ -117,10 +122,16 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 // at its beginning; the key, and whether there are marks, count from the start, too.
 func (t *telling) goOn(key string, marks bool) error {
 	if t.redis == nil || key != t.key || marks != t.marks {
+		t.harms = false
 		t.begin(key, marks, effects.Roles{})
 	}
 	t.readOn()
 	if t.reading.Misread() {
+		t.begin(key, marks, t.known)
+		t.readOn()
+	}
+	if says, _ := t.reading.Kind(); says.Text != "" && !t.harms {
+		t.harms = true
 		t.begin(key, marks, t.known)
 		t.readOn()
 	}

@@ -379,8 +379,12 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 		}
 		text = ""
 	}
+	nothing := NoteNothing
+	if !p.log.Inside && p.log.Format != Monitor { // which tells what a script runs
+		nothing = NoteUntold
+	}
 	if len(e.Inner) == 0 && (p.log.Inside || text == "") {
-		p.note(NoteNothing, e.Line)
+		p.note(nothing, e.Line)
 		return r, false
 	}
 	if text != "" {
@@ -406,7 +410,7 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 			_ = p.e.Put(names, saved) // of types that were saved
 		}
 		if len(e.Inner) == 0 {
-			p.note(NoteNothing, e.Line)
+			p.note(nothing, e.Line)
 			return r, false
 		}
 		p.note(NoteInside, e.Line)

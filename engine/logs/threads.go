@@ -371,7 +371,7 @@ func (p *player) told(l *Log, w *weave) []trace.LogNote {
 		}
 	}
 	for _, what := range []string{
-		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteCut, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteCut, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)
