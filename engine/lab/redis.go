@@ -102,7 +102,7 @@ func (s ownSession) do(args []string) ([]byte, error) {
 	if !mayNotEnd(args) {
 		return s.s.Do(args), nil
 	}
-	raw, err := s.s.DoWithin(s.b.limit, args)
+	raw, err := s.s.DoWithin(context.Background(), s.b.limit, args)
 	if err != nil {
 		s.b.hung = true
 		return nil, fmt.Errorf("lab: %w", err)
