@@ -313,7 +313,7 @@ func firstExpiry(r Record) bool {
 // or changed its expiry.
 func does(r Record) string {
 	switch {
-	case made(r.Before, r.After) != nil:
+	case made(r.Before, r.After) != nil, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
 		return lock.CallUnlock
@@ -332,6 +332,21 @@ func does(r Record) string {
 		}
 	}
 	return ""
+}
+
+// overAtOnce reports whether a command was granted a lock whose lease was over by then, as
+// one is that ends at an instant of another clock: SET NX has answered OK, and left no key.
+func overAtOnce(r Record) bool {
+	if r.Before.Exists() || r.After.Exists() {
+		return false
+	}
+	granted := func(args []string, reply any) bool {
+		return Verb(args) == "SET" && MakesLock(args) && reply == "OK"
+	}
+	keys := Touches(r.Args).Keys
+	return granted(r.Args, r.Reply) || slices.ContainsFunc(r.Inner, func(e journal.Entry) bool {
+		return !e.Key.Exists() && granted(e.Args, e.Reply) && len(keys) > 0 && keys[0] == e.Args[1]
+	})
 }
 
 // made returns the owner ids that a command has put into the key: a value where there
@@ -401,7 +416,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	counts := len(before.Fields) > 0 && len(ids) == 0 && does(r) == lock.CallLock
 	switch {
 	case !ofLock || r.Late:
-	case (len(ids) > 0 || counts) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
+	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		j.belief[r.Thread] = max(j.count(r), 1)
 	case len(ids) > 0:
 	case does(r) == lock.CallUnlock && j.belief[r.Thread] > 0:

@@ -68,6 +68,9 @@ func (r *Interpreter) library() (list library) {
 		"rep": r.rep, "format": r.format, "lower": caseOf(bytes.ToLower), "upper": caseOf(bytes.ToUpper),
 	})
 	own(str, r.patterned())
+	for _, name := range []string{"byte", "len", "lower", "rep", "reverse", "sub", "upper"} {
+		str.RawSetString(name, l.NewFunction(ofText(str.RawGetString(name))))
+	}
 	table := lib("table")
 	own(table, map[string]lua.LGFunction{"concat": r.concat, "sort": r.through(table.RawGetString("sort"))})
 	own(lib("math"), map[string]lua.LGFunction{"random": r.dice.random, "randomseed": r.dice.seedWith})
@@ -376,6 +379,17 @@ func (r *Interpreter) concat(l *lua.LState) int {
 	}
 	l.Push(lua.LString(out.String()))
 	return 1
+}
+
+// ofText is a function whose first argument is a text, or a number as Lua writes it.
+func ofText(f lua.LValue) lua.LGFunction {
+	inner := f.(*lua.LFunction).GFunction
+	return func(l *lua.LState) int {
+		if n, ok := l.Get(1).(lua.LNumber); ok {
+			l.Replace(1, lua.LString(number(n, digitsOfText)))
+		}
+		return inner(l)
+	}
 }
 
 // caseOf changes the letters of ASCII, as C does.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,30 +82,54 @@ func connectionOf(ctx any) connection {
 		return connection{}
 	}
 	v := reflect.ValueOf(ctx).Elem()
+	at := fields(v.Type())
 	return connection{
-		db:     int(v.FieldByName("selectedDB").Int()),
-		queues: !v.FieldByName("transaction").IsNil(),
-		busy:   v.FieldByName("nested").Bool() || !v.FieldByName("subscriber").IsNil(),
+		db: int(v.Field(at.db).Int()), queues: !v.Field(at.transaction).IsNil(),
+		busy: v.Field(at.nested).Bool() || !v.Field(at.subscriber).IsNil(),
 	}
 }
 
+// places are where miniredis has what it knows of a connection.
+type places struct{ db, transaction, nested, subscriber int }
+
+// fields finds them. There is one type.
+var fields = func() func(t reflect.Type) places {
+	var once sync.Once
+	var at places
+	return func(t reflect.Type) places {
+		once.Do(func() {
+			place := func(name string) int {
+				f, ok := t.FieldByName(name)
+				if !ok {
+					panic("store: miniredis has no " + name)
+				}
+				return f.Index[0]
+			}
+			at = places{place("selectedDB"), place("transaction"), place("nested"), place("subscriber")}
+		})
+		return at
+	}
+}()
+
 // hook answers a command, if it is to be mended, and reports whether it did.
 func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
-	fix, ok := repairs[verb]
-	if !ok || len(args) < fix.least || fix.most > 0 && len(args) > fix.most || verb == "EVAL" && args[0] == queued {
+	if c.ClientName == secret { // this has asked miniredis itself
 		return false
 	}
 	is := connectionOf(c.Ctx)
 	switch {
 	case is.busy:
 		return false
-	case is.queues:
-		m.Server().Dispatch(c, []string{"EVAL", queued, "0", packed(append([]string{verb}, args...))})
+	case is.queues && verb == "EXEC":
+		c.WriteRaw(unwrapped(m.native(c, verb)))
 		return true
+	case is.queues && m.comesLater(verb, args):
+		c.WriteRaw(m.native(c, "EVAL", queued, "0", packed(append([]string{verb}, args...))))
+		return true
+	case is.queues || !mends(verb, args):
+		return false
 	}
-	m.once.Do(func() {
-		m.Server().Dispatch(server.NewPeer(bufio.NewWriter(&bytes.Buffer{})), []string{"EVAL", queued, "0", packed(nil)})
-	})
+	m.once.Do(func() { m.native(&server.Peer{}, "EVAL", queued, "0", packed(nil)) })
 	m.Lock()
 	defer m.Unlock()
 	r := running{m: m, ctx: m.inside}
@@ -116,16 +141,53 @@ func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 	return true
 }
 
+// native returns miniredis' own answer to what a client asks.
+func (m *mended) native(c *server.Peer, args ...string) string {
+	var out bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&out))
+	peer.Ctx, peer.Resp3, peer.ClientName = c.Ctx, c.Resp3, secret
+	m.Server().Dispatch(peer, args)
+	peer.Flush()
+	return out.String()
+}
+
 // A command of a transaction that is to be mended is queued as a script, because
 // miniredis queues no commands of others: EXEC runs it with the lock held, and it
 // comes back by a command of ours. What it brings begins with a secret, so that no
-// client can give that command.
+// client can give that command; so does what it takes back, which is the answer as
+// it is to be on the wire.
 const (
 	inScript = "\x00MENDED"
-	queued   = `return redis.pcall("\0MENDED", ARGV[1])`
+	queued   = `return redis.call("\0MENDED", ARGV[1])`
 )
 
 var secret = rand.Text()
+
+// comesLater reports whether a command of a transaction is to come back. Redis looks at
+// it when EXEC runs it, and not before but for its name and the number of its arguments:
+// what miniredis refuses at once for another reason comes back, too.
+func (m *mended) comesLater(verb string, args []string) bool {
+	if mends(verb, args) {
+		return true
+	}
+	if slices.Contains(controls, verb) || !m.Server().IsRegisteredCommand(verb) {
+		return false
+	}
+	var out bytes.Buffer
+	other := server.NewPeer(bufio.NewWriter(&out))
+	other.ClientName = secret
+	m.Server().Dispatch(other, []string{"MULTI"})
+	said := m.native(other, append([]string{verb}, args...)...)
+	few := strings.Contains(said, "wrong number of arguments") && (inPairs[verb] == 0 || len(args) < inPairs[verb])
+	return strings.HasPrefix(said, "-") && !few
+}
+
+// inPairs are the commands whose arguments Redis counts in pairs when it runs them, and
+// how many it wants before.
+var inPairs = map[string]int{"MSET": 2, "MSETNX": 2, "HSET": 3, "HMSET": 3}
+
+// controls are the commands that are not queued, or that do something before they are.
+var controls = strings.Fields("MULTI EXEC DISCARD WATCH UNWATCH SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE QUIT AUTH HELLO RESET CLIENT SHUTDOWN MONITOR")
 
 // packed is a command as one text.
 func packed(args []string) string {
@@ -160,9 +222,30 @@ func (m *mended) comeBack(c *server.Peer, verb string, args []string) {
 		c.WriteError("ERR unknown command")
 	case len(args) == 0:
 		m.inside = c.Ctx
+		c.WriteOK()
 	default:
-		r := running{m: m, ctx: c.Ctx, flat: true}
-		c.WriteRaw(string(r.command(args)))
+		r := running{m: m, ctx: c.Ctx}
+		c.WriteBulk(secret + string(r.command(args)))
+	}
+}
+
+// unwrapped is what EXEC answers, with the answers that came back as they are to be.
+func unwrapped(raw string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(raw, "\r\n"+secret)
+		at := strings.LastIndexByte(before, '$')
+		if !found || at < 0 {
+			b.WriteString(raw)
+			return b.String()
+		}
+		n, err := strconv.Atoi(before[at+1:])
+		if n -= len(secret); err != nil || n < 0 || n+2 > len(after) {
+			b.WriteString(raw)
+			return b.String()
+		}
+		b.WriteString(before[:at] + after[:n])
+		raw = after[n+2:]
 	}
 }
 
@@ -171,14 +254,12 @@ type running struct {
 	m     *mended
 	ctx   any  // of a connection within a script
 	resp3 bool // the answer is in RESP3
-	flat  bool // in the answer's lists there are only texts, numbers and lists
 }
 
 // command returns the answer to a command, mended if it is to be.
 func (r running) command(args []string) []byte {
-	fix, ok := repairs[strings.ToUpper(args[0])]
-	if n := len(args) - 1; ok && n >= fix.least && (fix.most == 0 || n <= fix.most) {
-		if raw := fix.do(r, args[1:]); raw != nil {
+	if verb := strings.ToUpper(args[0]); mends(verb, args[1:]) {
+		if raw := repairs[verb].do(r, args[1:]); raw != nil {
 			return raw
 		}
 	}
@@ -189,7 +270,7 @@ func (r running) command(args []string) []byte {
 func (r running) do(args ...string) []byte {
 	var out bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriter(&out))
-	peer.Ctx, peer.Resp3 = r.ctx, r.resp3
+	peer.Ctx, peer.Resp3, peer.ClientName = r.ctx, r.resp3, secret
 	r.m.Server().Dispatch(peer, args)
 	peer.Flush()
 	return out.Bytes()
@@ -201,8 +282,10 @@ func (r running) ask(args ...string) (any, error) {
 	return server.ParseReply(bufio.NewReader(bytes.NewReader(r.do(args...))))
 }
 
-// failure is an answer that is an error.
-func failure(text string) []byte { return []byte("-" + text + "\r\n") }
+// failure is an answer that is an error, in one line.
+func failure(text string) []byte {
+	return []byte("-" + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\r\n")
+}
 
 // integer is an answer that is a number.
 func integer(n int64) []byte { return []byte(":" + strconv.FormatInt(n, 10) + "\r\n") }
@@ -258,7 +341,7 @@ func (r running) run(text string, args []string, reads bool) []byte {
 		m.lua = interpreter.New()
 	}
 	as := r
-	r.resp3, r.flat = false, false
+	r.resp3 = false
 	s := interpreter.Script{Text: text, Keys: args[:keys], Args: args[keys:], Redis: r, Context: m.ctx}
 	if reads {
 		s.Redis = reading{r}
@@ -277,30 +360,24 @@ func (r running) run(text string, args []string, reads bool) []byte {
 	if o.Err != "" {
 		return failure(o.Err)
 	}
-	return as.appendReply(nil, o.Reply, 0)
+	return as.appendReply(nil, o.Reply)
 }
 
 // appendReply appends a script's reply as it is on the wire.
-func (r running) appendReply(b []byte, v any, deep int) []byte {
-	text := func(kind, text string) []byte {
-		if r.flat && deep > 0 {
-			return append(b, "$"+strconv.Itoa(len(text))+"\r\n"+text+"\r\n"...)
-		}
-		return append(b, kind+text+"\r\n"...)
-	}
+func (r running) appendReply(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case int64:
 		return append(b, integer(v)...)
 	case string:
 		return append(b, "$"+strconv.Itoa(len(v))+"\r\n"+v+"\r\n"...)
 	case interpreter.Status:
-		return text("+", string(v))
+		return append(b, "+"+string(v)+"\r\n"...)
 	case interpreter.Failure:
-		return text("-", string(v))
+		return append(b, failure(string(v))...)
 	case []any:
 		b = append(b, "*"+strconv.Itoa(len(v))+"\r\n"...)
 		for _, one := range v {
-			b = r.appendReply(b, one, deep+1)
+			b = r.appendReply(b, one)
 		}
 		return b
 	}
@@ -317,21 +394,34 @@ func notCompiled(err error) string {
 	if errors.As(err, &fault) && len(fault.Lines) > 0 {
 		at = strconv.Itoa(fault.Lines[0]) + ": "
 	}
-	return "ERR Error compiling script (new function): " + interpreter.Chunk + ":" + at + strings.NewReplacer("\r", " ", "\n", " ").Replace(fault.What)
+	return "ERR Error compiling script (new function): " + interpreter.Chunk + ":" + at + fault.What
 }
 
-// script is SCRIPT LOAD, EXISTS and FLUSH.
+// keeps reports whether SCRIPT is given arguments that are about the cached scripts.
+func keeps(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "LOAD":
+		return len(args) == 2
+	case "EXISTS":
+		return len(args) > 1
+	case "FLUSH":
+		return len(args) == 1 || len(args) == 2 && (strings.EqualFold(args[1], "SYNC") || strings.EqualFold(args[1], "ASYNC"))
+	}
+	return false
+}
+
+// script is SCRIPT with what keeps reports.
 func script(r running, args []string) []byte {
 	verb, args := strings.ToUpper(args[0]), args[1:]
-	switch {
-	case verb == "LOAD" && len(args) == 1:
+	switch verb {
+	case "LOAD":
 		if err := interpreter.Check(args[0]); err != nil {
 			return failure(notCompiled(err))
 		}
 		sha := interpreter.Digest(args[0])
 		r.m.scripts[sha] = args[0]
-		return r.appendReply(nil, sha, 0)
-	case verb == "EXISTS" && len(args) > 0:
+		return r.appendReply(nil, sha)
+	case "EXISTS":
 		list := make([]any, len(args))
 		for i, sha := range args {
 			list[i] = int64(0)
@@ -339,15 +429,9 @@ func script(r running, args []string) []byte {
 				list[i] = int64(1)
 			}
 		}
-		return r.appendReply(nil, list, 0)
-	case verb == "FLUSH" && (len(args) == 0 || len(args) == 1 && (strings.EqualFold(args[0], "SYNC") || strings.EqualFold(args[0], "ASYNC"))):
-		clear(r.m.scripts)
-		return r.appendReply(nil, interpreter.Status("OK"), 0)
-	case verb == "LOAD" || verb == "EXISTS":
-		return failure("ERR wrong number of arguments for 'script|" + strings.ToLower(verb) + "' command")
-	case verb == "FLUSH":
-		return failure("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+		return r.appendReply(nil, list)
 	default:
-		return failure("ERR unknown subcommand '" + verb + "'. Try SCRIPT HELP.")
+		clear(r.m.scripts)
+		return r.appendReply(nil, interpreter.Status("OK"))
 	}
 }

@@ -31,13 +31,13 @@ func told(t *testing.T, e *store.Embedded, line string) (answer string) {
 	return answer
 }
 
-// A lease that ends at an instant that has come is over: its key is gone, and leaves
-// nothing to those that follow it.
+// A lease that ends at an instant that is past is over: its key is gone, and leaves nothing
+// to those that follow it.
 func TestALeaseThatIsOverLeavesNothing(t *testing.T) {
 	const second = "1767225600" // today
 	ways := map[string]string{"": "%s", "in a script": "EVAL 'return redis.call(unpack(ARGV))' 0 %s", "in a transaction": "MULTI ; %s ; EXEC"}
 	for _, over := range []string{
-		"SET k a PXAT " + second + "000", "SET k a PXAT 1000", "SET k a EXAT " + second, "SET k a EXAT 1", "SET k a NX PXAT 1000", "SET k a PXAT 1000 GET",
+		"SET k a PXAT 1767225599999", "SET k a PXAT 1000", "SET k a EXAT 1767225599", "SET k a EXAT 1", "SET k a NX PXAT 1000", "SET k a PXAT 1000 GET",
 		"SET k b ; GETEX k PXAT " + second + "000", "SET k b ; GETEX k EXAT 1", "SET k b PX 500 ; SET k a XX PXAT 1000",
 		"SET k b ; PEXPIREAT k " + second + "000", "HSET k f 1 ; EXPIREAT k 1", "HSET k f 1 ; PEXPIRE k 0",
 	} {
@@ -65,6 +65,21 @@ func TestALeaseThatIsOverLeavesNothing(t *testing.T) {
 	}
 }
 
+// A lease that ends at this very instant is there for a millisecond, as in Redis.
+func TestALeaseThatEndsNow(t *testing.T) {
+	for _, set := range []string{"SET k a PXAT 1767225600000", "SET k a NX EXAT 1767225600", "EVAL 'return redis.call(unpack(ARGV))' 0 SET k a PXAT 1767225600000"} {
+		e := store.NewEmbedded(today)
+		if got := told(t, e, set+" ; GET k"); got != `"a"` {
+			t.Errorf("%s: at once it is %s", set, got)
+		}
+		e.SetTime(today.Add(time.Millisecond))
+		if got := told(t, e, "EXISTS k"); got != "0" || e.HasExpiry() {
+			t.Errorf("%s: a millisecond later it is there", set)
+		}
+		_ = e.Close()
+	}
+}
+
 // What is refused, or finds the key, changes nothing: also where its lease is over.
 func TestALeaseThatIsOverIsNotAlwaysSet(t *testing.T) {
 	for line, want := range map[string]string{
@@ -83,7 +98,7 @@ func TestALeaseThatIsOverIsNotAlwaysSet(t *testing.T) {
 func TestAnInstantBeforeTheRunIsPast(t *testing.T) {
 	e := store.NewEmbedded(clock.Epoch)
 	defer func() { _ = e.Close() }()
-	for line, want := range map[string]string{"SET k a NX PXAT -50 ; EXISTS k": "0", "SET k a NX PXAT -50": `"OK"`, "SET k a EXAT 0 ; EXISTS k": "0", "SET k a ; PEXPIREAT k -50 ; EXISTS k": "0", "SET k a PX 0": "error: ERR invalid expire time in 'set' command"} {
+	for line, want := range map[string]string{"SET k a NX PXAT -50 ; EXISTS k": "0", "SET k a NX PXAT -50": `"OK"`, "SET k a EXAT -1 ; EXISTS k": "0", "SET k a ; PEXPIREAT k -50 ; EXISTS k": "0", "SET k a PX 0": "error: ERR invalid expire time in 'set' command"} {
 		if got := told(t, e, line); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
@@ -96,7 +111,7 @@ func TestScriptsInTransactions(t *testing.T) {
 	const list = "EVAL 'redis.call(\"SET\", KEYS[1], #ARGV) return {1, \"a\", {redis.call(\"GET\", KEYS[1]), false}}' 1 k x y"
 	for line, want := range map[string]string{
 		list: `[1 "a" ["2" nil]]`, "MULTI ; " + list + " ; EXEC": `[[1 "a" ["2" nil]]]`, "MULTI ; " + list: `"QUEUED"`, "MULTI ; " + list + " ; DISCARD ; EXISTS k": "1",
-		"MULTI ; EVAL 'return {ok = \"FINE\"}' 0 ; EVAL 'return {err = \"MY error\"}' 0 ; EVAL 'return {{ok = \"FINE\"}, {err = \"MY error\"}}' 0 ; EVAL 'return false' 0 ; EXEC": `["FINE" error: MY error ["FINE" "MY error"] nil]`,
+		"MULTI ; EVAL 'return {ok = \"FINE\"}' 0 ; EVAL 'return {err = \"MY error\"}' 0 ; EVAL 'return {{ok = \"FINE\"}, {err = \"MY error\"}}' 0 ; EVAL 'return false' 0 ; EXEC": `["FINE" error: MY error ["FINE" error: MY error] nil]`,
 		"MULTI ; EVALSHA ffffffffffffffffffffffffffffffffffffffff 0 ; SET k a PX 1 KEEPTTL ; SET k a PX x ; INCR k ; EXEC":                                                        `[error: NOSCRIPT No matching script. Please use EVAL. error: ERR syntax error error: ERR value is not an integer or out of range 3]`,
 		"MULTI ; SCRIPT LOAD 'return 1' ; EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0 ; EXEC":                                                                              `["e0e1f9fabfc9d4800c877a703b823ac0578ff8db" 1]`,
 		"MULTI ; EVAL ; EXEC": "error: EXECABORT Transaction discarded because of previous errors.",

@@ -35,6 +35,12 @@ func init() { // they run commands, which are looked up here
 	}
 }
 
+// mends reports whether a command is one of repairs, with as many arguments as it takes.
+func mends(verb string, args []string) bool {
+	fix, ok := repairs[verb]
+	return ok && len(args) >= fix.least && (fix.most == 0 || len(args) <= fix.most) && (verb != "SCRIPT" || keeps(args))
+}
+
 // Answers of Redis.
 const (
 	notWhole  = "ERR value is not an integer or out of range"
@@ -49,8 +55,14 @@ func wholeNumber(text string) (int64, bool) {
 	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// longest is the longest lease in milliseconds that miniredis can count, 292 years.
-const longest = math.MaxInt64 / int64(time.Millisecond)
+// counts is a lease in milliseconds that miniredis can count: of 292 years at most.
+func counts(ms int64) string {
+	return strconv.FormatInt(min(ms, math.MaxInt64/int64(time.Millisecond)), 10)
+}
+
+// endless reports whether a lease of so many milliseconds ends at no instant that Redis
+// can count.
+func (r running) endless(ms int64) bool { return ms > math.MaxInt64-max(r.m.millis(), 0) }
 
 // lease reads how long a key is to live, or until when, as Redis does: in milliseconds.
 // It returns Redis' error, or "".
@@ -62,97 +74,82 @@ func (r running) lease(verb, text string, unit int64, at bool) (ms int64, failed
 	// Redis refuses what is before 1970. A run's clock begins there, so there it is an
 	// instant like any other that is past.
 	past := at && n <= 0 && r.m.millis() < (24*time.Hour).Milliseconds()
-	if n <= 0 && !past || n > math.MaxInt64/unit || !at && n*unit > math.MaxInt64-r.m.millis() {
+	if n <= 0 && !past || n > math.MaxInt64/unit || !at && r.endless(n*unit) {
 		return 0, "ERR invalid expire time in '" + verb + "' command"
 	}
 	return n * unit, ""
 }
 
-// option is how a key is to live, of SET and GETEX.
-type option struct {
-	word     string // EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; "" is none
-	text     string // that follows it
-	at       int    // of the word in the arguments
-	nx, xx   bool
-	wellMade bool
+// options are those of SET or GETEX.
+type options struct {
+	word   string   // how the key is to live: EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; or ""
+	text   string   // what follows that word, the last time
+	others []string // the other words
+	nx, xx bool
 }
 
-// options reads those of SET, or of GETEX, as Redis does.
-func options(args []string, allowed string) option {
-	var o option
+// optionsOf reads options as Redis does, and reports whether they are well made.
+func optionsOf(args []string, allowed string) (o options, ok bool) {
 	for i := 0; i < len(args); i++ {
 		word := strings.ToUpper(args[i])
 		if !strings.Contains(allowed, " "+word+" ") {
-			return o
+			return o, false
 		}
 		switch word {
-		case "NX":
-			o.nx = true
-		case "XX":
-			o.xx = true
-		case "GET":
+		case "NX", "XX", "GET":
+			o.nx, o.xx = o.nx || word == "NX", o.xx || word == "XX"
+			o.others = append(o.others, word)
+			continue
+		case "KEEPTTL", "PERSIST":
 		default:
-			if o.word != "" {
-				return o
+			if i++; i == len(args) {
+				return o, false
 			}
-			o.word, o.at = word, i
-			if word != "KEEPTTL" && word != "PERSIST" {
-				if i++; i == len(args) {
-					return o
-				}
-				o.text = args[i]
-			}
+			o.text = args[i]
 		}
+		if o.word != "" && o.word != word {
+			return o, false
+		}
+		o.word = word
 	}
-	o.wellMade = !o.nx || !o.xx
-	return o
+	return o, !o.nx || !o.xx
 }
 
-// lease is that of the option, in milliseconds, whether it is an instant, and Redis' error.
-func (o option) lease(r running, verb string) (ms int64, at bool, failed string) {
+// lease is how long the key is to live from now, in milliseconds, not more than 0 if that
+// is over; or Redis' error.
+func (o options) lease(r running, verb string) (ms int64, failed string) {
 	unit := int64(1)
 	if strings.HasPrefix(o.word, "E") {
 		unit = 1000
 	}
-	at = strings.HasSuffix(o.word, "AT")
+	at := strings.HasSuffix(o.word, "AT")
 	ms, failed = r.lease(verb, o.text, unit, at)
-	return ms, at, failed
-}
-
-// lived returns arguments with the option in a form that miniredis can count.
-func (o option) lived(args []string, ms int64) []string {
-	args = append([]string{}, args...)
-	args[o.at], args[o.at+1] = "PX", strconv.FormatInt(min(ms, longest), 10)
-	return args
-}
-
-// without returns arguments without the option.
-func (o option) without(args []string) []string {
-	return append(append([]string{}, args[:o.at]...), args[o.at+2:]...)
-}
-
-// set is SET. An instant that has come leaves no key, and nothing of its lease.
-func set(r running, args []string) []byte {
-	o := options(args[2:], " NX XX GET EX PX EXAT PXAT KEEPTTL ")
-	if !o.wellMade {
-		return failure(syntax)
-	}
-	if o.text == "" {
-		return nil
-	}
-	ms, at, failed := o.lease(r, "set")
-	if failed != "" {
-		return failure(failed)
-	}
 	if at {
 		ms -= r.m.millis()
 	}
-	command := append([]string{"SET"}, args[:2]...)
-	if ms > 0 {
-		return r.do(append(command, o.lived(args[2:], ms)...)...)
+	return ms, failed
+}
+
+// set is SET. An instant that is past leaves no key, and nothing of its lease; one that is
+// now leaves a key for this millisecond.
+func set(r running, args []string) []byte {
+	o, ok := optionsOf(args[2:], " NX XX GET EX PX EXAT PXAT KEEPTTL ")
+	if !ok {
+		return failure(syntax)
+	}
+	if o.text == "" && (o.word == "" || o.word == "KEEPTTL") {
+		return nil
+	}
+	ms, failed := o.lease(r, "set")
+	if failed != "" {
+		return failure(failed)
+	}
+	command := append([]string{"SET", args[0], args[1]}, o.others...)
+	if ms >= 0 {
+		return r.do(append(command, "PX", counts(max(ms, 1)))...)
 	}
 	before, _ := r.ask("EXISTS", args[0])
-	raw := r.do(append(command, o.without(args[2:])...)...)
+	raw := r.do(command...)
 	if taken := before == 0 && !o.xx || before == 1 && !o.nx; taken && raw[0] != '-' {
 		r.do("DEL", args[0])
 	}
@@ -161,29 +158,28 @@ func set(r running, args []string) []byte {
 
 // getex is GETEX with an option.
 func getex(r running, args []string) []byte {
-	o := options(args[1:], " EX PX EXAT PXAT PERSIST ")
-	if !o.wellMade {
+	o, ok := optionsOf(args[1:], " EX PX EXAT PXAT PERSIST ")
+	if !ok {
 		return failure(syntax)
 	}
 	raw := r.do("GET", args[0])
 	if v, err := r.ask("GET", args[0]); err != nil || v == nil {
 		return raw
 	}
-	if o.text == "" {
-		return nil
-	}
-	ms, at, failed := o.lease(r, "getex")
-	if failed != "" {
-		return failure(failed)
-	}
-	if at {
-		ms -= r.m.millis()
-	}
-	if ms <= 0 {
-		r.do("DEL", args[0])
+	if o.word == "PERSIST" {
+		r.do("PERSIST", args[0])
 		return raw
 	}
-	return r.do(append([]string{"GETEX", args[0]}, o.lived(args[1:], ms)...)...)
+	ms, failed := o.lease(r, "getex")
+	switch {
+	case failed != "":
+		return failure(failed)
+	case ms > 0:
+		r.do("PEXPIRE", args[0], counts(ms))
+	default:
+		r.do("DEL", args[0])
+	}
+	return raw
 }
 
 // setex is SETEX or PSETEX.
@@ -197,13 +193,18 @@ func setex(unit int64) func(r running, args []string) []byte {
 		if failed != "" {
 			return failure(failed)
 		}
-		return r.do("PSETEX", args[0], strconv.FormatInt(min(ms, longest), 10), args[2])
+		return r.do("PSETEX", args[0], counts(ms), args[2])
 	}
 }
 
 // expire is EXPIRE and its like.
 func expire(verb string, unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
+		for _, option := range args[2:] {
+			if !strings.Contains(" NX XX GT LT ", " "+strings.ToUpper(option)+" ") {
+				return failure("ERR Unsupported option " + option)
+			}
+		}
 		n, ok := wholeNumber(args[1])
 		if !ok {
 			return failure(notWhole)
@@ -214,14 +215,14 @@ func expire(verb string, unit int64, at bool) func(r running, args []string) []b
 		}
 		ms := n * unit
 		switch {
-		case at && ms <= math.MinInt64+r.m.millis():
-			ms = -1
+		case at && ms < math.MinInt64/2:
+			ms = -1 // as long over as can be
 		case at:
 			ms -= r.m.millis()
-		case ms > math.MaxInt64-r.m.millis():
+		case r.endless(ms):
 			return invalid
 		}
-		return r.do(append([]string{"PEXPIRE", args[0], strconv.FormatInt(min(max(ms, -1), longest), 10)}, args[2:]...)...)
+		return r.do(append([]string{"PEXPIRE", args[0], counts(max(ms, -1))}, args[2:]...)...)
 	}
 }
 
