@@ -400,9 +400,9 @@ func (s *Stepper) advance(at time.Duration) {
 func (s *Stepper) expiry() (time.Duration, bool) {
 	soonest, found := forever, false
 	for _, key := range s.states() {
-		if key.PTTL > 0 {
-			at := s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond
-			soonest, found = min(soonest, at), true
+		now := s.clock.Now().Truncate(time.Millisecond)
+		if key.PTTL > 0 && key.PTTL <= (scenario.MaxSchedule-now).Milliseconds() { // the others outlast any run
+			soonest, found = min(soonest, now+time.Duration(key.PTTL)*time.Millisecond), true
 		}
 	}
 	return soonest, found
