@@ -62,7 +62,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 			return refuse(err)
 		}
 		defer func() { _ = file.Close() }()
-		in, o.Title = file, filepath.Base(name)
+		in, o.Title = until{ctx, file}, filepath.Base(name)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, logs.MaxBytes+1))
 	if err != nil {
@@ -152,6 +152,12 @@ func shortKey(key string) string { return middle(key, scenario.MaxKey) }
 
 // sayBroken says which rules were broken, how often, and where first.
 func sayBroken(say func(style, text string), l words.Language, found *logs.Imported) {
+	if from := found.Header.Log; len(found.Broken) == 0 && from != nil {
+		if at := slices.IndexFunc(from.Notes, func(n trace.LogNote) bool { return n.What == logs.NoteEarlier }); at >= 0 {
+			say("", l.Say("No rule is broken in what it shows. But in line %d a thread releases or renews what it took before the log began: whether another was inside with it is not known.", from.Notes[at].Line))
+			return
+		}
+	}
 	if len(found.Broken) == 0 {
 		say(green, l.Say("No rule is broken in it."))
 		return

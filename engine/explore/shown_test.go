@@ -79,7 +79,7 @@ func TestWhatIsShownCanBePlayed(t *testing.T) {
 		random := rand.New(rand.NewPCG(61, uint64(i)))
 		for range each {
 			sc, b := made(t, random, protocol)
-			sc.Title = "" // the whole text, which is longer than a title
+			sc.Title = ""            // the whole text, which is longer than a title
 			if random.IntN(2) == 0 { // long leases, clocks that drift, instants off the whole ms
 				sc = stretched(t, sc, random)
 			}

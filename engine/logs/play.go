@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -75,7 +76,7 @@ func newPlayer(l *Log, key string, o Options) *player {
 }
 
 func (p *player) close() {
-	if p.e != nil && !p.hung {
+	if p.e != nil {
 		_ = p.e.Close()
 	}
 }
@@ -91,7 +92,7 @@ func (p *player) note(what string, line int) {
 
 // state is the lock's key now.
 func (p *player) state() trace.KeyState {
-	if p.e == nil || p.hung {
+	if p.e == nil {
 		return trace.Absent()
 	}
 	return p.e.Key(p.key)
@@ -142,6 +143,9 @@ func (p *player) all(ctx context.Context, db int) error {
 		}
 		if p.held > bound.Held {
 			return bound.ErrHeld
+		}
+		if ctx.Err() != nil { // in mid-script
+			return context.Cause(ctx)
 		}
 		if p.hung {
 			return wrong(e.Line, "its script does not end when it runs again")
@@ -340,7 +344,7 @@ func (p *player) do(ctx context.Context, args []string) ([]byte, error) {
 		return p.s.Do(args), nil
 	}
 	raw, err := p.s.DoWithin(ctx, scriptFor, args)
-	p.hung = p.hung || err != nil
+	p.hung = p.hung || errors.Is(err, store.ErrEndless)
 	return raw, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -29,9 +31,17 @@ func (e *Embedded) NewSession() *Session {
 }
 
 // Do runs one command, which must not be empty, and returns Redis' answer as it
-// would be on the wire.
-func (s *Session) Do(args []string) []byte {
+// would be on the wire. A command at which miniredis itself fails is answered with an
+// error, and the Embedded goes on; nobody else may use it meanwhile.
+func (s *Session) Do(args []string) (raw []byte) {
 	s.out.Reset()
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.TryLock() // the command may have held it
+			s.server.Unlock()
+			raw = failure(fmt.Sprintf("ERR the embedded Redis fails at %s: %v", strings.ToUpper(args[0]), p))
+		}
+	}()
 	s.server.Server().Dispatch(s.peer, args)
 	s.peer.Flush()
 	return bytes.Clone(s.out.Bytes())

@@ -94,6 +94,10 @@ func logNote(l words.Language, n trace.LogNote) string {
 		return l.Say("Threads that stand for several owners in turn: %d.", n.Count)
 	case logs.NoteCut:
 		return l.Say("Its last line is incomplete and left out.")
+	case logs.NoteBegun:
+		return l.Say("Its first line is incomplete and left out.")
+	case logs.NoteEarlier:
+		return l.Say("Threads that release or renew what they took before it began: %d, the first in line %d.", n.Count, n.Line)
 	case logs.NoteBackwards:
 		return l.Say("Instants earlier than the line above: %d, the first in line %d.", n.Count, n.Line)
 	case logs.NoteStanding:
