@@ -65,7 +65,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 			return refuse(err)
 		}
 		defer func() { _ = file.Close() }()
-		in, o.Title = file, filepath.Base(name)
+		in, o.Title = until{ctx, file}, filepath.Base(name)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, logs.MaxBytes+1))
 	if err != nil {

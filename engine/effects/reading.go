@@ -382,7 +382,7 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
-	case len(j.ids) > 0:
+	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
 		return lock.CallUnlock
@@ -406,6 +406,21 @@ func (j *Reading) does(r Record) string {
 		}
 	}
 	return ""
+}
+
+// overAtOnce reports whether a command was granted a lock whose lease was over by then, as
+// one is that ends at an instant of another clock: SET NX has answered OK, and left no key.
+func overAtOnce(r Record) bool {
+	if r.Before.Exists() || r.After.Exists() {
+		return false
+	}
+	granted := func(args []string, reply any) bool {
+		return Verb(args) == "SET" && MakesLock(args) && reply == "OK"
+	}
+	keys := Touches(r.Args).Keys
+	return granted(r.Args, r.Reply) || slices.ContainsFunc(r.Inner, func(e journal.Entry) bool {
+		return !e.Key.Exists() && granted(e.Args, e.Reply) && len(keys) > 0 && keys[0] == e.Args[1]
+	})
 }
 
 // puts returns what a command has put into the key: a value, whether it is another one
@@ -678,7 +693,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
 		j.belief[r.Thread]--
 	case rewrites:
-	case (len(ids) > 0 || counts) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
+	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		j.belief[r.Thread] = max(j.count(r), 1)
 	case len(ids) > 0:
 	case j.did == lock.CallUnlock && j.belief[r.Thread] > 0:

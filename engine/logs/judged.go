@@ -10,7 +10,7 @@ import (
 )
 
 // unplayed are the notes about lines that name the key and that were not played.
-var unplayed = []string{NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
+var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
 
 // judge returns what may be said of the lock in a trace: of a log, of a lab, or of a
 // run of ours. Kind says why the kind of lock is not known, and helps what helps; "" if it is.
@@ -74,6 +74,10 @@ func Says(n trace.LogNote) phrase.Wording {
 		return phrase.Say("Commands that name a key of this name in another database: %d, the first in line %d. They are left out.", n.Count, n.Line)
 	case NoteLanes:
 		return phrase.Say("Threads that stand for several owners in turn: %d.", n.Count)
+	case NoteBegun:
+		return phrase.Say("Its first line is incomplete and left out.")
+	case NoteEarlier:
+		return phrase.Say("Threads that release or renew what they took before it began: %d, the first in line %d. Whether another was inside with them is not known.", n.Count, n.Line)
 	case NoteCut:
 		return phrase.Say("Its last line is incomplete and left out.")
 	case NoteBackwards:

@@ -45,6 +45,8 @@ const (
 	NoteDatabases  = "databases"  // commands of other databases that name a key of this name
 	NoteLanes      = "lanes"      // threads that stand for several owners, one after the other
 	NoteCut        = "cut"        // its last line is not whole, and left out
+	NoteBegun      = "begun"      // its first line is not whole, and left out
+	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
 	NoteBackwards  = "backwards"  // instants that lie before the one above them
 	NoteStanding   = "standing"   // the key stands at the end of the log
 	NoteLeftOut    = "left-out"   // commands after the most that are read
@@ -363,6 +365,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.earlier(r.Events(), lines)
 	r.Finish(p.state(), nil, nil)
 	title := o.Title
 	if title == "" {

@@ -412,10 +412,11 @@ func (s *Stepper) expiry() (time.Duration, bool) {
 
 // expires is when a node will drop a key that it has now.
 func (s *Stepper) expires(key trace.KeyState) (time.Duration, bool) {
-	if key.PTTL <= 0 {
+	now := s.clock.Now().Truncate(time.Millisecond)
+	if key.PTTL <= 0 || key.PTTL > (scenario.MaxSchedule-now).Milliseconds() { // that outlasts any run
 		return 0, false
 	}
-	return s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond, true
+	return now + time.Duration(key.PTTL)*time.Millisecond, true
 }
 
 // node is the one that a fault happens to.
