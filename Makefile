@@ -10,17 +10,18 @@ GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestAWrittenScript|TestAScriptIsTried|TestJudgeALock
+UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted
 
 # Files of package web whose tests ask for one page after the other: likewise.
 PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
 ASKS := $(shell sed -n 's/^func \(Test[A-Za-z]*\).*/^\1$$/p' $(PAGES:%=web/%_test.go) | paste -sd '|')
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
-PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
+PURE := /lessons(/advice)?$$|/engine/(bound|check|course|effects|fault|logs|panics|phrase|resp|run/order|trace/facts)$$|/web/(draft|export|film|lesson|link|page|runs/patch|story|templates|words)$$
 
-# Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
-SEARCHES := /engine/(explore|explore/card|explore/mend|lab|ownlock|recall)$$|/lessons/libraries$$
+# Packages whose tests search for minutes with the race detector: all run without it; in the last two, with it those of what runs at once.
+SEARCHES := /engine/(explore/card|explore/mend|ownlock|recall)$$|/lessons/libraries$$
+BOTH := /engine/(explore|lab)$$
 RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock|TestSteering
 
 # What passed and has not changed need not run again: Go's cache knows it. `make soak` runs all of it afresh.
@@ -34,7 +35,12 @@ FLAGS = -timeout 30m $(SHORT) $(AFRESH)
 
 # Tests on the wall's clock (package clocktest): they run at the end, one after the other, while nothing else does.
 TIMED := ^TestTimed
-IN = $$(grep -rlE --include='*_test.go' '^func TestTimed' $(1) | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+
+# Packages in some folders with tests whose names begin so.
+IN = grep -rlE --include='*_test.go' '^func ($(patsubst ^%,%,$(1)))' $(2) | xargs -n 1 dirname | sort -u | sed 's,^,./,'
+
+# Without what a race binary waits for when it is done: a second in each of sixty packages.
+RACE := GORACE=atexit_sleep_ms=50 GOGC=400
 
 # The browser of the tests: Debian's, without a window, or what people have.
 OPENS := chromium-headless-shell
@@ -44,7 +50,7 @@ FUZZ ?= 20s
 CHECKS := lint types dead vulns generated tidy
 
 .DEFAULT_GOAL := help
-.PHONY: help run test raced unraced timed soak check checks $(CHECKS) generate fmt bench chaos libraries module deps
+.PHONY: help run test browsed raced unraced timed soak check checks $(CHECKS) generate fmt bench chaos libraries module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,24 +62,27 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 	@if command -v node >/dev/null; then node --test --test-reporter=dot web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
 	@FLAKY=$$(mktemp); export FLAKY; code=0; \
-	$(MAKE) --no-print-directory -j 2 --output-sync=target raced unraced && $(MAKE) --no-print-directory timed || code=1; \
+	$(MAKE) --no-print-directory -j 3 --output-sync=target browsed raced unraced && $(MAKE) --no-print-directory timed || code=1; \
 	if [ -s $$FLAKY ]; then echo "== flaky: they failed, and passed when they were run again:"; cat $$FLAKY; fi; \
 	rm -f $$FLAKY; exit $$code
 
-# Most of the time one of the two waits: for a browser, for a server that restarts.
+# Most of the time one of the three waits: for a browser, for a server that restarts. What takes longest is first.
+browsed:
+	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
+
 raced:
-	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
-	GOGC=400 $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
+	$(RACE) $(TEST) "./web ./engine/lock/locktest $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)|$(BOTH)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
+	$(RACE) $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
 
 unraced:
-	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
 	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) "./engine ./engine/box ./engine/logs ./engine/run ./engine/scenario ./engine/trace ./web ./web/front ./web/runs ./cmd/playground" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
+	GOGC=400 $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -skip '$(RACED)|$(TIMED)'
+	GOGC=400 $(TEST) "./web $$($(call IN,$(UNRACED),cmd engine web) | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)|$(BOTH)')" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
-	$(TEST) "$(call IN,engine)" $(FLAGS) -race -p 1 -parallel 1 -run '$(TIMED)'
-	E2E_BROWSER=$(OPENS) $(TEST) "$(call IN,lessons web)" $(FLAGS) -p 1 -parallel 1 -run '$(TIMED)'
+	$(RACE) $(TEST) "$$($(call IN,$(TIMED),engine))" $(FLAGS) -race -p 1 -parallel 1 -run '$(TIMED)'
+	E2E_BROWSER=$(OPENS) $(TEST) "$$($(call IN,$(TIMED),lessons web))" $(FLAGS) -p 1 -parallel 1 -run '$(TIMED)'
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
@@ -125,10 +134,10 @@ vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.de
 	  *) echo "$$out"; exit 1 ;; \
 	esac
 
-generated: ## Fail where *_templ.go is not what *.templ makes, or a report card not what a search finds (which takes a minute where its sources have changed)
+generated: ## Fail where *_templ.go is not what *.templ makes, or some cells of the report cards not what a search finds (make soak looks at all)
 	$(GO) tool templ generate -log-level error
 	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
-	$(GO) test ./engine/explore/card -count 1 -timeout 20m -whole
+	GOGC=400 $(TEST) ./engine/explore/card $(FLAGS) -skip '$(TIMED)'
 
 tidy: ## Fail where go.mod is not tidy
 	$(GO) mod tidy -diff

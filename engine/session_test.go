@@ -96,7 +96,7 @@ func toTheEnd(t *testing.T, s *engine.Session, id int) *engine.Branch {
 func TestSteppedIsRunIsReplayed(t *testing.T) {
 	for i, name := range lessonstest.Names(t) {
 		for _, policy := range []string{scenario.PolicyInOrder, scenario.PolicyRandom} {
-			if raced && i%6 != 0 {
+			if raced && i%6 != 0 || testing.Short() && i%3 != 0 {
 				continue
 			}
 			t.Run(name+" "+policy, func(t *testing.T) {
@@ -184,8 +184,11 @@ func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
 // same trace to the byte, and what was refused has changed nothing.
 func TestWhateverIsDoneCanBeRepeated(t *testing.T) {
 	seeds := uint64(20)
-	if raced {
+	switch {
+	case raced:
 		seeds = 4 // one of each lock
+	case testing.Short():
+		seeds = 8
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))

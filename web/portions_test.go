@@ -311,12 +311,16 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		return strings.TrimSuffix(b.String(), ",")
 	}
 	many, some := fields(1000), fields(60)
+	steps, states := 50_000, 6_000
+	if testing.Short() {
+		steps, states = 20_000, 2_000
+	}
 	text := strings.Repeat("x", 15_000)
 	for name, c := range map[string]struct {
 		data []byte
 		says string
 	}{
-		"50,000 steps": {data: lines(50_000, func(i int) string {
+		"many steps": {data: lines(steps, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"at_ms":%d.125,"thread":"A","kind":"command","call":"lock","args":["GET","k"]}`, i, i, i)
 		})},
 		"20,000 commands in a step": {says: "20,000 commands", data: lines(20_000, func(i int) string {
@@ -334,7 +338,7 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		"many fields": {says: "More happened in this step", data: lines(500, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"key":{"type":"hash","fields":{%s},"pttl_ms":5}}`, i, i, many)
 		})},
-		"some fields": {data: lines(6_000, func(i int) string {
+		"some fields": {data: lines(states, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"key":{"type":"hash","fields":{%s},"pttl_ms":5}}`, i, i, some)
 		})},
 	} {

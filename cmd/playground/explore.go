@@ -269,11 +269,13 @@ type (
 		States    int      `json:"states"`
 		Schedules string   `json:"schedules"`
 		Broken    string   `json:"broken"`
+		Standing  string   `json:"by_standing_still"` // of the broken: no lease protects from that
 		verdict.Judgement
 	}
 	ruleForm struct {
 		Rule      string          `json:"rule"`
 		Schedules string          `json:"schedules"`
+		Standing  string          `json:"by_standing_still"`
 		Delays    int             `json:"delays"`
 		Faults    int             `json:"faults"`
 		Schedule  []scenario.Move `json:"schedule"`
@@ -302,11 +304,11 @@ func printFound(env environment, space *explore.Space, j verdict.Judgement) erro
 	err := enc.Encode(foundForm{
 		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
 		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
-		Judgement: j,
+		Standing: space.ByStandingStill().String(), Judgement: j,
 	})
 	for _, r := range space.Rules() {
 		if err == nil {
-			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.Delays, r.Faults, r.Schedule, !r.Smallest})
+			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.ByStandingStill.String(), r.Delays, r.Faults, r.Schedule, !r.Smallest})
 		}
 	}
 	if err != nil {
@@ -355,7 +357,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		for _, r := range space.Rules() {
 			t.row([][]styled{
 				{{film.RuleNamed(l, r.Name), red}},
-				{{page.Share(l, r.Schedules, space.Schedules()), ""}},
+				shares(l, r, space),
 				{{page.Cost(l, r), ""}},
 			})
 		}
@@ -390,6 +392,15 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		t.line(part, style)
 	}
 	return nil
+}
+
+// shares is in how many orders a rule is broken, and in how many of them by standing still.
+func shares(l words.Language, r explore.Rule, space *explore.Space) []styled {
+	list := []styled{{page.Share(l, r.Schedules, space.Schedules()), ""}}
+	if standing := page.StoodStill(l, r); standing != "" {
+		list = append(list, styled{standing, faint})
+	}
+	return list
 }
 
 // progressBar is a line on a terminal that is written over again and again.

@@ -15,7 +15,7 @@ func TestExploreAsJSONLines(t *testing.T) {
 	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", fragile)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"explore":1,"title":"SETNX, PEXPIRE, DEL: when all goes well","delays":2,"faults":["crash"],"max_faults":0,"ending":"exhausted","states":`
-	if got.code != exitUnexpected || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115","verdict":"broken"}`) {
+	if got.code != exitUnexpected || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115","by_standing_still":"6","verdict":"broken"}`) {
 		t.Fatalf("exit code %d, %d lines: %s", got.code, len(lines), got.out)
 	}
 	if again := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", "-workers", "1", fragile); again.out != got.out {

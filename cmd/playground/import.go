@@ -17,6 +17,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
@@ -35,12 +36,14 @@ lease, which thread believed that it held it, and which rules were broken. A spa
 without commands runs again as an attempt of the reentrant lock. The import
 recomputes what the log lacks, and says so. It never shows passwords.
 
-Exit codes: 0 nothing broken, 1 broken, 2 bad input.`
+Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
+1 broken; 2 bad input; 4 no rule is broken, and whether one can be is not to be
+judged: it says why, and what helps.`
 
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
 	var o logs.Options
-	fs.StringVar(&o.Key, "key", "", "the lock's `key` (default: of the keys that could be locks, the one that most commands name)")
+	lockFlags(fs, &o.Key, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
 	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")
@@ -62,7 +65,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 			return refuse(err)
 		}
 		defer func() { _ = file.Close() }()
-		in, o.Title = file, filepath.Base(name)
+		in, o.Title = until{ctx, file}, filepath.Base(name)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, logs.MaxBytes+1))
 	if err != nil {
@@ -81,10 +84,8 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	case err != nil:
 		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
 		return exitUnexpected
-	case len(found.Broken) > 0:
-		return exitUnexpected
 	}
-	return exitOK
+	return exitOf(found.Judgement.Verdict)
 }
 
 // imported reads a log, or a trace of ours.
@@ -103,13 +104,7 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 	if err != nil {
 		return nil, err
 	}
-	found := &logs.Imported{Header: h, Events: events, Scenario: sc}
-	for _, e := range events {
-		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(found.Broken, v.Rule) {
-			found.Broken = append(found.Broken, v.Rule)
-		}
-	}
-	return found, nil
+	return logs.NewImported(h, sc, events), nil
 }
 
 // printImported prints the table, the verdict, and what the log does not say.
@@ -123,6 +118,9 @@ func printImported(env environment, l words.Language, found *logs.Imported) {
 	}
 	fmt.Fprintln(t.w)
 	sayBroken(say, l, found)
+	for _, text := range page.Unjudged(l, found.Judgement) {
+		say("", text)
+	}
 	if lateness, late := engine.Late(found.Scenario, found.Events); late {
 		say("", l.Sentence(phrase.Plain(film.Lateness(l, lateness))))
 	}
@@ -152,9 +150,8 @@ func shortKey(key string) string { return middle(key, scenario.MaxKey) }
 
 // sayBroken says which rules were broken, how often, and where first.
 func sayBroken(say func(style, text string), l words.Language, found *logs.Imported) {
-	if len(found.Broken) == 0 {
+	if found.Judgement.Verdict == verdict.Unbroken {
 		say(green, l.Say("No rule is broken in it."))
-		return
 	}
 	first, times := map[string]trace.Event{}, map[string]int{}
 	var order []string

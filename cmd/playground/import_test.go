@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"relock/engine/lock/telemetry"
 	"relock/engine/trace"
@@ -15,6 +19,20 @@ const brokenLog = `OK
 1700000000.350000 [0 127.0.0.1:5002] "SET" "lock" "v2" "NX" "PX" "300"
 1700000000.500000 [0 127.0.0.1:5001] "DEL" "lock"
 `
+
+// A command that is told to end does so while nothing comes that it could read.
+func TestReadingEndsWithTheCommand(t *testing.T) {
+	silent, never := io.Pipe()
+	t.Cleanup(func() { _ = never.Close() })
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if _, err := io.ReadAll(until{ctx, silent}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if data, err := io.ReadAll(until{t.Context(), iotest.OneByteReader(strings.NewReader("a log"))}); err != nil || string(data) != "a log" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
 
 func TestImport(t *testing.T) {
 	whole := strings.ReplaceAll(strings.Replace(brokenLog, `.350000`, `.510000`, 1), "OK\n", "")
@@ -30,6 +48,7 @@ func TestImport(t *testing.T) {
 	}{
 		{"broken", brokenLog, []string{"import", "-"}, exitUnexpected, []string{"another's lock released (foreign-release), first at T4, line 4 of the log. Times in all: 1.", "Read from a MONITOR log: 3 commands name the key lock, threads by value.", "It has no replies", "Thread A: v1, 127.0.0.1:5001."}, nil},
 		{"nothing broken", whole, []string{"import", "-"}, exitOK, []string{"No rule is broken in it."}, nil},
+		{"begun in the middle of a hold", `1700000000.200000 [0 127.0.0.1:5001] "DEL" "lock"` + "\n" + lines[1], []string{"import", "-"}, exitOK, []string{"No rule is broken in what it shows. But in line 1 a thread"}, nil},
 		{"in Chinese", brokenLog, []string{"import", "-lang", "zh", "-"}, exitUnexpected, []string{"日志第 4 行", "来自 MONITOR 日志"}, nil},
 		{"by connection", brokenLog, []string{"import", "-threads", "connection", "-"}, exitUnexpected, []string{"threads by connection"}, nil},
 		{"a file of the corpus", "", []string{"import", "../../engine/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},
@@ -41,7 +60,7 @@ func TestImport(t *testing.T) {
 		{"no such threads", brokenLog, []string{"import", "-threads", "x", "-"}, exitUsage, nil, []string{"owner and value and connection"}},
 		{"no such file", "", []string{"import", "nowhere.log"}, exitUsage, nil, []string{"nowhere.log"}},
 		{"no file", "", []string{"import"}, exitUsage, nil, []string{"given 0"}},
-		{"help", "", []string{"import", "-h"}, exitOK, []string{"-threads WHO", "Exit codes: 0 nothing broken, 1 broken, 2 bad input."}, nil},
+		{"help", "", []string{"import", "-h"}, exitOK, []string{"-threads WHO", "Exit codes: 0 no rule is broken, and nothing is missing", "4 no rule is broken, and whether one can be is not to be"}, nil},
 	} {
 		got := playground(t, c.stdin, c.args...)
 		if got.code != c.code {

@@ -15,11 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/lessons"
 	"relock/lessons/libraries"
 	"relock/web"
@@ -56,8 +58,10 @@ is the gate's and stands still: "the lease ends" means that the client paused
 for that long. With -clock wall leases run, a pause is SIGSTOP and a crash
 SIGKILL.
 
-Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker fails
-(it hangs, dies, or talks to nobody), or no Redis answers.`
+Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
+1 broken; 2 bad input; 3 a worker fails (it hangs, dies, or talks to nobody), or no
+Redis answers; 4 no rule is broken, and whether one can be is not to be judged: it
+says why, and what helps.`
 
 // labFlags are the flags of lab, beside its options.
 type labFlags struct {
@@ -67,6 +71,15 @@ type labFlags struct {
 	save     string
 	replay   string
 	language *words.Language
+}
+
+// lockFlags adds the flags that say what the lock is, and which it is by default.
+func lockFlags(fs *flag.FlagSet, key *string, byDefault string) {
+	fs.Func("lock", "the `lock`: KEY, or KEY:exclusive for one that a single thread holds at a time (default: "+byDefault+")", func(text string) (err error) {
+		*key, err = effects.Lock(text)
+		return err
+	})
+	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
 }
 
 // listFlag is a flag that can be given more than once.
@@ -92,7 +105,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
-	fs.StringVar(&f.o.Key, "key", "", "the lock's `key` (default: the first that a command makes)")
+	lockFlags(fs, &f.o.Key, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
 	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")
@@ -277,10 +290,8 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 	case found.Failed != nil:
 		fmt.Fprintf(env.err, "playground: %v\n", found.Failed)
 		return exitUnreachable
-	case found.Broken > 0 || found.Drawn != nil && found.Drawn.Broken > 0:
-		return exitUnexpected
 	default:
-		return exitOK
+		return exitOf(found.Judgement().Verdict)
 	}
 }
 
@@ -324,6 +335,7 @@ type (
 		Key       string         `json:"key,omitempty"` // the lock's
 		First     *divergedForm  `json:"first_difference,omitempty"`
 		Worker    *labWorkerForm `json:"worker,omitempty"`
+		verdict.Judgement
 	}
 	divergedForm struct {
 		At   int          `json:"at"` // decision, from 1
@@ -359,6 +371,7 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key,
+		Judgement: found.Judgement(),
 	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}
@@ -430,30 +443,33 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		fmt.Fprintln(t.w, "order: "+lab.Line(r.Order.Decisions)) // whole: it is copied
 	}
 	fmt.Fprintln(t.w)
+	j := found.Judgement()
 	if one == nil || found.Failed != nil {
-		f.ending(t, found)
-	} else if found.Broken == 0 {
+		f.ending(t, found, j.Verdict)
+	} else if j.Verdict == verdict.Unbroken {
 		t.line(l.Say("No rule is broken in this order."), green)
 	}
 	if d := found.First; d != nil {
 		t.line(page.LabDiverged(l, found.Diverged, d), "")
 	}
+	for _, text := range append(page.LabClock(l, f.o.Faults, found.Broken), page.Unjudged(l, j)...) {
+		for _, part := range wrap(text, t.width) {
+			t.line(part, "")
+		}
+	}
 	return nil
 }
 
-func (f labFlags) ending(t table, found *lab.Found) {
+func (f labFlags) ending(t table, found *lab.Found, v verdict.Verdict) {
 	l := t.l
 	style := bold
-	if found.Broken > 0 {
-		style = red
-	}
 	switch {
-	case found.Ending == lab.Worker:
+	case found.Ending == lab.Worker || v == verdict.Broken:
 		style = red
-	case found.Ending == lab.Exhausted && found.Broken == 0:
+	case v == verdict.Unbroken:
 		style = green
 	}
-	t.line(page.LabEnding(l, found.Ending, found.Orders, found.Broken), style)
+	t.line(page.LabEnding(l, found.Ending, found.Orders, found.Broken, found.Diverged, v), style)
 	if found.Drawn != nil {
 		t.line(page.LabDrawn(l, found.Drawn), "")
 	}

@@ -61,9 +61,36 @@ func realMain() int {
 	defer stop()
 	redis.SetLogger(silent{})
 	return command(ctx, os.Args[1:], environment{
-		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
+		getenv: os.Getenv, in: until{ctx, os.Stdin}, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 		columns: terminalColumns(os.Stdout),
 	})
+}
+
+// until reads until ctx is done, also where nothing comes: the signal that ends a command
+// ends its reading. What is read then is lost, and so is the reader.
+type until struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+// Read implements io.Reader.
+func (u until) Read(b []byte) (int, error) {
+	type read struct {
+		n   int
+		err error
+	}
+	own, done := make([]byte, len(b)), make(chan read, 1)
+	go func() {
+		n, err := u.in.Read(own)
+		done <- read{n, err}
+	}()
+	select {
+	case r := <-done:
+		copy(b, own[:r.n])
+		return r.n, r.err
+	case <-u.ctx.Done():
+		return 0, context.Cause(u.ctx)
+	}
 }
 
 // silent swallows go-redis' log: the commands report errors in their own words.

@@ -12,6 +12,7 @@ import (
 	"relock/engine/explore/mend"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/verdict"
 	"relock/web/export"
 	"relock/web/page"
 	"relock/web/words"
@@ -20,15 +21,16 @@ import (
 const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -post-mortem] [-lang TAG] FILE
 
 What would mend it? Tries each change of a scenario that breaks a rule: another
-script, another lock, a longer lease, a watchdog, stopping when the lock is lost,
-and checks at the resource that it protects. Searches each in every order within
+script, another lock, each also with its watchdog, a longer lease, a watchdog, a limit
+to it, waiting for replicas, stopping when the lock is lost, and checks at the resource that it protects. Searches each in every order within
 the same bounds, like "playground explore", and prints its counts as soon as it
 knows them; the end lists the best first. If a change only outlasts a pause, it
 is tried with a longer one, too. Without -delays, the limit is the most delays
 with which the search of the unchanged scenario still finishes.
 
 Exit codes: 0 something mends it, or no rule is broken, or what the lock protects
-is safe anyway; 1 no change that was tried mends it; 2 bad input or usage. "-" reads standard input.`
+is safe anyway; 1 no change that was tried mends it; 2 bad input or usage; 4 no rule is
+broken, and that says nothing (nobody was inside, not all orders were tried, …). "-" reads standard input.`
 
 func mending(ctx context.Context, args []string, env environment) int {
 	var o mendOptions
@@ -128,10 +130,14 @@ func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenari
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	if r.Best() == nil && !r.Protected() && (r.Broken() || r.Stopped) {
+	switch {
+	case r.Best() == nil && !r.Protected() && (r.Broken() || r.Stopped):
 		return exitUnexpected
+	case !r.Broken() && r.Before.Judgement.Verdict == verdict.Unjudged:
+		return exitUnjudged
+	default:
+		return exitOK
 	}
-	return exitOK
 }
 
 // postMortem writes the run that breaks a rule, and what mends it, as Markdown.
@@ -209,9 +215,13 @@ func (o mendOptions) print(ctx context.Context, env environment, sc *scenario.Sc
 func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, paragraph func(text, style string)) {
 	l := t.l
 	n := 0
+	var byRule []string // of changes that leave every order broken
 	for i := range r.Cures {
 		c := &r.Cures[i]
 		if c.Verdict == mend.Nothing {
+			if says := page.CureByRule(l, r, c); says != "" {
+				byRule = append(byRule, l.Say("%[1]s (%[2]s). %[3]s.", l.Clause(c.Title), c.Name, says))
+			}
 			continue
 		}
 		if n++; n == 1 {
@@ -225,8 +235,22 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
 			t.line(strings.Repeat(indent, min(i, 1))+part, style)
 		}
+		if says := page.CureByRule(l, r, c); says != "" {
+			for _, part := range wrap(says, t.width-2*len(indent)) {
+				t.line(indent+indent+part, "")
+			}
+		}
 		for _, part := range wrap(page.NewCureWhy(l, cured[0], cured[i+1], c).Says, t.width-2*len(indent)) {
 			t.line(indent+indent+part, faint)
+		}
+	}
+	if len(byRule) > 0 {
+		fmt.Fprintln(t.w)
+		t.line(l.Say("For one rule, where others stay broken:"), bold)
+		for _, says := range byRule {
+			for i, part := range wrap("– "+says, t.width-len(indent)) {
+				t.line(strings.Repeat(indent, min(i, 1))+part, "")
+			}
 		}
 	}
 	fmt.Fprintln(t.w)
@@ -238,6 +262,11 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		style = red
 	}
 	paragraph(page.MendEnding(l, r), style)
+	if !r.Broken() {
+		for _, says := range page.Unjudged(l, r.Before.Judgement) {
+			paragraph(says, "")
+		}
+	}
 }
 
 // The lines of -json.
@@ -245,9 +274,11 @@ type (
 	countForm struct {
 		Orders string            `json:"orders"`
 		Broken string            `json:"broken"`
-		All    bool              `json:"all"`           // every order within the bounds was tried
-		Why    string            `json:"why,omitempty"` // not all were
+		Stands string            `json:"by_standing_still"` // of the broken
+		All    bool              `json:"all"`               // every order within the bounds was tried
+		Why    string            `json:"why,omitempty"`     // not all were
 		Rules  map[string]string `json:"rules"`
+		Still  map[string]string `json:"rules_by_standing_still,omitempty"`
 	}
 	beforeForm struct {
 		Mend      int      `json:"mend"` // the version
@@ -258,12 +289,15 @@ type (
 		MaxStates int      `json:"max_states"`
 		Changes   int      `json:"changes"`
 		countForm
+		verdict.Judgement
 	}
 	cureForm struct {
 		Change  string       `json:"change"`
 		Kind    mend.Kind    `json:"kind"`
 		Verdict mend.Verdict `json:"verdict"`
 		countForm
+		Delays   int             `json:"delays"`
+		Cured    []string        `json:"cured"`
 		Gone     []string        `json:"gone"`
 		Left     []string        `json:"left"`
 		New      []string        `json:"new"`
@@ -276,21 +310,28 @@ type (
 		countForm
 	}
 	mendedForm struct {
-		Tried         int      `json:"tried"`
-		Stopped       bool     `json:"stopped,omitempty"`
-		Best          []string `json:"best"` // the changes' names, the best first
-		Mended        bool     `json:"mended"`
-		NeedsResource bool     `json:"needs_resource"`
+		Tried         int                 `json:"tried"`
+		Stopped       bool                `json:"stopped,omitempty"`
+		Best          []string            `json:"best"`  // the changes' names, the best first
+		Cures         map[string][]string `json:"cures"` // by rule: the changes that cure it, the best first
+		Mended        bool                `json:"mended"`
+		NeedsResource bool                `json:"needs_resource"`
 	}
 )
 
 func newCountForm(c *mend.Count) countForm {
-	f := countForm{Orders: c.Orders.String(), Broken: c.Broken.String(), All: c.All, Why: c.Why.String(), Rules: map[string]string{}}
+	f := countForm{Orders: c.Orders.String(), Broken: c.Broken.String(), All: c.All, Why: c.Why.String(), Rules: map[string]string{}, Still: map[string]string{}, Stands: "0"}
+	if c.Standing != nil {
+		f.Stands = c.Standing.String()
+	}
 	if c.All {
 		f.Why = ""
 	}
 	for _, b := range c.Rules {
 		f.Rules[b.Rule] = b.Orders.String()
+		if b.Standing != nil && b.Standing.Sign() > 0 {
+			f.Still[b.Rule] = b.Standing.String()
+		}
 	}
 	return f
 }
@@ -300,8 +341,11 @@ func printMendJSON(env environment, sc *scenario.Scenario, r *mend.Report, c *me
 	var line any
 	switch {
 	case over:
-		f := mendedForm{Tried: r.Tried, Stopped: r.Stopped, Best: []string{}, Mended: r.Best() != nil, NeedsResource: r.NeedsResource()}
+		f := mendedForm{Tried: r.Tried, Stopped: r.Stopped, Best: []string{}, Cures: map[string][]string{}, Mended: r.Best() != nil, NeedsResource: r.NeedsResource()}
 		for i := range r.Cures {
+			for _, rule := range r.Cures[i].Cured {
+				f.Cures[rule] = append(f.Cures[rule], r.Cures[i].Name)
+			}
 			if r.Cures[i].Verdict != mend.Nothing {
 				f.Best = append(f.Best, r.Cures[i].Name)
 			}
@@ -309,7 +353,7 @@ func printMendJSON(env environment, sc *scenario.Scenario, r *mend.Report, c *me
 		line = f
 	case c == nil:
 		b := r.Bounds
-		line = beforeForm{1, sc.Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults, b.MaxStates, r.Changes, newCountForm(&r.Before)}
+		line = beforeForm{1, sc.Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults, b.MaxStates, r.Changes, newCountForm(&r.Before), r.Before.Judgement}
 	default:
 		text, err := c.Scenario.Compact()
 		if err != nil {
@@ -317,7 +361,7 @@ func printMendJSON(env environment, sc *scenario.Scenario, r *mend.Report, c *me
 		}
 		f := cureForm{
 			Change: c.Name, Kind: c.Kind, Verdict: c.Verdict, countForm: newCountForm(&c.After), Lacks: c.Lacks, Scenario: text,
-			Gone: append([]string{}, c.Gone...), Left: append([]string{}, c.Left...), New: append([]string{}, c.New...),
+			Delays: c.After.Delays, Cured: append([]string{}, c.Cured...), Gone: append([]string{}, c.Gone...), Left: append([]string{}, c.Left...), New: append([]string{}, c.New...),
 		}
 		if c.Longer != nil {
 			f.Longer = &longerForm{phrase.Duration(c.Longer.Pause), newCountForm(&c.Longer.Count)}

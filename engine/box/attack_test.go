@@ -202,10 +202,14 @@ func TestLinesUnderTheJournal(t *testing.T) {
 // anybody else.
 func TestManyAtOnce(t *testing.T) {
 	p := open(t, box.Options{Children: 3})
+	callers, calls := 12, 20
+	if testing.Short() {
+		callers, calls = 6, 8
+	}
 	var all sync.WaitGroup
-	for n := range 12 {
+	for n := range callers {
 		all.Go(func() {
-			for range 20 {
+			for range calls {
 				q := quiet
 				q.Args = []string{strconv.Itoa(n)}
 				q.Script = "return ARGV[1]"

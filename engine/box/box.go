@@ -13,9 +13,9 @@ package box
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
+	"relock/engine/interpreter"
 	"relock/engine/store"
 )
 
@@ -39,15 +39,10 @@ type Answer struct {
 
 // Errors of a script. All come as a [*Fault], which says more.
 var (
-	// ErrSyntax is of a text that does not compile.
-	ErrSyntax = errors.New("the script does not compile")
-	// ErrEndless is of a script that took more than its time.
-	ErrEndless = errors.New("the script does not end")
-	// ErrSteps is of a script whose patterns took more than their Steps.
-	ErrSteps = errors.New("the script's patterns take too many steps")
-	// ErrTooLarge is of a script that took more than its memory, or whose texts,
-	// reply or keys are larger than allowed.
-	ErrTooLarge = errors.New("the script takes too much memory")
+	ErrSyntax   = interpreter.ErrSyntax
+	ErrEndless  = interpreter.ErrEndless
+	ErrSteps    = interpreter.ErrSteps
+	ErrTooLarge = interpreter.ErrTooLarge
 	// ErrContents is of a script that leaves a key of a type that is not allowed.
 	ErrContents = errors.New("the script leaves a key of a type that is not allowed")
 )
@@ -66,47 +61,18 @@ var (
 	ErrQuestion = errors.New("the question is too large")
 )
 
-// Fault is what is wrong with a script.
-type Fault struct {
-	Kind  error  // ErrSyntax, ErrEndless, ErrSteps, ErrTooLarge or ErrContents
-	Lines Lines  // where it was, and from where that was called; empty if not known
-	What  string // what Lua says of a text that does not compile, and which size was too large, in English; or ""
-}
+// Fault is what is wrong with a script, and Lines where.
+type (
+	Fault = interpreter.Fault
+	Lines = interpreter.Lines
+)
 
-// Error returns a sentence with the first line.
-func (f *Fault) Error() string {
-	text := f.Kind.Error()
-	if len(f.Lines) > 0 {
-		text = "line " + strconv.Itoa(f.Lines[0]) + ": " + text
-	}
-	if f.What != "" {
-		text += ": " + f.What
-	}
-	return text
-}
-
-// Unwrap returns Kind.
-func (f *Fault) Unwrap() error { return f.Kind }
-
-// Lines are the active lines of a script's whole text, from 1: the innermost first,
-// then the one that called it.
-type Lines []int
-
-// Below returns the innermost line below the one given, or 0: the lines down to
-// that one are a prelude before the script.
-func (l Lines) Below(line int) int {
-	for _, n := range l {
-		if n > line {
-			return n
-		}
-	}
-	return 0
-}
+// Steps is how many steps a script may take to match its patterns.
+const Steps = interpreter.Steps
 
 // Limits of a script.
 const (
 	maxFrame  = 1 << 20                // bytes of a question, and of an answer
-	maxText   = 1 << 20                // bytes of one text that a script makes
 	maxMemory = 128 << 20              // bytes of a child's memory
 	busy      = 100 * time.Millisecond // of the processor, until a script is endless
 	// Limit is how long a child may take for one question when Options do not

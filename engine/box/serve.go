@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+
+	"relock/engine/interpreter"
 )
 
 // variable is set in the environment of a child, and says which walls it puts up.
@@ -82,7 +84,7 @@ func answerTo(r *runner, body []byte) []byte {
 	}
 	var a Answer
 	if what == askCheck {
-		_, err = r.compile(q.Script)
+		err = interpreter.Check(q.Script)
 	} else {
 		a, err = r.run(q)
 	}

@@ -136,7 +136,7 @@ type Checker struct {
 	facts   *facts.Facts
 	watches []automaton
 
-	now, ended trace.Millis // the last event, and the last end of a thread
+	end end
 }
 
 // New returns a checker for a run whose owners map to threads as in owners,
@@ -155,10 +155,7 @@ func New(owners map[string]string, g protocol.Guard) *Checker {
 // stays broken is reported once.
 func (c *Checker) Observe(e trace.Event) []Finding {
 	c.facts.Add(e)
-	c.now = e.At
-	if _, over := e.Body.(trace.End); over && e.Thread != "" {
-		c.ended = e.At
-	}
+	c.end.see(e)
 	var found []Finding
 	for _, w := range c.watches {
 		if one, ok := w.observe(c.facts, e); ok {
@@ -170,7 +167,7 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {
-	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), now: c.now, ended: c.ended}
+	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), end: c.end.clone()}
 	for i, w := range c.watches {
 		clone.watches[i] = w.clone()
 	}
@@ -186,7 +183,7 @@ func (c *Checker) AppendState(b []byte, now time.Duration, as func(thread string
 	for _, w := range c.watches {
 		b = w.append(b, now, as)
 	}
-	return b
+	return c.end.append(b)
 }
 
 // found returns a finding whose trace text is the same as its own.

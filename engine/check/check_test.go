@@ -305,7 +305,7 @@ func TestOrphanAndStuck(t *testing.T) {
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
-	for pttl, says := range map[int64]string{trace.NoExpiry: "without an expiry.", 50: "for another 50ms.", 0: "for another 0ms."} {
+	for pttl, says := range map[int64]string{trace.NoExpiry: "the key has no expiry.", 50: "for another 50ms.", 0: "for another 0ms."} {
 		k := held(ownerA, "1")
 		k.PTTL = pttl
 		v := c.Finish(k)
@@ -328,6 +328,49 @@ func TestOrphanAndStuck(t *testing.T) {
 	// A took the lock in event 1, and did its last in event 3.
 	if v := c.Finish(held(ownerA, "1")); len(v) != 1 || !slices.Equal(v[0].Events, []int{1, 3}) {
 		t.Errorf("orphan: %+v, proved by events 1 and 3", v)
+	}
+}
+
+// What is said of a key that is left is so at once, and in a log that does not tell when its
+// threads have ended.
+func TestAnOrphanSaysOnlyWhatIsKnown(t *testing.T) {
+	for over, want := range map[bool]string{
+		true:  "every thread has ended, nobody believes that it holds the lock, and the key stands for another 9760 ms",
+		false: "nobody believes that it holds the lock, and the key stands for another 9760 ms",
+	} {
+		c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		c.Observe(at(240, believing("A", trace.Outcome{Call: "lock", Result: trace.Refused}, held(ownerA, "1"), nil)))
+		if over {
+			c.Observe(at(240, believing("A", trace.End{Result: trace.Done}, held(ownerA, "1"), nil)))
+		}
+		k := held(ownerA, "1")
+		k.PTTL = 9760
+		for _, checker := range []*check.Checker{c, c.Clone()} {
+			if got := checker.Finish(k); len(got) != 1 || got[0].Detail != want || !strings.HasSuffix(got[0].Why.String(), "the key stays for another 9.76s.") {
+				t.Errorf("all ended: %v: %+v", over, got)
+			}
+		}
+	}
+}
+
+// A key whose value is a deadline is no orphan: who comes after it takes it. A number that
+// no clock was asked for is one, and so is an instant that is over.
+func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
+	for _, c := range []struct {
+		value   string
+		asked   bool
+		orphans int
+	}{{"207", true, 0}, {"1207", true, 0}, {"7000", true, 0}, {"207", false, 1}, {"0", true, 1}, {"taken", true, 1}, {"NaN", true, 1}} {
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		key := trace.KeyState{Type: trace.TypeString, Value: &c.value, PTTL: trace.NoExpiry}
+		if c.asked {
+			checker.Observe(believing("A", trace.Command{Call: "lock", Args: []string{"TIME"}, Reply: []any{"0", "7000"}}, trace.Absent(), nil))
+		}
+		checker.Observe(believing("A", trace.Command{Call: "lock", Args: []string{"GETSET", "k", c.value}}, key, nil))
+		checker.Observe(believing("A", trace.End{Result: trace.Done}, key, nil))
+		if got := checker.Finish(key); len(got) != c.orphans {
+			t.Errorf("%+v: %+v", c, got)
+		}
 	}
 }
 

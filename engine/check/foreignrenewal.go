@@ -33,3 +33,11 @@ func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		phrase.Say("%s has renewed a lease that is not its own: it is %s's, and now has %s.",
 			e.Thread, holders[0], time.Duration(max(e.Key.PTTL, 0))*time.Millisecond)), true
 }
+
+// ForeignRenewed returns the finding for a thread whose last command has renewed the lock
+// of others, as read from what it did to the key.
+func (c *Checker) ForeignRenewed(who string, whose []string, lease time.Duration) Finding {
+	return found(ForeignRenewal, append([]string{who}, whose...), proof(c.facts.Last[who]),
+		phrase.Say("%s renewed the lease of %s", who, phrase.Names(whose)),
+		phrase.Say("%s has renewed a lease that is not its own: it is %s's, and now has %s.", who, whose[0], lease))
+}

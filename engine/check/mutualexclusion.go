@@ -102,6 +102,10 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
 	case m.guard == protocol.InProcess:
 		return phrase.Say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
+	case f.Aside(inside[0]):
+		return phrase.Say("%s and %s are inside at once: Redis has two masters, and %s asks the old one.", inside[0], inside[1], inside[0])
+	case f.Aside(inside[1]):
+		return phrase.Say("%s and %s are inside at once: Redis has two masters, and %s asks the old one.", inside[0], inside[1], inside[1])
 	case len(holders) == 0 && len(e.Nodes) > 0:
 		return phrase.Say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])
 	case len(holders) == 0 && e.Key.Exists():

@@ -32,3 +32,11 @@ func (replaced) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		phrase.Say("%s replaced the lock of %s", who, holders),
 		phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)), true
 }
+
+// SharedReplaced returns the finding for a thread whose last command has put something in
+// the place of another's lock, where the key does not say whose it is.
+func (c *Checker) SharedReplaced(who, whose string) Finding {
+	return found(Replaced, []string{who, whose}, proof(c.facts.Last[who]),
+		phrase.Say("%s replaced the lock of %s", who, phrase.Names{whose}),
+		phrase.Say("%[1]s has put its own lock in the place of %[2]s's: several threads write the same value, so the key does not say whose it is.", who, whose))
+}

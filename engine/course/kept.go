@@ -26,6 +26,7 @@ type keptFound struct {
 	Schedule json.RawMessage `json:"schedule,omitempty"`
 	Cost     int             `json:"cost,omitempty"`
 	Broken   *big.Int        `json:"broken"`
+	Standing *big.Int        `json:"by_standing_still,omitempty"`
 	All      *big.Int        `json:"all"`
 }
 
@@ -49,7 +50,7 @@ func searchKey(sc *scenario.Scenario, rule string, within explore.Bounds) (strin
 
 // found reads what was kept of a search of sc.
 func (k keptFound) found(sc *scenario.Scenario, within explore.Bounds) (*Found, error) {
-	f := &Found{All: k.All, Broken: k.Broken, Cost: k.Cost, Within: within}
+	f := &Found{All: k.All, Broken: k.Broken, Standing: k.Standing, Cost: k.Cost, Within: within}
 	if len(k.Schedule) == 0 {
 		return f, nil
 	}
@@ -62,6 +63,9 @@ func (k keptFound) found(sc *scenario.Scenario, within explore.Bounds) (*Found, 
 
 func keep(f *Found) (keptFound, error) {
 	k := keptFound{Cost: f.Cost, Broken: f.Broken, All: f.All}
+	if f.Standing != nil && f.Standing.Sign() > 0 {
+		k.Standing = f.Standing
+	}
 	if f.Schedule != nil {
 		var err error
 		if k.Schedule, err = json.Marshal(f.Schedule); err != nil {

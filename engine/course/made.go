@@ -258,7 +258,8 @@ type Found struct {
 	Schedule []scenario.Move // the smallest that breaks the item's rule, nil where none does
 	All      *big.Int        // schedules
 	Broken   *big.Int        // of them, those that break the rule
-	Cost     int             // delays and faults of Schedule
+	Standing *big.Int        // of these, those that break it only because a thread stood still longer than its lease
+	Cost     int             // delays and faults of the smallest of all
 	Within   explore.Bounds
 }
 
@@ -307,10 +308,10 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 	if space.Ending() != explore.Exhausted {
 		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Why())
 	}
-	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Within: i.within}
+	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Standing: big.NewInt(0), Within: i.within}
 	for _, r := range space.Rules() {
 		if r.Name == i.goal.rule {
-			found.Schedule, found.Broken, found.Cost = r.Schedule, r.Schedules, r.Delays+r.Faults
+			found.Schedule, found.Broken, found.Standing, found.Cost = r.Schedule, r.Schedules, r.ByStandingStill, r.Least
 		}
 	}
 	if i.searched == nil {

@@ -278,7 +278,7 @@ func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Jud
 	if len(rules) > 0 {
 		r := rules[0]
 		j.Rule = r.Name
-		j.Found = &Found{Schedule: r.Schedule, All: j.All, Broken: r.Schedules, Cost: r.Delays + r.Faults, Within: i.within}
+		j.Found = &Found{Schedule: r.Schedule, All: j.All, Broken: r.Schedules, Standing: r.ByStandingStill, Cost: r.Least, Within: i.within}
 		j.Run, err = play(ctx, sc.WithSchedule(r.Schedule))
 		return j, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"relock/engine/journal"
+	"relock/engine/phrase"
 )
 
 // Marks of a worker's critical section and of its rounds, as arguments of ECHO.
@@ -160,4 +161,25 @@ func MakesLock(args []string) bool {
 		return true
 	}
 	return false
+}
+
+// Lock reads what a person calls a lock: KEY, or KEY:exclusive. It fails with one
+// sentence if the lock is of a kind that cannot be judged yet.
+func Lock(text string) (key string, err error) {
+	name := text
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		switch kind := text[i+1:]; {
+		case kind == "exclusive":
+			name = text[:i]
+		case kind == "readers", kind == "permits", strings.HasPrefix(kind, "permits="):
+			return "", phrase.New("%.40q: locks of this kind cannot be judged yet; allowed: KEY or KEY:exclusive, for a lock that one thread holds at a time", ":"+kind)
+		}
+	}
+	switch {
+	case name == "":
+		return "", phrase.New("it has no key; allowed: KEY or KEY:exclusive")
+	case strings.Contains(name, ","):
+		return "", phrase.New("%.60q: several locks at once cannot be judged yet; allowed: one KEY, and -key for a key with a comma in it", text)
+	}
+	return name, nil
 }

@@ -17,13 +17,15 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 )
 
 // Rules are the rules that a lab checks, in the order of check.Names.
 func Rules() []string {
-	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.Orphan, check.Stuck}
+	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.Stuck}
 }
 
 // Roles remembers what each command does to a lock, by the name that Shown gives
@@ -36,8 +38,11 @@ type Reading struct {
 	key, resource string
 	marks         bool // beliefs are read from marks
 	roles         Roles
-	owners        map[string]string // of the header: grows
-	shared        map[string]bool   // owner ids that several threads have used
+	scripts       map[string]scripted // seen here, by name
+	misread       int                 // of them
+	owners        map[string]string   // of the header: grows
+	named         []string            // ids, in the order in which they became somebody's or nobody's
+	shared        map[string]bool     // owner ids that several threads have used
 	checker       *check.Checker
 	events        []trace.Event
 	forgets       bool // of the events only the last is kept: nobody asks for the others
@@ -45,7 +50,18 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	maker         string // who created the key
+	maker         string            // whose command put the value that a string has
+	fieldBy       map[string]string // whose command put each field
+	kind          string            // why the kind of lock is not known: one of the kinds; "" if it is
+	harms         bool              // only rules about what the lock protects count
+	refused       bool              // somebody was, in this order
+	several       bool              // fields of several threads stood at once
+	counter       bool              // its value is counted up and down
+	last          trace.KeyState    // before the current command
+	typed         string            // of kindOther: the key's type
+	ids           []string          // what the current command put into the key
+	did           string            // what it did to the lock, as a call
+	began         time.Time         // the instant from which records count; zero if it is not known
 	step          int
 	at            time.Duration
 	now           trace.KeyState
@@ -53,14 +69,21 @@ type Reading struct {
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
 	broken         []check.Finding
+	witness        verdict.Witness
+}
+
+// scripted is what a script was taken for before it did anything, and whether it has.
+type scripted struct {
+	as          string
+	asked, acts bool
 }
 
 // New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
 // Known has the effects of commands seen before; it grows. With marks, beliefs come from the marks alone.
 func New(threads []string, key, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
-		key: key, resource: resource, marks: marks, roles: known, owners: map[string]string{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
+		key: key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
+		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{}, fieldBy: map[string]string{},
 	}
 	for _, t := range threads {
 		j.owners[t] = t
@@ -113,6 +136,7 @@ func (j *Reading) mark(r Record) {
 func (j *Reading) befall(r Record) {
 	if r.Do == fault.Evict {
 		j.now, j.maker = r.After, ""
+		clear(j.fieldBy)
 		j.add("", trace.Fault{Do: fault.Evict})
 		return
 	}
@@ -134,8 +158,10 @@ func (j *Reading) lapse(was trace.KeyState) {
 	if was.PTTL > 0 {
 		was.PTTL = 0
 	}
-	j.now, j.maker = trace.Absent(), ""
+	j.now = trace.Absent()
 	j.add("", trace.Expired{Was: was})
+	j.maker = ""
+	clear(j.fieldBy)
 }
 
 // add appends an event, and what rules it breaks.
@@ -147,7 +173,9 @@ func (j *Reading) add(thread string, body trace.Body) {
 	e := trace.Event{Seq: j.seq + 1, Step: j.step, At: trace.MillisOf(j.at), Thread: thread, Body: body, Key: j.now, Belief: maps.Clone(belief)}
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
-		if slices.Contains(Rules(), f.Rule) {
+		switch {
+		case f.Rule == check.ForeignRenewal, f.Rule == check.Replaced && j.takesOver(): // the one is seen by command, of scripts, too
+		case slices.Contains(Rules(), f.Rule):
 			if untold := j.untold(f, thread); len(untold) > 0 {
 				f = f.Inferred(untold)
 			}
@@ -171,9 +199,13 @@ func (j *Reading) note(e trace.Event) {
 		j.events = j.events[:0]
 	}
 	j.events = append(j.events, e)
+	j.witness.See(e)
 }
 
 func (j *Reading) violate(f check.Finding) {
+	if j.harms && !check.Harms(f.Rule) {
+		return
+	}
 	if f.Threads == nil {
 		f.Threads = []string{}
 	}
@@ -190,6 +222,9 @@ func (j *Reading) violate(f check.Finding) {
 // command takes a command of a thread.
 func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
+	j.look(r)
+	j.ids = j.puts(r)
+	j.did = j.does(r)
 	call := j.call(r, ofLock)
 	level := max(j.belief[r.Thread], 1)
 	if call == lock.CallLock {
@@ -225,15 +260,19 @@ func (j *Reading) command(r Record) {
 		before = r.Before
 	}
 	told := r.Do != fault.LoseReply && !r.Late
-	maker := j.maker
-	j.owns(r, before)
+	holders := j.putBy(before)
+	own := slices.Contains(holders, r.Thread)
 	old := maps.Clone(j.belief)
-	j.believes(r, before, told, ofLock, call)
+	j.owns(r, before)
+	j.several = j.several || len(j.putBy(r.After)) > 1
+	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
 	j.belief = old // until its last command: a thread believes what it was told, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
 	j.belief = now
-	j.foreign(r, before, maker, ofLock)
+	if ofLock && len(holders) > 0 && !own {
+		j.foreign(r, before, holders)
+	}
 	j.resources(r)
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)
@@ -267,23 +306,27 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	if !ofLock {
 		return ""
 	}
-	if looks(r) || firstExpiry(r) {
+	if looks(r) || firstExpiry(r) || unlike(r.After) || unlike(r.Before) {
 		return ""
 	}
 	name := Shown(r.Args)
-	if role := does(r); role != "" {
+	if role := j.did; role != "" {
 		if r.Script != "" {
-			j.roles[name] = role
+			j.acts(name, role)
 		}
 		return role
 	}
-	if role := j.roles[name]; role != "" {
+	role := j.roles[name]
+	if s := j.scripts[name]; r.Script != "" && !s.acts {
+		j.scripts[name] = scripted{as: role, asked: true}
+	}
+	if role != "" {
 		return role
 	}
 	switch Verb(r.Args) {
 	case "SETNX", "HSETNX", "SET", "HINCRBY":
 		return lock.CallLock
-	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL":
+	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL", "DECR", "DECRBY":
 		return lock.CallUnlock
 	case "PEXPIRE", "EXPIRE", "PEXPIREAT", "EXPIREAT", "GETEX":
 		return lock.CallRenew
@@ -293,6 +336,23 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	}
 	return lock.CallLock
 }
+
+// acts notes what a script does to the lock.
+func (j *Reading) acts(name, role string) {
+	s := j.scripts[name]
+	if s.asked && s.acts && s.as != j.roles[name] {
+		j.misread--
+	}
+	if s.asked && s.as != role {
+		j.misread++
+	}
+	s.acts = true
+	j.roles[name], j.scripts[name] = role, s
+}
+
+// Misread reports whether a script was taken for something else before it did what it
+// does: read the records again with the same Roles.
+func (j *Reading) Misread() bool { return j.misread > 0 }
 
 // Of a script that was never seen to do anything: a command in it that could make a key, and one that could delete one.
 var (
@@ -311,12 +371,26 @@ func firstExpiry(r Record) bool {
 
 // does says what a command did to the lock: it created the key or a field, removed one,
 // or changed its expiry.
-func does(r Record) string {
+func (j *Reading) does(r Record) string {
+	if old, now, is := j.rewrites(r); is {
+		switch {
+		case now > old:
+			return lock.CallLock
+		case now < old:
+			return lock.CallUnlock
+		}
+		return lock.CallRenew
+	}
 	switch {
-	case made(r.Before, r.After) != nil:
+	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
 		return lock.CallUnlock
+	case counts(r, j.key):
+		if old, now := number(r.Before), number(r.After); now < old && j.belief[r.Thread] > 0 {
+			return lock.CallUnlock
+		}
+		return ""
 	case r.Before.Exists() && r.After.Exists() && Equal(content(r.Before), content(r.After)) && r.After.PTTL > r.Before.PTTL: // less is left by itself, on the wall's clock
 		return lock.CallRenew
 	}
@@ -334,15 +408,42 @@ func does(r Record) string {
 	return ""
 }
 
-// made returns the owner ids that a command has put into the key: a value where there
-// was none or another, fields that were not there.
-func made(before, after trace.KeyState) []string {
+// overAtOnce reports whether a command was granted a lock whose lease was over by then, as
+// one is that ends at an instant of another clock: SET NX has answered OK, and left no key.
+func overAtOnce(r Record) bool {
+	if r.Before.Exists() || r.After.Exists() {
+		return false
+	}
+	granted := func(args []string, reply any) bool {
+		return Verb(args) == "SET" && MakesLock(args) && reply == "OK"
+	}
+	keys := Touches(r.Args).Keys
+	return granted(r.Args, r.Reply) || slices.ContainsFunc(r.Inner, func(e journal.Entry) bool {
+		return !e.Key.Exists() && granted(e.Args, e.Reply) && len(keys) > 0 && keys[0] == e.Args[1]
+	})
+}
+
+// puts returns what a command has put into the key: a value, whether it is another one
+// or not, and fields that are new or have another value. A count that goes on is nobody's.
+func (j *Reading) puts(r Record) []string {
 	var ids []string
-	if after.Value != nil && (before.Value == nil || *before.Value != *after.Value) {
+	before, after := r.Before, r.After
+	switch {
+	case after.Value == nil:
+	case counts(r, j.key):
+		if number(before) <= 0 && number(after) > 0 {
+			ids = append(ids, *after.Value)
+		}
+	case before.Value == nil || *before.Value != *after.Value || sets(r, j.key):
 		ids = append(ids, *after.Value)
 	}
-	for f := range after.Fields {
-		if _, had := before.Fields[f]; !had {
+	for f, now := range after.Fields {
+		old, had := before.Fields[f]
+		_, err := strconv.Atoi(old)
+		_, err2 := strconv.Atoi(now)
+		count := err == nil && err2 == nil
+		plain := (Verb(r.Args) == "HSET" || Verb(r.Args) == "HMSET") && j.fieldBy[f] != r.Thread
+		if !had || old != now && (!count || plain) {
 			ids = append(ids, f)
 		}
 	}
@@ -350,25 +451,111 @@ func made(before, after trace.KeyState) []string {
 	return ids
 }
 
+// sets reports whether a command has written the value of a key, whatever it was before.
+func sets(r Record, key string) bool {
+	one := func(args []string, reply any) bool {
+		switch Verb(args) {
+		case "SET", "SETEX", "PSETEX", "SETNX", "GETSET":
+			return len(args) > 2 && args[1] == key && journal.Wrote(args, reply)
+		}
+		return false
+	}
+	if replies, ok := r.Reply.([]any); ok && len(r.Tx) == len(replies) {
+		for i, args := range r.Tx {
+			if one(args, replies[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	return r.Err == "" && r.Script == "" && one(r.Args, r.Reply)
+}
+
+// counts reports whether a command counts a string up or down: who is in is who counted it
+// from nothing.
+func counts(r Record, key string) bool {
+	if r.Script != "" {
+		return counting.MatchString(r.Script) && !setting.MatchString(r.Script)
+	}
+	for _, args := range append([][]string{r.Args}, r.Tx...) {
+		switch Verb(args) {
+		case "INCR", "INCRBY", "DECR", "DECRBY":
+			if len(args) > 1 && args[1] == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Of a script: a command in it that counts, and one that sets a value.
+var (
+	counting = regexp.MustCompile(`(?i)["'](incr|decr)(by)?["']`)
+	setting  = regexp.MustCompile(`(?i)["'](p?setn?x|psetex|getset|set)["']`)
+)
+
+// number is the number that a string holds, 0 if it holds none.
+func number(k trace.KeyState) int {
+	if k.Value == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(*k.Value)
+	return n
+}
+
+// rewrites reports whether a thread puts another value in the place of its own, and from
+// which level to which: the number at the end of both, where the rest is the same.
+func (j *Reading) rewrites(r Record) (old, now int, is bool) {
+	if r.Before.Value == nil || r.After.Value == nil || j.maker != r.Thread || j.belief[r.Thread] == 0 || len(j.ids) == 0 {
+		return 0, 0, false
+	}
+	a, b := *r.Before.Value, *r.After.Value
+	stem := func(v string) (string, int) {
+		rest := strings.TrimRight(v, "0123456789")
+		n, err := strconv.Atoi(v[len(rest):])
+		if err != nil || rest == "" {
+			return v, 0
+		}
+		return rest, n
+	}
+	x, n := stem(a)
+	y, m := stem(b)
+	if x == y && n < 100 && m < 100 {
+		return n, m, true
+	}
+	return 0, 0, true
+}
+
 // owns notes whose ids are in the key.
 func (j *Reading) owns(r Record, before trace.KeyState) {
-	ids := made(before, r.After)
-	if !before.Exists() && r.After.Exists() {
+	counter := counts(r, j.key)
+	j.counter = j.counter || counter && r.After.Value != nil
+	if len(j.ids) > 0 && r.After.Value != nil {
 		j.maker = r.Thread
 	}
-	if len(ids) > 0 && before.Exists() && r.After.Value != nil {
-		j.maker = r.Thread
+	if counter && number(r.After) <= 0 {
+		j.maker = ""
 	}
-	for _, id := range ids {
+	for _, id := range j.ids {
+		if _, field := r.After.Fields[id]; field {
+			j.fieldBy[id] = r.Thread
+		}
 		switch owner, known := j.owners[id]; {
-		case id == "" || len(id) > 200 || j.shared[id] || len(j.owners) >= trace.MaxOwners:
+		case counter, id == "" || len(id) > 200 || j.shared[id] || len(j.owners) >= trace.MaxOwners:
 		case known && owner != r.Thread: // a value that everybody writes is nobody's
 			j.shared[id] = true
 			if owner != id {
 				delete(j.owners, id)
+				j.named = append(j.named, id)
 			}
-		default:
+		case !known:
 			j.owners[id] = r.Thread
+			j.named = append(j.named, id)
+		}
+	}
+	for id := range j.fieldBy {
+		if _, stands := r.After.Fields[id]; !stands {
+			delete(j.fieldBy, id)
 		}
 	}
 	if !r.After.Exists() {
@@ -376,13 +563,112 @@ func (j *Reading) owns(r Record, before trace.KeyState) {
 	}
 }
 
+// putBy returns the threads whose commands put what a key holds, by name.
+func (j *Reading) putBy(k trace.KeyState) []string {
+	var list []string
+	if k.Value != nil && j.maker != "" {
+		list = append(list, j.maker)
+	}
+	for f := range k.Fields {
+		if by := j.fieldBy[f]; by != "" && !slices.Contains(list, by) {
+			list = append(list, by)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// foreign finds what a command did to the lock of others by who put it there, where the
+// key does not say whose it is.
+func (j *Reading) foreign(r Record, before trace.KeyState, holders []string) {
+	unnamed := len(facts.Owners(j.owners).Holders(before)) == 0
+	switch {
+	case j.did == lock.CallRenew && len(j.ids) == 0 && r.Err == "":
+		j.violate(j.checker.ForeignRenewed(r.Thread, holders, time.Duration(max(r.After.PTTL, 0))*time.Millisecond))
+	case !unnamed || !journal.Writes(r.Args[0]):
+	case !r.After.Exists():
+		j.violate(j.checker.SharedRelease(r.Thread, holders[0]))
+	case len(j.ids) > 0 && slices.Equal(j.putBy(r.After), []string{r.Thread}) && !j.takesOver():
+		j.violate(j.checker.SharedReplaced(r.Thread, holders[0]))
+	}
+}
+
+// deadline is the instant that a value is, in seconds or milliseconds of Unix, and whether it is one.
+func deadline(k trace.KeyState) (time.Time, bool) {
+	if k.Value == nil {
+		return time.Time{}, false
+	}
+	n, err := strconv.ParseFloat(*k.Value, 64)
+	switch {
+	case err != nil:
+	case n > 1e9 && n < 1e10:
+		return time.UnixMilli(int64(n * 1000)), true
+	case n > 1e12 && n < 1e13:
+		return time.UnixMilli(int64(n)), true
+	}
+	return time.Time{}, false
+}
+
+// takesOver reports whether the last command put another value in the place of a deadline
+// that may be over: that is how such a lock is taken.
+func (j *Reading) takesOver() bool {
+	until, is := deadline(j.last)
+	return is && (j.began.IsZero() || !until.After(j.began.Add(j.at)))
+}
+
+// From says from which instant the records count.
+func (j *Reading) From(t time.Time) { j.began = t }
+
+// Kinds of locks that are not known, by what shows it.
+const (
+	kindOther   = "other"   // no string and no hash
+	kindMode    = "mode"    // a hash with a field of this name: readers may share
+	kindSeveral = "several" // fields of several threads at once, and nobody was refused
+)
+
+// unlike reports whether a key is of a type that no exclusive lock is known to have.
+func unlike(k trace.KeyState) bool {
+	return k.Exists() && k.Type != trace.TypeString && k.Type != trace.TypeHash
+}
+
+// look takes what a command shows of the kind of lock.
+func (j *Reading) look(r Record) {
+	j.last = r.Before
+	_, mode := r.After.Fields["mode"]
+	switch {
+	case unlike(r.After):
+		j.kind, j.typed = kindOther, r.After.Type
+	case mode:
+		j.kind = kindMode
+	}
+}
+
+// Kind says why the kind of lock is not known, a sentence, and what helps; "" if it is known.
+func (j *Reading) Kind() (says, helps phrase.Wording) {
+	switch {
+	case j.kind == kindOther && j.typed == "zset":
+		return phrase.Say("The key holds a sorted set."), phrase.Say("A sorted set cannot be judged yet.")
+	case j.kind == kindOther && j.typed == "list":
+		return phrase.Say("The key holds a list."), phrase.Say("A list of tokens cannot be judged yet.")
+	case j.kind == kindOther && j.typed == "set":
+		return phrase.Say("The key holds a set."), phrase.Say("A set cannot be judged yet.")
+	case j.kind == kindOther:
+		return phrase.Say("The key holds a %s.", j.typed), phrase.Say("That cannot be judged yet.")
+	case j.kind == kindMode:
+		return phrase.Say("The key is a hash with a field mode: readers may share it."), phrase.Say("A read-write lock cannot be judged yet.")
+	case j.several && !j.refused:
+		return phrase.Say("The key names several threads at once, and none of them was refused."), phrase.Say("A lock that several may hold cannot be judged yet.")
+	}
+	return phrase.Wording{}, phrase.Wording{}
+}
+
+// OnlyHarms leaves out rules about the lock, whose kind is not known.
+func (j *Reading) OnlyHarms() { j.harms = true }
+
 // count returns how often the thread of r holds the key, by what it made of it; 1 of a string.
 func (j *Reading) count(r Record) int {
-	if r.After.Value != nil {
-		return 1
-	}
 	for id, v := range r.After.Fields {
-		if j.owners[id] != r.Thread {
+		if j.fieldBy[id] != r.Thread {
 			continue
 		}
 		if n, err := strconv.Atoi(v); err == nil {
@@ -396,21 +682,27 @@ func (j *Reading) count(r Record) int {
 // believes reads from a command what its thread believes after it: who makes the key
 // and is told anything but nil believes that it holds, and no more who deletes it, or is
 // told by a release or a renewal that it does not.
-func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, call string) {
-	ids := made(before, r.After)
-	counts := len(before.Fields) > 0 && len(ids) == 0 && does(r) == lock.CallLock
+func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, call string, own bool) {
+	ids := j.ids
+	counts := len(before.Fields) > 0 && len(ids) == 0 && j.did == lock.CallLock
+	rewrites := own && before.Value != nil && len(ids) > 0 && j.belief[r.Thread] > 0
 	switch {
 	case !ofLock || r.Late:
-	case (len(ids) > 0 || counts) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
+	case rewrites && j.did == lock.CallLock:
+		j.belief[r.Thread]++
+	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
+		j.belief[r.Thread]--
+	case rewrites:
+	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		j.belief[r.Thread] = max(j.count(r), 1)
 	case len(ids) > 0:
-	case does(r) == lock.CallUnlock && j.belief[r.Thread] > 0:
+	case j.did == lock.CallUnlock && j.belief[r.Thread] > 0:
 		if n := j.holds(r); n > 0 {
 			j.belief[r.Thread] = n
 		} else {
 			delete(j.belief, r.Thread)
 		}
-	case told && r.Owner != "" && call == lock.CallLock && does(r) == "" && before.Value != nil && *before.Value == r.Owner:
+	case told && r.Owner != "" && call == lock.CallLock && j.did == "" && before.Value != nil && *before.Value == r.Owner:
 		delete(j.belief, r.Thread) // refused by its own value: it does not know that it holds
 	case told && r.Err == "" && call != lock.CallLock && call != "" && no(r.Reply):
 		delete(j.belief, r.Thread)
@@ -442,7 +734,7 @@ func (j *Reading) sees(r Record) bool {
 // holds returns the count that is left to a thread in the key.
 func (j *Reading) holds(r Record) int {
 	for id, v := range r.After.Fields {
-		if j.owners[id] == r.Thread {
+		if j.fieldBy[id] == r.Thread {
 			n, _ := strconv.Atoi(v)
 			return n
 		}
@@ -519,18 +811,6 @@ func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]
 	j.now = r.After
 	last()
 	j.add(r.Thread, one)
-}
-
-// foreign finds a release of another's lock where the key does not say whose it is:
-// everybody writes the same value.
-func (j *Reading) foreign(r Record, before trace.KeyState, maker string, ofLock bool) {
-	if !ofLock || !before.Exists() || r.After.Exists() || maker == "" || maker == r.Thread {
-		return
-	}
-	if before.Value == nil || !j.shared[*before.Value] || !journal.Writes(r.Args[0]) {
-		return
-	}
-	j.violate(j.checker.SharedRelease(r.Thread, maker))
 }
 
 // resources adds the reads and writes of what the lock protects.
@@ -618,7 +898,7 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 	case r.Err != "":
 		code, _, _ := strings.Cut(r.Err, " ")
 		o.Result, o.Error, o.Cause = trace.Failed, r.Err, trace.Cause{Kind: trace.Answered, Code: code}
-	case call == lock.CallLock && does(r) == lock.CallLock:
+	case call == lock.CallLock && j.did == lock.CallLock:
 		if o.Result = trace.Acquired; level > 1 {
 			o.Result = trace.Reentered
 		}
@@ -626,7 +906,8 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 		j.attempts[r.Thread] = 0
 	case call == lock.CallLock:
 		o.Result = trace.Refused
-	case call == lock.CallUnlock && does(r) == lock.CallUnlock:
+		j.refused = true
+	case call == lock.CallUnlock && j.did == lock.CallUnlock:
 		if o.Result = trace.Released; j.belief[r.Thread] > 0 {
 			o.Result = trace.Decremented
 		}
@@ -649,7 +930,7 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if key.Exists() && !believed {
+	} else if _, ends := deadline(key); key.Exists() && !believed && !ends && !(j.counter && number(key) <= 0) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}
@@ -679,8 +960,14 @@ func (j *Reading) Events() []trace.Event { return j.events }
 // Owners returns the thread of each owner id in the key. It grows with the records.
 func (j *Reading) Owners() map[string]string { return j.owners }
 
+// Named returns the owner ids of Owners in the order in which they came to it, or left it.
+func (j *Reading) Named() []string { return j.named }
+
 // Broken returns the broken rules so far in words, in their order.
 func (j *Reading) Broken() []check.Finding { return j.broken }
+
+// Witness returns what a judgement needs of the records so far. Nobody may change it.
+func (j *Reading) Witness() *verdict.Witness { return &j.witness }
 
 // Forget keeps only the last event from now on.
 func (j *Reading) Forget() { j.forgets = true }

@@ -20,11 +20,11 @@ func TestClaimsOfScenariosHold(t *testing.T) {
 		for i, c := range sc.Expect.Explore {
 			claims++
 			t.Run(fmt.Sprint(name, "/", i+1), func(t *testing.T) {
-				if testing.Short() && c.Delays > 0 && len(c.Faults) > 5 {
-					t.Skip("long: make soak does it")
-				}
 				t.Parallel()
 				b := explore.Bounds{Delays: c.Delays, Kinds: c.Faults, MaxFaults: c.MaxFaults}
+				if testing.Short() && c.Delays > 0 && (len(c.Faults) > 5 || len(c.Faults) > 0 && sc.Lock.Wait.Count > 0) {
+					t.Skip("long: make soak does it")
+				}
 				space, err := explore.Search(t.Context(), sc, b, explore.Options{Workers: 1})
 				if err != nil {
 					t.Fatal(err)

@@ -103,6 +103,43 @@ func countLarge(nodes []node, order []int32, none rules) []*big.Int {
 	return large
 }
 
+// moving counts, from each node, the schedules seen that break one of the rules
+// before any thread has stood still for longer than its lease. Order has each node after all to
+// which it leads; all are the schedules from each node.
+func moving(nodes []node, order []int32, some rules, all counts) counts {
+	if all.large == nil { // there are no more than these
+		small := make([]uint64, len(nodes))
+		for _, id := range order {
+			for _, e := range nodes[id].edges {
+				switch {
+				case e.stood || e.to == untried:
+				case e.broken&some != 0 && e.to == end:
+					small[id]++
+				case e.broken&some != 0:
+					small[id] += all.small[e.to]
+				case e.to >= 0:
+					small[id] += small[e.to]
+				}
+			}
+		}
+		return counts{small: small}
+	}
+	large := make([]*big.Int, len(nodes))
+	for _, id := range order {
+		large[id] = new(big.Int)
+		for _, e := range nodes[id].edges {
+			switch {
+			case e.stood || e.to == untried:
+			case e.broken&some != 0:
+				large[id].Add(large[id], all.at(e.to))
+			case e.to >= 0:
+				large[id].Add(large[id], large[e.to])
+			}
+		}
+	}
+	return counts{large: large}
+}
+
 // childrenFirst returns all nodes, each after those to which it leads.
 func childrenFirst(nodes []node) []int32 {
 	if len(nodes) == 0 {

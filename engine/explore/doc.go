@@ -10,6 +10,11 @@
 // as two. Sources: delay-bounded scheduling, Emmi, Qadeer, Rakamarić (POPL
 // 2011); stateful search with hashed states, as in SPIN (Holzmann).
 //
+// A delay can outlast a lease, and no lease protects from that. A schedule breaks a
+// rule by standing still if before that, or with the same decision, a thread could
+// move, was kept from moving by a delay, and its lease ended meanwhile. This depends
+// on a decision alone, so such schedules are counted on the same graph.
+//
 // Two positions are one state when they agree on everything that the rest of a
 // run depends on (run.Position). The search visits each state once, cheapest
 // decisions first. The states form a graph without cycles, because time and

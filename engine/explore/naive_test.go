@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine/explore"
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/lessons"
 )
 
@@ -38,8 +40,10 @@ type enumeration struct {
 	kinds     []string
 	schedules int
 	broken    int
-	rules     map[string]int
+	standing  int            // broken by standing still
+	rules     map[string]int // "rule", and "rule standing" of those by standing still
 	runs      int
+	stood     []int // of the run under way: after how many events a thread had stood still for longer than its lease
 
 	memory *recall.Memory // nil: each run has a miniredis of its own
 }
@@ -60,7 +64,7 @@ func (e *enumeration) told() string {
 	for _, name := range slices.Sorted(maps.Keys(e.rules)) {
 		list = append(list, fmt.Sprint(name, " ", e.rules[name]))
 	}
-	return fmt.Sprintf("exhausted %d, %d broken: %s", e.schedules, e.broken, strings.Join(list, ", "))
+	return fmt.Sprintf("exhausted %d, %d broken, %d by standing still: %s", e.schedules, e.broken, e.standing, strings.Join(list, ", "))
 }
 
 // from plays all schedules that begin with these moves: one by the first of what
@@ -73,9 +77,7 @@ func (e *enumeration) from(moves []scenario.Move, delays, faults int) {
 			others = append(others, append(moves[:len(moves):len(moves)], other))
 		}
 		moves = append(moves[:len(moves):len(moves)], next[0])
-		if err := s.Apply(context.Background(), next[0]); err != nil {
-			e.t.Fatal(err)
-		}
+		e.apply(s, r, next[0])
 	}
 	e.count(r)
 	s.Close(nil)
@@ -107,15 +109,76 @@ func (e *enumeration) play(moves []scenario.Move) (*run.Stepper, *run.Run) {
 		e.t.Fatal(err)
 	}
 	e.runs++
+	e.stood = nil
 	for _, m := range moves {
 		if _, err := s.Decide(ctx); err != nil {
 			e.t.Fatal(err)
 		}
-		if err := s.Apply(ctx, m); err != nil {
-			e.t.Fatal(err)
-		}
+		e.apply(s, r, m)
 	}
 	return s, r
+}
+
+// apply makes a move, and notes whether a thread stands still on it for longer than its
+// lease: by what it could do, and by the events until then.
+func (e *enumeration) apply(s *run.Stepper, r *run.Run, m scenario.Move) {
+	events, _ := r.Log().Since(0)
+	if m.Until > 0 {
+		for _, o := range s.Options() {
+			if o.Choice >= 0 && !o.Network && e.leaseEnds(r.Header(), events, o.Thread, s.Now(), m.Until) {
+				e.stood = append(e.stood, len(events))
+				break
+			}
+		}
+	}
+	if err := s.Apply(context.Background(), m); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// leaseEnds reports whether a lease of a thread ends after one instant and not after
+// another: that of the key that has its owner, or the one that its client counts from when it
+// sent the command that was granted.
+func (e *enumeration) leaseEnds(h trace.Header, events []trace.Event, thread string, after, by time.Duration) bool {
+	within := func(at time.Duration) bool { return after < at && at <= by }
+	if len(events) > 0 {
+		last := events[len(events)-1]
+		for _, key := range append([]trace.KeyState{last.Key}, last.Nodes...) {
+			if key.PTTL > 0 && facts.Owners(h.Owners).Hold(key, thread) && within(last.At.Duration().Truncate(time.Millisecond)+time.Duration(key.PTTL)*time.Millisecond) {
+				return true
+			}
+		}
+	}
+	var sent, until time.Duration
+	held := false
+	for _, one := range events {
+		if one.Thread != thread {
+			continue
+		}
+		switch b := one.Body.(type) {
+		case trace.Command:
+			if !held {
+				sent = one.At.Duration()
+			}
+		case trace.Fault:
+			if b.Do == "delay" {
+				sent, held = one.At.Duration(), true
+			}
+		case trace.Outcome:
+			held = false
+			switch b.Result {
+			case trace.Acquired, trace.Reentered, trace.Renewed:
+				until = sent + e.sc.Lock.Lease - e.sc.Lock.Lease/100 - 2*time.Millisecond
+				if b.Until > 0 {
+					until = b.Until.Duration()
+				}
+			}
+		}
+		if one.Belief[thread] == 0 {
+			until = 0
+		}
+	}
+	return within(until)
 }
 
 // next returns the moves that can come next, none where the run has ended.
@@ -149,15 +212,22 @@ func (e *enumeration) count(r *run.Run) {
 	e.schedules++
 	seen := map[string]bool{}
 	events, _ := r.Log().Since(0)
-	for _, one := range events {
-		if v, ok := one.Body.(trace.Violation); ok {
-			seen[v.Rule] = true
+	for i, one := range events {
+		v, ok := one.Body.(trace.Violation)
+		if !ok || seen[v.Rule] {
+			continue
 		}
-	}
-	for rule := range seen {
-		e.rules[rule]++
-	}
-	if len(seen) > 0 {
-		e.broken++
+		stood := slices.ContainsFunc(e.stood, func(after int) bool { return after <= i })
+		if stood {
+			e.rules[v.Rule+" standing"]++
+		}
+		if len(seen) == 0 {
+			e.broken++
+			if stood {
+				e.standing++
+			}
+		}
+		seen[v.Rule] = true
+		e.rules[v.Rule]++
 	}
 }

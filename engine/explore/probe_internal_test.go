@@ -59,7 +59,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 	}
 	least, one := int64(50), 1 // one in so many scenarios
 	if testing.Short() {
-		least, one = 50/9, 6
+		least, one = 50/18, 12
 	}
 	var spaces, held, made atomic.Int64
 	t.Run("each", func(t *testing.T) {

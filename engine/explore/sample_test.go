@@ -90,10 +90,14 @@ func TestNoOrderEnds(t *testing.T) {
 
 // The same bounds come to the same on any number of workers, to the schedule.
 func TestWorkersChangeNothing(t *testing.T) {
+	most := 900
+	if testing.Short() {
+		most = 250
+	}
 	for _, name := range []string{"mutex-unsafe", "naive", "fair"} {
 		var first string
 		for _, workers := range []int{1, 2, 5} {
-			space := search(t, name, explore.Bounds{Delays: 2, MaxStates: 900}, workers)
+			space := search(t, name, explore.Bounds{Delays: 2, MaxStates: most}, workers)
 			text := told(space)
 			for _, r := range space.Rules() {
 				for _, m := range r.Schedule {
@@ -107,7 +111,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 			if first == "" {
 				first = text
 			}
-			if text != first || space.States() > 900 {
+			if text != first || space.States() > most {
 				t.Errorf("%s on %d workers: %s, on 1: %s", name, workers, text, first)
 			}
 		}

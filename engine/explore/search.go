@@ -69,6 +69,7 @@ type edge struct {
 	option option
 	alone  threads // that were inside on it while no other was
 	broken rules
+	stood  bool // a thread stood still on it for longer than its lease
 	to     int32
 	as     int32 // of search.namings: which threads of to those of the node become
 }
@@ -117,6 +118,7 @@ type found struct {
 	options []option
 	alone   threads // that were inside on the way from the one before, while no other was
 	broken  rules
+	stood   bool // on the way from the one before, a thread stood still for longer than its lease
 	notes   *run.Notes
 	ended   []trace.Result // of a run that is over, by thread
 }
@@ -137,6 +139,7 @@ type search struct {
 	noted   int           // nodes with notes
 	began   time.Duration // at the end of Bounds.From
 	before  threads       // that were inside until then, while no other was
+	stood   bool          // until then, a thread stood still for longer than its lease
 	space   *Space
 	book    book
 	passed  passed
@@ -199,7 +202,7 @@ func (s *search) begin(ctx context.Context) error {
 		s.space.ending = Bound
 		return nil
 	}
-	s.before = chain[0].alone
+	s.before, s.stood = chain[0].alone, chain[0].stood
 	if chain[0].over {
 		s.space.ending = Exhausted
 		return nil
@@ -256,7 +259,7 @@ func (s *search) spent(n *node, o option) int {
 func (s *search) attach(id int32, i int, chain []found) {
 	for _, f := range chain {
 		e := &s.nodes[id].edges[i]
-		e.broken, e.alone = f.broken, f.alone
+		e.broken, e.alone, e.stood = f.broken, f.alone, f.stood
 		s.space.see(id, i)
 		if f.over {
 			e.to = end
@@ -413,6 +416,7 @@ func (w *worker) follow(ctx context.Context, it item) ([]found, error) {
 		st.Resume(*n.notes)
 	}
 	st.Broken() // before this decision
+	st.StoodStill()
 	w.seen = w.log.Len()
 	o := n.edges[it.option].option
 	if err := w.s.make(ctx, st, o); err != nil {
@@ -473,7 +477,7 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 		} else if err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
-		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken()), alone: w.alone()}
+		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken()), stood: st.StoodStill(), alone: w.alone()}
 		if f.over {
 			f.ended, f.at = st.Ended()
 		} else {

@@ -37,6 +37,7 @@ type Space struct {
 	complete   []bool // by node: nothing below it is untried
 	sum        *big.Int
 	broken     *big.Int
+	standing   *big.Int // of them, those by standing still
 	rules      []Rule
 	ends       []End
 }
@@ -47,10 +48,17 @@ type Rule struct {
 	Schedules *big.Int // that break it; nil while the search goes on
 	Delays    int      // of the smallest
 	Faults    int
+	Least     int // delays and faults of the smallest of all; fewer where a thread stands still only in these
+
+	// ByStandingStill is how many of the schedules break it only after a thread stood
+	// still for longer than its lease: no lease protects from that. Nil while the search
+	// goes on.
+	ByStandingStill *big.Int
 
 	// Schedule is the smallest that breaks it: the fewest delays and faults, then
-	// the fewest moves, up to the move that breaks it, from the scenario's start.
-	// Nil while the search goes on.
+	// the fewest moves, up to the move that breaks it, from the scenario's start. No
+	// thread stands still in it for longer than its lease, unless one does in all. Nil
+	// while the search goes on.
 	Schedule []scenario.Move
 	// Lost is how many moves of Schedule are made where it becomes inevitable:
 	// from there on every schedule within the bounds breaks the rule. -1 where
@@ -62,7 +70,12 @@ type Rule struct {
 
 	node, edge int32 // of the move that breaks it
 	moves      int
+	stands     bool // a thread does in Schedule
 }
+
+// Stands reports whether a thread stands still in Schedule for longer than its lease: as
+// one does in all that break the rule.
+func (r Rule) Stands() bool { return r.stands }
 
 // Scenario returns what was searched. It is not to be changed.
 func (s *Space) Scenario() *scenario.Scenario { return s.search.sc }
@@ -111,8 +124,14 @@ func (s *Space) Schedules() *big.Int { return s.sum }
 // search goes on.
 func (s *Space) Broken() *big.Int { return s.broken }
 
+// ByStandingStill returns how many of the broken schedules break their first rule
+// only after a thread stood still for longer than its lease: it could move, or its
+// watchdog could, a delay kept it from moving, and meanwhile its lease ended. No
+// lease protects from that. It is nil while the search goes on.
+func (s *Space) ByStandingStill() *big.Int { return s.standing }
+
 // Rules returns the broken rules, the cheapest first, or what is known of them
-// while the search goes on.
+// while the search goes on. Those that are broken only by standing still come last.
 func (s *Space) Rules() []Rule {
 	if s.ending == "" {
 		return s.soFar
@@ -135,12 +154,20 @@ func (s *search) rule(name string, id, i int32, moves int) Rule {
 	delays, faults := n.edges[i].option.cost()
 	return Rule{
 		Name: name, Delays: s.b.Delays - int(n.delays-delays), Faults: s.b.MaxFaults - int(n.faults-faults),
-		Lost: -1, node: id, edge: i, moves: moves,
+		Least: s.b.Delays + s.b.MaxFaults - int(n.delays-delays) - int(n.faults-faults),
+		Lost:  -1, node: id, edge: i, moves: moves,
 	}
 }
 
-// compare orders by cost and then by moves.
+// compare orders by cost and then by moves. Those in which no thread stands still for
+// longer than its lease come first.
 func (r Rule) compare(o Rule) int {
+	if r.stands != o.stands {
+		if o.stands {
+			return -1
+		}
+		return 1
+	}
 	return cmp.Or(cmp.Compare(r.Delays+r.Faults, o.Delays+o.Faults), cmp.Compare(r.moves, o.moves))
 }
 
@@ -175,7 +202,7 @@ func (s *Space) conclude(ctx context.Context) error {
 		}
 	}
 	s.all, s.clean, s.complete = count(nodes, order, 0), count(nodes, order, seen), complete(nodes, order)
-	s.sum, s.broken = new(big.Int), new(big.Int)
+	s.sum, s.broken, s.standing = new(big.Int), new(big.Int), new(big.Int)
 	if len(nodes) == 0 {
 		if s.ending == Exhausted { // the run has ended where the search begins
 			s.sum.SetInt64(1)
@@ -184,21 +211,39 @@ func (s *Space) conclude(ctx context.Context) error {
 	}
 	s.sum = s.all.at(root)
 	s.broken.Sub(s.sum, s.clean.at(root))
-	parents, depths := s.shortest()
+	standing := func(broken *big.Int, some rules) *big.Int {
+		if s.search.stood {
+			return broken
+		}
+		return new(big.Int).Sub(broken, moving(nodes, order, some, s.all).at(root))
+	}
+	s.standing = standing(s.broken, seen)
+	ways := map[bool]ways{false: s.shortest(false), true: s.shortest(true)} // by whether a thread may stand still
+	least := map[string]int{}
 	for id := range nodes {
 		for i, e := range nodes[id].edges {
 			for _, name := range e.broken.names() {
-				s.rules = better(s.rules, s.search.rule(name, int32(id), int32(i), int(depths[id])+1))
+				r := s.search.rule(name, int32(id), int32(i), int(ways[true].depths[id])+1)
+				if cost, ok := least[name]; !ok || r.Least < cost {
+					least[name] = r.Least
+				}
+				if r.stands = s.search.stood || e.stood || !ways[false].lead(int32(id)); !r.stands {
+					r.moves = int(ways[false].depths[id]) + 1
+				}
+				s.rules = better(s.rules, r)
 			}
 		}
 	}
 	certain := s.certain()
 	for i := range s.rules {
 		r := &s.rules[i]
+		r.Least = least[r.Name]
 		r.Smallest = r.Delays+r.Faults < certain
-		path := append(s.way(r.node, parents, depths), edgeRef{r.node, r.edge})
-		clean := count(nodes, order, set([]string{r.Name}))
+		path := append(s.way(r.node, ways[r.stands]), edgeRef{r.node, r.edge})
+		some := set([]string{r.Name})
+		clean := count(nodes, order, some)
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
+		r.ByStandingStill = standing(r.Schedules, some)
 		var made []int
 		var err error
 		if r.Schedule, made, err = s.prove(ctx, r.Name, path); err != nil {
@@ -219,24 +264,35 @@ func (s *Space) conclude(ctx context.Context) error {
 // edgeRef is an edge by its node and place.
 type edgeRef struct{ node, edge int32 }
 
-// shortest returns, for each node, the last edge of a way to it with the fewest
-// moves, and how many these are. All ways to a node cost the same.
-func (s *Space) shortest() (parents []edgeRef, depths []int32) {
+// ways are, for each node, the last edge of a way to it with the fewest moves, and how
+// many these are.
+type ways struct {
+	parents []edgeRef
+	depths  []int32 // 0 where no way leads, but of the root
+	stands  bool    // a thread may stand still on them for longer than its lease
+}
+
+// lead reports whether a way leads to a node.
+func (w ways) lead(id int32) bool { return id == root || w.depths[id] > 0 }
+
+// take reports whether a way can take an edge to another node.
+func (w ways) take(e edge) bool { return e.to >= 0 && (w.stands || !e.stood) }
+
+// shortest returns the ways to all nodes, or those on which no thread stands still.
+// All ways to a node cost the same.
+func (s *Space) shortest(stands bool) ways {
 	nodes := s.search.nodes
-	parents, depths = make([]edgeRef, len(nodes)), make([]int32, len(nodes))
-	seen := make([]bool, len(nodes))
-	seen[root] = true
+	w := ways{make([]edgeRef, len(nodes)), make([]int32, len(nodes)), stands}
 	for queue := []int32{root}; len(queue) > 0; queue = queue[1:] {
 		id := queue[0]
 		for i, e := range nodes[id].edges {
-			if e.to >= 0 && !seen[e.to] {
-				seen[e.to] = true
-				parents[e.to], depths[e.to] = edgeRef{id, int32(i)}, depths[id]+1
+			if w.take(e) && !w.lead(e.to) {
+				w.parents[e.to], w.depths[e.to] = edgeRef{id, int32(i)}, w.depths[id]+1
 				queue = append(queue, e.to)
 			}
 		}
 	}
-	return parents, depths
+	return w
 }
 
 // prove plays a way on a miniredis, from the scenario's start, and returns it as

@@ -141,30 +141,33 @@ func (s *search) alike(results []trace.Result) []trace.Result {
 // way returns the edges of a way to a node with the fewest moves: of several, the
 // one whose first edge comes first, and so on. It ends under the names with which
 // the node was found, so that it is the way that would be found if twins were
-// searched each for itself. Parents and depths are those of shortest.
-func (s *Space) way(to int32, parents []edgeRef, depths []int32) []edgeRef {
+// searched each for itself. The ways are those of shortest.
+func (s *Space) way(to int32, shortest ways) []edgeRef {
 	var path []edgeRef
 	if s.search.twins != nil {
-		l := lifting{s: s.search, to: to, depths: depths, leads: s.leads(to, depths), seen: map[string]bool{}}
+		l := lifting{s: s.search, to: to, ways: shortest, leads: s.leads(to, shortest), seen: map[string]bool{}}
 		if l.reaches(root, nil) {
 			return l.path
 		}
 	}
 	for id := to; id != root; id = path[0].node {
-		path = append([]edgeRef{parents[id]}, path...)
+		path = append([]edgeRef{shortest.parents[id]}, path...)
 	}
 	return path
 }
 
+// next reports whether an edge of a node is one of a way with the fewest moves.
+func (w ways) next(id int32, e edge) bool { return w.take(e) && w.depths[e.to] == w.depths[id]+1 }
+
 // leads returns, for each node, whether a way with the fewest moves leads from it
 // to another.
-func (s *Space) leads(to int32, depths []int32) []bool {
+func (s *Space) leads(to int32, shortest ways) []bool {
 	nodes := s.search.nodes
 	leads := make([]bool, len(nodes))
 	leads[to] = true
 	for _, id := range childrenFirst(nodes) {
 		leads[id] = leads[id] || slices.ContainsFunc(nodes[id].edges, func(e edge) bool {
-			return e.to >= 0 && leads[e.to] && depths[e.to] == depths[id]+1
+			return shortest.next(id, e) && leads[e.to]
 		})
 	}
 	return leads
@@ -176,12 +179,12 @@ const mostLifted = 100_000
 
 // lifting looks for a way among states whose twins keep their names.
 type lifting struct {
-	s      *search
-	to     int32
-	depths []int32
-	leads  []bool
-	seen   map[string]bool // by node and naming: it is not to be found from there
-	path   []edgeRef
+	s     *search
+	to    int32
+	ways  ways
+	leads []bool
+	seen  map[string]bool // by node and naming: it is not to be found from there
+	path  []edgeRef
 }
 
 // reaches reports whether the way goes on from a node, some of whose threads were
@@ -196,7 +199,7 @@ func (l *lifting) reaches(id int32, as naming) bool {
 	}
 	for _, i := range l.s.inOrder(id, as) {
 		e := l.s.nodes[id].edges[i]
-		if e.to < 0 || !l.leads[e.to] || l.depths[e.to] != l.depths[id]+1 {
+		if !l.ways.next(id, e) || !l.leads[e.to] {
 			continue
 		}
 		l.path = append(l.path, edgeRef{id, i})

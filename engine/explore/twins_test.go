@@ -19,13 +19,13 @@ import (
 // found is all that a search tells of its schedules, and what none of them came by.
 func found(t *testing.T, s *explore.Space) string {
 	t.Helper()
-	list := []string{fmt.Sprintf("%s %s %s struck %v", s.Ending(), s.Schedules(), s.Broken(), s.Struck())}
+	list := []string{fmt.Sprintf("%s %s %s (%s) struck %v", s.Ending(), s.Schedules(), s.Broken(), s.ByStandingStill(), s.Struck())}
 	for _, r := range s.Rules() {
 		schedule, err := json.Marshal(r.Schedule)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, fmt.Sprintf("%s %s, %d delays, %d faults, lost %d: %s", r.Name, r.Schedules, r.Delays, r.Faults, r.Lost, schedule))
+		list = append(list, fmt.Sprintf("%s %s (%s), %d delays, %d faults, lost %d: %s", r.Name, r.Schedules, r.ByStandingStill, r.Delays, r.Faults, r.Lost, schedule))
 	}
 	return strings.Join(list, "\n") + "\n" + shown(s.Unreached())
 }
@@ -185,7 +185,7 @@ func made(t *testing.T, random *rand.Rand, protocol string) (*scenario.Scenario,
 func TestTwinsAreSearchedOnce(t *testing.T) {
 	of := 4 // scenarios of each protocol
 	if testing.Short() {
-		of = 2
+		of = 1
 	}
 	for i, protocol := range exhibit.Names() {
 		t.Run(protocol, func(t *testing.T) {
@@ -226,7 +226,11 @@ func TestTwinsAreFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id := 0; id < once.States(); id += 5 { // the way to a state is one on which a run comes there
+	every, walks := 5, 100
+	if testing.Short() {
+		every, walks = 20, 30
+	}
+	for id := 0; id < once.States(); id += every { // the way to a state is one on which a run comes there
 		e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
 		way := once.Way(id)
 		s, _ := e.play(nil)
@@ -244,7 +248,7 @@ func TestTwinsAreFollowed(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	renamed := 0
-	for range 100 {
+	for range walks {
 		moves, stands := wander(t, sc, b, random)
 		ids, own := once.Follow(moves, stands), apart.Follow(moves, stands)
 		named := once.Named(moves, stands)
@@ -325,7 +329,7 @@ func TestTwinsOfBundledScenarios(t *testing.T) {
 	var compared compared
 	least, one := 80, 1 // one in so many scenarios
 	if testing.Short() {
-		least, one = 80/6, 6
+		least, one = 80/12, 12
 	}
 	for i, name := range lessonstest.Names(t) {
 		if i%one > 0 {

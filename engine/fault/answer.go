@@ -102,15 +102,19 @@ var answerError = Kind{
 	},
 	Why: func(s Scene) phrase.Wording {
 		a, _ := ErrorReplyOf(s.Error)
-		switch a.Refused {
-		case Writing:
-			return phrase.Say("%s's %s is answered with %s as soon as it would write: the key stays as it is.", s.Who, s.At, s.Error)
-		case Growing:
+		switch {
+		case a.Refused == Writing && s.Node > 0:
+			return phrase.Say("%s's %s is answered with %s by node %d as soon as it would write: that write does not run.", s.Who, s.At, s.Error, s.Node)
+		case a.Refused == Writing:
+			return phrase.Say("%s's %s is answered with %s as soon as it would write: that write does not run.", s.Who, s.At, s.Error)
+		case a.Refused == Growing:
 			return phrase.Say("%s's %s meets a full Redis, which runs only what needs no memory, such as a DEL.", s.Who, s.At)
-		case ByDigest:
-			return phrase.Say("%s's %s is answered with NOSCRIPT: its client sends the script in full.", s.Who, s.At)
+		case a.Refused == ByDigest:
+			return phrase.Say("%s's %s meets a Redis that knows no script by its digest: what is sent so is answered with NOSCRIPT, and sent in full.", s.Who, s.At)
+		case s.Node > 0:
+			return phrase.Say("%s's %s is answered with %s by node %d, which does not run this request.", s.Who, s.At, s.Error, s.Node)
 		default:
-			return phrase.Say("%s's %s is answered with %s: nothing of it runs, the key stays as it is.", s.Who, s.At, s.Error)
+			return phrase.Say("%s's %s is answered with %s: Redis does not run this request.", s.Who, s.At, s.Error)
 		}
 	},
 	Wide: &Kind{
@@ -129,15 +133,27 @@ var answerError = Kind{
 			}
 		}),
 		Why: func(s Scene) phrase.Wording {
-			switch a, _ := ErrorReplyOf(s.Error); {
+			a, _ := ErrorReplyOf(s.Error)
+			nobody := len(s.Unserved) > 0 && s.Unserved[0] == "" && s.Thread != ""
+			switch {
+			case nobody && s.Nodes > 0:
+				return phrase.Say("Node %d will answer %s with %s once it serves anyone again.", node(s.Fault), s.Thread, s.Error)
+			case nobody:
+				return phrase.Say("Redis will answer %s with %s once it serves anyone again.", s.Thread, s.Error)
+			case s.Nodes > 0 && a.Refused == ByDigest:
+				return phrase.Say("Node %d knows no script by its digest: each must be sent in full.", node(s.Fault))
+			case s.Nodes > 0 && s.Thread != "":
+				return phrase.Say("Node %d answers %s with %s from now on: %d of %d nodes serve it, and %d are needed.", node(s.Fault), s.Thread, s.Error, s.Up, s.Nodes, s.Nodes/2+1)
 			case s.Nodes > 0:
 				return phrase.Say("Node %d answers %s from now on: %d of %d nodes serve, and %d are needed.", node(s.Fault), s.Error, s.Up, s.Nodes, s.Nodes/2+1)
+			case a.Refused == ByDigest:
+				return phrase.Say("Redis knows no script by its digest: each must be sent in full.")
+			case s.Thread != "":
+				return phrase.Say("Redis answers %s with %s from now on; it answers the others as it did.", s.Thread, s.Error)
 			case a.Refused == Writing:
 				return phrase.Say("Redis answers %s to whatever would write; reading goes on.", s.Error)
 			case a.Refused == Growing:
 				return phrase.Say("Redis has no memory left: it answers OOM to whatever may need some. A DEL needs none.")
-			case a.Refused == ByDigest:
-				return phrase.Say("Redis knows no script by its digest: each must be sent in full.")
 			default:
 				return phrase.Say("Redis answers %s to every command, and runs none.", s.Error)
 			}

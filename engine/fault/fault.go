@@ -98,10 +98,14 @@ type Scene struct {
 	Count    int           // its hold count, 0 if the lock does not count
 	InRedis  bool          // the lock is a key
 	Watchdog time.Duration // the watchdog's interval, 0 without one
+	MaxHold  time.Duration // how long it renews a hold at most, 0: for ever
 
 	Victim string // who loses the key, or ""
 	Nodes  int    // 0 with a single Redis
-	Up     int    // nodes that answer
+	Up     int    // nodes that serve whom the fault is about
+
+	Unserved []string // whom the fault's node does not serve right after it, by name; "" is anyone
+	Ended    string   // of an outage that ends: the error that was answered, or ""
 
 	word phrase.Text // the fault's
 }

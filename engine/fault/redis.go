@@ -141,6 +141,8 @@ var ofRedis = []Kind{
 				return phrase.Say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node(s.Fault), s.Thread, s.Up, s.Nodes, quorum)
 			case s.Nodes > 0:
 				return phrase.Say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node(s.Fault), s.Up, s.Nodes, quorum)
+			case s.Thread != "" && len(s.Unserved) > 1:
+				return phrase.Say("Redis no longer answers %s; it answers the others as it did.", s.Thread)
 			case s.Thread != "":
 				return phrase.Say("Redis no longer answers %s, but still answers the others.", s.Thread)
 			default:
@@ -156,8 +158,21 @@ var ofRedis = []Kind{
 			"Redis answers again, for %s alone", "Node %d answers again, for %s alone",
 		),
 		Why: func(s Scene) phrase.Wording {
-			if s.Nodes > 0 {
-				return phrase.Say("Node %d answers again: %d of %d nodes do.", node(s.Fault), s.Up, s.Nodes)
+			switch silent := len(s.Unserved) > 0 && s.Unserved[0] == ""; {
+			case silent && s.Nodes > 0:
+				return phrase.Say("Node %d would serve %s again, but still serves nobody.", node(s.Fault), s.Thread)
+			case silent:
+				return phrase.Say("Redis would serve %s again, but still serves nobody.", s.Thread)
+			case s.Nodes > 0 && s.Thread != "":
+				return phrase.Say("Node %d serves %s again: %d of %d nodes do.", node(s.Fault), s.Thread, s.Up, s.Nodes)
+			case s.Nodes > 0:
+				return phrase.Say("Node %d serves again: %d of %d nodes do.", node(s.Fault), s.Up, s.Nodes)
+			case s.Thread != "":
+				return phrase.Say("Redis serves %s again.", s.Thread)
+			case len(s.Unserved) > 0:
+				return phrase.Say("Redis serves again, but not %s.", phrase.Names(s.Unserved))
+			case s.Ended != "":
+				return phrase.Say("Redis serves again: it no longer answers with %s.", s.Ended)
 			}
 			return phrase.Say("Redis answers again.")
 		},

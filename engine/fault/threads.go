@@ -88,7 +88,10 @@ var ofThreads = []Kind{
 		Word: "stall", Label: "stall: the business code hangs, the watchdog goes on", Button: "its work hangs",
 		Row: says("fault: the business code hangs"),
 		Why: func(s Scene) phrase.Wording {
-			if s.Watchdog > 0 {
+			switch {
+			case s.Watchdog > 0 && s.MaxHold > 0:
+				return phrase.Say("%s's work hangs for ever; its watchdog renews every %s, until it has held the lock for %s.", s.Who, s.Watchdog, s.MaxHold)
+			case s.Watchdog > 0:
 				return phrase.Say("%s's work hangs for ever, but its watchdog lives and renews every %s.", s.Who, s.Watchdog)
 			}
 			return phrase.Say("%s's work hangs for ever.", s.Who)

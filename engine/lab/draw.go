@@ -13,9 +13,20 @@ import (
 func (s *search) draw(ctx context.Context) error {
 	const most = 200
 	d := &Drawn{Rules: []string{}}
-	s.found.Drawn = d
 	decisions, tasks := 1, 1
 	broken := map[string]bool{}
+	defer func() { // what was drawn counts, too, where the search is cut short
+		for _, name := range effects.Rules() {
+			if broken[name] {
+				d.Rules = append(d.Rules, name)
+			}
+		}
+		d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
+		d.Odds = float64(tasks)
+		for range s.o.MaxFaults {
+			d.Odds *= float64(decisions * max(len(s.o.Faults), 1))
+		}
+	}()
 	for i := 0; i < min(most, s.o.MaxOrders); i++ {
 		p := pct.New(s.o.Seed, uint64(i))
 		order, err := s.random(ctx, p, decisions)
@@ -23,10 +34,16 @@ func (s *search) draw(ctx context.Context) error {
 			return err
 		}
 		d.Orders++
+		s.found.Drawn = d
 		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
-		order.Rules = s.judge(order).Rules()
+		j := s.judge(order)
+		s.shows(order, j)
+		order.Rules = j.Rules()
 		if len(order.Rules) > 0 {
 			d.Broken++
+		}
+		if harmed(order.Rules) {
+			s.drawnHarmed++
 		}
 		for _, name := range order.Rules {
 			broken[name] = true
@@ -34,16 +51,6 @@ func (s *search) draw(ctx context.Context) error {
 				s.found.Rules = append(s.found.Rules, Rule{Name: name, Order: order, By: s.by()})
 			}
 		}
-	}
-	for _, name := range effects.Rules() {
-		if broken[name] {
-			d.Rules = append(d.Rules, name)
-		}
-	}
-	d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
-	d.Odds = float64(tasks)
-	for range s.o.MaxFaults {
-		d.Odds *= float64(decisions * max(len(s.o.Faults), 1))
 	}
 	return nil
 }

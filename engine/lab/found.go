@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/effects"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Endings of a search.
@@ -30,9 +31,13 @@ type Found struct {
 	Drawn    *Drawn       // of the ending Bound
 	Took     time.Duration
 	Started  bool // each order took new processes: a worker asks for no rounds
+	Evidence verdict.Evidence
 
 	roles effects.Roles // what commands were seen to do to the lock, in any order
 }
+
+// Judgement is what may be said of the lock.
+func (f *Found) Judgement() verdict.Judgement { return f.Evidence.Judge() }
 
 // Divergence is where a replay first diverged.
 type Divergence struct {
@@ -69,18 +74,31 @@ type Order struct {
 	waiting  []string
 	asking   []string
 	marks    bool
-	lease    int64 // the longest of rounds before it, in ms
-	hash     bool  // their lock was one
+	lease    int64 // the longest that was seen, in ms, also in rounds before it
+	hash     bool  // the lock is one
 	diverged *Divergence
-	cut      bool // it cannot differ from one that was tried
+	cut      bool            // it cannot differ from one that was tried
+	struck   map[string]bool // faults that did
+	failed   failures
+}
+
+// note adds what came of a decision, or happened by itself.
+func (o *Order) note(r effects.Record) {
+	o.records = append(o.records, r)
+	o.lease, o.hash = max(o.lease, r.After.PTTL), o.hash || r.After.Type == trace.TypeHash
 }
 
 // count adds an order that was tried.
 func (s *search) count(o *Order) {
 	s.found.Orders++
-	o.Rules = s.judge(o).Rules()
+	j := s.judge(o)
+	s.shows(o, j)
+	o.Rules = j.Rules()
 	if len(o.Rules) > 0 {
 		s.found.Broken++
+	}
+	if harmed(o.Rules) {
+		s.harmed++
 	}
 	for _, name := range o.Rules {
 		i := slices.IndexFunc(s.found.Rules, func(r Rule) bool { return r.Name == name })

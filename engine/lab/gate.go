@@ -25,6 +25,7 @@ type Gate struct {
 	own     session // for questions of the gate's
 	lanes   []*lane
 	scripts map[string]string // text by digest
+	failed  failures          // in this round; nil where there are none
 	touched map[string]bool
 	made    int  // connections so far
 	live    bool // commands are answered as they come
@@ -287,6 +288,7 @@ func (g *Gate) pump(c *conn) {
 		}
 		c.queue = c.queue[1:]
 		g.room.Broadcast()
+		g.answers(it.args, raw)
 		if raw != nil {
 			g.reply(c, raw)
 		}
@@ -440,6 +442,15 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	return r
 }
 
+// answers counts a command that fails. Nobody counts where there are no rounds.
+func (g *Gate) answers(args []string, raw []byte) {
+	if g.failed == nil || raw == nil {
+		return
+	}
+	kind, _ := g.redis.kind()
+	g.failed.see(args, kind == trace.StoreEmbedded, raw)
+}
+
 // execute runs a command and says what Redis answers.
 func (g *Gate) execute(it *item, r *effects.Record) []byte {
 	if r.Mark != "" {
@@ -453,6 +464,7 @@ func (g *Gate) execute(it *item, r *effects.Record) []byte {
 		raw = resp.Failure("ERR " + err.Error())
 	}
 	raw = g.stays(raw)
+	g.answers(it.args, raw)
 	switch v {
 	case "EXEC":
 		it.c.multi, it.c.dirty, it.c.tx, it.c.watched = false, false, nil, nil

@@ -7,10 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"relock/engine/trace"
 )
 
 // Desk is a lab in which somebody decides: a *Steering, or a Remote, whose lab is
@@ -31,6 +36,7 @@ const (
 	doAgain  = "again"
 	doSearch = "search"
 	doStop   = "stop" // what is being searched
+	doNews   = "news" // from then on tell only what is new of the order and the track
 )
 
 // asked is a line to a lab.
@@ -44,13 +50,29 @@ type asked struct {
 
 // answered is a line from a lab: how it stands, or what came of what was asked.
 type answered struct {
-	Look     *Look    `json:"look,omitempty"`
-	Track    *Track   `json:"track,omitempty"` // where it is another one
-	Re       int      `json:"re,omitempty"`
-	Done     bool     `json:"done,omitempty"`
-	Refused  *refused `json:"refused,omitempty"`
-	Progress *[3]int  `json:"progress,omitempty"` // orders, waiting, broken
-	Tried    *Tried   `json:"tried,omitempty"`
+	Look     *Look      `json:"look,omitempty"`
+	Track    *trackJSON `json:"track,omitempty"` // where it is another one
+	Since    *since     `json:"since,omitempty"` // of news
+	Re       int        `json:"re,omitempty"`
+	Done     bool       `json:"done,omitempty"`
+	Refused  *refused   `json:"refused,omitempty"`
+	Progress *[3]int    `json:"progress,omitempty"` // orders, waiting, broken
+	Tried    *Tried     `json:"tried,omitempty"`
+}
+
+// trackJSON is a track on its way to another process.
+type trackJSON struct {
+	Track
+
+	Header *trace.Header     `json:"header,omitempty"` // with the order, unless it is news; nil: the one before
+	Owners map[string]string `json:"owners,omitempty"` // that have joined since
+}
+
+// since is how much of each list was told before: the rest follows.
+type since struct {
+	Order  int `json:"order"`
+	After  int `json:"after"`
+	Events int `json:"events"`
 }
 
 // refused is an error on its way to another process.
@@ -139,6 +161,8 @@ func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.
 		case a.Do == doStop:
 			halt()
 			searches.Wait()
+		case a.Do == doNews:
+			stands.onlyNews()
 		case a.Do == doSearch && a.Bounds != nil:
 			within, cancel := context.WithCancel(ctx)
 			halt = cancel
@@ -155,7 +179,7 @@ func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.
 			})
 			continue
 		default:
-			err = fmt.Errorf("a lab does not know %.40q; allowed: %s, %s, %s, %s", a.Do, doDecide, doAgain, doSearch, doStop)
+			err = fmt.Errorf("a lab does not know %.40q; allowed: %s", a.Do, strings.Join([]string{doDecide, doAgain, doSearch, doStop, doNews}, ", "))
 		}
 		if err != nil {
 			answer(answered{Re: a.ID, Refused: refusalOf(err)})
@@ -188,15 +212,16 @@ type reporter struct {
 	title string
 	say   func(answered)
 
-	mu   sync.Mutex
-	told *place
+	mu    sync.Mutex
+	news  bool // only what is new
+	look  Look // that was told last
+	track Track
 }
 
-// place is what a track depends on.
-type place struct {
-	rounds, version, decisions int
-	over                       bool
-	key                        string
+func (r *reporter) onlyNews() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.news = true
 }
 
 // report says how the lab stands now, with the track where that is another one.
@@ -204,14 +229,51 @@ func (r *reporter) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	look := r.t.Look()
-	a := answered{Look: &look}
-	now := place{look.Rounds, look.Version, len(look.Order), look.Over, look.Key}
-	if !look.Busy && (r.told == nil || now != *r.told) {
-		if track, err := r.t.Track(r.title); err == nil {
-			a.Track, r.told = &track, &now
+	was, a := r.look, answered{Look: &look}
+	r.look = look
+	if r.news {
+		a.Since = &since{}
+		if look.Rounds == was.Rounds {
+			a.Since.Order = len(was.Order)
+			look.Order = look.Order[len(was.Order):]
 		}
 	}
+	if !look.Busy {
+		a.Track = r.newer(a.Since)
+	}
 	r.say(a)
+}
+
+// newer returns the track where it is another one, as it is to be told.
+func (r *reporter) newer(news *since) *trackJSON {
+	track, err := r.t.Track(r.title)
+	was, n := r.track, len(r.track.Events)
+	same := track.Telling == was.Telling
+	if err != nil || len(track.After) != len(r.look.Order)+1 || same && len(track.Events) == n && len(track.After) == len(was.After) && track.Over == was.Over {
+		return nil // or it is of another instant, and comes again
+	}
+	r.track = track
+	out := &trackJSON{Track: track, Header: &track.Header}
+	switch {
+	case news == nil:
+		h, err := Ordered(track.Header, r.look.Order)
+		if err != nil {
+			return nil
+		}
+		out.Header = &h
+	case same:
+		news.After, news.Events = len(was.After)-1, n // the last place has changed
+		out.Header, out.Events, out.After = nil, track.Events[n:], track.After[news.After:]
+		if len(track.Header.Owners) > len(was.Header.Owners) {
+			out.Owners = map[string]string{}
+			for id, thread := range track.Header.Owners {
+				if was.Header.Owners[id] == "" {
+					out.Owners[id] = thread
+				}
+			}
+		}
+	}
+	return out
 }
 
 // follow reports whenever something has changed, until ctx ends.
@@ -271,6 +333,10 @@ func Start(ctx context.Context, cmd *exec.Cmd) (*Remote, error) {
 	go r.read(out, ready, words)
 	select {
 	case <-ready:
+		if _, err := r.ask(ctx, asked{Do: doNews}, nil); err != nil {
+			r.Close()
+			return nil, err
+		}
 		return r, nil
 	case <-r.gone:
 		return nil, r.err
@@ -322,14 +388,45 @@ func (r *Remote) take(a answered) {
 	defer r.mu.Unlock()
 	switch {
 	case a.Look != nil:
-		if r.look = *a.Look; a.Track != nil {
-			r.track = *a.Track
-		}
+		r.learn(a)
 		r.tell()
 	case c != nil:
 		delete(r.under, a.Re)
 		c.answer <- a
 	}
+}
+
+// learn takes over how the lab stands. The caller holds mu.
+func (r *Remote) learn(a answered) {
+	look, had := *a.Look, since{}
+	if a.Since != nil {
+		had = *a.Since
+	}
+	look.Order = grown(r.look.Order, had.Order, look.Order)
+	r.look = look
+	if a.Track == nil {
+		return
+	}
+	was, track := r.track, a.Track.Track
+	track.Events, track.After = grown(was.Events, had.Events, track.Events), grown(was.After, had.After, track.After)
+	if a.Track.Header != nil {
+		track.Header = *a.Track.Header
+	} else {
+		track.Header = was.Header
+		if len(a.Track.Owners) > 0 {
+			track.Header.Owners = maps.Clone(was.Header.Owners)
+			maps.Copy(track.Header.Owners, a.Track.Owners)
+		}
+	}
+	r.track = track
+}
+
+// grown is a list with n things from before, and more. Others may read the one before.
+func grown[T any](list []T, n int, more []T) []T {
+	if n < len(list) {
+		list = slices.Clip(list[:n])
+	}
+	return append(list, more...)
 }
 
 // tell wakes all waiters. The caller holds mu.

@@ -65,8 +65,8 @@ func mayNotEnd(args []string) bool {
 	return false
 }
 
-// embedded is the Redis of this process. In the middle of a script that does not end
-// it is asked nothing any more: it would not answer.
+// embedded is the Redis of this process. After a script that does not end it is asked
+// nothing any more, as a Redis that is in the middle of one.
 type embedded struct {
 	e     *store.Embedded
 	base  time.Time
@@ -102,7 +102,7 @@ func (s ownSession) do(args []string) ([]byte, error) {
 	if !mayNotEnd(args) {
 		return s.s.Do(args), nil
 	}
-	raw, err := s.s.DoWithin(s.b.limit, args)
+	raw, err := s.s.DoWithin(context.Background(), s.b.limit, args)
 	if err != nil {
 		s.b.hung = true
 		return nil, fmt.Errorf("lab: %w", err)
@@ -174,11 +174,7 @@ func (b *embedded) evict(name string) {
 	}
 }
 
-func (b *embedded) close() {
-	if !b.hung {
-		_ = b.e.Close()
-	}
-}
+func (b *embedded) close() { _ = b.e.Close() }
 
 func (b *embedded) expiry() (time.Duration, bool) {
 	if b.hung {

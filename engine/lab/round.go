@@ -70,6 +70,7 @@ func (s *search) release() error {
 	if err := s.g.redis.reset(touched); err != nil {
 		return err
 	}
+	s.g.failed = failures{}
 	for _, l := range s.g.lanes {
 		l.spin = spin{}
 		if _, _, it := l.pending(s.g); it != nil {
@@ -199,7 +200,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
-	o := &Order{Decisions: []Decision{}, began: time.Now()}
+	o := &Order{Decisions: []Decision{}, began: time.Now(), struck: map[string]bool{}}
 	ended := map[string]bool{}
 	for {
 		if err := s.settle(ctx); err != nil {
@@ -212,12 +213,13 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 		s.ends(o, ended)
 		list, over, stuck, asking := s.choices()
 		if over {
-			o.final = s.g.state()
+			o.final, o.failed = s.g.state(), s.g.failed
 			s.g.mu.Unlock()
 			break
 		}
 		if len(list) == 0 {
 			moved := s.pass(o)
+			o.failed = s.g.failed
 			s.g.mu.Unlock()
 			if moved {
 				continue
@@ -266,7 +268,7 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			o.records = append(o.records, effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
+			o.note(effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
 		}
 	}
 }
@@ -290,7 +292,7 @@ func (s *search) pass(o *Order) bool {
 		s.lapse(o, left, wall)
 	case first != nil:
 		s.lapse(o, first.deadline-now, wall)
-		o.records = append(o.records, s.g.expire(first))
+		o.note(s.g.expire(first))
 	default:
 		return false
 	}
@@ -298,17 +300,27 @@ func (s *search) pass(o *Order) bool {
 	return true
 }
 
-// lapse moves Redis' clock.
-func (s *search) lapse(o *Order, d time.Duration, wall bool) {
+// lapse moves Redis' clock, and reports whether that ended the lock's lease.
+func (s *search) lapse(o *Order, d time.Duration, wall bool) bool {
 	r := effects.Record{Do: LeaseEnds, Before: s.g.state()}
 	if wall {
 		time.Sleep(d + time.Millisecond)
 	}
 	s.g.redis.advance(d)
 	r.After, r.At = s.g.state(), s.g.redis.now()
-	if r.Before.Exists() && !r.After.Exists() {
-		o.records = append(o.records, r)
+	if !r.Before.Exists() || r.After.Exists() {
+		return false
 	}
+	o.note(r)
+	return true
+}
+
+// strikes notes a fault that has struck.
+func (o *Order) strikes(fault string) {
+	if o.struck == nil {
+		o.struck = map[string]bool{}
+	}
+	o.struck[fault] = true
 }
 
 // decide carries out a choice, and lets go of the gate.
@@ -317,6 +329,9 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	if c.d.Do != "" {
 		s.used++
 		o.Faults++
+		if c.d.Do != LeaseEnds {
+			o.strikes(c.d.Do)
+		}
 		if c.d.Thread != "" {
 			s.struck[c.d.Thread] = true
 		}
@@ -328,14 +343,16 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		if pttl := s.g.state().PTTL; pttl > 0 { // of the lock, where there are others
 			left = time.Duration(pttl) * time.Millisecond
 		}
-		s.lapse(o, left, wall)
+		if s.lapse(o, left, wall) {
+			o.strikes(LeaseEnds)
+		}
 		s.version++
 		return nil
 	case Evict:
 		r := effects.Record{Do: Evict, Before: s.g.state()}
 		s.g.redis.evict(s.g.key)
 		r.After, r.At = s.g.state(), s.g.redis.now()
-		o.records = append(o.records, r)
+		o.note(r)
 		s.version++
 		return nil
 	case Crash, Pause:
@@ -349,7 +366,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		return c.lane.failed("%s", why)
 	}
 	s.learn(c, &r)
-	o.records = append(o.records, r)
+	o.note(r)
 	return nil
 }
 
@@ -357,6 +374,11 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 func (s *search) learn(c choice, r *effects.Record) {
 	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
 	// Who steers may bring other clients, whose lock has another key.
+	if s.o.Key == "" && !s.steered && s.replays == 0 {
+		if key := s.lockKey(*r); key != "" && !slices.Contains(s.made, key) {
+			s.made = append(s.made, key)
+		}
+	}
 	if s.g.key == "" || s.steered && s.o.Key == "" && !s.met {
 		if key := s.lockKey(*r); key != "" {
 			s.g.key, s.met = key, true
@@ -424,7 +446,7 @@ func (s *search) strike(o *Order, c choice) error {
 		was := r.Before
 		r.Lapsed = &was
 	}
-	o.records = append(o.records, r)
+	o.note(r)
 	s.version++
 	return nil
 }

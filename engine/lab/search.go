@@ -10,6 +10,7 @@ import (
 	"relock/engine/effects"
 	"relock/engine/panics"
 	"relock/engine/phrase"
+	"relock/engine/verdict"
 )
 
 // Limits of a search.
@@ -51,6 +52,24 @@ type search struct {
 	struck  map[string]bool
 	found   *Found
 	waiting [][]branch // by cost
+
+	evidence   verdict.Evidence
+	failed     failures
+	everInside verdict.Witness           // of all orders
+	lastSaid   map[string]effects.Record // of each thread
+	leased     bool                      // the lock's key had an expiry
+	replays    int
+	made       []string // keys that may be the lock, in the order in which commands made them
+
+	harmed, drawnHarmed int // orders after which what the lock protects has come to harm
+}
+
+// newSearch returns a search that has found nothing yet.
+func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
+	return &search{
+		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{},
+		evidence: o.evidence(), failed: failures{}, lastSaid: map[string]effects.Record{},
+	}
 }
 
 // Search starts the workers and tries every order within the bounds, fewest faults
@@ -85,6 +104,7 @@ func (s *search) outcome(ctx context.Context) (*Found, error) {
 	s.found.Started = slices.ContainsFunc(s.g.lanes, func(l *lane) bool { return l.worker != nil && l.spoken && !l.rounds })
 	s.g.mu.Unlock()
 	s.sort()
+	s.conclude()
 	return s.found, nil
 }
 
@@ -101,18 +121,25 @@ func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, err
 		return nil, nil, err
 	}
 	defer done()
-	if err := s.warm(ctx); err != nil {
+	failed := func(err error) (*Order, *Found, error) {
+		s.found.Ending = Worker
+		s.conclude()
 		return nil, s.found, err
+	}
+	if err := s.warm(ctx); err != nil {
+		return failed(err)
 	}
 	order, err := s.play(ctx, branch{way: way}, nil)
 	if err != nil {
-		return nil, s.found, err
+		return failed(err)
 	}
+	s.replays = 1
 	if s.count(order); order.diverged != nil {
 		s.found.Diverged, s.found.First = 1, order.diverged
 	}
 	s.found.Ending, s.found.Key = Exhausted, s.g.key
 	s.sort()
+	s.conclude()
 	return order, s.found, nil
 }
 
@@ -143,9 +170,8 @@ func open(o Options) (*search, func(), error) {
 		return nil, nil, err
 	}
 	g.key, g.resource = o.Key, o.Resource
-	s := &search{o: o, g: g, roles: effects.Roles{}, names: threadNames(o.Threads), found: &Found{}, struck: map[string]bool{}}
-	s.found.roles = s.roles
-	s.found.Store, _ = b.kind()
+	kind, _ := b.kind()
+	s := newSearch(o, g, effects.Roles{}, kind)
 	return s, func() {
 		for _, l := range g.lanes {
 			if l.worker != nil && !l.worker.ended() {
@@ -178,6 +204,9 @@ func (s *search) all(ctx context.Context) error {
 		order, err := s.play(ctx, b, s.push)
 		if err != nil {
 			return err
+		}
+		if len(b.way) > 0 {
+			s.replays++
 		}
 		if order.cut {
 			continue
@@ -236,6 +265,7 @@ func (s *search) push(b branch) {
 
 func (s *search) judge(o *Order) *effects.Reading {
 	j := effects.New(s.names, s.g.key, s.o.Resource, s.marks, s.roles)
+	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)
 	}
@@ -247,14 +277,23 @@ func (s *search) judge(o *Order) *effects.Reading {
 // all, which key is the lock, whether there are marks, and what each script is for.
 // What they do before their first round belongs to it.
 func (s *search) warm(ctx context.Context) error {
-	known := s.g.key != ""
+	known, found := s.g.key != "", s.g.key != ""
 	for {
 		order, err := s.play(ctx, branch{}, nil)
 		if err != nil {
 			return err
 		}
 		s.judge(order)
-		if known || s.g.key == "" {
+		if known {
+			return nil
+		}
+		if !found {
+			if err := s.find(ctx); err != nil {
+				return err
+			}
+			found = true
+		}
+		if s.g.key == "" {
 			return nil
 		}
 		known = true

@@ -425,6 +425,19 @@ func TestBoundIsDrawnBeyond(t *testing.T) {
 	}
 }
 
+// A search that ends while it draws says how sure the few that it drew can make it: hardly.
+func TestWhatWasDrawnCountsWhereItIsCutShort(t *testing.T) {
+	o := options(t, "ends after some rounds")
+	o.MaxOrders = 2
+	found, err := lab.Search(t.Context(), o)
+	if err != nil || found.Ending != lab.Worker {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if d := found.Drawn; d == nil || d.Orders != 1 || d.Broken == 0 && (d.Low != 0 || d.High < 0.7) || d.High <= d.Low || d.Odds == 0 {
+		t.Errorf("drawn: %+v", d)
+	}
+}
+
 func TestStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := options(t, "lock")

@@ -12,6 +12,7 @@ import (
 	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // What a thread does while a person steers.
@@ -28,6 +29,8 @@ const (
 const (
 	replayFor = 10 * time.Second       // how long a client may be silent while a round is run again
 	answerIn  = 150 * time.Millisecond // how long a decision waits for what the client sends next
+
+	maxSteered = 2000 // decisions of a round: a page holds some 14 KB for each
 )
 
 // Errors of steering.
@@ -35,7 +38,7 @@ var (
 	ErrNoChoice = phrase.New("that cannot be decided now: no such command waits")
 	ErrSteering = phrase.New("wait: a round is running again, or a search of every order is running")
 	ErrNobody   = phrase.New("no client has come yet: start one with the address of a thread")
-	ErrTooLong  = phrase.New("a round has at most %d decisions", maxDecisions)
+	ErrTooLong  = phrase.New("a round has at most %d decisions", maxSteered)
 	errClosed   = phrase.New("the lab is closed")
 )
 
@@ -94,12 +97,14 @@ type Look struct {
 	Version int           `json:"version"`          // grows with each record
 }
 
-// Track is the round so far as a trace, with the place after each decision.
+// Track is the round so far as a trace, with the place after each decision. A later one
+// of the same Telling has the same events, and perhaps more, decisions and owners.
 type Track struct {
-	Header trace.Header  `json:"header"`
-	Events []trace.Event `json:"events"`
-	After  []int         `json:"after"` // so many events before the first decision, and after each
-	Over   bool          `json:"over,omitempty"`
+	Header  trace.Header  `json:"header"` // without the order, see Ordered
+	Events  []trace.Event `json:"events"`
+	After   []int         `json:"after"` // so many events before the first decision, and after each
+	Over    bool          `json:"over,omitempty"`
+	Telling int           `json:"telling"`
 }
 
 // Steering is a lab in which a person decides. Its methods are safe for concurrent use.
@@ -120,8 +125,8 @@ type Steering struct {
 	busy    bool
 	closed  bool
 	changed chan struct{}
-	told    *Track // of so many records, and so many decisions
-	at      [2]int
+	told    *telling // the round as a trace
+	track   *Track   // as it was told last, nil of a round that is new
 }
 
 // Steer opens a port for each thread, and starts the workers if there is a command. It
@@ -142,7 +147,8 @@ func Steer(ctx context.Context, o Options) (*Steering, error) {
 	if len(o.Command) == 0 {
 		s.o.Timeout = min(s.o.Timeout, replayFor)
 	}
-	t := &Steering{o: o, s: s, done: done, order: &Order{}, ended: map[string]bool{}, changed: make(chan struct{})}
+	t := &Steering{o: o, s: s, done: done, told: &telling{}, changed: make(chan struct{})}
+	t.renew(&Order{})
 	ctx, t.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if len(o.Command) > 0 {
 		if err := s.start(); err != nil {
@@ -163,6 +169,7 @@ func (t *Steering) Close() {
 	defer t.mu.Unlock()
 	if !t.closed {
 		t.closed = true
+		t.told.close()
 		t.done()
 	}
 }
@@ -258,9 +265,15 @@ func (t *Steering) seen(settled bool) {
 
 // fresh is the round that has begun. The caller holds mu.
 func (t *Steering) fresh() {
-	lease, hash := t.order.longest()
-	t.order, t.ended, t.records, t.over, t.told = &Order{began: time.Now(), lease: lease, hash: hash}, map[string]bool{}, nil, false, nil
+	t.renew(&Order{began: time.Now(), lease: t.order.lease, hash: t.order.hash})
 	t.rounds++
+}
+
+// renew makes an order the one that is decided.
+func (t *Steering) renew(o *Order) {
+	t.told.close()
+	t.order, t.ended, t.records, t.over, t.track = o, map[string]bool{}, nil, false, nil
+	t.told = &telling{o: o, opts: t.o, store: t.s.found.Store, times: t.told.times}
 }
 
 // Look returns the open decisions.
@@ -269,7 +282,7 @@ func (t *Steering) Look() Look {
 	defer t.mu.Unlock()
 	t.s.g.mu.Lock()
 	defer t.s.g.mu.Unlock()
-	look := Look{Key: t.s.g.key, Rounds: t.rounds, Order: slices.Clone(t.order.Decisions), Over: t.over, Busy: t.busy, Version: len(t.order.records)}
+	look := Look{Key: t.s.g.key, Rounds: t.rounds, Order: slices.Clip(t.order.Decisions), Over: t.over, Busy: t.busy, Version: len(t.order.records)}
 	for i, l := range t.s.g.lanes {
 		look.Threads = append(look.Threads, t.standing(l, t.s.g.Ports()[i]))
 	}
@@ -361,7 +374,7 @@ func (t *Steering) carryOut(ctx context.Context, d Decision) (*lane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.tell()
-	if len(t.order.Decisions) >= maxDecisions {
+	if len(t.order.Decisions) >= maxSteered {
 		return nil, ErrTooLong
 	}
 	t.s.g.mu.Lock()
@@ -459,7 +472,7 @@ func (t *Steering) take(decisions int) error {
 	if err := t.free(); err != nil {
 		return err
 	}
-	if decisions > maxDecisions {
+	if decisions > maxSteered {
 		return ErrTooLong
 	}
 	t.acting.Lock()
@@ -504,28 +517,24 @@ func (t *Steering) give() {
 func (t *Steering) Track(title string) (Track, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := [2]int{len(t.order.records), len(t.order.Decisions)}
-	if t.told != nil && (t.busy || t.at == at && t.told.Over == t.over) {
-		return *t.told, nil
+	if t.busy && t.track != nil {
+		return *t.track, nil
 	}
-	o := *t.order
-	o.marks = t.s.marks // also of a mark that came later: the whole round is read alike
-	found := &Found{Key: t.s.g.key, Store: t.s.found.Store}
-	h, j, after, err := o.told(found, t.o, title)
-	if err != nil {
+	t.told.title = title
+	if err := t.told.goOn(t.s.g.key, t.s.marks); err != nil { // also of a mark that came later: the whole round is read alike
 		return Track{}, err
 	}
-	told := Track{Header: h, After: []int{0}, Over: t.over}
-	for _, n := range t.records {
-		told.After = append(told.After, after[n-1])
-	}
 	if t.over {
-		j.Finish(o.final, o.asking, o.waiting)
+		t.told.finish()
 	}
-	told.Events = j.Events()
-	told.After[len(told.After)-1] = len(j.Events())
-	t.told, t.at = &told, at
-	return told, nil
+	events := t.told.reading.Events()
+	track := &Track{Header: t.told.header, Events: slices.Clip(events), After: make([]int, 1, len(t.records)+1), Over: t.over, Telling: t.told.times}
+	for _, n := range t.records {
+		track.After = append(track.After, t.told.after[n])
+	}
+	track.After[len(t.records)] = len(events)
+	t.track = track
+	return *track, nil
 }
 
 // Bounds is the bounds of a search.
@@ -546,7 +555,12 @@ type Tried struct {
 	Drawn    *Drawn       `json:"drawn,omitempty"`
 	Took     float64      `json:"took"` // seconds
 	Failed   *WorkerError `json:"failed,omitempty"`
+
+	Evidence verdict.Evidence `json:"evidence"`
 }
+
+// Judgement is what may be said of the lock.
+func (t Tried) Judgement() verdict.Judgement { return t.Evidence.Judge() }
 
 // Broken is a broken rule that a search has found.
 type Broken struct {
@@ -575,7 +589,7 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 		t.s.g.key = ""
 		t.s.g.mu.Unlock()
 	}
-	s := &search{o: o, g: t.s.g, roles: t.s.roles, names: t.s.names, found: &Found{Store: t.s.found.Store}, struck: map[string]bool{}}
+	s := newSearch(o, t.s.g, t.s.roles, t.s.found.Store)
 	if err := t.s.drain(ctx); err != nil {
 		return Tried{}, err
 	}
@@ -590,7 +604,7 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 	}
 	tried := Tried{
 		Ending: found.Ending, Orders: found.Orders, Broken: found.Broken, Diverged: found.Diverged, First: found.First, Rules: []Broken{},
-		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed,
+		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed, Evidence: found.Evidence,
 	}
 	for _, r := range found.Rules {
 		tried.Rules = append(tried.Rules, Broken{r.Name, r.By, r.Orders, r.Order.Decisions})

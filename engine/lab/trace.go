@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,85 +10,168 @@ import (
 	"relock/engine/effects"
 	"relock/engine/journal"
 	"relock/engine/resp"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
-// Scenario is the frame that a lab's trace has instead of a scenario: the threads, the
+// scenario is the frame that a lab's trace has instead of a scenario: the threads, the
 // lock's key, and the longest lease seen. It says nothing about the workers' work.
-func (o *Order) Scenario(f *Found, opts Options, title string) (*scenario.Scenario, error) {
-	lease, hash := o.longest()
+func (o *Order) scenario(key string, opts Options, title string) (json.RawMessage, error) {
+	lease := o.lease
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: hash, Key: f.Key, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
-	return sc, nil
-}
-
-// longest returns the longest lease that was seen, in ms, and whether the lock is a hash.
-func (o *Order) longest() (lease int64, hash bool) {
-	lease, hash = o.lease, o.hash
-	for _, r := range o.records {
-		lease, hash = max(lease, r.After.PTTL), hash || r.After.Type == trace.TypeHash
+	text, err := json.Marshal(sc)
+	if err != nil {
+		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
-	return lease, hash
+	return text, nil
 }
 
 // Trace is an order as a trace. Its commands run again on an embedded Redis, at their
 // instants, so that scripts report their own commands; if that Redis cannot, the
 // scripts stay whole. It fails if the frame of the trace cannot be written.
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
-	h, j, _, err := o.told(f, opts, title)
-	if err != nil {
-		return h, nil, err
+	known := effects.Roles{}
+	maps.Copy(known, f.roles)
+	t := &telling{o: o, opts: opts, title: title, store: f.Store, harms: f.Evidence.Kind.Text != ""}
+	defer t.close()
+	t.begin(f.Key, o.marks, known)
+	if err := t.goOn(f.Key, o.marks); err != nil {
+		return trace.Header{}, nil, err
 	}
-	j.Finish(o.final, o.asking, o.waiting)
-	return h, j.Events(), nil
+	t.finish()
+	h, err := Ordered(t.header, o.Decisions)
+	return h, t.reading.Events(), err
 }
 
-// told is the trace of an order without its end, and how many events there were after
-// each record.
-func (o *Order) told(f *Found, opts Options, title string) (trace.Header, *effects.Reading, []int, error) {
-	sc, err := o.Scenario(f, opts, title)
+// Ordered returns a header with the order that it is the trace of.
+func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
+	text, err := json.Marshal(order)
 	if err != nil {
-		return trace.Header{}, nil, nil, err
+		return h, fmt.Errorf("lab: order: %w", err)
 	}
-	text, err := json.Marshal(sc)
-	if err != nil {
-		return trace.Header{}, nil, nil, fmt.Errorf("lab: scenario: %w", err)
+	of := *h.Lab
+	of.Order, h.Lab = text, &of
+	return h, nil
+}
+
+// telling is an order as a trace that grows with it. Where a record shows that those
+// before it were something else, it begins again. It is not safe for concurrent use.
+type telling struct {
+	o     *Order
+	opts  Options
+	title string
+	store string
+	times int // grows when what was told before becomes something else, but for owners that join
+
+	key      string
+	marks    bool
+	known    effects.Roles
+	redis    *embedded // on which the commands run again
+	sessions map[string]session
+	reading  *effects.Reading
+	read     int             // records
+	after    []int           // so many events before the first of them, and after each
+	words    map[string]bool // of the commands
+	harms    bool            // the lock's kind is not known: only rules about what it protects
+	header   trace.Header    // without the order; readers share its maps, so they are never written
+	lease    int64           // and hash: that the header's frame has
+	hash     bool
+	over     bool
+}
+
+func (t *telling) close() {
+	if t.redis != nil {
+		t.redis.close()
 	}
+}
+
+// begin begins again, with what commands are known to do.
+func (t *telling) begin(key string, marks bool, known effects.Roles) {
+	t.close()
+	t.key, t.marks, t.known = key, marks, known
+	t.redis, t.sessions = newEmbedded(false, scriptFor), map[string]session{}
+	if !t.o.began.IsZero() { // a client may have sent instants of its own clock
+		t.redis.from(t.o.began)
+	}
+	t.reading = effects.New(threadNames(t.opts.Threads), key, t.opts.Resource, marks, known)
+	t.reading.From(t.o.began)
+	if t.harms {
+		t.reading.OnlyHarms()
+	}
+	t.read, t.after, t.words, t.over = 0, []int{0}, map[string]bool{}, false
 	by := trace.ByEffects
-	if o.marks {
+	if marks {
 		by = trace.ByMarks
 	}
-	h := trace.Header{
-		Relock: trace.Version, Scenario: text, Seed: opts.Seed, Store: trace.StoreLab, Clock: trace.ClockVirtual,
-		Lab: &trace.Lab{Command: opts.Command, By: by, Redis: f.Store},
+	t.header = trace.Header{
+		Relock: trace.Version, Seed: t.opts.Seed, Store: trace.StoreLab, Clock: trace.ClockVirtual,
+		Lab: &trace.Lab{Command: t.opts.Command, By: by, Redis: t.store},
 	}
-	if opts.Clock == ClockWall || opts.External != nil {
-		h.Clock = trace.ClockWall
+	if t.opts.Clock == ClockWall || t.opts.External != nil {
+		t.header.Clock = trace.ClockWall
 	}
-	if h.Lab.Order, err = json.Marshal(o.Decisions); err != nil {
-		return h, nil, nil, fmt.Errorf("lab: order: %w", err)
+	t.times++
+}
+
+// goOn tells the records that are new. What a script does at its end says what it is for
+// at its beginning; the key, and whether there are marks, count from the start, too.
+func (t *telling) goOn(key string, marks bool) error {
+	if t.redis == nil || key != t.key || marks != t.marks {
+		t.harms = false
+		t.begin(key, marks, effects.Roles{})
 	}
-	h.Lab.Scripts = o.scripts()
-	records, known := o.again(f.Key), effects.Roles{}
-	maps.Copy(known, f.roles)
-	whole := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
-	for _, r := range o.records { // what a script does at its end says what it is for at its beginning
-		whole.See(r)
+	t.readOn()
+	if t.reading.Misread() {
+		t.begin(key, marks, t.known)
+		t.readOn()
 	}
-	j := effects.New(threadNames(opts.Threads), f.Key, opts.Resource, o.marks, known)
-	after := make([]int, len(records))
-	for i, r := range records {
-		j.See(r)
-		after[i] = len(j.Events())
+	if says, _ := t.reading.Kind(); says.Text != "" && !t.harms {
+		t.harms = true
+		t.begin(key, marks, t.known)
+		t.readOn()
 	}
-	h.Owners = j.Owners()
-	return h, j, after, nil
+	if t.header.Scenario == nil || t.lease != t.o.lease || t.hash != t.o.hash {
+		text, err := t.o.scenario(key, t.opts, t.title)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(text, t.header.Scenario) {
+			t.header.Scenario = text
+			t.times++
+		}
+		t.lease, t.hash = t.o.lease, t.o.hash
+	}
+	return nil
+}
+
+func (t *telling) readOn() {
+	named := len(t.reading.Named())
+	for _, r := range t.o.records[t.read:] {
+		r.Inner = t.again(r)
+		before := len(t.reading.Named())
+		t.reading.See(r)
+		for _, id := range t.reading.Named()[before:] {
+			if t.words[id] || t.reading.Owners()[id] == "" { // what was told has that name
+				t.times++
+			}
+		}
+		for _, args := range append([][]string{r.Args}, r.Tx...) {
+			for _, a := range args {
+				t.words[a] = true
+			}
+		}
+		t.keep(r.Script)
+		t.after = append(t.after, len(t.reading.Events()))
+	}
+	t.read = len(t.o.records)
+	if t.header.Owners == nil || len(t.reading.Named()) > named {
+		t.header.Owners = maps.Clone(t.reading.Owners())
+	}
 }
 
 // Limits of the scripts that a trace has.
@@ -96,65 +180,70 @@ const (
 	longScript  = 64 << 10 // bytes
 )
 
-// scripts returns the texts of the scripts that were run, by name.
-func (o *Order) scripts() map[string]string {
-	texts := map[string]string{}
-	for _, r := range o.records {
-		if r.Script != "" && len(r.Script) <= longScript && len(texts) < mostScripts {
-			texts[effects.ScriptName(r.Script)] = r.Script
-		}
+// keep keeps the text of a script that was run, by its name.
+func (t *telling) keep(text string) {
+	texts := t.header.Lab.Scripts
+	if text == "" || len(text) > longScript || len(texts) == mostScripts {
+		return
 	}
-	return texts
+	if name := effects.ScriptName(text); texts[name] == "" {
+		of := *t.header.Lab
+		of.Scripts = maps.Clone(texts)
+		if of.Scripts == nil {
+			of.Scripts = map[string]string{}
+		}
+		of.Scripts[name], t.header.Lab = text, &of
+		t.times++
+	}
 }
 
-// again runs an order's commands once more, and returns its records with the commands
-// of its scripts and transactions.
-func (o *Order) again(key string) []effects.Record {
-	b := newEmbedded(false, scriptFor)
-	defer b.close()
-	if !o.began.IsZero() { // a client may have sent instants of its own clock
-		b.from(o.began)
+// finish tells the end of the order.
+func (t *telling) finish() {
+	if !t.over {
+		t.over = true
+		t.reading.Finish(t.o.final, t.o.asking, t.o.waiting)
 	}
-	sessions := map[string]session{}
-	records := make([]effects.Record, len(o.records))
-	for i, r := range o.records {
-		records[i] = r
-		if d := r.At - b.at; d > 0 {
-			b.advance(d)
-		}
-		if r.Do == Evict {
-			b.evict(key)
-		}
-		if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {
-			continue
-		}
-		s := sessions[r.Thread]
-		if s == nil {
-			s, _ = b.session()
-			sessions[r.Thread] = s
-		}
-		switch effects.Verb(r.Args) {
-		case "XREADGROUP", "WATCH":
-			continue
-		}
-		if r.Tx != nil && r.Reply == nil { // what it watched had changed: nothing was run
-			continue
-		}
-		for _, args := range r.Tx {
-			raw, err := s.do(args)
-			if err != nil {
-				break
-			}
-			v, failed := resp.Value(raw)
-			records[i].Inner = append(records[i].Inner, journal.Entry{Args: args, Reply: v, Err: failed, Key: b.key(key)})
-		}
-		if r.Tx != nil {
-			continue
-		}
-		raw, inner, err := effects.Run(s.do, r.Args, r.Script, true)
-		if _, failed := resp.Value(raw); err == nil && (failed == "") == (r.Err == "") {
-			records[i].Inner = inner
-		}
+}
+
+// again runs a record's command once more, and returns the commands of its script or
+// transaction.
+func (t *telling) again(r effects.Record) []journal.Entry {
+	b := t.redis
+	if d := r.At - b.at; d > 0 {
+		b.advance(d)
 	}
-	return records
+	if r.Do == Evict {
+		b.evict(t.key)
+	}
+	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {
+		return r.Inner
+	}
+	s := t.sessions[r.Thread]
+	if s == nil {
+		s, _ = b.session()
+		t.sessions[r.Thread] = s
+	}
+	switch effects.Verb(r.Args) {
+	case "XREADGROUP", "WATCH":
+		return r.Inner
+	}
+	if r.Tx != nil && r.Reply == nil { // what it watched had changed: nothing was run
+		return r.Inner
+	}
+	for _, args := range r.Tx {
+		raw, err := s.do(args)
+		if err != nil {
+			break
+		}
+		v, failed := resp.Value(raw)
+		r.Inner = append(r.Inner, journal.Entry{Args: args, Reply: v, Err: failed, Key: b.key(t.key)})
+	}
+	if r.Tx != nil {
+		return r.Inner
+	}
+	raw, inner, err := effects.Run(s.do, r.Args, r.Script, true)
+	if _, failed := resp.Value(raw); err == nil && (failed == "") == (r.Err == "") {
+		return inner
+	}
+	return r.Inner
 }

@@ -264,6 +264,12 @@ func act(kind string) {
 	case "ends after one round":
 		round()
 		c.Set(ctx, "k", me, 0)
+	case "ends after some rounds":
+		for range 5 {
+			round()
+			c.Set(ctx, "k", me, 0)
+			c.Del(ctx, "k")
+		}
 	case "says nothing, and ends":
 	case "talks to somebody else":
 		net.Dial("tcp", "127.0.0.1:1")

@@ -63,6 +63,7 @@ type Log struct {
 	Timed   bool // it has instants
 	Inside  bool // it tells what scripts ran
 	Cut     bool // its last line was not whole, and is left out
+	Begun   bool // its first line was not whole, and is left out
 	names   map[string]string
 	missing []missing
 	locks   []trace.LogKey
@@ -139,26 +140,28 @@ func Read(ctx context.Context, r io.Reader) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range formats() {
-		is, err := f.is(ctx, lines)
-		if err != nil {
-			return nil, err
-		}
-		if !is {
-			continue
-		}
-		l, err := f.read(ctx, lines)
-		if err != nil {
-			return nil, err
-		}
-		l.Format = f.name
-		if len(l.Entries) == 0 {
-			if f.name == OTLP {
-				return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
+	for begun, lines := range [][]line{lines, withoutFirst(lines)} { // a log that was cut begins anywhere
+		for _, f := range formats() {
+			is, err := f.is(ctx, lines)
+			if err != nil {
+				return nil, err
 			}
-			return nil, phrase.New("the log has no command")
+			if !is {
+				continue
+			}
+			l, err := f.read(ctx, lines)
+			if err != nil {
+				return nil, err
+			}
+			l.Format, l.Begun = f.name, begun > 0
+			if len(l.Entries) == 0 {
+				if f.name == OTLP {
+					return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
+				}
+				return nil, phrase.New("the log has no command")
+			}
+			return l, l.index(ctx)
 		}
-		return l, l.index(ctx)
 	}
 	first := 1
 	for _, l := range lines {
@@ -170,13 +173,24 @@ func Read(ctx context.Context, r io.Reader) (*Log, error) {
 	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
 }
 
+// withoutFirst returns lines without the first that has a text.
+func withoutFirst(lines []line) []line {
+	for i, l := range lines {
+		if strings.TrimSpace(l.text) != "" {
+			return lines[i+1:]
+		}
+	}
+	return nil
+}
+
 // Is reports whether data looks like a log that can be read.
 func Is(data []byte) bool {
 	ctx := context.Background() // so little takes no time
 	lines, err := split(ctx, data[:min(len(data), 64<<10)])
 	return err == nil && slices.ContainsFunc(formats(), func(f format) bool {
-		is, err := f.is(ctx, lines)
-		return is && err == nil
+		whole, err := f.is(ctx, lines)
+		begun, err2 := f.is(ctx, withoutFirst(lines))
+		return (whole || begun) && err == nil && err2 == nil
 	})
 }
 

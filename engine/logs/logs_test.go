@@ -2,6 +2,7 @@ package logs_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -133,6 +134,14 @@ func TestWhatALogShows(t *testing.T) {
 		{"flushed", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(10, two, `"FLUSHALL"`), logs.Options{}, "monitor lock 2 connection A B foreign-release:BA@2 replies names before"},
 		{"what is unknown here", over + at(400, two, `"MIGRATE" "h" "1" "lock" "0" "9" "AUTH" "pw"`), logs.Options{}, "monitor lock 4 value A B replies names before silent=1 unknown=1 standing"},
 		{"cut at its end", over + `1700000000.4000`, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 cut standing"},
+		{"cut at its beginning", `0.000000 [0 ` + one + `] "SET" "lock" "v0" "NX" "PX" "30"` + "\n" + over, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 begun standing"},
+		{"cut in the middle of a command, before what is in it", `ck" "v1" "NX" "PX" "300"` + "\n" + at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`) + at(360, one, unlock+` "v1"`) + at(360, "lua", `"get" "lock"`), logs.Options{}, "monitor lock 2 connection A B replies names before begun earlier=1 standing"},
+		{"begun with a lock that is released", at(0, one, unlock+` "v1"`) + at(0, "lua", `"get" "lock"`) + at(0, "lua", `"del" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 inside=1 earlier=1 standing"},
+		{"begun with a lock that is renewed", at(0, one, `"PEXPIRE" "lock" "300"`) + at(400, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 2 connection A B replies names before earlier=1 standing"},
+		{"begun with a look", at(0, one, `"GET" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 lanes=1 standing"},
+		{"a transcript that begins with an answer", "(integer) 1\nr:6379> SET lock v1 NX PX 300\nOK\n", logs.Options{}, "redis-cli lock 1 value A instants before begun standing"},
+		{"a script that returns a function", "r:6379> SET lock v1 NX PX 300\nOK\nr:6379> EVAL \"redis.call('del', KEYS[1]) return redis.call\" 1 lock\n(nil)\n", logs.Options{}, "redis-cli lock 2 value A instants before"},
+		{"a script that would wait", "r:6379> SET lock v1 NX PX 300\nOK\nr:6379> EVAL \"return redis.pcall('BLPOP', KEYS[1], 0).err\" 1 lock\n\"ERR This Redis command is not allowed from script\"\n", logs.Options{}, "redis-cli lock 2 value A instants before standing"},
 		{"two locks, the busier is chosen", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A B replies names before silent=1 standing"},
 		{"two locks, one is asked for", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{Key: "other"}, "monitor other 1 value A replies names before standing"},
 		{"no such key", over, logs.Options{Key: "nobody"}, `! -key "nobody": no command of the log names it; keys that could be locks: lock`},
@@ -142,6 +151,20 @@ func TestWhatALogShows(t *testing.T) {
 		if have := brief(t, read(t, c.text), c.o); have != c.want {
 			t.Errorf("%s:\n have %s\n want %s", c.name, have, c.want)
 		}
+	}
+}
+
+// Who no longer waits for a log gets it back at once, also in the middle of a script.
+func TestAScriptOfALogIsEnded(t *testing.T) {
+	const text = "r:6379> SET lock v1 NX PX 300\nOK\nr:6379> EVAL \"while true do end\" 1 lock\n(nil)\n"
+	ctx, end := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	time.AfterFunc(20*time.Millisecond, func() { end(enough) })
+	if _, err := read(t, text).Trace(ctx, logs.Options{}); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+	if have, want := brief(t, read(t, text), logs.Options{}), "! line 3: its script does not end when it runs again"; have != want {
+		t.Errorf("%s, want %s", have, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -75,7 +76,7 @@ func newPlayer(l *Log, key string, o Options) *player {
 }
 
 func (p *player) close() {
-	if p.e != nil && !p.hung {
+	if p.e != nil {
 		_ = p.e.Close()
 	}
 }
@@ -91,7 +92,7 @@ func (p *player) note(what string, line int) {
 
 // state is the lock's key now.
 func (p *player) state() trace.KeyState {
-	if p.e == nil || p.hung {
+	if p.e == nil {
 		return trace.Absent()
 	}
 	return p.e.Key(p.key)
@@ -137,11 +138,14 @@ func (p *player) all(ctx context.Context, db int) error {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
-		if err := p.step(e, mark, aside); err != nil {
+		if err := p.step(ctx, e, mark, aside); err != nil {
 			return err
 		}
 		if p.held > bound.Held {
 			return bound.ErrHeld
+		}
+		if ctx.Err() != nil { // in mid-script
+			return context.Cause(ctx)
 		}
 		if p.hung {
 			return wrong(e.Line, "its script does not end when it runs again")
@@ -185,7 +189,7 @@ func (p *player) marked(relevant []bool) []bool {
 }
 
 // step runs one entry. What is aside changes only what scripts read.
-func (p *player) step(e *Entry, mark string, aside bool) error {
+func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) error {
 	if p.e == nil {
 		p.from, p.at = e.At, e.At
 		p.base = time.Unix(0, int64(e.At)).Truncate(time.Millisecond)
@@ -210,7 +214,7 @@ func (p *player) step(e *Entry, mark string, aside bool) error {
 		return nil
 	}
 	if aside {
-		p.run(e)
+		p.run(ctx, e)
 		return nil
 	}
 	p.named++
@@ -230,7 +234,7 @@ func (p *player) step(e *Entry, mark string, aside bool) error {
 			_ = p.e.Put(names, saved) // of types that were saved
 		}
 	}
-	r, ok := p.run(e)
+	r, ok := p.run(ctx, e)
 	if !ok {
 		return nil
 	}
@@ -245,7 +249,7 @@ func (p *player) step(e *Entry, mark string, aside bool) error {
 			} else {
 				_ = p.e.Put([]string{p.key}, nil)
 			}
-			again, ok := p.run(e)
+			again, ok := p.run(ctx, e)
 			if ok && e.agrees(again) && (before.PTTL > 0 || p.log.Timed) {
 				if before.PTTL >= 0 {
 					was.PTTL = 0
@@ -260,7 +264,7 @@ func (p *player) step(e *Entry, mark string, aside bool) error {
 				p.at = at
 				p.e.SetTime(p.base.Add(p.at - p.from))
 				undo()
-				if again, ok := p.run(e); ok {
+				if again, ok := p.run(ctx, e); ok {
 					r = again
 				}
 			}
@@ -335,19 +339,24 @@ func (p *player) touched(e *Entry) []string {
 }
 
 // do runs one command.
-func (p *player) do(args []string) ([]byte, error) {
+func (p *player) do(ctx context.Context, args []string) ([]byte, error) {
 	if !isScript(args) {
 		return p.s.Do(args), nil
 	}
-	raw, err := p.s.DoWithin(scriptFor, args)
-	p.hung = p.hung || err != nil
+	raw, err := p.s.DoWithin(ctx, scriptFor, args)
+	p.hung = p.hung || errors.Is(err, store.ErrEndless)
 	return raw, err
 }
 
+// doer is do within ctx.
+func (p *player) doer(ctx context.Context) func(args []string) ([]byte, error) {
+	return func(args []string) ([]byte, error) { return p.do(ctx, args) }
+}
+
 // run runs an entry, and reports whether there was anything to run.
-func (p *player) run(e *Entry) (effects.Record, bool) {
+func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	if e.own {
-		return p.ask(e)
+		return p.ask(ctx, e)
 	}
 	r := effects.Record{Args: e.Args}
 	if !isScript(e.Args) {
@@ -358,7 +367,7 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 			p.note(NoteUnknown, e.Line)
 			return r, false
 		}
-		raw, err := p.do(e.Args)
+		raw, err := p.do(ctx, e.Args)
 		if err != nil {
 			return r, false
 		}
@@ -379,8 +388,12 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 		}
 		text = ""
 	}
+	nothing := NoteNothing
+	if !p.log.Inside && p.log.Format != Monitor { // which tells what a script runs
+		nothing = NoteUntold
+	}
 	if len(e.Inner) == 0 && (p.log.Inside || text == "") {
-		p.note(NoteNothing, e.Line)
+		p.note(nothing, e.Line)
 		return r, false
 	}
 	if text != "" {
@@ -388,12 +401,12 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 		r.Script = text
 		path := p.path(name, e.Inner)
 		if path != nil && path.sure() {
-			return p.follow(e, r, path), true
+			return p.follow(ctx, e, r, path), true
 		}
 		names := p.touched(e)
 		saved, err := p.e.Items(names)
 		if err == nil {
-			raw, inner, failed := effects.Run(p.do, e.Args, text, true)
+			raw, inner, failed := effects.Run(p.doer(ctx), e.Args, text, true)
 			if failed == nil && (len(e.Inner) == 0 || same(inner, e.Inner)) {
 				r.Inner = inner
 				r.Reply, r.Err = resp.Value(raw)
@@ -406,7 +419,7 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 			_ = p.e.Put(names, saved) // of types that were saved
 		}
 		if len(e.Inner) == 0 {
-			p.note(NoteNothing, e.Line)
+			p.note(nothing, e.Line)
 			return r, false
 		}
 		p.note(NoteInside, e.Line)
@@ -417,7 +430,7 @@ func (p *player) run(e *Entry) (effects.Record, bool) {
 			p.note(NoteUnknown, e.Line)
 			continue
 		}
-		raw, err := p.do(args)
+		raw, err := p.do(ctx, args)
 		if err != nil {
 			return r, false
 		}
@@ -505,7 +518,7 @@ type situation struct {
 }
 
 // ask runs a script of our reentrant lock on the key, given the owner and what else it takes.
-func (p *player) ask(e *Entry) (effects.Record, bool) {
+func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
 	text, owner, level, lease := e.Args[1], e.Args[4], e.Args[5], e.Args[len(e.Args)-1]
 	r := effects.Record{Args: e.Args, Script: text}
 	p.keepScript(text)
@@ -522,7 +535,7 @@ func (p *player) ask(e *Entry) (effects.Record, bool) {
 			case "PEXPIRE":
 				args[2] = lease
 			}
-			raw, err := p.do(args)
+			raw, err := p.do(ctx, args)
 			if err != nil {
 				return r, false
 			}
@@ -533,7 +546,7 @@ func (p *player) ask(e *Entry) (effects.Record, bool) {
 		r.Reply = known.Reply
 		return r, true
 	}
-	raw, inner, err := effects.Run(p.do, e.Args, text, true)
+	raw, inner, err := effects.Run(p.doer(ctx), e.Args, text, true)
 	if err != nil {
 		return r, false
 	}
@@ -545,13 +558,13 @@ func (p *player) ask(e *Entry) (effects.Record, bool) {
 }
 
 // follow runs a script's commands as the log tells them.
-func (p *player) follow(e *Entry, r effects.Record, w *path) effects.Record {
+func (p *player) follow(ctx context.Context, e *Entry, r effects.Record, w *path) effects.Record {
 	for i, args := range e.Inner {
 		one := journal.Entry{Line: w.lines[i], Args: args}
 		if waits(args) || isScript(args) || !safe(args) {
 			continue
 		}
-		if raw, err := p.do(args); err == nil {
+		if raw, err := p.do(ctx, args); err == nil {
 			one.Reply, one.Err = resp.Value(raw)
 		}
 		one.Key = p.state()

@@ -313,6 +313,23 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 	}
 }
 
+// earlier notes the threads that release or renew the lock before they ask for it: they took
+// it before the log began, and what was so until then nobody can say. Lines are those of the
+// log, by step.
+func (p *player) earlier(events []trace.Event, lines []int) {
+	seen := map[string]bool{}
+	for _, e := range events {
+		c, ok := e.Body.(trace.Command)
+		if !ok || seen[e.Thread] || c.Call != lock.CallLock && c.Call != lock.CallUnlock && c.Call != lock.CallRenew {
+			continue
+		}
+		seen[e.Thread] = true
+		if c.Call != lock.CallLock && slices.Contains(effects.Touches(c.Args).Keys, p.key) {
+			p.note(NoteEarlier, lines[e.Step-1])
+		}
+	}
+}
+
 func holders(k trace.KeyState) []string {
 	var ids []string
 	if k.Value != nil {
@@ -359,6 +376,9 @@ func (p *player) told(l *Log, w *weave) []trace.LogNote {
 	if w.other {
 		p.notes[NoteSameOwners] = &trace.LogNote{What: NoteSameOwners}
 	}
+	if l.Begun {
+		p.notes[NoteBegun] = &trace.LogNote{What: NoteBegun}
+	}
 	if l.Cut {
 		p.notes[NoteCut] = &trace.LogNote{What: NoteCut}
 	}
@@ -371,7 +391,7 @@ func (p *player) told(l *Log, w *weave) []trace.LogNote {
 		}
 	}
 	for _, what := range []string{
-		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteCut, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)

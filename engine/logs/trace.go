@@ -14,6 +14,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Who is a thread.
@@ -37,12 +38,15 @@ const (
 	NoteOther      = "other"      // answers that are others than the recomputed ones: those of the log are believed
 	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: those of the log are believed
 	NoteNothing    = "nothing"    // scripts of which no command is told: their script was not known, or did nothing
+	NoteUntold     = "untold"     // scripts that cannot be run again, and of which the log tells no commands
 	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
 	NoteUnknown    = "unknown"    // commands that the embedded Redis does not have
 	NoteClose      = "close"      // commands within 2 ms of the end of the lease: which was first
 	NoteDatabases  = "databases"  // commands of other databases that name a key of this name
 	NoteLanes      = "lanes"      // threads that stand for several owners, one after the other
 	NoteCut        = "cut"        // its last line is not whole, and left out
+	NoteBegun      = "begun"      // its first line is not whole, and left out
+	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
 	NoteBackwards  = "backwards"  // instants that lie before the one above them
 	NoteStanding   = "standing"   // the key stands at the end of the log
 	NoteLeftOut    = "left-out"   // commands after the most that are read
@@ -77,6 +81,8 @@ type Imported struct {
 	Scenario *scenario.Scenario // the frame
 	Broken   []string           // rules, each once
 	Lines    []int              // of the file, by step: Lines[0] is of step 1; 0 where it is of none
+
+	Judgement verdict.Judgement
 }
 
 // index finds the keys that entries name, and those that could be locks, the busiest first.
@@ -330,8 +336,12 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	names := w.names()
 	roles := effects.Roles{}
+	known := true
 	read := func() (*effects.Reading, []int, error) {
 		r := effects.New(names, key, o.Resource, p.marks, roles)
+		if r.From(p.base); !known {
+			r.OnlyHarms()
+		}
 		var lines []int
 		for i := range p.played {
 			if err := pause.Here(ctx); err != nil {
@@ -344,14 +354,18 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		}
 		return r, lines, nil
 	}
-	if _, _, err := read(); err != nil { // what a script does at its end says what it is for at its beginning
+	first, _, err := read()
+	if err != nil { // what a script does at its end says what it is for at its beginning
 		return nil, err
 	}
+	kind, helps := first.Kind()
+	known = kind.Text == ""
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {
 		return nil, err
 	}
+	p.earlier(r.Events(), lines)
 	r.Finish(p.state(), nil, nil)
 	title := o.Title
 	if title == "" {
@@ -373,10 +387,30 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		Format: l.Format, By: by, ThreadsBy: w.by, Key: effects.Short(key, scenario.MaxKey), Hash: p.hash, Commands: p.named,
 		Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w), Scripts: p.scripts,
 	}
-	return &Imported{
+	found := &Imported{
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
 		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
-	}, nil
+	}
+	found.judge(kind, helps)
+	return found, nil
+}
+
+// NewImported returns a trace of ours as if it had been imported.
+func NewImported(h trace.Header, sc *scenario.Scenario, events []trace.Event) *Imported {
+	found := &Imported{Header: h, Events: events, Scenario: sc}
+	for _, e := range events {
+		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(found.Broken, v.Rule) {
+			found.Broken = append(found.Broken, v.Rule)
+		}
+	}
+	found.judge(phrase.Wording{}, phrase.Wording{})
+	return found
+}
+
+// judge judges a lock whose kind is not known for the reason given, or "".
+func (f *Imported) judge(kind, helps phrase.Wording) {
+	f.Judgement = judge(f.Header, f.Scenario, f.Events, kind, helps)
+	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 
 func lastStep(r *effects.Reading) int {

@@ -5,6 +5,7 @@
 package phrase
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -111,4 +112,101 @@ func Duration(d time.Duration) string {
 		s = s[:len(s)-2]
 	}
 	return s
+}
+
+// wire is a wording, or one of its values, on its way to another process.
+type wire struct {
+	Text Text            `json:"text,omitempty"`
+	Args []wire          `json:"args,omitempty"`
+	Kind string          `json:"kind,omitempty"` // of a value: what it is, if it is no wording
+	Is   json.RawMessage `json:"is,omitempty"`
+}
+
+func wired(v any) (wire, error) {
+	kind := ""
+	switch v := v.(type) {
+	case Wording:
+		w := wire{Text: v.Text}
+		for _, a := range v.Args {
+			one, err := wired(a)
+			if err != nil {
+				return w, err
+			}
+			w.Args = append(w.Args, one)
+		}
+		return w, nil
+	case string:
+		kind = "string"
+	case int:
+		kind = "int"
+	case Names:
+		kind = "names"
+	case time.Duration:
+		kind = "duration"
+	default:
+		return wired(fmt.Sprint(v))
+	}
+	data, err := json.Marshal(v)
+	return wire{Kind: kind, Is: data}, err
+}
+
+func (w wire) value() (any, error) {
+	var err error
+	switch w.Kind {
+	case "":
+		v := Wording{Text: w.Text}
+		for _, a := range w.Args {
+			one, err := a.value()
+			if err != nil {
+				return nil, err
+			}
+			v.Args = append(v.Args, one)
+		}
+		return v, nil
+	case "int":
+		v := 0
+		err = json.Unmarshal(w.Is, &v)
+		return v, err
+	case "names":
+		var v Names
+		err = json.Unmarshal(w.Is, &v)
+		return v, err
+	case "duration":
+		v := time.Duration(0)
+		err = json.Unmarshal(w.Is, &v)
+		return v, err
+	default:
+		v := ""
+		err = json.Unmarshal(w.Is, &v)
+		return v, err
+	}
+}
+
+// MarshalJSON writes a wording so that another process can say it in any language.
+func (w Wording) MarshalJSON() ([]byte, error) {
+	one, err := wired(w)
+	if err != nil {
+		return nil, fmt.Errorf("phrase: %w", err)
+	}
+	data, err := json.Marshal(one)
+	if err != nil {
+		return nil, fmt.Errorf("phrase: %w", err)
+	}
+	return data, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (w *Wording) UnmarshalJSON(data []byte) error {
+	var one wire
+	if err := json.Unmarshal(data, &one); err != nil {
+		return fmt.Errorf("phrase: %w", err)
+	}
+	v, err := one.value()
+	if err != nil {
+		return fmt.Errorf("phrase: %w", err)
+	}
+	if is, ok := v.(Wording); ok {
+		*w = is
+	}
+	return nil
 }

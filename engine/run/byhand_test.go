@@ -205,8 +205,11 @@ func TestRefusesSaysWhatApplyDoes(t *testing.T) {
 func TestAFaultWhoseMomentIsOverChangesNothing(t *testing.T) {
 	seen := map[string]int{}
 	seeds := uint64(16)
-	if raced {
+	switch {
+	case raced:
 		seeds = 3
+	case testing.Short():
+		seeds = 6
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4))

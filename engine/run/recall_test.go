@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -20,6 +21,15 @@ threads: [{name: A, start: 20ms, work: 10ms, repeat: 2}, {name: B, start: 25ms, 
 faults: [{time: 10ms, do: clock-jump, by: -1s}, {thread: A, at: lock, do: lose-reply}, {thread: A, at: lock, do: lose-reply}, {thread: A, at: work, round: 2, do: crash}]
 `
 
+// anInstant is a run whose leases end at instants of a clock that jumps: before they begin, or then.
+const anInstant = `lock: {protocol: mutex-pxat, lease: 200ms, watchdog: 50ms, retry: {times: 9, interval: 50ms}}
+threads:
+  - {name: A, start: %dms, work: 300ms, repeat: 2}
+  - {name: B, start: %dms, work: 10ms}
+faults:
+  - {thread: A, at: %s, do: client-clock-jump, by: %dms}
+`
+
 // A run whose Redis answers from memory writes the same trace, byte for byte,
 // as one on a miniredis: over every bundled scenario, with one memory for all.
 func TestRecalledRunsAreTheRealOnes(t *testing.T) {
@@ -33,6 +43,13 @@ func TestRecalledRunsAreTheRealOnes(t *testing.T) {
 	for _, name := range names {
 		if texts[strings.TrimSuffix(name, ".yaml")], err = fs.ReadFile(lessons.Scenarios(), name); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, start := range []int{0, 300} { // a lease that ends before it begins, at that instant, and after it
+		for _, by := range []int{-500, -201, -200, -199, -100, 100} {
+			for _, at := range []string{"start", "renew"} {
+				texts[fmt.Sprintf("an instant, %d by %d at %s", start, by, at)] = fmt.Appendf(nil, anInstant, start, start+110, at, by)
+			}
 		}
 	}
 	for name, text := range texts {

@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -115,8 +114,8 @@ type passage struct {
 	refused error // what the node answers instead, or nil: see recorder.refuses
 }
 
-// forever is longer than any run.
-const forever time.Duration = math.MaxInt64 / 2
+// forever is longer than any run: what comes then never comes.
+const forever = scenario.MaxSchedule + time.Hour
 
 // source gives each thread and purpose a stream of its own, so that another
 // order of threads draws the same numbers.

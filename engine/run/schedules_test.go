@@ -53,7 +53,7 @@ func TestRandomSchedulesRaiseNoFalseAlarm(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	schedules := int64(schedules)
 	if testing.Short() {
-		schedules /= 4
+		schedules /= 8
 	}
 	var next, events atomic.Int64
 	var wg sync.WaitGroup

@@ -37,6 +37,7 @@ type Stepper struct {
 	ahead     int              // moves of a schedule that are still to be made
 	over      bool
 	closed    bool
+	stood     bool           // a thread stood still for longer than its lease
 	failed    error          // why nothing can move any more: nobody knows what a script would do
 	memory    *recall.Memory // of an own lock, where nobody else has one
 
@@ -203,9 +204,11 @@ func (s *Stepper) wait(ctx context.Context, at time.Duration) error {
 		return &Refusal{Reason: IsPast, At: s.clock.Now()}
 	}
 	for s.clock.Now() < at && !s.over {
+		ends := s.leases()
 		if err := s.pass(ctx, at); err != nil {
 			return err
 		}
+		s.stood = s.stood || ends <= s.clock.Now()
 	}
 	return nil
 }
@@ -400,12 +403,20 @@ func (s *Stepper) advance(at time.Duration) {
 func (s *Stepper) expiry() (time.Duration, bool) {
 	soonest, found := forever, false
 	for _, key := range s.states() {
-		if key.PTTL > 0 {
-			at := s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond
+		if at, ok := s.expires(key); ok {
 			soonest, found = min(soonest, at), true
 		}
 	}
 	return soonest, found
+}
+
+// expires is when a node will drop a key that it has now.
+func (s *Stepper) expires(key trace.KeyState) (time.Duration, bool) {
+	now := s.clock.Now().Truncate(time.Millisecond)
+	if key.PTTL <= 0 || key.PTTL > (scenario.MaxSchedule-now).Milliseconds() { // that outlasts any run
+		return 0, false
+	}
+	return now + time.Duration(key.PTTL)*time.Millisecond, true
 }
 
 // node is the one that a fault happens to.
@@ -484,7 +495,8 @@ func (s *Stepper) sending() func(*thread, []sent) {
 			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
 				if b, ok := e.Body.(trace.Command); ok && aside {
-					b.OldMaster = true
+					left := e.Key
+					b.OldMaster, b.OldKey = true, &left
 					e.Body, e.Key = b, n.Key(s.r.key)
 				}
 				s.put(e)

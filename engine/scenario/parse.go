@@ -67,7 +67,7 @@ func (s *Scenario) ParseMoves(list []byte) ([]Move, error) {
 // ParsePassage reads how much time passes, such as 50ms, and whether it may.
 func ParsePassage(s string) (time.Duration, bool) {
 	d, ok := parseDuration(s)
-	return d, ok && d >= time.Microsecond && d <= MaxSchedule && d%time.Microsecond == 0
+	return d, ok && d >= time.Microsecond && d <= MaxPassage && d%time.Microsecond == 0
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)

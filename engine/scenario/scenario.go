@@ -7,6 +7,7 @@ package scenario
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -28,7 +29,7 @@ const (
 	MaxFaults    = 64             // the list is written by hand
 	MaxDecisions = 10_000         // of a schedule: as many as the longest runs have
 	MaxChoice    = 255            // every thread, its watchdog, and its request to each node
-	MaxSchedule  = 24 * time.Hour // an instant in a schedule: beyond any run that ends
+	MaxPassage   = 24 * time.Hour // by which a person lets time pass at once
 	MaxDelays    = 8              // of explored schedules: two dozen decisions and eight delays make more orders than anybody waits for
 	MaxStruck    = 4              // faults of explored schedules
 	MaxExplored  = 8              // claims of a scenario
@@ -37,6 +38,11 @@ const (
 	MaxSeed      = 1<<63 - 1      // survives every JSON reader
 	MaxDrift     = 50 * Percent   // of a clock, either way: far beyond any that is not broken
 )
+
+// MaxSchedule is the last instant of a run, 146 years after its beginning: a lease of
+// MaxDuration that a lock takes for a million times as much ends before it. Nothing
+// happens later, so every order that a search finds can be told by its instants.
+const MaxSchedule = math.MaxInt64 / 2 / time.Hour * time.Hour
 
 // Values of Scenario.Policy.
 const (

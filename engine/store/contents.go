@@ -101,7 +101,7 @@ func (e *Embedded) put(items []Item) error {
 	return nil
 }
 
-func fill(server *miniredis.Miniredis, i Item) error {
+func fill(server *mended, i Item) error {
 	switch i.Type {
 	case trace.TypeString:
 		return server.Set(i.Name, i.Text)
@@ -132,7 +132,7 @@ type Listeners struct {
 }
 
 // NewListeners returns no listener.
-func (e *Embedded) NewListeners() *Listeners { return &Listeners{server: e.server} }
+func (e *Embedded) NewListeners() *Listeners { return &Listeners{server: e.server.Miniredis} }
 
 // Set subscribes one listener to each of channels, which may repeat, and nobody
 // else.

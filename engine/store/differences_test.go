@@ -133,6 +133,10 @@ func (b *both) hold() (contents [2]string) {
 				content = c.HGetAll(ctx, name).Val()
 			case "list":
 				content = c.LRange(ctx, name, 0, -1).Val()
+			case "set":
+				members := c.SMembers(ctx, name).Val()
+				slices.Sort(members)
+				content = members
 			case "zset":
 				var list []string
 				for _, z := range c.ZRangeWithScores(ctx, name, 0, -1).Val() {

@@ -3,8 +3,10 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
-	"runtime"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -16,69 +18,61 @@ import (
 // is not safe for concurrent use, and must not be used for commands that wait or
 // subscribe.
 type Session struct {
-	server *miniredis.Miniredis
+	server *mended
 	peer   *server.Peer
 	out    bytes.Buffer
 }
 
 // NewSession returns a connection that speaks RESP2 until it says HELLO 3.
 func (e *Embedded) NewSession() *Session {
-	if e.server.Server() == nil { // it is made for the first connection
-		if c, err := e.server.Dial(); err == nil {
-			_ = c.Close()
-		}
-	}
 	s := &Session{server: e.server}
 	s.peer = server.NewPeer(bufio.NewWriter(&s.out))
 	return s
 }
 
 // Do runs one command, which must not be empty, and returns Redis' answer as it
-// would be on the wire.
-func (s *Session) Do(args []string) []byte {
+// would be on the wire. A command at which miniredis itself fails is answered with an
+// error, and the Embedded goes on; nobody else may use it meanwhile.
+func (s *Session) Do(args []string) (raw []byte) {
 	s.out.Reset()
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.TryLock() // the command may have held it
+			s.server.Unlock()
+			raw = failure(fmt.Sprintf("ERR the embedded Redis fails at %s: %v", strings.ToUpper(args[0]), p))
+		}
+	}()
 	s.server.Server().Dispatch(s.peer, args)
 	s.peer.Flush()
 	return bytes.Clone(s.out.Bytes())
 }
 
-// ErrEndless is of a command that has not ended within its limit.
+// ErrEndless is of a script that has not ended within its limit.
 var ErrEndless = errors.New("a script does not end")
 
-// DoWithin is Do for what may never end: a script. It fails with [ErrEndless]
-// when the limit is over. The Embedded is then in the middle of that script for
-// good: nothing may be asked of it any more, not even to close. The script ends
-// at its next command; one that only counts cannot be ended, and takes a
-// processor for as long as the program runs.
-func (s *Session) DoWithin(limit time.Duration, args []string) ([]byte, error) {
-	done := make(chan []byte, 1)
-	failed := make(chan any, 1)
-	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				failed <- p
-			}
-		}()
-		done <- s.Do(args)
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case raw := <-done:
+// DoWithin is Do for what may never end: a script. When the limit is over, or ctx is
+// done, it ends the script wherever that is, and fails with [ErrEndless] or with ctx's
+// cause. What the script has done stays. Nobody else may use the Embedded meanwhile.
+func (s *Session) DoWithin(ctx context.Context, limit time.Duration, args []string) ([]byte, error) {
+	within, end := context.WithTimeout(ctx, limit)
+	defer end()
+	s.server.ctx, s.server.endless = within, false
+	raw := s.Do(args)
+	s.server.ctx = nil
+	switch {
+	case !s.server.endless:
 		return raw, nil
-	case p := <-failed:
-		panic(p) // where it can be caught
-	case <-timer.C:
-		s.server.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
-			runtime.Goexit() // unlike an error or a panic, a pcall in the script cannot catch it
-			return true
-		})
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	default:
 		return nil, ErrEndless
 	}
 }
 
 // Knows reports whether it has a command of this name, in any case.
-func (e *Embedded) Knows(verb string) bool { return e.server.Server().IsRegisteredCommand(verb) }
+func (e *Embedded) Knows(verb string) bool {
+	return verb != inScript && e.server.Server().IsRegisteredCommand(verb)
+}
 
 // NextExpiry returns how much time is left until a key expires, and whether any
 // will.
@@ -108,7 +102,7 @@ const syncChannel = "\x00relock:sync"
 
 // NewInbox returns a subscriber to nothing.
 func (e *Embedded) NewInbox() *Inbox {
-	i := &Inbox{server: e.server, sub: e.server.NewSubscriber(), got: make(chan Message)}
+	i := &Inbox{server: e.server.Miniredis, sub: e.server.NewSubscriber(), got: make(chan Message)}
 	go func() { // holds what came until somebody asks: publishing waits for who reads
 		defer close(i.got)
 		messages, patterns := i.sub.Messages(), i.sub.Pmessages()

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
@@ -35,7 +34,7 @@ const poolSize = 40
 // are safe for concurrent use, except the faults (Evict, Restart, FailOver,
 // Jump, FlushScripts), during which nothing else may use it.
 type Embedded struct {
-	server *miniredis.Miniredis
+	server *mended
 	client *redis.Client
 	now    time.Time // as last set; zero on the wall clock
 	writes []Write   // for an asynchronous replica
@@ -50,12 +49,8 @@ func NewEmbedded(now time.Time) *Embedded {
 	return e
 }
 
-func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
-	server := miniredis.NewMiniRedis()
-	if !now.IsZero() {
-		server.SetTime(now)
-	}
-	server.ClockTTL(true)
+func start(now time.Time) (*mended, *redis.Client) {
+	server := newMended(now)
 	return server, redis.NewClient(&redis.Options{
 		Addr:                  "embedded:0", // never dialled
 		Dialer:                func(context.Context, string, string) (net.Conn, error) { return server.Dial() },

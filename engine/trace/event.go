@@ -119,10 +119,11 @@ type Command struct {
 	Error   string   `json:"error,omitempty"`  // Redis' answer where it was an error
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
 
-	GivesBack bool  `json:"gives_back,omitempty"` // of an unlock; see Outcome
-	OldMaster bool  `json:"old_master,omitempty"` // of two, the one whose writes will be lost: the event's Key is that of the other
-	Late      bool  `json:"late,omitempty"`       // a delayed copy whose caller has given up, so no Outcome follows
-	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, if the protocol numbers calls
+	GivesBack bool      `json:"gives_back,omitempty"` // of an unlock; see Outcome
+	OldMaster bool      `json:"old_master,omitempty"` // of two, the one whose writes will be lost: the event's Key is that of the other
+	OldKey    *KeyState `json:"old_key,omitempty"`    // the lock's key on that old master right after it
+	Late      bool      `json:"late,omitempty"`       // a delayed copy whose caller has given up, so no Outcome follows
+	Number    int64     `json:"number,omitempty"`     // of the call, 1, 2, …, if the protocol numbers calls
 }
 
 // Arg returns an argument, 0 being the command itself; "" if there is none.

@@ -16,6 +16,9 @@ func (e Event) Size() int {
 		for _, a := range b.Args {
 			size += stringSize + len(a)
 		}
+		if b.OldKey != nil {
+			size += int(unsafe.Sizeof(*b.OldKey)) + b.OldKey.size()
+		}
 	case Outcome:
 		size += int(unsafe.Sizeof(b)) + len(b.Error)
 	case End:

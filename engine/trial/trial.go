@@ -103,10 +103,9 @@ func written(reply any) string {
 
 // plain is an error of Redis without where in its own code it arose.
 func plain(text string) string {
-	text, _, _ = strings.Cut(text, "stack traceback")
-	text, _, _ = strings.Cut(text, "\n")
+	text, _, _ = strings.Cut(text, " script: ")
 	text = place.ReplaceAllString(text, "")
 	return strings.TrimSpace(text)
 }
 
-var place = regexp.MustCompile(`^ERR Error (?:compiling|running) script \([^)]*\): *|\S*:\d+: `)
+var place = regexp.MustCompile(`^ERR (?:Error compiling script \([^)]*\): )?\S*:\d+: `)

@@ -89,7 +89,7 @@ type Failure struct {
 	Answer  string // what it was told
 	Times   int    // in all orders
 	All     bool   // each call of it failed
-	Ours    bool   // a real Redis has it: only the embedded one, or the gate, has not
+	Ours    bool   // for a reason that is Relock's: the embedded Redis lacks something, or the gate refuses it
 }
 
 // Evidence is what the orders that were played have shown: all on which a verdict
@@ -102,13 +102,14 @@ type Evidence struct {
 	Kinds    phrase.Wording // what helps where it is not
 	Alone    phrase.Wording // what is known of the one thread, or of all, that did not get in: a sentence, or ""
 	Failures []Failure
+	Unplayed []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
 	Unstruck []Unstruck
-	Replays  int // that were made
-	Diverged int // of them, those that went another way
-	First    phrase.Wording
+	Replays  int            // that were made
+	Diverged int            // of them, those that went another way
+	First    phrase.Wording // where the first of them did, a sentence; "" if that is not known
 	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
 
-	Advice // what helps, in the words of the place where the orders were played
+	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
 }
 
 // Advice says what helps, a sentence for each reason; "" where nothing is known to.
@@ -135,6 +136,9 @@ func (e *Evidence) lacks() []Lack {
 		if f.Ours || f.All {
 			lack(CommandsFailed, f.says(), e.Advice.Failed)
 		}
+	}
+	for _, says := range e.Unplayed {
+		lack(CommandsFailed, says, e.Advice.Failed)
 	}
 	switch {
 	case !e.Key:
@@ -169,7 +173,7 @@ func (f Failure) says() phrase.Wording {
 	if f.All && !f.Ours {
 		return phrase.Say("%[1]s failed each time (%[2]d): %[3]s.", f.Command, f.Times, f.Answer)
 	}
-	return phrase.Say("%[1]s was refused here, and a real Redis has it (%[2]d times): %[3]s.", f.Command, f.Times, f.Answer)
+	return phrase.Say("%[1]s was refused here, and a real Redis may know it (%[2]d times): %[3]s.", f.Command, f.Times, f.Answer)
 }
 
 func empty(w phrase.Wording) bool { return w.Text == "" && len(w.Args) == 0 }

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"time"
 
@@ -10,12 +11,24 @@ import (
 	"relock/engine/trace"
 )
 
-// Alone is a board of one: nobody joins, the server keeps nothing of it, and each
+// Alone is a board without a log: nobody joins, the server keeps nothing of it, and each
 // command says where it acts. It is not safe for concurrent use. Close ends it.
 type Alone struct {
 	referee referee
 	host    Member
+	machine Machine // nil: the run of a scenario
 }
+
+// Machine makes the moves of a board that has no scenario.
+type Machine interface {
+	// Make makes a command's moves after the first at of a branch, or of none where that
+	// is NoBranch. It tells the board of them by Begin and Follow, and returns the branch
+	// that they are on, also beside an error.
+	Make(ctx context.Context, branch, at int, c Command) (on int, err error)
+}
+
+// NoBranch is in the place of a branch for moves that go on from none.
+const NoBranch = -1
 
 // Line is a branch that a board of one begins with.
 type Line struct {
@@ -45,6 +58,29 @@ func OpenAlone(ctx context.Context, sc *scenario.Scenario, lines []Line, matters
 		return nil, err
 	}
 	return a, nil
+}
+
+// OpenOn begins a board, without branches, on a machine. It has Do, Branches, Begin and
+// Follow, and need not be closed.
+func OpenOn(m Machine) *Alone {
+	state := &State{People: map[string]*Member{}, Seats: map[string]Seat{}}
+	return &Alone{referee: referee{state: state, now: time.Now}, host: Member{Part: Host}, machine: m}
+}
+
+// Branches returns the branches, the oldest first.
+func (a *Alone) Branches() []Branch { return a.referee.state.Branches }
+
+// Begin begins a branch with the first moves of another, or of NoBranch, and returns its ID.
+func (a *Alone) Begin(parent, fork int) int {
+	id := a.referee.state.Made
+	a.referee.log(Entry{Made: []Made{{Branch: id, Parent: parent, Fork: fork, After: fork}}})
+	return id
+}
+
+// Follow notes the moves with which a branch goes on.
+func (a *Alone) Follow(branch int, moves []json.RawMessage) {
+	after := len(a.referee.state.Branch(branch).Moves)
+	a.referee.log(Entry{Made: []Made{{Branch: branch, After: after, Moves: moves}}})
 }
 
 // Close ends the board's runs.
@@ -78,6 +114,9 @@ func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 	f := &a.referee
 	if c.Do != DoAdd {
 		b := f.state.Branch(c.Branch)
+		if b == nil && a.machine != nil && c.Branch == NoBranch {
+			b = &Branch{}
+		}
 		if b == nil {
 			return Entry{}, engine.ErrNoBranch
 		}
@@ -86,6 +125,13 @@ func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 			at = *c.At
 		}
 		f.state.Stand = Stand{Branch: c.Branch, At: at}
+		if a.machine != nil && c.Do != "drop" {
+			if at < 0 || at > len(b.Moves) {
+				return Entry{}, engine.ErrNoMove
+			}
+			on, err := a.machine.Make(ctx, c.Branch, at, c)
+			return Entry{Stand: &Stand{Branch: on}}, err
+		}
 	}
 	return a.decided(f.carryOut(ctx, &a.host, c))
 }

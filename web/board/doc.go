@@ -4,7 +4,7 @@
 // In a class a host leads, a stage shows, players are threads, and everybody
 // can be asked: that is a [Room]. A visitor who steps alone has a board of one,
 // [Alone], with the same commands, decided the same way; the server keeps
-// nothing of it.
+// nothing of it. A [Machine] can make the moves there, where no scenario does: a lab.
 //
 // A room is a log of [Entry] values and the [State] folded from them. A member
 // hands in a wish as a [Request]. One place, the [Term] of the server that leads

@@ -501,10 +501,7 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, err
 		of = &step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
 		f.of[id] = of
 	}
-	for _, e := range b.Events[of.Events:] {
-		of.Film.Add(e)
-	}
-	of.Events = len(b.Events)
+	of.Add(b)
 	return of.Film, b, nil
 }
 

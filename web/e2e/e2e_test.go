@@ -3,6 +3,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +53,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(ours) }()
+	defer func() {
+		if opened.tab != nil {
+			opened.close()
+		}
+	}()
 	return m.Run()
 }
 
@@ -63,8 +70,49 @@ func long(t *testing.T) {
 	}
 }
 
-// tab opens an empty tab of a browser of its own. Without Chromium the test
-// is skipped, and fails where CI is set.
+// opened is the browser in which all tests have their tabs. One that is gone is
+// opened again: a test takes no other down with it.
+var opened struct {
+	sync.Mutex
+	tab   context.Context // its first one, for none: browsers that lose their last tab leave
+	close context.CancelFunc
+}
+
+// theBrowser returns a tab of the browser of all tests.
+func theBrowser() (context.Context, error) {
+	opened.Lock()
+	defer opened.Unlock()
+	if opened.tab != nil {
+		select {
+		case <-chromedp.FromContext(opened.tab).Browser.LostConnection:
+			opened.close()
+		default:
+			return opened.tab, nil
+		}
+	}
+	path, err := exec.LookPath(browser)
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(ours, "browser")),
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", browser != fullBrowser),
+		// A spare process for the next site costs as much as a page.
+		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
+	ctx, closeAll := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	if err := chromedp.Do(ctx); err != nil {
+		closeAll()
+		return nil, fmt.Errorf("start chromium: %w", err)
+	}
+	opened.tab, opened.close = ctx, func() { closeTab(); closeAll() }
+	return ctx, nil
+}
+
+// tab opens an empty tab that knows nothing of those of other tests. Without
+// Chromium the test is skipped, and fails where CI is set.
 func tab(t testing.TB) context.Context {
 	t.Helper()
 	return tabFor(t, stepLimit)
@@ -73,28 +121,17 @@ func tab(t testing.TB) context.Context {
 // tabFor is tab for what may take as long as limit.
 func tabFor(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
-	path, err := exec.LookPath(browser)
-	if err != nil {
+	first, err := theBrowser()
+	if errors.Is(err, exec.ErrNotFound) {
 		if os.Getenv("CI") != "" {
 			t.Fatal("a browser is needed in CI: ", err)
 		}
 		t.Skip("no ", browser, " on this machine; `make test` installs it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", browser != fullBrowser),
-		// A spare process for the next site costs as much as a page.
-		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
-	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...) // a failure is photographed after it
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal("start chromium: ", err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(device(first, t), limit)
 	t.Cleanup(cancel)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -16,6 +16,9 @@ func TestWhatWouldMendIt(t *testing.T) {
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()
+			if c.lang != "en" {
+				long(t)
+			}
 			ctx, url := tab(t), serve(t)
 			do(
 				ctx, t,

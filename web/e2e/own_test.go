@@ -74,6 +74,9 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()
+			if c.lang != "en" {
+				long(t)
+			}
 			ctx, url := tab(t), serveOwn(t)
 			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=two-threads&lang="+c.lang))
 			live(ctx, t)

@@ -18,6 +18,9 @@ func (t *Narrator) command(e trace.Event, b trace.Command) string {
 	if b.Error != "" {
 		return t.failedCommand(c)
 	}
+	if t.own(b.Call) && b.Script != "" {
+		return t.ownCommand(c)
+	}
 	if protocol.IsOver(c.Arg(1)) {
 		return t.past(c)
 	}

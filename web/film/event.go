@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -56,6 +57,10 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return say(
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
+	case t.watched() && t.thread(who).unwatched:
+		return say(
+			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
+			"%s works on at level %d for %s, its lease has %s left, and its watchdog has stopped.", left)
 	case t.watched():
 		return say(
 			"%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.",
@@ -68,6 +73,14 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 }
 
 func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
+	text := t.waits(e, b)
+	if t.spec(e.Thread).Drift != 0 {
+		return t.say("%s %s", text, t.say("By its own clock."))
+	}
+	return text
+}
+
+func (t *Narrator) waits(e trace.Event, b trace.Wait) string {
 	who, length := e.Thread, t.millis(b.For)
 	last := t.thread(who).outcome
 	switch {
@@ -76,9 +89,9 @@ func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
 	case b.Why == trace.WaitBeat:
 		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
 	case b.Why == trace.WaitClient:
-		return t.say("%s's client hears nothing, and sends the request again by itself in %s. The lock is not told.", who, length)
+		return t.say("%s's client hears nothing, and sends the request again in %s, unless its call is over by then. The lock is not told.", who, length)
 	case last.Call == lock.CallUnlock:
-		return t.say("%s waits %s before it sends its unlock again: retry %d.", who, length, last.Attempt)
+		return t.say("%s waits %s before it sends its unlock again, unless its time is up before: retry %d.", who, length, last.Attempt)
 	case b.Why == trace.WaitNotify && t.protocol.Granting:
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
@@ -152,11 +165,15 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
 		InRedis: t.protocol.Guard == protocol.InRedis,
 		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
+		Unserved: t.down.Unserved(max(b.Node-1, 0)), Ended: t.outage,
 	}
-	if t.watched() && (b.Do != fault.Stall || !t.habits().OneWatch) { // which gives up on a thread that hangs
-		s.Watchdog = t.sc.Lock.Watchdog
+	if t.watched() && !t.thread(e.Thread).unwatched && (b.Do != fault.Stall || !t.habits().OneWatch) { // which gives up on a thread that hangs
+		s.Watchdog, s.MaxHold = t.sc.Lock.Watchdog, t.maxHold()
+		if _, article := exhibit.HabitsOf(t.protocol); article {
+			s.MaxHold = t.sc.Lock.MaxHold // without one it never stops
+		}
 	}
-	if s.Held && t.counts() {
+	if s.Held && e.Key.Type == trace.TypeHash {
 		s.Count = t.count(e.Key, e.Thread)
 	}
 	before, after := t.before, e.Key
@@ -190,10 +207,16 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 		return t.say("Node %d drops %s's key: there its lease of %s is over.", b.Node, holder, length)
 	case holder == "":
 		return t.say("Redis drops the key: its lease of %s is over.", length)
+	case t.masters.Two(0):
+		return t.say("The new master drops %s's key: there its lease of %s is over.", holder, length)
 	case t.sc.Kind == scenario.KindHeartbeat:
 		return t.say("Redis drops %s's key: it lasts %s without a new beat, and they are over.", holder, length)
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
+	case slices.Contains(e.Leaving, holder) && who.answered != "":
+		return t.say("Redis drops %s's key: its lease of %s is over, and its last unlock was answered with %s.", holder, length, who.answered)
+	case slices.Contains(e.Leaving, holder) && (who.reached || t.own(lock.CallUnlock)):
+		return t.say("Redis drops %s's key: its lease of %s is over, and %s is leaving.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder):
 		return t.say("Redis drops %s's key: its lease of %s is over before the last unlock of %s has arrived.", holder, length, holder)
 	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
@@ -226,8 +249,10 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 			return t.say("%s is done: no more commands came from it.", who)
 		case t.sc.Kind == scenario.KindHeartbeat:
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
-		case t.holds(e.Key, who) && t.counts():
+		case t.holds(e.Key, who) && e.Key.Type == trace.TypeHash:
 			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
+		case t.holds(e.Key, who):
+			return t.say("%s is done, but its key is still there.", who)
 		default:
 			return t.say("%s is done: its business call has returned without an error, round %d of %d.", who, rounds, rounds)
 		}

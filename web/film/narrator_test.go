@@ -37,7 +37,7 @@ func longName(name string) string { return (name + "-long-name--")[:scenario.Max
 // commands, of calls, and of what Redis answers.
 var (
 	latin  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9.-]*`)
-	proper = regexp.MustCompile(`^(Redis|ms|lock|unlock|renew|nil|PX|NX|restart|panic|defer|fencing|token|[a-z-]+\.lua|[A-Z]{3,})$`)
+	proper = regexp.MustCompile(`^(Redis|ms|OK|lock|unlock|renew|nil|PX|NX|restart|panic|defer|fencing|token|[a-z-]+\.lua|[A-Z]{3,})$`)
 )
 
 // unwritten is what nobody writes in Chinese: words of two scripts without a
@@ -622,7 +622,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a client that asks again", "lock: {protocol: mutex, lease: 300ms}\nthreads: [{name: A, client-retries: 3}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
-			"A's client hears nothing, and sends the request again by itself in 8 ms. The lock is not told.",
+			"A's client hears nothing, and sends the request again in 8 ms, unless its call is over by then. The lock is not told.",
 		},
 		{
 			"an instant that is over", "lock: {protocol: mutex-pxat, lease: 300ms}\nthreads: [{name: A, start: 20ms, work: 10ms}]\nfaults: [{thread: A, at: start, do: client-clock-jump, by: -1s}]",
@@ -650,7 +650,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a watchdog that has renewed long enough", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms, max-hold: 50ms}\nthreads: [{name: A, work: 100ms}]",
-			"A's watchdog stops: the lock is held for 50 ms, and is not renewed for longer. The key has 60 ms left.",
+			"A's watchdog stops: it renews a lock for 50 ms at most, and they are over. The key has 60 ms left.",
 		},
 		{
 			"a watchdog that asks nobody", "lock: {protocol: mutex-blind, lease: 100ms, watchdog: 30ms, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: work, do: pause, for: 130ms}]",
@@ -774,7 +774,7 @@ func TestALateCopyIsNoPartOfACall(t *testing.T) {
 		e.Seq, e.Step = i+1, i+1
 		told = narrator.Tell(e)
 	}
-	if want := "A has released the lock: its key was deleted."; told != want {
+	if want := "A thinks it has released the lock, but there was no key of its own to delete."; told != want {
 		t.Errorf("%q, want %q", told, want)
 	}
 }

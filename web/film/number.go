@@ -164,7 +164,7 @@ func (t *Narrator) ownField(c command, count int, last string) string {
 // inOrder adds to a sentence that a call does not come late, unless it is the
 // last call sent again.
 func (t *Narrator) inOrder(c command, last, sentence string) string {
-	if c.Number == 0 || facts.Number(last) == c.Number {
+	if c.Number == 0 || c.OldMaster || facts.Number(last) == c.Number { // of which there is more to say
 		return sentence
 	}
 	return t.say("%s %s", sentence, t.say("Call %d follows call %s: not late.", c.Number, last))

@@ -13,6 +13,11 @@ import (
 )
 
 func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
+	if t.own(b.Call) {
+		if text, ok := t.ownOutcome(e, b); ok {
+			return text
+		}
+	}
 	switch b.Result {
 	case trace.Acquired:
 		return t.acquired(e, b)
@@ -29,7 +34,7 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 	case trace.Renewed:
 		return t.renewed(e, b)
 	case trace.Aged:
-		return t.say("%s's watchdog stops: the lock is held for %s, and is not renewed for longer. The key has %s left.", e.Thread, t.l.Duration(cmp.Or(t.sc.Lock.MaxHold, lock.DefaultMaxAge)), t.ms(max(e.Key.PTTL, 0)))
+		return t.aged(e)
 	case trace.Lost:
 		return t.lost(e, b)
 	case trace.NotHeld:
@@ -44,6 +49,22 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 		return t.failedCall(e, b)
 	}
 }
+
+// aged says that a watchdog stops, because it has renewed for as long as it may.
+func (t *Narrator) aged(e trace.Event) string {
+	who, most := e.Thread, t.l.Duration(t.maxHold())
+	switch {
+	case !t.holds(e.Key, who):
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key is not its own.", who, most)
+	case e.Key.PTTL < 0:
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has no expiry.", who, most)
+	default:
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has %s left.", who, most, t.ms(e.Key.PTTL))
+	}
+}
+
+// maxHold is how long watchdogs renew a hold at most, by their own clocks.
+func (t *Narrator) maxHold() time.Duration { return cmp.Or(t.sc.Lock.MaxHold, lock.DefaultMaxAge) }
 
 // elsewhere says that a thread does not hold in Redis what it was told it
 // holds.
@@ -77,7 +98,7 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	}
 	a := t.call(who, b.Call)
 	switch {
-	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0:
+	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0 && len(t.masters.Old(who)) == 0:
 		return t.say("%s has the lock the instant the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
 	case t.counts() && b.Count != b.Level:
 		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
@@ -161,6 +182,12 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
 		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
 	case slices.Contains(e.Leaving, other) && e.Key.PTTL >= 0:
+		switch o := t.thread(other); {
+		case o.answered != "":
+			return t.say("%s is refused: %s is leaving, but its last unlock was answered with %s, and the key has %s left.", who, other, o.answered, left)
+		case o.reached || t.own(lock.CallUnlock):
+			return t.say("%s is refused: %s is leaving, but its key still stands, for another %s.", who, other, left)
+		}
 		return t.say("%s is refused: %s is leaving, but its last unlock has not reached Redis, and the key has %s left.", who, other, left)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
 		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
@@ -200,8 +227,12 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has released the lock as it left level %d, and level %d is still to be left.", who, b.Level, e.Belief[who])
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
-	case b.Attempt > 1 && a.deleted == 0:
+	case a.deleted == 0 && b.Attempt > 1 && !t.holds(e.Key, who) && a.handed == "":
 		return t.say("%s is told “not held” and concludes that an earlier request released the lock: its lease cannot be over yet.", who)
+	case t.holds(e.Key, who):
+		return t.say("%s thinks it has released the lock, but the key is still its own.", who)
+	case !a.ever && a.handed == "":
+		return t.say("%s thinks it has released the lock, but there was no key of its own to delete.", who)
 	case a.handed != "" && a.counted: // of an older trace
 		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
 	case a.handed != "":
@@ -297,6 +328,9 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
 	why := causeOf(b.Cause, b.Error)
+	if why.Kind == trace.NoMajority && len(e.Nodes) == 0 { // of one node there is no majority
+		why.Kind = why.Rest
+	}
 	switch {
 	case why.Kind == trace.InnerHeld:
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
@@ -312,10 +346,20 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 		return t.say("%s fails with %s, and its key stays behind for another %s.", who, a.failed, t.ms(e.Key.PTTL))
 	case a.failed != "":
 		return t.say("%s fails: Redis has answered with %s.", who, a.failed)
+	case why.Kind == trace.Answered && a.wrote != "":
+		return t.say("%s %s", t.sayTried(who, b,
+			"%[1]s is told %[3]s in answer to its %[2]s, but Redis had run %[4]s before.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s, but Redis had run %[5]s before.",
+			why.Code, a.wrote), t.keyNow(e.Key, who))
+	case why.Kind == trace.Answered && a.commands > 0:
+		return t.sayTried(who, b,
+			"%[1]s is told %[3]s in answer to its %[2]s: what Redis ran of it has changed nothing.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: what Redis ran of it has changed nothing.",
+			why.Code)
 	case why.Kind == trace.Answered:
 		return t.sayTried(who, b,
-			"%[1]s is told %[3]s in answer to its %[2]s: nothing of it ran, and the key is as it was.",
-			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: nothing of it ran, and the key is as it was.",
+			"%[1]s is told %[3]s in answer to its %[2]s: Redis ran nothing of it.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: Redis ran nothing of it.",
 			why.Code)
 	case why.Kind == trace.NoMajority:
 		return t.sayTried(who, b,
@@ -332,6 +376,7 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 			"%s hears no answer to its %s and cannot know that Redis has run %s.",
 			"%s hears no answer to retry %d of its %s and cannot know that Redis has run %s.",
 			a.last)
+	case a.commands > 0 && (a.fault == fault.LateCopy || a.fault == fault.LoseRequest): // of several
 	case a.fault == fault.LateCopy:
 		return t.sayTried(who, b,
 			"%s hears no answer to its %s and cannot know that it is still on its way.",

@@ -8,8 +8,10 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/fault"
+	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -27,13 +29,15 @@ type Narrator struct {
 	owners   map[string]string // owner id to thread
 	framed   bool              // the scenario is only a frame: nobody knows the threads' program
 
-	before trace.KeyState   // the key before the current event
-	nodes  []trace.KeyState // and on each node, if there are several
+	masters facts.Masters
+	before  trace.KeyState   // the key before the current event, as its thread's masters had it
+	nodes   []trace.KeyState // and on each node, if there are several
 
 	asked    map[callOf]*asked
 	threads  map[string]*known
 	lease    map[int]time.Duration // the last one each node was given; node 0 if there is only one Redis
 	down     facts.Outages
+	outage   string         // what was answered to whom a fault is about, before it: "" if nothing was, or all went well
 	wrote    trace.Resource // the last accepted write
 	token    int64          // the newest the resource has seen
 	grant    grant          // the largest fencing token so far
@@ -65,7 +69,9 @@ type asked struct {
 	token          int64  // to which INCR has counted
 	taken          int    // keys that were set
 	deleted        int    // keys of its own that were deleted
+	ever           bool   // a key was deleted by this attempt or an earlier one of the call
 	foreign        string // whose key was deleted
+	wrote          string // the last command that changed data
 	handed         string // who was given the lock
 	place          int64  // in the queue it has joined
 	cut            int64  // what was left of a lease that was shortened, in milliseconds
@@ -79,6 +85,10 @@ type known struct {
 	until     trace.Millis // when its pause ends
 	byHand    bool         // it is paused until somebody resumes it
 	ended     bool
+	unwatched bool   // its watchdog has stopped since it has the lock
+	parting   bool   // it is leaving
+	reached   bool   // and Redis has run a command of its last unlock
+	answered  string // or has answered it with this error
 }
 
 // jump is a jump of a Redis clock.
@@ -139,6 +149,11 @@ func (t *Narrator) spec(thread string) scenario.Thread {
 
 // watched reports whether a watchdog renews leases in this run.
 func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
+
+// own reports whether nobody here knows what a call does next: its script is somebody's own.
+func (t *Narrator) own(call string) bool {
+	return t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
+}
 
 // habits are those of an article's client; a lock of ours has none.
 func (t *Narrator) habits() exhibit.Habits {
@@ -216,13 +231,17 @@ func quorum(nodes []trace.KeyState) int { return len(nodes)/2 + 1 }
 func (t *Narrator) begin(e trace.Event, b trace.Command) {
 	a := t.askedBy(callOfCommand(e, b))
 	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
-		*a = asked{fault: a.fault, delayed: a.delayed}
+		*a = asked{fault: a.fault, delayed: a.delayed, ever: a.ever}
+	}
+	if a.commands == 0 && b.Attempt == 1 {
+		a.ever = false
 	}
 	a.level, a.attempt = b.Level, b.Attempt
 }
 
 // strike notes what a fault changes: what is down from now on.
 func (t *Narrator) strike(e trace.Event, b trace.Fault) {
+	t.outage = t.down[max(b.Node-1, 0)][b.Thread]
 	t.down.Strike(b)
 	if b.Do == fault.ClockJump {
 		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
@@ -232,12 +251,25 @@ func (t *Narrator) strike(e trace.Event, b trace.Fault) {
 // fold remembers what later sentences need.
 func (t *Narrator) fold(e trace.Event) {
 	who := t.thread(e.Thread)
+	if leaves := slices.Contains(e.Leaving, e.Thread); leaves != who.parting {
+		who.parting, who.reached, who.answered = leaves, false, ""
+	}
 	switch b := e.Body.(type) {
 	case trace.Command:
 		t.foldCommand(e, b)
+		who.reached = who.reached || who.parting && b.Call == lock.CallUnlock && b.Level == 1 && !b.Late
 	case trace.Outcome:
 		a := t.call(e.Thread, b.Call)
-		*a = asked{delayed: a.delayed}
+		*a = asked{delayed: a.delayed, ever: a.ever && b.Result == trace.Failed}
+		why := causeOf(b.Cause, b.Error)
+		switch {
+		case b.Result == trace.Acquired:
+			who.unwatched = false
+		case b.Result == trace.Aged, b.Call == lock.CallRenew && b.Result == trace.Lost:
+			who.unwatched = true
+		case who.parting && b.Call == lock.CallUnlock && b.Level == 1 && why.Kind == trace.Answered:
+			who.answered = why.Code
+		}
 		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
 			who.outcome = b
 		}
@@ -261,6 +293,9 @@ func (t *Narrator) fold(e trace.Event) {
 	case trace.Fault:
 		a := t.call(e.Thread, b.At)
 		a.fault = b.Do
+		if who.parting && b.Do == fault.AnswerError && b.At == lock.CallUnlock && b.Level == 1 && refuses(b.Error) {
+			who.answered = b.Error
+		}
 		switch b.Do {
 		case fault.Delay:
 			a.delayed = true
@@ -288,6 +323,9 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 		a.last = c.verb
 	}
 	a.failed, _, _ = strings.Cut(b.Error, " ")
+	if b.Error == "" && len(b.Args) > 0 && journal.Wrote(b.Args, b.Reply) && c.verb != protocol.WAIT {
+		a.wrote = c.verb
+	}
 	switch c.verb {
 	case "TIME":
 		a.timed, a.now = true, micros(b.Reply)/1000
@@ -302,19 +340,21 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 		if c.text == "OK" || c.n == 1 {
 			a.taken++
 		}
-		if px, ok := c.px(); ok && c.text == "OK" {
+		if px, ok := c.px(); ok && c.text == "OK" && !b.OldMaster {
 			t.lease[b.Node] = px
+		} else if c.text == "OK" {
+			t.given(c)
 		}
 	case "PEXPIRE":
-		if c.n == 1 && c.ofLock(t) {
+		if c.n == 1 && c.ofLock(t) && !b.OldMaster {
 			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
 		}
 		if c.Call == lock.CallRenew && c.shortens() {
 			a.cut = c.before.PTTL
 		}
-	case "PEXPIREAT":
-		if c.n == 1 && c.ofLock(t) {
-			t.lease[b.Node] = time.Duration(max(c.after.PTTL, 0)) * time.Millisecond
+	case "PEXPIREAT", "EXPIRE", "EXPIREAT", "SETEX", "PSETEX", "GETEX":
+		if b.Error == "" && c.n != 0 || c.text == "OK" {
+			t.given(c)
 		}
 	case "RPUSH":
 		a.place = c.n
@@ -326,12 +366,25 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	case "DEL", "DELEX":
 		if c.n == 1 {
 			a.deleted++
-			a.foreign = ""
+			a.ever, a.foreign = true, ""
 			if !t.holds(c.before, c.who) {
 				a.foreign = t.other(c.before, c.who)
 			}
 		}
 	}
+}
+
+// given notes what a command has left the key to live.
+func (t *Narrator) given(c command) {
+	if c.ofLock(t) && !c.OldMaster && c.after.PTTL > 0 {
+		t.lease[c.Node] = time.Duration(c.after.PTTL) * time.Millisecond
+	}
+}
+
+// refuses reports whether Redis runs nothing of a request that it answers with an error.
+func refuses(code string) bool {
+	a, ok := fault.ErrorReplyOf(code)
+	return ok && a.Refused == fault.EveryCommand
 }
 
 // micros reads the reply of TIME, in microseconds; 0 for anything else.

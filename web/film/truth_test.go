@@ -1,14 +1,20 @@
 package film_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"relock/engine/box"
 	"relock/engine/lock"
+	"relock/engine/ownlock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -17,6 +23,201 @@ import (
 	"relock/web/page"
 	"relock/web/words"
 )
+
+// Random runs with all faults and all protocols, own scripts among them: each sentence is
+// held against the events, the key and the times, in each language, by patterns of its
+// own. What has none is counted.
+func TestSentencesOfRandomRunsAreTrue(t *testing.T) {
+	runs, most := 2000, 0.6
+	if testing.Short() {
+		runs = 100
+	}
+	ctx := boxed(t)
+	counted := map[words.Language]*tally{}
+	for l := range longest {
+		counted[l] = newTally(l)
+	}
+	for seed := range uint64(runs) {
+		d := drawing{rand.New(rand.NewPCG(seed, 20))}
+		sc := d.scenario(t)
+		p := play(ctx, t, sc)
+		r := newPlayedRun(p)
+		for l := range longest {
+			for i, text := range sentences(p, l) {
+				checkSentence(t, l, p, p.Events[i], text)
+				counted[l].hold(t, r, i, text, seed)
+			}
+		}
+	}
+	for l, c := range counted {
+		t.Logf("%s: %d sentences of %d runs, %d held by a pattern, %d untrue", l.Code(), c.all, runs, c.held, c.wrong)
+		for _, one := range c.list(c.untrue) {
+			t.Logf("untrue: %s", one)
+		}
+		for _, one := range c.list(c.unheld) {
+			t.Logf("without a pattern: %s", one)
+		}
+		if float64(c.held) < most*float64(c.all) {
+			t.Errorf("%s: %d of %d sentences are held by a pattern, want %.0f %%", l.Code(), c.held, c.all, 100*most)
+		}
+	}
+}
+
+// boxed is a context in which own locks run.
+func boxed(t *testing.T) context.Context {
+	t.Helper()
+	b, err := box.New(box.Options{Limit: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ownlock.WithBox(t.Context(), b)
+}
+
+// What was once said in these runs was not so.
+func TestWhatIsSaidBesideRarerFaults(t *testing.T) {
+	ctx := boxed(t)
+	for _, c := range []struct{ text, want string }{
+		{
+			"lock: {protocol: mutex, lease: 200ms, watchdog: off, retry: {times: 8, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 60ms, work: 10ms}]\nfaults: [{thread: A, at: unlock, do: answer-error, error: BUSY}]",
+			"B is refused: A is leaving, but its last unlock was answered with BUSY, and the key has 140 ms left.",
+		},
+		{
+			"lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 50ms}}\nthreads: [{name: A, work: 50ms, drift: 50%}, {name: B, start: 10ms, work: 10ms, drift: 50%}]",
+			"B waits 50 ms before it asks again: retry 1 of 3. By its own clock.",
+		},
+		{
+			"lock: {protocol: mutex-unsafe, lease: 200ms, watchdog: off, retry: {times: 5, interval: 50ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 10ms, work: 10ms}]\nfaults: [{thread: A, at: lock, level: 1, command: 2, do: answer-error, error: BUSY}]",
+			"A is told BUSY in answer to its lock, but Redis had run SETNX before. The key is its own and has no expiry.",
+		},
+		{
+			"lock: {protocol: redlock, nodes: 3, lease: 200ms, watchdog: off, retry: {times: 2, interval: 50ms}}\nthreads: [{name: A, work: 20ms}]\nfaults: [{time: 5ms, do: answer-error, error: NOSCRIPT, node: 1}, {time: 6ms, do: answer-error, error: NOSCRIPT, node: 2}]",
+			"Node 2 knows no script by its digest: each must be sent in full.",
+		},
+		{
+			"lock: {protocol: redlock, nodes: 1, lease: 200ms, watchdog: off, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, work: 20ms}]\nfaults: [{thread: A, at: lock, do: answer-error, error: BUSY}]",
+			"A is told BUSY in answer to its lock: what Redis ran of it has changed nothing.",
+		},
+		{
+			"lock: {protocol: mutex, lease: 100ms, watchdog: 30ms, max-hold: 200ms}\nthreads: [{name: A, work: 20ms}]\nfaults: [{thread: A, at: work, do: stall}]",
+			"A's work hangs for ever; its watchdog renews every 30 ms, until it has held the lock for 200 ms.",
+		},
+		{
+			"lock: {protocol: mutex, lease: 200ms, watchdog: off}\nthreads: [{name: A, work: 50ms}]\nfaults: [{time: 10ms, do: two-masters, thread: A, for: 300ms}]",
+			"A has released the lock: its key was deleted. It asks the old master.",
+		},
+		{
+			"lock:\n  protocol: own\n  lease: 200ms\n  retry: {times: 1, interval: 20ms}\n  scripts:\n    lock: |\n      if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end\n      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])\n      return 1\n    unlock: |\n      return 1\nthreads: [{name: A, work: 10ms}, {name: B, start: 5ms, work: 10ms}]",
+			"A has unlocked level 1: its script says yes. The key is its own for another 190 ms.",
+		},
+	} {
+		p := play(ctx, t, parse(t, c.text))
+		if told := sentences(p, words.English); !slices.Contains(told, c.want) {
+			t.Errorf("nobody says %q:\n%s", c.want, strings.Join(told, "\n"))
+		}
+	}
+}
+
+// tally counts sentences in one language.
+type tally struct {
+	l                 words.Language
+	patterns, besides []pattern
+	all, held, wrong  int
+	unheld, untrue    map[string]int
+}
+
+func newTally(l words.Language) *tally {
+	c := &tally{l: l, unheld: map[string]int{}, untrue: map[string]int{}}
+	for key, so := range truths {
+		c.patterns = append(c.patterns, patternOf(l, key, so))
+	}
+	for key, so := range besides {
+		c.besides = append(c.besides, patternOf(l, key, so))
+	}
+	return c
+}
+
+// plainly is a sentence without its names and numbers.
+var plainly = regexp.MustCompile(`\b[A-E]\b|[-−]?\d[\d,.]*`)
+
+func (c *tally) hold(t *testing.T, r *playedRun, i int, text string, seed uint64) {
+	t.Helper()
+	l := c.l
+	if text == "" {
+		return
+	}
+	c.all++
+	whole, held := text, false
+	wrong := func(pattern, why string) {
+		if why == "" {
+			return
+		}
+		if c.wrong++; c.untrue[pattern] < 3 {
+			e := r.events[i]
+			t.Errorf("seed %d, event %d at %v, %+v: %q (%s): %s; %+v", seed, e.Seq, e.At, e.Body, whole, pattern, why, r.sc.Lock)
+		}
+		c.untrue[pattern]++
+	}
+	for n, one := range clauses {
+		of := compiled[n][0]
+		if l != words.English {
+			of = compiled[n][1]
+		}
+		if m := of.FindStringSubmatch(whole); m != nil {
+			held = true
+			wrong(one.name, one.so(r.scene(l, i, nil), m))
+		}
+	}
+	byOwnClock := false
+	for again := true; again; {
+		again = false
+		for _, p := range c.besides {
+			before, said, ok := p.after(text)
+			if !ok {
+				continue
+			}
+			held, again, text = true, true, before
+			byOwnClock = byOwnClock || p.key == "By its own clock."
+			wrong(p.key, p.holds(r.scene(l, i, said)))
+			break
+		}
+	}
+	var best pattern
+	var values []string
+	shortest := len(text) + 1
+	for _, p := range c.patterns {
+		said, ok := p.said(text)
+		if of := len(strings.Join(said, "")); ok && of < shortest { // the more of it is the pattern's own
+			best, values, shortest = p, said, of
+		}
+	}
+	if best.holds != nil {
+		held = true
+		s := r.scene(l, i, values)
+		s.own = byOwnClock
+		wrong(best.key, best.holds(s))
+	}
+	if held {
+		c.held++
+		return
+	}
+	c.unheld[plainly.ReplaceAllString(whole, "…")]++
+}
+
+// list is what was counted, the most frequent first.
+func (c *tally) list(of map[string]int) []string {
+	var list []string
+	for text, n := range of {
+		list = append(list, fmt.Sprintf("%5d %s", n, text))
+	}
+	slices.Sort(list)
+	slices.Reverse(list)
+	return list
+}
 
 // filmOf plays a scenario of the lessons.
 func filmOf(t *testing.T, l words.Language, name string) *film.Film {

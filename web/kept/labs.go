@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -183,7 +184,7 @@ func (s *Labs) Socket(w http.ResponseWriter, r *http.Request) error {
 }
 
 // branch returns the branch that the address names.
-func (s *Labs) branch(r *http.Request) (labs.State, *labs.Branch, error) {
+func (s *Labs) branch(r *http.Request) (labs.State, *engine.Branch, error) {
 	_, st, err := s.found(r)
 	if err != nil {
 		return st, nil, err
@@ -191,7 +192,8 @@ func (s *Labs) branch(r *http.Request) (labs.State, *labs.Branch, error) {
 	id, err := strconv.Atoi(r.URL.Query().Get("branch"))
 	for _, b := range st.Branches {
 		if err == nil && b.ID == id {
-			return st, b, nil
+			whole, err := b.Whole()
+			return st, whole, err
 		}
 	}
 	return st, nil, errNoLab

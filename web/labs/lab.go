@@ -2,7 +2,9 @@ package labs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/site/limit"
 )
 
@@ -22,7 +25,6 @@ const (
 
 // Errors of a lab.
 var (
-	ErrNoBranch = engine.ErrNoBranch
 	ErrBranches = phrase.New("a lab has at most %d branches: drop one", MaxBranches)
 	ErrClosed   = phrase.New("the lab is closed, or its process has ended: open another one")
 	errSearches = phrase.New("a search of every order is running: wait for its end, or stop it")
@@ -33,9 +35,18 @@ var (
 type Branch struct {
 	engine.Branch
 
-	Way    []lab.Decision
-	Places []Place // before the first decision, and after each
-	Live   bool    // its round is the one that goes on: it can be decided at its end at once
+	Way     []lab.Decision
+	Places  []Place // before the first decision, and after each
+	Live    bool    // its round is the one that goes on: it can be decided at its end at once
+	Telling int     // of the same one it has all that it had, and perhaps more
+}
+
+// Whole returns the branch with its decisions in its header.
+func (b *Branch) Whole() (*engine.Branch, error) {
+	one := b.Branch
+	var err error
+	one.Header, err = lab.Ordered(b.Header, b.Way)
+	return &one, err
 }
 
 // Place is the choices at a place of a branch.
@@ -45,7 +56,18 @@ type Place struct {
 	Expiry  time.Duration // until a key expires, 0: none does
 }
 
-// Lab is a lab with its branches. It is safe for concurrent use.
+// First returns what goes on by default: the first command that waits.
+func (p Place) First() (lab.Decision, bool) {
+	for _, c := range p.Choices {
+		if c.Do == "" && !c.Late {
+			return lab.Decision{Thread: c.Thread, Nth: c.Nth}, true
+		}
+	}
+	return lab.Decision{}, false
+}
+
+// Lab is the machine of a board that its pages share: a branch is a round of its clients.
+// It is safe for concurrent use.
 type Lab struct {
 	ID      string
 	desk    lab.Desk
@@ -55,14 +77,13 @@ type Lab struct {
 	account *limit.Account
 	stop    context.CancelFunc
 	works   sync.WaitGroup
-	kicked  chan struct{}
 
-	acting sync.Mutex // taken first, by who decides
+	acting sync.Mutex // taken first, by who decides; the board is theirs
+	board  *board.Alone
 
 	mu       sync.Mutex
-	branches []*Branch
-	made     int
-	live     int // the branch whose round goes on, -1: none
+	rounds   map[int]*Branch // what came of the board's branches
+	live     int             // the branch whose round goes on, -1: none
 	round    int
 	look     lab.Look
 	scenario *scenario.Scenario
@@ -87,9 +108,10 @@ type Search struct {
 // open begins a lab on a desk. The caller closes it.
 func open(ctx context.Context, id, title string, desk lab.Desk, account *limit.Account) (*Lab, error) {
 	l := &Lab{
-		ID: id, desk: desk, title: title, account: account, kicked: make(chan struct{}, 1),
-		live: -1, round: -1, seen: time.Now(), changed: make(chan struct{}),
+		ID: id, desk: desk, title: title, account: account,
+		rounds: map[int]*Branch{}, live: -1, round: -1, seen: time.Now(), changed: make(chan struct{}),
 	}
+	l.board = board.OpenOn(l)
 	if err := l.sync(); err != nil {
 		return nil, err
 	}
@@ -164,7 +186,8 @@ type State struct {
 func (l *Lab) State() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st := State{Scenario: l.scenario, Branches: slices.Clone(l.branches), Look: l.look}
+	st := State{Scenario: l.scenario, Look: l.look}
+	st.Branches = slices.SortedFunc(maps.Values(l.rounds), func(a, b *Branch) int { return a.ID - b.ID })
 	if l.search != nil {
 		one := *l.search
 		st.Search = &one
@@ -176,17 +199,15 @@ func (l *Lab) State() (State, error) {
 func (l *Lab) follow(ctx context.Context) {
 	for {
 		changed := l.desk.Changed()
-		if l.acting.TryLock() {
-			err := l.sync()
-			l.acting.Unlock()
-			if err != nil { // its process is gone, say
-				l.end(err)
-				return
-			}
+		l.acting.Lock()
+		err := l.sync()
+		l.acting.Unlock()
+		if err != nil { // its process is gone, say
+			l.end(err)
+			return
 		}
 		select {
 		case <-changed:
-		case <-l.kicked: // who acted has ended
 		case <-ctx.Done():
 			return
 		}
@@ -204,26 +225,17 @@ func (l *Lab) end(err error) {
 	l.tell()
 }
 
-// act takes the turn to decide, and gives it back.
+// act takes the turn to decide; done gives it back.
 func (l *Lab) act() (done func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	st, err := l.State()
 	switch {
-	case l.closed != nil:
-		return nil, l.closed
-	case l.search != nil && l.search.Going:
+	case err != nil:
+		return nil, err
+	case st.Search != nil && st.Search.Going:
 		return nil, errSearches
 	}
-	l.mu.Unlock()
 	l.acting.Lock()
-	l.mu.Lock()
-	return func() {
-		l.acting.Unlock()
-		select {
-		case l.kicked <- struct{}{}:
-		default:
-		}
-	}, nil
+	return l.acting.Unlock, nil
 }
 
 // sync takes over how the desk stands: the round that goes on is the live branch's, or
@@ -241,8 +253,8 @@ func (l *Lab) sync() error {
 		l.tell()
 		return nil
 	}
-	if b := l.branch(l.live); look.Rounds != l.round && (b == nil || len(b.Way) > 0) {
-		l.add(&Branch{Branch: engine.Branch{Parent: -1}})
+	if b := l.rounds[l.live]; look.Rounds != l.round && (b == nil || len(b.Way) > 0) {
+		l.begin(board.NoBranch, 0)
 	}
 	if l.round = look.Rounds; l.live < 0 {
 		l.tell()
@@ -251,21 +263,23 @@ func (l *Lab) sync() error {
 	return l.take(look, track)
 }
 
-// take renews the live branch. The caller holds mu.
+// take renews the live branch, on the board too. The caller holds mu.
 func (l *Lab) take(look lab.Look, track lab.Track) error {
 	defer l.tell()
-	at := slices.IndexFunc(l.branches, func(b *Branch) bool { return b.ID == l.live })
 	if len(track.After) != len(look.Order)+1 {
 		return nil // of another instant: it comes again
 	}
-	b := *l.branches[at]
-	b.Way, b.Header, b.Events, b.Live = slices.Clone(look.Order), track.Header, track.Events, true
-	b.Positions = positions(track)
+	if err := l.noted(look.Order); err != nil {
+		return err
+	}
+	b := *l.rounds[l.live]
+	b.Positions = positions(&b, track)
+	b.Way, b.Header, b.Events, b.Live, b.Telling = look.Order, track.Header, track.Events, true, track.Telling
 	b.Places = append(slices.Clone(b.Places[:min(len(b.Places), len(b.Way))]), Place{look.Threads, look.Choices, look.Expiry})
 	for len(b.Places) <= len(b.Way) { // decided at once, one after the other
 		b.Places = append(b.Places, b.Places[len(b.Places)-1])
 	}
-	l.branches[at] = &b
+	l.rounds[l.live] = &b
 	if text := string(track.Header.Scenario); text != l.frame {
 		sc, err := scenario.Parse(track.Header.Scenario)
 		if err != nil {
@@ -274,158 +288,173 @@ func (l *Lab) take(look lab.Look, track lab.Track) error {
 		l.scenario, l.frame = sc, text
 	}
 	events := 0
-	for _, one := range l.branches {
+	for _, one := range l.rounds {
 		events += len(one.Events)
 	}
 	return l.account.Hold(engine.OpenSize + events*eventSize)
 }
 
-// positions are where decisions have led.
-func positions(track lab.Track) []engine.Position {
-	list := make([]engine.Position, len(track.After))
-	for i, n := range track.After {
-		p := engine.Position{Seq: n}
-		if n > 0 {
-			e := track.Events[n-1]
-			p.Row, p.At = e.Step, e.At.Duration()
+// noted has the board follow the order of the live branch. The caller holds mu.
+func (l *Lab) noted(order []lab.Decision) error {
+	at := slices.IndexFunc(l.board.Branches(), func(b board.Branch) bool { return b.ID == l.live })
+	var moves []json.RawMessage
+	for _, d := range order[min(len(l.board.Branches()[at].Moves), len(order)):] {
+		text, err := json.Marshal(d)
+		if err != nil {
+			return fmt.Errorf("labs: %w", err)
 		}
-		p.Over = track.Over && i == len(track.After)-1
-		list[i] = p
+		moves = append(moves, text)
 	}
-	return list
-}
-
-// add makes a branch the live one. The caller holds mu.
-func (l *Lab) add(b *Branch) {
-	l.leave()
-	b.ID = l.made
-	l.made++
-	l.live = b.ID
-	l.branches = append(l.branches, b)
-}
-
-// leave ends the round of the live branch, if there is one. The caller holds mu.
-func (l *Lab) leave() {
-	if b := l.branch(l.live); b != nil {
-		was := *b
-		was.Live = false
-		l.branches[slices.Index(l.branches, b)] = &was
-	}
-	l.live = -1
-}
-
-// branch returns a branch, nil if there is none. The caller holds mu.
-func (l *Lab) branch(id int) *Branch {
-	for _, b := range l.branches {
-		if b.ID == id {
-			return b
-		}
+	if moves != nil {
+		l.board.Follow(l.live, moves)
 	}
 	return nil
 }
 
-// Decide decides after the first at decisions of a branch. If that is in the past, or
-// the round is over, it runs the round again on a new branch. It returns the branch with
-// the decision. It fails like Desk's Decide and Again, and with ErrNoBranch,
-// ErrBranches, ErrClosed, or a *limit.Error.
-func (l *Lab) Decide(ctx context.Context, branch, at int, d lab.Decision) (int, error) {
-	return l.do(ctx, branch, at, &d)
+// positions are where decisions have led. Only the last of those that a branch has can
+// have changed.
+func positions(b *Branch, track lab.Track) []engine.Position {
+	list := make([]engine.Position, 0, len(track.After))
+	if b.Telling == track.Telling {
+		list = append(list, b.Positions[:max(len(b.Positions)-1, 0)]...)
+	}
+	for i := len(list); i < len(track.After); i++ {
+		p := engine.Position{Seq: track.After[i]}
+		if n := p.Seq; n > 0 {
+			e := track.Events[n-1]
+			p.Row, p.At = e.Step, e.At.Duration()
+		}
+		p.Over = track.Over && i == len(track.After)-1
+		list = append(list, p)
+	}
+	return list
 }
 
-// Again runs the first at decisions of a branch again, on a new branch; a branch of -1
-// is one without decisions. It fails like Decide.
-func (l *Lab) Again(ctx context.Context, branch, at int) (int, error) {
-	return l.do(ctx, branch, at, nil)
+// begin begins a branch for the round that goes on now. The caller holds mu.
+func (l *Lab) begin(parent, fork int) {
+	l.leave()
+	l.live = l.board.Begin(parent, fork)
+	l.rounds[l.live] = &Branch{Branch: engine.Branch{ID: l.live, Parent: parent, Fork: fork}}
 }
 
-func (l *Lab) do(ctx context.Context, branch, at int, d *lab.Decision) (int, error) {
+// leave ends the round of the live branch, if there is one. The caller holds mu.
+func (l *Lab) leave() {
+	if b := l.rounds[l.live]; b != nil {
+		was := *b
+		was.Live = false
+		l.rounds[l.live] = &was
+	}
+	l.live = -1
+}
+
+// Do carries out a command that steps, and returns the branch on which something has come
+// of it: what is decided in the past, or after the end of a round, is one more branch, on
+// which the round is run again. It fails as the board does, like Desk's Decide and Again,
+// and with ErrBranches, ErrClosed, or a *limit.Error.
+func (l *Lab) Do(ctx context.Context, c board.Command) (on int, err error) {
 	done, err := l.act()
 	if err != nil {
 		return 0, err
 	}
 	defer done()
+	if c.Do == "again" || c.Do == "order" {
+		c.Branch = board.NoBranch
+	}
+	e, err := l.board.Do(ctx, c)
+	if e.Dropped != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.rounds, c.Branch)
+		if l.live == c.Branch {
+			l.live = -1 // the next decision runs a round again
+		}
+		l.tell()
+		return c.Branch, nil
+	}
+	if e.Stand == nil {
+		return c.Branch, err
+	}
+	return e.Stand.Branch, err
+}
+
+// Make implements board.Machine.
+func (l *Lab) Make(ctx context.Context, branch, at int, c board.Command) (on int, err error) {
 	l.mu.Lock()
-	var way []lab.Decision
-	b := l.branch(branch)
-	if b == nil && branch >= 0 || b != nil && (at < 0 || at > len(b.Way)) {
-		l.mu.Unlock()
-		return 0, ErrNoBranch
-	}
-	here := d != nil && b != nil && b.ID == l.live && at == len(b.Way)
-	if b != nil {
-		way = b.Way[:at]
-	}
+	b, here := l.rounds[branch], branch == l.live
 	l.mu.Unlock()
-	if here {
-		if err := l.desk.Decide(ctx, *d); err != nil {
+	if b == nil {
+		b = &Branch{}
+	}
+	way, d, err := l.wanted(b, at, c)
+	if err != nil {
+		return branch, err
+	}
+	if d == nil || !here || at < len(b.Way) {
+		if branch, err = l.again(ctx, branch, at, way); err != nil || d == nil {
 			return branch, err
 		}
-		return branch, l.sync()
-	}
-	made, err := l.run(ctx, &Branch{Branch: engine.Branch{Parent: branch, Fork: at}}, way)
-	if err != nil || d == nil {
-		return made, err
 	}
 	if err := l.desk.Decide(ctx, *d); err != nil {
-		return made, err
+		return branch, err
 	}
-	return made, l.sync()
+	return branch, l.sync()
 }
 
-// Open runs an order of a search, on a new branch. It fails like Decide.
-func (l *Lab) Open(ctx context.Context, way []lab.Decision) (int, error) {
-	done, err := l.act()
-	if err != nil {
-		return 0, err
+// wanted is what a command wants after the first at decisions of a branch: one more, nil
+// for none. Way is the decisions before it.
+func (l *Lab) wanted(b *Branch, at int, c board.Command) (way []lab.Decision, d *lab.Decision, err error) {
+	way, d = b.Way[:at], &lab.Decision{Thread: c.Thread, Nth: c.Nth}
+	switch c.Do {
+	case "step":
+		if c.Thread == "" {
+			first, ok := b.Places[at].First()
+			if !ok {
+				return nil, nil, lab.ErrNoChoice
+			}
+			d = &first
+		}
+	case "time":
+		if c.To != "expiry" {
+			return nil, nil, phrase.New("a lab's clock only moves to the end of a lease: time with to: expiry")
+		}
+		d = &lab.Decision{Do: lab.LeaseEnds}
+	case "strike":
+		if !slices.Contains(lab.Faults(), c.LabFault.Do) {
+			return nil, nil, phrase.New("there is no fault %.40q; allowed: %s", c.LabFault.Do, phrase.Names(lab.Faults()))
+		}
+		d = &lab.Decision{Thread: c.LabFault.Thread, Do: c.LabFault.Do}
+	case "order":
+		st, _ := l.State()
+		if s := st.Search; s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {
+			return nil, nil, phrase.New("no search result has that number")
+		}
+		return st.Search.Tried.Rules[c.Found].Order, nil, nil
+	default: // cut, again
+		d = nil
 	}
-	defer done()
-	return l.run(ctx, &Branch{Branch: engine.Branch{Parent: -1}}, way)
+	return way, d, nil
 }
 
-// run runs a round again as a branch. A replay that diverged is on it, too.
-func (l *Lab) run(ctx context.Context, b *Branch, way []lab.Decision) (int, error) {
-	l.mu.Lock()
-	full := len(l.branches) >= MaxBranches
-	l.mu.Unlock()
-	if full {
-		return 0, ErrBranches
+// again has the clients run their round again, as a branch. A replay that diverged is on
+// it, too.
+func (l *Lab) again(ctx context.Context, parent, fork int, way []lab.Decision) (on int, err error) {
+	if len(l.board.Branches()) >= MaxBranches {
+		return parent, ErrBranches
 	}
 	was := l.desk.Look().Rounds
 	failed := l.desk.Again(ctx, way)
 	look := l.desk.Look()
 	if failed != nil && look.Rounds == was {
-		return 0, failed
+		return parent, failed
 	}
 	l.mu.Lock()
-	b.Fork = min(b.Fork, len(look.Order))
-	l.add(b)
-	l.round = look.Rounds
+	l.begin(parent, min(fork, len(look.Order)))
+	on, l.round = l.live, look.Rounds
 	l.mu.Unlock()
 	if err := l.sync(); err != nil {
-		return b.ID, err
+		return on, err
 	}
-	return b.ID, failed
-}
-
-// Drop forgets a branch. It fails with ErrNoBranch, also for the only branch.
-func (l *Lab) Drop(branch int) error {
-	done, err := l.act()
-	if err != nil {
-		return err
-	}
-	defer done()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.branch(branch)
-	if b == nil || len(l.branches) == 1 {
-		return ErrNoBranch
-	}
-	l.branches = slices.DeleteFunc(slices.Clone(l.branches), func(o *Branch) bool { return o == b })
-	if l.live == branch {
-		l.live = -1 // the next decision runs a round again
-	}
-	l.tell()
-	return nil
+	return on, failed
 }
 
 // Search begins to try every order; Halt ends it early. It fails with ErrClosed, or

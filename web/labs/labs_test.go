@@ -9,8 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine"
 	"relock/engine/effects"
 	"relock/engine/lab"
+	"relock/web/board"
 	"relock/web/site/limit"
 )
 
@@ -83,7 +85,7 @@ func free(st State, thread string) bool {
 
 func decide(t *testing.T, s *Lab, branch, at int, thread string) int {
 	t.Helper()
-	made, err := s.Decide(t.Context(), branch, at, lab.Decision{Thread: thread})
+	made, err := s.Do(t.Context(), board.Command{Do: "step", Branch: branch, At: &at, Thread: thread})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +113,15 @@ func TestBranches(t *testing.T) {
 	if b := st.Branches[1]; b.Parent != 0 || b.Fork != 0 {
 		t.Errorf("it leaves %d at %d", b.Parent, b.Fork)
 	}
-	if _, err := s.Decide(t.Context(), 7, 0, lab.Decision{Thread: "A"}); !errors.Is(err, ErrNoBranch) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", Branch: 7, Thread: "A"}); !errors.Is(err, engine.ErrNoBranch) {
 		t.Errorf("on no branch: %v", err)
 	}
-	if _, err := s.Decide(t.Context(), 0, 9, lab.Decision{Thread: "A"}); !errors.Is(err, ErrNoBranch) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(9), Thread: "A"}); !errors.Is(err, engine.ErrNoMove) {
 		t.Errorf("beyond its end: %v", err)
 	}
 
 	// Without the branch whose round goes on, the next decision runs one again.
-	if err := s.Drop(1); err != nil {
+	if _, err := s.Do(t.Context(), board.Command{Do: "drop", Branch: 1}); err != nil {
 		t.Fatal(err)
 	}
 	made = decide(t, s, 0, 1, "B")
@@ -127,19 +129,19 @@ func TestBranches(t *testing.T) {
 	if b := st.Branches[len(st.Branches)-1]; made != 2 || b.ID != 2 || len(b.Way) != 2 || b.Fork != 1 {
 		t.Errorf("on branch %d it is %+v", made, b)
 	}
-	if err := s.Drop(0); err != nil {
+	if _, err := s.Do(t.Context(), board.Command{Do: "drop", Branch: 0}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Drop(2); !errors.Is(err, ErrNoBranch) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "drop", Branch: 2}); err == nil {
 		t.Errorf("the only one is dropped: %v", err)
 	}
 	for len(st.Branches) < MaxBranches {
-		if _, err := s.Again(t.Context(), -1, 0); err != nil {
+		if _, err := s.Do(t.Context(), board.Command{Do: "again"}); err != nil {
 			t.Fatal(err)
 		}
 		st, _ = s.State()
 	}
-	if _, err := s.Again(t.Context(), -1, 0); !errors.Is(err, ErrBranches) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "again"}); !errors.Is(err, ErrBranches) {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -159,7 +161,7 @@ func TestSearch(t *testing.T) {
 	if len(st.Branches) != 1 || st.Branches[0].Live || len(st.Branches[0].Way) != 1 {
 		t.Errorf("the branch before it is %+v", st.Branches[0])
 	}
-	made, err := s.Open(t.Context(), st.Search.Tried.Rules[0].Order)
+	made, err := s.Do(t.Context(), board.Command{Do: "order"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,7 @@ func TestHalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, s, func(st State) bool { return st.Search.Orders > 0 })
-	if _, err := s.Decide(t.Context(), 0, 0, lab.Decision{Thread: "A"}); !errors.Is(err, errSearches) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", Thread: "A"}); !errors.Is(err, errSearches) {
 		t.Errorf("a decision meanwhile: %v", err)
 	}
 	s.Halt()
@@ -214,7 +216,7 @@ func TestLimits(t *testing.T) {
 	if _, err := first.State(); !errors.Is(err, ErrClosed) {
 		t.Errorf("it says %v", err)
 	}
-	if _, err := first.Again(t.Context(), -1, 0); !errors.Is(err, ErrClosed) {
+	if _, err := first.Do(t.Context(), board.Command{Do: "again"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("a round of it: %v", err)
 	}
 }

@@ -415,7 +415,9 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 // searched says what a search has found.
 func searched(l words.Language, f *course.Found) string {
 	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
-	if !f.None() {
+	if standing := page.StandingStill(l, f.Broken, f.Standing); standing != "" {
+		text = l.Say("It still breaks, in %[1]s orders with %[2]s, %[3]s. You can watch the smallest of them.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within), standing)
+	} else if !f.None() {
 		text = l.Say("It still breaks, in %s orders with %s. You can watch the smallest of them.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"

@@ -94,6 +94,7 @@ func NotesOnScripts(l words.Language, lock scenario.Lock) []string {
 type BrokenRule struct {
 	Name, Title string
 	Orders      string  // how many schedules break it, "" while the search goes on
+	Standing    string  // how many of them only because a thread stood still, "" for none
 	Share       float64 // of all, 0 to 1
 	Cost        string  // of the smallest that does
 	Link        string  // opens the smallest, "" where a command does
@@ -144,6 +145,7 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		one := BrokenRule{Name: r.Name, Title: l.Clause(check.Title(r.Name)), Cost: Cost(l, r)}
 		if !f.Going {
 			one.Orders = Share(l, r.Schedules, s.Schedules())
+			one.Standing = StoodStill(l, r)
 			one.Share = Ratio(r.Schedules, s.Schedules())
 			one.Lost = lost(l, r)
 		}
@@ -164,6 +166,15 @@ func unreached(l words.Language, list []explore.Unreached) string {
 		return ""
 	}
 	return l.Say("No order reached these commands: %s.", strings.Join(lines, l.Say("; ")))
+}
+
+// StoodStill says how many of the orders that break a rule do so only because a thread
+// stood still longer than its lease, "" for none.
+func StoodStill(l words.Language, r explore.Rule) string {
+	if r.ByStandingStill.Sign() == 0 {
+		return ""
+	}
+	return l.Say("%s by standing still", Grouped(r.ByStandingStill))
 }
 
 func lost(l words.Language, r explore.Rule) string {

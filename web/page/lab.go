@@ -12,6 +12,7 @@ import (
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -233,16 +234,16 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 		return f
 	}
 	f.Share = share(tried.Broken, tried.Orders)
-	f.Tone = film.Good
-	if len(tried.Rules) > 0 {
+	j := tried.Judgement()
+	switch j.Verdict {
+	case verdict.Broken:
 		f.Tone = film.Bad
+	case verdict.Unbroken:
+		f.Tone = film.Good
 	}
-	f.Sums = LabEnding(l, tried.Ending, tried.Orders, tried.Broken)
+	f.Sums = LabEnding(l, tried.Ending, tried.Orders, tried.Broken, tried.Diverged, j.Verdict)
 	if tried.Failed != nil {
 		f.Notes = append(f.Notes, tried.Failed.Error())
-	}
-	if tried.Ending != lab.Exhausted && f.Tone == film.Good {
-		f.Tone = film.Quiet
 	}
 	for i, r := range tried.Rules {
 		one := LabRule{Place: i, Title: LabRuleCounted(l, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
@@ -257,6 +258,8 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 	if d := tried.First; d != nil {
 		f.Notes = append(f.Notes, LabDiverged(l, tried.Diverged, d))
 	}
+	f.Notes = append(f.Notes, LabClock(l, in.Faults, tried.Broken)...)
+	f.Notes = append(f.Notes, Unjudged(l, j)...)
 	return f
 }
 
@@ -280,8 +283,9 @@ func LabRuleCounted(l words.Language, rule string, orders, of int) string {
 	return l.Say("%s: in %s of %s orders", film.RuleNamed(l, rule), count(orders), count(of))
 }
 
-// LabEnding says how a search of a lab has ended.
-func LabEnding(l words.Language, ending string, orders, broken int) string {
+// LabEnding says how a search of a lab has ended. It says "all" only if each replay went
+// as it was asked to, and "none" only if that is a verdict.
+func LabEnding(l words.Language, ending string, orders, broken, diverged int, v verdict.Verdict) string {
 	all, some := count(orders), count(broken)
 	switch {
 	case ending == lab.Worker:
@@ -290,11 +294,28 @@ func LabEnding(l words.Language, ending string, orders, broken int) string {
 		return l.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
 	case ending == lab.Bound:
 		return l.Say("There are more than %s orders. Of those tried, %s break a rule; the rest were not tried.", all, some)
+	case diverged > 0 && broken > 0:
+		return l.Say("%s orders were tried: %s break a rule. There may be others.", all, some)
+	case diverged > 0 && v == verdict.Unbroken:
+		return l.Say("%s orders were tried: none breaks a rule. There may be others.", all)
+	case diverged > 0:
+		return l.Say("%s orders were tried. There may be others.", all)
 	case broken > 0:
 		return l.Say("All %s orders were tried: %s break a rule.", all, some)
-	default:
+	case v == verdict.Unbroken:
 		return l.Say("All %s orders were tried: none breaks a rule.", all)
+	default:
+		return l.Say("All %s orders were tried.", all)
 	}
+}
+
+// LabClock says what moving Redis' clock alone does not show, where a rule was broken with
+// a lease's end among the faults.
+func LabClock(l words.Language, faults []string, broken int) []string {
+	if broken == 0 || !slices.Contains(faults, lab.LeaseEnds) {
+		return nil
+	}
+	return []string{l.Say("lease-ends moves the clock of Redis; the worker's own clock stood still, so a check of it did not see the pause. With both clocks: -clock wall -faults pause.")}
 }
 
 // LabDrawn says what orders drawn at random came to.

@@ -55,67 +55,11 @@ func LogLine(l words.Language, f *trace.FromLog) string {
 func LogNotes(l words.Language, f *trace.FromLog) []string {
 	var list []string
 	for _, n := range f.Notes {
-		if text := logNote(l, n); text != "" {
+		if text := l.Clause(logs.Says(n)); text != "" {
 			list = append(list, text)
 		}
 	}
 	return list
-}
-
-func logNote(l words.Language, n trace.LogNote) string {
-	switch n.What {
-	case logs.NoteReplies:
-		return l.Say("It has no replies: they are recomputed. It does not say when a lease ended.")
-	case logs.NoteOrder:
-		return l.Say("Its instants are the client's, and its order is the order of sending; Redis may have run the commands in another order.")
-	case logs.NoteInstants:
-		return l.Say("It has no instants: time passes only where an answer shows it.")
-	case logs.NoteNames:
-		return l.Say("It has no client names.")
-	case logs.NoteBefore:
-		return l.Say("It does not say whether the key was there before its first command.")
-	case logs.NoteSilent:
-		return l.Say("Holds that ended with their lease and whose thread never came back: %d. The log does not say whether these threads still worked.", n.Count)
-	case logs.NoteOther:
-		return l.Say("Answers that differ from the recomputed ones: %d, the first in line %d. The log counts.", n.Count, n.Line)
-	case logs.NoteInside:
-		return l.Say("Scripts that ran other commands than the recomputed ones: %d, the first in line %d. The log counts.", n.Count, n.Line)
-	case logs.NoteNothing:
-		return l.Say("Scripts without commands: %d, the first in line %d. Redis did not know them (NOSCRIPT), or they did nothing. They are left out.", n.Count, n.Line)
-	case logs.NoteScripts:
-		return l.Say("Scripts that do not run here: %d, the first in line %d. \"playground import\" runs them.", n.Count, n.Line)
-	case logs.NoteUnknown:
-		return l.Say("Commands that the embedded Redis does not have: %d, the first in line %d. They are left out.", n.Count, n.Line)
-	case logs.NoteClose:
-		return l.Say("Commands within 2 ms of the end of the lease: %d, the first in line %d. It is uncertain which came first.", n.Count, n.Line)
-	case logs.NoteDatabases:
-		return l.Say("Commands that name a key of this name in another database: %d, the first in line %d. They are left out.", n.Count, n.Line)
-	case logs.NoteLanes:
-		return l.Say("Threads that stand for several owners in turn: %d.", n.Count)
-	case logs.NoteCut:
-		return l.Say("Its last line is incomplete and left out.")
-	case logs.NoteBackwards:
-		return l.Say("Instants earlier than the line above: %d, the first in line %d.", n.Count, n.Line)
-	case logs.NoteStanding:
-		return l.Say("It ends while the key is still there.")
-	case logs.NoteLeftOut:
-		return l.Say("Commands left out because there are too many: %d, from line %d on.", n.Count, n.Line)
-	case logs.NoteWithin:
-		return l.Say("Its instants are the clients': when an attempt began and ended. Redis ran it in between: Relock places it where the answers fit.")
-	case logs.NoteCommands:
-		return l.Say("Attempts without commands, or of a lock that hands over to waiters: %d, the first in line %d. Each runs again as an attempt of the reentrant lock; its outcome is the log's.", n.Count, n.Line)
-	case logs.NoteLease:
-		return l.Say("Attempts without a lease: %d, the first in line %d. It is assumed to last until another owner is granted the lock.", n.Count, n.Line)
-	case logs.NoteUnanswered:
-		return l.Say("Attempts without an answer: %d, the first in line %d. They are left out: it is unknown whether Redis ran them.", n.Count, n.Line)
-	case logs.NoteNodes:
-		return l.Say("Commands to nodes other than the first: %d, the first in line %d. They are left out.", n.Count, n.Line)
-	case logs.NoteNobody:
-		return l.Say("Attempts without a key or an owner: %d, the first in line %d. They are left out.", n.Count, n.Line)
-	case logs.NoteSameOwners:
-		return l.Say("The key itself names its holder: no other way of reading it fits.")
-	}
-	return ""
 }
 
 // Log is what the page of a trace says of the log that it was read from.

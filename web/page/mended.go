@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"relock/engine"
 	"relock/engine/check"
@@ -97,7 +98,7 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 		if !going {
 			row.Why = NewCureWhy(l, cured[0], cured[i+1], &r.Cures[i])
 		}
-		if r.Cures[i].Verdict == mend.Nothing {
+		if r.Cures[i].Verdict == mend.Nothing && len(r.Cures[i].Cured) == 0 {
 			m.Others = append(m.Others, row)
 		} else {
 			m.Cures = append(m.Cures, row)
@@ -273,6 +274,12 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	orders, broken := Grouped(c.After.Orders), Grouped(c.After.Broken)
 	switch c.Verdict {
 	case mend.Mends:
+		if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
+			return l.Say("%[1]s of %[2]s orders break a rule, %[3]s. Next, have the resource check each write (a fencing token, a version).", broken, orders, standing)
+		}
+		if c.After.Delays < c.Asked {
+			return l.Say("None of %[1]s orders with %[2]s breaks a rule. With more there are too many states.", orders, Delays(l, c.After.Delays))
+		}
 		return l.Say("None of %s orders breaks a rule.", orders)
 	case mend.Protects:
 		if len(c.After.Rules) > 1 || c.After.Breaks(check.MutualExclusion) == nil {
@@ -294,10 +301,31 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		return l.Say("%[1]s of the %[2]s orders tried break a rule. There are more.", broken, orders)
 	}
 	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
-	if c.Verdict == mend.Partly && len(c.Gone) > 0 {
-		says = l.Say("%s %s", says, l.Say("Fixed: %s.", l.List(titlesOf(l, c.Gone))))
+	if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
+		says = l.Say("%[1]s of %[2]s orders break a rule, %[3]s.", broken, orders, standing)
+	}
+	if c.Verdict == mend.Partly && len(c.Cured) > 0 {
+		says = l.Say("%s %s", says, l.Say("Fixed: %s.", l.List(titlesOf(l, c.Cured))))
 	}
 	return says
+}
+
+// CureByRule says which rules a change cures that leaves others broken, with the counts:
+// "deletes another's lock: 25 → 0; two inside stay: 22"; "" where it cures none or all.
+func CureByRule(l words.Language, r *mend.Report, c *mend.Cure) string {
+	if len(c.Cured) == 0 || c.Verdict == mend.Mends || c.Verdict == mend.UpTo {
+		return ""
+	}
+	var parts []string
+	for _, rule := range c.Cured {
+		parts = append(parts, l.Say("%[1]s: %[2]s → %[3]s", l.Clause(check.Title(rule)), Grouped(r.Before.Of(rule)), Grouped(c.After.Of(rule))))
+	}
+	for _, b := range c.After.Rules {
+		if !slices.Contains(c.Cured, b.Rule) {
+			parts = append(parts, l.Say("%[1]s stays: %[2]s", l.Clause(check.Title(b.Rule)), Grouped(b.Orders)))
+		}
+	}
+	return strings.Join(parts, l.Say("; "))
 }
 
 // MendBefore says in how many orders a rule is broken as the scenario is.
@@ -310,6 +338,9 @@ func MendBefore(l words.Language, r *mend.Report) string {
 		bounds = l.Say("%[1]s (with %[2]d delays there are too many states)", bounds, r.Narrowed)
 	}
 	orders, broken := Grouped(r.Before.Orders), Grouped(r.Before.Broken)
+	if standing := StandingStill(l, r.Before.Broken, r.Before.Standing); r.Before.All && standing != "" {
+		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule, %[4]s.", broken, orders, bounds, standing)
+	}
 	if r.Before.All {
 		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
 	}
@@ -332,6 +363,8 @@ func MendEnding(l words.Language, r *mend.Report) string {
 		return l.Say("None of the orders tried breaks a rule, so there is nothing to mend yet.")
 	case best != nil && best.Verdict == mend.Mends && r.Stopped:
 		return l.Say("The search was stopped. The best so far: %s.", l.Clause(best.Title))
+	case best != nil && best.Verdict == mend.Mends && best.After.OnlyStanding():
+		return l.Say("%[1]s %[2]s", l.Say("This mends it: %s.", l.Clause(best.Title)), CureSays(l, best))
 	case best != nil && best.Verdict == mend.Mends:
 		return l.Say("This mends it: %s.", l.Clause(best.Title))
 	case best != nil && r.NeedsResource():
@@ -343,9 +376,11 @@ func MendEnding(l words.Language, r *mend.Report) string {
 	case r.Stopped:
 		return l.Say("The search was stopped: no change tried so far mends it.")
 	case r.NeedsResource() && r.Scenario.Resource == nil:
-		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes. Name it (resource:), and its checks are tried, too.")
+		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes, by a fencing token or a version. Name it (resource:), and these checks are tried, too.")
 	case r.NeedsResource():
-		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
+		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes, by a fencing token or a version.")
+	case r.Before.Breaks(check.Stuck) != nil && r.Before.Breaks(check.Stuck).Orders.Cmp(r.Before.Orders) == 0 && slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Kind == mend.MaxHold }):
+		return l.Say("No change ends a thread that hangs. max-hold frees the others: its watchdog stops renewing, and the lease ends.")
 	case slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Verdict == mend.Unsure }):
 		return l.Say("None of these changes is certain to mend it within these bounds.")
 	default:

@@ -207,6 +207,9 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) CardMark {
 			m.Rules = append(m.Rules, r.Name)
 		}
 		m.Says = l.Say("broken: %s", named(l, m.Rules))
+		if !slices.ContainsFunc(cell.Rules, func(r card.Rule) bool { return !r.Stands }) {
+			m.Says = l.Say("%s (%s)", m.Says, l.Say("only if a thread stands still longer than its lease"))
+		}
 	}
 	if cell.Same {
 		m.sign = same

@@ -140,6 +140,8 @@ func Cost(l words.Language, r explore.Rule) string {
 func Smallest(l words.Language, r explore.Rule) string {
 	named := film.RuleNamed(l, r.Name)
 	switch {
+	case r.Least < r.Delays+r.Faults:
+		return l.Say("%s: the smallest order in which no thread stands still longer than its lease", named)
 	case !r.Smallest:
 		return l.Say("%s: the smallest order found; there may be smaller ones that were not tried", named)
 	case r.Lost == 0:
@@ -177,12 +179,27 @@ func Unjudged(l words.Language, j verdict.Judgement) []string {
 	return list
 }
 
+// StandingStill says, as a clause, how many of the orders that break a rule do so only
+// because a thread stood still; "" if none does.
+func StandingStill(l words.Language, broken, standing *big.Int) string {
+	switch {
+	case standing == nil || standing.Sign() == 0:
+		return ""
+	case standing.Cmp(broken) == 0:
+		return l.Say("all only because a thread stood still longer than its lease: no lease protects from that")
+	default:
+		return l.Say("%s of them only because a thread stood still longer than its lease: no lease protects from that", Grouped(standing))
+	}
+}
+
 // SearchEnding says what is certain now, what is not, and why.
 func SearchEnding(l words.Language, s *explore.Space) string {
 	bounds := Bounds(l, s.Bounds())
 	orders, broken := Grouped(s.Schedules()), Grouped(s.Broken())
 	seen := s.Broken().Sign() > 0
-	switch {
+	switch standing := StandingStill(l, s.Broken(), s.ByStandingStill()); {
+	case s.Ending() == explore.Exhausted && standing != "":
+		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule, %[4]s. All orders were tried.", broken, orders, bounds, standing)
 	case s.Ending() == explore.Exhausted && seen:
 		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", broken, orders, bounds)
 	case s.Ending() == explore.Exhausted:
@@ -202,6 +219,8 @@ func seenSoFar(l words.Language, s *explore.Space) string {
 		return l.Say("No order was tried to the end: nothing is known yet.")
 	case begun:
 		return l.Say("None of the %s orders tried to the end breaks a rule, but some unfinished ones do.", orders)
+	case s.ByStandingStill().Sign() > 0:
+		return l.Say("Of the %[1]s orders tried, %[2]s break a rule, %[3]s. What was not tried may break others.", orders, Grouped(s.Broken()), StandingStill(l, s.Broken(), s.ByStandingStill()))
 	case s.Broken().Sign() > 0:
 		return l.Say("Of the %[1]s orders tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
 	default:

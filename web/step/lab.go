@@ -18,7 +18,6 @@ import (
 	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/page"
-	"relock/web/site"
 	"relock/web/templates"
 )
 
@@ -34,7 +33,7 @@ type labPlayer struct {
 	leave  func()
 	state  labs.State
 	drawn  *scenario.Scenario   // of what was shown
-	had    map[int]*labs.Branch // as they were shown
+	had    map[int]*labs.Branch // as they were shown, nil before anything is
 	dress  string               // title, rail and scripts, as they were shown
 	search *labs.Search         // as it was told
 }
@@ -49,16 +48,7 @@ type LabPage struct {
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
 	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
-		p.reader = &Reader{
-			Sockets: s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
-			Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
-			Lanes: func(branch, row int) (string, error) {
-				if p.sent[branch] == nil {
-					return "", engine.ErrNoBranch
-				}
-				return DrawnLanes(p.l, p.sent[branch].Film, row)
-			},
-		}
+		p.reader = p.newReader(p.look)
 		p.do, p.opened = p.decide, func() bool { return p.had != nil }
 		p.changed, p.follow = one.Changed, p.followed
 		return p.leave
@@ -69,11 +59,14 @@ func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.La
 func (p *labPlayer) look(_ context.Context, ids ...int) (at Branches, err error) {
 	at.Scenario = p.state.Scenario
 	for _, id := range ids {
-		i := slices.IndexFunc(p.state.Branches, func(b *labs.Branch) bool { return b.ID == id })
-		if i < 0 || p.sent[id] == nil {
+		if p.sent[id] == nil {
 			return at, engine.ErrNoBranch
 		}
-		at.List = append(at.List, &p.state.Branches[i].Branch)
+		b, err := p.had[id].Whole()
+		if err != nil {
+			return at, err
+		}
+		at.List = append(at.List, b)
 	}
 	return at, nil
 }
@@ -83,37 +76,24 @@ func (p *labPlayer) decide(ctx context.Context, c board.Command) error {
 	switch c.Do {
 	case board.DoOpen:
 		return p.open()
-	case "step":
-		return p.step(ctx, c)
 	case "run":
 		return p.run(ctx, c)
-	case "time":
-		return p.time(ctx, c)
-	case "strike":
-		return p.strike(ctx, c)
-	case "cut":
-		return p.again(ctx, c.Branch, c.At)
-	case "again":
-		return p.again(ctx, -1, nil)
-	case "drop":
-		return p.drop(c)
 	case "search":
 		return p.of.Search(ctx, lab.Bounds{Faults: c.Kinds, MaxFaults: c.MostFaults, MaxOrders: MostOrders})
 	case board.DoHalt:
 		p.of.Halt()
 		return nil
-	case "order":
-		return p.order(ctx, c)
 	case "end":
 		if p.page.End == nil {
 			return phrase.New("only the visitor who opened this lab can close it")
 		}
 		p.page.End()
 		return nil
-	default:
-		_, err := p.reader.Answer(ctx, c, p.answer)
+	}
+	if is, err := p.reader.Answer(ctx, c, p.answer); is {
 		return err
 	}
+	return p.order(ctx, c)
 }
 
 // open sends everything.
@@ -121,7 +101,8 @@ func (p *labPlayer) open() (err error) {
 	if p.state, err = p.of.State(); err != nil {
 		return err
 	}
-	p.had, p.sent, p.search, p.drawn = map[int]*labs.Branch{}, map[int]*Shown{}, nil, p.state.Scenario
+	p.forget()
+	p.search = nil
 	if p.dress, err = p.dressed(); err != nil {
 		return err
 	}
@@ -152,7 +133,7 @@ func (p *labPlayer) open() (err error) {
 	if err := p.write(Frame{Opened: o}); err != nil {
 		return err
 	}
-	return p.show()
+	return p.showNew()
 }
 
 // dressed is what the page is dressed with: it changes when the key is found, or a
@@ -203,9 +184,14 @@ func (p *labPlayer) followed(context.Context) error {
 func (p *labPlayer) renewed(state labs.State) error {
 	p.state = state
 	if p.drawn != state.Scenario { // rows speak of the key, and of the lease
-		p.had, p.sent, p.drawn = map[int]*labs.Branch{}, map[int]*Shown{}, state.Scenario
+		p.forget()
 	}
-	return p.show()
+	return p.showNew()
+}
+
+// forget has all branches shown again.
+func (p *labPlayer) forget() {
+	p.had, p.sent, p.drawn = map[int]*labs.Branch{}, map[int]*Shown{}, p.state.Scenario
 }
 
 // redress has a page open the lab again that is dressed otherwise.
@@ -218,8 +204,8 @@ func (p *labPlayer) redress() error {
 	return p.write(Frame{Renew: true})
 }
 
-// show sends what the page does not have.
-func (p *labPlayer) show() error {
+// showNew sends what the page does not have.
+func (p *labPlayer) showNew() error {
 	for id := range p.had {
 		if !slices.ContainsFunc(p.state.Branches, func(b *labs.Branch) bool { return b.ID == id }) {
 			delete(p.had, id)
@@ -249,33 +235,24 @@ func (p *labPlayer) show() error {
 	return nil
 }
 
-// showBranch sends a branch as it is now: from the place on that is another one.
+// showBranch sends a branch as it is now: from the last place that the page has on, or all
+// of it where what was told is told otherwise.
 func (p *labPlayer) showBranch(b *labs.Branch) error {
 	if len(b.Positions) == 0 { // its round is yet to begin
 		return nil
 	}
-	was, done := p.had[b.ID], p.sent[b.ID]
-	from := 0
-	if was != nil && done != nil && continues(was, b) {
-		from = max(len(was.Positions)-1, 0)
-	} else {
-		done = &Shown{Film: film.Of(p.l, p.state.Scenario, b.Header)}
+	done := p.sent[b.ID]
+	if was := p.had[b.ID]; done == nil || was.Telling != b.Telling {
+		h := b.Header
+		h.Owners = maps.Clone(h.Owners)
+		done = &Shown{Film: film.Of(p.l, p.state.Scenario, h), owners: h.Owners}
 		p.sent[b.ID] = done
 	}
-	for _, e := range b.Events[done.Events:] {
-		done.Film.Add(e)
+	if len(done.owners) < len(b.Header.Owners) {
+		maps.Copy(done.owners, b.Header.Owners)
 	}
-	done.Events = len(b.Events)
-	position := func(i int) Position { return p.position(b, i) }
-	return portions(p.l, done.Film, &b.Branch, from, position, p.write)
-}
-
-// continues reports whether a branch has all that it had, and perhaps more.
-func continues(was, now *labs.Branch) bool {
-	if len(now.Events) < len(was.Events) || !reflect.DeepEqual(now.Header.Lab.Scripts, was.Header.Lab.Scripts) || len(now.Way) < len(was.Way) || len(was.Header.Owners) != len(now.Header.Owners) {
-		return false
-	}
-	return slices.EqualFunc(was.Events, now.Events[:len(was.Events)], func(a, b trace.Event) bool { return reflect.DeepEqual(a, b) })
+	done.positions = max(done.positions-1, 0) // more can be decided there, and more may have happened
+	return p.show(&b.Branch, done, func(i int) Position { return p.position(b, i) })
 }
 
 // position is what could be decided at a place of a branch.
@@ -313,32 +290,11 @@ func made(at labs.Place, d lab.Decision) any {
 	return d
 }
 
-// at is where a command acts: at the end of its branch where it does not say.
-func (p *labPlayer) at(branch int, at *int) (*labs.Branch, int, error) {
-	for _, b := range p.state.Branches {
-		if b.ID == branch {
-			if at != nil {
-				return b, *at, nil
-			}
-			return b, len(b.Way), nil
-		}
-	}
-	return nil, 0, engine.ErrNoBranch
-}
-
-// decideAt carries out a decision, and shows what has come of it.
-func (p *labPlayer) decideAt(ctx context.Context, branch int, at *int, d lab.Decision) error {
-	_, n, err := p.at(branch, at)
-	if err != nil {
-		return err
-	}
-	var made int
-	p.seat.Away(p.ctx, func() { made, err = p.of.Decide(ctx, branch, n, d) })
-	return p.came(branch, made, err)
-}
-
-// came shows a branch on which something has come of a command.
-func (p *labPlayer) came(branch, made int, err error) error {
+// order carries out a command that steps, and shows what has come of it.
+func (p *labPlayer) order(ctx context.Context, c board.Command) error {
+	var on int
+	var err error
+	p.seat.Away(p.ctx, func() { on, err = p.of.Do(ctx, c) })
 	var diverged *lab.DivergedError
 	if err != nil && !errors.As(err, &diverged) {
 		return err
@@ -350,11 +306,9 @@ func (p *labPlayer) came(branch, made int, err error) error {
 	if err := p.renewed(state); err != nil {
 		return err
 	}
-	if made != branch {
-		if b, _, err := p.at(made, nil); err == nil {
-			if err := p.write(Frame{Went: &wentJSON{made, len(b.Way)}}); err != nil {
-				return err
-			}
+	if b := p.had[on]; b != nil && (on != c.Branch || c.Do == "again" || c.Do == "order") {
+		if err := p.write(Frame{Went: &wentJSON{on, len(b.Way)}}); err != nil {
+			return err
 		}
 	}
 	if failed := p.redress(); failed != nil {
@@ -363,111 +317,31 @@ func (p *labPlayer) came(branch, made int, err error) error {
 	return err
 }
 
-func (p *labPlayer) step(ctx context.Context, c board.Command) error {
-	b, at, err := p.at(c.Branch, c.At)
-	if err != nil {
-		return err
-	}
-	d := lab.Decision{Thread: c.Thread, Nth: c.Nth}
-	if c.Thread == "" {
-		var ok bool
-		if d, ok = first(b.Places[min(max(at, 0), len(b.Places)-1)]); !ok {
-			return lab.ErrNoChoice
-		}
-	}
-	return p.decideAt(ctx, c.Branch, c.At, d)
-}
-
-// first is what goes on by default: the first command that waits.
-func first(at labs.Place) (lab.Decision, bool) {
-	for _, c := range at.Choices {
-		if c.Do == "" && !c.Late {
-			return lab.Decision{Thread: c.Thread, Nth: c.Nth}, true
-		}
-	}
-	return lab.Decision{}, false
-}
-
 // run goes on with the first command that waits, to the end of the round, or to the
 // first rule that breaks.
 func (p *labPlayer) run(ctx context.Context, c board.Command) error {
-	b, _, err := p.at(c.Branch, nil)
-	if err != nil {
-		return err
+	b := p.had[c.Branch]
+	if b == nil {
+		return engine.ErrNoBranch
 	}
-	breaks := broken(b)
+	breaks := func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	for range 200 {
-		d, ok := first(b.Places[len(b.Places)-1])
-		if !ok || b.Positions[len(b.Positions)-1].Over || broken(b) > breaks {
-			break
+		at := len(b.Positions) - 1
+		if _, ok := b.Places[at].First(); !ok || b.Positions[at].Over {
+			return nil
 		}
-		if err := p.decideAt(ctx, b.ID, nil, d); err != nil {
+		if err := p.order(ctx, board.Command{Do: "step", Branch: b.ID}); err != nil {
 			return err
 		}
+		was := len(b.Events)
 		for _, one := range p.state.Branches {
 			if one.Live {
 				b = one
 			}
 		}
-	}
-	return nil
-}
-
-// broken counts the broken rules of a branch.
-func broken(b *labs.Branch) (n int) {
-	for _, e := range b.Events {
-		if e.Kind() == trace.KindViolation {
-			n++
+		if slices.ContainsFunc(b.Events[min(was, len(b.Events)):], breaks) {
+			return nil
 		}
 	}
-	return n
-}
-
-func (p *labPlayer) time(ctx context.Context, c board.Command) error {
-	if c.To != "expiry" {
-		return phrase.New("a lab's clock only moves to the end of a lease: time with to: expiry")
-	}
-	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Do: lab.LeaseEnds})
-}
-
-func (p *labPlayer) strike(ctx context.Context, c board.Command) error {
-	if !slices.Contains(lab.Faults(), c.LabFault.Do) {
-		return phrase.New("there is no fault %.40q; allowed: %s", c.LabFault.Do, phrase.Names(lab.Faults()))
-	}
-	return p.decideAt(ctx, c.Branch, c.At, lab.Decision{Thread: c.LabFault.Thread, Do: c.LabFault.Do})
-}
-
-// again runs a round again: so many decisions of a branch, or none.
-func (p *labPlayer) again(ctx context.Context, branch int, at *int) error {
-	n := 0
-	if at != nil {
-		n = *at
-	}
-	var made int
-	var err error
-	p.seat.Away(p.ctx, func() { made, err = p.of.Again(ctx, branch, n) })
-	return p.came(branch, made, err)
-}
-
-// order runs the smallest order in which a search has seen a rule broken.
-func (p *labPlayer) order(ctx context.Context, c board.Command) error {
-	s := p.state.Search
-	if s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {
-		return phrase.New("no search result has that number")
-	}
-	var made int
-	var err error
-	p.seat.Away(p.ctx, func() { made, err = p.of.Open(ctx, s.Tried.Rules[c.Found].Order) })
-	return p.came(-1, made, err)
-}
-
-func (p *labPlayer) drop(c board.Command) error {
-	if err := p.of.Drop(c.Branch); err != nil {
-		return err
-	}
-	state, err := p.of.State()
-	if err != nil {
-		return err
-	}
-	return p.renewed(state)
+	return nil
 }

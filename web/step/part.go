@@ -88,5 +88,14 @@ func DrawnLanes(l words.Language, f *film.Film, row int) (string, error) {
 type Shown struct {
 	Film      *film.Film
 	Events    int
-	positions int // how many the page has
+	positions int               // how many the page has
+	owners    map[string]string // that the film goes by, where more may join
+}
+
+// Add adds the events of a branch that the film lacks.
+func (s *Shown) Add(b *engine.Branch) {
+	for _, e := range b.Events[s.Events:] {
+		s.Film.Add(e)
+	}
+	s.Events = len(b.Events)
 }

@@ -12,7 +12,7 @@ import (
 func (s *Sockets) PlaySocket(w http.ResponseWriter, r *http.Request) error {
 	return s.speak(w, r, frame.PlaySocket, board.Play, func(of *speaker) func() {
 		p := &player{speaker: of}
-		p.reader = p.newReader()
+		p.reader = p.newReader(p.look)
 		p.do, p.opened = p.decide, func() bool { return p.board != nil }
 		return p.close
 	})

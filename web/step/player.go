@@ -14,7 +14,6 @@ import (
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/link"
-	"relock/web/site"
 )
 
 // player is one page and what it steps through.
@@ -26,21 +25,6 @@ type player struct {
 
 // errNothingOpen is returned for commands about what is not open yet.
 var errNothingOpen = phrase.New("nothing is open yet: send the command open first")
-
-// newReader returns what answers the page's questions about its branches.
-func (p *player) newReader() *Reader {
-	return &Reader{
-		Sockets: p.s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: p.look,
-		Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
-		Lanes: func(branch, row int) (string, error) {
-			if _, err := p.look(p.ctx, branch); err != nil {
-				return "", err
-			}
-			return DrawnLanes(p.l, p.sent[branch].Film, row)
-		},
-		Tell: func(_ *Exploration, found Told) error { return p.send(Frame{V: 1, Told: found}) },
-	}
-}
 
 // look returns branches, all where none are named.
 func (p *player) look(ctx context.Context, ids ...int) (at Branches, err error) {
@@ -103,7 +87,7 @@ func (p *player) open(ctx context.Context, c board.Command) error {
 		return err
 	}
 	for _, b := range list {
-		if err := p.show(b); err != nil {
+		if err := p.showMade(b); err != nil {
 			return err
 		}
 	}
@@ -238,7 +222,7 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 		if err != nil {
 			return err
 		}
-		if err := p.show(b); err != nil {
+		if err := p.showMade(b); err != nil {
 			return err
 		}
 	}
@@ -248,9 +232,9 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 	return nil
 }
 
-// show sends the positions and rows of a branch that the page does not have
+// showMade sends the positions and rows of a branch that the page does not have
 // yet. What a branch shares with its parent, the page already has.
-func (p *player) show(b *engine.Branch) error {
+func (p *player) showMade(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.Events > len(b.Events) {
 		done = &Shown{Film: film.New(p.l, p.board.Scenario(), b.Header.Owners)}
@@ -259,14 +243,5 @@ func (p *player) show(b *engine.Branch) error {
 		}
 		p.sent[b.ID] = done
 	}
-	for _, e := range b.Events[done.Events:] {
-		done.Film.Add(e)
-	}
-	done.Events = len(b.Events)
-	position := func(i int) Position { return PositionOf(p.l, b, i) }
-	if err := portions(p.l, done.Film, b, done.positions, position, p.write); err != nil {
-		return err
-	}
-	done.positions = len(b.Positions)
-	return nil
+	return p.show(b, done, func(i int) Position { return PositionOf(p.l, b, i) })
 }

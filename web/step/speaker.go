@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"relock/engine"
+	"relock/engine/scenario"
 	"relock/web/board"
+	"relock/web/film"
 	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
@@ -37,6 +40,21 @@ type speaker struct {
 	gone    string                      // why there is nothing to step through any more, "" while there is
 
 	sending sync.Mutex // guards conn's frames
+}
+
+// newReader returns what answers the page's questions about its branches, which look finds.
+func (p *speaker) newReader(look func(context.Context, ...int) (Branches, error)) *Reader {
+	return &Reader{
+		Sockets: p.s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: look,
+		Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
+		Lanes: func(branch, row int) (string, error) {
+			if _, err := look(p.ctx, branch); err != nil {
+				return "", err
+			}
+			return DrawnLanes(p.l, p.sent[branch].Film, row)
+		},
+		Tell: func(_ *Exploration, found Told) error { return p.send(Frame{V: 1, Told: found}) },
+	}
 }
 
 // serve carries out commands, one after the other, until ctx or the page ends, and
@@ -112,6 +130,16 @@ func (p *speaker) answer(f Answered) error {
 		a.LanesOf = *f.LanesOf
 	}
 	return p.write(a)
+}
+
+// show sends the positions and rows of a branch that the page does not have yet.
+func (p *speaker) show(b *engine.Branch, done *Shown, position func(i int) Position) error {
+	done.Add(b)
+	if err := portions(p.l, done.Film, b, done.positions, position, p.write); err != nil {
+		return err
+	}
+	done.positions = len(b.Positions)
+	return nil
 }
 
 // write sends a frame in answer to the current command.

@@ -16,6 +16,7 @@ const (
 	slack   = 1.3                  // times linear, for each time that the size doubles: where there is more memory, it is slower
 	enough  = 8 * time.Millisecond // to be measured
 	largest = 256                  // times the input, until that is enough
+	refused = 16                   // times the input, for about the same time: there is a bound, and more input only takes long to make
 )
 
 // Linear fails a test if work takes more than 1.3 times as much processor time as an
@@ -35,13 +36,16 @@ func Linear(t *testing.T, makeWork func(times int) (work func())) {
 		work()
 		return spent(t) - before
 	}
-	unit := 1
-	for cost(unit) < enough && unit < largest {
-		unit *= 2
-	}
-	sizes := []int{1, 2, 4, 8}
+	unit, sizes := 1, []int{1, 2, 4, 8}
 	if testing.Short() {
 		sizes = []int{1, 8}
+	}
+	first := min(cost(unit), cost(unit))
+	for took := first; took < enough && unit < largest; took = cost(unit) {
+		if testing.Short() && unit >= refused && took < 2*first {
+			break
+		}
+		unit *= 2
 	}
 	least := map[int]time.Duration{}
 	worst := ""

@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,25 +29,30 @@ import (
 	"relock/engine/trace"
 )
 
-var (
-	update = flag.Bool("update", false, "make the bundled cards again")
-	whole  = flag.Bool("whole", false, "check all cells of the bundled cards, unless they were made from these very sources")
-)
+var update = flag.Bool("update", false, "make the bundled cards again")
 
-// sampled is every so manyth cell of all cards; another one each time would make
-// a test that fails now and then.
-const sampled = 23
+// A sample of the cells is so many of each verdict, and every so manyth of all. They
+// are drawn by the sum of the sources: each change of the engine looks at other
+// cells, and the same sources always at the same ones.
+const (
+	ofEach  = 8
+	sampled = 97
+)
 
 // TestBundledCards fails where the bundled cards are not what a search finds.
 func TestBundledCards(t *testing.T) {
-	every := *update || mayDiffer(t)
+	sum, every := drawn(t), *update || !testing.Short()
 	all := exhibit.All()
+	var sample map[string][]string
+	if !every {
+		sample = sampleOf(t, sum)
+	}
 	made := make([]*card.Card, len(all))
 	t.Run("each", func(t *testing.T) {
 		for i, p := range all {
 			t.Run(p.Name, func(t *testing.T) {
 				t.Parallel()
-				made[i] = searched(t, p.Name, i, every)
+				made[i] = searched(t, p.Name, int(sum%sampled)+i, every, sample[p.Name])
 			})
 		}
 	})
@@ -70,36 +80,80 @@ func TestBundledCards(t *testing.T) {
 	if err := os.WriteFile("cards.jsonl.gz", packed.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(sumFile, []byte(sources(t)), 0o600); err != nil {
+	if err := os.WriteFile(sumFile, sums(sources(t), packed.Bytes()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d bytes, %d before they are compressed", packed.Len(), text.Len())
 }
 
-// sumFile has what sources said when the cards were made.
+// sumFile has the sum of the sources that the cards were made from, and that of
+// the cards.
 const sumFile = "cards.sum"
 
-// mayDiffer reports whether all cells are to be checked: they were made from
-// other sources.
-func mayDiffer(t *testing.T) bool {
+func sums(sources, cards []byte) []byte {
+	return fmt.Appendf(nil, "sources %x\ncards %x\n", sources, sha256.Sum256(cards))
+}
+
+// sampleOf draws as many cells of each verdict by the names of their cards.
+func sampleOf(t *testing.T, sum uint64) map[string][]string {
 	t.Helper()
-	if !*whole {
-		return false
+	cards, err := card.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type place struct{ protocol, cell string }
+	all := map[card.Verdict][]place{}
+	for _, c := range cards {
+		for _, cell := range c.Cells {
+			all[cell.Verdict] = append(all[cell.Verdict], place{c.Protocol, cell.Name()})
+		}
+	}
+	sample := map[string][]string{}
+	for _, verdict := range slices.Sorted(maps.Keys(all)) {
+		r := rand.New(rand.NewPCG(sum, 0))
+		for _, i := range r.Perm(len(all[verdict]))[:min(ofEach, len(all[verdict]))] {
+			one := all[verdict][i]
+			sample[one.protocol] = append(sample[one.protocol], one.cell)
+		}
+	}
+	return sample
+}
+
+// drawn returns the sum of the sources, shortened, by which a sample is drawn. It
+// fails where the cards are not those that the sum was made with: of a merge,
+// half was taken.
+func drawn(t *testing.T) uint64 {
+	t.Helper()
+	cards, err := os.ReadFile("cards.jsonl.gz")
+	if err != nil {
+		t.Fatal(err)
 	}
 	kept, err := os.ReadFile(sumFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(kept) != sources(t)
+	from := sources(t)
+	_, ofCards, _ := bytes.Cut(kept, []byte("\n"))
+	if _, want, _ := bytes.Cut(sums(nil, cards), []byte("\n")); !*update && !bytes.Equal(ofCards, want) {
+		t.Fatal(sumFile, " is not of these cards (make generate)")
+	}
+	if !bytes.Equal(kept, sums(from, cards)) {
+		t.Log("the cards were made from other sources")
+	}
+	return binary.BigEndian.Uint64(from)
 }
 
 // sources returns a sum of all that cards are made from: the sources of the
-// searched program, and the versions of the modules that it needs.
-func sources(t *testing.T) string {
+// searched program without their comments, the language's version, and those of
+// the modules that it needs.
+func sources(t *testing.T) []byte {
 	t.Helper()
-	const each = `{{if and .Module .Module.Main}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}
+	const each = `{{if and .Module .Module.Main}}go@{{.Module.GoVersion}}
+{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}
+{{end}}{{range .CgoFiles}}{{$dir}}/{{.}}
+{{end}}{{range .SFiles}}{{$dir}}/{{.}}
 {{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}
-{{end}}{{else if .Module}}{{.Module.Path}}@{{.Module.Version}}
+{{end}}{{else if .Module}}{{.Module.Path}}@{{.Module.Version}}{{with .Module.Replace}}=>{{.Path}}@{{.Version}}{{end}}
 {{end}}`
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", each, ".").Output()
 	if err != nil {
@@ -122,24 +176,45 @@ func sources(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if filepath.Ext(line) == ".go" {
+			text = uncommented(text)
+		}
 		name, err := filepath.Rel(here, line)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(text))
 	}
-	return fmt.Sprintf("%x\n", sum.Sum(nil))
+	return sum.Sum(nil)
 }
 
-// searched makes a lock's card: every cell of it, or a sample that begins with
-// first, and compares them with the bundled ones unless these are made again.
-func searched(t *testing.T, protocol string, first int, every bool) *card.Card {
+// uncommented returns the words of a Go file one by one, and of its comments
+// those that the compiler reads.
+func uncommented(text []byte) []byte {
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	var words []byte
+	for {
+		_, kind, word := s.Scan()
+		switch {
+		case kind == token.EOF:
+			return words
+		case kind != token.COMMENT, strings.HasPrefix(word, "//go:"):
+			words = fmt.Appendf(words, "%s %q\n", kind, word)
+		}
+	}
+}
+
+// searched makes a lock's card: every cell of it, or a sample of every so manyth after
+// first and those of some names, and compares them with the bundled ones unless these are made again.
+func searched(t *testing.T, protocol string, first int, every bool, names []string) *card.Card {
 	t.Helper()
 	n := first
 	wanted := map[string]bool{}
 	made, err := card.Make(t.Context(), scenario.Lock{Protocol: protocol}, card.Options{Delays: card.Delays, Only: func(name string) bool {
 		n++
-		wanted[name] = every || n%sampled == 0
+		wanted[name] = every || n%sampled == 0 || slices.Contains(names, name)
 		return wanted[name]
 	}})
 	if err != nil {
@@ -160,13 +235,29 @@ func searched(t *testing.T, protocol string, first int, every bool) *card.Card {
 	return made
 }
 
+func TestACommentIsNoSource(t *testing.T) {
+	const plain = "package a\n\nvar b = `c`\n"
+	same := []string{"// Package a.\npackage a\n\nvar b = `c` // b\n", "package a /* a */\n\n\nvar b = `c`"}
+	others := []string{"package a\n\nvar b = `d`\n", "package a\n\n//go:embed c\nvar b = `c`\n", "package a\n\nvar b = `//c`\n"}
+	for _, other := range same {
+		if !bytes.Equal(uncommented([]byte(other)), uncommented([]byte(plain))) {
+			t.Errorf("%q is another program than %q", other, plain)
+		}
+	}
+	for _, other := range others {
+		if bytes.Equal(uncommented([]byte(other)), uncommented([]byte(plain))) {
+			t.Errorf("%q is the program %q", other, plain)
+		}
+	}
+}
+
 // TestExamplesShowWhatTheirCellsSay plays the examples as a scenario's schedule.
 func TestExamplesShowWhatTheirCellsSay(t *testing.T) {
 	cards, err := card.Bundled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, every := 0, mayDiffer(t)
+	n, every := int(drawn(t)%sampled), !testing.Short()
 	for _, c := range cards {
 		for _, cell := range append([]*card.Cell{c.Without}, c.Cells...) {
 			if n++; !every && n%sampled != 0 && cell != c.Without {

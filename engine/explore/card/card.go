@@ -65,6 +65,10 @@ func (p Place) String() string {
 type Rule struct {
 	Name     string   `json:"rule"`
 	Schedule Schedule `json:"schedule"` // the smallest that breaks it, up to there
+
+	// Stands says that each order that breaks it does so only because a thread stood
+	// still longer than its lease.
+	Stands bool `json:"by_standing_still,omitempty"`
 }
 
 // Schedule is a list of moves in JSON, as a scenario has it.
@@ -302,7 +306,7 @@ func (m *maker) judge(ctx context.Context, c *Cell, space *explore.Space, victim
 			if err != nil {
 				return fmt.Errorf("card: %w", err)
 			}
-			c.Rules = append(c.Rules, Rule{r.Name, text})
+			c.Rules = append(c.Rules, Rule{r.Name, text, r.Stands() && !c.Partly})
 			c.Same = c.Same && !c.Partly && slices.ContainsFunc(m.card.Without.Rules, func(w Rule) bool { return w.Name == r.Name })
 		}
 		return nil

@@ -20,9 +20,11 @@ import (
 type Kind string
 
 // The kinds, the cheapest first: a setting, a line in the threads' code, waiting
-// for replicas, another script, another lock, and what the lock protects.
+// for replicas, another script, another lock, and what the lock protects. A lock
+// with its watchdog is one change.
 const (
 	Watchdog Kind = "watchdog"
+	MaxHold  Kind = "max-hold"
 	Lease    Kind = "lease"
 	OnLost   Kind = "on-lost"
 	Replicas Kind = "replicas"
@@ -31,7 +33,7 @@ const (
 	Resource Kind = "resource"
 )
 
-var kinds = []Kind{Watchdog, Lease, OnLost, Replicas, Script, Lock, Resource}
+var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Replicas, Script, Lock, Resource}
 
 // Change is one change of a scenario. It is not changed once made.
 type Change struct {
@@ -93,10 +95,19 @@ var sound = []*protocol.Protocol{
 // its faults, each thread comes to as good an end as with its own lock. It fails with
 // the error of a run.
 func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
-	m := maker{sc: sc}
-	m.settings()
+	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
+	m.watchdog()
+	isLock := sc.Kind == scenario.KindLock
+	if isLock {
+		m.replicas()
+		if err := m.scripts(ctx); err != nil {
+			return nil, err
+		}
+	}
+	m.threads()
+	m.lease()
 	m.resource()
-	if sc.Kind == scenario.KindLock {
+	if isLock {
 		if err := m.locks(ctx); err != nil {
 			return nil, err
 		}
@@ -107,6 +118,8 @@ func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 // maker makes the changes of a scenario.
 type maker struct {
 	sc   *scenario.Scenario
+	own  *outcome        // of sc without its faults, once it was played
+	seen map[string]bool // locks
 	list []Change
 }
 
@@ -126,44 +139,123 @@ func ofLock(key string, value any) map[string]any {
 	return map[string]any{"lock": map[string]any{key: value}}
 }
 
-// settings adds the changes of the lock's settings and of the threads.
-func (m *maker) settings() {
+// every is how often the watchdog would renew of a lock that is without, or 0 where it
+// has one or cannot have one.
+func every(l *scenario.Lock) time.Duration {
+	if !l.Implementation().HasWatchdog() || l.Watchdog > 0 && l.Watchdog < l.Lease {
+		return 0
+	}
+	return max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
+}
+
+// strikes reports whether a fault of the scenario is of one of some kinds.
+func (m *maker) strikes(kinds ...string) bool {
+	return slices.ContainsFunc(m.sc.Faults, func(f scenario.Fault) bool { return slices.Contains(kinds, f.Do) })
+}
+
+// watchdog adds the changes of the watchdog.
+func (m *maker) watchdog() {
 	l := m.sc.Lock
-	if l.Implementation().HasWatchdog() && (l.Watchdog == 0 || l.Watchdog >= l.Lease) {
-		every := max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
+	if every := every(&l); every > 0 {
 		m.lasting(m.add(Change{
 			Kind: Watchdog, Name: "watchdog: " + phrase.Duration(every), Title: phrase.Say("A watchdog, every %s", every),
 			Note: phrase.Say("It renews while its thread runs, and pauses with it"),
 		}, m.sc, ofLock("watchdog", phrase.Duration(every))))
+		return
 	}
-	if l.Implementation().Guard == protocol.InRedis {
-		longest := longestHold(m.sc)
-		if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
+	if !l.Implementation().HasWatchdog() {
+		return
+	}
+	if m.strikes(fault.Pause) {
+		apart := *m.sc
+		apart.Faults = slices.Clone(m.sc.Faults)
+		for i := range apart.Faults {
+			if apart.Faults[i].Do == fault.Pause {
+				apart.Faults[i].Scope = fault.ScopeWork
+			}
+		}
+		if !slices.Equal(apart.Faults, m.sc.Faults) {
 			m.lasting(m.add(Change{
-				Kind: Lease, Name: "lease: " + phrase.Duration(lease), Title: phrase.Say("A lease of %s", lease),
-				Note: phrase.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", longest, lease),
-			}, m.sc, ofLock("lease", phrase.Duration(lease))))
+				Kind: Watchdog, Name: apartName, Title: phrase.Say("A watchdog that runs apart from the work"),
+				Note: phrase.Say("It renews while the work blocks its thread or event loop. A pause of the whole process stops both"),
+			}, &apart, nil))
 		}
 	}
-	if m.sc.Kind == scenario.KindLock && l.Wait.Count == 0 && slices.ContainsFunc(m.sc.Faults, func(f scenario.Fault) bool { return f.Do == fault.FailOver || f.Do == fault.TwoMasters }) {
-		m.replicas()
+	most := roundUp(longestHold(m.sc) * 3 / 2)
+	if m.strikes(fault.Stall, fault.SkipUnlock) && (l.MaxHold == 0 || l.MaxHold > most) {
+		m.add(Change{
+			Kind: MaxHold, Name: "max-hold: " + phrase.Duration(most), Title: phrase.Say("Renew for %s at most", most),
+			Note: phrase.Say("The watchdog gives up a hold that lasts longer than any here should. The lease then frees the others, and who still works is too late"),
+		}, m.sc, ofLock("max-hold", phrase.Duration(most)))
 	}
+}
+
+// lease adds a longer lease.
+func (m *maker) lease() {
+	l := m.sc.Lock
+	if l.Implementation().Guard != protocol.InRedis {
+		return
+	}
+	longest := longestHold(m.sc)
+	if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
+		m.lasting(m.add(Change{
+			Kind: Lease, Name: "lease: " + phrase.Duration(lease), Title: phrase.Say("A lease of %s", lease),
+			Note: phrase.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", longest, lease),
+		}, m.sc, ofLock("lease", phrase.Duration(lease))))
+	}
+}
+
+// threads adds the change of the threads' code.
+func (m *maker) threads() {
+	if stop := stops(m.sc); stop != nil && m.sc.Kind == scenario.KindLock {
+		m.lasting(m.add(Change{
+			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
+			Note: phrase.Say("The work is left half done. A thread checks, and then writes: it can pause in between"),
+		}, m.sc, stop))
+	}
+}
+
+// stops is the change by which all threads stop when they lose the lock, or nil: they do.
+func stops(sc *scenario.Scenario) map[string]any {
 	var stop []any
-	for _, t := range m.sc.Threads {
+	for _, t := range sc.Threads {
 		if t.OnLost != scenario.OnLostStop {
 			stop = append(stop, map[string]any{"name": t.Name, "on-lost": scenario.OnLostStop})
 		}
 	}
-	if len(stop) > 0 && m.sc.Kind == scenario.KindLock {
-		m.lasting(m.add(Change{
-			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
-			Note: phrase.Say("A thread checks, and then writes: it can pause in between"),
-		}, m.sc, map[string]any{"threads": stop}))
+	if stop == nil {
+		return nil
 	}
+	return map[string]any{"threads": stop}
 }
 
-// replicas adds waiting for both of two replicas, and for one.
+// stopping is the change of a lock together with stopping when it is lost, or nil.
+func (c *Change) stopping() *Change {
+	stop := stops(c.Scenario)
+	if stop == nil {
+		return nil
+	}
+	sc, err := c.Scenario.Change(stop)
+	if err != nil {
+		return nil
+	}
+	both := *c
+	both.Scenario, both.Name = sc, c.Name+", on-lost: "+scenario.OnLostStop
+	both.Title = phrase.Say("%[1]s + %[2]s", c.Title, phrase.Say("Stop when the lock is lost"))
+	both.Note = phrase.Say("The work is left half done. A thread checks, and then writes: it can pause in between")
+	both.longer = nil
+	return &both
+}
+
+// replicas adds waiting for all replicas, and for one of two.
 func (m *maker) replicas() {
+	if m.sc.Lock.Wait.Count > 0 || !m.strikes(fault.FailOver, fault.TwoMasters) {
+		return
+	}
+	m.add(Change{
+		Kind: Replicas, Name: "wait: 1 of 1 in 500ms", Title: phrase.Say("Wait for the replica"),
+		Note: phrase.Say("The replica that takes over has the lock. While it is away, nobody gets it"),
+	}, m.sc, ofLock("wait", "1 of 1 in 500ms"))
 	m.add(Change{
 		Kind: Replicas, Name: "wait: 2 of 2 in 100ms", Title: phrase.Say("Wait for both replicas"),
 		Note: phrase.Say("Any replica that takes over has the lock. While one of them is away, nobody gets it"),
@@ -173,6 +265,16 @@ func (m *maker) replicas() {
 		Note: phrase.Say("A thread relies on the lock once one replica has acknowledged it. If the other one takes over, the lock is lost all the same"),
 	}, m.sc, ofLock("wait", "1 of 2 in 100ms"))
 }
+
+// chosen reports whether the change holds only where the right replica takes over.
+func (c *Change) chosen() bool {
+	return c.Kind == Replicas && c.Scenario.Lock.Wait.Count < c.Scenario.Lock.Wait.Of
+}
+
+// apart reports whether the change holds only where the work pauses, and not its process.
+func (c *Change) apart() bool { return c.Name == apartName }
+
+const apartName = "scope: " + fault.ScopeWork
 
 // resource adds the checks that what the lock protects can make.
 func (m *maker) resource() {
@@ -202,36 +304,69 @@ func (m *maker) resource() {
 	}
 }
 
-// locks adds the other locks: first those that are the scenario's own with better
-// scripts.
-func (m *maker) locks(ctx context.Context) error {
-	own, err := ends(ctx, m.sc)
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{m.sc.Lock.Protocol: true}
-	try := func(name string, c Change) error {
-		other := m.sc.With(name)
-		theirs, err := ends(ctx, other)
-		if err != nil || !theirs.asGood(own) {
+// try adds a lock, as the scenario sets it, and together with its watchdog where that is off.
+func (m *maker) try(ctx context.Context, name string, c Change, note func(renewed bool) phrase.Wording) error {
+	if m.own == nil {
+		own, err := ends(ctx, m.sc)
+		if err != nil {
 			return err
 		}
-		seen[name], c.Name = true, "protocol: "+name
-		m.add(c, other, nil)
+		m.own = &own
+	}
+	add := func(c Change, renewed bool, with map[string]any) error {
+		other, err := m.sc.With(name).WithSchedule(nil).Change(with)
+		if err != nil {
+			return nil //nolint:nilerr // it cannot do the scenario
+		}
+		theirs, err := ends(ctx, other)
+		if err != nil || !theirs.asGood(*m.own) {
+			return err
+		}
+		m.seen[name], c.Note = true, note(renewed)
+		if slices.Contains(theirs.results, trace.Exhausted) && !slices.Contains(m.own.results, trace.Exhausted) {
+			c.Note = phrase.Say("%[1]s. A thread gives up now that it is kept out: give it more retries", c.Note)
+		}
+		m.lasting(m.add(c, other, nil))
 		return nil
 	}
-	for _, b := range better {
-		if b.from == m.sc.Lock.Protocol {
-			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("It uses the lock %s", b.to)}); err != nil {
-				return err
-			}
-		}
+	other := m.sc.With(name)
+	every := every(&other.Lock)
+	c.Name = "protocol: " + name
+	if err := add(c, every == 0 && other.Lock.Implementation().HasWatchdog(), nil); err != nil || every == 0 {
+		return err
 	}
-	for _, p := range sound {
-		if seen[p.Name] {
+	c.Name += ", watchdog: " + phrase.Duration(every)
+	c.Title = phrase.Say("%[1]s, with a watchdog, every %[2]s", c.Title, every)
+	return add(c, true, ofLock("watchdog", phrase.Duration(every)))
+}
+
+// scripts adds the locks that are the scenario's own with better scripts.
+func (m *maker) scripts(ctx context.Context) error {
+	for _, b := range better {
+		if b.from != m.sc.Lock.Protocol {
 			continue
 		}
-		if err := try(p.Name, Change{Kind: Lock, Title: phrase.Say("The lock %s", p.Name), Note: phrase.Say(p.Summary)}); err != nil {
+		note := func(bool) phrase.Wording { return phrase.Say("It uses the lock %s", b.to) }
+		if err := m.try(ctx, b.to, Change{Kind: Script, Title: phrase.Say(b.title)}, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locks adds the other locks.
+func (m *maker) locks(ctx context.Context) error {
+	for _, p := range sound {
+		if m.seen[p.Name] {
+			continue
+		}
+		note := func(renewed bool) phrase.Wording {
+			if !renewed {
+				return phrase.Say("Nothing renews its lease here")
+			}
+			return phrase.Say(p.Summary)
+		}
+		if err := m.try(ctx, p.Name, Change{Kind: Lock, Title: phrase.Say("The lock %s", p.Name)}, note); err != nil {
 			return err
 		}
 	}
@@ -242,12 +377,16 @@ func (m *maker) locks(ctx context.Context) error {
 type outcome struct {
 	results []trace.Result // by thread
 	itself  bool           // a thread waited for itself
+	broken  bool           // it broke a rule
 }
 
-// asGood reports whether each thread has done its work that has with the other, too.
+// asGood reports whether each thread has done its work that has with the other, too. It may
+// give up because others keep it out for longer, and where the other broke a rule it may be
+// told that it lost the lock.
 func (o outcome) asGood(than outcome) bool {
 	for i, r := range than.results {
-		if r == trace.Done && o.results[i] != trace.Done {
+		told := o.results[i] == trace.Exhausted || o.results[i] == trace.Lost && than.broken
+		if r == trace.Done && o.results[i] != trace.Done && !told {
 			return false
 		}
 	}
@@ -277,7 +416,7 @@ func ends(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 				o.results[i] = b.Result
 			}
 		case trace.Violation:
-			o.itself = o.itself || b.Rule == check.SelfDeadlock
+			o.itself, o.broken = o.itself || b.Rule == check.SelfDeadlock, true
 		}
 	}
 	return o, nil
@@ -332,9 +471,10 @@ type longer struct {
 
 // lasting gives a change that turns on how long something takes the scenarios in
 // which a pause takes as long as its lease, and twice as long: with the one it ends
-// while another holds the lock, with the other when that is over.
+// while another holds the lock, with the other when that is over. A lease is tried so
+// wherever it is; other changes where the scenario has a pause.
 func (m *maker) lasting(c *Change) {
-	if c == nil || m.sc.Kind != scenario.KindLock {
+	if c == nil || m.sc.Kind != scenario.KindLock || c.Kind != Lease && !m.strikes(fault.Pause) {
 		return
 	}
 	for times := range time.Duration(2) {

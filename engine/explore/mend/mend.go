@@ -7,6 +7,9 @@
 // own events, a longer lease above all, is also tried with a longer pause, and
 // is no cure if that breaks a rule.
 //
+// What is left after a change may be broken only because a thread stood still longer
+// than its lease. No lease protects from that, so such a change mends.
+//
 // No lock has a switch for the order of two of its commands: if another order
 // is the cure, it is another lock's script.
 //
@@ -26,10 +29,12 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/verdict"
 )
 
 // States is how many states are searched at most for one change, unless the bounds
-// say otherwise: some two seconds on one processor. Of a lock that asks its nodes at
+// say otherwise: some two seconds on one processor. Options.Narrow has the scenario as
+// it is take no more than a few of these, for its changes may take more. Of a lock that asks its nodes at
 // once a quarter of them is searched: there each takes longer, and nobody would see
 // them all.
 const States = 6_000
@@ -68,7 +73,8 @@ func BoundsOf(sc *scenario.Scenario) explore.Bounds {
 type Options struct {
 	// Narrow searches with fewer delays than the bounds say where the scenario as it
 	// is has more states than they allow: few delays tried out say more than many
-	// that were cut short.
+	// that were cut short. A change of which there are too many is tried with fewer
+	// still.
 	Narrow bool
 	// Workers is explore.Options.Workers.
 	Workers int
@@ -85,8 +91,16 @@ type Count struct {
 	Orders *big.Int // that were tried
 	Broken *big.Int // of them, those that break a rule
 	Rules  []Broken // the cheapest to break first
-	All    bool     // every order within the bounds was tried
-	Why    phrase.Wording
+
+	// Standing is how many of the broken ones are only because a thread stood still longer than
+	// its lease (explore.Space.ByStandingStill); nil is 0.
+	Standing *big.Int
+	Delays   int  // at most, in an order
+	All      bool // every order within the bounds was tried
+	Why      phrase.Wording
+
+	// Judgement is what may be said of the scenario.
+	Judgement verdict.Judgement
 
 	scenario *scenario.Scenario
 }
@@ -95,6 +109,9 @@ type Count struct {
 type Broken struct {
 	Rule     string
 	Orders   *big.Int
+	Standing *big.Int        // of them, those that break it only by standing still; nil is 0
+	Stands   bool            // so do all that were tried
+	Delays   int             // in the smallest
 	Schedule []scenario.Move // the smallest that breaks it, as explore.Rule has it
 }
 
@@ -128,6 +145,22 @@ func (c *Count) Example() *scenario.Scenario {
 // sound reports whether no rule is broken in any order.
 func (c *Count) sound() bool { return c.All && len(c.Rules) == 0 }
 
+// OnlyStanding reports whether rules are broken, and only because a thread stood still
+// longer than its lease: that no lock can mend.
+func (c *Count) OnlyStanding() bool {
+	return c.All && c.Broken.Sign() > 0 && c.Standing != nil && c.Broken.Cmp(c.Standing) == 0
+}
+
+// moving reports whether a rule is broken in some order in which no thread stood still
+// longer than its lease.
+func (c *Count) moving(rule string) bool {
+	b := c.Breaks(rule)
+	return b != nil && !b.Stands
+}
+
+// always reports whether each order breaks a rule.
+func (c *Count) always() bool { return c.Broken.Cmp(c.Orders) == 0 }
+
 // share is what part of the orders breaks one of some rules, those that break
 // several counted several times; of any rule where none is named.
 func (c *Count) share(rules ...string) float64 {
@@ -150,11 +183,11 @@ type Verdict string
 
 // The verdicts.
 const (
-	Mends    Verdict = "mends"     // no order breaks a rule
+	Mends    Verdict = "mends"     // no order breaks a rule, or only by standing still longer than the lease
 	Protects Verdict = "protects"  // what the lock protects comes to no harm any more, though rules of the lock itself are broken as before
 	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
-	Partly   Verdict = "partly"    // some rule is broken in clearly fewer orders, and none in more
+	Partly   Verdict = "partly"    // some rule is broken no more, or in clearly fewer orders, and none in more
 	Nothing  Verdict = "no-better" // no better than without
 )
 
@@ -168,8 +201,10 @@ type Cure struct {
 
 	Verdict Verdict
 	After   Count
-	Longer  *Longer // of a change that turns on how long something takes, else nil
-	Gone    []string
+	Asked   int      // delays of the report's bounds: After may have fewer
+	Longer  *Longer  // of a change that turns on how long something takes, else nil
+	Cured   []string // rules that are broken no more, or only by standing still longer than the lease
+	Gone    []string // of these, those that are broken no more
 	Left    []string // rules that are broken as before
 	New     []string // rules that are broken only with the change
 }
@@ -222,8 +257,15 @@ func (r *Report) NeedsResource() bool {
 	if !r.Broken() || r.Stopped || r.Protected() || r.Before.Breaks(check.MutualExclusion) == nil {
 		return false
 	}
+	if r.Before.OnlyStanding() || !r.Before.All {
+		return r.Before.OnlyStanding() && (r.Best() == nil || r.Best().Verdict != Mends) // no lease protects from that
+	}
+	if !r.Before.moving(check.MutualExclusion) {
+		return false
+	}
 	return !slices.ContainsFunc(r.Cures, func(c Cure) bool {
-		return !c.Helped() && (c.Verdict == Mends || c.Verdict == Unsure)
+		unknown := (c.Kind == Lock || c.Kind == Script) && !c.After.All && c.After.Breaks(check.MutualExclusion) == nil
+		return !c.Helped() && c.Verdict != UpTo && (unknown || c.Verdict == Mends || c.Verdict == Unsure || slices.Contains(c.Cured, check.MutualExclusion))
 	})
 }
 
@@ -267,14 +309,30 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 		r.Cures = append(r.Cures, *cure)
 		slices.SortStableFunc(r.Cures, func(a, b Cure) int { return r.compare(&a, &b) })
 		if r.Tried == single {
-			if both := r.both(); both != nil {
-				changes, r.Changes = append(changes, *both), r.Changes+1
+			for _, both := range []*Change{r.stopping(), r.both()} {
+				if both != nil {
+					changes, r.Changes = append(changes, *both), r.Changes+1
+				}
 			}
 		}
 		s.found(r, cure)
 	}
 	r.Stopped = ctx.Err() != nil
 	return r, nil
+}
+
+// stopping is the best lock with a better script together with stopping when the lock is lost, if
+// neither mends it alone and two are inside; else nil.
+func (r *Report) stopping() *Change {
+	if best := r.Best(); best != nil && best.Verdict == Mends || !r.Before.moving(check.MutualExclusion) {
+		return nil
+	}
+	for i := range r.Cures {
+		if c := &r.Cures[i]; c.Kind == Script {
+			return c.Change.stopping()
+		}
+	}
+	return nil
 }
 
 // both is the best check of what the lock protects together with the best lock that
@@ -315,6 +373,7 @@ func (s searcher) before(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	within := r.Bounds
+	within.MaxStates = min(within.MaxStates, asItIs)
 	for within.Delays = 0; within.Delays <= r.Bounds.Delays; within.Delays++ {
 		count, err := s.count(ctx, r.Scenario, within)
 		switch {
@@ -334,6 +393,10 @@ func (s searcher) before(ctx context.Context, r *Report) (err error) {
 	}
 	return nil
 }
+
+// asItIs is how many states the scenario as it is has at most where the bounds are
+// narrowed: some twenty changes are then tried in as many seconds on one processor.
+const asItIs = 1_200
 
 // searcher does the searches.
 type searcher struct{ o Options }
@@ -375,18 +438,38 @@ func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bo
 	if err != nil {
 		return Count{}, fmt.Errorf("mend: %w", err)
 	}
-	c := Count{Orders: space.Schedules(), Broken: space.Broken(), All: space.Ending() == explore.Exhausted, Why: space.Why(), scenario: sc}
+	c := Count{
+		Orders: space.Schedules(), Broken: space.Broken(), Standing: space.ByStandingStill(), Delays: b.Delays,
+		All: space.Ending() == explore.Exhausted, Why: space.Why(), Judgement: space.Judgement(nil), scenario: sc,
+	}
 	for _, r := range space.Rules() {
-		c.Rules = append(c.Rules, Broken{r.Name, r.Schedules, r.Schedule})
+		c.Rules = append(c.Rules, Broken{r.Name, r.Schedules, r.ByStandingStill, r.Stands(), r.Delays, r.Schedule})
 	}
 	return c, nil
 }
 
+// within searches a change. Where it has too many states, and the bounds are narrowed, it
+// is searched with fewer delays, as long as they suffice for what the scenario breaks as
+// it is.
+func (s searcher) within(ctx context.Context, r *Report, sc *scenario.Scenario) (Count, error) {
+	count, err := s.count(ctx, sc, r.Bounds)
+	b := r.Bounds
+	known := func(one Broken) bool { return count.moving(one.Rule) } // no fewer delays make it unknown
+	for err == nil && !count.All && !slices.ContainsFunc(count.Rules, known) && s.o.Narrow && b.Delays > 0 && ctx.Err() == nil {
+		b.Delays--
+		if slices.ContainsFunc(r.Before.Rules, func(one Broken) bool { return r.Before.moving(one.Rule) && one.Delays > b.Delays }) {
+			break
+		}
+		count, err = s.count(ctx, sc, b)
+	}
+	return count, err
+}
+
 // cure tries a change.
 func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, error) {
-	c := &Cure{Change: change}
+	c := &Cure{Change: change, Asked: r.Bounds.Delays}
 	var err error
-	if c.After, err = s.count(ctx, change.Scenario, r.Bounds); err != nil {
+	if c.After, err = s.within(ctx, r, change.Scenario); err != nil {
 		return nil, err
 	}
 	for _, l := range change.longer {
@@ -403,6 +486,9 @@ func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, er
 			c.Left = append(c.Left, b.Rule)
 		} else {
 			c.Gone = append(c.Gone, b.Rule)
+		}
+		if c.After.All && !c.After.moving(b.Rule) && (c.After.Breaks(b.Rule) == nil || r.Before.moving(b.Rule)) {
+			c.Cured = append(c.Cured, b.Rule)
 		}
 	}
 	for _, b := range c.After.Rules {
@@ -435,20 +521,30 @@ func (r *Report) protects(c *Cure) bool {
 }
 
 func (r *Report) verdict(c *Cure) Verdict {
+	settles := func(c *Count) bool { return c.sound() || c.OnlyStanding() && !c.always() && !r.Before.OnlyStanding() }
 	switch {
-	case c.After.sound() && c.Kind != Lease && (c.Longer == nil || c.Longer.sound()):
+	case settles(&c.After) && c.Kind != Lease && !c.chosen() && !c.apart() && (c.Longer == nil || settles(&c.Longer.Count)):
 		return Mends
 	case r.protects(c):
 		return Protects
-	case c.After.sound():
+	case settles(&c.After):
 		return UpTo
 	case len(c.After.Rules) == 0:
 		return Unsure
-	case r.fewer(c):
+	case c.After.always():
+		return Nothing
+	case r.fewer(c) || r.cures(c):
 		return Partly
 	default:
 		return Nothing
 	}
+}
+
+// cures reports whether a change keeps some rule, and makes none clearly worse.
+func (r *Report) cures(c *Cure) bool {
+	return len(c.Cured) > 0 && !slices.ContainsFunc(c.After.Rules, func(b Broken) bool {
+		return c.After.moving(b.Rule) && c.After.share(b.Rule) > r.Before.share(b.Rule)/clearly
+	})
 }
 
 // clearly is by how much the part of the orders that break a rule must fall to mean
@@ -488,9 +584,12 @@ func (r *Report) compare(a, b *Cure) int {
 		}
 		return 0
 	}
+	left := cmp.Or(cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)))
+	if a.Verdict == Mends && b.Verdict == Mends { // what is left is standing still
+		left = cmp.Compare(len(a.New), len(b.New))
+	}
 	return cmp.Or(
-		cmp.Compare(ranks[a.Verdict], ranks[b.Verdict]),
-		cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)),
+		cmp.Compare(ranks[a.Verdict], ranks[b.Verdict]), left,
 		cmp.Compare(a.Lacks, b.Lacks),
 		cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.place, b.place),
 	)

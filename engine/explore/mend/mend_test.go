@@ -41,26 +41,30 @@ func TestKnownCures(t *testing.T) {
 		before   string // broken of all
 		best     string // "": nothing mends it
 		resource bool   // no lock does
+		long     bool
 		verdicts map[string]mend.Verdict
 	}{
-		{"lease-expiry", "38 of 53", "", true, map[string]mend.Verdict{
-			"lease: 500ms": mend.UpTo, "on-lost: stop": mend.UpTo, "watchdog: 66ms": mend.Partly, "protocol: fenced": mend.Nothing,
+		{"lease-expiry", "38 of 53", "watchdog: 66ms", false, false, map[string]mend.Verdict{
+			"lease: 500ms": mend.UpTo, "on-lost: stop": mend.Mends, "watchdog: 66ms": mend.Mends, "protocol: fenced": mend.Nothing,
 		}},
-		{"mutex-get-del", "7 of 99", "protocol: mutex", false, map[string]mend.Verdict{
+		{"mutex-get-del", "7 of 99", "protocol: mutex", false, false, map[string]mend.Verdict{
 			"protocol: reentrant": mend.Mends, "protocol: redlock": mend.Unsure, "on-lost: stop": mend.Nothing, "lease: 500ms": mend.Nothing,
 		}},
-		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, map[string]mend.Verdict{
+		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, true, map[string]mend.Verdict{
 			"protocol: reentrant-sequenced": mend.Mends, "watchdog: 66ms": mend.Partly, "lease: 500ms": mend.Nothing,
 		}},
-		{"late-write-without-a-token", "42 of 55", "checks: version", true, map[string]mend.Verdict{
+		{"late-write-without-a-token", "42 of 55", "checks: version", true, false, map[string]mend.Verdict{
 			"checks: version": mend.Protects, "checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
 		}},
-		{"invoice-sent-twice", "77 of 96", "checks: key", true, map[string]mend.Verdict{
+		{"invoice-sent-twice", "77 of 96", "checks: key", true, true, map[string]mend.Verdict{
 			"checks: token, protocol: fenced": mend.Partly, "protocol: mutex": mend.Nothing, "on-lost: stop": mend.Nothing,
 		}},
-		{"two-threads", "0 of 1574", "", false, nil},
+		{"two-threads", "0 of 1574", "", false, false, nil},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
+			if c.long && testing.Short() {
+				t.Skip("long: make soak does it")
+			}
 			sc := bundled(t, c.scenario)
 			told := 0
 			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
@@ -278,5 +282,52 @@ faults:
 	}
 	if safe := search(", checks: key"); !safe.Broken() || !safe.Protected() || safe.NeedsResource() {
 		t.Errorf("with the key: broken %v, protected %v", safe.Broken(), safe.Protected())
+	}
+}
+
+// Each incident's cure is found from its broken file, and mends it. The two that break no
+// rule, because somebody is only kept out for too long, are not mended here.
+func TestTheCuresOfIncidents(t *testing.T) {
+	wanted := map[string]mend.Verdict{"scope: work": mend.UpTo} // the whole process can pause, too
+	for name, cure := range map[string]string{
+		"bitnami-5418":   "wait: 1 of 1 in 500ms",
+		"bull-476":       "scope: work",
+		"hangfire-67":    "watchdog: 20s",
+		"horizon-1738":   "protocol: mutex",
+		"laravel-26213":  "protocol: mutex, watchdog: 3.333s",
+		"redbeat-163":    "protocol: redlock",
+		"redisson-5697":  "on-lost: stop",
+		"redisson-7272":  "protocol: mutex",
+		"redlocknet-101": "protocol: redlock, watchdog: 10s",
+		"redlocknet-48":  "protocol: mutex, on-lost: stop",
+		"redlocknet-68":  "max-hold: 15s",
+		"tuf-151":        "watchdog: 1.666s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && !slices.Contains([]string{"laravel-26213", "redlocknet-68", "tuf-151"}, name) {
+				t.Skip("long")
+			}
+			text, err := os.ReadFile("../../../lessons/incidents/" + name + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc := parsed(t, string(text))
+			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Narrow: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(r.Cures, func(c mend.Cure) bool { return c.Name == cure })
+			if at < 0 || !slices.Contains([]mend.Verdict{mend.Mends, mend.Protects, wanted[cure]}, r.Cures[at].Verdict) {
+				var list []string
+				for _, c := range r.Cures {
+					list = append(list, fmt.Sprint(c.Verdict, " ", c.Name, " ", c.After.Broken, " of ", c.After.Orders))
+				}
+				t.Errorf("%s of %s; %s does not mend it:\n%s", r.Before.Broken, r.Before.Orders, cure, strings.Join(list, "\n"))
+			}
+			if r.NeedsResource() {
+				t.Error("needs the resource")
+			}
+		})
 	}
 }

@@ -20,11 +20,9 @@ var (
 )
 
 // ends is when a lease that begins now ends by the client's clock, in
-// milliseconds since the Unix epoch: at least 1, for Redis refuses anything less,
-// and a virtual clock begins there.
-func ends(r protocol.Request) int64 {
-	return max(clock.TimeOfDay(r.Clock).Add(r.Lease).UnixMilli(), 1)
-}
+// milliseconds since the Unix epoch. On a virtual clock, which begins there, that may
+// be before it.
+func ends(r protocol.Request) int64 { return clock.TimeOfDay(r.Clock).Add(r.Lease).UnixMilli() }
 
 // MutexPXAT is the mutex that tells Redis when its lease ends instead of how long
 // it lasts: an instant of the client's clock, which Redis compares with its own.

@@ -311,7 +311,7 @@ var peerCases = []struct {
 		leave(t, h)
 	}},
 	{"rueidislock", "WithContext_MultipleLocker", allLocks, false, func(t *testing.T, p place) {
-		const lockers, rounds = 10, 10
+		lockers, rounds := 10, fewer(10)
 		var tasks sync.WaitGroup
 		var total counter // what the lock protects
 		for range lockers {
@@ -329,7 +329,7 @@ var peerCases = []struct {
 			})
 		}
 		tasks.Wait()
-		if total := total.Load(); total != lockers*rounds {
+		if total := total.Load(); total != int64(lockers*rounds) {
 			t.Errorf("%d, want %d", total, lockers*rounds)
 		}
 	}},
@@ -398,7 +398,7 @@ var peerCases = []struct {
 		h := p.take(t, l, lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		var tasks sync.WaitGroup
-		for range 30 {
+		for range fewer(30) {
 			tasks.Go(func() {
 				_, err := l.Lock(ctx, p.key, lock.NewOwner())
 				is(t, err, lock.ErrNotAcquired, context.Canceled)
@@ -428,7 +428,7 @@ var peerCases = []struct {
 		leave(t, h)
 	}},
 	{"rueidislock", "TryWithContext_MultipleLocker", allLocks, true, func(t *testing.T, p place) {
-		const lockers, rounds = 10, 20
+		lockers, rounds := 10, fewer(20)
 		var tasks sync.WaitGroup
 		var total counter
 		for i := range lockers {
@@ -448,13 +448,13 @@ var peerCases = []struct {
 			})
 		}
 		tasks.Wait()
-		if total := total.Load(); total != lockers*rounds {
+		if total := total.Load(); total != int64(lockers*rounds) {
 			t.Errorf("%d, want %d", total, lockers*rounds)
 		}
 	}},
 	{"rueidislock", "WithContext_MissingPeers", allLocks, false, func(t *testing.T, p place) { // a release and 100 that give up at once
 		l := p.locker(t, lock.Options{})
-		for range 5 {
+		for range fewer(5) {
 			h, err := l.Lock(t.Context(), p.key, lock.NewOwner()) // what the last round gives back is on its way
 			if err != nil {
 				t.Fatal(err)
@@ -656,7 +656,7 @@ var peerCases = []struct {
 	}},
 	{"Redisson", "testConcurrency_SingleInstance", allLocks, false, func(t *testing.T, p place) { concurrency(t, p, 1, 15, 1) }},
 	{"Redisson", "testConcurrency_MultiInstance", allLocks, false, func(t *testing.T, p place) { concurrency(t, p, 20, 20, 1) }},
-	{"Redisson", "testConcurrencyLoop_MultiInstance", allLocks, true, func(t *testing.T, p place) { concurrency(t, p, 16, 16, 10) }},
+	{"Redisson", "testConcurrencyLoop_MultiInstance", allLocks, true, func(t *testing.T, p place) { concurrency(t, p, 16, 16, fewer(10)) }},
 
 	{"Redisson", "fair: testLeaseTimeout", []lock.Protocol{lock.ReentrantFair}, true, func(t *testing.T, p place) { // nobody unlocks
 		var tasks sync.WaitGroup
@@ -680,6 +680,14 @@ var peerCases = []struct {
 		}
 	}},
 	{"Redisson", "fair: testMultipleLocks", []lock.Protocol{lock.ReentrantFair}, true, func(t *testing.T, p place) { concurrency(t, p, 1, 30, 3) }},
+}
+
+// fewer is a third of n with -short.
+func fewer(n int) int {
+	if testing.Short() {
+		return max(n/3, 2)
+	}
+	return n
 }
 
 // concurrency has goroutines of several Lockers count under the lock.

@@ -49,17 +49,35 @@ func (o Outages) Down(node int) bool {
 // Answers returns the error with which a node answers everybody, or "".
 func (o Outages) Answers(node int) string { return o[node][""] }
 
-// Up returns how many of all nodes serve a thread; for "", how many serve anyone.
+// Up returns how many of all nodes serve a thread; for "", how many serve anyone. One that
+// has forgotten its scripts serves: it is sent them in full.
 func (o Outages) Up(all int, thread string) int {
 	n := 0
 	for node := range all {
-		_, all := o[node][""]
-		_, own := o[node][thread]
-		if !all && !own {
+		if !o.out(node, "") && !o.out(node, thread) {
 			n++
 		}
 	}
 	return n
+}
+
+// out reports whether a node does not serve a thread, or anyone for "".
+func (o Outages) out(node int, thread string) bool {
+	answer, is := o[node][thread]
+	a, _ := fault.ErrorReplyOf(answer)
+	return is && a.Refused != fault.ByDigest
+}
+
+// Unserved returns whom a node does not serve, by name; "" is anyone.
+func (o Outages) Unserved(node int) []string {
+	var list []string
+	for thread := range o[node] {
+		if o.out(node, thread) {
+			list = append(list, thread)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // CutOff returns the threads that a node leaves unanswered while it answers

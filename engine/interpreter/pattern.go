@@ -1,4 +1,4 @@
-package box
+package interpreter
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ const (
 // matcher matches one text as Lua 5.1 does. A mistake in the pattern raises Lua's
 // error, and too many steps end the script.
 type matcher struct {
-	r        *runner
+	r        *Interpreter
 	l        *lua.LState
 	text     string
 	pattern  string
@@ -40,7 +40,7 @@ type capture struct{ at, length int }
 // failed is where a match ends that there is not.
 const failed = -1
 
-func (r *runner) newMatcher(l *lua.LState, text, pattern string) *matcher {
+func (r *Interpreter) newMatcher(l *lua.LState, text, pattern string) *matcher {
 	pattern, _, _ = strings.Cut(pattern, "\x00") // to Lua 5.1 a pattern ends there
 	return &matcher{r: r, l: l, text: text, pattern: pattern}
 }
@@ -401,7 +401,7 @@ func textAt(l *lua.LState, n int) string {
 }
 
 // patterned are the functions of string that match patterns.
-func (r *runner) patterned() map[string]lua.LGFunction {
+func (r *Interpreter) patterned() map[string]lua.LGFunction {
 	gmatch := r.gmatch
 	return map[string]lua.LGFunction{
 		"find":   func(l *lua.LState) int { return r.find(l, true) },
@@ -411,7 +411,7 @@ func (r *runner) patterned() map[string]lua.LGFunction {
 }
 
 // find is string.find, or string.match.
-func (r *runner) find(l *lua.LState, places bool) int {
+func (r *Interpreter) find(l *lua.LState, places bool) int {
 	text, pattern := textAt(l, 1), textAt(l, 2)
 	from := l.OptInt(3, 1)
 	if from < 0 {
@@ -451,7 +451,7 @@ func (r *runner) find(l *lua.LState, places bool) int {
 }
 
 // gmatch is string.gmatch.
-func (r *runner) gmatch(l *lua.LState) int {
+func (r *Interpreter) gmatch(l *lua.LState) int {
 	text, pattern, next := textAt(l, 1), textAt(l, 2), 0
 	l.Push(l.NewFunction(func(l *lua.LState) int {
 		m := r.newMatcher(l, text, pattern)
@@ -472,7 +472,7 @@ func (r *runner) gmatch(l *lua.LState) int {
 }
 
 // gsub is string.gsub with a bound.
-func (r *runner) gsub(l *lua.LState) int {
+func (r *Interpreter) gsub(l *lua.LState) int {
 	defer func() { r.deep-- }()
 	r.deeper(l)
 	text, pattern := textAt(l, 1), textAt(l, 2)

@@ -1,4 +1,4 @@
-package box
+package interpreter
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 )
 
 // openJSON fills Redis' cjson.
-func (r *runner) openJSON(t *lua.LTable) {
+func (r *Interpreter) openJSON(t *lua.LTable) {
 	null := &lua.LUserData{}
 	t.RawSetString("null", null)
 	t.RawSetString("encode", &lua.LFunction{IsG: true, GFunction: func(l *lua.LState) int {
@@ -81,7 +81,7 @@ func (e *encoder) write(v lua.LValue, deep int) {
 	case lua.LBool:
 		e.out.WriteString(v.String())
 	case lua.LNumber:
-		text := number(v, 14)
+		text := number(v, digitsOfText)
 		if strings.ContainsAny(text, "in") { // inf, nan
 			e.fail("number: must not be NaN or Infinity")
 		}

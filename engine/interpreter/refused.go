@@ -1,17 +1,19 @@
-package box
+package interpreter
 
 import (
 	"slices"
 	"strings"
 )
 
+// NotFromScripts is what Redis answers to a command that no script may run.
+const NotFromScripts = "ERR This Redis command is not allowed from script"
+
 // notFromScripts are the commands that Redis 7 runs in no script (COMMAND's
-// noscript, also of a command's parts), and those that would wait or leave the
-// database here.
+// noscript, also of a command's parts), and those that would wait here.
 var notFromScripts = set(`ACL AUTH BGREWRITEAOF BGSAVE BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN
 	CLIENT CLUSTER CONFIG DEBUG DISCARD EVAL EVALSHA EVALSHA_RO EVAL_RO EXEC FAILOVER FCALL FCALL_RO FUNCTION HELLO
-	LATENCY MODULE MONITOR MOVE MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET ROLE SAVE SCRIPT
-	SELECT SHUTDOWN SLAVEOF SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC UNSUBSCRIBE UNWATCH WAIT WATCH`)
+	LATENCY MODULE MONITOR MULTI PSUBSCRIBE PSYNC PUNSUBSCRIBE QUIT REPLCONF REPLICAOF RESET ROLE SAVE SCRIPT
+	SHUTDOWN SLAVEOF SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE UNWATCH WAIT WAITAOF WATCH`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}

@@ -1,4 +1,4 @@
-package box
+package interpreter
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ type library []struct {
 }
 
 // library makes the libraries of Redis' Lua.
-func (r *runner) library() (list library) {
+func (r *Interpreter) library() (list library) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer l.Close()
 	for _, f := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath, lua.OpenCoroutine} {
@@ -68,6 +68,9 @@ func (r *runner) library() (list library) {
 		"rep": r.rep, "format": r.format, "lower": caseOf(bytes.ToLower), "upper": caseOf(bytes.ToUpper),
 	})
 	own(str, r.patterned())
+	for _, name := range []string{"byte", "len", "lower", "rep", "reverse", "sub", "upper"} {
+		str.RawSetString(name, l.NewFunction(ofText(str.RawGetString(name))))
+	}
 	table := lib("table")
 	own(table, map[string]lua.LGFunction{"concat": r.concat, "sort": r.through(table.RawGetString("sort"))})
 	own(lib("math"), map[string]lua.LGFunction{"random": r.dice.random, "randomseed": r.dice.seedWith})
@@ -89,8 +92,13 @@ func (r *runner) library() (list library) {
 	fresh("bit", bitwise)
 	r.openJSON(fresh("cjson", nil))
 
+	joining := l.NewFunction(join)
 	fresh(guardName, map[string]lua.LGFunction{
 		"__index": func(l *lua.LState) int {
+			if l.Get(2) == lua.LString(joinedName) {
+				l.Push(joining)
+				return 1
+			}
 			l.RaiseError("Script attempted to access nonexistent global variable '%s'", cut(l.Get(2).String(), 100))
 			return 0
 		},
@@ -122,7 +130,7 @@ func fieldsOf(t *lua.LTable) (list []field) {
 }
 
 // open gives an interpreter the libraries, its keys and its arguments.
-func (r *runner) open(l *lua.LState, keys, args []string) {
+func (r *Interpreter) open(l *lua.LState, keys, args []string) {
 	global := l.G.Global
 	var guard *lua.LTable
 	for _, one := range r.lib {
@@ -167,14 +175,14 @@ func texts(l *lua.LState, list []string) *lua.LTable {
 
 // deeper counts a call through the interpreter itself, whose stack is the
 // process's.
-func (r *runner) deeper(l *lua.LState) {
+func (r *Interpreter) deeper(l *lua.LState) {
 	if r.deep++; r.deep > maxDeeps {
 		l.RaiseError("stack overflow")
 	}
 }
 
 // through is a library's function that calls functions of the script.
-func (r *runner) through(f lua.LValue) lua.LGFunction {
+func (r *Interpreter) through(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
 	return func(l *lua.LState) int {
 		defer func() { r.deep-- }()
@@ -184,7 +192,7 @@ func (r *runner) through(f lua.LValue) lua.LGFunction {
 }
 
 // pcall is Lua's, and catches no end of the script.
-func (r *runner) pcall(l *lua.LState) int {
+func (r *Interpreter) pcall(l *lua.LState) int {
 	l.CheckAny(1)
 	defer func() { r.deep-- }()
 	r.deeper(l)
@@ -200,7 +208,7 @@ func (r *runner) pcall(l *lua.LState) int {
 
 // xpcall is Lua's, and catches no end of the script. The handler runs when the
 // stack has been unwound.
-func (r *runner) xpcall(l *lua.LState) int {
+func (r *Interpreter) xpcall(l *lua.LState) int {
 	f, handler := l.CheckFunction(1), l.Get(2)
 	defer func() { r.deep-- }()
 	r.deeper(l)
@@ -222,7 +230,7 @@ func (r *runner) xpcall(l *lua.LState) int {
 }
 
 // caught notes an error, and raises it again if the script must end.
-func (r *runner) caught(l *lua.LState, err error) {
+func (r *Interpreter) caught(l *lua.LState, err error) {
 	r.note(err)
 	if r.ended() {
 		l.RaiseError("the script must end")
@@ -230,7 +238,7 @@ func (r *runner) caught(l *lua.LState, err error) {
 }
 
 // rawset is Lua's, and does not get past the guard of the globals.
-func (r *runner) rawset(l *lua.LState) int {
+func (r *Interpreter) rawset(l *lua.LState) int {
 	t := l.CheckTable(1)
 	if t == l.G.Global {
 		l.RaiseError("Attempt to modify a readonly table")
@@ -244,7 +252,7 @@ func (r *runner) rawset(l *lua.LState) int {
 	return 1
 }
 
-func (r *runner) setmetatable(l *lua.LState) int {
+func (r *Interpreter) setmetatable(l *lua.LState) int {
 	t := l.CheckTable(1)
 	l.CheckTypes(2, lua.LTNil, lua.LTTable)
 	if t == l.G.Global {
@@ -260,10 +268,10 @@ func (r *runner) setmetatable(l *lua.LState) int {
 
 // tostring is Lua's, but the addresses of tables and functions are counted, so
 // that a question has one answer.
-func (r *runner) tostring(l *lua.LState) int {
+func (r *Interpreter) tostring(l *lua.LState) int {
 	v := l.CheckAny(1)
 	if n, ok := v.(lua.LNumber); ok {
-		l.Push(lua.LString(number(n, 14)))
+		l.Push(lua.LString(number(n, digitsOfText)))
 		return 1
 	}
 	told := l.ToStringMeta(v)
@@ -292,7 +300,7 @@ func tonumber(l *lua.LState) int {
 	}
 	text, ok := v.(lua.LString)
 	if n, isNumber := v.(lua.LNumber); isNumber {
-		text, ok = lua.LString(number(n, 14)), true
+		text, ok = lua.LString(number(n, digitsOfText)), true
 	}
 	switch {
 	case !ok:
@@ -318,7 +326,7 @@ func tonumber(l *lua.LState) int {
 }
 
 // rep is string.rep with a bound.
-func (r *runner) rep(l *lua.LState) int {
+func (r *Interpreter) rep(l *lua.LState) int {
 	text, n := l.CheckString(1), l.CheckInt(2)
 	if len(text) > 0 && n > maxText/len(text) {
 		r.large(l, "a text of string.rep")
@@ -327,20 +335,30 @@ func (r *runner) rep(l *lua.LState) int {
 	return 1
 }
 
+// text is what pcall returns of an error: of a table of Redis' the error alone.
+func text(v lua.LValue) lua.LValue {
+	if t, ok := v.(*lua.LTable); ok {
+		if failed, ok := t.RawGetString("err").(lua.LString); ok {
+			return failed
+		}
+	}
+	return v
+}
+
 // written is a text or a number as Lua writes it.
 func written(v lua.LValue) (string, bool) {
 	switch v := v.(type) {
 	case lua.LString:
 		return string(v), true
 	case lua.LNumber:
-		return number(v, 14), true
+		return number(v, digitsOfText), true
 	default:
 		return "", false
 	}
 }
 
 // concat is table.concat with a bound.
-func (r *runner) concat(l *lua.LState) int {
+func (r *Interpreter) concat(l *lua.LState) int {
 	t := l.CheckTable(1)
 	separator := l.OptString(2, "")
 	first, last := l.OptInt(3, 1), l.OptInt(4, t.Len())
@@ -363,6 +381,17 @@ func (r *runner) concat(l *lua.LState) int {
 	return 1
 }
 
+// ofText is a function whose first argument is a text, or a number as Lua writes it.
+func ofText(f lua.LValue) lua.LGFunction {
+	inner := f.(*lua.LFunction).GFunction
+	return func(l *lua.LState) int {
+		if n, ok := l.Get(1).(lua.LNumber); ok {
+			l.Replace(1, lua.LString(number(n, digitsOfText)))
+		}
+		return inner(l)
+	}
+}
+
 // caseOf changes the letters of ASCII, as C does.
 func caseOf(change func([]byte) []byte) lua.LGFunction {
 	return func(l *lua.LState) int {
@@ -378,7 +407,7 @@ func caseOf(change func([]byte) []byte) lua.LGFunction {
 }
 
 // format is string.format as C does it, with a bound.
-func (r *runner) format(l *lua.LState) int {
+func (r *Interpreter) format(l *lua.LState) int {
 	text := l.CheckString(1)
 	var out strings.Builder
 	next := 1
@@ -427,7 +456,7 @@ func (r *runner) format(l *lua.LState) int {
 			n := numberAt(l, next)
 			if math.IsInf(float64(n), 0) || math.IsNaN(float64(n)) {
 				spec, _, _ = strings.Cut(strings.NewReplacer("0", "", "#", "").Replace(spec), ".")
-				fmt.Fprintf(&out, spec+"s", number(n, 14))
+				fmt.Fprintf(&out, spec+"s", number(n, digitsOfText))
 				break
 			}
 			if precision < 0 {
@@ -507,7 +536,7 @@ func (d *dice) random(l *lua.LState) int {
 }
 
 // call is redis.call, and redis.pcall if a mistake is returned.
-func (r *runner) call(l *lua.LState, raise bool) int {
+func (r *Interpreter) call(l *lua.LState, raise bool) int {
 	v, failed := r.command(l)
 	if failed == "" {
 		l.Push(v)
@@ -522,7 +551,7 @@ func (r *runner) call(l *lua.LState, raise bool) int {
 	return 1
 }
 
-func (r *runner) command(l *lua.LState) (lua.LValue, string) {
+func (r *Interpreter) command(l *lua.LState) (lua.LValue, string) {
 	n := l.GetTop()
 	if n == 0 {
 		return nil, "ERR Please specify at least one argument for this redis lib call"
@@ -533,7 +562,7 @@ func (r *runner) command(l *lua.LState) (lua.LValue, string) {
 		case lua.LString:
 			args[i] = string(v)
 		case lua.LNumber:
-			args[i] = number(v, 17)
+			args[i] = number(v, digitsOfArgument)
 		default:
 			return nil, "ERR Lua redis lib command arguments must be strings or integers"
 		}

@@ -1,4 +1,4 @@
-package box
+package interpreter
 
 import (
 	"math"
@@ -8,8 +8,13 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// number writes a number as C's printf does with %.14g, which is Lua's tostring,
-// or with %.17g, which is an argument of redis.call.
+// How many digits a number is written with.
+const (
+	digitsOfText     = 14 // by Lua's tostring: C's %.14g
+	digitsOfArgument = 17 // by redis.call: C's %.17g
+)
+
+// number writes a number as C's printf does.
 func number(n lua.LNumber, digits int) string {
 	f := float64(n)
 	switch {

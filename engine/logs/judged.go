@@ -1,0 +1,105 @@
+package logs
+
+import (
+	"slices"
+
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/verdict"
+)
+
+// unplayed are the notes about lines that name the key and that were not played.
+var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
+
+// judge returns what may be said of the lock in a trace: of a log, of a lab, or of a
+// run of ours. Kind says why the kind of lock is not known, and helps what helps; "" if it is.
+func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event, kind, helps phrase.Wording) verdict.Judgement {
+	if !h.Framed() {
+		return verdict.OfRun(sc, events)
+	}
+	e := verdict.Evidence{Kind: kind, Kinds: helps, Advice: verdict.Advice{
+		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
+		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
+		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
+		Failed: phrase.Say("Let the lab play the client: playground lab."),
+	}}
+	var w verdict.Witness
+	for i := range events {
+		w.See(events[i])
+		_, broken := events[i].Body.(trace.Violation)
+		e.Broken = e.Broken || broken
+	}
+	e.Add(&w)
+	if h.Log != nil {
+		for _, n := range h.Log.Notes {
+			if slices.Contains(unplayed, n.What) {
+				e.Unplayed = append(e.Unplayed, Says(n))
+			}
+		}
+	}
+	return e.Judge()
+}
+
+// Says is what a note says, a sentence; "" of an unknown one.
+func Says(n trace.LogNote) phrase.Wording {
+	switch n.What {
+	case NoteReplies:
+		return phrase.Say("It has no replies: they are recomputed. It does not say when a lease ended.")
+	case NoteOrder:
+		return phrase.Say("Its instants are the client's, and its order is the order of sending; Redis may have run the commands in another order.")
+	case NoteInstants:
+		return phrase.Say("It has no instants: time passes only where an answer shows it.")
+	case NoteNames:
+		return phrase.Say("It has no client names.")
+	case NoteBefore:
+		return phrase.Say("It does not say whether the key was there before its first command.")
+	case NoteSilent:
+		return phrase.Say("Holds that ended with their lease and whose thread never came back: %d. The log does not say whether these threads still worked.", n.Count)
+	case NoteOther:
+		return phrase.Say("Answers that differ from the recomputed ones: %d, the first in line %d. The log counts.", n.Count, n.Line)
+	case NoteInside:
+		return phrase.Say("Scripts that ran other commands than the recomputed ones: %d, the first in line %d. The log counts.", n.Count, n.Line)
+	case NoteNothing:
+		return phrase.Say("Scripts without commands: %d, the first in line %d. Redis did not know them (NOSCRIPT), or they did nothing. They are left out.", n.Count, n.Line)
+	case NoteUntold:
+		return phrase.Say("Scripts that cannot be run again: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteScripts:
+		return phrase.Say("Scripts that do not run here: %d, the first in line %d. \"playground import\" runs them.", n.Count, n.Line)
+	case NoteUnknown:
+		return phrase.Say("Commands that the embedded Redis does not have: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteClose:
+		return phrase.Say("Commands within 2 ms of the end of the lease: %d, the first in line %d. It is uncertain which came first.", n.Count, n.Line)
+	case NoteDatabases:
+		return phrase.Say("Commands that name a key of this name in another database: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteLanes:
+		return phrase.Say("Threads that stand for several owners in turn: %d.", n.Count)
+	case NoteBegun:
+		return phrase.Say("Its first line is incomplete and left out.")
+	case NoteEarlier:
+		return phrase.Say("Threads that release or renew what they took before it began: %d, the first in line %d. Whether another was inside with them is not known.", n.Count, n.Line)
+	case NoteCut:
+		return phrase.Say("Its last line is incomplete and left out.")
+	case NoteBackwards:
+		return phrase.Say("Instants earlier than the line above: %d, the first in line %d.", n.Count, n.Line)
+	case NoteStanding:
+		return phrase.Say("It ends while the key is still there.")
+	case NoteLeftOut:
+		return phrase.Say("Commands left out because there are too many: %d, from line %d on.", n.Count, n.Line)
+	case NoteWithin:
+		return phrase.Say("Its instants are the clients': when an attempt began and ended. Redis ran it in between: Relock places it where the answers fit.")
+	case NoteCommands:
+		return phrase.Say("Attempts without commands, or of a lock that hands over to waiters: %d, the first in line %d. Each runs again as an attempt of the reentrant lock; its outcome is the log's.", n.Count, n.Line)
+	case NoteLease:
+		return phrase.Say("Attempts without a lease: %d, the first in line %d. It is assumed to last until another owner is granted the lock.", n.Count, n.Line)
+	case NoteUnanswered:
+		return phrase.Say("Attempts without an answer: %d, the first in line %d. They are left out: it is unknown whether Redis ran them.", n.Count, n.Line)
+	case NoteNodes:
+		return phrase.Say("Commands to nodes other than the first: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteNobody:
+		return phrase.Say("Attempts without a key or an owner: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteSameOwners:
+		return phrase.Say("The key itself names its holder: no other way of reading it fits.")
+	}
+	return phrase.Plain("")
+}

@@ -1,0 +1,437 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"relock/engine/interpreter"
+)
+
+// mended is a miniredis that answers as Redis does where miniredis would not: to
+// scripts, and to the commands of repairs. Its hook comes before each command and
+// answers these itself. What still differs is in DIFFERENCES.md.
+type mended struct {
+	*miniredis.Miniredis
+
+	once   sync.Once
+	inside any // what miniredis knows of a connection within a script, which holds its lock
+
+	// These are under the lock of miniredis.
+	now     time.Time // as last set; zero on the wall clock
+	lua     *interpreter.Interpreter
+	scripts map[string]string // the cached texts, by digest
+	ctx     context.Context   // ends scripts, or nil
+	endless bool              // it has ended one
+}
+
+// newMended starts an empty miniredis without a port. If now is not zero, its clock
+// stands there.
+func newMended(now time.Time) *mended {
+	m := &mended{Miniredis: miniredis.NewMiniRedis(), scripts: map[string]string{}}
+	if !now.IsZero() {
+		m.SetTime(now)
+	}
+	m.ClockTTL(true)
+	if c, err := m.Dial(); err == nil { // its server is made for the first connection
+		_ = c.Close()
+	}
+	_ = m.Server().Register(inScript, m.comeBack) // a new server does not have it
+	m.Server().SetPreHook(m.hook)
+	return m
+}
+
+// SetTime sets its clock.
+func (m *mended) SetTime(now time.Time) {
+	m.Lock()
+	m.now = now
+	m.Unlock()
+	m.Miniredis.SetTime(now)
+}
+
+// millis is the instant that its clock shows, in milliseconds since the Unix epoch. The
+// lock is held.
+func (m *mended) millis() int64 {
+	if m.now.IsZero() {
+		return time.Now().UnixMilli()
+	}
+	return m.now.UnixMilli()
+}
+
+// connection is what miniredis knows of one.
+type connection struct {
+	db     int
+	queues bool // between MULTI and EXEC
+	busy   bool // it is within a script, or only listens
+}
+
+// connectionOf reads what miniredis keeps to itself.
+func connectionOf(ctx any) connection {
+	if ctx == nil {
+		return connection{}
+	}
+	v := reflect.ValueOf(ctx).Elem()
+	at := fields(v.Type())
+	return connection{
+		db: int(v.Field(at.db).Int()), queues: !v.Field(at.transaction).IsNil(),
+		busy: v.Field(at.nested).Bool() || !v.Field(at.subscriber).IsNil(),
+	}
+}
+
+// places are where miniredis has what it knows of a connection.
+type places struct{ db, transaction, nested, subscriber int }
+
+// fields finds them. There is one type.
+var fields = func() func(t reflect.Type) places {
+	var once sync.Once
+	var at places
+	return func(t reflect.Type) places {
+		once.Do(func() {
+			place := func(name string) int {
+				f, ok := t.FieldByName(name)
+				if !ok {
+					panic("store: miniredis has no " + name)
+				}
+				return f.Index[0]
+			}
+			at = places{place("selectedDB"), place("transaction"), place("nested"), place("subscriber")}
+		})
+		return at
+	}
+}()
+
+// hook answers a command, if it is to be mended, and reports whether it did.
+func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
+	if c.ClientName == secret { // this has asked miniredis itself
+		return false
+	}
+	is := connectionOf(c.Ctx)
+	switch {
+	case is.busy:
+		return false
+	case is.queues && verb == "EXEC":
+		c.WriteRaw(unwrapped(m.native(c, verb)))
+		return true
+	case is.queues && m.comesLater(verb, args):
+		c.WriteRaw(m.native(c, "EVAL", queued, "0", packed(append([]string{verb}, args...))))
+		return true
+	case is.queues || !mends(verb, args):
+		return false
+	}
+	m.once.Do(func() { m.native(&server.Peer{}, "EVAL", queued, "0", packed(nil)) })
+	m.Lock()
+	defer m.Unlock()
+	r := running{m: m, ctx: m.inside}
+	if connectionOf(r.ctx).db != is.db {
+		r.do("SELECT", strconv.Itoa(is.db))
+	}
+	r.resp3 = c.Resp3
+	c.WriteRaw(string(r.command(append([]string{verb}, args...))))
+	return true
+}
+
+// native returns miniredis' own answer to what a client asks.
+func (m *mended) native(c *server.Peer, args ...string) string {
+	var out bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&out))
+	peer.Ctx, peer.Resp3, peer.ClientName = c.Ctx, c.Resp3, secret
+	m.Server().Dispatch(peer, args)
+	peer.Flush()
+	return out.String()
+}
+
+// A command of a transaction that is to be mended is queued as a script, because
+// miniredis queues no commands of others: EXEC runs it with the lock held, and it
+// comes back by a command of ours. What it brings begins with a secret, so that no
+// client can give that command; so does what it takes back, which is the answer as
+// it is to be on the wire.
+const (
+	inScript = "\x00MENDED"
+	queued   = `return redis.call("\0MENDED", ARGV[1])`
+)
+
+var secret = rand.Text()
+
+// comesLater reports whether a command of a transaction is to come back. Redis looks at
+// it when EXEC runs it, and not before but for its name and the number of its arguments:
+// what miniredis refuses at once for another reason comes back, too.
+func (m *mended) comesLater(verb string, args []string) bool {
+	if mends(verb, args) {
+		return true
+	}
+	if slices.Contains(controls, verb) || !m.Server().IsRegisteredCommand(verb) {
+		return false
+	}
+	var out bytes.Buffer
+	other := server.NewPeer(bufio.NewWriter(&out))
+	other.ClientName = secret
+	m.Server().Dispatch(other, []string{"MULTI"})
+	said := m.native(other, append([]string{verb}, args...)...)
+	few := strings.Contains(said, "wrong number of arguments") && (inPairs[verb] == 0 || len(args) < inPairs[verb])
+	return strings.HasPrefix(said, "-") && !few
+}
+
+// inPairs are the commands whose arguments Redis counts in pairs when it runs them, and
+// how many it wants before.
+var inPairs = map[string]int{"MSET": 2, "MSETNX": 2, "HSET": 3, "HMSET": 3}
+
+// controls are the commands that are not queued, or that do something before they are.
+var controls = strings.Fields("MULTI EXEC DISCARD WATCH UNWATCH SUBSCRIBE PSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE QUIT AUTH HELLO RESET CLIENT SHUTDOWN MONITOR")
+
+// packed is a command as one text.
+func packed(args []string) string {
+	var b strings.Builder
+	b.WriteString(secret)
+	for _, a := range args {
+		b.WriteString(strconv.Itoa(len(a)) + ":" + a)
+	}
+	return b.String()
+}
+
+// unpacked returns the command, and whether the text is one.
+func unpacked(text string) (args []string, ok bool) {
+	text, ok = strings.CutPrefix(text, secret)
+	for ok && text != "" {
+		length, rest, _ := strings.Cut(text, ":")
+		n, err := strconv.Atoi(length)
+		if err != nil || n > len(rest) {
+			return nil, false
+		}
+		args, text = append(args, rest[:n]), rest[n:]
+	}
+	return args, ok
+}
+
+// comeBack runs a command that was queued; none is for who wants to know what a
+// connection within a script is.
+func (m *mended) comeBack(c *server.Peer, verb string, args []string) {
+	args, ok := unpacked(strings.Join(args, ""))
+	switch {
+	case !ok || !connectionOf(c.Ctx).busy:
+		c.WriteError("ERR unknown command")
+	case len(args) == 0:
+		m.inside = c.Ctx
+		c.WriteOK()
+	default:
+		r := running{m: m, ctx: c.Ctx}
+		c.WriteBulk(secret + string(r.command(args)))
+	}
+}
+
+// unwrapped is what EXEC answers, with the answers that came back as they are to be.
+func unwrapped(raw string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(raw, "\r\n"+secret)
+		at := strings.LastIndexByte(before, '$')
+		if !found || at < 0 {
+			b.WriteString(raw)
+			return b.String()
+		}
+		n, err := strconv.Atoi(before[at+1:])
+		if n -= len(secret); err != nil || n < 0 || n+2 > len(after) {
+			b.WriteString(raw)
+			return b.String()
+		}
+		b.WriteString(before[:at] + after[:n])
+		raw = after[n+2:]
+	}
+}
+
+// running is a command that runs with the lock held.
+type running struct {
+	m     *mended
+	ctx   any  // of a connection within a script
+	resp3 bool // the answer is in RESP3
+}
+
+// command returns the answer to a command, mended if it is to be.
+func (r running) command(args []string) []byte {
+	if verb := strings.ToUpper(args[0]); mends(verb, args[1:]) {
+		if raw := repairs[verb].do(r, args[1:]); raw != nil {
+			return raw
+		}
+	}
+	return r.do(args...)
+}
+
+// do returns miniredis' own answer to a command.
+func (r running) do(args ...string) []byte {
+	var out bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&out))
+	peer.Ctx, peer.Resp3, peer.ClientName = r.ctx, r.resp3, secret
+	r.m.Server().Dispatch(peer, args)
+	peer.Flush()
+	return out.Bytes()
+}
+
+// ask returns miniredis' answer to a command, or the error with which it answers.
+func (r running) ask(args ...string) (any, error) {
+	r.resp3 = false
+	return server.ParseReply(bufio.NewReader(bytes.NewReader(r.do(args...))))
+}
+
+// failure is an answer that is an error, in one line.
+func failure(text string) []byte {
+	return []byte("-" + strings.NewReplacer("\r", " ", "\n", " ").Replace(text) + "\r\n")
+}
+
+// integer is an answer that is a number.
+func integer(n int64) []byte { return []byte(":" + strconv.FormatInt(n, 10) + "\r\n") }
+
+// Knows implements interpreter.Redis.
+func (r running) Knows(verb string) bool {
+	return verb != inScript && r.m.Server().IsRegisteredCommand(verb)
+}
+
+// Do implements interpreter.Redis.
+func (r running) Do(args []string) []byte { return r.command(args) }
+
+// reading is a running script that may not write.
+type reading struct{ running }
+
+// Do implements interpreter.Redis.
+func (r reading) Do(args []string) []byte {
+	if !r.m.Server().IsReadOnlyCommand(args[0]) {
+		return failure("ERR Write commands are not allowed from read-only scripts.")
+	}
+	return r.command(args)
+}
+
+// eval is EVAL, and EVAL_RO if it reads only.
+func eval(reads bool) func(r running, args []string) []byte {
+	return func(r running, args []string) []byte { return r.run(args[0], args[1:], reads) }
+}
+
+// evalSHA is EVALSHA, and EVALSHA_RO if it reads only.
+func evalSHA(reads bool) func(r running, args []string) []byte {
+	return func(r running, args []string) []byte {
+		text, ok := r.m.scripts[strings.ToLower(args[0])]
+		if !ok {
+			return failure("NOSCRIPT No matching script. Please use EVAL.")
+		}
+		return r.run(text, args[1:], reads)
+	}
+}
+
+// run runs a script. The arguments are the number of its keys, its keys, and the others.
+func (r running) run(text string, args []string, reads bool) []byte {
+	keys, ok := wholeNumber(args[0])
+	switch args = args[1:]; {
+	case !ok:
+		return failure(notWhole)
+	case keys > int64(len(args)):
+		return failure("ERR Number of keys can't be greater than number of args")
+	case keys < 0:
+		return failure("ERR Number of keys can't be negative")
+	}
+	m := r.m
+	if m.lua == nil {
+		m.lua = interpreter.New()
+	}
+	as := r
+	r.resp3 = false
+	s := interpreter.Script{Text: text, Keys: args[:keys], Args: args[keys:], Redis: r, Context: m.ctx}
+	if reads {
+		s.Redis = reading{r}
+	}
+	o, err := m.lua.Run(s)
+	var fault *interpreter.Fault
+	switch {
+	case errors.Is(err, interpreter.ErrSyntax):
+		return failure(notCompiled(err))
+	case errors.As(err, &fault):
+		m.endless = m.endless || errors.Is(err, interpreter.ErrEndless)
+		m.scripts[interpreter.Digest(text)] = text
+		return failure("ERR " + fault.Error())
+	}
+	m.scripts[interpreter.Digest(text)] = text
+	if o.Err != "" {
+		return failure(o.Err)
+	}
+	return as.appendReply(nil, o.Reply)
+}
+
+// appendReply appends a script's reply as it is on the wire.
+func (r running) appendReply(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case int64:
+		return append(b, integer(v)...)
+	case string:
+		return append(b, "$"+strconv.Itoa(len(v))+"\r\n"+v+"\r\n"...)
+	case interpreter.Status:
+		return append(b, "+"+string(v)+"\r\n"...)
+	case interpreter.Failure:
+		return append(b, failure(string(v))...)
+	case []any:
+		b = append(b, "*"+strconv.Itoa(len(v))+"\r\n"...)
+		for _, one := range v {
+			b = r.appendReply(b, one)
+		}
+		return b
+	}
+	if r.resp3 {
+		return append(b, "_\r\n"...)
+	}
+	return append(b, "$-1\r\n"...)
+}
+
+// notCompiled is what Redis answers to a text that does not compile.
+func notCompiled(err error) string {
+	var fault *interpreter.Fault
+	at := ""
+	if errors.As(err, &fault) && len(fault.Lines) > 0 {
+		at = strconv.Itoa(fault.Lines[0]) + ": "
+	}
+	return "ERR Error compiling script (new function): " + interpreter.Chunk + ":" + at + fault.What
+}
+
+// keeps reports whether SCRIPT is given arguments that are about the cached scripts.
+func keeps(args []string) bool {
+	switch strings.ToUpper(args[0]) {
+	case "LOAD":
+		return len(args) == 2
+	case "EXISTS":
+		return len(args) > 1
+	case "FLUSH":
+		return len(args) == 1 || len(args) == 2 && (strings.EqualFold(args[1], "SYNC") || strings.EqualFold(args[1], "ASYNC"))
+	}
+	return false
+}
+
+// script is SCRIPT with what keeps reports.
+func script(r running, args []string) []byte {
+	verb, args := strings.ToUpper(args[0]), args[1:]
+	switch verb {
+	case "LOAD":
+		if err := interpreter.Check(args[0]); err != nil {
+			return failure(notCompiled(err))
+		}
+		sha := interpreter.Digest(args[0])
+		r.m.scripts[sha] = args[0]
+		return r.appendReply(nil, sha)
+	case "EXISTS":
+		list := make([]any, len(args))
+		for i, sha := range args {
+			list[i] = int64(0)
+			if _, ok := r.m.scripts[sha]; ok {
+				list[i] = int64(1)
+			}
+		}
+		return r.appendReply(nil, list)
+	default:
+		clear(r.m.scripts)
+		return r.appendReply(nil, interpreter.Status("OK"))
+	}
+}
