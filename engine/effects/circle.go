@@ -13,13 +13,14 @@ import (
 type circle struct {
 	has   map[string]string // by key: the thread that has made it
 	wants map[string]string // by thread: the key that its last command was refused
+	told  []string          // the threads of the circle that was found, until one of the keys is another's
 }
 
 // see takes the next record, and returns the threads that wait in a circle since then,
-// from its own on; nil where there are none.
+// from its own on, once; nil where there are none.
 func (c *circle) see(r Record) []check.Waits {
 	for _, key := range r.Gone {
-		delete(c.has, key)
+		c.free(key)
 	}
 	if r.Thread == "" || r.Mark != "" {
 		return nil
@@ -52,9 +53,15 @@ func (c *circle) command(thread string, args []string, reply any) {
 		c.note(&c.has, key, thread)
 	case verb == "DEL" || verb == "UNLINK":
 		for _, key := range args[1:] {
-			delete(c.has, key)
+			c.free(key)
 		}
 	}
+}
+
+// free notes that nobody has a key any more.
+func (c *circle) free(key string) {
+	delete(c.has, key)
+	c.told = nil
 }
 
 func (c *circle) note(in *map[string]string, name, value string) {
@@ -78,6 +85,15 @@ func (c *circle) round(thread string) []check.Waits {
 			break
 		}
 	}
+	threads := make([]string, len(list))
+	for i, w := range list {
+		threads[i] = w.Thread
+	}
+	slices.Sort(threads)
+	if slices.Equal(threads, c.told) {
+		return nil
+	}
+	c.told = threads
 	for i := range list { // each has what the one before it waits for
 		list[i].Has = list[(i+len(list)-1)%len(list)].For
 	}

@@ -27,6 +27,7 @@ func TestThreadsThatWaitForOneAnother(t *testing.T) {
 		want    string // of the last record
 	}{
 		"each has what the other wants": {[]Record{ax, by, ask("A", "y", false), ask("B", "x", false)}, "B has y and waits for x; A has x and waits for y"},
+		"asked again":                   {[]Record{ax, by, ask("A", "y", false), ask("B", "x", false), ask("A", "y", false)}, ""},
 		"in the same order":             {[]Record{ax, ask("B", "x", false), ask("A", "y", true), ask("B", "x", false)}, ""},
 		"one gives up":                  {[]Record{ax, by, ask("A", "y", false), del("A", "x"), ask("B", "x", false)}, ""},
 		"one does something else":       {[]Record{ax, by, ask("A", "y", false), {Thread: "A", Args: []string{"GET", "x"}}, ask("B", "x", false)}, ""},
