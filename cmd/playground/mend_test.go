@@ -13,8 +13,8 @@ const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
 func TestMendAsJSONLines(t *testing.T) {
 	got := playground(t, "", "mend", "-json", "-delays", "1", "-max-states", "1000", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	const first = `{"mend":1,"title":"Between GET and DEL the lock becomes another's","delays":1,"faults":[],"max_faults":0,"max_states":1000,"changes":11,"orders":"`
-	if got.code != exitOK || len(lines) != 13 || !strings.HasPrefix(lines[0], first) {
+	const first = `{"mend":1,"title":"Between GET and DEL the lock becomes another's","delays":1,"faults":[],"max_faults":0,"max_states":1000,"changes":18,"orders":"`
+	if got.code != exitOK || len(lines) != 20 || !strings.HasPrefix(lines[0], first) {
 		t.Fatalf("exit code %d, %d lines: %s %s", got.code, len(lines), got.out, got.err)
 	}
 	if again := playground(t, "", "mend", "-json", "-delays", "1", "-max-states", "1000", "-workers", "1", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml"); again.out != got.out {
