@@ -118,7 +118,7 @@ func printImported(env environment, l words.Language, found *logs.Imported) {
 	}
 	fmt.Fprintln(t.w)
 	sayBroken(say, l, found)
-	for _, text := range page.Unjudged(l, found.Judgement) {
+	for _, text := range unjudged(l, found.Judgement) {
 		say("", text)
 	}
 	if lateness, late := engine.Late(found.Scenario, found.Events); late {

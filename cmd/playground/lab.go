@@ -452,7 +452,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	if d := found.First; d != nil {
 		t.line(page.LabDiverged(l, found.Diverged, d), "")
 	}
-	for _, text := range append(page.LabClock(l, f.o.Faults, found.Broken), page.Unjudged(l, j)...) {
+	for _, text := range append(page.LabClock(l, f.o.Faults, found.Broken), unjudged(l, j)...) {
 		for _, part := range wrap(text, t.width) {
 			t.line(part, "")
 		}

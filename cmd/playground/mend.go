@@ -263,7 +263,7 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 	}
 	paragraph(page.MendEnding(l, r), style)
 	if !r.Broken() {
-		for _, says := range page.Unjudged(l, r.Before.Judgement) {
+		for _, says := range unjudged(l, r.Before.Judgement) {
 			paragraph(says, "")
 		}
 	}

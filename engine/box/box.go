@@ -61,11 +61,11 @@ var (
 	ErrQuestion = errors.New("the question is too large")
 )
 
-// Fault is what is wrong with a script, and Lines where.
-type (
-	Fault = interpreter.Fault
-	Lines = interpreter.Lines
-)
+// Fault is what is wrong with a script.
+type Fault = interpreter.Fault
+
+// Lines are where that is.
+type Lines = interpreter.Lines
 
 // Steps is how many steps a script may take to match its patterns.
 const Steps = interpreter.Steps

@@ -41,6 +41,7 @@ var rules = []struct {
 	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }, false},
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }, false},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
+	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle.", nil, false},
 	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
 	{DoneTwice, "done twice", "An effect that must happen once must not happen again.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }, true},

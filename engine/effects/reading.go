@@ -25,7 +25,7 @@ import (
 
 // Rules are the rules that a lab checks, in the order of check.Names.
 func Rules() []string {
-	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.Stuck}
+	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.Stuck, check.Deadlock}
 }
 
 // Roles remembers what each command does to a lock, by the name that Shown gives
@@ -70,6 +70,7 @@ type Reading struct {
 	read           map[string]int // the version a thread has read, by thread
 	broken         []check.Finding
 	witness        verdict.Witness
+	circle         circle
 }
 
 // scripted is what a script was taken for before it did anything, and whether it has.
@@ -94,6 +95,13 @@ func New(threads []string, key, resource string, marks bool, known Roles) *Readi
 
 // See takes the next record.
 func (j *Reading) See(r Record) {
+	j.take(r)
+	if waits := j.circle.see(r); waits != nil {
+		j.violate(j.checker.Deadlock(waits))
+	}
+}
+
+func (j *Reading) take(r Record) {
 	j.step++
 	j.at = max(j.at, r.At)
 	if r.Thread != "" && r.Ended == "" && r.Lapsed == nil && j.now.Exists() && !r.Before.Exists() { // by a clock that nobody moves

@@ -25,6 +25,7 @@ type Record struct {
 	At     time.Duration // since the round began, by Redis' clock
 	Passed time.Duration // of a fault: how long Redis' clock went on before
 	Inner  []journal.Entry
+	Gone   []string        // keys that had expired before it, of those that commands have made
 	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil
 	Owner  string          // the owner id in it, where that is known
 	Silent []string        // of the lease's end: threads of which nothing more is known, so that nobody can say what they believe

@@ -108,6 +108,27 @@ func TestWhatIsShownCanBePlayed(t *testing.T) {
 	}
 }
 
+// A lease that is taken for a million times as much ends in a day, or in a century: so do the orders in which
+// it is waited for.
+func TestAnOrderMayLastACentury(t *testing.T) {
+	for _, lease := range []string{"1ms", "90ms", "5s", "1h"} {
+		sc, err := scenario.Parse([]byte("lock: {protocol: reentrant-naive, lease: " + lease + ", watchdog: off, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, work: 30ms}, {name: B, work: 30ms}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := explore.Search(t.Context(), sc, explore.Bounds{Delays: 2}, explore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Rules()) == 0 {
+			t.Errorf("%s: no rule breaks", lease)
+		}
+		for _, rule := range s.Rules() {
+			played(t.Context(), t, sc, rule.Schedule, rule.Name)
+		}
+	}
+}
+
 // stretched is a scenario with a lease from 1 ms to the longest, and clocks that drift.
 func stretched(t *testing.T, sc *scenario.Scenario, random *rand.Rand) *scenario.Scenario {
 	t.Helper()

@@ -56,11 +56,11 @@ type Outcome struct {
 	Lines Lines
 }
 
-// Status is a reply such as OK, and Failure one that is an error.
-type (
-	Status  string
-	Failure string
-)
+// Status is a reply such as OK.
+type Status string
+
+// Failure is a reply that is an error.
+type Failure string
 
 // Interpreter runs one script at a time, each as if it were the first. It is not safe
 // for concurrent use.

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,7 +18,7 @@ import (
 // begin waits until every worker is at its round, starts those that have ended, and lets
 // them go on an empty Redis.
 func (s *search) begin(ctx context.Context) error {
-	s.used, s.met = 0, false
+	s.used, s.met, s.elsewhere = 0, false, nil
 	clear(s.struck)
 	if err := s.start(); err != nil {
 		return err
@@ -361,17 +362,20 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	if m := effects.Mark(c.it.args); m == effects.MarkEnter || m == effects.MarkLeave {
 		s.marks = true
 	}
+	gone, others := s.gone(), s.others(c.it)
 	r := s.g.perform(c.it, c.d.Do)
+	r.Gone = gone
 	if why := s.g.redis.lost(); why != "" {
 		return c.lane.failed("%s", why)
 	}
-	s.learn(c, &r)
+	s.learn(c, &r, !maps.EqualFunc(others, s.others(c.it), alike))
 	o.note(r)
 	return nil
 }
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
-func (s *search) learn(c choice, r *effects.Record) {
+// Elsewhere says that another key has changed.
+func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
 	// Who steers may bring other clients, whose lock has another key.
 	if s.o.Key == "" && !s.steered && s.replays == 0 {
@@ -385,7 +389,7 @@ func (s *search) learn(c choice, r *effects.Record) {
 			r.After = s.g.state()
 		}
 	}
-	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || effects.Touches(r.Args).Writes && !slices.Contains(effects.Touches(r.Args).Keys, s.g.key)
+	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || elsewhere
 	l := c.lane
 	switch name := c.d.Command; {
 	case changed:
@@ -396,6 +400,44 @@ func (s *search) learn(c choice, r *effects.Record) {
 	default:
 		l.spin = spin{name, 1, s.version}
 	}
+}
+
+// others is the keys that a command names, beside the lock's, as they are.
+func (s *search) others(it *item) map[string]trace.KeyState {
+	f := s.print(it)
+	states := map[string]trace.KeyState{}
+	for _, key := range f.Keys {
+		if key != s.g.key && key != "" {
+			states[key] = s.g.redis.key(key)
+			if s.elsewhere == nil {
+				s.elsewhere = map[string]bool{}
+			}
+			s.elsewhere[key] = s.elsewhere[key] || states[key].Exists()
+		}
+	}
+	return states
+}
+
+// gone is the keys that were there after an earlier command and no longer are.
+func (s *search) gone() []string {
+	var list []string
+	for key, was := range s.elsewhere {
+		if was && !s.g.redis.key(key).Exists() {
+			list = append(list, key)
+			delete(s.elsewhere, key)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// alike reports whether a key is as it was as far as that is known: of a list, a set and
+// the like only the type is.
+func alike(a, b trace.KeyState) bool {
+	known := func(k trace.KeyState) bool {
+		return !k.Exists() || k.Type == trace.TypeString || k.Type == trace.TypeHash
+	}
+	return known(a) && known(b) && effects.Equal(a, b)
 }
 
 // lockKey returns the key that a command has made, if it may be the lock: a string or a

@@ -40,18 +40,19 @@ type sleeper struct {
 
 // search is one search.
 type search struct {
-	o       Options
-	g       *Gate
-	roles   effects.Roles
-	names   []string
-	steered bool // by a person: nothing is held back, and nobody is ended
-	met     bool // the lock's key was named in this round
-	marks   bool
-	version int // of the keys: grows with each change
-	used    int // faults so far in this order
-	struck  map[string]bool
-	found   *Found
-	waiting [][]branch // by cost
+	o         Options
+	g         *Gate
+	roles     effects.Roles
+	names     []string
+	steered   bool // by a person: nothing is held back, and nobody is ended
+	met       bool // the lock's key was named in this round
+	marks     bool
+	version   int             // of the keys: grows with each change
+	used      int             // faults so far in this order
+	elsewhere map[string]bool // other keys than the lock's that were there in this round
+	struck    map[string]bool
+	found     *Found
+	waiting   [][]branch // by cost
 
 	evidence   verdict.Evidence
 	failed     failures

@@ -265,9 +265,9 @@ func act(kind string) {
 		round()
 		c.Set(ctx, "k", me, 0)
 	case "ends after some rounds":
-		for range 5 {
+		for range 6 {
 			round()
-			c.Set(ctx, "k", me, 0)
+			c.SetNX(ctx, "k", me, 0)
 			c.Del(ctx, "k")
 		}
 	case "says nothing, and ends":

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func setex(unit int64) func(r running, args []string) []byte {
 func expire(verb string, unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
 		for _, option := range args[2:] {
-			if !strings.Contains(" NX XX GT LT ", " "+strings.ToUpper(option)+" ") {
+			if !slices.Contains([]string{"NX", "XX", "GT", "LT"}, strings.ToUpper(option)) {
 				return failure("ERR Unsupported option " + option)
 			}
 		}

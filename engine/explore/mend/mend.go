@@ -322,9 +322,9 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 }
 
 // stopping is the best lock with a better script together with stopping when the lock is lost, if
-// neither mends it alone and two are inside; else nil.
+// nothing cheaper than another lock mends it and two are inside; else nil.
 func (r *Report) stopping() *Change {
-	if best := r.Best(); best != nil && best.Verdict == Mends || !r.Before.moving(check.MutualExclusion) {
+	if best := r.Best(); best != nil && best.Verdict == Mends && best.Kind != Lock || !r.Before.moving(check.MutualExclusion) {
 		return nil
 	}
 	for i := range r.Cures {

@@ -42,8 +42,20 @@ export async function textOf(file) {
  * @returns {string} its format, or ""
  */
 export function formatOf(text) {
+  if (/^\s*\+?OK\s*$/.test(text)) {
+    return "monitor";
+  }
   const lines = text.split("\n").map((l) => l.trimEnd());
-  if (monitored.test(lines.find((l, n) => !idle.test(l) && (n < lines.length - 1 || n === 0)) ?? "") || /^\s*\+?OK\s*$/.test(text)) {
+  const first = lines.findIndex((l) => l.trim() !== "");
+  return formatOfLines(lines) || formatOfLines(lines.slice(first + 1)); // a log that was cut begins anywhere
+}
+
+/**
+ * @param {string[]} lines
+ * @returns {string} their format, or ""
+ */
+function formatOfLines(lines) {
+  if (monitored.test(lines.find((l, n) => !idle.test(l) && (n < lines.length - 1 || n === 0)) ?? "")) {
     return "monitor";
   }
   if (prompt.test(lines.find((l) => l.trim() !== "" && !/^[#$] /.test(l)) ?? "")) {

@@ -117,6 +117,10 @@ test("the recorded logs are known, and what is not a log is not", () => {
   ])) {
     assert.deepEqual(lockKeys(readLog(file(name)))[0], { key, commands }, name);
   }
+  for (const text of [`ck" "v1" "NX"\n${monitor}`, `\n08 [0 1.1.1.1:1] "SET" "lock" "v1"\n${monitor}`]) { // cut at its beginning
+    assert.deepEqual([formatOf(text), lockKeys(readLog(text))[0].key, readLog(text).unread], ["monitor", "lock", 2]);
+  }
+  assert.equal(formatOf("(integer) 1\nr:6379> GET lock\n"), "redis-cli");
   for (const text of ["", "title: x\n", "{}", "hello\n", "\0\x01"]) {
     assert.equal(formatOf(text), "", text);
   }
