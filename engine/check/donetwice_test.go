@@ -22,8 +22,11 @@ func TestDoneTwice(t *testing.T) {
 	}{
 		{"once", []trace.Event{do("A", 1, false)}, ""},
 		{"again, reported once", []trace.Event{do("A", 1, false), do("B", 2, false), do("A", 3, false)}, "done-twice: B did it again: it is done 2 times"},
-		{"due again, and done twice again", []trace.Event{do("A", 1, false), do("B", 2, false), do("A", 1, false), do("B", 2, false)},
-			"done-twice: B did it again: it is done 2 times; done-twice: B did it again: it is done 2 times"},
+		{
+			"due again, and done twice again",
+			[]trace.Event{do("A", 1, false), do("B", 2, false), do("A", 1, false), do("B", 2, false)},
+			"done-twice: B did it again: it is done 2 times; done-twice: B did it again: it is done 2 times",
+		},
 		{"again, and refused", []trace.Event{do("A", 1, false), do("B", 1, true)}, ""},
 	} {
 		checker := check.New(nil, protocol.InRedis)

@@ -25,7 +25,8 @@ func TestASearchIsJudgedByWhatItsOrdersHaveShown(t *testing.T) {
 		"alone":               {"lock: {protocol: mutex, lease: 1s}\nthreads: [{name: A, work: 10ms}]\n", explore.Bounds{}, "unjudged one-inside"},
 		"nobody gets in": {
 			"lock: {protocol: mutex, lease: 1s, retry: {times: 0}}" + two + "faults: [{do: answer-error, error: BUSY, thread: A, at: lock, level: 1}, {do: answer-error, error: BUSY, thread: B, at: lock, level: 1}]\n",
-			explore.Bounds{}, "unjudged no-key",
+			explore.Bounds{},
+			"unjudged no-key",
 		},
 		"a fault without an occasion": {"lock: {protocol: mutex, lease: 1s, retry: {times: 5, interval: 50ms}}" + two + "faults: [{do: evict, time: 1h}]\n", explore.Bounds{}, "unjudged fault-never-struck"},
 		"too many orders":             {"lock: {protocol: mutex, lease: 1s, retry: {times: 5, interval: 50ms}}" + two, explore.Bounds{Delays: 2, MaxStates: 20}, "unjudged cut"},
