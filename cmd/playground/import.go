@@ -80,8 +80,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	} else {
 		printImported(env, *l, found)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
 		return exitUnexpected
 	}

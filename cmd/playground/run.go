@@ -247,7 +247,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 func concluded(sc *scenario.Scenario, name string, events []trace.Event, err error, f runFlags, env environment) int {
 	lateness, late := engine.Late(sc, events)
 	says := film.Lateness(*f.language, lateness)
-	code := exitOK
+	var code int
 	switch differences := engine.Unexpected(sc.Expect, events); {
 	case errors.Is(err, engine.ErrRedis):
 		code = exitUnreachable

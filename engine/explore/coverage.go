@@ -85,21 +85,19 @@ func (b book) note(into *passed, events []trace.Event) {
 	sent := 0
 	for i := range events {
 		into.shown.See(events[i])
-		switch c := events[i].Body.(type) {
-		case trace.Command:
-			first, ok := b.first[c.Script]
-			if !ok {
-				continue
-			}
-			if c.Line > 0 {
-				into.lines.set(first + c.Line)
-			}
-			if one := (once{events[i].Step, events[i].Thread, c.Script, c.Late}); one != now {
-				now, sent = one, 0
-			}
-			sent++
-			into.most[c.Script] = max(into.most[c.Script], sent)
+		c, _ := events[i].Body.(trace.Command)
+		first, ok := b.first[c.Script]
+		if !ok {
+			continue
 		}
+		if c.Line > 0 {
+			into.lines.set(first + c.Line)
+		}
+		if one := (once{events[i].Step, events[i].Thread, c.Script, c.Late}); one != now {
+			now, sent = one, 0
+		}
+		sent++
+		into.most[c.Script] = max(into.most[c.Script], sent)
 	}
 }
 

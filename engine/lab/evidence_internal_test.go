@@ -10,7 +10,7 @@ import (
 )
 
 func TestWhatFailsForAReasonOfOurs(t *testing.T) {
-	ok, no := resp.Simple("OK"), func(why string) []byte { return resp.Failure(why) }
+	ok, no := resp.Simple("OK"), resp.Failure
 	script := []string{"EVAL", "return 1", "0"}
 	for name, c := range map[string]struct {
 		args     []string
