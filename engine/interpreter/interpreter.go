@@ -82,9 +82,12 @@ type Interpreter struct {
 	addresses map[lua.LValue]int // of what was told of, in that order
 }
 
+// From there a table hashes: else t[2^26] = 1 is an array of a gigabyte. It is set once, as
+// interpreters run side by side.
+func init() { lua.MaxArrayIndex = 1 << 20 }
+
 // New returns an interpreter.
 func New() *Interpreter {
-	lua.MaxArrayIndex = 1 << 20 // from there a table hashes: else t[2^26] = 1 is an array of a gigabyte
 	r := &Interpreter{}
 	r.lib = r.library()
 	return r
