@@ -215,7 +215,7 @@ func TestEachRuleHasABit(t *testing.T) {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
-	if room := 5 * len(names); rules(1)<<room == 0 {
+	if room := 4 * len(names); rules(1)<<room == 0 {
 		t.Errorf("there are %d rules, and no room for %d", len(names), room)
 	}
 }
