@@ -136,7 +136,7 @@ func (s *search) shows(o *Order, j *effects.Reading) {
 	s.failed.add(o.failed)
 	s.leased = s.leased || o.leased()
 	s.everInside.Join(&w)
-	if says, helps := j.Kind(); says.Text != "" && s.evidence.Kind.Text == "" {
+	if says, helps := j.Kind(); !says.IsZero() && s.evidence.Kind.IsZero() {
 		s.evidence.Kind, s.evidence.Kinds = says, helps
 	}
 	for _, r := range o.records {
@@ -172,7 +172,7 @@ func (s *search) onlyHarms() {
 // conclude completes the evidence at the end of a search or a replay.
 func (s *search) conclude() {
 	e := &s.evidence
-	if e.Kind.Text != "" {
+	if !e.Kind.IsZero() {
 		s.onlyHarms()
 	}
 	e.Broken = len(s.found.Rules) > 0
@@ -219,12 +219,7 @@ func (s *search) outside() phrase.Wording {
 		if s.everInside.Alone[name] || !sent {
 			continue
 		}
-		one := phrase.Say("The last that %[1]s asked was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r))
-		if says.Text == "" {
-			says = one
-		} else {
-			says = phrase.Say("%[1]s %[2]s", says, one)
-		}
+		says = says.And(phrase.Say("The last that %[1]s asked was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r)))
 	}
 	return says
 }

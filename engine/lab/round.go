@@ -18,7 +18,8 @@ import (
 // begin waits until every worker is at its round, starts those that have ended, and lets
 // them go on an empty Redis.
 func (s *search) begin(ctx context.Context) error {
-	s.used, s.met, s.elsewhere = 0, false, nil
+	s.used, s.met = 0, false
+	clear(s.elsewhere)
 	clear(s.struck)
 	if err := s.start(); err != nil {
 		return err
@@ -362,19 +363,24 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	if m := effects.Mark(c.it.args); m == effects.MarkEnter || m == effects.MarkLeave {
 		s.marks = true
 	}
-	gone, others := s.gone(), s.others(c.it)
+	f := effects.Touches(c.it.args)
+	gone, before := s.gone(), s.others(f)
 	r := s.g.perform(c.it, c.d.Do)
 	r.Gone = gone
 	if why := s.g.redis.lost(); why != "" {
 		return c.lane.failed("%s", why)
 	}
-	s.learn(c, &r, !maps.EqualFunc(others, s.others(c.it), alike))
+	after := s.others(f)
+	for key, k := range after {
+		s.elsewhere[key] = s.elsewhere[key] || k.Exists()
+	}
+	s.learn(c, &r, f.All || !maps.EqualFunc(before, after, alike))
 	o.note(r)
 	return nil
 }
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
-// Elsewhere says that another key has changed.
+// Elsewhere says that another key has changed, or may have.
 func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
 	// Who steers may bring other clients, whose lock has another key.
@@ -402,17 +408,16 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	}
 }
 
-// others is the keys that a command names, beside the lock's, as they are.
-func (s *search) others(it *item) map[string]trace.KeyState {
-	f := s.print(it)
+// others is the keys that a command writes, beside the lock's, as they are.
+func (s *search) others(f effects.Footprint) map[string]trace.KeyState {
 	states := map[string]trace.KeyState{}
 	for _, key := range f.Keys {
-		if key != s.g.key && key != "" {
+		switch {
+		case !f.Writes || key == s.g.key:
+		case strings.HasPrefix(key, effects.Channel("")): // nobody can look at it
+			states[key] = trace.KeyState{Type: "channel"}
+		default:
 			states[key] = s.g.redis.key(key)
-			if s.elsewhere == nil {
-				s.elsewhere = map[string]bool{}
-			}
-			s.elsewhere[key] = s.elsewhere[key] || states[key].Exists()
 		}
 	}
 	return states

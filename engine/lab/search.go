@@ -68,7 +68,7 @@ type search struct {
 // newSearch returns a search that has found nothing yet.
 func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
 	return &search{
-		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{},
+		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{}, elsewhere: map[string]bool{},
 		evidence: o.evidence(), failed: failures{}, lastSaid: map[string]effects.Record{},
 	}
 }

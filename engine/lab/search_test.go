@@ -412,6 +412,20 @@ func TestReadOrder(t *testing.T) {
 	}
 }
 
+// Two that take two keys in opposite orders and ask without an end wait for each other in
+// some order, and one that looks at a list in vain waits for ever: to be refused another key
+// than the lock's, or to read one, changes nothing.
+func TestWhoAsksInVainOfOtherKeys(t *testing.T) {
+	for kind, want := range map[string]string{"two keys, crosswise": "deadlock", "looks at a list": "stuck"} {
+		o := options(t, kind)
+		o.Key = map[string]string{"two keys, crosswise": "x", "looks at a list": "k"}[kind]
+		found := search(t, o)
+		if found.Ending != lab.Exhausted || !slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == want }) {
+			t.Errorf("%s: ended as %s with %d orders, %s; want %s", kind, found.Ending, found.Orders, rules(found), want)
+		}
+	}
+}
+
 // Beyond the bound orders are drawn, the same with the same seed, and the search says so.
 func TestBoundIsDrawnBeyond(t *testing.T) {
 	o := options(t, "lock")

@@ -37,7 +37,8 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
 	known := effects.Roles{}
 	maps.Copy(known, f.roles)
-	t := &telling{o: o, opts: opts, title: title, store: f.Store, harms: f.Evidence.Kind.Text != ""}
+	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	t.harms = t.unknown
 	defer t.close()
 	t.begin(f.Key, o.marks, known)
 	if err := t.goOn(f.Key, o.marks); err != nil {
@@ -77,7 +78,8 @@ type telling struct {
 	read     int             // records
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
-	harms    bool            // the lock's kind is not known: only rules about what it protects
+	unknown  bool            // the lock's kind is not, as other orders have shown
+	harms    bool            // only rules about what it protects are told, as its kind is not known so far
 	header   trace.Header    // without the order; readers share its maps, so they are never written
 	lease    int64           // and hash: that the header's frame has
 	hash     bool
@@ -122,7 +124,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 // at its beginning; the key, and whether there are marks, count from the start, too.
 func (t *telling) goOn(key string, marks bool) error {
 	if t.redis == nil || key != t.key || marks != t.marks {
-		t.harms = false
+		t.harms = t.unknown
 		t.begin(key, marks, effects.Roles{})
 	}
 	t.readOn()
@@ -130,8 +132,9 @@ func (t *telling) goOn(key string, marks bool) error {
 		t.begin(key, marks, t.known)
 		t.readOn()
 	}
-	if says, _ := t.reading.Kind(); says.Text != "" && !t.harms {
-		t.harms = true
+	says, _ := t.reading.Kind()
+	if harms := t.unknown || !says.IsZero(); harms != t.harms {
+		t.harms = harms
 		t.begin(key, marks, t.known)
 		t.readOn()
 	}

@@ -235,6 +235,29 @@ func act(kind string) {
 			c.XGroupCreateMkStream(ctx, "s", "g", from)
 			c.XReadGroup(ctx, &redis.XReadGroupArgs{Group: "g", Consumer: "me", Streams: []string{"s", ">"}, Block: 0})
 		}
+	case "two keys, crosswise": // each takes them in its own order, and asks until it has them
+		keys := []string{"x", "y"}
+		if me == "B" {
+			keys = []string{"y", "x"}
+		}
+		for round() {
+			for _, k := range keys {
+				for !c.SetNX(ctx, k, me, 0).Val() {
+				}
+			}
+			for _, k := range keys {
+				c.Del(ctx, k)
+			}
+		}
+	case "looks at a list": // until something comes, which nobody sends; A has the lock meanwhile
+		for round() {
+			if !c.SetNX(ctx, "k", me, 0).Val() {
+				continue
+			}
+			c.RPush(ctx, "q", "first")
+			for len(c.LRange(ctx, "q", 0, -1).Val()) < 2 {
+			}
+		}
 	case "forever": // asks until it has the lock
 		for round() {
 			t := lock("k", 1<<30)
