@@ -7,30 +7,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"relock/engine/box"
 	"relock/engine/explore"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/ownlock"
+	"relock/engine/ownlock/ownlocktest"
 	"relock/engine/scenario"
 )
-
-// boxed is a context in which own locks run.
-func boxed(t *testing.T) context.Context {
-	t.Helper()
-	b, err := box.New(box.Options{Limit: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return ownlock.WithBox(t.Context(), b)
-}
 
 // scenarioOf is two threads with a lock, in JSON.
 func scenarioOf(t *testing.T, lock map[string]any, depth int) *scenario.Scenario {
@@ -70,7 +54,7 @@ func found(ctx context.Context, t *testing.T, sc *scenario.Scenario) string {
 
 // A bundled lock that is given as one's own does what it does, in every order.
 func TestABundledLockAsOnesOwn(t *testing.T) {
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	tried := 0
 	for _, p := range exhibit.All() {
 		if !p.Writable() || len(p.Scripts) == 0 { // without scripts its commands are sent one by one
@@ -112,7 +96,7 @@ const (
 )
 
 func TestPlainNumbersAreReplies(t *testing.T) {
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	want := found(ctx, t, scenarioOf(t, map[string]any{"protocol": "mutex"}, 1))
 	for name, lock := range map[string]map[string]any{
 		"like a mutex":  {"protocol": "own", "like": "mutex", "scripts": map[string]string{"lock": plainLock, "unlock": plainUnlock, "renew": plainRenew}},
@@ -133,7 +117,7 @@ func TestWithoutABox(t *testing.T) {
 
 // What is wrong with a script is told with its line, which is the second.
 func TestMistakes(t *testing.T) {
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	for name, c := range map[string]struct {
 		unlock, want string
 		line         int
@@ -189,7 +173,7 @@ func TestMistakes(t *testing.T) {
 // What Redis or the script refuses before anything was written is an answer like
 // any other; a SET NX that was refused has written nothing.
 func TestARefusalIsNoMistake(t *testing.T) {
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	for _, scripts := range []map[string]string{
 		{"unlock": "return redis.call('HDEL', KEYS[1], ARGV[1])"}, // a string is no hash
 		{"lock": "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then return 1 end return redis.error_reply('LOCKED by another')"},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/ownlock/ownlocktest"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -45,7 +46,7 @@ faults: [{thread: A, at: unlock, do: lose-request}]
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Execute(boxed(t)); err != nil {
+		if err := r.Execute(ownlocktest.Boxed(t)); err != nil {
 			t.Fatal(err)
 		}
 		events, _ := r.Log().Since(0)

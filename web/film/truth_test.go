@@ -1,7 +1,6 @@
 package film_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -12,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/box"
 	"relock/engine/lock"
-	"relock/engine/ownlock"
+	"relock/engine/ownlock/ownlocktest"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -32,7 +30,7 @@ func TestSentencesOfRandomRunsAreTrue(t *testing.T) {
 	if testing.Short() {
 		runs = 100
 	}
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	counted := map[words.Language]*tally{}
 	for l := range longest {
 		counted[l] = newTally(l)
@@ -63,24 +61,9 @@ func TestSentencesOfRandomRunsAreTrue(t *testing.T) {
 	}
 }
 
-// boxed is a context in which own locks run.
-func boxed(t *testing.T) context.Context {
-	t.Helper()
-	b, err := box.New(box.Options{Limit: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return ownlock.WithBox(t.Context(), b)
-}
-
 // What was once said in these runs was not so.
 func TestWhatIsSaidBesideRarerFaults(t *testing.T) {
-	ctx := boxed(t)
+	ctx := ownlocktest.Boxed(t)
 	for _, c := range []struct{ text, want string }{
 		{
 			"lock: {protocol: mutex, lease: 200ms, watchdog: off, retry: {times: 8, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 60ms, work: 10ms}]\nfaults: [{thread: A, at: unlock, do: answer-error, error: BUSY}]",
