@@ -205,12 +205,18 @@ func (m *maker) lease() {
 	}
 }
 
+// What stopping when the lock is lost is called, and what to know of it.
+const (
+	stopTitle phrase.Text = "Stop when the lock is lost"
+	stopNote  phrase.Text = "The work is left half done. A thread checks, and then writes: it can pause in between"
+)
+
 // threads adds the change of the threads' code.
 func (m *maker) threads() {
 	if stop := stops(m.sc); stop != nil && m.sc.Kind == scenario.KindLock {
 		m.lasting(m.add(Change{
-			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
-			Note: phrase.Say("The work is left half done. A thread checks, and then writes: it can pause in between"),
+			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say(stopTitle),
+			Note: phrase.Say(stopNote),
 		}, m.sc, stop))
 	}
 }
@@ -241,8 +247,8 @@ func (c *Change) stopping() *Change {
 	}
 	both := *c
 	both.Scenario, both.Name = sc, c.Name+", on-lost: "+scenario.OnLostStop
-	both.Title = phrase.Say("%[1]s + %[2]s", c.Title, phrase.Say("Stop when the lock is lost"))
-	both.Note = phrase.Say("The work is left half done. A thread checks, and then writes: it can pause in between")
+	both.Title = phrase.Say("%[1]s + %[2]s", c.Title, phrase.Say(stopTitle))
+	both.Note = phrase.Say(stopNote)
 	both.longer = nil
 	return &both
 }
