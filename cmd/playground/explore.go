@@ -168,15 +168,16 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if space.Ending() == explore.Bound {
 		drawn, err = drawnFrom(ctx, t)
 	}
-	if err == nil {
-		err = f.tell(context.WithoutCancel(ctx), env, space, drawn)
+	judgement := space.Judgement(drawn.sampled())
+	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement); err == nil {
+		err = told
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	if t.claim == nil {
-		return exitOf(space.Judgement(drawn.sampled()).Verdict)
+		return exitOf(judgement.Verdict)
 	}
 	if difference := space.Unexpected(*t.claim); difference != "" {
 		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, difference)
@@ -219,12 +220,14 @@ func drawnFrom(ctx context.Context, t task) (*draw, error) {
 	if errors.Is(err, explore.ErrEndless) {
 		estimate, err = nil, nil
 	}
-	return &draw{sample, estimate}, err
+	if err != nil {
+		return nil, err
+	}
+	return &draw{sample, estimate}, nil
 }
 
 // tell prints what came of a search, and of orders drawn at random or nil.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *draw) error {
-	j := space.Judgement(drawn.sampled())
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *draw, j verdict.Judgement) error {
 	if f.json {
 		if err := printFound(env, space, j); err != nil || drawn == nil {
 			return err

@@ -173,9 +173,10 @@ func usage() string {
 		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, c.what)
 	}
 	b.WriteString(`
-Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
-3 Redis unreachable, or gone in mid-run; or a worker of the lab fails,
-5 not as expected, but this machine was late by a tenth of the lease or more.
+Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
+is broken; 2 bad input or usage; 3 Redis unreachable, or gone in mid-run, or a
+worker of the lab fails; 4 no rule is broken, and whether one can be is not to be
+judged; 5 not as expected, but this machine was late by a tenth of the lease or more.
 `)
 	return b.String()
 }
