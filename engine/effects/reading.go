@@ -629,9 +629,8 @@ func (j *Reading) From(t time.Time) { j.began = t }
 
 // Kinds of locks that are not known, by what shows it.
 const (
-	kindOther   = "other"   // no string and no hash
-	kindMode    = "mode"    // a hash with a field of this name: readers may share
-	kindSeveral = "several" // fields of several threads at once, and nobody was refused
+	kindOther = "other" // no string and no hash
+	kindMode  = "mode"  // a hash with a field of this name: readers may share
 )
 
 // unlike reports whether a key is of a type that no exclusive lock is known to have.
@@ -673,20 +672,6 @@ func (j *Reading) Kind() (says, helps phrase.Wording) {
 // OnlyHarms leaves out rules about the lock, whose kind is not known.
 func (j *Reading) OnlyHarms() { j.harms = true }
 
-// count returns how often the thread of r holds the key, by what it made of it; 1 of a string.
-func (j *Reading) count(r Record) int {
-	for id, v := range r.After.Fields {
-		if j.fieldBy[id] != r.Thread {
-			continue
-		}
-		if n, err := strconv.Atoi(v); err == nil {
-			return n
-		}
-		return 1
-	}
-	return 1
-}
-
 // believes reads from a command what its thread believes after it: who makes the key
 // and is told anything but nil believes that it holds, and no more who deletes it, or is
 // told by a release or a renewal that it does not.
@@ -702,7 +687,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 		j.belief[r.Thread]--
 	case rewrites:
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
-		j.belief[r.Thread] = max(j.count(r), 1)
+		j.belief[r.Thread] = max(j.holds(r), 1)
 	case len(ids) > 0:
 	case j.did == lock.CallUnlock && j.belief[r.Thread] > 0:
 		if n := j.holds(r); n > 0 {
@@ -739,7 +724,7 @@ func (j *Reading) sees(r Record) bool {
 	return false
 }
 
-// holds returns the count that is left to a thread in the key.
+// holds returns the count that the thread of r has in the key; 0 where it has none there, as in a string.
 func (j *Reading) holds(r Record) int {
 	for id, v := range r.After.Fields {
 		if j.fieldBy[id] == r.Thread {

@@ -84,7 +84,6 @@ func (b book) note(into *passed, events []trace.Event) {
 	var now once
 	sent := 0
 	for i := range events {
-		into.shown.See(events[i])
 		c, _ := events[i].Body.(trace.Command)
 		first, ok := b.first[c.Script]
 		if !ok {

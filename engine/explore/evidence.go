@@ -30,6 +30,7 @@ func (w *worker) alone() threads {
 	for i := range events {
 		shown.See(events[i])
 	}
+	w.passed.shown.Join(&shown)
 	var set threads
 	for i := range w.s.sc.Threads {
 		if shown.Alone[w.s.sc.Threads[i].Name] {
@@ -46,10 +47,8 @@ func (s *Space) Evidence() *verdict.Evidence {
 	if s.search.b.MaxFaults > 0 {
 		e = verdict.Of(s.search.sc, s.search.b.Kinds)
 	}
-	shown := s.search.passed.shown
-	shown.Alone = nil
-	e.Add(&shown)
-	e.Inside = s.mostInside()
+	e.Add(&s.search.passed.shown)
+	e.Inside = s.inside
 	e.Broken = len(s.Rules()) > 0
 	if s.ending != Exhausted {
 		e.Cut = s.Why()
@@ -66,11 +65,10 @@ func (s *Space) Judgement(drawn *Sample) verdict.Judgement {
 }
 
 // mostInside is how many threads were inside in one schedule, each while no other
-// was: 0, 1, or 2 for two or more.
-func (s *Space) mostInside() int {
+// was: 0, 1, or 2 for two or more. Order has each node after all to which it leads.
+func (s *Space) mostInside(order []int32) int {
 	nodes := s.search.nodes
 	most := bits.OnesCount16(uint16(s.search.before))
-	order := childrenFirst(nodes)
 	came := make([]threads, len(nodes)) // that were inside on some way to a node
 	if len(nodes) > 0 {
 		came[root] = s.search.before

@@ -466,6 +466,7 @@ func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 // that was known before this round or to the end of the run.
 func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
 	defer func() {
+		w.alone() // of what came after the last decision
 		events, _ := w.log.Since(0)
 		w.s.book.note(&w.passed, events)
 	}()

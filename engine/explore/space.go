@@ -37,6 +37,7 @@ type Space struct {
 	complete   []bool // by node: nothing below it is untried
 	sum        *big.Int
 	broken     *big.Int
+	inside     int      // as mostInside has it
 	standing   *big.Int // of them, those by standing still
 	rules      []Rule
 	ends       []End
@@ -201,6 +202,7 @@ func (s *Space) conclude(ctx context.Context) error {
 			seen |= e.broken
 		}
 	}
+	s.inside = s.mostInside(order)
 	s.all, s.clean, s.complete = count(nodes, order, 0), count(nodes, order, seen), complete(nodes, order)
 	s.sum, s.broken, s.standing = new(big.Int), new(big.Int), new(big.Int)
 	if len(nodes) == 0 {

@@ -24,13 +24,7 @@ func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event, kind, he
 		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
 		Failed: phrase.Say("Let the lab play the client: playground lab."),
 	}}
-	var w verdict.Witness
-	for i := range events {
-		w.See(events[i])
-		_, broken := events[i].Body.(trace.Violation)
-		e.Broken = e.Broken || broken
-	}
-	e.Add(&w)
+	e.Play(events)
 	if h.Log != nil {
 		for _, n := range h.Log.Notes {
 			if slices.Contains(unplayed, n.What) {

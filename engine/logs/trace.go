@@ -359,7 +359,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	kind, helps := first.Kind()
-	known = kind.Text == ""
+	known = kind.IsZero()
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {

@@ -68,6 +68,21 @@ func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, 
 	return say(w.Text, args...)
 }
 
+// IsZero reports whether nothing is said.
+func (w Wording) IsZero() bool { return w.Text == "" && len(w.Args) == 0 }
+
+// And returns a sentence and another one after it; just one of them where the other says
+// nothing.
+func (w Wording) And(more Wording) Wording {
+	switch {
+	case w.IsZero():
+		return more
+	case more.IsZero():
+		return w
+	}
+	return Say("%[1]s %[2]s", w, more)
+}
+
 // Speaker is an error that can be told in any language.
 type Speaker interface {
 	error

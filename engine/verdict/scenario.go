@@ -40,13 +40,7 @@ func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 // OfRun is the judgement on one order of a scenario, which was played.
 func OfRun(sc *scenario.Scenario, events []trace.Event) Judgement {
 	e := Of(sc, nil)
-	var w Witness
-	for i := range events {
-		w.See(events[i])
-		_, broken := events[i].Body.(trace.Violation)
-		e.Broken = e.Broken || broken
-	}
-	e.Add(&w)
+	e.Play(events)
 	if len(events) > 0 {
 		over := events[len(events)-1].At.Duration()
 		for i, u := range e.Unstruck {

@@ -143,20 +143,20 @@ func (e *Evidence) lacks() []Lack {
 	switch {
 	case !e.Key:
 		lack(NoKey, phrase.Say("No command made a key that looks like a lock."), e.Advice.NoKey)
-	case !empty(e.Kind):
+	case !e.Kind.IsZero():
 		lack(KindUnknown, e.Kind, e.Kinds)
 	case e.Inside == 0:
-		lack(NobodyInside, with(phrase.Say("Nobody was ever inside."), e.Alone), e.Advice.Nobody)
+		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
 	case e.Inside == 1:
-		lack(OneInside, with(phrase.Say("No second thread was ever inside, at a time of its own."), e.Alone), e.Advice.One)
+		lack(OneInside, phrase.Say("No second thread was ever inside, at a time of its own.").And(e.Alone), e.Advice.One)
 	}
 	for _, u := range e.Unstruck {
-		list = append(list, Lack{Reason: FaultNeverStruck, Says: with(u.says(), u.Why), Helps: e.Advice.Unstruck, Fault: u.Fault})
+		list = append(list, Lack{Reason: FaultNeverStruck, Says: u.says().And(u.Why), Helps: e.Advice.Unstruck, Fault: u.Fault})
 	}
 	if 10*e.Diverged > e.Replays {
-		lack(Diverged, with(phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged), e.First), e.Advice.Diverged)
+		lack(Diverged, phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged).And(e.First), e.Advice.Diverged)
 	}
-	if !empty(e.Cut) {
+	if !e.Cut.IsZero() {
 		lack(Cut, phrase.Say("Not all orders were tried: %s.", e.Cut), e.Advice.Cut)
 	}
 	return list
@@ -174,14 +174,4 @@ func (f Failure) says() phrase.Wording {
 		return phrase.Say("%[1]s failed each time (%[2]d): %[3]s.", f.Command, f.Times, f.Answer)
 	}
 	return phrase.Say("%[1]s was refused here, and a real Redis may know it (%[2]d times): %[3]s.", f.Command, f.Times, f.Answer)
-}
-
-func empty(w phrase.Wording) bool { return w.Text == "" && len(w.Args) == 0 }
-
-// with is a sentence and another one after it, if there is one.
-func with(says, more phrase.Wording) phrase.Wording {
-	if empty(more) {
-		return says
-	}
-	return phrase.Say("%[1]s %[2]s", says, more)
 }

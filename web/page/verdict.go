@@ -170,11 +170,7 @@ func Unjudged(l words.Language, j verdict.Judgement) []string {
 		list[0] = l.Say("What else could break cannot be judged:")
 	}
 	for _, lack := range j.Unjudged {
-		says := l.Clause(lack.Says)
-		if helps := l.Clause(lack.Helps); helps != "" {
-			says = l.Say("%[1]s %[2]s", says, helps)
-		}
-		list = append(list, says)
+		list = append(list, l.Clause(lack.Says.And(lack.Helps)))
 	}
 	return list
 }
