@@ -36,7 +36,7 @@ const minWatchdog = time.Millisecond
 var (
 	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
 	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
-	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "keep", "retry", "nodes", "wait", "min-replicas", "like", "scripts", "release"}
+	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "release"}
 	retryKeys    = []string{"times", "interval", "wait", "jitter"}
 	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
 	expectKeys   = []string{"violations", "outcome", "explore"}

@@ -212,7 +212,7 @@ func (t *Narrator) pexpire(c command) string {
 	case c.n == 0:
 		return t.say("%s sets no expiry: PEXPIRE answers 0, there is no key.", c.who)
 	case facts.Keeps(c.Command):
-		return t.say("%s keeps the key on purpose: PEXPIRE gives it %s, and nobody gets in before.", c.who, given)
+		return t.say("%s keeps the key on purpose: PEXPIRE gives it %s from now.", c.who, given)
 	case c.asked.handed != "":
 		return t.say("%s reserves the lock for %s: PEXPIRE gives it %s, and by then the new owner must renew.", c.who, c.asked.handed, given)
 	case c.number(2) == t.sc.Lock.Lease.Nanoseconds(): // the article's mistake

@@ -297,7 +297,7 @@ func (m *maker) keep(ctx context.Context) error {
 	after := (r.OncePer + time.Millisecond - 1).Truncate(time.Millisecond)
 	c := Change{
 		Kind: Keep, Name: "keep: " + phrase.Duration(after), Title: phrase.Say("Keep the key for %s after the work", after),
-		Note: phrase.Say("The last release sets its expiry in place of deleting it. If the work fails, nobody does it again before that is over"),
+		Note: phrase.Say("The last release sets its expiry in place of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
 	}
 	sc := m.sc
 	if !l.Implementation().CanKeep() {
