@@ -12,6 +12,9 @@ import (
 
 func (t *Narrator) command(e trace.Event, b trace.Command) string {
 	c := t.about(e, b)
+	if t.framed {
+		return t.theirCommand(c)
+	}
 	if b.Late {
 		return t.lateCommand(e, c)
 	}

@@ -57,6 +57,10 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return say(
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
+	case t.framed:
+		return say(
+			"%s works at level %d for %s, and its lease has %s left.",
+			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
 		return say(
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",

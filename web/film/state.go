@@ -152,9 +152,10 @@ func (t *Narrator) spec(thread string) scenario.Thread {
 // watched reports whether a watchdog renews leases in this run.
 func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
 
-// own reports whether nobody here knows what a call does next: its script is somebody's own.
+// own reports whether nobody here knows what a call does next: its script, or all of its
+// client, is somebody's own.
 func (t *Narrator) own(call string) bool {
-	return t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
+	return t.framed || t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
 }
 
 // habits are those of an article's client; a lock of ours has none.

@@ -168,6 +168,9 @@ func noLock(s scene) string {
 	return s.unless(s.sc.Lock.Protocol == "none", "it is %s", s.sc.Lock.Protocol)
 }
 
+// framed is what is said of somebody's own client alone.
+func framed(s scene) string { return s.unless(s.framed, "it is a lock of ours") }
+
 // keepsKey is what is said of a lock that keeps its key after the work.
 func keepsKey(s scene) string { return s.unless(s.sc.Lock.Keep > 0, "the lock keeps no key") }
 
@@ -591,6 +594,15 @@ var truths = map[string]holds{
 	"%s's watchdog takes the lease for renewed: its script says yes.":                                      all(result(trace.Renewed), theirs),
 	"%s's watchdog takes the lock for lost: its script says no.":                                           all(result(trace.Lost), theirs),
 	"%s hears as it leaves level %d that the lock was lost: its script says no.":                           all(result(trace.Lost), level(2), theirs),
+	"%s sends %s, and Redis answers %s.":                                                                   func(s scene) string { return s.unless(s.verb() == s.value(2), "%s", s.verb()) },
+	"%s's %s arrives late. %s":                                                                             func(s scene) string { return s.unless(s.command().Late, "it is not late") },
+	"%s gets the lock.":                                                                                    all(framed, result(trace.Acquired)),
+	"%s gets the lock again: level %d.":                                                                    all(framed, result(trace.Reentered), level(2)),
+	"%s does not get the lock.":                                                                            all(framed, result(trace.Refused)),
+	"%s's %s is done.":                                                                                     all(framed, result(trace.Released, trace.Decremented, trace.Renewed)),
+	"%s's %s finds nothing of its own.":                                                                    all(framed, result(trace.NotHeld)),
+	"%s works at level %d for %s, and its lease has %s left.":                                              all(framed, level(2), workFor(3), own, left(4)),
+	"%s works on at level %d for %s, and its lease has %s left.":                                           all(framed, level(2), workFor(3), own, left(4)),
 	"%s's script runs %s, which answers %s.":                                                               func(s scene) string { return s.unless(s.verb() == s.value(2), "%s", s.verb()) },
 
 	"%s's work is paused for %s; its watchdog is not.":                               all(quietFor(2), watches, renews),
