@@ -82,8 +82,13 @@ func TestWhatAMasterHasBeforeAnEvent(t *testing.T) {
 		owner  string
 		left   int64
 	}{
-		{"A", 20, "a", 80}, {"A", 60, "a", 40}, {"A", 99, "a", 1}, {"A", 100, "", 0},
-		{"B", 20, "b", 50}, {"B", 60, "b", 10}, {"B", 80, "b", 0}, // no event has told that it was dropped
+		{"A", 20, "a", 80},
+		{"A", 60, "a", 40},
+		{"A", 99, "a", 1},
+		{"A", 100, "", 0},
+		{"B", 20, "b", 50},
+		{"B", 60, "b", 10},
+		{"B", 80, "b", 0}, // no event has told that it was dropped
 	} {
 		if got, nodes := m.Before(c.thread, c.at); !is(got, c.owner, c.left) || nodes != nil {
 			t.Errorf("%s at %v: %+v %v, want %q for %d", c.thread, c.at, got, nodes, c.owner, c.left)
