@@ -374,6 +374,40 @@ func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
 	}
 }
 
+// A key that its last release has kept is no orphan; one that was kept before somebody
+// was granted the lock again is, and so is one that has lost its expiry.
+func TestAKeptKeyIsNoOrphan(t *testing.T) {
+	value := ownerA
+	key := func(pttl int64) trace.KeyState {
+		return trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: pttl}
+	}
+	keeps := trace.Command{Call: "unlock", Script: protocol.MutexKeep.Name, Args: []string{"PEXPIRE", "k", "60000"}, Reply: int64(1)}
+	refused := keeps
+	refused.Reply = int64(0)
+	for _, c := range []struct {
+		name    string
+		release trace.Command
+		again   bool // the lock was granted afterwards
+		left    int64
+		orphans int
+	}{
+		{"kept", keeps, false, 50_000, 0},
+		{"nothing to keep", refused, false, 50_000, 1},
+		{"granted again", keeps, true, 50_000, 1},
+		{"without an expiry", keeps, false, trace.NoExpiry, 1},
+	} {
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		checker.Observe(believing("A", c.release, key(60_000), nil))
+		if c.again {
+			checker.Observe(believing("A", trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1}, key(60_000), nil))
+		}
+		checker.Observe(believing("A", trace.End{Result: trace.Done}, key(60_000), nil))
+		if got := checker.Finish(key(c.left)); len(got) != c.orphans {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
 // Where the lease of one of two has ended before the other got in, the sentence
 // says how long ago; not where it ends as the other gets in.
 func TestTogetherSaysWhoseKeyWasDropped(t *testing.T) {

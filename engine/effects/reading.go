@@ -456,7 +456,18 @@ func (j *Reading) puts(r Record) []string {
 		}
 	}
 	slices.Sort(ids)
-	return ids
+	return slices.DeleteFunc(ids, func(id string) bool { return besideACount(after, ids, id) })
+}
+
+// besideACount reports whether one of the fields that were put into a hash at once only
+// stands beside an owner's: its number is larger than that one's count, as the number of a
+// call or a time is.
+func besideACount(k trace.KeyState, put []string, field string) bool {
+	n, err := strconv.Atoi(k.Fields[field])
+	return err == nil && slices.ContainsFunc(put, func(other string) bool {
+		count, err := strconv.Atoi(k.Fields[other])
+		return err == nil && count < n
+	})
 }
 
 // sets reports whether a command has written the value of a key, whatever it was before.

@@ -57,6 +57,10 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return say(
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
+	case t.framed:
+		return say(
+			"%s works at level %d for %s, and its lease has %s left.",
+			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
 		return say(
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
@@ -209,6 +213,8 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 		return t.say("Redis drops the key: its lease of %s is over.", length)
 	case t.masters.Two(0):
 		return t.say("The new master drops %s's key: there its lease of %s is over.", holder, length)
+	case t.kept:
+		return t.say("Redis drops %s's key, which was kept after the work: its %s are over.", holder, length)
 	case t.sc.Kind == scenario.KindHeartbeat:
 		return t.say("Redis drops %s's key: it lasts %s without a new beat, and they are over.", holder, length)
 	case who.ended:
@@ -249,6 +255,8 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 			return t.say("%s is done: no more commands came from it.", who)
 		case t.sc.Kind == scenario.KindHeartbeat:
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
+		case t.holds(e.Key, who) && t.kept && e.Key.PTTL >= 0:
+			return t.say("%s is done, and its key stays on purpose, for another %s.", who, t.ms(e.Key.PTTL))
 		case t.holds(e.Key, who) && e.Key.Type == trace.TypeHash:
 			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
 		case t.holds(e.Key, who):

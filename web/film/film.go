@@ -86,9 +86,14 @@ func (u *underWay) add(r Ran) {
 
 // New returns the empty film of a run of sc.
 func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
+	return toldBy(NewNarrator(l, sc, owners), l, sc, owners)
+}
+
+// toldBy returns the empty film of a run whose sentences are a narrator's.
+func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), narrator: NewNarrator(l, sc, owners), scripts: Scripts(l, sc),
+		say: l, timeline: NewTimeline(l, shown, owners), narrator: n, scripts: Scripts(l, sc),
 		calls: map[calling]*underWay{}, moments: moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
@@ -99,10 +104,9 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 // Of returns the film of a trace, without its events. It is New, with the scripts that
 // the trace brings along.
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
-	f := New(l, sc, h.Owners)
+	f := toldBy(NarratorOf(l, sc, h), l, sc, h.Owners)
 	if h.Framed() {
 		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // it is somebody's own program: nobody knows its calls
-		f.narrator.framed = true
 	}
 	return f
 }

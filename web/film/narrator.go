@@ -25,6 +25,15 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 	}
 }
 
+// NarratorOf is NewNarrator for a trace. Of one of a lab or a log nobody knows the
+// threads' program: it says what each command did, and not what a lock of ours would
+// make of that.
+func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
+	t := NewNarrator(l, sc, h.Owners)
+	t.framed = h.Framed()
+	return t
+}
+
 // Share makes the narrator take the words of broken rules from f, so that a
 // caller that already has findings of the same run need not make them twice. It
 // must be called before Tell.
