@@ -102,16 +102,8 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	if f, ok := b.take(v); ok {
 		return f
 	}
-	if len(v.Threads) > 1 { // by who put the key there, which its value does not say
-		who, whose := v.Threads[0], v.Threads[1:]
-		switch v.Rule {
-		case ForeignRelease:
-			b.open = append(b.open, b.checker.SharedRelease(who, whose[0]))
-		case ForeignRenewal:
-			b.open = append(b.open, b.checker.ForeignRenewed(who, whose, time.Duration(max(e.Key.PTTL, 0))*time.Millisecond))
-		case Replaced:
-			b.open = append(b.open, b.checker.SharedReplaced(who, whose[0]))
-		}
+	if len(v.Threads) > 1 && v.Rule == ForeignRenewal { // read from what any command did to the key
+		b.open = append(b.open, b.checker.ForeignRenewed(v.Threads[0], v.Threads[1:], time.Duration(max(e.Key.PTTL, 0))*time.Millisecond))
 		if f, ok := b.take(v); ok {
 			return f
 		}

@@ -23,8 +23,8 @@ func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || f.Aside(e.Thread) || b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
 		return Finding{}, false
 	}
-	_, after := f.On(b.Node)
-	holders := phrase.Names(f.Holders(after))
+	_, holds := f.HeldOn(b.Node)
+	holders := phrase.Names(holds)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return Finding{}, false
 	}
