@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
@@ -101,12 +100,6 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	}
 	if f, ok := b.take(v); ok {
 		return f
-	}
-	if len(v.Threads) > 1 && v.Rule == ForeignRenewal { // read from what any command did to the key
-		b.open = append(b.open, b.checker.ForeignRenewed(v.Threads[0], v.Threads[1:], time.Duration(max(e.Key.PTTL, 0))*time.Millisecond))
-		if f, ok := b.take(v); ok {
-			return f
-		}
 	}
 	why := phrase.Say("Redis and the threads have broken a rule: %s.", v.Rule)
 	if len(v.Threads) > 0 {

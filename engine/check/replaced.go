@@ -28,7 +28,10 @@ func (replaced) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		return Finding{}, false
 	}
 	who, whose := e.Thread, holders[0]
+	why := phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)
+	if _, after := f.On(b.Node); !f.Names(after) {
+		why = phrase.Say("%[1]s has put its own lock in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)
+	}
 	return found(Replaced, append([]string{who}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
-		phrase.Say("%s replaced the lock of %s", who, holders),
-		phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)), true
+		phrase.Say("%s replaced the lock of %s", who, holders), why), true
 }

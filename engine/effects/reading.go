@@ -176,7 +176,7 @@ func (j *Reading) add(thread string, body trace.Body) {
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
 		switch {
-		case f.Rule == check.ForeignRenewal, f.Rule == check.Replaced && j.takesOver(): // the one is seen by command, of scripts, too
+		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if untold := j.untold(f, thread); len(untold) > 0 {
 				f = f.Inferred(untold)
@@ -262,11 +262,7 @@ func (j *Reading) command(r Record) {
 		before = r.Before
 	}
 	told := r.Do != fault.LoseReply && !r.Late
-	var holders []string
-	if before.Exists() {
-		holders = j.checker.Put().Threads()
-	}
-	own := slices.Contains(holders, r.Thread)
+	own := before.Exists() && slices.Contains(j.checker.Put().Threads(), r.Thread)
 	old := maps.Clone(j.belief)
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
@@ -275,9 +271,6 @@ func (j *Reading) command(r Record) {
 	j.commands(r, before, now, call, level, attempt)
 	j.belief = now
 	j.several = j.several || len(j.checker.Put().Threads()) > 1
-	if ofLock && len(holders) > 0 && !own && j.did == lock.CallRenew && len(j.ids) == 0 && r.Err == "" {
-		j.violate(j.checker.ForeignRenewed(r.Thread, holders, time.Duration(max(r.After.PTTL, 0))*time.Millisecond))
-	}
 	j.resources(r)
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)

@@ -94,7 +94,7 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 		writer = f.now.Thread
 	}
 	b = append(b, as(writer)...)
-	if f.now.Key.Exists() && len(f.owners.Holders(f.now.Key)) == 0 { // the key does not say whose it is
+	if f.now.Key.Exists() && !f.Names(f.now.Key) { // the key does not say whose it is
 		b = f.put.append(append(b, ';'), as)
 	}
 	return b
@@ -228,6 +228,9 @@ func (f *Facts) HeldOn(node int) (before, after []string) {
 	old, now := f.On(node)
 	return f.owners.of(old, f.had), f.owners.of(now, f.put)
 }
+
+// Names reports whether a key says itself whose it is.
+func (f *Facts) Names(key trace.KeyState) bool { return len(f.owners.Holders(key)) > 0 }
 
 // On returns the key before and after the current event as a command's node has
 // it. Nodes count from 1; 0 is that of a run with one.
