@@ -322,7 +322,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 		return role
 	}
 	switch Verb(r.Args) {
-	case "SETNX", "HSETNX", "SET", "HINCRBY":
+	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY":
 		return lock.CallLock
 	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL", "DECR", "DECRBY":
 		return lock.CallUnlock
@@ -380,6 +380,8 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
+	case j.stands(r):
+		return ""
 	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
@@ -454,7 +456,7 @@ func sets(r Record, key string) bool {
 	one := func(args []string, reply any) bool {
 		switch Verb(args) {
 		case "SET", "SETEX", "PSETEX", "SETNX", "GETSET":
-			return len(args) > 2 && args[1] == key && journal.Wrote(args, reply)
+			return len(args) > 2 && args[1] == key && journal.Wrote(args, reply) && reply != args[2]
 		}
 		return false
 	}
@@ -560,6 +562,14 @@ func deadline(k trace.KeyState) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// stands reports whether a command that writes its value whatever is there was answered
+// that the lock stands: there was a value of another, and no deadline that is over.
+func (j *Reading) stands(r Record) bool {
+	swaps := Verb(r.Args) == "GETSET" || Verb(r.Args) == "SET" && !MakesLock(r.Args) && slices.ContainsFunc(r.Args, func(a string) bool { return strings.EqualFold(a, "GET") })
+	was, _ := r.Reply.(string)
+	return swaps && was != "" && was != "0" && j.checker.Put().Value != r.Thread && !j.takesOver()
+}
+
 // takesOver reports whether the last command put another value in the place of a deadline
 // that may be over: that is how such a lock is taken.
 func (j *Reading) takesOver() bool {
@@ -629,7 +639,12 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
 		j.belief[r.Thread]--
 	case rewrites:
+	case told && j.stands(r):
+		delete(j.belief, r.Thread)
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
+		if j.takesOver() {
+			delete(j.belief, j.checker.Put().Value)
+		}
 		j.belief[r.Thread] = max(j.holds(r), 1)
 	case len(ids) > 0:
 	case j.did == lock.CallUnlock && j.belief[r.Thread] > 0:
