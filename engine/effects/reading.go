@@ -563,11 +563,11 @@ func deadline(k trace.KeyState) (time.Time, bool) {
 }
 
 // stands reports whether a command that writes its value whatever is there was answered
-// that the lock stands: there was a value of another, and no deadline that is over.
+// that the lock stands: there was a value that it does not hold, and no deadline that is over.
 func (j *Reading) stands(r Record) bool {
 	swaps := Verb(r.Args) == "GETSET" || Verb(r.Args) == "SET" && !MakesLock(r.Args) && slices.ContainsFunc(r.Args, func(a string) bool { return strings.EqualFold(a, "GET") })
 	was, _ := r.Reply.(string)
-	return swaps && was != "" && was != "0" && j.checker.Put().Value != r.Thread && !j.takesOver()
+	return swaps && was != "" && was != "0" && (j.checker.Put().Value != r.Thread || j.belief[r.Thread] == 0) && !j.takesOver()
 }
 
 // takesOver reports whether the last command put another value in the place of a deadline
