@@ -165,6 +165,12 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 	return found
 }
 
+// Holders returns the threads that hold the key as the last event left it, by name.
+func (c *Checker) Holders(key trace.KeyState) []string { return c.facts.Holders(key) }
+
+// Put returns who put what the key holds since the last event.
+func (c *Checker) Put() facts.Put { return c.facts.Put() }
+
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {
 	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), end: c.end.clone()}
