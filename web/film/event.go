@@ -11,6 +11,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 func (t *Narrator) work(e trace.Event, b trace.Work) string {
@@ -278,15 +279,19 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 }
 
 func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
-	switch {
-	case b.Error != "":
+	if b.Error != "" {
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	}
+	t.unjudged = Unjudged(t.l, t.watch.Judge())
+	switch {
 	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
+	case t.findings.Times() == 0 && len(t.unjudged) > 0:
+		return t.say("The run is over at step %d, and no rule was broken. %s", e.Step, sentences(t.l, t.unjudged))
 	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
 	case t.findings.Times() == 1:
@@ -294,4 +299,17 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 	default:
 		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
 	}
+}
+
+// sentences are several, one after the other.
+func sentences(l words.Language, list []string) string {
+	text := ""
+	for i, one := range list {
+		if i == 0 {
+			text = one
+			continue
+		}
+		text = l.Say("%[1]s %[2]s", text, one)
+	}
+	return text
 }

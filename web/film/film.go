@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -102,7 +104,7 @@ func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
 	f := New(l, sc, h.Owners)
 	if h.Framed() {
 		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // it is somebody's own program: nobody knows its calls
-		f.narrator.framed = true
+		f.narrator.framed, f.narrator.watch = true, verdict.Watching(logs.Evidence(h, sc))
 	}
 	return f
 }
@@ -120,6 +122,9 @@ func (f *Film) Add(e trace.Event) int {
 	}
 	why := f.narrator.Tell(e)
 	row := &f.timeline.rows[i]
+	if row.Final {
+		row.Unjudged = f.narrator.unjudged
+	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
 		row.Mark = m

@@ -12,6 +12,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -21,7 +22,7 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 	return &Narrator{
 		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners,
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Endless()),
+		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Endless()),
 	}
 }
 
@@ -34,6 +35,7 @@ func (t *Narrator) Share(f *check.Findings) { t.findings = f }
 // order.
 func (t *Narrator) Tell(e trace.Event) string {
 	t.findings.See(e)
+	t.watch.See(e)
 	t.before, t.nodes = t.masters.Before(e.Thread, e.At)
 	seen := t.masters.Add(e)
 	if t.sc.Kind == scenario.KindHeartbeat && len(seen.Nodes) > 0 { // a device knows one Redis

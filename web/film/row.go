@@ -46,6 +46,7 @@ type Row struct {
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
+	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
 
 	weight  int    // of Why

@@ -259,7 +259,7 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 		f.Notes = append(f.Notes, LabDiverged(l, tried.Diverged, d))
 	}
 	f.Notes = append(f.Notes, LabClock(l, in.Faults, tried.Broken)...)
-	f.Notes = append(f.Notes, Unjudged(l, j)...)
+	f.Notes = append(f.Notes, film.Unjudged(l, j)...)
 	return f
 }
 

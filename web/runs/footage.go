@@ -43,8 +43,10 @@ type Footage struct {
 	tail    []film.Row
 	Verdict string
 	Tone    film.Tone
-	Late    string // page.Lateness
-	Header  trace.Header
+
+	Unjudged []string // page.Unjudged
+	Late     string   // page.Lateness
+	Header   trace.Header
 	Rows    int
 	Events  int
 	Ended   bool
@@ -84,7 +86,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		f.Viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
-	f.Late = page.Lateness(reel.Rows())
+	f.Unjudged, f.Late = page.Unjudged(reel.Rows()), page.Lateness(reel.Rows())
 	if f.Rows <= film.MaxWhole {
 		whole, size, err := wholeOf(ctx, l, reel)
 		if err != nil {

@@ -24,7 +24,7 @@ func (m *maker) marks() []Story {
 	list := []Story{
 		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), film.Good)},
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
-		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("%d times a rule was broken", 2), film.Bad, film.Lateness(l, 80*time.Millisecond))},
+		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("%d times a rule was broken", 2), film.Bad, nil, film.Lateness(l, 80*time.Millisecond))},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Libraries: two of them", Component: templates.Libraries(m.libraries())},
