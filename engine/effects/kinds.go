@@ -16,8 +16,9 @@ type Kind struct {
 	helps  phrase.Text // what helps then
 }
 
-// HowToSay is how a person says which key is the lock, and of which kind.
-const HowToSay = "-lock KEY, -lock KEY:exclusive"
+// AsFlag is how a person says to lab and import which key is the lock, one of a kind that
+// is judged.
+const AsFlag = "-lock KEY, -lock KEY:exclusive"
 
 // The kinds that cannot be judged yet, and are not told by the key's type alone.
 var (
@@ -29,7 +30,8 @@ var (
 // Kinds returns the kinds of locks that are told apart, those that can be judged first.
 func Kinds() []Kind {
 	return []Kind{
-		{Holds: "a string, whatever its value; a count (INCR: a thread that counts from nothing is in)", Judged: true},
+		{Holds: "a string, whatever its value", Judged: true},
+		{Holds: "a count (INCR): a thread that counts from nothing is in", Judged: true},
 		{Holds: "a hash of owners with their counts", Judged: true},
 		readersWriter,
 		{Holds: "a sorted set", typed: "zset", says: "The key holds a sorted set.", helps: "A sorted set cannot be judged yet."},

@@ -45,7 +45,7 @@ type Narrator struct {
 	findings *check.Findings
 	failed   []Failure
 	watch    *verdict.Watch
-	unjudged []string // at the run's end: Unjudged
+	unjudged []string      // at the run's end: Unjudged
 	jumps    map[int]jump  // the last jump of each node's clock; node 0 if there is only one Redis
 	over     *trace.Millis // when time alone has ended the last lease, nil if somebody has the lock since
 }

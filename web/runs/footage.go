@@ -47,10 +47,10 @@ type Footage struct {
 	Unjudged []string // page.Unjudged
 	Late     string   // page.Lateness
 	Header   trace.Header
-	Rows    int
-	Events  int
-	Ended   bool
-	Long    bool // its page has only some of its rows
+	Rows     int
+	Events   int
+	Ended    bool
+	Long     bool // its page has only some of its rows
 
 	Portions [][]byte // gzip; nil if the page has the whole film
 	settled  int      // how many of them will not change
