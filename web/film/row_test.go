@@ -2,10 +2,15 @@ package film_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"relock/engine/trace"
+	"relock/engine/verdict"
+	"relock/lessons/lessonstest"
 	"relock/web/film"
+	"relock/web/words"
 )
 
 func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
@@ -50,6 +55,54 @@ func TestAKeyAsThePageReadsIt(t *testing.T) {
 	} {
 		if got, err := json.Marshal(k); err != nil || string(got) != want {
 			t.Errorf("%s, want %s: %v", got, want, err)
+		}
+	}
+}
+
+// The last row of a run says what keeps it from being judged where something does, and
+// nothing of that where nothing does.
+func TestTheLastRowAsksForAVerdict(t *testing.T) {
+	for name, want := range map[string]verdict.Verdict{
+		"two-threads": verdict.Unbroken, "heartbeat": verdict.Unjudged, "mutex-lost-reply": verdict.Unjudged, "redlock-three-nodes-down": verdict.Unjudged,
+		"two-masters-wait": verdict.Unjudged, "spin-one-process": verdict.Unjudged, "lease-expiry": verdict.Broken, "textbook": verdict.Unbroken,
+	} {
+		run := lessonstest.Play(t, name+".yaml")
+		j := verdict.OfRun(run.Scenario, run.Events)
+		if j.Verdict != want {
+			t.Errorf("%s is %s, not %s", name, j.Verdict, want)
+		}
+		for _, l := range []words.Language{words.English, words.Match("zh")} {
+			rows := filmed(run, l, false).Rows()
+			last := rows[len(rows)-1]
+			lacks := film.Unjudged(l, j)
+			if !slices.Equal(last.Unjudged, lacks) {
+				t.Errorf("%s: %q, want %q", name, last.Unjudged, lacks)
+			}
+			for i, lack := range lacks {
+				if told := strings.Contains(last.Why, lack); told != (want == verdict.Unjudged && last.Failed == "") {
+					t.Errorf("%s: %d of its lacks is told: %t in %q", name, i, told, last.Why)
+				}
+			}
+		}
+	}
+}
+
+// A trace from elsewhere is judged as it was, whatever words its header has.
+func TestATraceOfAnUnknownKindSaysSo(t *testing.T) {
+	run := lessonstest.Play(t, "two-threads.yaml")
+	for lack, want := range map[string]string{
+		`{"reason":"kind-unknown","says":"The key holds a sorted set."}`: "The key holds a sorted set. A sorted set cannot be judged yet.",
+		`{"reason":"kind-unknown","says":"Buy now"}`:                     "The key holds no string and no hash. That cannot be judged yet.",
+		`{"reason":"nobody-inside","says":"Buy now"}`:                    "",
+	} {
+		h := trace.Header{Owners: run.Owners, Store: trace.StoreLog, Log: &trace.FromLog{}, Unjudged: []json.RawMessage{json.RawMessage(lack)}}
+		reel := film.Of(words.English, run.Scenario, h)
+		for _, e := range run.Events {
+			reel.Add(e)
+		}
+		rows := reel.Rows()
+		if got := strings.Join(rows[len(rows)-1].Unjudged, "|"); want == "" && got != "" || want != "" && got != "This cannot be judged:|"+want {
+			t.Errorf("%s: %q", lack, got)
 		}
 	}
 }

@@ -30,6 +30,9 @@ type LabDoor struct {
 	Others  LibrariesBeside
 }
 
+// AsFlag is how a person names the lock in the terminal.
+const AsFlag = effects.AsFlag
+
 // LockKind is a kind of lock, by what its key holds.
 type LockKind struct {
 	Holds  string
