@@ -209,6 +209,7 @@ func faultLabel(l words.Language, name string) string {
 type LibrariesBeside struct {
 	Rows []LibraryBeside
 	All  string // how many there are
+	Open string // as in Libraries
 }
 
 // LibraryBeside is a library with a lost reply.
@@ -219,7 +220,7 @@ type LibraryBeside struct {
 
 // Beside returns the libraries with one lost reply.
 func (p Libraries) Beside() LibrariesBeside {
-	out := LibrariesBeside{All: p.Tally}
+	out := LibrariesBeside{All: p.Tally, Open: p.Open}
 	column := slices.IndexFunc(p.Faults, func(f LibraryFault) bool { return f.Name == "lose-reply" })
 	for _, r := range p.Rows {
 		out.Rows = append(out.Rows, LibraryBeside{strings.TrimSpace(r.Name + " " + r.Version), r.Cells[column]})
