@@ -291,7 +291,7 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
 	case t.findings.Times() == 0 && len(t.unjudged) > 0:
-		return t.say("The run is over at step %d, and no rule was broken. %s", e.Step, Sentences(t.l, t.unjudged))
+		return t.say("The run is over at step %d: no rule was broken, but this cannot be judged.", e.Step)
 	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
 	case t.findings.Times() == 1:

@@ -281,5 +281,5 @@ func (m *maker) libraries() page.Libraries {
 
 func (m *maker) librariesBeside() page.LibrariesBeside {
 	p := m.libraries()
-	return page.LibrariesBeside{All: p.Tally, Rows: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: p.Rows[0].Cells[1]}, {Name: "relock", Cell: p.Rows[1].Cells[0]}}}
+	return page.LibrariesBeside{All: p.Tally, Open: p.Open, Rows: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: p.Rows[0].Cells[1]}, {Name: "relock", Cell: p.Rows[1].Cells[0]}}}
 }
