@@ -17,7 +17,6 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
-	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"
 )
@@ -49,13 +48,12 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	kind          string         // why the kind of lock is not known: one of the kinds; "" if it is
+	kind          *Kind          // one that cannot be judged, by what the key has held; nil if it has held none
 	harms         bool           // only rules about what the lock protects count
 	refused       bool           // somebody was, in this order
 	several       bool           // fields of several threads stood at once
 	counter       bool           // its value is counted up and down
 	last          trace.KeyState // before the current command
-	typed         string         // of kindOther: the key's type
 	ids           []string       // what the current command put into the key
 	did           string         // what it did to the lock, as a call
 	began         time.Time      // the instant from which records count; zero if it is not known
@@ -590,48 +588,6 @@ func (j *Reading) takesOver() bool {
 
 // From says from which instant the records count.
 func (j *Reading) From(t time.Time) { j.began = t }
-
-// Kinds of locks that are not known, by what shows it.
-const (
-	kindOther = "other" // no string and no hash
-	kindMode  = "mode"  // a hash with a field of this name: readers may share
-)
-
-// unlike reports whether a key is of a type that no exclusive lock is known to have.
-func unlike(k trace.KeyState) bool {
-	return k.Exists() && k.Type != trace.TypeString && k.Type != trace.TypeHash
-}
-
-// look takes what a command shows of the kind of lock.
-func (j *Reading) look(r Record) {
-	j.last = r.Before
-	_, mode := r.After.Fields["mode"]
-	switch {
-	case unlike(r.After):
-		j.kind, j.typed = kindOther, r.After.Type
-	case mode:
-		j.kind = kindMode
-	}
-}
-
-// Kind says why the kind of lock is not known, a sentence, and what helps; "" if it is known.
-func (j *Reading) Kind() (says, helps phrase.Wording) {
-	switch {
-	case j.kind == kindOther && j.typed == "zset":
-		return phrase.Say("The key holds a sorted set."), phrase.Say("A sorted set cannot be judged yet.")
-	case j.kind == kindOther && j.typed == "list":
-		return phrase.Say("The key holds a list."), phrase.Say("A list of tokens cannot be judged yet.")
-	case j.kind == kindOther && j.typed == "set":
-		return phrase.Say("The key holds a set."), phrase.Say("A set cannot be judged yet.")
-	case j.kind == kindOther:
-		return phrase.Say("The key holds a %s.", j.typed), phrase.Say("That cannot be judged yet.")
-	case j.kind == kindMode:
-		return phrase.Say("The key is a hash with a field mode: readers may share it."), phrase.Say("A read-write lock cannot be judged yet.")
-	case j.several && !j.refused:
-		return phrase.Say("The key names several threads at once, and none of them was refused."), phrase.Say("A lock that several may hold cannot be judged yet.")
-	}
-	return phrase.Wording{}, phrase.Wording{}
-}
 
 // OnlyHarms leaves out rules about the lock, whose kind is not known.
 func (j *Reading) OnlyHarms() { j.harms = true }

@@ -400,7 +400,10 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
 		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}
-	found.judge(kind, helps)
+	if !known {
+		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
+	}
+	found.judge()
 	return found, nil
 }
 
@@ -412,13 +415,12 @@ func NewImported(h trace.Header, sc *scenario.Scenario, events []trace.Event) *I
 			found.Broken = append(found.Broken, v.Rule)
 		}
 	}
-	found.judge(phrase.Wording{}, phrase.Wording{})
+	found.judge()
 	return found
 }
 
-// judge judges a lock whose kind is not known for the reason given, or "".
-func (f *Imported) judge(kind, helps phrase.Wording) {
-	f.Judgement = judge(f.Header, f.Scenario, f.Events, kind, helps)
+func (f *Imported) judge() {
+	f.Judgement = judge(f.Header, f.Scenario, f.Events)
 	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 

@@ -11,6 +11,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 func (t *Narrator) work(e trace.Event, b trace.Work) string {
@@ -286,15 +287,19 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 }
 
 func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
-	switch {
-	case b.Error != "":
+	if b.Error != "" {
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	}
+	t.unjudged = Unjudged(t.l, t.watch.Judge())
+	switch {
 	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
+	case t.findings.Times() == 0 && len(t.unjudged) > 0:
+		return t.say("The run is over at step %d: no rule was broken, but this cannot be judged.", e.Step)
 	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
 	case t.findings.Times() == 1:
@@ -302,4 +307,17 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 	default:
 		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
 	}
+}
+
+// Sentences are several, one after the other.
+func Sentences(l words.Language, list []string) string {
+	text := ""
+	for i, one := range list {
+		if i == 0 {
+			text = one
+			continue
+		}
+		text = l.Say("%[1]s %[2]s", text, one)
+	}
+	return text
 }

@@ -124,6 +124,9 @@ func (f *Film) Add(e trace.Event) int {
 	}
 	why := f.narrator.Tell(e)
 	row := &f.timeline.rows[i]
+	if row.Final {
+		row.Unjudged, row.broken = f.narrator.unjudged, f.narrator.findings.Times() > 0
+	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
 		row.Mark = m

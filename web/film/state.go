@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -43,6 +44,8 @@ type Narrator struct {
 	grant    grant          // the largest fencing token so far
 	findings *check.Findings
 	failed   []Failure
+	watch    *verdict.Watch
+	unjudged []string      // at the run's end: Unjudged
 	jumps    map[int]jump  // the last jump of each node's clock; node 0 if there is only one Redis
 	kept     bool          // the key stays after the work, on purpose
 	over     *trace.Millis // when time alone has ended the last lease, nil if somebody has the lock since

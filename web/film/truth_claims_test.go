@@ -475,6 +475,7 @@ var truths = map[string]holds{
 	"%s is done, and its key stays on purpose, for another %s.":                    all(own, keepsKey, left(2)),
 	"%s is done, but its key is still there.":                                      own,
 	"The run is over at step %d, and no rule was broken.":                          all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
+	"The run is over at step %d: no rule was broken, but this cannot be judged.":   all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
 	"The run is over at step %d, and one rule was broken.":                         all(quantity(1, func(s scene) int { return s.e.Step }), func(s scene) string { s.said = []string{"1"}; return violations(1)(s) }),
 	"The run is over at step %d: %d times a rule was broken.":                      all(quantity(1, func(s scene) int { return s.e.Step }), violations(2)),
 	"The run is over at step %d: no rule was broken, but %s ended with an error.":  noViolation,
