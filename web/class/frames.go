@@ -479,7 +479,7 @@ func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
 		return nil, err
 	}
-	if set.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
+	if set.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
 		return nil, err
 	}
 	frame, err := prepared(setJSON{1, set})

@@ -487,7 +487,7 @@ func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (
 	p.SetFaults(l)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
-		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0),
+		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0), Standing: page.Before(l, item.Scenario),
 	}
 	return p, nil
 }

@@ -47,6 +47,7 @@ type Opened struct {
 	Lease    int64           `json:"leaseMillis"`
 	Key      string          `json:"key"`
 	Head     string          `json:"head"` // the table's head, HTML
+	Stage    string          `json:"stage"` // who believes what before the first row, HTML
 	Rail     string          `json:"rail"` // what is beside it, HTML
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike

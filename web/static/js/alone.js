@@ -3,7 +3,6 @@ import { address, autoplay, read } from "./address.js";
 import { board } from "./board.js";
 import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./board-state.js";
 import { byId } from "./dom.js";
-import { gallery } from "./gallery.js";
 import { Lost, Refused } from "./line.js";
 import { LinkError, pack } from "./link.js";
 import { share } from "./share.js";
@@ -131,7 +130,6 @@ export function alone(stage) {
     },
   );
 
-  gallery();
   readAddress().then(() => {
     server = dial(open, heard);
   });

@@ -1,5 +1,5 @@
 // Who can move where you are, and what a move would do.
-import { byId, make } from "./dom.js";
+import { byId, make, shape } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -58,85 +58,84 @@ export const stepOf = (who) => ({
 });
 
 /**
- * Shows the options of a position, each at its thread and in the list of all.
- * The focus stays where it is.
- * @param {HTMLElement} stage
+ * Shows the moves that can be made at a position: of each thread one, and of what goes
+ * on beside it; then time, and faults. The focus stays where it is.
  * @param {Position} position
- * @param {string} unfinished why nobody can act here, or ""
- * @param {(name: string) => number} ordinal of a thread
- * @param {(who: Mover) => void} step
- * @param {(choice: number) => Outlook | undefined} outlook of a choice
+ * @param {object} on
+ * @param {string} on.unfinished why nobody can act here, or ""
+ * @param {number | undefined} on.done the choice that was made here, if one was
+ * @param {(name: string) => number} on.ordinal of a thread
+ * @param {(who: Mover) => void} on.step
+ * @param {(choice: number) => Outlook | undefined} on.outlook of a choice
+ * @param {() => void} on.pass lets time pass to the next event
+ * @param {() => void} on.strike leads to the faults
  */
-export function drawOptions(stage, position, unfinished, ordinal, step, outlook) {
+export function drawOptions(position, on) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
-  list.replaceChildren();
-  for (const cell of stage.querySelectorAll("[data-next], [data-coming]")) {
-    cell.replaceChildren();
-  }
-  for (const option of position.options ?? []) {
-    if (option.background && !option.does) {
-      continue;
-    }
-    const entry = (/** @type {string} */ tag) => entryOf(option, tag, unfinished, ordinal(option.thread), step, unfinished || !option.can ? undefined : outlook(Math.max(option.choice, 0)));
-    const name = CSS.escape(option.thread);
-    list.append(entry("li"));
-    const coming = stage.querySelector(`[data-coming="${name}"]`);
-    if (option.node && !option.network) {
-      if (!coming?.querySelector(".nodes-asked")) {
-        coming?.append(make("div", { class: "nodes-asked" }));
-      }
-      coming?.querySelector(".nodes-asked")?.append(entry("div"));
-    } else if (option.background || option.network) {
-      coming?.append(entry("div"));
-    } else {
-      stage.querySelector(`[data-next="${name}"]`)?.append(entry("div"));
-      const does = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
-      const card = make("p", { class: "does" }, unfinished || does);
-      if (option.label && option.can && !unfinished) { // of a lab: the command itself lets it through
-        const through = make("button", { type: "button", class: "through" }, `▶ ${does}`);
-        through.onclick = () => step(option);
-        card.replaceChildren(through);
-      }
-      coming?.prepend(card);
-    }
-  }
-  const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
-  if (first && first.getBoundingClientRect().right > list.getBoundingClientRect().right) {
-    list.scrollLeft = first.offsetLeft - list.offsetLeft; // where all do not fit beside each other
-  }
+  const moves = (position.options ?? []).filter((o) => !o.background || o.does);
+  list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...(position.over ? [] : [passing(position, on), breaking(on)]));
+  list.dataset.moves = String(Math.min(list.children.length, 9));
   if (focused) {
-    const again = /** @type {HTMLElement[]} */ ([...stage.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
+    const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
     again?.focus({ preventScroll: true });
   }
 }
 
 /**
- * @param {Option} option
- * @param {string} tag "li" in the list of all
- * @param {string} unfinished
- * @param {number} thread
- * @param {(who: Mover) => void} step
- * @param {Outlook | undefined} outlook
+ * A button that says in its first line what it does, in its second when, and which
+ * commands. What cannot be done now keeps the focus, and says why.
+ * @param {string} id
+ * @param {string} does
+ * @param {string} small
+ * @param {boolean} off
  */
-function entryOf(option, tag, unfinished, thread, step, outlook) {
-  const label = labelOf(option);
-  const short = option.node && !option.network && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
-  const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
-  button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
-  const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
-  const all = [text, outlook?.says].filter(Boolean).join(" · ");
-  // Whatever cannot be done now keeps the focus, and says why.
-  button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
-  button.setAttribute("aria-label", `${label}: ${all}`);
-  button.title = all;
-  button.onclick = () => step(option);
-  const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
-  if (outlook) {
-    button.after(outlookOf(outlook));
+function button(id, does, small, off) {
+  const made = make("button", { type: "button", class: "move", "aria-disabled": String(off) }, make("b", {}, does), make("small", {}, small));
+  made.dataset.option = id;
+  made.title = small;
+  return made;
+}
+
+/** What comes before a colon, and after it. @param {string} text */
+function parted(text) {
+  const [, first, rest] = /^(.*?)[:：] ?(.*)$/.exec(text) ?? [text, text, ""];
+  return [first, rest];
+}
+
+/** @param {Option} option @param {Parameters<typeof drawOptions>[1]} on */
+function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
+  const off = !option.can || unfinished !== "";
+  const aside = option.background || option.network || option.node || option.label;
+  const [verb, commands] = option.can && !aside ? parted(option.does) : ["", option.does];
+  const line = unfinished || [option.why, commands, option.armed].filter(Boolean).join(" · ");
+  const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
+  const made = button(id, aside ? labelOf(option) : [option.thread, verb].filter(Boolean).join(" "), line, off);
+  const comes = off ? undefined : outlook(Math.max(option.choice, 0));
+  made.setAttribute("aria-label", [labelOf(option), [unfinished || option.does, option.why, option.armed, comes?.says].filter(Boolean).join(" · ")].filter(Boolean).join(": "));
+  made.classList.toggle("next", !off && done !== undefined && done === option.choice);
+  made.classList.toggle("aside", Boolean(option.background || option.network || option.node));
+  made.firstElementChild?.prepend(shape(ordinal(option.thread)));
+  if (comes) {
+    made.append(outlookOf(comes));
   }
-  entry.classList.add(`t${thread % 8}`);
-  return entry;
+  made.onclick = () => step(option);
+  return make("li", { class: `option t${ordinal(option.thread) % 8}` }, made);
+}
+
+/** @param {Position} position @param {Parameters<typeof drawOptions>[1]} on */
+function passing({ next }, { unfinished, pass }) {
+  const made = button("time", say("Let time pass"), unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself.")), !next || unfinished !== "");
+  made.onclick = pass;
+  return make("li", { class: "option" }, made);
+}
+
+/** @param {Parameters<typeof drawOptions>[1]} on */
+function breaking({ unfinished, strike }) {
+  const made = button("break", say("⚡ Break something …"), unfinished || say("pause, crash, lose a reply"), unfinished !== "");
+  made.classList.add("fault-move");
+  made.onclick = strike;
+  return make("li", { class: "option" }, made);
 }
 
 /** What becomes of a decision, beside it. @param {Outlook} outlook */
