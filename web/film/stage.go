@@ -579,7 +579,7 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 	case len(s.now.Nodes) > 0:
 		s.count(b, name)
 	case held && s.threads[name].aside:
-		b.Cord, b.Tie, b.Wrong = Parted, s.l.Say("asks the old master"), true
+		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
 	case held:
 		s.agree(b, name, levels)
 	case s.owners.Hold(s.now.Key, name):
@@ -621,10 +621,7 @@ func (s *stager) loose(state State) string {
 // one key.
 func (s *stager) agree(b *Belief, name string, levels int) {
 	if !s.owners.Hold(s.now.Key, name) {
-		b.Cord, b.Tie, b.Wrong = Parted, s.l.Say("not in Redis"), true
-		if !s.now.Key.Exists() {
-			b.Cord = Open
-		}
+		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("not in Redis"), true
 		return
 	}
 	b.Cord = Agrees
@@ -645,6 +642,14 @@ func (s *stager) agree(b *Belief, name string, levels int) {
 	case levels > 1:
 		b.Cord = Twice
 	}
+}
+
+// parted is the cord of a false belief.
+func (s *stager) parted() Cord {
+	if s.now.Key.Exists() {
+		return Parted
+	}
+	return Open
 }
 
 // count ties a belief to how many nodes share it.
