@@ -158,7 +158,7 @@ type stager struct {
 	clocks    facts.Clocks
 	threads   map[string]*believer
 	now       trace.Event
-	shown      Key // after the event, as the row has it
+	shown     Key // after the event, as the row has it
 }
 
 // believer is what a thread was told, beside its levels.
