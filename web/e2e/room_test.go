@@ -200,7 +200,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	for tab, title := range map[context.Context]string{host: "one user buys", stage: "拼团", phone: "one user buys", audience: "拼团"} {
 		until(tab, t, `document.querySelector("h1").textContent.includes("`+title+`") && document.title.includes("`+title+`")`)
 	}
-	until(host, t, `document.querySelectorAll("#head [data-next]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
+	until(host, t, `document.querySelectorAll("#choices .t0, #choices .t1, #choices .t2").length === 3 && document.querySelectorAll("#stage [data-who]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
 	until(stage, t, `document.querySelectorAll("[data-cast]").length === 3 && document.getElementById("asked").hidden && document.querySelectorAll("#rows tr[id]").length === 0`)
 	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
 	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": you are A there, too.") && document.querySelector('[data-mine="A"]').checkVisibility()`)
@@ -329,7 +329,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	do(phone, t, click(`#own`))
 	until(phone, t, `document.querySelector(".room-back") !== null`)
 	at(phone, t, "1 of 1 · T1")
-	do(phone, t, click(`#choices .step[aria-disabled="false"]`))
+	do(phone, t, click(`#choices .move[aria-disabled="false"]`))
 	at(phone, t, "2 of 2 · T2")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	until(host, t, stands+` === "T3"`)
@@ -539,8 +539,8 @@ func TestAHostSearchesEveryOrder(t *testing.T) {
 	stage := another(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(host, t, click(`#explore`), click(`#explore-form .primary`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
-	until(host, t, `document.querySelector('[data-next="A"] .outlook')?.textContent === "30 of 36 break"`)
-	do(host, t, click(`[data-next="A"] .step`))
+	until(host, t, theMove("A")+`.querySelector(".outlook")?.textContent === "30 of 36 break"`)
+	do(host, t, click(moveOf("A")))
 	until(stage, t, stands+` === "T1"`)
 
 	// The class follows to what breaks the rule, and to a state of the space.

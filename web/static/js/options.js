@@ -124,8 +124,15 @@ function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
 }
 
 /** @param {Position} position @param {Parameters<typeof drawOptions>[1]} on */
-function passing({ next }, { unfinished, pass }) {
-  const made = button("time", say("Let time pass"), unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself.")), !next || unfinished !== "");
+function passing({ next }, { unfinished, outlook, pass }) {
+  const line = unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself."));
+  const off = !next || unfinished !== "";
+  const made = button("time", say("Let time pass"), line, off);
+  const comes = off ? undefined : outlook(-1);
+  if (comes) {
+    made.append(outlookOf(comes));
+    made.title = `${line} · ${comes.says}`;
+  }
   made.onclick = pass;
   return make("li", { class: "option" }, made);
 }
@@ -139,7 +146,7 @@ function breaking({ unfinished, strike }) {
 }
 
 /** What becomes of a decision, beside it. @param {Outlook} outlook */
-export const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
+const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
 
 /** @param {Option} option */
 function labelOf(option) {

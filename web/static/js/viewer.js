@@ -228,6 +228,7 @@ export function viewer(owner) {
     const stage = document.getElementById("stage");
     const scene = stage && sceneAt(stage, film, { row: at, moment: k, passed: preview || k > 0 ? 0 : passed });
     if (stage && scene) {
+      stage.classList.remove("absent");
       drawStage(stage, scene);
     }
     byId("viewer").classList.toggle("previewing", preview > 0);
@@ -257,6 +258,8 @@ export function viewer(owner) {
       portions?.look(step);
     }
     const text = notHere(step);
+    document.getElementById("stage")?.classList.add("absent");
+    byId("viewer").classList.toggle("previewing", preview);
     because(text, false);
     if (portions?.failed(step)) {
       const again = make("button", { type: "button" }, say("Try again"));
