@@ -215,7 +215,7 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 		}
 	}
 	is("at the start", map[string]string{"crash A": "", "evict": "There is no key that Redis could evict.", "clock-jump": "There is no key with an expiry."})
-	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("evict")+".focus()"), chromedp.KeyEvent(kb.Enter))
+	do(ctx, t, click("#tab-redis"), chromedp.Evaluate[chromedp.Void](button("evict")+".focus()"), chromedp.KeyEvent(kb.Enter))
 	until(ctx, t, problem+` === "There is no key that Redis could evict."`)
 	if !get[bool](ctx, t, button("evict")+" === document.activeElement") {
 		t.Error("the grey button has lost the focus")
@@ -236,7 +236,7 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	at(ctx, t, "3 of 3")
 
 	// The dialog says it before the button is used, which then does nothing.
-	do(ctx, t, click("#tab-redis"), click(`[data-dialog="strike"]`), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
+	do(ctx, t, click(`[data-dialog="strike"]`), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
 	until(ctx, t, `document.getElementById("strike-why").textContent === "A has ended."`)
 	do(ctx, t, click(`#strike button[value="strike"]`))
 	if !get[bool](ctx, t, `document.getElementById("strike").open`) {
@@ -284,7 +284,7 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 	do(ctx, t, click(`#locks-form [name=lock]:not(:checked)`), click(`#locks-form [value="compare"]`), chromedp.WaitVisible(chromedp.CSS("#compared table")))
 	until(ctx, t, `document.activeElement.id === "compared"`)
 	do(ctx, t, click("#close-compared"))
-	until(ctx, t, `document.getElementById("compared").hidden && document.activeElement.dataset.dialog === "locks"`)
+	until(ctx, t, `document.getElementById("compared").hidden && document.activeElement === document.querySelector("#more > summary")`)
 
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`), chromedp.KeyEvent("u"))
 	until(ctx, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)

@@ -56,14 +56,10 @@ const nextMark = `(async (from) => {
 	}
 })(%d)`
 
-// scrubbed has the page stand at a step by the scrubber.
-func scrubbed(ctx context.Context, t testing.TB, step int) {
+// gone has the page stand at a step by its address.
+func gone(ctx context.Context, t testing.TB, step int) {
 	t.Helper()
-	get[bool](ctx, t, fmt.Sprintf(`(() => {
-		const scrubber = document.getElementById("scrubber");
-		scrubber.value = "%d";
-		return scrubber.dispatchEvent(new Event("input", {bubbles: true}));
-	})()`, step))
+	get[bool](ctx, t, fmt.Sprintf(`(location.hash = "#row-%d", true)`, step))
 }
 
 func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
@@ -130,7 +126,7 @@ func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
 
 			// Loaded again, and in the other language, one is there again.
 			far := total / 3
-			scrubbed(ctx, t, far)
+			gone(ctx, t, far)
 			showsRow(ctx, t, far)
 			leads(ctx, t, click(`a[hreflang="zh-CN"]`))
 			until(ctx, t, `document.documentElement.lang.startsWith("zh") && `+place+`.includes("T`+fmt.Sprint(far)+` ")`)
@@ -175,7 +171,7 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	for _, mode := range []string{"lost", "refused", "other"} {
 		step += 200
 		get[string](ctx, t, `(mode = "`+mode+`")`)
-		scrubbed(ctx, t, step)
+		gone(ctx, t, step)
 		until(ctx, t, fmt.Sprintf(`(%s).startsWith("T%d") && (%s).includes("could not be loaded")`, standIn, step, standIn))
 		until(ctx, t, place+fmt.Sprintf(`.includes("T%d ")`, step)) // the index has when it was
 		if got := get[string](ctx, t, `document.getElementById("stage")`+saidIn); got != "" {
@@ -190,7 +186,7 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	}
 
 	get[string](ctx, t, `(mode = "held")`)
-	scrubbed(ctx, t, 300)
+	gone(ctx, t, 300)
 	const loading = why + ` === "Loading …" && document.getElementById("stage")` + saidIn + ` === ""`
 	until(ctx, t, loading+` && `+place+`.includes("T300 ")`)
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
@@ -204,7 +200,7 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	until(ctx, t, `!document.getElementById("status").textContent.includes("Loading")`)
 
 	// Playing waits for what does not come, and goes on.
-	scrubbed(ctx, t, 600)
+	gone(ctx, t, 600)
 	showsRow(ctx, t, 600)
 	get[string](ctx, t, `(mode = "held", document.getElementById("speed").value = "120")`)
 	do(ctx, t, chromedp.KeyEvent(" "))

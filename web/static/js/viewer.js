@@ -227,8 +227,8 @@ export function viewer(owner) {
     }
     const stage = document.getElementById("stage");
     const scene = stage && sceneAt(stage, film, { row: at, moment: k, passed: preview || k > 0 ? 0 : passed });
+    stage?.classList.toggle("absent", !scene);
     if (stage && scene) {
-      stage.classList.remove("absent");
       drawStage(stage, scene);
     }
     byId("viewer").classList.toggle("previewing", preview > 0);
