@@ -370,7 +370,7 @@ func TestDoorsOfARoom(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "1 of 1 · T1")
-	do(ctx, t, click(`#room`))
+	do(ctx, t, inMenu("#more", "#room"))
 	until(ctx, t, `document.querySelector(".room-new .primary") !== null`)
 	do(ctx, t, click(`.room-new .primary`))
 	until(ctx, t, stands+` === "T1"`) // where one stood
