@@ -56,10 +56,14 @@ const nextMark = `(async (from) => {
 	}
 })(%d)`
 
-// gone has the page stand at a step by its address.
+// gone has the page stand at a step far away: its address brings the row into sight, and
+// a click leads there.
 func gone(ctx context.Context, t testing.TB, step int) {
 	t.Helper()
 	get[bool](ctx, t, fmt.Sprintf(`(location.hash = "#row-%d", true)`, step))
+	row := fmt.Sprintf(`document.querySelector("#rows tr[data-step='%d']")`, step)
+	until(ctx, t, row+` !== null`)
+	get[bool](ctx, t, `(`+row+`.click(), true)`)
 }
 
 func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {

@@ -141,7 +141,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, stands+` === "T2"`)
-	do(host, t, click(`#to-expiry`))
+	do(host, t, click("#tab-redis"), click(`#to-expiry`))
 	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
 	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
 }
@@ -233,7 +233,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
 	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, `document.querySelector(".lanes-run [data-later]").getAttribute("display") !== "none" && document.querySelector("#rows tr[aria-current]") === null`)
-	do(host, t, click(`#to-event`))
+	do(host, t, click("#tab-redis"), click(`#to-event`))
 	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		if !get[bool](tab, t, `window.same === true`) {
