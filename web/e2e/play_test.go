@@ -704,7 +704,7 @@ func TestNodesThatAreAskedAtOnceAreSteppedOneByOne(t *testing.T) {
 	if got := get[string](ctx, t, theMove("A")+saidIn); got != "A waits for the nodes that it asks" {
 		t.Errorf("what A would do: %q", got)
 	}
-	if got := get[string](ctx, t, asked+`[2].getAttribute("aria-label")`); got != "Step A at node 3: asks node 3: SET … in lock, level 1" {
+	if got := get[string](ctx, t, asked+`[2]`+saidIn); got != "Step A at node 3 asks node 3: SET … in lock, level 1" {
 		t.Errorf("a button is called %q", got)
 	}
 	_ = get[any](ctx, t, asked+`[2].click()`)
