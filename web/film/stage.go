@@ -26,6 +26,20 @@ type Stage struct {
 	Beliefs []Belief   `json:"beliefs"` // of the threads, in the scenario's order
 	Card    Card       `json:"card"`
 	Nodes   []NodeCard `json:"nodes,omitempty"` // take the card's place, but for its resource
+	Covered bool       `json:"covered,omitempty"`
+}
+
+// Cover is the stage while a question is open: what Redis holds, without what each
+// thread believes and which rule is broken.
+func (s Stage) Cover() Stage {
+	s.Covered, s.Beliefs = true, make([]Belief, len(s.Beliefs))
+	s.Card.Odd, s.Card.Wrong = "", false
+	if r := s.Card.Resource; r != nil {
+		told := *r
+		told.Wrong = ""
+		s.Card.Resource = &told
+	}
+	return s
 }
 
 // State is where a thread is in its life with the lock, as far as it knows.
@@ -158,7 +172,7 @@ type stager struct {
 	clocks    facts.Clocks
 	threads   map[string]*believer
 	now       trace.Event
-	shown      Key // after the event, as the row has it
+	shown     Key // after the event, as the row has it
 }
 
 // believer is what a thread was told, beside its levels.
