@@ -61,8 +61,8 @@ func TestTheTraceOfALateMachineSaysSo(t *testing.T) {
 			t.Fatalf("%d\n%.300s", res.StatusCode, body)
 		}
 		_, page := s.do(t, http.MethodGet, res.Header.Get("Location"), nil)
-		_, verdict, _ := strings.Cut(page, `<p id="verdict"`)
-		verdict, _, _ = strings.Cut(verdict, "</p>")
+		_, verdict, _ := strings.Cut(page, `<div id="verdict"`)
+		verdict, _, _ = strings.Cut(verdict, "</div>")
 		if says := strings.Contains(verdict, "the machine was up to 80 ms late: these instants are not the scenario&#39;s"); says != want || !strings.Contains(verdict, "no rule was broken") {
 			t.Errorf("%q: %s", tail, verdict)
 		}

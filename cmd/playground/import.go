@@ -48,7 +48,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")
 	l := languageFlag(fs)
-	if code, done := parse(fs, args, env, importSynopsis); done {
+	if code, done := parse(fs, args, env, importSynopsis+kindsOfLocks()); done {
 		return code
 	}
 	refuse := func(err error) int {

@@ -82,6 +82,19 @@ func lockFlags(fs *flag.FlagSet, key *string, byDefault string) {
 	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
 }
 
+// kindsOfLocks lists what can be judged, for a help text.
+func kindsOfLocks() string {
+	text := "\n\nWhat the lock's key may hold, and whether that is judged (" + effects.AsFlag + "):"
+	for _, k := range effects.Kinds() {
+		judged := "not yet"
+		if k.Judged {
+			judged = "yes"
+		}
+		text += fmt.Sprintf("\n  %-9s%s", judged, k.Holds)
+	}
+	return text
+}
+
 // listFlag is a flag that can be given more than once.
 type listFlag []string
 
@@ -119,7 +132,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&f.o.Listen, "listen", "", "open the ports on this `host`; * is every address of this machine (default: loopback)")
 	fs.BoolVar(&f.open, "open", false, "steer it on a page, in the browser")
 	f.language = languageFlag(fs)
-	if code, done := parse(fs, args, env, labSynopsis); done {
+	if code, done := parse(fs, args, env, labSynopsis+kindsOfLocks()); done {
 		return code
 	}
 	if example != "" {

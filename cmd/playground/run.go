@@ -323,8 +323,6 @@ func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events
 		printTable(env, l, film.NewScenario(l, sc), h, events)
 		return nil
 	}
-	judgement := verdict.OfRun(sc, events)
-	h.Verdict, h.Unjudged = string(judgement.Verdict), judgement.Lacks()
 	r := export.Run{Header: h, Events: events, Scenario: sc, Title: l.Clause(lessons.Title(sc.Title)), Language: l}
 	if f.format == export.SVG {
 		files, err := static.New()

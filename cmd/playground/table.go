@@ -438,7 +438,7 @@ func within(s string, n int) string {
 
 // unjudged says what keeps a judgement from being given, as a list; nil where nothing does.
 func unjudged(l words.Language, j verdict.Judgement) []string {
-	list := page.Unjudged(l, j)
+	list := film.Unjudged(l, j)
 	for i := range list[min(1, len(list)):] {
 		list[i+1] = "– " + list[i+1]
 	}

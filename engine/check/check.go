@@ -34,16 +34,16 @@ var rules = []struct {
 	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }, false},
 	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }, true},
 	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }, false},
-	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock.", func(protocol.Guard) automaton { return replaced{} }, false},
+	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock, as a SET without NX does, or a SET XX.", func(protocol.Guard) automaton { return replaced{} }, false},
 	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }, false},
 	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }, false},
 	{Orphan, "key left behind", "The key must be gone one lease after every thread has ended.", nil, false},
 	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }, false},
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }, false},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
-	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle.", nil, false},
+	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle. It takes two keys, so only the lab finds it: a scenario has one lock.", nil, false},
 	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
-	{DoneTwice, "done twice", "An effect that must happen once must not happen again.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
+	{DoneTwice, "done twice", "An effect that must happen once must not happen again, and one that is due once in a time, such as a tick, not within that time.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }, true},
 }
 
@@ -164,6 +164,12 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 	}
 	return found
 }
+
+// Holders returns the threads that hold the key as the last event left it, by name.
+func (c *Checker) Holders(key trace.KeyState) []string { return c.facts.Holders(key) }
+
+// Put returns who put what the key holds since the last event.
+func (c *Checker) Put() facts.Put { return c.facts.Put() }
 
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {

@@ -137,6 +137,53 @@ func TestRules(t *testing.T) {
 			believing("", trace.Expired{Was: text(ownerB)}, trace.Absent(), none),
 			believing("A", set("OK"), text(ownerA), none),
 		}, ""},
+		{"another's lock, whose value everybody writes, deleted", []trace.Event{
+			believing("B", set("OK"), text("1"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, "foreign-release A,B [1 2]"},
+		{"one's own lock, whose value everybody writes, deleted", []trace.Event{
+			believing("A", set("OK"), text("1"), none),
+			believing("", trace.Expired{Was: text("1")}, trace.Absent(), none),
+			believing("B", set("OK"), text("1"), none),
+			believing("B", del(1), trace.Absent(), none),
+		}, ""},
+		{"a value put over the same of another", []trace.Event{
+			believing("B", set("OK"), text("1"), none),
+			believing("A", set("OK"), text("1"), none),
+		}, "replaced A,B [1 2]"},
+		{"a value that was not put over the same of another", []trace.Event{
+			believing("B", set("OK"), text("1"), none),
+			believing("A", set(nil), text("1"), none),
+			believing("B", del(1), trace.Absent(), none),
+		}, ""},
+		{"the same value put into another key", []trace.Event{
+			believing("B", set("OK"), text("1"), none),
+			believing("A", trace.Command{Call: "lock", Args: []string{"SET", "other", "1"}, Reply: "OK"}, text("1"), none),
+			believing("B", del(1), trace.Absent(), none),
+		}, ""},
+		{"a lease renewed of a value with a prefix", []trace.Event{
+			believing("B", set("OK"), text("lock-"+ownerB), none),
+			believing("A", renew(1), text("lock-"+ownerB), none),
+		}, "foreign-renewal A,B [1 2]"},
+		{"another's field, which everybody writes, deleted", []trace.Event{
+			believing("B", trace.Command{Call: "lock", Args: []string{"HSET", "k"}, Reply: int64(1)}, held("n", "1"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, "foreign-release A,B [1 2]"},
+		{"a count that goes on is still its first's", []trace.Event{
+			believing("B", trace.Command{Call: "lock", Args: []string{"INCR", "k"}, Reply: int64(1)}, text("1"), none),
+			believing("A", trace.Command{Call: "lock", Args: []string{"INCR", "k"}, Reply: int64(2)}, text("2"), none),
+			believing("B", del(1), trace.Absent(), none),
+		}, ""},
+		{"a count at 0 is nobody's", []trace.Event{
+			believing("B", trace.Command{Call: "lock", Args: []string{"INCR", "k"}, Reply: int64(1)}, text("1"), none),
+			believing("B", trace.Command{Call: "unlock", Args: []string{"DECR", "k"}, Reply: int64(0)}, text("0"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, ""},
+		{"after a fail-over nobody knows whose it is", []trace.Event{
+			believing("B", set("OK"), text("1"), none),
+			believing("", trace.Fault{Do: "fail-over"}, text("1"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, ""},
 		{"a look at another's", []trace.Event{
 			believing("B", begin, text(ownerB), none),
 			believing("A", trace.Command{Call: "lock", Args: []string{"GET", "k"}, Reply: ownerB}, text(ownerA), none),
@@ -370,6 +417,40 @@ func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
 		checker.Observe(believing("A", trace.End{Result: trace.Done}, key, nil))
 		if got := checker.Finish(key); len(got) != c.orphans {
 			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// A key that its last release has kept is no orphan; one that was kept before somebody
+// was granted the lock again is, and so is one that has lost its expiry.
+func TestAKeptKeyIsNoOrphan(t *testing.T) {
+	value := ownerA
+	key := func(pttl int64) trace.KeyState {
+		return trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: pttl}
+	}
+	keeps := trace.Command{Call: "unlock", Script: protocol.MutexKeep.Name, Args: []string{"PEXPIRE", "k", "60000"}, Reply: int64(1)}
+	refused := keeps
+	refused.Reply = int64(0)
+	for _, c := range []struct {
+		name    string
+		release trace.Command
+		again   bool // the lock was granted afterwards
+		left    int64
+		orphans int
+	}{
+		{"kept", keeps, false, 50_000, 0},
+		{"nothing to keep", refused, false, 50_000, 1},
+		{"granted again", keeps, true, 50_000, 1},
+		{"without an expiry", keeps, false, trace.NoExpiry, 1},
+	} {
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		checker.Observe(believing("A", c.release, key(60_000), nil))
+		if c.again {
+			checker.Observe(believing("A", trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1}, key(60_000), nil))
+		}
+		checker.Observe(believing("A", trace.End{Result: trace.Done}, key(60_000), nil))
+		if got := checker.Finish(key(c.left)); len(got) != c.orphans {
+			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
 }

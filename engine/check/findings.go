@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
@@ -101,20 +100,6 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	}
 	if f, ok := b.take(v); ok {
 		return f
-	}
-	if len(v.Threads) > 1 { // by who put the key there, which its value does not say
-		who, whose := v.Threads[0], v.Threads[1:]
-		switch v.Rule {
-		case ForeignRelease:
-			b.open = append(b.open, b.checker.SharedRelease(who, whose[0]))
-		case ForeignRenewal:
-			b.open = append(b.open, b.checker.ForeignRenewed(who, whose, time.Duration(max(e.Key.PTTL, 0))*time.Millisecond))
-		case Replaced:
-			b.open = append(b.open, b.checker.SharedReplaced(who, whose[0]))
-		}
-		if f, ok := b.take(v); ok {
-			return f
-		}
 	}
 	why := phrase.Say("Redis and the threads have broken a rule: %s.", v.Rule)
 	if len(v.Threads) > 0 {

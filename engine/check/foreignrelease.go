@@ -25,23 +25,19 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if after.Exists() || b.Reply == int64(0) || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
 		return Finding{}, false // it deletes nothing
 	}
-	holders := phrase.Names(f.Holders(before))
+	held, _ := f.HeldOn(b.Node)
+	holders := phrase.Names(held)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return Finding{}, false
 	}
 	who, whose := e.Thread, holders[0]
 	why := phrase.Say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", who, whose, whose)
+	if !f.Names(before) {
+		why = phrase.Say("%[1]s has deleted %[2]s's key: what is in it does not say whose it is, but %[2]s put it there.", who, whose)
+	}
 	if f.LeftInTime(who) {
 		why = phrase.Say("%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.", who, whose)
 	}
 	return found(ForeignRelease, append([]string{who}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
 		phrase.Say("%s deleted the lock of %s", who, holders), why), true
-}
-
-// SharedRelease returns the finding for a thread whose last command has deleted the lock
-// of another, where the key does not say whose it is: several threads write its value.
-func (c *Checker) SharedRelease(who, whose string) Finding {
-	return found(ForeignRelease, []string{who, whose}, proof(c.facts.Last[who]),
-		phrase.Say("%s deleted the lock of %s: several threads write this value, so the key does not say whose it is", who, whose),
-		phrase.Say("%[1]s has deleted %[2]s's lock: several threads write the same value, so the key does not say whose it is.", who, whose))
 }

@@ -21,9 +21,9 @@ const Orphan = "orphan"
 // Finish checks the key where nothing follows any more: a lease after every thread has
 // ended, or at once where nobody can know how long a lease is, and nobody believes that
 // it holds the lock. A key whose value is a deadline is not left behind: who comes after
-// it takes the key.
+// it takes the key. Nor is one that its last release has kept on purpose.
 func (c *Checker) Finish(key trace.KeyState) []Finding {
-	if !key.Exists() || c.end.deadline != "" && key.PTTL < 0 && key.Value != nil && *key.Value == c.end.deadline {
+	if !key.Exists() || c.end.kept && key.PTTL >= 0 || c.end.deadline != "" && key.PTTL < 0 && key.Value != nil && *key.Value == c.end.deadline {
 		return nil
 	}
 	holders := c.facts.Holders(key)
@@ -55,6 +55,7 @@ type end struct {
 	over     []string         // threads that have ended
 	asked    map[string]int64 // Redis' time in microseconds, by the thread whose script has asked for it
 	deadline string           // the key's value, if that is one
+	kept     bool             // its last release has left the key, and nobody was granted the lock since
 }
 
 // says tells of a key that is left.
@@ -73,7 +74,9 @@ func (d *end) says(pttl int64, left time.Duration) phrase.Wording {
 
 // append writes all on which a later finding depends: what a thread has asked for is in its
 // own history.
-func (d *end) append(b []byte) []byte { return append(append(b, d.deadline...), ';') }
+func (d *end) append(b []byte) []byte {
+	return append(strconv.AppendBool(append(append(b, d.deadline...), ';'), d.kept), ';')
+}
 
 // clone returns one in the same state that goes its own way.
 func (d *end) clone() end {
@@ -84,6 +87,7 @@ func (d *end) clone() end {
 
 // see takes the next event.
 func (d *end) see(e trace.Event) {
+	d.kept = d.kept && e.Key.Exists()
 	if e.Thread == "" {
 		return
 	}
@@ -98,7 +102,9 @@ func (d *end) see(e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Outcome:
 		delete(d.asked, e.Thread)
+		d.kept = d.kept && b.Result != trace.Acquired
 	case trace.Command:
+		d.kept = d.kept || facts.Keeps(b)
 		if strings.EqualFold(b.Arg(0), "TIME") {
 			if list, _ := b.Reply.([]any); len(list) == 2 {
 				if d.asked == nil {

@@ -22,21 +22,16 @@ func (replaced) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
 		return Finding{}, false
 	}
-	before, after := f.On(b.Node)
-	holders, now := phrase.Names(f.Holders(before)), f.Holders(after)
+	held, now := f.HeldOn(b.Node)
+	holders := phrase.Names(held)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) || !slices.Equal(now, []string{e.Thread}) {
 		return Finding{}, false
 	}
 	who, whose := e.Thread, holders[0]
+	why := phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)
+	if _, after := f.On(b.Node); !f.Names(after) {
+		why = phrase.Say("%[1]s has put its own lock in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)
+	}
 	return found(Replaced, append([]string{who}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
-		phrase.Say("%s replaced the lock of %s", who, holders),
-		phrase.Say("%[1]s has put its own name in the place of %[2]s's: the lock was %[2]s's, and %[2]s is not told.", who, whose)), true
-}
-
-// SharedReplaced returns the finding for a thread whose last command has put something in
-// the place of another's lock, where the key does not say whose it is.
-func (c *Checker) SharedReplaced(who, whose string) Finding {
-	return found(Replaced, []string{who, whose}, proof(c.facts.Last[who]),
-		phrase.Say("%s replaced the lock of %s", who, phrase.Names{whose}),
-		phrase.Say("%[1]s has put its own lock in the place of %[2]s's: several threads write the same value, so the key does not say whose it is.", who, whose))
+		phrase.Say("%s replaced the lock of %s", who, holders), why), true
 }

@@ -133,6 +133,7 @@ func TestALabIsHeldToItsFiles(t *testing.T) {
 		{"nothing to mend", strings.Replace(mend, "broken orphan", "broken stuck", 1), "", "", "there is nothing to mend"},
 		{"an order that does not break it", strings.Replace(mend, "lab: lost\n", "lab: release-lost\n", 1), "", "", "does not come to \"broken orphan\""},
 		{"counts of a search that was cut", mend, `"ending":"exhausted"`, `"ending":"bound"`, `it ended as "bound"`},
+		{"counts that cannot be judged", mend, `"verdict":"broken"`, `"verdict":"unjudged"`, `its verdict is "unjudged"`},
 		{"counts of another worker", mend, `["sh","script.sh"]`, `["sh","other.sh"]`, `lost.json of ["sh" "other.sh"]`},
 		{"no counts", mend, `"orders":"92"`, `"orders":"-"`, "is no count"},
 		{"no JSON", mend, `{"lab"`, `"lab"`, "labs/lost.json"},

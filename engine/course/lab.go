@@ -15,6 +15,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // labs is the folder of a course that has what a lab found: NAME.json as
@@ -121,6 +122,7 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 			Orders    string   `json:"orders"`
 			Broken    string   `json:"broken"`
 			Rule      string   `json:"rule"`
+			Verdict   string   `json:"verdict"`
 		}
 		if err := json.Unmarshal(line, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -128,6 +130,8 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 		switch {
 		case said.Lab == 1 && said.Ending != "exhausted":
 			return nil, fmt.Errorf("%s: it ended as %q; allowed: exhausted, so that a text can say all", file, said.Ending)
+		case said.Lab == 1 && said.Verdict != string(verdict.Broken) && said.Verdict != string(verdict.Unbroken):
+			return nil, fmt.Errorf("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
 		case said.Lab == 1:
 			f.Command, f.Orders, f.Broken = said.Command, count(said.Orders), count(said.Broken)
 			f.Within = explore.Bounds{Delays: AnyDelays, Kinds: said.Faults, MaxFaults: said.MaxFaults}

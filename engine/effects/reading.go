@@ -17,9 +17,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
-	"relock/engine/phrase"
 	"relock/engine/trace"
-	"relock/engine/trace/facts"
 	"relock/engine/verdict"
 )
 
@@ -50,18 +48,15 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	maker         string            // whose command put the value that a string has
-	fieldBy       map[string]string // whose command put each field
-	kind          string            // why the kind of lock is not known: one of the kinds; "" if it is
-	harms         bool              // only rules about what the lock protects count
-	refused       bool              // somebody was, in this order
-	several       bool              // fields of several threads stood at once
-	counter       bool              // its value is counted up and down
-	last          trace.KeyState    // before the current command
-	typed         string            // of kindOther: the key's type
-	ids           []string          // what the current command put into the key
-	did           string            // what it did to the lock, as a call
-	began         time.Time         // the instant from which records count; zero if it is not known
+	kind          *Kind          // one that cannot be judged, by what the key has held; nil if it has held none
+	harms         bool           // only rules about what the lock protects count
+	refused       bool           // somebody was, in this order
+	several       bool           // fields of several threads stood at once
+	counter       bool           // its value is counted up and down
+	last          trace.KeyState // before the current command
+	ids           []string       // what the current command put into the key
+	did           string         // what it did to the lock, as a call
+	began         time.Time      // the instant from which records count; zero if it is not known
 	step          int
 	at            time.Duration
 	now           trace.KeyState
@@ -84,7 +79,7 @@ type scripted struct {
 func New(threads []string, key, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		key: key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{}, fieldBy: map[string]string{},
+		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
 	}
 	for _, t := range threads {
 		j.owners[t] = t
@@ -143,8 +138,7 @@ func (j *Reading) mark(r Record) {
 // befall takes what befell Redis, or a worker as a whole.
 func (j *Reading) befall(r Record) {
 	if r.Do == fault.Evict {
-		j.now, j.maker = r.After, ""
-		clear(j.fieldBy)
+		j.now = r.After
 		j.add("", trace.Fault{Do: fault.Evict})
 		return
 	}
@@ -168,8 +162,6 @@ func (j *Reading) lapse(was trace.KeyState) {
 	}
 	j.now = trace.Absent()
 	j.add("", trace.Expired{Was: was})
-	j.maker = ""
-	clear(j.fieldBy)
 }
 
 // add appends an event, and what rules it breaks.
@@ -182,7 +174,7 @@ func (j *Reading) add(thread string, body trace.Body) {
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
 		switch {
-		case f.Rule == check.ForeignRenewal, f.Rule == check.Replaced && j.takesOver(): // the one is seen by command, of scripts, too
+		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if untold := j.untold(f, thread); len(untold) > 0 {
 				f = f.Inferred(untold)
@@ -198,7 +190,7 @@ func (j *Reading) untold(f check.Finding, thread string) []string {
 	if f.Rule != check.MutualExclusion || j.marks {
 		return nil
 	}
-	hold := append(facts.Owners(j.owners).Holders(j.now), thread)
+	hold := append(j.checker.Holders(j.now), thread)
 	return slices.DeleteFunc(slices.Clone(f.Threads), func(t string) bool { return slices.Contains(hold, t) })
 }
 
@@ -268,19 +260,15 @@ func (j *Reading) command(r Record) {
 		before = r.Before
 	}
 	told := r.Do != fault.LoseReply && !r.Late
-	holders := j.putBy(before)
-	own := slices.Contains(holders, r.Thread)
+	own := before.Exists() && slices.Contains(j.checker.Put().Threads(), r.Thread)
 	old := maps.Clone(j.belief)
 	j.owns(r, before)
-	j.several = j.several || len(j.putBy(r.After)) > 1
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
 	j.belief = old // until its last command: a thread believes what it was told, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
 	j.belief = now
-	if ofLock && len(holders) > 0 && !own {
-		j.foreign(r, before, holders)
-	}
+	j.several = j.several || len(j.checker.Put().Threads()) > 1
 	j.resources(r)
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)
@@ -332,7 +320,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 		return role
 	}
 	switch Verb(r.Args) {
-	case "SETNX", "HSETNX", "SET", "HINCRBY":
+	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY":
 		return lock.CallLock
 	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL", "DECR", "DECRBY":
 		return lock.CallUnlock
@@ -390,6 +378,8 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
+	case j.stands(r):
+		return ""
 	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
@@ -450,13 +440,24 @@ func (j *Reading) puts(r Record) []string {
 		_, err := strconv.Atoi(old)
 		_, err2 := strconv.Atoi(now)
 		count := err == nil && err2 == nil
-		plain := (Verb(r.Args) == "HSET" || Verb(r.Args) == "HMSET") && j.fieldBy[f] != r.Thread
+		plain := (Verb(r.Args) == "HSET" || Verb(r.Args) == "HMSET") && j.checker.Put().Fields[f] != r.Thread
 		if !had || old != now && (!count || plain) {
 			ids = append(ids, f)
 		}
 	}
 	slices.Sort(ids)
-	return ids
+	return slices.DeleteFunc(ids, func(id string) bool { return besideACount(after, ids, id) })
+}
+
+// besideACount reports whether one of the fields that were put into a hash at once only
+// stands beside an owner's: its number is larger than that one's count, as the number of a
+// call or a time is.
+func besideACount(k trace.KeyState, put []string, field string) bool {
+	n, err := strconv.Atoi(k.Fields[field])
+	return err == nil && slices.ContainsFunc(put, func(other string) bool {
+		count, err := strconv.Atoi(k.Fields[other])
+		return err == nil && count < n
+	})
 }
 
 // sets reports whether a command has written the value of a key, whatever it was before.
@@ -464,7 +465,7 @@ func sets(r Record, key string) bool {
 	one := func(args []string, reply any) bool {
 		switch Verb(args) {
 		case "SET", "SETEX", "PSETEX", "SETNX", "GETSET":
-			return len(args) > 2 && args[1] == key && journal.Wrote(args, reply)
+			return len(args) > 2 && args[1] == key && journal.Wrote(args, reply) && reply != args[2]
 		}
 		return false
 	}
@@ -514,7 +515,7 @@ func number(k trace.KeyState) int {
 // rewrites reports whether a thread puts another value in the place of its own, and from
 // which level to which: the number at the end of both, where the rest is the same.
 func (j *Reading) rewrites(r Record) (old, now int, is bool) {
-	if r.Before.Value == nil || r.After.Value == nil || j.maker != r.Thread || j.belief[r.Thread] == 0 || len(j.ids) == 0 {
+	if r.Before.Value == nil || r.After.Value == nil || j.checker.Put().Value != r.Thread || j.belief[r.Thread] == 0 || len(j.ids) == 0 {
 		return 0, 0, false
 	}
 	a, b := *r.Before.Value, *r.After.Value
@@ -538,16 +539,7 @@ func (j *Reading) rewrites(r Record) (old, now int, is bool) {
 func (j *Reading) owns(r Record, before trace.KeyState) {
 	counter := counts(r, j.key)
 	j.counter = j.counter || counter && r.After.Value != nil
-	if len(j.ids) > 0 && r.After.Value != nil {
-		j.maker = r.Thread
-	}
-	if counter && number(r.After) <= 0 {
-		j.maker = ""
-	}
 	for _, id := range j.ids {
-		if _, field := r.After.Fields[id]; field {
-			j.fieldBy[id] = r.Thread
-		}
 		switch owner, known := j.owners[id]; {
 		case counter, id == "" || len(id) > 200 || j.shared[id] || len(j.owners) >= trace.MaxOwners:
 		case known && owner != r.Thread: // a value that everybody writes is nobody's
@@ -560,44 +552,6 @@ func (j *Reading) owns(r Record, before trace.KeyState) {
 			j.owners[id] = r.Thread
 			j.named = append(j.named, id)
 		}
-	}
-	for id := range j.fieldBy {
-		if _, stands := r.After.Fields[id]; !stands {
-			delete(j.fieldBy, id)
-		}
-	}
-	if !r.After.Exists() {
-		j.maker = ""
-	}
-}
-
-// putBy returns the threads whose commands put what a key holds, by name.
-func (j *Reading) putBy(k trace.KeyState) []string {
-	var list []string
-	if k.Value != nil && j.maker != "" {
-		list = append(list, j.maker)
-	}
-	for f := range k.Fields {
-		if by := j.fieldBy[f]; by != "" && !slices.Contains(list, by) {
-			list = append(list, by)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// foreign finds what a command did to the lock of others by who put it there, where the
-// key does not say whose it is.
-func (j *Reading) foreign(r Record, before trace.KeyState, holders []string) {
-	unnamed := len(facts.Owners(j.owners).Holders(before)) == 0
-	switch {
-	case j.did == lock.CallRenew && len(j.ids) == 0 && r.Err == "":
-		j.violate(j.checker.ForeignRenewed(r.Thread, holders, time.Duration(max(r.After.PTTL, 0))*time.Millisecond))
-	case !unnamed || !journal.Writes(r.Args[0]):
-	case !r.After.Exists():
-		j.violate(j.checker.SharedRelease(r.Thread, holders[0]))
-	case len(j.ids) > 0 && slices.Equal(j.putBy(r.After), []string{r.Thread}) && !j.takesOver():
-		j.violate(j.checker.SharedReplaced(r.Thread, holders[0]))
 	}
 }
 
@@ -617,6 +571,14 @@ func deadline(k trace.KeyState) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// stands reports whether a command that writes its value whatever is there was answered
+// that the lock stands: there was a value that it does not hold, and no deadline that is over.
+func (j *Reading) stands(r Record) bool {
+	swaps := Verb(r.Args) == "GETSET" || Verb(r.Args) == "SET" && !MakesLock(r.Args) && slices.ContainsFunc(r.Args, func(a string) bool { return strings.EqualFold(a, "GET") })
+	was, _ := r.Reply.(string)
+	return swaps && was != "" && was != "0" && (j.checker.Put().Value != r.Thread || j.belief[r.Thread] == 0) && !j.takesOver()
+}
+
 // takesOver reports whether the last command put another value in the place of a deadline
 // that may be over: that is how such a lock is taken.
 func (j *Reading) takesOver() bool {
@@ -626,48 +588,6 @@ func (j *Reading) takesOver() bool {
 
 // From says from which instant the records count.
 func (j *Reading) From(t time.Time) { j.began = t }
-
-// Kinds of locks that are not known, by what shows it.
-const (
-	kindOther = "other" // no string and no hash
-	kindMode  = "mode"  // a hash with a field of this name: readers may share
-)
-
-// unlike reports whether a key is of a type that no exclusive lock is known to have.
-func unlike(k trace.KeyState) bool {
-	return k.Exists() && k.Type != trace.TypeString && k.Type != trace.TypeHash
-}
-
-// look takes what a command shows of the kind of lock.
-func (j *Reading) look(r Record) {
-	j.last = r.Before
-	_, mode := r.After.Fields["mode"]
-	switch {
-	case unlike(r.After):
-		j.kind, j.typed = kindOther, r.After.Type
-	case mode:
-		j.kind = kindMode
-	}
-}
-
-// Kind says why the kind of lock is not known, a sentence, and what helps; "" if it is known.
-func (j *Reading) Kind() (says, helps phrase.Wording) {
-	switch {
-	case j.kind == kindOther && j.typed == "zset":
-		return phrase.Say("The key holds a sorted set."), phrase.Say("A sorted set cannot be judged yet.")
-	case j.kind == kindOther && j.typed == "list":
-		return phrase.Say("The key holds a list."), phrase.Say("A list of tokens cannot be judged yet.")
-	case j.kind == kindOther && j.typed == "set":
-		return phrase.Say("The key holds a set."), phrase.Say("A set cannot be judged yet.")
-	case j.kind == kindOther:
-		return phrase.Say("The key holds a %s.", j.typed), phrase.Say("That cannot be judged yet.")
-	case j.kind == kindMode:
-		return phrase.Say("The key is a hash with a field mode: readers may share it."), phrase.Say("A read-write lock cannot be judged yet.")
-	case j.several && !j.refused:
-		return phrase.Say("The key names several threads at once, and none of them was refused."), phrase.Say("A lock that several may hold cannot be judged yet.")
-	}
-	return phrase.Wording{}, phrase.Wording{}
-}
 
 // OnlyHarms leaves out rules about the lock, whose kind is not known.
 func (j *Reading) OnlyHarms() { j.harms = true }
@@ -686,7 +606,12 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
 		j.belief[r.Thread]--
 	case rewrites:
+	case told && j.stands(r):
+		delete(j.belief, r.Thread)
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
+		if j.takesOver() {
+			delete(j.belief, j.checker.Put().Value)
+		}
 		j.belief[r.Thread] = max(j.holds(r), 1)
 	case len(ids) > 0:
 	case j.did == lock.CallUnlock && j.belief[r.Thread] > 0:
@@ -727,7 +652,7 @@ func (j *Reading) sees(r Record) bool {
 // holds returns the count that the thread of r has in the key; 0 where it has none there, as in a string.
 func (j *Reading) holds(r Record) int {
 	for id, v := range r.After.Fields {
-		if j.fieldBy[id] == r.Thread {
+		if slices.Contains(j.ids, id) || j.checker.Put().Fields[id] == r.Thread {
 			n, _ := strconv.Atoi(v)
 			return n
 		}

@@ -11,6 +11,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/resp"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // scenario is the frame that a lab's trace has instead of a scenario: the threads, the
@@ -132,11 +133,14 @@ func (t *telling) goOn(key string, marks bool) error {
 		t.begin(key, marks, t.known)
 		t.readOn()
 	}
-	says, _ := t.reading.Kind()
+	says, helps := t.reading.Kind()
 	if harms := t.unknown || !says.IsZero(); harms != t.harms {
 		t.harms = harms
 		t.begin(key, marks, t.known)
 		t.readOn()
+	}
+	if !says.IsZero() {
+		t.header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(says, helps)}}.Lacks()
 	}
 	if t.header.Scenario == nil || t.lease != t.o.lease || t.hash != t.o.hash {
 		text, err := t.o.scenario(key, t.opts, t.title)

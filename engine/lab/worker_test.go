@@ -52,6 +52,57 @@ const release = `if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0`
 
+// takes tries to take a lock that no command makes for sure, on the key k, and returns
+// what gives it back, or nil.
+func takes(ctx context.Context, c *redis.Client, kind, me string) func() {
+	free := func() { c.Del(ctx, "k") }
+	switch kind {
+	case "a marker beside":
+		c.SetNX(ctx, "seen:"+me, 1, time.Second)
+		defer c.Del(ctx, "seen:"+me)
+		fallthrough
+	case "looks, then sets":
+		if c.Get(ctx, "k").Err() == nil {
+			return nil
+		}
+		c.Set(ctx, "k", me, time.Second)
+	case "looks at a hash":
+		if len(c.HGetAll(ctx, "k").Val()) > 0 {
+			return nil
+		}
+		c.HSet(ctx, "k", "owner", me)
+	case "swaps":
+		if c.GetSet(ctx, "k", "held").Err() == nil {
+			return nil
+		}
+	case "swaps a deadline": // over that of who is in, too
+		if was, err := c.GetSet(ctx, "k", fmt.Sprint(time.Now().Add(time.Minute+time.Duration(me[0])*time.Second).UnixMilli())).Int64(); err == nil && was > time.Now().UnixMilli() {
+			return nil
+		}
+	case "takes over": // each deadline is over at once
+		over := fmt.Sprint(time.Now().Add(-time.Minute).UnixMilli())
+		if !c.SetNX(ctx, "k", over, 0).Val() {
+			c.GetSet(ctx, "k", over+".5")
+		}
+	case "counts":
+		if c.Incr(ctx, "k").Val() != 1 {
+			return nil
+		}
+	case "queues in a list":
+		if c.LPush(ctx, "k", me).Val() == 1 {
+			return free
+		}
+		c.LRem(ctx, "k", 0, me)
+		return nil
+	case "takes a token":
+		if me == "A" && c.LPush(ctx, "k", "token").Err() != nil || c.RPopLPush(ctx, "k", "busy").Err() != nil {
+			return nil
+		}
+		return func() { c.RPopLPush(ctx, "busy", "k"); c.Get(ctx, "stock") }
+	}
+	return free
+}
+
 // act is a worker of some kind.
 func act(kind string) {
 	ctx := context.Background()
@@ -256,6 +307,15 @@ func act(kind string) {
 			}
 			c.RPush(ctx, "q", "first")
 			for len(c.LRange(ctx, "q", 0, -1).Val()) < 2 {
+			}
+		}
+	case "looks, then sets", "looks at a hash", "swaps", "swaps a deadline", "takes over", "counts", "queues in a list", "takes a token", "a marker beside":
+		for round() {
+			for range 2 {
+				if took := takes(ctx, c, kind, me); took != nil {
+					took()
+					break
+				}
 			}
 		}
 	case "forever": // asks until it has the lock

@@ -24,13 +24,14 @@ type session struct {
 	users int // guarded by l.mu
 	turns turns
 
-	asked asked     // by the waiting call
-	lease lease     // of the hold, or of the call acquiring one
-	since time.Time // when the lock call that has the turn began
-	words protocol.Words
-	late  bool            // a first acquisition went unanswered and may still reach Redis
-	told  bool            // Lock has reported the loss to the owner
-	lanes *protocol.Lanes // to the nodes, nil if there is only one
+	asked    asked     // by the waiting call
+	lease    lease     // of the hold, or of the call acquiring one
+	since    time.Time // when the lock call that has the turn began
+	words    protocol.Words
+	late     bool            // a first acquisition went unanswered and may still reach Redis
+	told     bool            // Lock has reported the loss to the owner
+	unwanted bool            // the hold that is being released came when nobody waited for it any more
+	lanes    *protocol.Lanes // to the nodes, nil if there is only one
 
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil before the first wait
@@ -265,7 +266,9 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	case a.hold != nil:
 		limited, cancel := s.limited(ctx, s.l.o.Limit)
 		defer cancel()
+		s.unwanted = true
 		_ = s.unlock(ctx, limited, a.hold)
+		s.unwanted = false
 	default:
 		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
@@ -406,6 +409,7 @@ func (s *session) request(c Call) protocol.Request {
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
+		GivesBack: c.GivesBack || s.unwanted,
 	}
 	if c.Name == protocol.CallUnlock && c.Level == 1 && s.late {
 		r.Remember = lateAtMost

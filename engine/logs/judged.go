@@ -1,8 +1,10 @@
 package logs
 
 import (
+	"encoding/json"
 	"slices"
 
+	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -12,27 +14,52 @@ import (
 // unplayed are the notes about lines that name the key and that were not played.
 var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
 
-// judge returns what may be said of the lock in a trace: of a log, of a lab, or of a
-// run of ours. Kind says why the kind of lock is not known, and helps what helps; "" if it is.
-func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event, kind, helps phrase.Wording) verdict.Judgement {
+// Evidence returns what is known of the lock in a trace before its first event: in that
+// of a log, of a lab, or of a run of ours.
+func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 	if !h.Framed() {
-		return verdict.OfRun(sc, events)
+		return verdict.Of(sc, nil)
 	}
-	e := verdict.Evidence{Kind: kind, Kinds: helps, Advice: verdict.Advice{
+	e := &verdict.Evidence{Advice: verdict.Advice{
 		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
 		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
 		Failed: phrase.Say("Let the lab play the client: playground lab."),
 	}}
-	e.Play(events)
-	if h.Log != nil {
-		for _, n := range h.Log.Notes {
-			if slices.Contains(unplayed, n.What) {
-				e.Unplayed = append(e.Unplayed, Says(n))
-			}
+	e.Kind, e.Kinds = kindIn(h)
+	if h.Log == nil {
+		return e
+	}
+	for _, n := range h.Log.Notes {
+		if slices.Contains(unplayed, n.What) {
+			e.Unplayed = append(e.Unplayed, Says(n))
 		}
 	}
-	return e.Judge()
+	return e
+}
+
+// kindIn reads from a header why the kind of lock is not known; "" if it is. A header
+// made by hand cannot put words into it.
+func kindIn(h trace.Header) (says, helps phrase.Wording) {
+	for _, raw := range h.Unjudged {
+		var lack struct {
+			Reason verdict.Reason
+			Says   string
+		}
+		if json.Unmarshal(raw, &lack) == nil && lack.Reason == verdict.KindUnknown {
+			return effects.KindSaid(lack.Says)
+		}
+	}
+	return phrase.Wording{}, phrase.Wording{}
+}
+
+// judge returns what may be said of the lock in a trace.
+func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event) verdict.Judgement {
+	w := verdict.Watching(Evidence(h, sc))
+	for i := range events {
+		w.See(events[i])
+	}
+	return w.Judge()
 }
 
 // Says is what a note says, a sentence; "" of an unknown one.

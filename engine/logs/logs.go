@@ -66,6 +66,7 @@ type Log struct {
 	Begun   bool // its first line was not whole, and is left out
 	names   map[string]string
 	missing []missing
+	keys    map[string]*candidate // that its commands name
 	locks   []trace.LogKey
 }
 

@@ -154,6 +154,41 @@ func TestWhatALogShows(t *testing.T) {
 	}
 }
 
+// Where no command makes a lock for sure, it is the key whose state decided what another was told.
+func TestTheLockOfALogIsTheKeyThatDecided(t *testing.T) {
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"WATCH, and a transaction", at(0, one, `"WATCH" "k"`) + at(1, one, `"GET" "k"`) + at(2, one, `"MULTI"`) + at(2, one, `"SET" "k" "a" "PX" "300"`) + at(2, one, `"EXEC"`) +
+			at(10, two, `"WATCH" "k"`) + at(11, two, `"GET" "k"`) + at(12, two, `"UNWATCH"`) + at(20, one, `"DEL" "k"`) +
+			at(30, two, `"WATCH" "k"`) + at(31, two, `"GET" "k"`) + at(32, two, `"MULTI"`) + at(32, two, `"SET" "k" "b" "PX" "300"`) + at(32, two, `"EXEC"`) + at(40, two, `"DEL" "k"`), "k"},
+		{"a count, and another that lasts", at(0, one, `"INCR" "all"`) + at(0, one, `"INCR" "n"`) + at(0, one, `"PEXPIRE" "n" "300"`) + at(10, two, `"INCR" "all"`) + at(10, two, `"INCR" "n"`) + at(12, two, `"INCR" "all"`) +
+			at(12, two, `"INCR" "n"`) + at(20, one, `"DEL" "n"`), "n"},
+		{"a hash that is looked at", at(0, one, `"HGETALL" "h"`) + at(1, one, `"HSET" "h" "owner" "a"`) + at(1, one, `"PEXPIRE" "h" "300"`) + at(10, two, `"HGETALL" "h"`) + at(15, two, `"HGETALL" "h"`) + at(20, one, `"DEL" "h"`) +
+			at(30, two, `"HGETALL" "h"`) + at(31, two, `"HSET" "h" "owner" "b"`) + at(40, two, `"DEL" "h"`), "h"},
+		{"GETSET", at(0, one, `"GETSET" "g" "a"`) + at(1, one, `"PEXPIRE" "g" "300"`) + at(10, two, `"GETSET" "g" "a"`) + at(11, two, `"GETSET" "g" "a"`) + at(20, one, `"DEL" "g"`), "g"},
+		{"members that another sees", at(0, one, `"ZADD" "z" "NX" "1" "a"`) + at(1, one, `"ZRANK" "z" "a"`) + at(10, two, `"ZADD" "z" "NX" "2" "b"`) + at(11, two, `"ZRANK" "z" "b"`) + at(12, two, `"ZREM" "z" "b"`) + at(20, one, `"ZREM" "z" "a"`), "z"},
+		{"members, and nobody refused", at(0, one, `"ZADD" "z" "1" "a"`) + at(10, two, `"ZADD" "z" "2" "b"`) + at(12, two, `"ZREM" "z" "b"`) + at(20, one, `"ZREM" "z" "a"`), "z"},
+		{"a list of tokens", at(0, one, `"LPUSH" "l" "t"`) + at(1, one, `"RPOPLPUSH" "l" "busy"`) + at(2, one, `"GET" "stock"`) + at(10, two, `"RPOPLPUSH" "l" "busy"`) + at(15, two, `"RPOPLPUSH" "l" "busy"`) +
+			at(20, one, `"LPUSH" "l" "t"`) + at(30, two, `"RPOPLPUSH" "l" "busy"`) + at(31, two, `"GET" "stock"`), "l"},
+		{"a marker that refuses nobody, beside the lock", at(0, one, `"SET" "seen" "1" "NX" "PX" "300"`) + at(0, one, `"GET" "k"`) + at(1, one, `"SETEX" "k" "9" "a"`) + at(10, two, `"SET" "other" "1" "NX" "PX" "300"`) + at(11, two, `"GET" "k"`) +
+			at(15, two, `"GET" "k"`) + at(20, one, `"DEL" "k"`) + at(21, one, `"DEL" "seen"`), "k"},
+		{"only counts", at(0, one, `"INCR" "n"`) + at(1, one, `"GET" "x"`) + at(10, two, `"INCR" "n"`) + at(11, two, `"GET" "x"`), ""},
+		{"what it made itself", at(0, one, `"GET" "c"`) + at(1, one, `"SETEX" "c" "9" "v"`) + at(2, one, `"GET" "c"`) + at(3, one, `"GET" "d"`), ""},
+	} {
+		found, err := read(t, c.text).Trace(t.Context(), logs.Options{})
+		if c.want == "" {
+			if err == nil {
+				t.Errorf("%s: %q", c.name, found.Header.Log.Key)
+			}
+			continue
+		}
+		if err != nil || found.Header.Log.Key != c.want {
+			t.Errorf("%s: %v %v, want %s", c.name, found, err, c.want)
+		}
+	}
+}
+
 // Who no longer waits for a log gets it back at once, also in the middle of a script.
 func TestAScriptOfALogIsEnded(t *testing.T) {
 	const text = "r:6379> SET lock v1 NX PX 300\nOK\nr:6379> EVAL \"while true do end\" 1 lock\n(nil)\n"

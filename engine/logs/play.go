@@ -188,8 +188,8 @@ func (p *player) marked(relevant []bool) []bool {
 	return ours
 }
 
-// step runs one entry. What is aside changes only what scripts read.
-func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) error {
+// reach lets time go on to an entry; the first one begins it.
+func (p *player) reach(e *Entry) {
 	if p.e == nil {
 		p.from, p.at = e.At, e.At
 		p.base = time.Unix(0, int64(e.At)).Truncate(time.Millisecond)
@@ -208,6 +208,11 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 			p.advance(e.At, e.Line)
 		}
 	}
+}
+
+// step runs one entry. What is aside changes only what scripts read.
+func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) error {
+	p.reach(e)
 	if mark != "" {
 		p.marks = true
 		p.keep(played{Record: effects.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state()}, line: e.Line, client: e.Client})

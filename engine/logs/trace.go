@@ -119,19 +119,14 @@ func (l *Log) index(ctx context.Context) error {
 			}
 		}
 	}
+	l.keys = known
 	var list []*candidate
 	for _, c := range known {
 		if c.taken > 0 && c.commands > 0 {
 			list = append(list, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b *candidate) int {
-		return cmp.Or(
-			before(a.expires, b.expires), // a count is seldom a lock
-			before(a.freed, b.freed),     // what nobody deletes is a limit, or a cache
-			b.commands-a.commands, a.taken-b.taken, strings.Compare(a.key, b.key),
-		)
-	})
+	slices.SortFunc(list, likelier)
 	for _, c := range list {
 		l.locks = append(l.locks, trace.LogKey{Key: c.key, Commands: c.commands})
 	}
@@ -144,6 +139,15 @@ type candidate struct {
 	commands       int // that name it
 	taken          int // the line that first takes it as a lock; 0 for none
 	expires, freed bool
+}
+
+// likelier puts the key before the others that is the lock rather than they.
+func likelier(a, b *candidate) int {
+	return cmp.Or(
+		before(a.expires, b.expires), // a count is seldom a lock
+		before(a.freed, b.freed),     // what nobody deletes is a limit, or a cache
+		b.commands-a.commands, a.taken-b.taken, strings.Compare(a.key, b.key),
+	)
 }
 
 // before puts what is so before what is not.
@@ -276,9 +280,14 @@ var quiet = map[string]bool{
 }
 
 // choose returns the lock's key, and the database in which most commands name it.
-func (l *Log) choose(o Options) (key string, db int, others []trace.LogKey, err error) {
+func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others []trace.LogKey, err error) {
 	others = slices.Clone(l.locks)
 	key = o.Key
+	if key == "" && len(others) != 1 {
+		if key, err = l.decided(ctx, o); err != nil {
+			return "", 0, nil, err
+		}
+	}
 	if key == "" {
 		if len(others) == 0 {
 			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
@@ -318,7 +327,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
 	}
-	key, db, others, err := l.choose(o)
+	key, db, others, err := l.choose(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +400,10 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
 		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}
-	found.judge(kind, helps)
+	if !known {
+		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
+	}
+	found.judge()
 	return found, nil
 }
 
@@ -403,13 +415,12 @@ func NewImported(h trace.Header, sc *scenario.Scenario, events []trace.Event) *I
 			found.Broken = append(found.Broken, v.Rule)
 		}
 	}
-	found.judge(phrase.Wording{}, phrase.Wording{})
+	found.judge()
 	return found
 }
 
-// judge judges a lock whose kind is not known for the reason given, or "".
-func (f *Imported) judge(kind, helps phrase.Wording) {
-	f.Judgement = judge(f.Header, f.Scenario, f.Events, kind, helps)
+func (f *Imported) judge() {
+	f.Judgement = judge(f.Header, f.Scenario, f.Events)
 	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 

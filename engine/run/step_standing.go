@@ -6,7 +6,6 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/lock"
-	"relock/engine/trace/facts"
 )
 
 // StoodStill reports whether, since it was last called, a thread stood still for
@@ -34,9 +33,8 @@ func (s *Stepper) leases() time.Duration {
 			ends = min(ends, task.At)
 		}
 	}
-	owners := facts.Owners(s.r.header.Owners)
 	for _, key := range s.states() {
-		if at, ok := s.expires(key); ok && slices.ContainsFunc(owners.Holders(key), stands) {
+		if at, ok := s.expires(key); ok && slices.ContainsFunc(s.checker.Holders(key), stands) {
 			ends = min(ends, at)
 		}
 	}

@@ -36,7 +36,7 @@ const minWatchdog = time.Millisecond
 var (
 	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
 	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
-	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "like", "scripts", "release"}
+	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "release"}
 	retryKeys    = []string{"times", "interval", "wait", "jitter"}
 	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
 	expectKeys   = []string{"violations", "outcome", "explore"}
@@ -182,6 +182,17 @@ func waitOf(p *protocol.Protocol) string {
 // nodesOf returns a protocol's default number of nodes.
 func nodesOf(p *protocol.Protocol) int { return max(p.Nodes, 1) }
 
+// Keeping returns the names of the locks that can keep their key after the work.
+func Keeping() []string {
+	var names []string
+	for _, p := range exhibit.All() {
+		if p.CanKeep() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 func mostNodes(p *protocol.Protocol) int {
 	if nodesOf(p) > 1 {
 		return MaxNodes
@@ -230,6 +241,10 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 	p.duration(f, "max-hold", &l.MaxHold, time.Millisecond, MaxDuration, time.Microsecond)
 	if v, ok := f["max-hold"]; ok && p.judges() && (l.Watchdog == 0 || !how.HasWatchdog()) {
 		p.wrong(v, say("the key %s", quote("max-hold")), say("only with a watchdog: it limits renewals"))
+	}
+	p.duration(f, "keep", &l.Keep, time.Millisecond, MaxDuration, time.Millisecond)
+	if v, ok := f["keep"]; ok && p.judges() && !how.CanKeep() {
+		p.wrong(v, say("the key %s", quote("keep")), say("keep only with protocol: %s, whose key refuses its last owner, too", strings.Join(Keeping(), ", ")))
 	}
 	p.replicas(f, l)
 	l.Retry.Wait = waitOf(how)

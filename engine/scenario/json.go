@@ -34,6 +34,7 @@ type (
 		Lease    *duration  `json:"lease,omitempty"`
 		Watchdog *any       `json:"watchdog,omitempty"`
 		MaxHold  *duration  `json:"max-hold,omitempty"`
+		Keep     *duration  `json:"keep,omitempty"`
 		Wait     Sync       `json:"wait,omitzero"`
 		Min      Sync       `json:"min-replicas,omitzero"`
 		Retry    *retryForm `json:"retry,omitempty"`
@@ -83,7 +84,7 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, max-hold, wait, min-replicas, after, calls, process, user, drift and
+// scenarios never have: kind, max-hold, keep, wait, min-replicas, after, calls, process, user, drift and
 // client-retries. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
@@ -109,6 +110,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
 			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(withWait(usual.Retry, how), all),
 			MaxHold: (*duration)(unless(l.MaxHold, usual.MaxHold, false)),
+			Keep:    (*duration)(unless(l.Keep, usual.Keep, false)),
 			Wait:    l.Wait, Min: l.MinReplicas,
 			Nodes: unless(l.Nodes, nodesOf(how), all), Like: l.Like,
 		},
@@ -281,6 +283,9 @@ func (s *Scenario) With(name string) *Scenario {
 	how := other.Lock.Implementation()
 	if !how.HasWatchdog() {
 		other.Lock.MaxHold = 0
+	}
+	if !how.CanKeep() {
+		other.Lock.Keep = 0
 	}
 	other.Faults, other.Schedule = slices.Clone(s.Faults), slices.Clone(s.Schedule)
 	if !how.CanSync() {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -52,7 +53,7 @@ func (l Lock) base() *protocol.Protocol {
 }
 
 // Implementation returns how the lock is kept: the protocol with its name, or
-// one with its own scripts; either may wait for replicas. It is safe for concurrent
+// one with its own scripts; either may keep its key after the work, or wait for replicas. It is safe for concurrent
 // use.
 func (l Lock) Implementation() *protocol.Protocol {
 	p := l.plain()
@@ -72,15 +73,31 @@ var synced sync.Map
 
 // plain returns how the lock is kept, without waiting for replicas.
 func (l Lock) plain() *protocol.Protocol {
-	if l.Protocol != protocol.Own {
+	if !l.Own() && l.Keep == 0 {
 		return exhibit.Named(l.Protocol)
 	}
-	key := ownLock{l.Like, l.Scripts, l.ReleaseOnce}
-	ownLocks.Lock()
-	defer ownLocks.Unlock()
-	if p, ok := ownLocks.made[key]; ok {
+	key := madeLock{l.Protocol, l.Keep, l.Like, l.Scripts, l.ReleaseOnce}
+	madeLocks.Lock()
+	defer madeLocks.Unlock()
+	p, ok := madeLocks.made[key]
+	if ok {
 		return p
 	}
+	if p = exhibit.Named(l.Protocol).Kept(l.Keep); l.Own() {
+		p = l.withScripts()
+	}
+	if p == nil { // refused by Parse
+		return exhibit.Named("")
+	}
+	if len(madeLocks.made) >= mostMade {
+		clear(madeLocks.made)
+	}
+	madeLocks.made[key] = p
+	return p
+}
+
+// withScripts returns the lock with its own scripts, or nil where it cannot have any.
+func (l Lock) withScripts() *protocol.Protocol {
 	sources := map[string]string{}
 	for _, call := range l.base().Calls() {
 		if source := *l.Scripts.of(call); source != "" {
@@ -88,14 +105,9 @@ func (l Lock) plain() *protocol.Protocol {
 		}
 	}
 	p := l.base().With(sources)
-	if p == nil { // refused by Parse
-		return exhibit.Named("")
+	if p != nil {
+		p.Once = l.ReleaseOnce
 	}
-	p.Once = l.ReleaseOnce
-	if len(ownLocks.made) >= mostMade {
-		clear(ownLocks.made)
-	}
-	ownLocks.made[key] = p
 	return p
 }
 
@@ -130,19 +142,21 @@ func Beginning(like string) map[string]string {
 // not run in this process.
 func (l Lock) Own() bool { return l.Protocol == protocol.Own }
 
-type ownLock struct {
-	like    string
-	scripts Scripts
-	once    bool
+type madeLock struct {
+	protocol string
+	keep     time.Duration
+	like     string
+	scripts  Scripts
+	once     bool
 }
 
-// ownLocks are the last few that were made: a search asks for one thousands of
+// madeLocks are the last few that were made: a search asks for one thousands of
 // times.
-var ownLocks = struct {
+var madeLocks = struct {
 	sync.Mutex
 
-	made map[ownLock]*protocol.Protocol
-}{made: map[ownLock]*protocol.Protocol{}}
+	made map[madeLock]*protocol.Protocol
+}{made: map[madeLock]*protocol.Protocol{}}
 
 const mostMade = 64
 

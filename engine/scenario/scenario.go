@@ -90,6 +90,7 @@ type Lock struct {
 	// ReleaseOnce, of a lock of one's own: its client does not send a release again that
 	// got no answer.
 	ReleaseOnce bool
+	Keep        time.Duration // the last release leaves the key for so long, 1ms to MaxDuration; 0: it deletes it
 	MaxHold     time.Duration // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
 	Wait        Sync          // the replicas that must have acknowledged a lock or a renewal
 	Retry       Retry

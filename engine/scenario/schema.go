@@ -140,6 +140,7 @@ func lockSchema() Object {
 		"lease":        says(usuallyTime(aTime(), defaultLease), "how long Redis keeps the key: whole milliseconds, to "+phrase.Duration(MaxDuration)),
 		"watchdog":     says(Object{"anyOf": []any{words("off"), Object{"const": false}, aTime()}}, "how often a lease is renewed, or off; a third of the lease if left out"),
 		"max-hold":     says(aTime(), "how long leases are renewed at most"),
+		"keep":         says(aTime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
 		"wait":         says(Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + one + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
 		"min-replicas": says(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
 		"retry":        retrySchema(),
@@ -151,6 +152,7 @@ func lockSchema() Object {
 	s["if"] = required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
 	s["then"] = required(Object{}, "scripts")
 	s["else"] = Object{"properties": Object{"like": false, "scripts": false, "release": false}}
+	s["dependencies"] = Object{"keep": required(Object{"properties": Object{"protocol": words(Keeping()...)}}, "protocol")}
 	return says(s, "the lock that the threads contend for")
 }
 

@@ -7,11 +7,11 @@ import (
 	"relock/engine/scenario"
 )
 
-// A scenario that waits for replicas, and limits renewals, is one with any lock: what
+// A scenario that waits for replicas, limits renewals and keeps its key is one with any lock: what
 // the other lock has no use for goes, and its fail-overs stay.
 func TestAnotherLockMayNotWait(t *testing.T) {
 	sc, err := scenario.Parse([]byte(`
-lock: {protocol: mutex, lease: 200ms, watchdog: 50ms, max-hold: 1s, wait: 1 of 2 in 50ms}
+lock: {protocol: mutex, lease: 200ms, watchdog: 50ms, max-hold: 1s, keep: 1m, wait: 1 of 2 in 50ms}
 threads: [{name: A, work: 50ms}]
 faults: [{time: 10ms, do: fail-over, replica: 2}]
 schedule: [0, {do: fail-over, replica: 2}]`))
@@ -30,6 +30,9 @@ schedule: [0, {do: fail-over, replica: 2}]`))
 		asks := other.Lock.Implementation().AsksRedis()
 		if asks && (len(other.Faults) != 1 || len(other.Schedule) != 2) {
 			t.Errorf("%s has %d faults and %d moves", name, len(other.Faults), len(other.Schedule))
+		}
+		if keeps := other.Lock.Keep > 0; keeps != (name == exhibit.Mutex.Name) {
+			t.Errorf("%s keeps its key: %v", name, keeps)
 		}
 		if waits := other.Lock.Wait.Count > 0; waits != (asks && other.Lock.Nodes == 1) {
 			t.Errorf("%s waits: %v", name, waits)

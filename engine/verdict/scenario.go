@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"slices"
+	"time"
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -22,34 +23,66 @@ func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 	if len(sc.Threads) == 1 {
 		e.Advice.One = phrase.Say("Add a second thread.")
 	}
-	asked := func(fault, thread string) {
-		u := Unstruck{Fault: fault, Thread: thread}
-		if !slices.ContainsFunc(e.Unstruck, func(o Unstruck) bool { return o.Fault == fault && o.Thread == thread }) {
-			e.Unstruck = append(e.Unstruck, u)
+	asked := func(fault, thread string, at time.Duration) {
+		i := slices.IndexFunc(e.Unstruck, func(o Unstruck) bool { return o.Fault == fault && o.Thread == thread })
+		if i < 0 {
+			i = len(e.Unstruck)
+			e.Unstruck = append(e.Unstruck, Unstruck{Fault: fault, Thread: thread})
 		}
+		e.Unstruck[i].at = max(e.Unstruck[i].at, at)
 	}
 	for _, f := range sc.Faults {
-		asked(f.Do, f.Thread)
+		if f.Timed {
+			asked(f.Do, f.Thread, f.Time)
+		} else {
+			asked(f.Do, f.Thread, 0)
+		}
 	}
 	for _, kind := range kinds {
-		asked(kind, "")
+		asked(kind, "", 0)
 	}
 	return e
 }
 
 // OfRun is the judgement on one order of a scenario, which was played.
 func OfRun(sc *scenario.Scenario, events []trace.Event) Judgement {
-	e := Of(sc, nil)
-	e.Play(events)
-	if len(events) > 0 {
-		over := events[len(events)-1].At.Duration()
-		for i, u := range e.Unstruck {
-			late := func(f scenario.Fault) bool {
-				return f.Do == u.Fault && f.Thread == u.Thread && f.Timed && f.Time > over
-			}
-			if slices.ContainsFunc(sc.Faults, late) {
-				e.Unstruck[i].Why = phrase.Say("The run was over before.")
-			}
+	w := Watching(Of(sc, nil))
+	for i := range events {
+		w.See(events[i])
+	}
+	return w.Judge()
+}
+
+// Watch judges one order while it is played. It is not safe for concurrent use.
+type Watch struct {
+	before  *Evidence
+	witness Witness
+	broken  bool
+	over    time.Duration
+}
+
+// Watching returns a watch that has seen no event, of a lock of which this is known before;
+// it changes nothing there.
+func Watching(before *Evidence) *Watch { return &Watch{before: before} }
+
+// See takes the next event: each rule that it says is broken applies.
+func (w *Watch) See(e trace.Event) {
+	w.witness.See(e)
+	if _, violation := e.Body.(trace.Violation); violation {
+		w.broken = true
+	}
+	w.over = e.At.Duration()
+}
+
+// Judge concludes from the events so far.
+func (w *Watch) Judge() Judgement {
+	e := *w.before
+	e.Unstruck = slices.Clone(e.Unstruck)
+	e.Broken = e.Broken || w.broken
+	e.Add(&w.witness)
+	for i, u := range e.Unstruck {
+		if u.at > w.over {
+			e.Unstruck[i].Why = phrase.Say("The run was over before.")
 		}
 	}
 	return e.Judge()

@@ -7,6 +7,7 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"relock/engine/phrase"
 )
@@ -65,6 +66,11 @@ type Judgement struct {
 	Unjudged []Lack  `json:"unjudged,omitempty"`
 }
 
+// Unknown is the lack of a lock whose kind is not known, and what helps.
+func Unknown(says, helps phrase.Wording) Lack {
+	return Lack{Reason: KindUnknown, Says: says, Helps: helps}
+}
+
 // Lacks returns what is missing as JSON, for the header of a trace.
 func (j Judgement) Lacks() []json.RawMessage {
 	var list []json.RawMessage
@@ -81,6 +87,8 @@ type Unstruck struct {
 	Fault  string         // its name
 	Thread string         // that it was to strike, or "": any
 	Why    phrase.Wording // why it cannot strike, a sentence; "" if that is not known
+
+	at time.Duration // its last instant, where it has one
 }
 
 // Failure is commands that failed for a reason that is not the lock's.
@@ -144,7 +152,7 @@ func (e *Evidence) lacks() []Lack {
 	case !e.Key:
 		lack(NoKey, phrase.Say("No command made a key that looks like a lock."), e.Advice.NoKey)
 	case !e.Kind.IsZero():
-		lack(KindUnknown, e.Kind, e.Kinds)
+		list = append(list, Unknown(e.Kind, e.Kinds))
 	case e.Inside == 0:
 		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
 	case e.Inside == 1:

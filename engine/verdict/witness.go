@@ -63,17 +63,6 @@ func (w *Witness) Join(o *Witness) {
 
 func of(fault, thread string) string { return fault + " of " + thread }
 
-// Play adds what the events of one order have shown: each rule that they break applies.
-func (e *Evidence) Play(events []trace.Event) {
-	var w Witness
-	for i := range events {
-		w.See(events[i])
-		_, broken := events[i].Body.(trace.Violation)
-		e.Broken = e.Broken || broken
-	}
-	e.Add(&w)
-}
-
 // Add adds what one order has shown.
 func (e *Evidence) Add(w *Witness) {
 	e.Key = e.Key || w.Key

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"relock/engine/phrase"
+	"relock/engine/verdict"
 )
 
 // The workers are files of their languages, in a folder that Go passes over: its own are built in the module beside it.
@@ -127,6 +128,24 @@ type Seen struct {
 	Broken   int    `json:"broken"`   // of them
 	Diverged int    `json:"diverged"` // replays that diverged
 	Rules    []Rule `json:"rules,omitempty"`
+
+	// Judged is the lab's verdict. Of a search from before the lab gave one it is "", and
+	// nobody knows whether two were inside.
+	Judged   verdict.Verdict  `json:"verdict,omitempty"`
+	Unjudged []verdict.Reason `json:"unjudged,omitempty"` // what a judgement lacks
+}
+
+// Verdict is what may be said of the library: of a search that was not judged, only that
+// a rule is broken.
+func (s *Seen) Verdict() verdict.Verdict {
+	switch {
+	case s.Judged != "":
+		return s.Judged
+	case s.Broken > 0:
+		return verdict.Broken
+	default:
+		return verdict.Unjudged
+	}
 }
 
 // Rule is a rule that is broken, that with the smallest order first.

@@ -22,6 +22,7 @@ import (
 	"relock/engine/lab"
 	_ "relock/engine/lock" // a change of it is one of a worker
 	"relock/engine/store/storetest"
+	"relock/engine/verdict"
 	"relock/lessons/libraries"
 )
 
@@ -190,7 +191,7 @@ func (w *workshop) search(playground string, l libraries.Library, found worker, 
 	began := time.Now()
 	out, err := cmd.Output()
 	took := time.Since(began)
-	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 1 {
+	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 1 && code != 4 {
 		w.t.Fatalf("%s with %s: %v: %s", l.Name, fault, err, complaint.String())
 	}
 	s := &libraries.Seen{Library: l.ID(), Version: found.version, With: found.with, Fault: fault, Date: time.Now().UTC().Format(time.DateOnly)}
@@ -203,12 +204,18 @@ func (w *workshop) search(playground string, l libraries.Library, found worker, 
 			Broken                  int `json:",string"`
 			Diverged                int
 			Order                   []lab.Decision
+			Verdict                 verdict.Verdict
+			Unjudged                []struct{ Reason verdict.Reason }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			w.t.Fatalf("%s: %v", lines.Bytes(), err)
 		}
 		if n == 0 {
 			s.Store, s.Ending, s.Orders, s.Broken, s.Diverged = line.Store, line.Ending, line.Orders, line.Broken, line.Diverged
+			s.Judged = line.Verdict
+			for _, lack := range line.Unjudged {
+				s.Unjudged = append(s.Unjudged, lack.Reason)
+			}
 		} else {
 			s.Rules = append(s.Rules, libraries.Rule{Rule: line.Rule, By: line.By, Orders: line.Orders, Steps: len(line.Order)})
 		}
@@ -264,6 +271,9 @@ func TestWhatIsKept(t *testing.T) {
 				if !slices.Contains(effects.Rules(), r.Rule) || r.Steps == 0 {
 					t.Errorf("%s with %s breaks %+v", l.Name, fault, r)
 				}
+			}
+			if s.Judged != "" && (s.Judged == verdict.Broken) != (s.Broken > 0) || (s.Judged == verdict.Unbroken) && len(s.Unjudged) > 0 {
+				t.Errorf("%s with %s: %s of %d broken, lacks %v", l.Name, fault, s.Judged, s.Broken, s.Unjudged)
 			}
 			if s.Ending != lab.Exhausted || s.Orders == 0 || s.Broken > sum || (s.Broken == 0) != (sum == 0) {
 				t.Errorf("%s with %s: %+v", l.Name, fault, s)
@@ -365,7 +375,8 @@ func TestTheSameIsSeenAgain(t *testing.T) {
 				}
 				now := again(t, found, fault)
 				t.Logf("%s: %d of %d, %d diverged", fault, now.Broken, now.Orders, now.Diverged)
-				if now.Ending != before.Ending || now.Orders != before.Orders || now.Broken != before.Broken || now.Diverged != before.Diverged || !slices.Equal(now.Rules, before.Rules) {
+				if now.Ending != before.Ending || now.Orders != before.Orders || now.Broken != before.Broken || now.Diverged != before.Diverged || !slices.Equal(now.Rules, before.Rules) ||
+					before.Judged != "" && (now.Judged != before.Judged || !slices.Equal(now.Unjudged, before.Unjudged)) {
 					t.Errorf("%s: %+v; kept is %+v (make libraries ONLY=%s)", fault, now, before, l.ID())
 				}
 			}
@@ -388,6 +399,11 @@ func again(t *testing.T, found worker, fault string) *libraries.Seen {
 		t.Logf("a replay diverged: %+v", now.First)
 	}
 	s := &libraries.Seen{Ending: now.Ending, Orders: now.Orders, Broken: now.Broken, Diverged: now.Diverged}
+	j := now.Judgement()
+	s.Judged = j.Verdict
+	for _, lack := range j.Unjudged {
+		s.Unjudged = append(s.Unjudged, lack.Reason)
+	}
 	for _, r := range now.Rules {
 		one := libraries.Rule{Rule: r.Name, Orders: r.Orders, Steps: len(r.Order.Decisions)}
 		if r.Name == "mutual-exclusion" {

@@ -278,7 +278,7 @@ func attach(n *yaml.Node, s step, made *yaml.Node) bool {
 func order() []string {
 	return slices.Concat([]string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}, fault.Keys(), []string{
 		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "wait", "scripts",
-		"resource", "size", "limit", "checks", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
+		"resource", "size", "limit", "checks", "looks", "once-per", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
 	})
 }
 

@@ -32,8 +32,8 @@ const (
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|key|lease|watchdog|max-hold|wait|min-replicas|nodes|` + retryKeys + `)|` +
-	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|key|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
+	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
 
 var (

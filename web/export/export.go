@@ -19,6 +19,7 @@ import (
 	"relock/engine"
 	"relock/engine/bound"
 	"relock/engine/explore/mend"
+	"relock/engine/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -213,7 +214,14 @@ func (r Run) reel(b *bound.Buffer) (*film.Film, error) {
 	return reel, r.added(b, func(e trace.Event) { reel.Add(e) })
 }
 
-func writeTrace(b *bound.Buffer, r Run) error { return trace.Write(b, r.Header, r.Events) }
+// writeTrace writes the trace itself, with its verdict if it is whole.
+func writeTrace(b *bound.Buffer, r Run) error {
+	h := r.Header
+	if n := len(r.Events); n > 0 && r.Events[n-1].Thread == "" && r.Events[n-1].Kind() == trace.KindEnd {
+		h = logs.NewImported(h, r.Scenario, r.Events).Header
+	}
+	return trace.Write(b, h, r.Events)
+}
 
 // title returns the scenario's title or a substitute.
 func (r Run) title() string {

@@ -27,7 +27,7 @@ func (r Run) opening(rows []film.Row) string {
 		if len(rows) == 0 || !rows[len(rows)-1].Final {
 			return ""
 		}
-		return plain(rows[len(rows)-1].Why)
+		return plain(rows[len(rows)-1].InFull(r.Language))
 	}
 	var what, why []string
 	seen := map[string]bool{}

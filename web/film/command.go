@@ -12,6 +12,9 @@ import (
 
 func (t *Narrator) command(e trace.Event, b trace.Command) string {
 	c := t.about(e, b)
+	if t.framed {
+		return t.theirCommand(c)
+	}
 	if b.Late {
 		return t.lateCommand(e, c)
 	}
@@ -211,6 +214,8 @@ func (t *Narrator) pexpire(c command) string {
 		return t.renewal(c)
 	case c.n == 0:
 		return t.say("%s sets no expiry: PEXPIRE answers 0, there is no key.", c.who)
+	case facts.Keeps(c.Command):
+		return t.say("%s keeps the key on purpose: PEXPIRE gives it %s from now.", c.who, given)
 	case c.asked.handed != "":
 		return t.say("%s reserves the lock for %s: PEXPIRE gives it %s, and by then the new owner must renew.", c.who, c.asked.handed, given)
 	case c.number(2) == t.sc.Lock.Lease.Nanoseconds(): // the article's mistake
@@ -362,6 +367,12 @@ func (t *Narrator) get(c command) string {
 		default:
 			return t.say("%s finds nothing to delete on node %d: GET answers nil.", c.who, c.Node)
 		}
+	case c.Script == protocol.MutexKeep.Name && own:
+		return t.say("%s may keep the key: GET reads its own value.", c.who)
+	case c.Script == protocol.MutexKeep.Name && owner != "":
+		return t.say("%s must not keep the key: GET reads the value of %s, whose lock it is now.", c.who, owner)
+	case c.Script == protocol.MutexKeep.Name:
+		return t.say("%s finds nothing to keep: GET answers nil, there is no key.", c.who)
 	case own && c.Script == "":
 		return t.say("%s may delete the key: GET reads its own value. Until DEL comes, that can change.", c.who)
 	case own:

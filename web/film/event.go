@@ -11,6 +11,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 func (t *Narrator) work(e trace.Event, b trace.Work) string {
@@ -57,6 +58,10 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return say(
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
+	case t.framed:
+		return say(
+			"%s works at level %d for %s, and its lease has %s left.",
+			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
 		return say(
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
@@ -209,6 +214,8 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 		return t.say("Redis drops the key: its lease of %s is over.", length)
 	case t.masters.Two(0):
 		return t.say("The new master drops %s's key: there its lease of %s is over.", holder, length)
+	case t.kept:
+		return t.say("Redis drops %s's key, which was kept after the work: its %s are over.", holder, length)
 	case t.sc.Kind == scenario.KindHeartbeat:
 		return t.say("Redis drops %s's key: it lasts %s without a new beat, and they are over.", holder, length)
 	case who.ended:
@@ -249,6 +256,8 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 			return t.say("%s is done: no more commands came from it.", who)
 		case t.sc.Kind == scenario.KindHeartbeat:
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
+		case t.holds(e.Key, who) && t.kept && e.Key.PTTL >= 0:
+			return t.say("%s is done, and its key stays on purpose, for another %s.", who, t.ms(e.Key.PTTL))
 		case t.holds(e.Key, who) && e.Key.Type == trace.TypeHash:
 			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
 		case t.holds(e.Key, who):
@@ -278,15 +287,19 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 }
 
 func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
-	switch {
-	case b.Error != "":
+	if b.Error != "" {
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	}
+	t.unjudged = Unjudged(t.l, t.watch.Judge())
+	switch {
 	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
+	case t.findings.Times() == 0 && len(t.unjudged) > 0:
+		return t.say("The run is over at step %d: no rule was broken, but this cannot be judged.", e.Step)
 	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
 	case t.findings.Times() == 1:
@@ -294,4 +307,17 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 	default:
 		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
 	}
+}
+
+// Sentences are several, one after the other.
+func Sentences(l words.Language, list []string) string {
+	text := ""
+	for i, one := range list {
+		if i == 0 {
+			text = one
+			continue
+		}
+		text = l.Say("%[1]s %[2]s", text, one)
+	}
+	return text
 }

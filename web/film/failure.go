@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -85,6 +86,22 @@ func reason(l words.Language, f Failure) string {
 		return l.Say("unknown")
 	}
 	return failure(l, why, f.Error)
+}
+
+// Unjudged says what keeps a judgement from being given, and what helps: a line for each
+// thing that is missing, the first of which says so. It is nil where nothing is missing.
+func Unjudged(l words.Language, j verdict.Judgement) []string {
+	if len(j.Unjudged) == 0 {
+		return nil
+	}
+	list := []string{l.Say("This cannot be judged:")}
+	if j.Verdict == verdict.Broken {
+		list[0] = l.Say("What else could break cannot be judged:")
+	}
+	for _, lack := range j.Unjudged {
+		list = append(list, l.Clause(lack.Says.And(lack.Helps)))
+	}
+	return list
 }
 
 // Lateness says that the timers of a run were late by up to d, and what that means.

@@ -88,9 +88,14 @@ func (u *underWay) add(r Ran) {
 
 // New returns the empty film of a run of sc.
 func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
+	return toldBy(NewNarrator(l, sc, owners), l, sc, owners)
+}
+
+// toldBy returns the empty film of a run whose sentences are a narrator's.
+func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), narrator: NewNarrator(l, sc, owners), scripts: Scripts(l, sc),
+		say: l, timeline: NewTimeline(l, shown, owners), narrator: n, scripts: Scripts(l, sc),
 		calls: map[calling]*underWay{}, moments: moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
@@ -101,10 +106,9 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 // Of returns the film of a trace, without its events. It is New, with the scripts that
 // the trace brings along.
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
-	f := New(l, sc, h.Owners)
+	f := toldBy(NarratorOf(l, sc, h), l, sc, h.Owners)
 	if h.Framed() {
-		f.scripts = ScriptsOf(l, sc, h)
-		f.narrator.framed, f.stager.framed = true, true // it is somebody's own program: nobody knows its calls
+		f.scripts, f.stager.framed = ScriptsOf(l, sc, h), true // it is somebody's own program: nobody knows its calls
 	}
 	return f
 }
@@ -119,6 +123,9 @@ func (f *Film) Add(e trace.Event) int {
 	row := &f.timeline.rows[i]
 	f.stager.Add(e, row.Key)
 	why := f.narrator.Tell(e)
+	if row.Final {
+		row.Unjudged, row.broken = f.narrator.unjudged, f.narrator.findings.Times() > 0
+	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
 		row.Mark = m

@@ -9,9 +9,11 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
+	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -21,8 +23,19 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 	return &Narrator{
 		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners,
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Endless()),
+		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Endless()),
 	}
+}
+
+// NarratorOf is NewNarrator for a trace. Of one of a lab or a log nobody knows the
+// threads' program: it says what each command did, and not what a lock of ours would
+// make of that.
+func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
+	t := NewNarrator(l, sc, h.Owners)
+	if h.Framed() {
+		t.framed, t.watch = true, verdict.Watching(logs.Evidence(h, sc))
+	}
+	return t
 }
 
 // Share makes the narrator take the words of broken rules from f, so that a
@@ -34,6 +47,7 @@ func (t *Narrator) Share(f *check.Findings) { t.findings = f }
 // order.
 func (t *Narrator) Tell(e trace.Event) string {
 	t.findings.See(e)
+	t.watch.See(e)
 	t.before, t.nodes = t.masters.Before(e.Thread, e.At)
 	seen := t.masters.Add(e)
 	if t.sc.Kind == scenario.KindHeartbeat && len(seen.Nodes) > 0 { // a device knows one Redis

@@ -20,7 +20,7 @@ var longest = map[words.Language]int{words.English: 140, words.Match("zh"): 70}
 
 // sentences are what is said of each event of a run.
 func sentences(p lessonstest.Run, l words.Language) []string {
-	narrator := film.NewNarrator(l, p.Scenario, p.Owners)
+	narrator := film.NarratorOf(l, p.Scenario, p.Header)
 	out := make([]string, 0, len(p.Events))
 	for _, e := range p.Events {
 		out = append(out, narrator.Tell(e))
@@ -37,7 +37,7 @@ func longName(name string) string { return (name + "-long-name--")[:scenario.Max
 // commands, of calls, and of what Redis answers.
 var (
 	latin  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9.-]*`)
-	proper = regexp.MustCompile(`^(Redis|ms|OK|lock|unlock|renew|nil|PX|NX|restart|panic|defer|fencing|token|[a-z-]+\.lua|[A-Z]{3,})$`)
+	proper = regexp.MustCompile(`^(Redis|ms|OK|lock|unlock|renew|nil|PX|NX|restart|panic|defer|fencing|token|[a-z0-9-]+\.lua|[A-Z]{3,})$`)
 )
 
 // unwritten is what nobody writes in Chinese: words of two scripts without a

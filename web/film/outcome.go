@@ -227,6 +227,10 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has released the lock as it left level %d, and level %d is still to be left.", who, b.Level, e.Belief[who])
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
+	case a.kept && t.holds(e.Key, who):
+		return t.say("%s has left the lock, and its key stays on purpose, for another %s.", who, t.ms(max(e.Key.PTTL, 0)))
+	case a.kept:
+		return t.say("%s has left the lock. Its key was to stay, but in Redis the lock is not its own.", who)
 	case a.deleted == 0 && b.Attempt > 1 && !t.holds(e.Key, who) && a.handed == "":
 		return t.say("%s is told “not held” and concludes that an earlier request released the lock: its lease cannot be over yet.", who)
 	case t.holds(e.Key, who):

@@ -1,7 +1,10 @@
 package film
 
 import (
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"relock/engine/lock"
 	"relock/engine/trace"
@@ -18,6 +21,37 @@ func (t *Narrator) ownCommand(c command) string {
 		return text
 	}
 	return t.say("%s %s", text, t.keyNow(c.after, c.who))
+}
+
+// theirCommand says what a command of somebody's own client did, and nothing of what our
+// locks would make of it.
+func (t *Narrator) theirCommand(c command) string {
+	text := ""
+	switch {
+	case c.Error != "":
+		code, _, _ := strings.Cut(c.Error, " ")
+		text = t.say("%s gets an error from %s: %s.", c.who, c.verb, code)
+	case c.takesIfNone(t):
+		return t.say("%s takes the lock: SET NX finds no key and makes one, for %s.", c.who, t.ms(c.after.PTTL))
+	case c.Script != "":
+		text = t.say("%s's script runs %s, which answers %s.", c.who, c.verb, t.answer(c.Command))
+	default:
+		text = t.say("%s sends %s, and Redis answers %s.", c.who, c.verb, t.answer(c.Command))
+	}
+	if c.Late {
+		text = t.say("%s %s", t.say("%s's %s arrives late.", c.who, c.Call), text)
+	}
+	if !c.ofLock(t) {
+		return text
+	}
+	return t.say("%s %s", text, t.keyNow(c.after, c.who))
+}
+
+// takesIfNone reports whether a command is the one that makes the key with its thread as
+// owner, and only where there is none.
+func (c command) takesIfNone(t *Narrator) bool {
+	none := slices.ContainsFunc(c.Args, func(arg string) bool { return strings.EqualFold(arg, "NX") })
+	return c.verb == "SET" && none && c.ofLock(t) && !c.Late && c.text == "OK" && !c.before.Exists() && t.holds(c.after, c.who) && c.after.PTTL > 0
 }
 
 // answer is a reply in a word or two.
@@ -78,9 +112,10 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 // named reports whether a holder is one of the run's threads.
 func (t *Narrator) named(holder string) bool { return holder != t.say("another owner") }
 
-// idOf returns the field of a thread in the key, "" if it has none.
+// idOf returns the field of a thread in the key, "" if it has none. Of several, which a
+// client's hash can have, it is the first by name.
 func (t *Narrator) idOf(k trace.KeyState, who string) string {
-	for id := range k.Fields {
+	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
 		if t.owners[id] == who {
 			return id
 		}
@@ -88,9 +123,33 @@ func (t *Narrator) idOf(k trace.KeyState, who string) string {
 	return ""
 }
 
+// theirOutcome says what a call of somebody's own client came to, as its commands show it,
+// and false where it got no answer: that is said of all alike.
+func (t *Narrator) theirOutcome(e trace.Event, b trace.Outcome) (string, bool) {
+	text := ""
+	switch b.Result {
+	case trace.Acquired:
+		text = t.say("%s gets the lock.", e.Thread)
+	case trace.Reentered:
+		text = t.say("%s gets the lock again: level %d.", e.Thread, b.Level)
+	case trace.Refused:
+		text = t.say("%s does not get the lock.", e.Thread)
+	case trace.Released, trace.Decremented, trace.Renewed:
+		text = t.say("%s's %s is done.", e.Thread, b.Call)
+	case trace.NotHeld:
+		text = t.say("%s's %s finds nothing of its own.", e.Thread, b.Call)
+	default:
+		return "", false
+	}
+	return t.say("%s %s", text, t.keyNow(e.Key, e.Thread)), true
+}
+
 // ownOutcome says what a call has come to by what somebody's own script returned, and false
 // where the script did not decide it.
 func (t *Narrator) ownOutcome(e trace.Event, b trace.Outcome) (string, bool) {
+	if t.framed {
+		return t.theirOutcome(e, b)
+	}
 	text := ""
 	switch {
 	case b.Result == trace.Acquired && t.call(e.Thread, b.Call).commands == 0 && t.protocol.Granting:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Tone says how a text is meant. The page gives each tone a colour and a shape.
@@ -47,10 +48,25 @@ type Row struct {
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
+	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
 
 	weight  int    // of Why
+	broken  bool   // at the run's end: a rule was
 	touched string // what was said of the resource
+}
+
+// InFull is Why; at the end of a run that breaks no rule and cannot be judged, with what is
+// missing and what helps.
+func (r *Row) InFull(l words.Language) string {
+	lacks := r.Unjudged
+	switch {
+	case len(lacks) == 0 || r.broken:
+		return r.Why
+	case r.Failed == "": // Why has the first line
+		lacks = lacks[1:]
+	}
+	return l.Say("%[1]s %[2]s", r.Why, Sentences(l, lacks))
 }
 
 // Actor returns the index of the thread that acts in a row, -1 for Redis and

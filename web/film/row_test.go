@@ -2,10 +2,15 @@ package film_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"relock/engine/trace"
+	"relock/engine/verdict"
+	"relock/lessons/lessonstest"
 	"relock/web/film"
+	"relock/web/words"
 )
 
 func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
@@ -50,6 +55,58 @@ func TestAKeyAsThePageReadsIt(t *testing.T) {
 	} {
 		if got, err := json.Marshal(k); err != nil || string(got) != want {
 			t.Errorf("%s, want %s: %v", got, want, err)
+		}
+	}
+}
+
+// The last row of a run says what keeps it from being judged where something does, and
+// nothing of that where nothing does.
+func TestTheLastRowAsksForAVerdict(t *testing.T) {
+	for name, want := range map[string]verdict.Verdict{
+		"two-threads": verdict.Unbroken, "heartbeat": verdict.Unjudged, "mutex-lost-reply": verdict.Unjudged, "redlock-three-nodes-down": verdict.Unjudged,
+		"two-masters-wait": verdict.Unjudged, "spin-one-process": verdict.Unjudged, "lease-expiry": verdict.Broken, "textbook": verdict.Unbroken,
+	} {
+		run := lessonstest.Play(t, name+".yaml")
+		j := verdict.OfRun(run.Scenario, run.Events)
+		if j.Verdict != want {
+			t.Errorf("%s is %s, not %s", name, j.Verdict, want)
+		}
+		for _, l := range []words.Language{words.English, words.Match("zh")} {
+			rows := filmed(run, l, false).Rows()
+			last := rows[len(rows)-1]
+			lacks := film.Unjudged(l, j)
+			if !slices.Equal(last.Unjudged, lacks) {
+				t.Errorf("%s: %q, want %q", name, last.Unjudged, lacks)
+			}
+			full := last.InFull(l)
+			for _, lack := range lacks[min(1, len(lacks)):] {
+				if told := strings.Contains(full, lack); told != (want == verdict.Unjudged) {
+					t.Errorf("%s: what is missing is told: %t in %q", name, told, full)
+				}
+			}
+			if judged := !strings.Contains(full, strings.TrimRight(l.Say("This cannot be judged:"), ":：")) && !strings.Contains(full, "this cannot be judged"); judged != (want != verdict.Unjudged) {
+				t.Errorf("%s: %q", name, full)
+			}
+		}
+	}
+}
+
+// A trace from elsewhere is judged as it was, whatever words its header has.
+func TestATraceOfAnUnknownKindSaysSo(t *testing.T) {
+	run := lessonstest.Play(t, "two-threads.yaml")
+	for lack, want := range map[string]string{
+		`{"reason":"kind-unknown","says":"The key holds a sorted set."}`: "The key holds a sorted set. A sorted set cannot be judged yet.",
+		`{"reason":"kind-unknown","says":"Buy now"}`:                     "The key holds no string and no hash. That cannot be judged yet.",
+		`{"reason":"nobody-inside","says":"Buy now"}`:                    "",
+	} {
+		h := trace.Header{Owners: run.Owners, Store: trace.StoreLog, Log: &trace.FromLog{}, Unjudged: []json.RawMessage{json.RawMessage(lack)}}
+		reel := film.Of(words.English, run.Scenario, h)
+		for _, e := range run.Events {
+			reel.Add(e)
+		}
+		rows := reel.Rows()
+		if got := strings.Join(rows[len(rows)-1].Unjudged, "|"); want == "" && got != "" || want != "" && got != "This cannot be judged:|"+want {
+			t.Errorf("%s: %q", lack, got)
 		}
 	}
 }

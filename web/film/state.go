@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -43,7 +44,10 @@ type Narrator struct {
 	grant    grant          // the largest fencing token so far
 	findings *check.Findings
 	failed   []Failure
+	watch    *verdict.Watch
+	unjudged []string      // at the run's end: Unjudged
 	jumps    map[int]jump  // the last jump of each node's clock; node 0 if there is only one Redis
+	kept     bool          // the key stays after the work, on purpose
 	over     *trace.Millis // when time alone has ended the last lease, nil if somebody has the lock since
 }
 
@@ -75,6 +79,7 @@ type asked struct {
 	handed         string // who was given the lock
 	place          int64  // in the queue it has joined
 	cut            int64  // what was left of a lease that was shortened, in milliseconds
+	kept           bool   // the key was left on purpose
 }
 
 // known is what is known of a thread.
@@ -150,9 +155,10 @@ func (t *Narrator) spec(thread string) scenario.Thread {
 // watched reports whether a watchdog renews leases in this run.
 func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
 
-// own reports whether nobody here knows what a call does next: its script is somebody's own.
+// own reports whether nobody here knows what a call does next: its script, or all of its
+// client, is somebody's own.
 func (t *Narrator) own(call string) bool {
-	return t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
+	return t.framed || t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
 }
 
 // habits are those of an article's client; a lock of ours has none.
@@ -251,6 +257,7 @@ func (t *Narrator) strike(e trace.Event, b trace.Fault) {
 // fold remembers what later sentences need.
 func (t *Narrator) fold(e trace.Event) {
 	who := t.thread(e.Thread)
+	t.kept = t.kept && e.Key.Exists()
 	if leaves := slices.Contains(e.Leaving, e.Thread); leaves != who.parting {
 		who.parting, who.reached, who.answered = leaves, false, ""
 	}
@@ -277,7 +284,7 @@ func (t *Narrator) fold(e trace.Event) {
 			who.exhausted = b
 		}
 		if b.Result == trace.Acquired {
-			t.over = nil
+			t.over, t.kept = nil, false
 		}
 		if b.Result == trace.Acquired && b.Token > 0 {
 			who.token = b.Token
@@ -348,6 +355,9 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	case "PEXPIRE":
 		if c.n == 1 && c.ofLock(t) && !b.OldMaster {
 			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
+		}
+		if facts.Keeps(c.Command) {
+			a.kept, t.kept = true, true
 		}
 		if c.Call == lock.CallRenew && c.shortens() {
 			a.cut = c.before.PTTL

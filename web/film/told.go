@@ -7,7 +7,7 @@ func (f *Film) Told(count int) []Sentence {
 	list := make([]Sentence, 0, min(count, len(rows)))
 	for i := range min(count, len(rows)) {
 		row := &rows[i]
-		s := Sentence{Time: row.Time, At: row.At, Why: row.Why, Broken: len(row.Violations) > 0}
+		s := Sentence{Time: row.Time, At: row.At, Why: row.InFull(f.say), Broken: len(row.Violations) > 0}
 		for j := range row.Cells {
 			if row.Cells[j].Parted {
 				s.Beliefs = append(s.Beliefs, f.parted(&row.Cells[j], row.Key.Nodes))

@@ -168,6 +168,12 @@ func noLock(s scene) string {
 	return s.unless(s.sc.Lock.Protocol == "none", "it is %s", s.sc.Lock.Protocol)
 }
 
+// framed is what is said of somebody's own client alone.
+func framed(s scene) string { return s.unless(s.framed, "it is a lock of ours") }
+
+// keepsKey is what is said of a lock that keeps its key after the work.
+func keepsKey(s scene) string { return s.unless(s.sc.Lock.Keep > 0, "the lock keeps no key") }
+
 // notOwn is what is said of our own locks alone.
 func ours(call func(scene) string) holds {
 	return func(s scene) string {
@@ -447,6 +453,7 @@ var truths = map[string]holds{
 	"%s finds that user %s has bought %d of %d, and means to buy when its work is done.": all(amount(3, func(r trace.Resource) int { return r.Value }), resource(func(r trace.Resource) bool { return r.Value < r.Limit })),
 
 	"Node %d drops %s's key: there its lease of %s is over.":                                  all(expired(2), given(3)),
+	"Redis drops %s's key, which was kept after the work: its %s are over.":                   all(expired(1), given(2), keepsKey),
 	"Redis drops %s's key: its lease of %s is over, and %s has ended before.":                 all(expired(1), given(2), ended),
 	"Redis drops %s's key: its lease of %s is over before the last unlock of %s has arrived.": all(expired(1), given(2), leaving(1)),
 	"Redis drops %s's key: its lease of %s is over, and its last unlock was answered with %s.": all(expired(1), given(2), leaving(1), func(s scene) string {
@@ -465,8 +472,10 @@ var truths = map[string]holds{
 
 	"%s is done: its business call has returned without an error, round %d of %d.": all(quantity(2, func(s scene) int { return s.thread().Repeat }), quantity(3, func(s scene) int { return s.thread().Repeat })),
 	"%s is done, but its key is still there, with count %d.":                       all(counts(0, 2), own),
+	"%s is done, and its key stays on purpose, for another %s.":                    all(own, keepsKey, left(2)),
 	"%s is done, but its key is still there.":                                      own,
 	"The run is over at step %d, and no rule was broken.":                          all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
+	"The run is over at step %d: no rule was broken, but this cannot be judged.":   all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
 	"The run is over at step %d, and one rule was broken.":                         all(quantity(1, func(s scene) int { return s.e.Step }), func(s scene) string { s.said = []string{"1"}; return violations(1)(s) }),
 	"The run is over at step %d: %d times a rule was broken.":                      all(quantity(1, func(s scene) int { return s.e.Step }), violations(2)),
 	"The run is over at step %d: no rule was broken, but %s ended with an error.":  noViolation,
@@ -499,6 +508,7 @@ var truths = map[string]holds{
 	"%s takes the lock: HINCRBY makes its field %d.":                                                               all(answers("HINCRBY", 2), own),
 	"%s enters level %d: its field is %d already, so HINCRBY makes it %d and nobody is asked.":                     all(level(2), answers("HINCRBY", 4), own),
 	"%s begins its lease: PEXPIRE gives the key %s, which had no expiry until now.":                                all(sets(2), ran("PEXPIRE", 1), func(s scene) string { return s.unless(s.before().PTTL == trace.NoExpiry, "it had %d", s.before().PTTL) }),
+	"%s keeps the key on purpose: PEXPIRE gives it %s from now.":                                                   all(sets(2), ran("PEXPIRE", 1), own, keepsKey),
 	"%s begins its lease: PEXPIRE gives the key %s.":                                                               all(sets(2), ran("PEXPIRE", 1)),
 	"%s starts its lease again: PEXPIRE lifts what is left from %s to %s.":                                         all(sets(3), hadLeft(2)),
 	"%s sets no expiry: PEXPIRE answers 0, there is no key.":                                                       all(ran("PEXPIRE", 0), noKey),
@@ -538,6 +548,9 @@ var truths = map[string]holds{
 	"%s must not delete on node %d: GET reads the value of %s there.":                                              of(3),
 	"%s finds nothing to delete on node %d: GET answers nil.":                                                      all(ran("GET", nil), noKey),
 	"%s may delete the key: GET reads its own value. Until DEL comes, that can change.":                            own,
+	"%s may keep the key: GET reads its own value.":                                                                all(own, keepsKey),
+	"%s must not keep the key: GET reads the value of %s, whose lock it is now.":                                   all(of(2), keepsKey),
+	"%s finds nothing to keep: GET answers nil, there is no key.":                                                  all(ran("GET", nil), noKey, keepsKey),
 	"%s may delete the key: GET reads its own value.":                                                              all(own, ours(ofCommand)),
 	"%s must not delete the key: GET reads the value of %s, whose lock it is now.":                                 all(of(2), ours(ofCommand)),
 	"%s finds nothing to delete: GET answers nil, there is no key.":                                                all(ran("GET", nil), noKey),
@@ -565,6 +578,8 @@ var truths = map[string]holds{
 	"%s reads its count: HMGET answers %d, and level 1 is its last, so the key can go.":                            all(counts(0, 2), ours(ofCommand)),
 
 	"%s thinks it has released the lock, but there was no key of its own to delete.":                       notOwn,
+	"%s has left the lock, and its key stays on purpose, for another %s.":                                  all(own, keepsKey, left(2)),
+	"%s has left the lock. Its key was to stay, but in Redis the lock is not its own.":                     all(notOwn, keepsKey),
 	"%s thinks it has released the lock, but the key is still its own.":                                    own,
 	"%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has %s left.":        all(own, left(3), aged),
 	"%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has no expiry.":      all(own, noExpiry, aged),
@@ -580,6 +595,15 @@ var truths = map[string]holds{
 	"%s's watchdog takes the lease for renewed: its script says yes.":                                      all(result(trace.Renewed), theirs),
 	"%s's watchdog takes the lock for lost: its script says no.":                                           all(result(trace.Lost), theirs),
 	"%s hears as it leaves level %d that the lock was lost: its script says no.":                           all(result(trace.Lost), level(2), theirs),
+	"%s sends %s, and Redis answers %s.":                                                                   func(s scene) string { return s.unless(s.verb() == s.value(2), "%s", s.verb()) },
+	"%s's %s arrives late. %s":                                                                             func(s scene) string { return s.unless(s.command().Late, "it is not late") },
+	"%s gets the lock.":                                                                                    all(framed, result(trace.Acquired)),
+	"%s gets the lock again: level %d.":                                                                    all(framed, result(trace.Reentered), level(2)),
+	"%s does not get the lock.":                                                                            all(framed, result(trace.Refused)),
+	"%s's %s is done.":                                                                                     all(framed, result(trace.Released, trace.Decremented, trace.Renewed)),
+	"%s's %s finds nothing of its own.":                                                                    all(framed, result(trace.NotHeld)),
+	"%s works at level %d for %s, and its lease has %s left.":                                              all(framed, level(2), workFor(3), own, left(4)),
+	"%s works on at level %d for %s, and its lease has %s left.":                                           all(framed, level(2), workFor(3), own, left(4)),
 	"%s's script runs %s, which answers %s.":                                                               func(s scene) string { return s.unless(s.verb() == s.value(2), "%s", s.verb()) },
 
 	"%s's work is paused for %s; its watchdog is not.":                               all(quietFor(2), watches, renews),

@@ -132,6 +132,9 @@ func (d drawing) without() map[string]any {
 	case "redlock", "redsync":
 		l["nodes"] = 1 + d.IntN(5)
 	default:
+		if l["protocol"] == exhibit.Mutex.Name && d.chance(0.5) {
+			l["keep"] = d.ms(1, 300)
+		}
 		if d.chance(0.15) {
 			l["wait"] = one(d, "1 of 2 in 20ms", "1 of 1 in 50ms", "2 of 2 in 5ms")
 		}

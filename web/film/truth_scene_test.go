@@ -2,6 +2,7 @@ package film_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type playedRun struct {
 	keys   []trace.KeyState
 	nodes  [][]trace.KeyState
 	aside  []bool // the event's thread asks an old master
+	framed bool   // the threads are somebody's own clients
 }
 
 // split is the old master of one node.
@@ -45,7 +47,7 @@ func (o *split) now(at trace.Millis) trace.KeyState {
 }
 
 func newPlayedRun(p lessonstest.Run) *playedRun {
-	r := &playedRun{sc: p.Scenario, owners: p.Owners, events: p.Events}
+	r := &playedRun{sc: p.Scenario, owners: p.Owners, events: p.Events, framed: p.Header.Framed()}
 	old := map[int]*split{}
 	on := func(e trace.Event, node int) trace.KeyState {
 		if node < len(e.Nodes) {
@@ -174,9 +176,9 @@ func (s scene) has(k trace.KeyState, who string) bool { return slices.Contains(s
 
 // field is a thread's hold count in a hash.
 func (s scene) field(who string) string {
-	for id, n := range s.key.Fields {
+	for _, id := range slices.Sorted(maps.Keys(s.key.Fields)) {
 		if s.owners[id] == who {
-			return n
+			return s.key.Fields[id]
 		}
 	}
 	return ""

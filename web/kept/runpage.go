@@ -34,7 +34,7 @@ func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario)
 	}
 	viewer, err := f.Shown(r, path)
 	return page.Run{
-		Title: frame.TitleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone, Late: f.Late,
+		Title: frame.TitleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone, Unjudged: f.Unjudged, Late: f.Late,
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
 	}, err

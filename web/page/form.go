@@ -271,6 +271,11 @@ func (f *former) lock() FormPart {
 		most.Hint = f.l.Say("Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.")
 		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog), f.wide(most))
 	}
+	if lock.Implementation().CanKeep() || f.d.Has("lock.keep") {
+		keep := f.wide(f.field("lock.keep", "Keeps its key after the work for", ""))
+		keep.Hint = f.l.Say("A tick that is done once in this time, even by several servers: the last release leaves the key.")
+		fields = append(fields, keep)
+	}
 	if lock.Implementation().CanSync() || f.d.Has("lock.wait") {
 		wait := f.wide(f.field("lock.wait", "Waits for replicas", ""))
 		wait.Hint = f.l.Say("For example 1 of 2 in 50ms: the thread relies on a lock or a renewal once one of two replicas has acknowledged it.")

@@ -129,7 +129,7 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		j := s.Judgement(nil)
 		f.Sound = j.Verdict == verdict.Unbroken && !(s.Scenario().Lock.Own() && Useless(s))
 		f.Maybe = j.Verdict == verdict.Unjudged
-		f.Unjudged = Unjudged(l, j)
+		f.Unjudged = film.Unjudged(l, j)
 		if s.Ending() == explore.Exhausted && s.Broken().Sign() > 0 {
 			f.Others = l.Say("All other rules hold in every order. Nothing beyond that was searched.")
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"relock/engine"
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -89,6 +90,14 @@ func Terms() []FieldTerm {
 		{"orphan", "orphan", "A key left behind by a holder that died; it keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
+		}},
+		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "tick-on-each-pod", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Violation)
+			return ok && b.Rule == check.DoneTwice
+		}},
+		{"idempotency-key", "idempotency key", "What all tries of the same thing have in common: the receiver knows the second one, and does it once.", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Resource)
+			return ok && b.Refused
 		}},
 		{"fencing-token", "fencing token", "A number that grows with each grant. The resource refuses a write whose token is older than one it has seen.", "fenced-late-write", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)

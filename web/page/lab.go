@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -27,6 +28,24 @@ type LabDoor struct {
 	Key     string
 	Shared  string // the key of what the lock protects
 	Others  LibrariesBeside
+}
+
+// AsFlag is how a person names the lock in the terminal.
+const AsFlag = effects.AsFlag
+
+// LockKind is a kind of lock, by what its key holds.
+type LockKind struct {
+	Holds  string
+	Judged bool
+}
+
+// LockKinds are the kinds that are told apart.
+func LockKinds(l words.Language) []LockKind {
+	var list []LockKind
+	for _, k := range effects.Kinds() {
+		list = append(list, LockKind{l.Say(k.Holds), k.Judged})
+	}
+	return list
 }
 
 // Lab is the page of a lab: the stage, whose threads are somebody's clients.
@@ -259,7 +278,7 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 		f.Notes = append(f.Notes, LabDiverged(l, tried.Diverged, d))
 	}
 	f.Notes = append(f.Notes, LabClock(l, in.Faults, tried.Broken)...)
-	f.Notes = append(f.Notes, Unjudged(l, j)...)
+	f.Notes = append(f.Notes, film.Unjudged(l, j)...)
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"relock/engine/explore/card"
 	"relock/engine/fault"
 	"relock/engine/phrase"
+	"relock/engine/verdict"
 	"relock/lessons/libraries"
 	"relock/web/film"
 	"relock/web/words"
@@ -20,6 +21,7 @@ type Libraries struct {
 	Rows    []Library
 	Reasons []LibraryReason // for each rule that a fault has broken
 	Retried []LibraryBeside // with one lost reply, and retries of the client's own
+	Open    string          // what the sign of an open cell means; "" if there is none
 	Tally   string          // of all of them: "9 libraries, 7 faults"
 }
 
@@ -45,19 +47,26 @@ type LibraryCell struct {
 	Trace string  // the name of the smallest order's trace; "" if no rule broke
 	Says  string  // in words
 	Note  string  // what is not as it should be, or ""
+
+	Verdict verdict.Verdict // "" if it was not searched
 }
 
 // Shape is the mark that says how it went, also without its colour.
 func (c LibraryCell) Shape() string {
-	switch {
-	case c.Count == "":
-		return never.shape
-	case c.Trace == "":
-		return signs[card.Survived].shape
-	default:
+	switch c.Verdict {
+	case verdict.Broken:
 		return signs[card.Broken].shape
+	case verdict.Unbroken:
+		return signs[card.Survived].shape
+	case verdict.Unjudged:
+		return open.shape
+	default:
+		return never.shape
 	}
 }
+
+// Unbroken reports whether the lab has judged that no order breaks a rule.
+func (c LibraryCell) Unbroken() bool { return c.Verdict == verdict.Unbroken }
 
 // LibraryReason says why a rule breaks.
 type LibraryReason struct {
@@ -141,6 +150,10 @@ func NewLibraries(l words.Language) (Libraries, error) {
 			p.Reasons = append(p.Reasons, LibraryReason{film.RuleTitle(l, r.rule), r.fault, l.Say(r.says), r.learn})
 		}
 	}
+	open := func(c LibraryCell) bool { return c.Verdict == verdict.Unjudged }
+	if slices.ContainsFunc(p.Rows, func(r Library) bool { return slices.ContainsFunc(r.Cells, open) }) {
+		p.Open = l.Say("no rule was broken, but nobody noted whether two were inside: not judged since")
+	}
 	p.Tally = l.Say("%d libraries, %d faults", len(p.Rows), len(p.Faults)-1)
 	return p, nil
 }
@@ -151,7 +164,19 @@ func libraryCell(l words.Language, one libraries.Library, f string, seen *librar
 	}
 	orders, found := Grouped(big.NewInt(int64(seen.Orders))), Grouped(big.NewInt(int64(seen.Broken)))
 	c := LibraryCell{Count: l.Say("%[1]s of %[2]s", found, orders), Share: float64(seen.Broken) / float64(max(seen.Orders, 1))}
-	c.Says = l.Say("%s, %s: no rule broken in %s orders", one.Name, f, orders)
+	c.Verdict = seen.Verdict()
+	switch {
+	case seen.Judged == "":
+		c.Says = l.Say("%s, %s: no rule broken in %s orders; not judged since", one.Name, f, orders)
+	case c.Verdict == verdict.Unjudged:
+		reasons := make([]string, len(seen.Unjudged))
+		for i, r := range seen.Unjudged {
+			reasons[i] = string(r)
+		}
+		c.Says = l.Say("%s, %s: no rule broken in %s orders; this cannot be judged: %s", one.Name, f, orders, l.List(reasons))
+	default:
+		c.Says = l.Say("%s, %s: no rule broken in %s orders", one.Name, f, orders)
+	}
 	if seen.Broken > 0 {
 		var titles phrase.Names
 		for _, r := range seen.Rules {
@@ -184,6 +209,7 @@ func faultLabel(l words.Language, name string) string {
 type LibrariesBeside struct {
 	Rows []LibraryBeside
 	All  string // how many there are
+	Open string // as in Libraries
 }
 
 // LibraryBeside is a library with a lost reply.
@@ -194,7 +220,7 @@ type LibraryBeside struct {
 
 // Beside returns the libraries with one lost reply.
 func (p Libraries) Beside() LibrariesBeside {
-	out := LibrariesBeside{All: p.Tally}
+	out := LibrariesBeside{All: p.Tally, Open: p.Open}
 	column := slices.IndexFunc(p.Faults, func(f LibraryFault) bool { return f.Name == "lose-reply" })
 	for _, r := range p.Rows {
 		out.Rows = append(out.Rows, LibraryBeside{strings.TrimSpace(r.Name + " " + r.Version), r.Cells[column]})

@@ -344,6 +344,9 @@ func MendBefore(l words.Language, r *mend.Report) string {
 	if r.Before.All {
 		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
 	}
+	if standing := StandingStill(l, r.Before.Broken, r.Before.Standing); standing != "" {
+		broken = l.Say("%[1]s (%[2]s)", broken, standing)
+	}
 	if r.Before.Why.Text == "" {
 		return l.Say("Now %[1]s of the %[2]s orders tried with %[3]s break a rule.", broken, orders, bounds)
 	}

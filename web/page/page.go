@@ -72,6 +72,7 @@ type Run struct {
 	Ended    bool
 	Verdict  string
 	Tone     film.Tone
+	Unjudged []string  // below the verdict: Unjudged
 	Late     string    // beside the verdict: how late its machine was, "" if it was punctual
 	Quiet    int64     // ms since its last event, of one that goes on by the wall's clock
 	Socket   string    // URL path, ready for more of its query
@@ -202,6 +203,15 @@ func Lateness(rows []film.Row) string {
 	return rows[len(rows)-1].Late
 }
 
+// Unjudged is what keeps a run from being judged, and what helps; film.Unjudged, nil where
+// nothing does, or while it goes on.
+func Unjudged(rows []film.Row) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows[len(rows)-1].Unjudged
+}
+
 // Verdict sums up a run from its rows, which are in l.
 func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) {
 	broken := 0
@@ -219,6 +229,8 @@ func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) 
 		return rows[len(rows)-1].Failed, film.Bad
 	case len(rows) > 0 && rows[len(rows)-1].EventTone == film.Bad:
 		return rows[len(rows)-1].Event, film.Bad
+	case len(Unjudged(rows)) > 0:
+		return l.Say("no rule was broken, but this cannot be judged"), film.Quiet
 	default:
 		return l.Say("no rule was broken"), film.Good
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"relock/engine/explore"
-	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -157,22 +156,6 @@ func Smallest(l words.Language, r explore.Rule) string {
 // there is.
 func AllSmallest(s *explore.Space) bool {
 	return !slices.ContainsFunc(s.Rules(), func(r explore.Rule) bool { return !r.Smallest })
-}
-
-// Unjudged says what keeps a judgement from being given, and what helps: a line for each
-// thing that is missing, the first of which says so. It is nil where nothing is missing.
-func Unjudged(l words.Language, j verdict.Judgement) []string {
-	if len(j.Unjudged) == 0 {
-		return nil
-	}
-	list := []string{l.Say("This cannot be judged:")}
-	if j.Verdict == verdict.Broken {
-		list[0] = l.Say("What else could break cannot be judged:")
-	}
-	for _, lack := range j.Unjudged {
-		list = append(list, l.Clause(lack.Says.And(lack.Helps)))
-	}
-	return list
 }
 
 // StandingStill says, as a clause, how many of the orders that break a rule do so only

@@ -43,12 +43,14 @@ type Footage struct {
 	tail    []film.Row
 	Verdict string
 	Tone    film.Tone
-	Late    string // page.Lateness
-	Header  trace.Header
-	Rows    int
-	Events  int
-	Ended   bool
-	Long    bool // its page has only some of its rows
+
+	Unjudged []string // page.Unjudged
+	Late     string   // page.Lateness
+	Header   trace.Header
+	Rows     int
+	Events   int
+	Ended    bool
+	Long     bool // its page has only some of its rows
 
 	Portions [][]byte // gzip; nil if the page has the whole film
 	settled  int      // how many of them will not change
@@ -87,7 +89,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		f.Viewer.Standing = f.Viewer.Standing.Covered()
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
-	f.Late = page.Lateness(reel.Rows())
+	f.Unjudged, f.Late = page.Unjudged(reel.Rows()), page.Lateness(reel.Rows())
 	if f.Rows <= film.MaxWhole {
 		whole, size, err := wholeOf(ctx, l, reel)
 		if err != nil {

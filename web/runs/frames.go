@@ -76,7 +76,7 @@ func (HTML) Rows(run *engine.Run, form Form) Encode {
 			return frames, err
 		}
 		verdict, tone := page.Verdict(l, reel.Rows(), ended)
-		if f.Verdict, err = templates.Text(l, templates.RunVerdict(verdict, tone, page.Lateness(reel.Rows()))); err != nil {
+		if f.Verdict, err = templates.Text(l, templates.RunVerdict(verdict, tone, page.Unjudged(reel.Rows()), page.Lateness(reel.Rows()))); err != nil {
 			return frames, err
 		}
 		if frames.Rows, err = Line(f); err != nil {

@@ -13,7 +13,9 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/board"
+	"relock/web/film"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -399,6 +401,9 @@ func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err 
 		says.Here, says.Tone = r.Language.Say("The run has ended, and a rule was broken."), string(page.All)
 	case over:
 		says.Here, says.Tone = r.Language.Say("The run has ended, and no rule was broken."), string(page.None)
+		if lacks := film.Unjudged(r.Language, verdict.OfRun(found.Scenario(), b.Events)); len(lacks) > 0 {
+			says.Here, says.Tone = r.Language.Say("%[1]s %[2]s", says.Here, film.Sentences(r.Language, lacks)), string(page.Unknown)
+		}
 	case broke(b, at):
 		says.Lost = r.Language.Say("A rule is broken already.")
 	case s.Lost > at:

@@ -10,6 +10,8 @@ import (
 	"relock/engine/check"
 	"relock/engine/explore/card"
 	"relock/engine/fault"
+	"relock/engine/phrase"
+	"relock/engine/verdict"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
@@ -21,10 +23,15 @@ const threads = 8
 
 func (m *maker) marks() []Story {
 	l := m.l
+	one := (&verdict.Evidence{Key: true, Inside: 1, Advice: verdict.Advice{One: phrase.Say("Add a second thread.")}}).Judge()
+	more := one
+	more.Verdict = verdict.Broken
 	list := []Story{
 		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), film.Good)},
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
-		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("%d times a rule was broken", 2), film.Bad, film.Lateness(l, 80*time.Millisecond))},
+		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("%d times a rule was broken", 2), film.Bad, nil, film.Lateness(l, 80*time.Millisecond))},
+		{Name: "Verdict: cannot be judged", Component: templates.RunVerdict(l.Say("no rule was broken, but this cannot be judged"), film.Quiet, film.Unjudged(l, one), "")},
+		{Name: "Verdict: broken, and what else is not known", Component: templates.RunVerdict(l.Say("1 rule was broken"), film.Bad, film.Unjudged(l, more), "")},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Libraries: two of them", Component: templates.Libraries(m.libraries())},
@@ -233,21 +240,22 @@ func (m *maker) libraries() page.Libraries {
 			{
 				Name: "redis-lock", Home: "https://example.org/redis-lock", Version: "1.2.3", With: "redis-client 4.5", Date: "2026-11-23",
 				Cells: []page.LibraryCell{
-					{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "none", "40"), Note: l.Say("%d replays diverged", 2)},
-					{Count: l.Say("%[1]s of %[2]s", "180", "620"), Share: .29, Trace: "redis-lock.lease-ends", Says: l.Say("%s, %s: %s in %s of %s orders; the smallest has %d steps", "redis-lock", "lease-ends", "mutual-exclusion", "180", "620", 9)},
+					{Verdict: verdict.Unbroken, Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "none", "40"), Note: l.Say("%d replays diverged", 2)},
+					{Verdict: verdict.Broken, Count: l.Say("%[1]s of %[2]s", "180", "620"), Share: .29, Trace: "redis-lock.lease-ends", Says: l.Say("%s, %s: %s in %s of %s orders; the smallest has %d steps", "redis-lock", "lease-ends", "mutual-exclusion", "180", "620", 9)},
 				},
 			},
 			{
 				Name: "relock", Date: "2026-11-23", Own: l.Say("lock.New of this program, otherwise with its defaults"),
-				Cells: []page.LibraryCell{{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "relock", "none", "40")}, {Says: l.Say("not searched: a real Redis ends a lease when it ends")}},
+				Cells: []page.LibraryCell{{Verdict: verdict.Unjudged, Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders; not judged since", "relock", "none", "40")}, {Says: l.Say("not searched: a real Redis ends a lease when it ends")}},
 			},
 		},
-		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
+		Open:    l.Say("no rule was broken, but nobody noted whether two were inside: not judged since"),
+		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Verdict: verdict.Unbroken, Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
 		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
 	}
 }
 
 func (m *maker) librariesBeside() page.LibrariesBeside {
 	p := m.libraries()
-	return page.LibrariesBeside{All: p.Tally, Rows: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: p.Rows[0].Cells[1]}, {Name: "relock", Cell: p.Rows[1].Cells[0]}}}
+	return page.LibrariesBeside{All: p.Tally, Open: p.Open, Rows: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: p.Rows[0].Cells[1]}, {Name: "relock", Cell: p.Rows[1].Cells[0]}}}
 }

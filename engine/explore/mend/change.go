@@ -20,7 +20,7 @@ import (
 type Kind string
 
 // The kinds, the cheapest first: a setting, a line in the threads' code, waiting
-// for replicas, another script, another lock, and what the lock protects. A lock
+// for replicas, keeping the key after the work, another script, another lock, and what the lock protects. A lock
 // with its watchdog is one change.
 const (
 	Watchdog Kind = "watchdog"
@@ -28,12 +28,13 @@ const (
 	Lease    Kind = "lease"
 	OnLost   Kind = "on-lost"
 	Replicas Kind = "replicas"
+	Keep     Kind = "keep"
 	Script   Kind = "script"
 	Lock     Kind = "lock"
 	Resource Kind = "resource"
 )
 
-var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Replicas, Script, Lock, Resource}
+var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Replicas, Keep, Script, Lock, Resource}
 
 // Change is one change of a scenario. It is not changed once made.
 type Change struct {
@@ -108,6 +109,9 @@ func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 	m.lease()
 	m.resource()
 	if isLock {
+		if err := m.keep(ctx); err != nil {
+			return nil, err
+		}
 		if err := m.locks(ctx); err != nil {
 			return nil, err
 		}
@@ -282,6 +286,49 @@ func (c *Change) apart() bool { return c.Name == apartName }
 
 const apartName = "scope: " + fault.ScopeWork
 
+// keep adds keeping the key after the work where work does something without looking
+// whether it was done, and that is due again some time: for as long as that. A lock that
+// cannot keep its key is changed to one that can.
+func (m *maker) keep(ctx context.Context) error {
+	r, l := m.sc.Resource, m.sc.Lock
+	if r == nil || !r.Blind || r.OncePer == 0 || r.Checks != "" || l.Keep >= r.OncePer {
+		return nil
+	}
+	after := (r.OncePer + time.Millisecond - 1).Truncate(time.Millisecond)
+	c := Change{
+		Kind: Keep, Name: "keep: " + phrase.Duration(after), Title: phrase.Say("Keep the key for %s after the work", after),
+		Note: phrase.Say("The last release sets its expiry in place of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
+	}
+	sc := m.sc
+	if !l.Implementation().CanKeep() {
+		name := scenario.Keeping()[0]
+		sc = sc.With(name)
+		theirs, err := ends(ctx, sc.WithSchedule(nil))
+		if err != nil {
+			return err
+		}
+		own, err := m.ends(ctx)
+		if err != nil || !theirs.asGood(own) {
+			return err
+		}
+		c.Name = "protocol: " + name + ", " + c.Name
+	}
+	m.lasting(m.add(c, sc, ofLock("keep", phrase.Duration(after))))
+	return nil
+}
+
+// ends is how sc ends without its faults.
+func (m *maker) ends(ctx context.Context) (outcome, error) {
+	if m.own == nil {
+		own, err := ends(ctx, m.sc)
+		if err != nil {
+			return outcome{}, err
+		}
+		m.own = &own
+	}
+	return *m.own, nil
+}
+
 // resource adds the checks that what the lock protects can make.
 func (m *maker) resource() {
 	if m.sc.Resource == nil || m.sc.Resource.Checks != "" {
@@ -312,12 +359,9 @@ func (m *maker) resource() {
 
 // try adds a lock, as the scenario sets it, and together with its watchdog where that is off.
 func (m *maker) try(ctx context.Context, name string, c Change, note func(renewed bool) phrase.Wording) error {
-	if m.own == nil {
-		own, err := ends(ctx, m.sc)
-		if err != nil {
-			return err
-		}
-		m.own = &own
+	own, err := m.ends(ctx)
+	if err != nil {
+		return err
 	}
 	add := func(c Change, renewed bool, with map[string]any) error {
 		other, err := m.sc.With(name).WithSchedule(nil).Change(with)
@@ -325,11 +369,11 @@ func (m *maker) try(ctx context.Context, name string, c Change, note func(renewe
 			return nil //nolint:nilerr // it cannot do the scenario
 		}
 		theirs, err := ends(ctx, other)
-		if err != nil || !theirs.asGood(*m.own) {
+		if err != nil || !theirs.asGood(own) {
 			return err
 		}
 		m.seen[name], c.Note = true, note(renewed)
-		if slices.Contains(theirs.results, trace.Exhausted) && !slices.Contains(m.own.results, trace.Exhausted) {
+		if slices.Contains(theirs.results, trace.Exhausted) && !slices.Contains(own.results, trace.Exhausted) {
 			c.Note = phrase.Say("%[1]s. A thread gives up now that it is kept out: give it more retries", c.Note)
 		}
 		m.lasting(m.add(c, other, nil))

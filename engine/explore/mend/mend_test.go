@@ -285,6 +285,49 @@ faults:
 	}
 }
 
+// Where each pod runs the tick of a schedule and none looks whether another has, the key
+// is kept after the work, or the tick has a key of its own; no other lock helps. A lock
+// that cannot keep its key is changed to one that can, and what looks needs no such thing.
+func TestATickIsKeptOrHasAKey(t *testing.T) {
+	for i, c := range []struct {
+		lock, resource, best string
+		orders               string
+	}{
+		{"protocol: mutex", "{kind: effect, looks: false, once-per: 1m}", "keep: 1m", "16 of 23"},
+		{"protocol: reentrant", "{kind: effect, looks: false, once-per: 1m}", "protocol: mutex, keep: 1m", "16 of 23"},
+		{"protocol: mutex", "{kind: effect, looks: false}", "checks: key", "16 of 23"},
+		{"protocol: mutex, keep: 1m", "{kind: effect, looks: false, once-per: 1m}", "", "0 of 26"},
+		{"protocol: mutex", "{kind: effect}", "", "0 of 23"},
+	} {
+		if testing.Short() && i > 1 {
+			break
+		}
+		sc := parsed(t, "lock: {"+c.lock+", lease: 10s, watchdog: off, retry: {times: 1, interval: 1ms}}\nresource: "+c.resource+
+			"\nthreads: [{name: A, work: 50ms}, {name: B, start: 300ms, work: 50ms}]\n")
+		b := mend.BoundsOf(sc)
+		b.MaxStates = 300 // of locks of a majority
+		r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%s of %s", r.Before.Broken, r.Before.Orders); got != c.orders {
+			t.Errorf("%s, %s: %s broken, want %s", c.lock, c.resource, got, c.orders)
+		}
+		best := ""
+		if b := r.Best(); b != nil {
+			best = b.Name
+		}
+		if best != c.best {
+			t.Errorf("%s, %s: best %q, want %q", c.lock, c.resource, best, c.best)
+		}
+		for _, cure := range r.Cures {
+			if kept := cure.Kind == mend.Keep; !kept && !cure.Helped() && cure.Verdict == mend.Mends {
+				t.Errorf("%s, %s: %s mends it", c.lock, c.resource, cure.Name)
+			}
+		}
+	}
+}
+
 // Each incident's cure is found from its broken file, and mends it. The two that break no
 // rule, because somebody is only kept out for too long, are not mended here.
 func TestTheCuresOfIncidents(t *testing.T) {

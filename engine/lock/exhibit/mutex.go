@@ -17,6 +17,7 @@ var Mutex = &protocol.Protocol{
 	Lock:    setNXPX,
 	Unlock:  protocol.Run(protocol.MutexUnlock),
 	Renew:   protocol.Run(protocol.MutexRenew),
+	Keep:    protocol.Run(protocol.MutexKeep),
 	Scripts: []protocol.Script{protocol.MutexUnlock, protocol.MutexRenew},
 	First:   map[string]string{protocol.CallLock: "SET"},
 	Plain:   map[string]string{protocol.CallLock: plainSetNXPX},

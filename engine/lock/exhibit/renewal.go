@@ -64,6 +64,7 @@ var MutexTakeBack = &protocol.Protocol{
 var MutexStrayWatchdog = func() *protocol.Protocol {
 	p := *Mutex
 	p.Name = "mutex-stray-watchdog"
+	p.Keep = nil // its watchdog would renew the key that is kept
 	p.Summary = "a mutex whose unlock does not stop its watchdog: it renews for nobody"
 	return &p
 }()

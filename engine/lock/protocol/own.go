@@ -69,6 +69,7 @@ func (p *Protocol) With(sources map[string]string) *Protocol {
 	}
 	own := *p
 	own.Name, own.Summary, own.Base = Own, "your own lock: its scripts are in the scenario", p
+	own.Keep = nil // its own release says what becomes of the key
 	own.First, own.Inner = maps.Clone(p.First), maps.Clone(p.Inner)
 	own.Most, own.Plain = maps.Clone(p.Most), maps.Clone(p.Plain)
 	own.Scripts = slices.Clone(p.Scripts)

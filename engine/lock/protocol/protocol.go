@@ -33,6 +33,7 @@ type Protocol struct {
 	Renew        Step // nil: leases are not renewed
 	Leave        Step // stops waiting for a message; nil where waiters poll
 	Force        Step // takes the lock from its holder; nil: it deletes the key
+	Keep         Step // leaves the key for as long as the request's lease in place of Unlock; nil: it cannot. See Kept
 
 	// Companions returns all keys beside a lock's own; nil if there are none.
 	Companions func(key string) []string
@@ -97,6 +98,10 @@ type Request struct {
 	Level  int
 	Lease  time.Duration // whole milliseconds
 	Clock  clock.Clock
+
+	// GivesBack is set for an unlock of a level under which nothing was done: it may never
+	// have been granted, or nobody waited for it any more.
+	GivesBack bool
 
 	// Retries and Interval are the Locker's, for steps that ask nodes again.
 	Retries  int

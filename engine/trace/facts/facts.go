@@ -32,6 +32,7 @@ type Facts struct {
 	ids      map[string]string // of the threads, as owners
 	now      trace.Event
 	nodes    []trace.KeyState // the key on each node before the current event, if there are several
+	put, had Put              // at the current event, and before it
 	held     []string         // who holds the key at the current event
 	believed map[string]int
 	depth    map[string]int
@@ -92,7 +93,11 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	if r, ok := f.now.Body.(trace.Resource); ok && r.Op == trace.OpWrite && !r.Refused {
 		writer = f.now.Thread
 	}
-	return append(b, as(writer)...)
+	b = append(b, as(writer)...)
+	if f.now.Key.Exists() && !f.Names(f.now.Key) { // the key does not say whose it is
+		b = f.put.append(append(b, ';'), as)
+	}
+	return b
 }
 
 // Add takes the next event, which is the current one until the next call.
@@ -100,6 +105,7 @@ func (f *Facts) Add(e trace.Event) {
 	f.settle()
 	f.Before, f.nodes = f.now.Key, f.now.Nodes
 	f.followInside(e)
+	f.had, f.put = f.put, f.put.next(f.Before, e)
 	had, has := f.held, f.Holders(e.Key)
 	for thread, id := range f.ids {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
@@ -128,7 +134,7 @@ func (f *Facts) Add(e trace.Event) {
 			delete(f.aside, b.Thread)
 		}
 	case trace.Expired:
-		for _, thread := range f.Holders(b.Was) {
+		for _, thread := range f.owners.of(b.Was, f.had) {
 			f.dropped[thread] = e.At
 		}
 	case trace.Outcome:
@@ -196,8 +202,12 @@ func (f *Facts) Inside() []string {
 	return inside
 }
 
-// Holders returns the threads that hold the key, by name.
-func (f *Facts) Holders(key trace.KeyState) []string { return f.owners.Holders(key) }
+// Holders returns the threads that hold the key as the current event left it, by name:
+// whom it names or, if it names none, who put what it holds.
+func (f *Facts) Holders(key trace.KeyState) []string { return f.owners.of(key, f.put) }
+
+// Put returns who put what the key holds at the current event.
+func (f *Facts) Put() Put { return f.put }
 
 // Count returns a thread's hold count in the key, "" if it has none.
 func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.ids[thread]] }
@@ -211,6 +221,16 @@ func (f *Facts) Dropped(thread string) (trace.Millis, bool) {
 
 // Held returns the threads that hold the key at the current event, by name.
 func (f *Facts) Held() []string { return f.held }
+
+// HeldOn returns who holds the key before and after the current event as a command's
+// node has it, by name.
+func (f *Facts) HeldOn(node int) (before, after []string) {
+	old, now := f.On(node)
+	return f.owners.of(old, f.had), f.owners.of(now, f.put)
+}
+
+// Names reports whether a key says itself whose it is.
+func (f *Facts) Names(key trace.KeyState) bool { return len(f.owners.Holders(key)) > 0 }
 
 // On returns the key before and after the current event as a command's node has
 // it. Nodes count from 1; 0 is that of a run with one.

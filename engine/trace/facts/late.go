@@ -32,6 +32,12 @@ func Later(reply any, call int64) int64 {
 	return 0
 }
 
+// Keeps reports whether a command leaves the lock's key for a while after the work, on
+// purpose: it is the last release of a lock that is kept.
+func Keeps(c trace.Command) bool {
+	return c.Script == protocol.MutexKeep.Name && strings.EqualFold(c.Arg(0), "PEXPIRE") && c.Reply == int64(1)
+}
+
 // Number reads a number in a reply, or the first word of a text; 0 if it is not
 // one. What notes that a call is over says "number until".
 func Number(reply any) int64 {

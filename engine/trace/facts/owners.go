@@ -26,6 +26,16 @@ func (o Owners) Holders(key trace.KeyState) []string {
 	return slices.Compact(threads)
 }
 
+// of returns the threads that hold the key, by name: whom it names or, if it names
+// none, who put what it holds.
+func (o Owners) of(key trace.KeyState, put Put) []string {
+	threads := o.Holders(key)
+	if len(threads) == 0 && key.Exists() {
+		threads = append(threads, put.Threads()...)
+	}
+	return threads
+}
+
 // Hold reports whether a thread holds the key.
 func (o Owners) Hold(key trace.KeyState, thread string) bool {
 	if key.Value != nil && o[*key.Value] == thread {

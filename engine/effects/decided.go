@@ -1,0 +1,76 @@
+package effects
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Said is a command that a thread sent, with what it was told.
+type Said struct {
+	Command, Reply string   // the command as Shown
+	Keys           []string // that it names
+	Members        []string // those to which it adds members
+}
+
+// SaidOf returns what a command said, and was told.
+func SaidOf(r Record) Said {
+	one := Said{Command: Shown(r.Args), Reply: fmt.Sprint(r.Reply, r.Err)}
+	list := append([][]string{r.Args}, r.Tx...)
+	for _, args := range list {
+		one.Keys = append(one.Keys, Touches(args).Keys...)
+	}
+	for _, e := range r.Inner {
+		list = append(list, e.Args)
+	}
+	for _, args := range list {
+		switch Verb(args) {
+		case "ZADD", "SADD":
+			one.Members = append(one.Members, Touches(args).Keys...)
+		}
+	}
+	return one
+}
+
+// Decided returns the key whose state decided what a thread was told, and what it then
+// did: that of the first command which was answered in another way than alone, and after
+// which other commands came. Not are keys that it cannot be; "" if there is none.
+func Decided(alone, now []Said, not []string) string {
+	for i := range min(len(alone), len(now)) {
+		a, b := alone[i], now[i]
+		if a.Command != b.Command {
+			return ""
+		}
+		commands := func(list []Said) (names []string) {
+			for _, one := range list[i+1:] {
+				names = append(names, one.Command)
+			}
+			return names
+		}
+		if a.Reply == b.Reply || slices.Equal(commands(alone), commands(now)) {
+			continue
+		}
+		for _, key := range a.Keys {
+			if isKey(key) && !slices.Contains(not, key) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// Shared returns the first key to which commands add members, where all were let in: who
+// is in is told by members that come and go. Not are keys that it cannot be; "" if there is none.
+func Shared(list []Said, not []string) string {
+	for _, one := range list {
+		for _, key := range one.Members {
+			if isKey(key) && !slices.Contains(not, key) {
+				return key
+			}
+		}
+	}
+	return ""
+}
+
+// isKey reports whether the name in a Footprint is that of a key, and not a channel's.
+func isKey(name string) bool { return name != "" && !strings.HasPrefix(name, Channel("")) }

@@ -1,0 +1,56 @@
+package effects_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"relock/engine/effects"
+)
+
+// The document's table is the list of kinds, in its order.
+func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
+	data, err := os.ReadFile("../../.github/LAB.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "| the key holds | judged |\n| --- | --- |\n"
+	for _, k := range effects.Kinds() {
+		judged := "not yet"
+		if k.Judged {
+			judged = "yes"
+		}
+		want += "| " + string(k.Holds) + " | " + judged + " |\n"
+	}
+	if !strings.Contains(string(data), want) {
+		t.Errorf("LAB.md lacks this table:\n%s", want)
+	}
+	if !strings.Contains(string(data), "`"+strings.ReplaceAll(effects.AsFlag, ", ", "` or `")+"`") {
+		t.Errorf("LAB.md does not name %s", effects.AsFlag)
+	}
+}
+
+// What a trace says of a kind of lock is read back as it was written, and no more.
+func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
+	unknown := 0
+	for _, says := range []string{
+		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key is a hash with a field mode: readers may share it.",
+		"The key names several threads at once, and none of them was refused.",
+	} {
+		if again, helps := effects.KindSaid(says); again.String() != says || helps.IsZero() {
+			t.Errorf("%q is read as %q, which %q helps", says, again, helps)
+		}
+		unknown++
+	}
+	for _, k := range effects.Kinds() {
+		if !k.Judged {
+			unknown--
+		}
+	}
+	if unknown != -1 { // the last one is anything else
+		t.Errorf("%d kinds are not tried here", -1-unknown)
+	}
+	if again, _ := effects.KindSaid("Buy now"); again.String() != "The key holds no string and no hash." {
+		t.Errorf("a stranger's words are taken: %q", again)
+	}
+}

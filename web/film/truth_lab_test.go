@@ -1,0 +1,107 @@
+package film_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"relock/engine/logs"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons/lessonstest"
+	"relock/web/words"
+)
+
+// theirTraces are traces of labs, those of the course and of libraries, and of logs.
+func theirTraces(t *testing.T) map[string]lessonstest.Run {
+	t.Helper()
+	all := map[string]lessonstest.Run{}
+	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "engine/logs/testdata/*.txt"} {
+		files, err := filepath.Glob("../../" + pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, files, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[filepath.Base(file)] = theirTrace(t, file, data)
+		}
+	}
+	return all
+}
+
+func theirTrace(t *testing.T, file string, data []byte) lessonstest.Run {
+	t.Helper()
+	if !strings.Contains(file, ".jsonl") {
+		log, err := logs.Read(t.Context(), bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		found, err := log.Trace(t.Context(), logs.Options{})
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		return lessonstest.Run{Scenario: found.Scenario, Header: found.Header, Owners: found.Header.Owners, Events: found.Events}
+	}
+	var from io.Reader = bytes.NewReader(data)
+	if strings.HasSuffix(file, ".gz") {
+		var err error
+		if from, err = gzip.NewReader(from); err != nil {
+			t.Fatal(file, err)
+		}
+	}
+	h, events, err := trace.Read(t.Context(), from)
+	if err != nil {
+		t.Fatal(file, err)
+	}
+	sc, err := scenario.Parse(h.Scenario)
+	if err != nil {
+		t.Fatal(file, err)
+	}
+	return lessonstest.Run{Scenario: sc, Header: h, Owners: h.Owners, Events: events}
+}
+
+// What may be said of a command of somebody's own client, and of what a call came to.
+var (
+	didThat  = regexp.MustCompile(`^(\S+'s \S+ arrives late\. )?\S+ (sends \S+, and Redis answers|takes the lock: SET NX finds no key and makes one, for|gets an error from) |^(\S+'s \S+ arrives late\. )?\S+'s script runs \S+, which answers `)
+	cameToIt = regexp.MustCompile(`^\S+ (gets the lock|does not get the lock\.|hears no answer to|is told \S+ in answer to|fails)|^\S+'s \S+ (is done|finds nothing of its own)\.`)
+)
+
+// Of clients that are not ours each sentence says what a command did or what a
+// call came to, and not what a lock of ours would have done; and it is true.
+func TestSentencesOfOthersClientsAreTrue(t *testing.T) {
+	for l := range longest {
+		counted := newTally(l)
+		for name, p := range theirTraces(t) {
+			r := newPlayedRun(p)
+			for i, text := range sentences(p, l) {
+				checkSentence(t, l, p, p.Events[i], text)
+				counted.hold(t, r, i, text, 0)
+				if l != words.English {
+					continue
+				}
+				may := regexp.MustCompile("")
+				switch p.Events[i].Body.(type) {
+				case trace.Command:
+					may = didThat
+				case trace.Outcome:
+					may = cameToIt
+				}
+				if !may.MatchString(text) {
+					t.Errorf("%s, event %d: %q", name, p.Events[i].Seq, text)
+				}
+			}
+		}
+		t.Logf("%s: %d sentences, %d held by a pattern", l.Code(), counted.all, counted.held)
+		if counted.held < counted.all*9/10 {
+			t.Errorf("%s: %d of %d sentences are held by a pattern: %v", l.Code(), counted.held, counted.all, counted.list(counted.unheld))
+		}
+	}
+}
