@@ -70,7 +70,7 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 type replayJSON struct {
 	Title string         `json:"title"`
 	Key   string         `json:"key"`
-	Head  string         `json:"head"` // HTML
+	Head  string         `json:"head"`  // HTML
 	Stage string         `json:"stage"` // HTML
 	Lua   string         `json:"lua"`
 	Lanes string         `json:"lanes"`

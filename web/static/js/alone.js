@@ -14,6 +14,7 @@ import { say } from "./words.js";
 export function alone(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
+  let asksForCures = new URLSearchParams(location.search).has("mend"); // of the run as it is, once it is there
   const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
@@ -49,6 +50,11 @@ export function alone(stage) {
       view.show();
       if (autoplay()) {
         view.act("play");
+      }
+      if (asksForCures) {
+        asksForCures = false;
+        view.act("violation");
+        inTurn(() => byId("mend").click());
       }
     });
   }

@@ -244,3 +244,16 @@ export function drainStage(box, { left, part }) {
   meter.setAttribute("aria-valuetext", left);
   meter.querySelector(".left")?.setAttribute("width", String(part));
 }
+
+/**
+ * Says why; of a broken rule the first clause, which says which, stands out.
+ * @param {HTMLElement} box with a part for each
+ * @param {string} why
+ * @param {boolean} broken
+ */
+export function drawSentence(box, why, broken) {
+  const clause = broken ? (/^.*?(?:[:：,，。]|$)/.exec(why)?.[0] ?? "") : "";
+  const [red, rest] = box.children;
+  red.textContent = clause;
+  rest.textContent = why.slice(clause.length).trim();
+}

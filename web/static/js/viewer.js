@@ -7,9 +7,9 @@ import { drawEnding } from "./ending.js";
 import { lanes, nearby } from "./lanes.js";
 import { legend } from "./legend.js";
 import * as lua from "./lua.js";
-import { markName, marks } from "./marks.js";
+import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
-import { covered, drainStage, drawStage, sceneAt } from "./stage.js";
+import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -126,7 +126,8 @@ export function viewer(owner) {
   const asking = () => box.closest(".asking") !== null;
   const marked = marks(owner.film);
   legend(box);
-  const playing = player(playOn, () => show(), flowTo);
+  const playing = player(playOn, () => show(), flowTo, near);
+  byId("saved").addEventListener("click", () => document.getElementById("mend")?.click());
   transport({
     act,
     jump(stop) {
@@ -241,11 +242,9 @@ export function viewer(owner) {
 
   /** @param {string} why @param {boolean} broken a rule is: its first clause says which */
   function because(why, broken) {
-    const clause = broken ? (/^.*?(?:[:：,，。]|$)/.exec(why)?.[0] ?? "") : "";
-    const [red, rest] = byId("why").children;
-    red.textContent = clause;
-    rest.textContent = why.slice(clause.length).trim();
+    drawSentence(byId("why"), why, broken);
     byId("sentence").classList.toggle("broken", broken);
+    byId("saved").hidden = !broken || document.getElementById("mend") === null;
   }
 
   /** Says of a row that it is not here, and nothing else of it.
@@ -383,6 +382,12 @@ export function viewer(owner) {
       }
     }
     return !stops();
+  }
+
+  /** Whether the first broken rule is one of the next two steps. */
+  function near() {
+    const { film, cursor } = state;
+    return !asking() && [1, 2].some((on) => cursor.stop + on <= ways.endOf(film) && brokenAt(film, cursor.stop + on)) && !stopsOf(film).some((_, stop) => stop <= cursor.stop && brokenAt(film, stop));
   }
 
   /** Whether what plays stops where it is: at a broken rule, of which it tells, or at the end. */
