@@ -15,9 +15,10 @@ import (
 const telling = `(() => {
   const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== "hidden";
   const found = [];
-  for (const e of document.querySelectorAll("#why, #cause, #lock-line, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #marks, #ending")) {
+  for (const e of document.querySelectorAll("#why, #cause, #alarm, .belief, .beliefs, #stage .who > :not(.name), #stage .cord > *, #stage .broken-rule, #stage .redis > .odd, .violation, .lane-flag, .lane-broken, #ending")) {
     if (seen(e) && e.textContent.trim() + e.tagName !== "P") found.push("in sight: " + (e.id || e.getAttribute("class")) + " " + e.textContent.trim().slice(0, 60));
   }
+  if (getComputedStyle(document.getElementById("stage")).boxShadow !== "none") found.push("the stage's edge says that a rule is broken");
   const current = document.querySelector("#rows tr[aria-current]");
   if (!current) return current === null && document.querySelectorAll("#rows tr[id]").length > 0 ? ["no row is current"] : found;
   for (let tr = current.nextElementSibling; tr; tr = tr.nextElementSibling) {

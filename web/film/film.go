@@ -117,6 +117,7 @@ func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
 func (f *Film) Add(e trace.Event) int {
 	if n := len(f.timeline.rows); n > 0 && f.timeline.rows[n-1].Step != e.Step {
 		f.stage(n - 1) // of the row that is over
+		f.staged = &f.timeline.rows[n-1].Stage
 	}
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
@@ -228,7 +229,6 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 func (f *Film) stage(i int) {
 	row := &f.timeline.rows[i]
 	row.Stage = f.stager.Stage(row.Violations)
-	f.staged = &row.Stage
 	for _, v := range row.Violations[:min(len(row.Violations), 1)] {
 		row.Broken = v.Title
 	}

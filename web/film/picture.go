@@ -657,7 +657,7 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 		}
 	}
 	levels := float64(min(d.depth, drawnLevels))
-	unit := d.measures.lane * .68 / max(levels, 1.5)
+	unit := d.measures.lane * .74 / max(levels, 1.5)
 	b.Height = round(unit)
 	b.Top = round(lane.Middle + unit*levels/2 - unit*float64(b.Level))
 	lane.Bars = append(lane.Bars, b)

@@ -32,6 +32,7 @@ import { portions } from "./portions.js";
  * @property {number[]} belief levels that each thread believes to hold
  * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
+ * @property {import("./stage.js").Stage} [stage] absent: as before it
  * @property {string} says the command in words
  *
  * @typedef {object} Row

@@ -1,5 +1,5 @@
 // Who can move where you are, and what a move would do.
-import { byId, make, shape } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -114,20 +114,27 @@ function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
   const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
   const made = button(id, aside ? labelOf(option) : [option.thread, verb].filter(Boolean).join(" "), line, off);
   const comes = off ? undefined : outlook(Math.max(option.choice, 0));
-  made.setAttribute("aria-label", [labelOf(option), [unfinished || option.does, option.why, option.armed, comes?.says].filter(Boolean).join(" · ")].filter(Boolean).join(": "));
   made.classList.toggle("next", !off && done !== undefined && done === option.choice);
   made.classList.toggle("aside", Boolean(option.background || option.network || option.node));
   made.firstElementChild?.prepend(shape(ordinal(option.thread)));
   if (comes) {
     made.append(outlookOf(comes));
+    made.title = `${line} · ${comes.says}`;
   }
   made.onclick = () => step(option);
   return make("li", { class: `option t${ordinal(option.thread) % 8}` }, made);
 }
 
 /** @param {Position} position @param {Parameters<typeof drawOptions>[1]} on */
-function passing({ next }, { unfinished, pass }) {
-  const made = button("time", say("Let time pass"), unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself.")), !next || unfinished !== "");
+function passing({ next }, { unfinished, outlook, pass }) {
+  const line = unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself."));
+  const off = !next || unfinished !== "";
+  const made = button("time", say("Let time pass"), line, off);
+  const comes = off ? undefined : outlook(-1);
+  if (comes) {
+    made.append(outlookOf(comes));
+    made.title = `${line} · ${comes.says}`;
+  }
   made.onclick = pass;
   return make("li", { class: "option" }, made);
 }
@@ -141,7 +148,7 @@ function breaking({ unfinished, strike }) {
 }
 
 /** What becomes of a decision, beside it. @param {Outlook} outlook */
-export const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
+const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
 
 /** @param {Option} option */
 function labelOf(option) {
@@ -155,4 +162,18 @@ function labelOf(option) {
     return say("Step %s at node %d", option.thread, option.node);
   }
   return option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
+}
+
+const SHAPES = ["M1 6a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M1.5 1.5h9v9h-9z", "M6 .8l5.6 10.2H.4z", "M6 .3L11.7 6 6 11.7.3 6z"];
+
+/** A thread's mark, as templates.Shape draws it. @param {number} ordinal */
+function shape(ordinal) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  for (const [name, value] of Object.entries({ class: "shape", viewBox: "0 0 12 12", width: "11", height: "11", "aria-hidden": "true" })) {
+    svg.setAttribute(name, value);
+  }
+  path.setAttribute("d", SHAPES[(ordinal + Math.floor(ordinal / 8)) % 4]);
+  svg.append(path);
+  return svg;
 }

@@ -83,7 +83,10 @@ export function sceneAt(box, film, { row, moment, passed = 0 }) {
     return null;
   }
   const inside = moment > 0 ? shown.inside?.[moment - 1] : undefined;
-  const stage = inside ? (shown.inside?.slice(0, moment).findLast((m) => m.stage)?.stage ?? film.rows[row - 2]?.stage ?? shown.stage) : shown.stage;
+  const stage = inside ? (shown.inside?.slice(0, moment).findLast((m) => m.stage)?.stage ?? film.rows[row - 2]?.stage) : shown.stage;
+  if (!stage) {
+    return null; // it is as in the row before, which is not here
+  }
   const scene = { stage, broken: inside ? "" : (shown.broken ?? ""), left: stage.card.left ?? "", part: stage.card.part ?? 0 };
   if (passed > 0 && shown.after.lease >= 0 && shown.after.type !== "none" && scene.left !== "") {
     const after = drained(film, shown.after, passed);

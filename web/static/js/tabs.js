@@ -21,7 +21,11 @@ export function tabs(side) {
   side.querySelector("[role=tablist]")?.addEventListener("click", (event) => {
     const tab = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-to-tab]"));
     if (tab?.dataset.toTab) {
-      to(tab.dataset.toTab);
+      const clicked = /** @type {MouseEvent} */ (event).detail > 0;
+      to(tab.dataset.toTab, !clicked);
+      if (clicked) {
+        tab.blur(); // the arrows step, as they did before it
+      }
     }
   });
   side.querySelector("[role=tablist]")?.addEventListener("keydown", (/** @type {any} */ event) => {

@@ -22,16 +22,23 @@ import { say } from "./words.js";
 /** @param {On} on */
 export function transport(on) {
   const bar = byId("transport");
+  const menu = /** @type {HTMLDetailsElement} */ (byId("film-menu"));
   const buttons = () => /** @type {HTMLButtonElement[]} */ ([...bar.querySelectorAll("button")]);
-  for (const box of [bar, byId("film-menu")]) box.addEventListener("click", (event) => {
-    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
-    if (button && button.getAttribute("aria-disabled") !== "true") {
-      on.act(/** @type {string} */ (button.dataset.go));
-    }
-    if (button && event.detail > 0) {
-      button.blur(); // after a click the arrows step, as they did before it
-    }
-  });
+  for (const box of [bar, menu]) {
+    box.addEventListener("click", (event) => {
+      const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
+      if (button && button.getAttribute("aria-disabled") !== "true") {
+        on.act(/** @type {string} */ (button.dataset.go));
+        if (box === menu && button.dataset.go !== "inside") { // which is a switch
+          menu.open = false;
+          menu.querySelector("summary")?.focus({ preventScroll: true });
+        }
+      }
+      if (button && /** @type {MouseEvent} */ (event).detail > 0) {
+        /** @type {HTMLElement | null} */ (document.activeElement)?.blur(); // after a click the arrows step, as they did before it
+      }
+    });
+  }
   // One tab stop, as the ARIA practices have it for a toolbar.
   buttons().forEach((b, i) => {
     b.tabIndex = i === 1 ? 0 : -1;
@@ -80,6 +87,7 @@ export function drawTransport(at) {
       const goesOn = at.broken && !at.playing && !at.end;
       const name = at.playing ? say("Pause") : goesOn ? say("Go on") : say("Play");
       /** @type {HTMLElement} */ (button.querySelector("span")).textContent = name;
+      button.title = `${name} (K)`;
       button.querySelector("path")?.setAttribute("d", at.playing ? "M5 2.5v11M11 2.5v11" : "M4 2l9 6-9 6z");
     }
     if (to === "inside") {

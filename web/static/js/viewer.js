@@ -228,6 +228,7 @@ export function viewer(owner) {
     }
     const stage = document.getElementById("stage");
     const scene = stage && sceneAt(stage, film, { row: at, moment: k, passed: preview || k > 0 ? 0 : passed });
+    stage?.classList.toggle("absent", !scene);
     if (stage && scene) {
       drawStage(stage, asking() ? covered(scene) : scene);
     }
@@ -256,6 +257,8 @@ export function viewer(owner) {
       portions?.look(step);
     }
     const text = notHere(step);
+    document.getElementById("stage")?.classList.add("absent");
+    byId("viewer").classList.toggle("previewing", preview);
     because(text, false);
     if (portions?.failed(step)) {
       const again = make("button", { type: "button" }, say("Try again"));
