@@ -235,7 +235,7 @@ export function viewer(owner) {
     byId("viewer").classList.toggle("previewing", preview > 0);
     const r = film.rows[at - 1];
     const m = r?.inside?.[k - 1];
-    because(asking() ? "" : (m?.why ?? r?.why ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation");
+    because(asking() ? "" : (m?.why ?? r?.why ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
