@@ -11,7 +11,6 @@ type Viewer struct {
 	Scenario film.Scenario
 	Steps    bool   // its threads can be stepped
 	Room     bool   // by who leads a room
-	Threads  bool   // are shown first beside the stage, not the script
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
 	Tail     Tail   // others that are in the page
