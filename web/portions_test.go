@@ -356,6 +356,9 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		if len(page) > 4<<20 || kept > 64<<20 {
 			t.Errorf("%s: a page of %d bytes, %d are kept", name, len(page), kept)
 		}
+		if strings.Contains(page, `"beliefs":null`) || strings.Count(page, `class="tag `) > 48 {
+			t.Errorf("%s: a row has no stage, or %d owners of the key", name, strings.Count(page, `class="tag `))
+		}
 		if c.says != "" && !strings.Contains(page, c.says) {
 			t.Errorf("%s: the page does not say %q", name, c.says)
 		}
