@@ -387,6 +387,33 @@ func (f *Film) Rows() []Row {
 	return rows
 }
 
+// Cover takes out of a film that is whole what a question about it asks for: each
+// thread's belief, the broken rules, and the reasons.
+func (f *Film) Cover() {
+	rows := f.Rows()
+	for i := range rows {
+		row := &rows[i]
+		row.Stage = row.Stage.Cover()
+		row.Broken, row.Why, row.Violations = "", "", nil
+		if row.Mark == Broken {
+			row.Mark = ""
+		}
+		for j := range row.Cells {
+			row.Cells[j].Parted = false
+		}
+		for j := range row.Inside {
+			one := &row.Inside[j]
+			one.Why = ""
+			if one.Stage != nil {
+				covered := one.Stage.Cover()
+				one.Stage = &covered
+			}
+		}
+		row.Says, row.Alarm = f.says(row), f.alarm(row)
+	}
+	f.lanes.cover()
+}
+
 // Scripts are those that the lock runs.
 func (f *Film) Scripts() []Script { return f.scripts }
 

@@ -26,6 +26,20 @@ type Stage struct {
 	Beliefs []Belief   `json:"beliefs"` // of the threads, in the scenario's order
 	Card    Card       `json:"card"`
 	Nodes   []NodeCard `json:"nodes,omitempty"` // take the card's place, but for its resource
+	Covered bool       `json:"covered,omitempty"`
+}
+
+// Cover is the stage while a question is open: what Redis holds, without what each
+// thread believes and which rule is broken.
+func (s Stage) Cover() Stage {
+	s.Covered, s.Beliefs = true, make([]Belief, len(s.Beliefs))
+	s.Card.Odd, s.Card.Wrong = "", false
+	if r := s.Card.Resource; r != nil {
+		told := *r
+		told.Wrong = ""
+		s.Card.Resource = &told
+	}
+	return s
 }
 
 // State is where a thread is in its life with the lock, as far as it knows.

@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -200,5 +201,44 @@ func TestCommandsHaveStagesOfTheirOwn(t *testing.T) {
 	}
 	if b := rows[0].Inside[1].Stage.Beliefs[0]; b.State != film.Asks || b.Cord != film.Loose {
 		t.Errorf("after HINCRBY A is %s, %s: it was not told yet", b.State, b.Cord)
+	}
+}
+
+// While a question is open a film tells of no belief, no broken rule and no reason,
+// but still what Redis holds.
+func TestACoveredFilmDoesNotTell(t *testing.T) {
+	p := lessonstest.Play(t, "late-write-without-a-token.yaml")
+	f := film.New(words.English, p.Scenario, p.Owners)
+	for _, e := range p.Events {
+		f.Add(e)
+	}
+	var telling []string // what only a film that is not covered has
+	for _, row := range f.Rows() {
+		for _, v := range row.Violations {
+			telling = append(telling, v.Title, v.Detail)
+		}
+		telling = append(telling, row.Why, row.Stage.Card.Odd)
+		for _, b := range row.Stage.Beliefs {
+			telling = append(telling, b.Says, b.Odd)
+		}
+	}
+	held := f.Rows()[7].Stage.Card.Held
+	f.Cover()
+	text, err := json.Marshal(f.RecordedWhole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range telling {
+		if one != "" && strings.Contains(string(text), one) {
+			t.Errorf("a covered film tells %q", one)
+		}
+	}
+	for _, row := range f.Rows() {
+		if !row.Stage.Covered || row.Mark == film.Broken || len(row.Violations) > 0 || slices.ContainsFunc(row.Cells, func(c film.Cell) bool { return c.Parted }) {
+			t.Errorf("%s is not covered", row.Time)
+		}
+	}
+	if got := f.Rows()[7].Stage.Card.Held; got == "" || got != held {
+		t.Errorf("Redis' card says %q, want %q", got, held)
 	}
 }

@@ -348,7 +348,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 	if !on.whole {
 		events = events[:on.count]
 	}
-	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events}, on.whole, nil, false)
+	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events, Covered: p.Asking()}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}

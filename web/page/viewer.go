@@ -54,6 +54,11 @@ func Before(l words.Language, sc *scenario.Scenario) Standing {
 	return Standing{Start: start, Stage: start, Why: l.Say("Nothing has happened yet.")}
 }
 
+// Covered is s while a question is open.
+func (s Standing) Covered() Standing {
+	return Standing{Start: s.Start.Cover(), Stage: s.Stage.Cover()}
+}
+
 // After is s after a row.
 func (s Standing) After(r *film.Row) Standing {
 	return Standing{Start: s.Start, Stage: r.Stage, Broken: r.Broken, Why: r.Why}

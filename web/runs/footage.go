@@ -85,6 +85,9 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		last := frames[len(frames)-1]
 		f.Viewer.Standing = f.Viewer.Standing.After(&last)
 	}
+	if made.Covered {
+		f.Viewer.Standing = f.Viewer.Standing.Covered()
+	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
 	f.Unjudged, f.Late = page.Unjudged(reel.Rows()), page.Lateness(reel.Rows())
 	if f.Rows <= film.MaxWhole {

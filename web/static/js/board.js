@@ -313,6 +313,11 @@ export function board(stage, door) {
 
   // ---- drawing
 
+  const controls = stage.dataset.controls?.split(" "); // of an item of the course, whose faults stand above the dock
+
+  /** @param {"time" | "faults"} control */
+  const may = (control) => !controls || (control === "time" && controls.includes("time"));
+
   function draw() {
     const b = branch();
     byId("empty").hidden = b.rows.length > 0;
@@ -327,6 +332,7 @@ export function board(stage, door) {
       ordinal: (name) => b.threads.indexOf(name),
       step: (who) => inTurn(() => attempt(() => step(who))),
       outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
+      may,
       pass: () => time("event"),
       strike: () => sideTabs.to("threads"),
     });

@@ -67,6 +67,7 @@ export const stepOf = (who) => ({
  * @param {(name: string) => number} on.ordinal of a thread
  * @param {(who: Mover) => void} on.step
  * @param {(choice: number) => Outlook | undefined} on.outlook of a choice
+ * @param {(control: "time" | "faults") => boolean} on.may what an item of the course lets one do
  * @param {() => void} on.pass lets time pass to the next event
  * @param {() => void} on.strike leads to the faults
  */
@@ -74,7 +75,8 @@ export function drawOptions(position, on) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
   const moves = (position.options ?? []).filter((o) => !o.background || o.does);
-  list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...(position.over ? [] : [passing(position, on), breaking(on)]));
+  const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
+  list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...others);
   list.dataset.moves = String(Math.min(list.children.length, 9));
   if (focused) {
     const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);

@@ -52,6 +52,7 @@ import { duration, say } from "./words.js";
  * @property {Belief[]} beliefs
  * @property {Card} card
  * @property {NodeCard[]} [nodes]
+ * @property {boolean} [covered] while a question is open
  *
  * @typedef {object} Scene what there is to draw
  * @property {Stage} stage
@@ -93,6 +94,20 @@ export function sceneAt(box, film, { row, moment, passed = 0 }) {
   }
   return scene;
 }
+
+/** A scene while a question is open: what Redis holds, and nothing that a thread
+ *  believes. film.Stage.Cover does the same. @param {Scene} scene @returns {Scene} */
+export const covered = ({ stage, left, part }) => ({
+  stage: {
+    ...stage,
+    covered: true,
+    beliefs: stage.beliefs.map(() => ({ is: "", says: "", cord: "" })),
+    card: { ...stage.card, odd: "", wrong: false, ...(stage.card.resource ? { resource: { ...stage.card.resource, wrong: "" } } : {}) },
+  },
+  broken: "",
+  left,
+  part,
+});
 
 /**
  * A state some time later: the lease runs out, and nothing else happens.
@@ -147,6 +162,7 @@ export function drawStage(box, scene) {
   const { stage, broken } = scene;
   put(box, "broken", broken).hidden = !broken;
   box.classList.toggle("broken", broken !== "");
+  box.classList.toggle("covered", Boolean(stage.covered));
   stage.beliefs.forEach((belief, i) => {
     const who = box.querySelector(`[data-who="${i}"]`);
     const cord = box.querySelector(`[data-cord="${i}"]`);
@@ -170,7 +186,11 @@ export function drawStage(box, scene) {
 
 /** @param {HTMLElement} who @param {Belief} belief */
 function drawBelief(who, { is, paused, says, does, odd, calls = [], beat }) {
-  who.dataset.is = is;
+  if (is) {
+    who.dataset.is = is;
+  } else {
+    delete who.dataset.is;
+  }
   slot(who, "paused").hidden = !paused;
   put(who, "says", says).classList.toggle("weak", !CLAIMS.includes(is));
   put(who, "does", does);

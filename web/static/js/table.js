@@ -242,14 +242,23 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** Whether most of the stage is in sight, which says what a row does. */
+  function onStage() {
+    const { top = 0, bottom = 0, height = 0 } = document.getElementById("stage")?.getBoundingClientRect() ?? {};
+    return height > 0 && Math.min(bottom, innerHeight) - Math.max(top, 0) > height / 2;
+  }
+
   /** Scrolls a row into sight: in the table's box, where that scrolls by
-   *  itself, and the page where the box is not in sight. A page around an embed
-   *  stays where it is. @param {HTMLElement} tr */
+   *  itself, and the page where neither the box nor the stage is in sight. A page
+   *  around an embed stays where it is. @param {HTMLElement} tr */
   function reveal(tr) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(tr);
     }
     sideways(tr);
+    if (onStage()) {
+      return;
+    }
     const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
     const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
     const end = Math.min(innerHeight, document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight);

@@ -9,7 +9,7 @@ import { legend } from "./legend.js";
 import * as lua from "./lua.js";
 import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
-import { drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
+import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -167,7 +167,7 @@ export function viewer(owner) {
 
   function end() {
     const { film } = state;
-    drawEnding(film, { there: atEnd(state) && film.rows.length > 0, row: stopOf(state).row }, { seek: (row) => inTurn(() => goToRow(row)), missing: notHere });
+    drawEnding(film, { there: atEnd(state) && film.rows.length > 0 && !asking(), row: stopOf(state).row }, { seek: (row) => inTurn(() => goToRow(row)), missing: notHere });
   }
 
   /** @param {number} part @param {number} passed */
@@ -230,12 +230,12 @@ export function viewer(owner) {
     const scene = stage && sceneAt(stage, film, { row: at, moment: k, passed: preview || k > 0 ? 0 : passed });
     stage?.classList.toggle("absent", !scene);
     if (stage && scene) {
-      drawStage(stage, scene);
+      drawStage(stage, asking() ? covered(scene) : scene);
     }
     byId("viewer").classList.toggle("previewing", preview > 0);
     const r = film.rows[at - 1];
     const m = r?.inside?.[k - 1];
-    because(m?.why ?? r?.why ?? say("Nothing has happened yet."), k === 0 && r?.mark === "violation" && !asking());
+    because(asking() ? "" : (m?.why ?? r?.why ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
@@ -314,8 +314,9 @@ export function viewer(owner) {
     const { moment } = state.cursor;
     const { row } = stopOf(state);
     const r = rowOf(state);
-    const alarm = moment === 0 ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = moment > 0 ? r?.inside?.[moment - 1].says : r?.says;
+    const tells = asking() && r?.mark === "violation"; // what is asked
+    const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
+    const here = moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${row}, ${r?.at}` : r?.says;
     const said = absent(state) ? [note, `T${row}`, notHere(row)] : [note, alarm ? "" : (here ?? say("Before the first step."))];
     if (!quietly) {
       byId("status").textContent = said.filter(Boolean).join(" ");
@@ -377,7 +378,7 @@ export function viewer(owner) {
     }
     if (!owner.busy?.()) {
       happened({ type: "act", name: "forward" }, true);
-      const alarm = state.cursor.moment === 0 ? rowOf(state)?.alarm : "";
+      const alarm = state.cursor.moment === 0 && !asking() ? rowOf(state)?.alarm : "";
       if (alarm && Date.now() - alarmed > SPEAKING) {
         alarmed = Date.now();
         byId("status").textContent = alarm;
