@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"regexp"
@@ -245,8 +246,19 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 				t.Fatalf("%s: T%s in the place of T%d", next, m[1], seen)
 			}
 		}
-		if want := fmt.Sprintf("After T%d:", seen); !strings.Contains(page, want) {
-			t.Errorf("%s does not say what acts beside the key after T%d", next, seen)
+		var last struct {
+			Rows []struct {
+				Why   string
+				Stage struct{ Card struct{ Held, Left string } }
+			}
+		}
+		if _, _, body := s.rows(t, path, seen, 1); json.Unmarshal([]byte(body), &last) != nil || len(last.Rows) != 1 {
+			t.Fatalf("T%d: %s", seen, body)
+		}
+		for slot, want := range map[string]string{"why": last.Rows[0].Why, "held": last.Rows[0].Stage.Card.Held, "left": last.Rows[0].Stage.Card.Left} {
+			if !strings.Contains(page, `data-slot="`+slot+`">`+html.EscapeString(want)+`<`) {
+				t.Errorf("%s: the stage is not that after T%d: %s is not %q", next, seen, slot, want)
+			}
 		}
 		_, note, _ := strings.Cut(page, "<noscript>")
 		note, _, _ = strings.Cut(note, "</noscript>")
