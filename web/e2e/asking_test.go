@@ -15,8 +15,14 @@ import (
 const telling = `(() => {
   const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== "hidden";
   const found = [];
-  for (const e of document.querySelectorAll("#why, #cause, #alarm, .belief, .beliefs, #stage .who > :not(.name), #stage .cord > *, #stage .broken-rule, #stage .redis > .odd, .violation, .lane-flag, .lane-broken, #ending")) {
+  for (const e of document.querySelectorAll("#why, #cause, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #ending")) {
     if (seen(e) && e.textContent.trim() + e.tagName !== "P") found.push("in sight: " + (e.id || e.getAttribute("class")) + " " + e.textContent.trim().slice(0, 60));
+  }
+  for (const e of document.querySelectorAll("#stage .who > :not(.name), #stage .cord :is(span, small), #stage .broken-rule, #stage .redis > .odd")) {
+    if (seen(e) && e.textContent.trim()) found.push("on the stage: " + e.textContent.trim().slice(0, 60));
+  }
+  for (const e of document.querySelectorAll("#stage .cord:is(.asks, .no, .ok, .two, .false, .open, .loose, .wrong)")) {
+    found.push("a cord: " + e.className);
   }
   if (getComputedStyle(document.getElementById("stage")).boxShadow !== "none") found.push("the stage's edge says that a rule is broken");
   const current = document.querySelector("#rows tr[aria-current]");

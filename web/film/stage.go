@@ -741,7 +741,7 @@ func (s *stager) ofKey(c *Card) {
 	k := s.now.Key
 	c.Gone, c.Part, c.Left = false, s.shown.Fraction, s.left()
 	believed := false
-	for _, h := range s.shown.Holds {
+	for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
 		c.Owners = append(c.Owners, Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)})
 		believed = believed || h.Thread != "" && (s.now.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
 	}
