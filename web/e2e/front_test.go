@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -64,22 +65,77 @@ func point(ctx context.Context, t testing.TB, selector string) {
 	do(ctx, t, chromedp.MouseEvent("mouseMoved", to[0]-2, to[1]), chromedp.MouseEvent("mouseMoved", to[0], to[1]))
 }
 
-// Who presses Watch it go wrong, and leaves the mouse there, reads why at the first
-// broken rule, where the film stops; goes on by a press; and reads the cause at
-// the end.
-func TestTheFrontPageSaysWhatGoesWrong(t *testing.T) {
+// played runs a bundled scenario, and returns its page's address.
+func played(t testing.TB, server, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../lessons/scenarios/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return started(t, server, string(text))
+}
+
+// Two presses lead to the broken rule, by one's own hand and with the mouse at rest
+// on the button, which stays where it is; at the end it leads to what mends it.
+func TestTheFrontPageGoesByHand(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
+	sizes := [][2]int64{{1366, 768}, {390, 844}}
+	if !testing.Short() {
+		sizes = append(sizes, [][2]int64{{1440, 900}, {1920, 1080}}...)
+	}
+	const place = `JSON.stringify((({left, top, width}) => ({left, top, width}))(document.getElementById("go").getBoundingClientRect()))`
+	for _, size := range sizes {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+		until(ctx, t, `document.querySelectorAll("#dots .on").length === 1`)
+		point(ctx, t, "#go")
+		was := get[string](ctx, t, place)
+		for i, want := range []string{"Let 95 ms pass", "B asks again", "B writes and leaves", "A wakes up and writes", "What would have saved it?"} {
+			if got := get[string](ctx, t, `document.getElementById("go").innerText`); got != want+" →" {
+				t.Errorf("%d px wide, after %d presses the button says %q", size[0], i, got)
+			}
+			if now := get[string](ctx, t, place); now != was {
+				t.Errorf("%d px wide, after %d presses the button is at %s, not %s", size[0], i, now, was)
+			}
+			if broken := get[bool](ctx, t, `document.getElementById("stage").classList.contains("broken")`); broken != (i == 2 || i == 4) {
+				t.Errorf("%d px wide, after %d presses a rule is broken: %v", size[0], i, broken)
+			}
+			if i < 4 {
+				do(ctx, t, click("#go"))
+				until(ctx, t, fmt.Sprintf(`document.querySelectorAll("#dots .on").length === %d`, i+2))
+			}
+		}
+		if got := get[string](ctx, t, why); !strings.HasPrefix(got, "A has written 1 over a write of B") {
+			t.Errorf("%d px wide, at the end: it says %q", size[0], got)
+		}
+		if got := get[int](ctx, t, `[...document.querySelectorAll(":is(.top, main) :is(a, button, input, select, summary)")].filter((e) => e.checkVisibility({visibilityProperty: true}) && (({right, bottom}) => right > 1 && bottom <= innerHeight)(e.getBoundingClientRect())).length`); got > 14 {
+			t.Errorf("%d px wide: %d controls are in sight", size[0], got)
+		}
+	}
+	do(ctx, t, click("#go"))
+	until(ctx, t, `location.pathname === "/play/late-write-without-a-token" && document.getElementById("mender")?.hidden === false`)
+	until(ctx, t, `document.getElementById("place").textContent.includes("T8")`)
+}
+
+// Who presses Play, and leaves the mouse there, reads why at the first broken rule,
+// where the film stops; goes on by a press; and reads the cause at the end.
+func TestPlayStopsAtWhatGoesWrong(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	page := played(t, url, "late-write-without-a-token")
 	sizes := [][2]int64{{1366, 768}, {1920, 1080}} // the lowest, the widest
 	if !testing.Short() {
 		sizes = append(sizes, [][2]int64{{1280, 800}, {1440, 900}}...)
 	}
 	for _, size := range sizes {
-		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(page))
+		at(ctx, t, "11 of 11")
+		do(ctx, t, chromedp.KeyEvent(kb.Home))
 		at(ctx, t, "0 of 11")
 		get[bool](ctx, t, watched)
-		point(ctx, t, "#watch")
-		do(ctx, t, click("#watch"), chromedp.SetValue(chromedp.CSS("#speed"), "400"))
+		do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "400"))
+		point(ctx, t, `[data-go="play"]`)
+		do(ctx, t, click(`[data-go="play"]`))
 
 		stops := func(row int, reason string) {
 			t.Helper()
@@ -123,7 +179,9 @@ func TestTheFrontPageSaysWhatGoesWrong(t *testing.T) {
 func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/"))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(played(t, url, "late-write-without-a-token")))
+	at(ctx, t, "11 of 11")
+	do(ctx, t, toTheStart)
 	at(ctx, t, "0 of 11")
 	get[bool](ctx, t, watched)
 	lane := func(step int) string { return fmt.Sprintf(".lane-hit[data-step='%d']", step) }
@@ -159,7 +217,7 @@ func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	}
 	point(ctx, t, lane(5))
 	shows(5)
-	point(ctx, t, "#replayed")
+	point(ctx, t, "#verdict")
 	until(ctx, t, `!`+previewing)
 
 	do(ctx, t, chromedp.Focus(chromedp.CSS("#row-6 .t")))

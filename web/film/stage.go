@@ -154,7 +154,7 @@ const mostName = 24
 
 // stager folds a run into its stage. It is not safe for concurrent use.
 type stager struct {
-	l        words.Language
+	l        saying
 	sc       *scenario.Scenario
 	key      string
 	protocol *protocol.Protocol
@@ -195,7 +195,7 @@ type believer struct {
 // ids to threads, stands has what each thread is doing, as the timeline knows it.
 func newStager(l words.Language, sc *scenario.Scenario, owners map[string]string, stands map[string]*standing) *stager {
 	s := &stager{
-		l: l, sc: sc, key: sc.Lock.Key, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, stands: stands,
+		l: saying{l, map[said]string{}, map[time.Duration]string{}}, sc: sc, key: sc.Lock.Key, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, stands: stands,
 		stacks: facts.Stacks{}, down: facts.Outages{}, clocks: facts.Clocks{}, threads: map[string]*believer{},
 	}
 	processes := map[string]string{}
@@ -239,7 +239,7 @@ func (s *stager) Add(e trace.Event, key Key) {
 		}
 	}
 	if t := s.threads[e.Thread]; t != nil {
-		t.hears(s.l, e)
+		t.hears(s.l.Language, e)
 	}
 }
 
@@ -308,7 +308,7 @@ func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
 
 // Stage is the run as it is now. Broken are the rules that the row breaks.
 func (s *stager) Stage(broken []Violation) Stage {
-	out := Stage{Card: s.card(broken)}
+	out := Stage{Card: s.card(broken), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
 	switch {
 	case s.words != nil && len(s.processes) > 1:
 		out.Nodes = s.ofWords()
@@ -757,21 +757,28 @@ func (s *stager) ofKey(c *Card) {
 	default:
 		c.Held = s.l.Say("holds it, ×%s", words.Short(s.shown.Holds[0].Count, mostName))
 	}
-	c.Raw = strings.ToUpper(k.Type)
 	switch k.Type {
 	case trace.TypeString:
+		c.Raw = "STRING"
 		if len(s.shown.Holds) > 0 {
-			c.Raw += ` "` + s.shown.Holds[0].Owner + `"`
+			c.Raw = `STRING "` + s.shown.Holds[0].Owner + `"`
 		}
 	case trace.TypeHash:
+		holds, calls := s.shown.Holds[:min(len(s.shown.Holds), mostLines)], s.shown.Calls[:min(len(s.shown.Calls), mostLines)]
+		if len(holds) == 1 && len(calls) == 0 { // as nearly always
+			c.Raw = "HASH { " + holds[0].Owner + ": " + holds[0].Count + " }"
+			break
+		}
 		var fields []string
-		for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
+		for _, h := range holds {
 			fields = append(fields, h.Owner+": "+h.Count)
 		}
-		for _, call := range s.shown.Calls[:min(len(s.shown.Calls), mostLines)] {
+		for _, call := range calls {
 			fields = append(fields, call.String())
 		}
-		c.Raw += " { " + strings.Join(fields, ", ") + " }"
+		c.Raw = "HASH { " + strings.Join(fields, ", ") + " }"
+	default:
+		c.Raw = strings.ToUpper(k.Type)
 	}
 	if k.PTTL < 0 {
 		c.Odd, c.Wrong = s.l.Say("no expiry"), true
@@ -898,7 +905,7 @@ func (s *stager) ofResource() *ResourceLine {
 	case r.Effect:
 		kind = scenario.KindEffect
 	}
-	out := &ResourceLine{Name: ResourceName(s.l, kind)}
+	out := &ResourceLine{Name: ResourceName(s.l.Language, kind)}
 	switch {
 	case kind == scenario.KindPurchases || r.Limit > 0:
 		for _, user := range r.Users[:min(len(r.Users), mostLines)] {
