@@ -252,7 +252,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
 		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
-		if q := now.Question; q != nil && (q.Right == nil || q.Talk) && len(at.Violations) > 0 { // it may be what is asked
+		if q := now.Question; q != nil && (q.Right == nil || q.Talk) && len(at.Violations) > 0 {  // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
 		}
