@@ -242,14 +242,14 @@ export function table({ body, scroller }, on) {
     }
   }
 
-  /** Whether most of the stage is in sight, which says what a row does. */
+  /** Whether a phone has most of the stage in sight, which says what a row does. */
   function onStage() {
     const { top = 0, bottom = 0, height = 0 } = document.getElementById("stage")?.getBoundingClientRect() ?? {};
-    return height > 0 && Math.min(bottom, innerHeight) - Math.max(top, 0) > height / 2;
+    return matchMedia("(max-width: 44rem)").matches && height > 0 && Math.min(bottom, innerHeight) - Math.max(top, 0) > height / 2;
   }
 
   /** Scrolls a row into sight: in the table's box, where that scrolls by
-   *  itself, and the page where neither the box nor the stage is in sight. A page
+   *  itself, and the page where the box is not in sight, nor on a phone the stage. A page
    *  around an embed stays where it is. @param {HTMLElement} tr */
   function reveal(tr) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
