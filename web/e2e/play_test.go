@@ -545,12 +545,12 @@ func TestALongRunShowsHowFarItIs(t *testing.T) {
 // into its last script, and to a comparison, in windows of several sizes.
 func TestWhereOneStandsIsInSight(t *testing.T) {
 	t.Parallel()
+	// The sentence tells where you are, and so does the row.
 	const seen = `(() => {
 		const foot = document.querySelector(".foot").getBoundingClientRect().top;
-		const hits = (e) => { const r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + 4, Math.min(r.top + 4, foot - 1))) };
+		const hits = (e) => { const r = e.getBoundingClientRect(); return r.top >= 0 && e.contains(document.elementFromPoint(r.left + 4, Math.min(r.top + 4, foot - 1))) };
 		const row = document.querySelector("#rows tr[aria-current]");
-		const acts = row.querySelector(".cell.acting, .inner > .cell:not(:empty)");
-		return hits(row.querySelector(".time")) && (row.matches(".by-redis") || hits(acts));
+		return hits(document.getElementById("why")) || hits(row.querySelector(".time"));
 	})()`
 	ctx, url := tab(t), serve(t)
 	sizes := [][2]int64{{320, 568}, {640, 360}, {900, 700}, {1440, 660}} // each way to lay out the page

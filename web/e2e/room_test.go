@@ -453,11 +453,10 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	// The stage shows what is asked, the lanes, and the row where it is asked.
+	// The wall shows what is asked, the lanes, and the key.
 	for _, size := range [][2]int64{{1280, 720}, {1920, 1080}} {
 		do(stage, t, chromedp.EmulateViewport(size[0], size[1]))
-		until(stage, t, standsInSight)
-		for _, part := range []string{"#asked", "#lanes-card", "#rows tr[aria-current]"} {
+		for _, part := range []string{"#asked", "#lanes-card", "#stage .redis"} {
 			if !get[bool](stage, t, `(() => { const b = document.querySelector("`+part+`").getBoundingClientRect(); return b.height > 100 && b.top >= 0 && b.bottom <= innerHeight; })()`) {
 				t.Errorf("%d × %d: %s is not in sight on the stage", size[0], size[1], part)
 			}
@@ -523,7 +522,7 @@ func TestAHostRunsCutsAndCompares(t *testing.T) {
 	if is := get[string](host, t, `document.querySelector("#compared h2").textContent`); is != "branch 1 and main" {
 		t.Errorf("compared are %q", is)
 	}
-	do(host, t, click(`#close-compared`), click(`[data-dialog=locks]`), click(`#locks [value=fenced]`), click(`#locks .primary`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
+	do(host, t, click(`#close-compared`), inMenu("#more", `[data-dialog=locks]`), click(`#locks [value=fenced]`), click(`#locks .primary`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
 	do(host, t, chromedp.KeyEvent("e"))
 	until(host, t, `document.querySelector("#rows tr[aria-current] .violation, #rows tr[aria-current] .violations") !== null`)
 	if get[bool](stage, t, `document.getElementById("compared")?.checkVisibility() ?? false`) {

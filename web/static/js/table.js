@@ -249,14 +249,19 @@ export function table({ body, scroller }, on) {
   }
 
   /** Scrolls a row into sight: in the table's box, where that scrolls by
-   *  itself, and the page where the box is not in sight, nor on a phone the stage. A page
-   *  around an embed stays where it is. @param {HTMLElement} tr */
+   *  itself, and the page where the box is not in sight; on a phone that shows the stage
+   *  the sentence. A page around an embed stays where it is. @param {HTMLElement} tr */
   function reveal(tr) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(tr);
     }
     sideways(tr);
     if (onStage()) {
+      const why = document.getElementById("sentence")?.getBoundingClientRect();
+      const foot = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
+      if (why && why.bottom > foot) {
+        scrollBy({ top: Math.min(why.bottom - foot, why.top), behavior: "instant" });
+      }
       return;
     }
     const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
