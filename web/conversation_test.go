@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 // drawn is HTML, or a trace, in a frame: other tests read it.
-var drawn = regexp.MustCompile(`"(html|lanes|head|rail|lua|compared|trace|verdict)":"(?:\\.|[^"\\])+"`)
+var drawn = regexp.MustCompile(`"(html|lanes|head|stage|rail|lua|compared|trace|verdict)":"(?:\\.|[^"\\])+"`)
 
 // TestConversation holds what is said on both sockets, byte for byte but for
 // what is drawn: other programs may step through scenarios, too.

@@ -56,6 +56,9 @@ func TestEveryItemHasAPage(t *testing.T) {
 			if strings.Contains(body, "answer right") || strings.Contains(body, "feedback right") && i.Kind != course.Break {
 				t.Errorf("%s: its page tells what is right before it was asked", i.Path())
 			}
+			if asks := i.Kind == course.Predict || i.Kind == course.Why; asks && (strings.Contains(body, ` data-is="`) || strings.Contains(body, `class="violation"`) || !strings.Contains(body, ` covered"`)) {
+				t.Errorf("%s in %s: its page tells what a thread believes, or which rule is broken", i.Path(), l.Code())
+			}
 			if title := l.Say(phrase.Text(made.Run.Scenario.Title)); i.Bundled && i.Kind == course.Predict && title != i.Title(l) && strings.Contains(body, html.EscapeString(title)) {
 				t.Errorf("%s in %s: the title of its scenario, %q, tells what comes", i.Path(), l.Code(), title)
 			}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"regexp"
@@ -245,8 +246,19 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 				t.Fatalf("%s: T%s in the place of T%d", next, m[1], seen)
 			}
 		}
-		if want := fmt.Sprintf("After T%d:", seen); !strings.Contains(page, want) {
-			t.Errorf("%s does not say what acts beside the key after T%d", next, seen)
+		var last struct {
+			Rows []struct {
+				Why   string
+				Stage struct{ Card struct{ Held, Left string } }
+			}
+		}
+		if _, _, body := s.rows(t, path, seen, 1); json.Unmarshal([]byte(body), &last) != nil || len(last.Rows) != 1 {
+			t.Fatalf("T%d: %s", seen, body)
+		}
+		for slot, want := range map[string]string{"why": last.Rows[0].Why, "held": last.Rows[0].Stage.Card.Held, "left": last.Rows[0].Stage.Card.Left} {
+			if !strings.Contains(page, `data-slot="`+slot+`">`+html.EscapeString(want)+`<`) {
+				t.Errorf("%s: the stage is not that after T%d: %s is not %q", next, seen, slot, want)
+			}
 		}
 		_, note, _ := strings.Cut(page, "<noscript>")
 		note, _, _ = strings.Cut(note, "</noscript>")
@@ -355,6 +367,9 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		t.Logf("%s: %d bytes sent, a page of %d, %d kept", name, len(c.data), len(page), kept)
 		if len(page) > 4<<20 || kept > 64<<20 {
 			t.Errorf("%s: a page of %d bytes, %d are kept", name, len(page), kept)
+		}
+		if strings.Contains(page, `"beliefs":null`) || strings.Count(page, `class="tag `) > 48 {
+			t.Errorf("%s: a row has no stage, or %d owners of the key", name, strings.Count(page, `class="tag `))
 		}
 		if c.says != "" && !strings.Contains(page, c.says) {
 			t.Errorf("%s: the page does not say %q", name, c.says)

@@ -660,7 +660,7 @@ func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 			t.Errorf("it goes on to %+v", one.room)
 		}
 	}
-	for key, part := range map[string]string{"cast": `data-cast="C"`, "lanes": "<svg", "head": "线程 C", "rail": `data-coming="C"`} {
+	for key, part := range map[string]string{"cast": `data-cast="C"`, "lanes": "<svg", "head": "线程 C", "stage": `data-who="2"`, "rail": `aria-label="线程 C"`} {
 		if html, _ := stage.film.opened[key].(string); !strings.Contains(html, part) {
 			t.Errorf("the stage has as %s: %s", key, html)
 		}

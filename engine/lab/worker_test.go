@@ -72,17 +72,17 @@ func takes(ctx context.Context, c *redis.Client, kind, me string) func() {
 		}
 		c.HSet(ctx, "k", "owner", me)
 	case "swaps":
-		if c.GetSet(ctx, "k", "held").Err() == nil {
+		if c.Do(ctx, "GETSET", "k", "held").Err() == nil {
 			return nil
 		}
 	case "swaps a deadline": // over that of who is in, too
-		if was, err := c.GetSet(ctx, "k", fmt.Sprint(time.Now().Add(time.Minute+time.Duration(me[0])*time.Second).UnixMilli())).Int64(); err == nil && was > time.Now().UnixMilli() {
+		if was, err := c.Do(ctx, "GETSET", "k", fmt.Sprint(time.Now().Add(time.Minute+time.Duration(me[0])*time.Second).UnixMilli())).Int64(); err == nil && was > time.Now().UnixMilli() {
 			return nil
 		}
 	case "takes over": // each deadline is over at once
 		over := fmt.Sprint(time.Now().Add(-time.Minute).UnixMilli())
 		if !c.SetNX(ctx, "k", over, 0).Val() {
-			c.GetSet(ctx, "k", over+".5")
+			c.Do(ctx, "GETSET", "k", over+".5")
 		}
 	case "counts":
 		if c.Incr(ctx, "k").Val() != 1 {
@@ -95,10 +95,10 @@ func takes(ctx context.Context, c *redis.Client, kind, me string) func() {
 		c.LRem(ctx, "k", 0, me)
 		return nil
 	case "takes a token":
-		if me == "A" && c.LPush(ctx, "k", "token").Err() != nil || c.RPopLPush(ctx, "k", "busy").Err() != nil {
+		if me == "A" && c.LPush(ctx, "k", "token").Err() != nil || c.Do(ctx, "RPOPLPUSH", "k", "busy").Err() != nil {
 			return nil
 		}
-		return func() { c.RPopLPush(ctx, "busy", "k"); c.Get(ctx, "stock") }
+		return func() { c.Do(ctx, "RPOPLPUSH", "busy", "k"); c.Get(ctx, "stock") }
 	}
 	return free
 }

@@ -252,6 +252,10 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
 		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
+		if q := now.Question; q != nil && (q.Right == nil || q.Talk) && len(at.Violations) > 0 {  // it may be what is asked
+			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
+			now.Says = strings.TrimSpace(told)
+		}
 	}
 	known := knowledge(l, rows)
 	for _, t := range v.Run.Scenario().Threads {
@@ -479,7 +483,7 @@ func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
 		return nil, err
 	}
-	if set.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
+	if set.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
 		return nil, err
 	}
 	frame, err := prepared(setJSON{1, set})

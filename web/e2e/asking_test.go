@@ -15,9 +15,16 @@ import (
 const telling = `(() => {
   const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== "hidden";
   const found = [];
-  for (const e of document.querySelectorAll("#why, #cause, #lock-line, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #marks, #ending")) {
+  for (const e of document.querySelectorAll("#why, #cause, #alarm, .belief, .beliefs, .violation, .lane-flag, .lane-broken, #ending")) {
     if (seen(e) && e.textContent.trim() + e.tagName !== "P") found.push("in sight: " + (e.id || e.getAttribute("class")) + " " + e.textContent.trim().slice(0, 60));
   }
+  for (const e of document.querySelectorAll("#stage .who > :not(.name), #stage .cord :is(span, small), #stage .broken-rule, #stage .redis > .odd")) {
+    if (seen(e) && e.textContent.trim()) found.push("on the stage: " + e.textContent.trim().slice(0, 60));
+  }
+  for (const e of document.querySelectorAll("#stage .cord:is(.asks, .no, .ok, .two, .false, .open, .loose, .wrong)")) {
+    found.push("a cord: " + e.className);
+  }
+  if (getComputedStyle(document.getElementById("stage")).boxShadow !== "none") found.push("the stage's edge says that a rule is broken");
   const current = document.querySelector("#rows tr[aria-current]");
   if (!current) return current === null && document.querySelectorAll("#rows tr[id]").length > 0 ? ["no row is current"] : found;
   for (let tr = current.nextElementSibling; tr; tr = tr.nextElementSibling) {
@@ -31,8 +38,9 @@ const telling = `(() => {
   const scroller = document.getElementById("scroll"), box = scroller.getBoundingClientRect();
   const head = scroller.querySelector("thead").getBoundingClientRect();
   const row = current.getBoundingClientRect();
-  if (row.top < head.bottom - 1 || row.bottom > box.bottom + 1) found.push("of the row " + Math.round(row.height) + " px high " + Math.round(Math.min(row.bottom, box.bottom) - Math.max(row.top, head.bottom)) + " are in the table's box");
-  for (const [x, y] of [[box.left + 20, row.top + 4], [box.left + box.width / 2, row.top + row.height / 2], [box.left + 20, row.bottom - 4]]) {
+  const asked = current.querySelector(".time").getBoundingClientRect(); // its rest can be scrolled to
+  if (row.top < head.bottom - 1 || asked.top + 20 > box.bottom) found.push("of the row " + Math.round(row.height) + " px high " + Math.round(Math.min(row.bottom, box.bottom) - Math.max(row.top, head.bottom)) + " are in the table's box");
+  for (const [x, y] of [[box.left + 20, row.top + 4]]) {
     const hit = document.elementFromPoint(x, y);
     if (!hit || !current.contains(hit)) found.push("the row is covered at " + Math.round(y) + " px by " + (hit ? hit.tagName + "." + hit.className : "the window's edge"));
   }

@@ -62,3 +62,30 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 		return v, nil
 	}
 }
+
+// moveOf is a thread's own move in the dock.
+func moveOf(thread string) string {
+	return fmt.Sprintf(`#choices [data-option="%s false false"]`, thread)
+}
+
+// theMove is its element, as a script finds it.
+func theMove(thread string) string {
+	return fmt.Sprintf("document.querySelector(`%s`)", moveOf(thread))
+}
+
+// inMenu opens a menu and clicks on what a selector finds in it.
+func inMenu(menu, selector string) chromedp.Action[chromedp.Void] {
+	open, press := click(menu+" > summary"), click(menu+" "+selector)
+	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		if v, err := open(ctx, t); err != nil {
+			return v, err
+		}
+		return press(ctx, t)
+	}
+}
+
+// The ways in a film that are in its menu.
+var (
+	toTheStart = inMenu("#film-menu", `[data-go="first"]`)
+	toTheEnd   = inMenu("#film-menu", `[data-go="end"]`)
+)

@@ -200,7 +200,7 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t,
-		chromedp.EmulateViewport(1440, 900),
+		chromedp.EmulateViewport(1440, 1100), // in a lower window the commands are those of the current row alone
 		chromedp.Navigate(url+"/edit"),
 		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),

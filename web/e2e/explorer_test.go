@@ -22,13 +22,13 @@ func TestEveryOrder(t *testing.T) {
 			do(
 				ctx, t,
 				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry?lang="+c.lang),
-				chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)), click("#explore"),
+				chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), click("#explore"),
 				click("#explore-form .primary"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")),
 			)
 			if got := get[string](ctx, t, `document.querySelector(".search-ending").innerText`); !strings.Contains(got, c.ended) {
 				t.Errorf("it ended with %q", got)
 			}
-			until(ctx, t, `document.querySelector('[data-next="A"] .outlook')?.textContent === "`+c.option+`"`)
+			until(ctx, t, theMove("A")+`.querySelector(".outlook")?.textContent === "`+c.option+`"`)
 
 			// What breaks the rule is a branch, and marked where that cannot be avoided any more.
 			do(ctx, t, click(`[data-example="mutual-exclusion"]`))

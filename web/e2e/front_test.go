@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,9 +13,9 @@ import (
 )
 
 const (
-	playButton = `document.querySelector('[data-go="play"]').getAttribute("aria-label")`
+	playButton = `document.querySelector('[data-go="play"]').innerText.trim()`
 	cause      = `(document.getElementById("cause").hidden ? "" : document.getElementById("cause").innerText)`
-	previewing = inspected + `.startsWith("preview")`
+	previewing = `document.getElementById("viewer").classList.contains("previewing")`
 
 	// pageRests tells whether the page stands where it stood when this was asked last.
 	pageRests = `(() => { const was = window.stood; window.stood = scrollY; return was === scrollY; })()`
@@ -26,10 +27,21 @@ const (
 		const runs = () => ` + playButton + ` === "Pause";
 		document.getElementById("viewer").addEventListener("pointermove", () => { seen.moves += runs() ? 1 : 0; });
 		new MutationObserver(() => { seen.previews += runs() && ` + previewing + ` ? 1 : 0; })
-			.observe(document.getElementById("inspector"), { childList: true, subtree: true, characterData: true });
+			.observe(document.getElementById("viewer"), { attributeFilter: ["class"] });
 		return true;
 	})()`
 )
+
+// showing tells whether the page of a film that is all in it shows a row on the stage and
+// in the sentence, and none other.
+func showing(step int) string {
+	return fmt.Sprintf(`((row) => {
+		const flat = (text) => text.replace(/\s+/g, " ").trim();
+		const says = [...document.querySelectorAll("#stage [data-slot=says]")].map((e) => e.textContent);
+		return flat(document.getElementById("why").textContent) === flat(row.why) && [...row.stage.beliefs, row.stage.card].every((one, i) => one.says === says[i]) &&
+			document.querySelector("#stage .redis [data-slot=left]").textContent === (row.stage.card.left ?? "");
+	})(JSON.parse(document.getElementById("film").textContent).rows[%d])`, step-1)
+}
 
 // wholeInSight tells whether all of an element is seen, above what stays at the bottom.
 func wholeInSight(id string) string {
@@ -53,44 +65,100 @@ func point(ctx context.Context, t testing.TB, selector string) {
 	do(ctx, t, chromedp.MouseEvent("mouseMoved", to[0]-2, to[1]), chromedp.MouseEvent("mouseMoved", to[0], to[1]))
 }
 
-// Who presses Watch it go wrong, and leaves the mouse there, reads why at the first
-// broken rule, where the film stops; goes on by a press; and reads the cause at
-// the end.
-func TestTheFrontPageSaysWhatGoesWrong(t *testing.T) {
+// played runs a bundled scenario, and returns its page's address.
+func played(t testing.TB, server, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../lessons/scenarios/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return started(t, server, string(text))
+}
+
+// Two presses lead to the broken rule, by one's own hand and with the mouse at rest
+// on the button, which stays where it is; at the end it leads to what mends it.
+func TestTheFrontPageGoesByHand(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
+	sizes := [][2]int64{{1366, 768}, {390, 844}}
+	if !testing.Short() {
+		sizes = append(sizes, [][2]int64{{1440, 900}, {1920, 1080}}...)
+	}
+	const place = `JSON.stringify((({left, top, width}) => ({left, top, width}))(document.getElementById("go").getBoundingClientRect()))`
+	for _, size := range sizes {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+		until(ctx, t, `document.querySelectorAll("#dots .on").length === 1`)
+		point(ctx, t, "#go")
+		was := get[string](ctx, t, place)
+		for i, want := range []string{"Let 95 ms pass", "B asks again", "B writes and leaves", "A wakes up and writes", "What would have saved it?"} {
+			if got := get[string](ctx, t, `document.getElementById("go").innerText`); got != want+" →" {
+				t.Errorf("%d px wide, after %d presses the button says %q", size[0], i, got)
+			}
+			if now := get[string](ctx, t, place); now != was {
+				t.Errorf("%d px wide, after %d presses the button is at %s, not %s", size[0], i, now, was)
+			}
+			if broken := get[bool](ctx, t, `document.getElementById("stage").classList.contains("broken")`); broken != (i == 2 || i == 4) {
+				t.Errorf("%d px wide, after %d presses a rule is broken: %v", size[0], i, broken)
+			}
+			if i < 4 {
+				do(ctx, t, click("#go"))
+				until(ctx, t, fmt.Sprintf(`document.querySelectorAll("#dots .on").length === %d`, i+2))
+			}
+		}
+		if got := get[string](ctx, t, why); !strings.HasPrefix(got, "A has written 1 over a write of B") {
+			t.Errorf("%d px wide, at the end: it says %q", size[0], got)
+		}
+		if got := get[int](ctx, t, `[...document.querySelectorAll(":is(.top, main) :is(a, button, input, select, summary)")].filter((e) => e.checkVisibility({visibilityProperty: true}) && (({right, bottom}) => right > 1 && bottom <= innerHeight)(e.getBoundingClientRect())).length`); got > 14 {
+			t.Errorf("%d px wide: %d controls are in sight", size[0], got)
+		}
+	}
+	do(ctx, t, click("#go"))
+	until(ctx, t, `location.pathname === "/play/late-write-without-a-token" && document.getElementById("mender")?.hidden === false`)
+	until(ctx, t, `document.getElementById("place").textContent.includes("T8")`)
+}
+
+// Who presses Play, and leaves the mouse there, reads why at the first broken rule,
+// where the film stops; goes on by a press; and reads the cause at the end.
+func TestPlayStopsAtWhatGoesWrong(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	page := played(t, url, "late-write-without-a-token")
 	sizes := [][2]int64{{1366, 768}, {1920, 1080}} // the lowest, the widest
 	if !testing.Short() {
 		sizes = append(sizes, [][2]int64{{1280, 800}, {1440, 900}}...)
 	}
 	for _, size := range sizes {
-		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/"))
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(page))
+		at(ctx, t, "11 of 11")
+		do(ctx, t, chromedp.KeyEvent(kb.Home))
 		at(ctx, t, "0 of 11")
 		get[bool](ctx, t, watched)
-		point(ctx, t, "#watch")
-		do(ctx, t, click("#watch"), chromedp.SetValue(chromedp.CSS("#speed"), "400"))
+		do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "400"))
+		point(ctx, t, `[data-go="play"]`)
+		do(ctx, t, click(`[data-go="play"]`))
 
-		stops := func(where, reason string) {
+		stops := func(row int, reason string) {
 			t.Helper()
+			where := fmt.Sprintf("%[1]d of 11 · T%[1]d", row)
 			at(ctx, t, where)
 			until(ctx, t, playButton+` === "Go on"`)
 			until(ctx, t, pageRests)
 			if got := get[string](ctx, t, why); !strings.HasPrefix(got, reason) {
 				t.Errorf("%d px wide, at %s: it says %q", size[0], where, got)
 			}
-			if got := get[string](ctx, t, inspected); !strings.HasPrefix(got, "T") {
-				t.Errorf("%d px wide, at %s: the key is shown at %q", size[0], where, got)
+			if !get[bool](ctx, t, showing(row)) || get[bool](ctx, t, previewing) {
+				t.Errorf("%d px wide, at %s: the stage is not that of the row", size[0], where)
 			}
 			if !get[bool](ctx, t, wholeInSight("why")) {
 				t.Errorf("%d px wide, at %s: the reason is out of sight", size[0], where)
 			}
 		}
-		stops("8 of 11 · T8", "A and B are inside at once")
+		stops(8, "A and B are inside at once")
 		if n := get[int](ctx, t, `seen.previews`); n > 0 {
 			t.Errorf("%d px wide: %d previews under a mouse that rests", size[0], n)
 		}
 		do(ctx, t, click(`[data-go="play"]`))
-		stops("10 of 11 · T10", "A has written 1 over a write of B")
+		stops(10, "A has written 1 over a write of B")
 		do(ctx, t, click(`[data-go="play"]`))
 		at(ctx, t, "11 of 11 · T11")
 		until(ctx, t, playButton+` === "Play"`)
@@ -111,13 +179,15 @@ func TestTheFrontPageSaysWhatGoesWrong(t *testing.T) {
 func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/"))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(played(t, url, "late-write-without-a-token")))
+	at(ctx, t, "11 of 11")
+	do(ctx, t, toTheStart)
 	at(ctx, t, "0 of 11")
 	get[bool](ctx, t, watched)
 	lane := func(step int) string { return fmt.Sprintf(".lane-hit[data-step='%d']", step) }
 	shows := func(step int) {
 		t.Helper()
-		until(ctx, t, fmt.Sprintf(inspected+`.startsWith("preview: T%d")`, step))
+		until(ctx, t, previewing+` && `+showing(step))
 	}
 
 	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "4000"), click(`[data-go="play"]`))
@@ -129,7 +199,7 @@ func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	if seen := get[struct{ Moves, Previews int }](ctx, t, `seen`); seen.Moves == 0 || seen.Previews > 0 {
 		t.Errorf("while the film ran: %d previews at %d moves", seen.Previews, seen.Moves)
 	}
-	do(ctx, t, click(`[data-go="first"]`))
+	do(ctx, t, toTheStart)
 	until(ctx, t, playButton+` === "Play"`)
 
 	point(ctx, t, lane(3))
@@ -147,7 +217,7 @@ func TestTheMousePreviewsWhileNoFilmRuns(t *testing.T) {
 	}
 	point(ctx, t, lane(5))
 	shows(5)
-	point(ctx, t, "#replayed")
+	point(ctx, t, "#verdict")
 	until(ctx, t, `!`+previewing)
 
 	do(ctx, t, chromedp.Focus(chromedp.CSS("#row-6 .t")))

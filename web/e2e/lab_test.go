@@ -55,13 +55,13 @@ func TestALab(t *testing.T) {
 			for i, address := range addresses {
 				go naive(t.Context(), address, lab.Thread(i))
 			}
-			until(ctx, t, `document.querySelectorAll('#choices .step[aria-disabled="false"]').length === 2`)
+			until(ctx, t, `document.querySelectorAll('#choices [data-option^="A "][aria-disabled="false"], #choices [data-option^="B "][aria-disabled="false"]').length === 2`)
 
 			// A has the lock, is not told, and both are refused by its key.
-			do(ctx, t, click(`[data-strike*="lose-reply"][data-strike*='"A"']`))
-			until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === 1 && document.getElementById("inspected").textContent === "invoice:7"`)
+			do(ctx, t, click("#tab-threads"), click(`[data-strike*="lose-reply"][data-strike*='"A"']`))
+			until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === 1 && document.querySelector("#stage [data-slot=key]").textContent === "invoice:7"`)
 			for i, key := range []string{"1", "2", "2"} {
-				until(ctx, t, `document.querySelector('#choices .t`+string("011"[i])+` .step[aria-disabled="false"]') !== null`)
+				until(ctx, t, `document.querySelector('#choices .t`+string("011"[i])+` .move[aria-disabled="false"]') !== null`)
 				do(ctx, t, chromedp.KeyEvent(key))
 			}
 			until(ctx, t, `document.querySelector('.violation[data-rule="orphan"]') !== null`)
@@ -73,7 +73,7 @@ func TestALab(t *testing.T) {
 			}
 
 			// Back at the start B is first: the clients run their round again, on a branch.
-			do(ctx, t, click(`[data-go="first"]`), chromedp.KeyEvent("2"))
+			do(ctx, t, toTheStart, chromedp.KeyEvent("2"))
 			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 2 && document.querySelector("#rows tr[id] .acting").dataset.thread === "B"`)
 
 			// Every order, and the smallest that breaks.

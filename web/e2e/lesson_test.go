@@ -85,7 +85,7 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 	until(stage, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 	until(host, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 
-	do(host, t, click(`[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))
+	do(host, t, inMenu("#more", `[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#own-text`), "Who is late?"), click(`#own-threads`), click(`#own-form .primary`))
 	until(host, t, `document.getElementById("own-problem").textContent.startsWith("Begin only the right option")`)
 	_ = get[bool](host, t, `(document.getElementById("own-options").value = "A\n* B") !== ""`)

@@ -23,7 +23,7 @@ func TestWhatWouldMendIt(t *testing.T) {
 			do(
 				ctx, t,
 				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-write-without-a-token?lang="+c.lang),
-				chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)), click("#mend"),
+				chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), click("#mend"),
 				chromedp.WaitVisible(chromedp.CSS(".mend-ending")),
 			)
 			if got := get[string](ctx, t, `document.getElementById("mended").innerText`); !strings.Contains(got, c.before) || !strings.Contains(got, c.ending) {

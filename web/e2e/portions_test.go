@@ -12,7 +12,7 @@ import (
 )
 
 // rightRow tells whether the page stands at a row and shows that one, and none
-// other, everywhere: in its table, in the inspector, and as the reason why.
+// other, everywhere: in its table, on the stage, and as the reason why.
 const rightRow = `(async (step) => {
 	const flat = (text) => text.replace(/\s+/g, " ").trim();
 	const answer = await fetch(document.querySelector(".run").dataset.rows + "from=" + step + "&count=1");
@@ -22,8 +22,9 @@ const rightRow = `(async (step) => {
 	const now = document.querySelectorAll("#rows tr[aria-current]");
 	if (now.length !== 1 || Number(now[0].dataset.step) !== step) return "stands at " + now[0]?.dataset.step;
 	if (flat(now[0].textContent) !== flat(made.content.lastElementChild.textContent)) return "the table has " + flat(now[0].textContent);
-	if (!document.getElementById("inspector").innerText.startsWith("T" + step)) return "the inspector has " + document.getElementById("inspector").innerText;
-	if (document.getElementById("why").textContent !== row.why) return "it says " + document.getElementById("why").textContent;
+	const stage = document.getElementById("stage"), says = [...stage.querySelectorAll("[data-slot=says]")].map((e) => e.textContent);
+	if (stage.classList.contains("absent") || [...row.stage.beliefs, row.stage.card].some((one, i) => one.says !== says[i]) || stage.querySelector("[data-slot=left]").textContent !== (row.stage.card.left ?? "")) return "the stage has " + stage.innerText;
+	if (flat(document.getElementById("why").textContent) !== flat(row.why)) return "it says " + document.getElementById("why").textContent;
 	const box = now[0].getBoundingClientRect();
 	return box.bottom > 40 && box.top < document.querySelector(".foot").getBoundingClientRect().top ? "right" : "out of sight";
 })(%d)`
@@ -55,14 +56,14 @@ const nextMark = `(async (from) => {
 	}
 })(%d)`
 
-// scrubbed has the page stand at a step by the scrubber.
-func scrubbed(ctx context.Context, t testing.TB, step int) {
+// gone has the page stand at a step far away: its address brings the row into sight, and
+// a click leads there.
+func gone(ctx context.Context, t testing.TB, step int) {
 	t.Helper()
-	get[bool](ctx, t, fmt.Sprintf(`(() => {
-		const scrubber = document.getElementById("scrubber");
-		scrubber.value = "%d";
-		return scrubber.dispatchEvent(new Event("input", {bubbles: true}));
-	})()`, step))
+	get[bool](ctx, t, fmt.Sprintf(`(location.hash = "#row-%d", true)`, step))
+	row := fmt.Sprintf(`document.querySelector("#rows tr[data-step='%d']")`, step)
+	until(ctx, t, row+` !== null`)
+	get[bool](ctx, t, `(`+row+`.click(), true)`)
 }
 
 func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
@@ -129,7 +130,7 @@ func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
 
 			// Loaded again, and in the other language, one is there again.
 			far := total / 3
-			scrubbed(ctx, t, far)
+			gone(ctx, t, far)
 			showsRow(ctx, t, far)
 			leads(ctx, t, click(`a[hreflang="zh-CN"]`))
 			until(ctx, t, `document.documentElement.lang.startsWith("zh") && `+place+`.includes("T`+fmt.Sprint(far)+` ")`)
@@ -174,25 +175,26 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	for _, mode := range []string{"lost", "refused", "other"} {
 		step += 200
 		get[string](ctx, t, `(mode = "`+mode+`")`)
-		scrubbed(ctx, t, step)
+		gone(ctx, t, step)
 		until(ctx, t, fmt.Sprintf(`(%s).startsWith("T%d") && (%s).includes("could not be loaded")`, standIn, step, standIn))
 		until(ctx, t, place+fmt.Sprintf(`.includes("T%d ")`, step)) // the index has when it was
-		if got := get[string](ctx, t, inspected); got != fmt.Sprintf("T%d This step could not be loaded. Try again", step) {
-			t.Errorf("%s: the inspector says %q", mode, got)
+		if got := get[string](ctx, t, `document.getElementById("stage")`+saidIn); got != "" {
+			t.Errorf("%s: the stage says %q", mode, got)
 		}
-		if got := get[string](ctx, t, why); got != "This step could not be loaded." {
+		if got := get[string](ctx, t, why); got != "This step could not be loaded. Try again" {
 			t.Errorf("%s: why: %q", mode, got)
 		}
 		get[string](ctx, t, `(mode = "real")`)
-		do(ctx, t, click("#inspector button"))
+		do(ctx, t, click("#why button"))
 		showsRow(ctx, t, step)
 	}
 
 	get[string](ctx, t, `(mode = "held")`)
-	scrubbed(ctx, t, 300)
-	until(ctx, t, inspected+` === "T300 Loading …"`)
+	gone(ctx, t, 300)
+	const loading = why + ` === "Loading …" && document.getElementById("stage")` + saidIn + ` === ""`
+	until(ctx, t, loading+` && `+place+`.includes("T300 ")`)
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
-	until(ctx, t, inspected+` === "T301 Loading …"`)
+	until(ctx, t, loading+` && `+place+`.includes("T301 ")`)
 	if got := get[string](ctx, t, `document.getElementById("status").textContent`); !strings.Contains(got, "T301 Loading") {
 		t.Errorf("a screen reader says %q", got)
 	}
@@ -202,7 +204,7 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	until(ctx, t, `!document.getElementById("status").textContent.includes("Loading")`)
 
 	// Playing waits for what does not come, and goes on.
-	scrubbed(ctx, t, 600)
+	gone(ctx, t, 600)
 	showsRow(ctx, t, 600)
 	get[string](ctx, t, `(mode = "held", document.getElementById("speed").value = "120")`)
 	do(ctx, t, chromedp.KeyEvent(" "))

@@ -141,7 +141,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, stands+` === "T2"`)
-	do(host, t, click(`#to-expiry`))
+	do(host, t, click("#tab-redis"), click(`#to-expiry`))
 	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
 	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
 }
@@ -200,7 +200,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	for tab, title := range map[context.Context]string{host: "one user buys", stage: "拼团", phone: "one user buys", audience: "拼团"} {
 		until(tab, t, `document.querySelector("h1").textContent.includes("`+title+`") && document.title.includes("`+title+`")`)
 	}
-	until(host, t, `document.querySelectorAll("#head [data-next]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
+	until(host, t, `document.querySelectorAll("#choices .t0, #choices .t1, #choices .t2").length === 3 && document.querySelectorAll("#stage [data-who]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
 	until(stage, t, `document.querySelectorAll("[data-cast]").length === 3 && document.getElementById("asked").hidden && document.querySelectorAll("#rows tr[id]").length === 0`)
 	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
 	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": you are A there, too.") && document.querySelector('[data-mine="A"]').checkVisibility()`)
@@ -233,7 +233,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
 	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, `document.querySelector(".lanes-run [data-later]").getAttribute("display") !== "none" && document.querySelector("#rows tr[aria-current]") === null`)
-	do(host, t, click(`#to-event`))
+	do(host, t, click("#tab-redis"), click(`#to-event`))
 	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		if !get[bool](tab, t, `window.same === true`) {
@@ -329,7 +329,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	do(phone, t, click(`#own`))
 	until(phone, t, `document.querySelector(".room-back") !== null`)
 	at(phone, t, "1 of 1 · T1")
-	do(phone, t, click(`#choices .step[aria-disabled="false"]`))
+	do(phone, t, click(`#choices .move[aria-disabled="false"]`))
 	at(phone, t, "2 of 2 · T2")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	until(host, t, stands+` === "T3"`)
@@ -370,7 +370,7 @@ func TestDoorsOfARoom(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "1 of 1 · T1")
-	do(ctx, t, click(`#room`))
+	do(ctx, t, inMenu("#more", "#room"))
 	until(ctx, t, `document.querySelector(".room-new .primary") !== null`)
 	do(ctx, t, click(`.room-new .primary`))
 	until(ctx, t, stands+` === "T1"`) // where one stood
@@ -453,11 +453,10 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	// The stage shows what is asked, the lanes, and the row where it is asked.
+	// The wall shows what is asked, the lanes, and the key.
 	for _, size := range [][2]int64{{1280, 720}, {1920, 1080}} {
 		do(stage, t, chromedp.EmulateViewport(size[0], size[1]))
-		until(stage, t, standsInSight)
-		for _, part := range []string{"#asked", "#lanes-card", "#rows tr[aria-current]"} {
+		for _, part := range []string{"#asked", "#lanes-card", "#stage .redis"} {
 			if !get[bool](stage, t, `(() => { const b = document.querySelector("`+part+`").getBoundingClientRect(); return b.height > 100 && b.top >= 0 && b.bottom <= innerHeight; })()`) {
 				t.Errorf("%d × %d: %s is not in sight on the stage", size[0], size[1], part)
 			}
@@ -523,7 +522,7 @@ func TestAHostRunsCutsAndCompares(t *testing.T) {
 	if is := get[string](host, t, `document.querySelector("#compared h2").textContent`); is != "branch 1 and main" {
 		t.Errorf("compared are %q", is)
 	}
-	do(host, t, click(`#close-compared`), click(`[data-dialog=locks]`), click(`#locks [value=fenced]`), click(`#locks .primary`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
+	do(host, t, click(`#close-compared`), inMenu("#more", `[data-dialog=locks]`), click(`#locks [value=fenced]`), click(`#locks .primary`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
 	do(host, t, chromedp.KeyEvent("e"))
 	until(host, t, `document.querySelector("#rows tr[aria-current] .violation, #rows tr[aria-current] .violations") !== null`)
 	if get[bool](stage, t, `document.getElementById("compared")?.checkVisibility() ?? false`) {
@@ -539,8 +538,8 @@ func TestAHostSearchesEveryOrder(t *testing.T) {
 	stage := another(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(host, t, click(`#explore`), click(`#explore-form .primary`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
-	until(host, t, `document.querySelector('[data-next="A"] .outlook')?.textContent === "30 of 36 break"`)
-	do(host, t, click(`[data-next="A"] .step`))
+	until(host, t, theMove("A")+`.querySelector(".outlook")?.textContent === "30 of 36 break"`)
+	do(host, t, click(moveOf("A")))
 	until(stage, t, stands+` === "T1"`)
 
 	// The class follows to what breaks the rule, and to a state of the space.

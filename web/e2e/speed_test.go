@@ -316,7 +316,7 @@ const pressing = `(() => {
 	const place = () => document.getElementById("place")?.textContent ?? "";
 	let was = "";
 	const look = () => {
-		if (!was && place() && document.getElementById("inspector").innerText) {
+		if (!was && place() && document.querySelector("#stage .claim")?.textContent) {
 			was = place();
 			document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));
 		}

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,11 +12,30 @@ import (
 )
 
 const (
-	inspected = `document.getElementById("inspector").innerText.replace(/\s+/g, " ")`
-	why       = `document.getElementById("why").textContent`
-	luaLine   = `document.querySelector("[data-script]:not([hidden]) .lua-now")?.dataset.line ?? ""`
-	luaNext   = `document.querySelector("[data-script]:not([hidden]) .lua-next")?.dataset.line ?? ""`
+	why      = `document.getElementById("why").textContent.trim()`
+	cardSays = `document.querySelector("#stage .redis").innerText.replace(/\s+/g, " ")`
+	luaLine  = `document.querySelector("[data-script]:not([hidden]) .lua-now")?.dataset.line ?? ""`
+	luaNext  = `document.querySelector("[data-script]:not([hidden]) .lua-next")?.dataset.line ?? ""`
 )
+
+// onStage is what is written on the stage of a thread, in one of the places of its belief,
+// or of its cord.
+func onStage(thread, place string) string {
+	return fmt.Sprintf(`document.querySelector('#stage [aria-label="Thread %s"] [data-slot="%s"]').textContent`, thread, place)
+}
+
+// believes is what a thread says of itself.
+func believes(thread string) string { return onStage(thread, "says") }
+
+// cordOf is how a thread is tied to the card: "open: not in Redis".
+func cordOf(thread string) string {
+	return fmt.Sprintf(`(() => {
+		const i = document.querySelector('#stage [aria-label="Thread %s"]').dataset.who;
+		const cord = document.querySelector('#stage [data-cord="' + i + '"]');
+		const kind = ["none", "asks", "no", "ok", "two", "false", "open", "loose"].filter((name) => cord.classList.contains(name)).join();
+		return [kind, cord.querySelector('[data-slot="tie"]').textContent].filter(Boolean).join(": ");
+	})()`, thread)
+}
 
 // Who has called its last unlock and has no answer is neither said to be inside
 // nor to believe.
@@ -26,12 +46,11 @@ func TestAThreadIsLeaving(t *testing.T) {
 	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e")) // its DEL has deleted B's key
 	until(ctx, t, place+`.includes("T12")`)
-	until(ctx, t, `!`+inspected+`.includes("is leaving")`)
+	until(ctx, t, believes("A")+` !== "I am leaving"`)
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(ctx, t, place+`.includes("T11")`)
-	until(ctx, t, inspected+`.includes("A is leaving: it only has to unlock. B believes: I hold it, once.")`)
-	until(ctx, t, `document.querySelector("[data-belief=A]").textContent === "leaving"`)
-	until(ctx, t, `document.querySelector("[data-belief=B]").textContent === "inside, level 1"`)
+	until(ctx, t, believes("A")+` === "I am leaving" && `+onStage("A", "does")+` === "paused until 140 ms"`)
+	until(ctx, t, believes("B")+` === "I hold the lock"`)
 }
 
 // A walk through a lease that runs out, without a mouse.
@@ -54,8 +73,10 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	press("1", "2", "w") // A acquires, B is refused, the lease runs out
 	at(ctx, t, "3 of 3")
 	has(`document.getElementById("alarm").textContent`, "The lease ran out")
-	has(inspected, "Redis: nobody holds the lock.")
-	has(inspected, "A believes: I hold it, once. Redis does not know of it.")
+	has(cardSays, "nobody holds it")
+	has(believes("A"), "I hold the lock")
+	has(onStage("A", "odd"), "nobody has told it")
+	has(cordOf("A"), "open: not in Redis")
 
 	press("u") // one move less, on a branch of its own
 	at(ctx, t, "2 of 2")
@@ -69,7 +90,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 
 	press("i") // into the script that let B in
 	has(place, ".1 ·")
-	has(inspected, "no key")
+	has(cardSays, "no key")
 	if got := get[string](ctx, t, luaLine); got != "10" {
 		t.Errorf("EXISTS is on line %s of lock.lua, want 10", got)
 	}
@@ -78,7 +99,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	}
 	press(kb.ArrowRight)
 	has(place, ".2 ·")
-	has(inspected, "∞ no expiry")
+	has(cardSays, "for ever no expiry")
 	press("o")
 	until(ctx, t, `!`+place+`.includes(".2 ·")`)
 
@@ -106,7 +127,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 		t.Errorf("an arrow in the toolbar went from %q to %q", before, got)
 	}
 	press(kb.End, "\t")
-	until(ctx, t, `document.activeElement.id === "scrubber"`)
+	until(ctx, t, `document.activeElement === document.querySelector("#film-menu > summary")`)
 }
 
 // Single keys can be switched off, and then do nothing.
@@ -126,15 +147,13 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 func TestPointingAtARowPreviewsIt(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url))
-	until(ctx, t, place+`.startsWith("0 of 11")`)
-	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-go="end"]').click(); undefined`))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(played(t, url, "late-write-without-a-token")))
 	until(ctx, t, place+`.startsWith("11 of 11")`)
-	until(ctx, t, inspected+`.includes("T11")`)
+	until(ctx, t, showing(11))
 	point(ctx, t, "#row-4 td")
-	until(ctx, t, inspected+`.startsWith("preview: T4")`)
-	point(ctx, t, "#replayed")
-	until(ctx, t, inspected+`.startsWith("T11")`)
+	until(ctx, t, previewing+` && `+showing(4))
+	point(ctx, t, "#verdict")
+	until(ctx, t, `!`+previewing+` && `+showing(11))
 	do(ctx, t, click("#row-4 .t"))
 	until(ctx, t, place+`.startsWith("4 of 11 · T4")`)
 }
@@ -157,12 +176,12 @@ func TestShareARun(t *testing.T) {
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0 && !document.getElementById("qr-reach").hidden`)
 	do(ctx, t, click("#qr-fill"), chromedp.WaitVisible(chromedp.CSS("#qr-screen img")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	until(ctx, t, `!document.querySelector("dialog[open]")`)
-	const onStage = `.console [data-dialog="share"]`
-	if get[bool](ctx, t, `document.querySelector('`+onStage+`').offsetParent !== null`) {
+	const inDock = `[data-dialog="share"]`
+	if get[bool](ctx, t, `document.querySelector('.console `+inDock+`').checkVisibility()`) {
 		t.Error("the stage's button is there without the stage")
 	}
 	get[any](ctx, t, `document.activeElement.blur()`)
-	do(ctx, t, chromedp.KeyEvent("f"), chromedp.WaitVisible(chromedp.CSS(onStage)), click(onStage), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.KeyEvent(kb.Escape))
+	do(ctx, t, chromedp.KeyEvent("f"), inMenu("#film-menu", inDock), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.KeyEvent(kb.Escape))
 	get[any](ctx, t, `document.activeElement.blur()`)
 	do(ctx, t, chromedp.KeyEvent("s"), chromedp.WaitVisible(chromedp.CSS("#share-link")))
 }
@@ -194,13 +213,18 @@ func TestARunWithoutScripts(t *testing.T) {
 	if href := get[string](ctx, t, `document.querySelector(".paper").checkVisibility() ? document.querySelector(".paper a").getAttribute("href") : ""`); !strings.HasSuffix(href, "/export?format=md") {
 		t.Errorf("the reasons are at %q without scripts", href)
 	}
-	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
-	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
-		t.Errorf("what acts beside the key is %q", got)
+	for _, thread := range []string{"A", "B"} {
+		if got := get[string](ctx, t, believes(thread)); got != "Done" {
+			t.Errorf("at the end %s says %q", thread, got)
+		}
+	}
+	if got := get[string](ctx, t, cardSays); !strings.Contains(got, "nobody holds it no key") {
+		t.Errorf("at the end the card says %q", got)
 	}
 	do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(url+"/"))
-	if got := get[string](ctx, t, cards); !strings.Contains(got, "writes: 2") || get[bool](ctx, t, `(({scrollHeight, clientHeight}) => scrollHeight > clientHeight + 1)(document.getElementById("actors"))`) {
-		t.Errorf("on the front page it is %q, or not all of it is in view", got)
+	const resource = `document.querySelector("#stage [data-slot=resource]")`
+	if got := get[string](ctx, t, resource+saidIn); !strings.HasPrefix(got, "counter 0") || get[bool](ctx, t, `(({scrollHeight, clientHeight}) => scrollHeight > clientHeight + 1)(document.getElementById("stage"))`) {
+		t.Errorf("on the front page the resource is %q, or not all of the stage is in view", got)
 	}
 }
 
@@ -215,7 +239,7 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 	at(ctx, t, "10 of 10 · T10")
 	do(ctx, t, click("#row-9 .t"))
 	at(ctx, t, "9 of 10 · T9")
-	if got := get[string](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-label")`); !strings.Contains(got, "goes on to T10") {
+	if got := get[string](ctx, t, theMove("A")+saidIn); !strings.Contains(got, "goes on to T10") {
 		t.Errorf("A's step inside of a decision says %q", got)
 	}
 	do(ctx, t, chromedp.KeyEvent("1"))
@@ -224,9 +248,9 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 	at(ctx, t, "10 of 10 · T10")
 
 	// What is pressed keeps the focus, also where it cannot be done again.
-	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.Focus(chromedp.CSS(`[data-next="A"] .step`)), chromedp.KeyEvent(kb.Enter))
+	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.Focus(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent(kb.Enter))
 	at(ctx, t, "1 of 10")
-	if !get[bool](ctx, t, `document.activeElement === document.querySelector('[data-next="A"] .step') && document.activeElement.getAttribute("aria-disabled") === "true"`) {
+	if !get[bool](ctx, t, `document.activeElement === `+theMove("A")+` && document.activeElement.getAttribute("aria-disabled") === "true"`) {
 		t.Error("the focus is lost after a step")
 	}
 }
@@ -236,7 +260,7 @@ func TestTheQRCodeIsAPicture(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
-	do(ctx, t, click(`[data-dialog="share"]`), chromedp.WaitVisible(chromedp.CSS("#qr")), click("#qr"))
+	do(ctx, t, inMenu("#more", `[data-dialog="share"]`), chromedp.WaitVisible(chromedp.CSS("#qr")), click("#qr"))
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
 }
 
@@ -251,24 +275,23 @@ const standsInSight = `(() => {
 })()`
 
 // With four threads no column hides behind another on a laptop, and the row of
-// the end is in sight, with three before it, though what is shown at the end
-// takes room of the table.
+// the end is in sight, below the stage and the sentence: in a high window with others before it.
 func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
 	const whole = `(() => { const top = document.getElementById("head").getBoundingClientRect().bottom - 1, bottom = document.getElementById("scroll").getBoundingClientRect().bottom + 1;
 		return [...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.getBoundingClientRect()).filter((r) => r.top >= top && r.bottom <= bottom).length; })()`
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{1440, 900}, {1366, 768}, {1920, 1080}, {768, 1000}} {
+	for _, size := range [][3]int64{{1440, 900, 1}, {1366, 768, 1}, {1920, 1080, 3}, {768, 1000, 1}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		at(ctx, t, "12 of 12")
-		until(ctx, t, `document.querySelector(".ending") && !document.querySelector(".ending").hidden && !document.getElementById("actors").hidden`)
+		until(ctx, t, `document.querySelector(".ending") && !document.querySelector(".ending").hidden && document.getElementById("stage").checkVisibility()`)
 		until(ctx, t, standsInSight)
 		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
 			t.Errorf("%d px wide: %d px of the table are out of sight", size[0], hidden)
 		}
-		if rows := get[int](ctx, t, whole); rows < 4 {
+		if rows := get[int64](ctx, t, whole); rows < size[2] {
 			t.Errorf("%d px wide: %d rows are in sight", size[0], rows)
 		}
 	}
@@ -328,7 +351,7 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 	}
 }
 
-// On a narrow phone nothing of where you are hides behind the speed, and the
+// On a narrow phone nothing of where you are hides behind the buttons beside it, and the
 // head of the page is one line in each language.
 func TestANarrowPhoneHasRoom(t *testing.T) {
 	t.Parallel()
@@ -338,8 +361,13 @@ func TestANarrowPhoneHasRoom(t *testing.T) {
 		until(ctx, t, `document.querySelector("#place .when")?.textContent.includes("0 ms")`)
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		until(ctx, t, place+`.endsWith("T15 · 351 ms")`)
-		if over := get[float64](ctx, t, `Math.max(...[...document.querySelectorAll("#place .when > span")].map((e) => e.getBoundingClientRect().right)) - document.querySelector(".speed").getBoundingClientRect().left`); over > 0 {
-			t.Errorf("%s: %v px of the place hide behind the speed", lang, over)
+		if hidden := get[[]string](ctx, t, `(() => {
+			const beside = [...document.querySelectorAll("#transport button, #film-menu > summary, #choices .move")].map((e) => e.getBoundingClientRect());
+			const covers = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+			const parts = [...document.querySelectorAll("#place .when > span")].map((e) => [e.textContent, e.getBoundingClientRect()]);
+			return parts.filter(([, r]) => r.width === 0 || r.left < 0 || r.right > innerWidth || r.bottom > innerHeight || beside.some((b) => covers(b, r))).map(([text]) => text);
+		})()`); len(hidden) > 0 {
+			t.Errorf("%s: of the place %q hide behind something", lang, hidden)
 		}
 		if height := get[float64](ctx, t, `document.querySelector(".top").getBoundingClientRect().height`); height > 60 {
 			t.Errorf("%s: the head is %v px high", lang, height)

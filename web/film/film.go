@@ -8,6 +8,7 @@ package film
 
 import (
 	"crypto/sha256"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -53,8 +54,9 @@ type Film struct {
 	narrator *Narrator
 	scripts  []Script
 	lanes    *Lanes
-	actors   *Actors
-	told     int // rows before this one have their texts
+	stager   *stager
+	staged   *Stage // of the last command or row before
+	told     int    // rows before this one have their texts
 	calls    map[calling]*underWay
 	moments  moments
 }
@@ -97,7 +99,7 @@ func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[str
 		calls: map[calling]*underWay{}, moments: moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
-	f.lanes, f.actors = LanesOf(sc, owners), NewActors(l, sc, owners)
+	f.lanes, f.stager = LanesOf(sc, owners), newStager(l, sc, owners, f.timeline.stands)
 	return f
 }
 
@@ -106,24 +108,22 @@ func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[str
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
 	f := toldBy(NarratorOf(l, sc, h), l, sc, h.Owners)
 	if h.Framed() {
-		f.scripts, f.actors = ScriptsOf(l, sc, h), nil // it is somebody's own program: nobody knows its calls
+		f.scripts, f.stager.framed = ScriptsOf(l, sc, h), true // it is somebody's own program: nobody knows its calls
 	}
 	return f
 }
 
 // Add puts an event into its row and returns the row's index.
 func (f *Film) Add(e trace.Event) int {
-	before := len(f.timeline.rows)
+	if n := len(f.timeline.rows); n > 0 && f.timeline.rows[n-1].Step != e.Step {
+		f.stage(n - 1) // of the row that is over
+		f.staged = &f.timeline.rows[n-1].Stage
+	}
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
-	if f.actors != nil {
-		if i == before && i > 0 {
-			f.timeline.rows[i-1].Cards = f.actors.Cards() // of the row that is over now
-		}
-		f.actors.Add(e)
-	}
-	why := f.narrator.Tell(e)
 	row := &f.timeline.rows[i]
+	f.stager.Add(e, row.Key)
+	why := f.narrator.Tell(e)
 	if row.Final {
 		row.Unjudged, row.broken = f.narrator.unjudged, f.narrator.findings.Times() > 0
 	}
@@ -178,6 +178,9 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	one.Why, one.At = why, row.At
 	one.Belief, one.Leaving = f.belief(e)
 	one.Says = f.say.Say("%s: %s", one.Time, one.Line.Spoken)
+	if now := f.stager.Stage(nil); f.staged == nil || !reflect.DeepEqual(now, *f.staged) {
+		one.Stage, f.staged = &now, &now
+	}
 	if s, ok := FindScript(f.scripts, b); ok {
 		// Others may come between plain commands: where they go on is not known
 		// before they have. A script is over when nothing more of it came.
@@ -220,6 +223,15 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 		}
 	}
 	delete(f.calls, who)
+}
+
+// stage puts the stage of a row into it.
+func (f *Film) stage(i int) {
+	row := &f.timeline.rows[i]
+	row.Stage = f.stager.Stage(row.Violations)
+	for _, v := range row.Violations[:min(len(row.Violations), 1)] {
+		row.Broken = v.Title
+	}
 }
 
 func (f *Film) belief(e trace.Event) (levels, leaving []int) {
@@ -365,8 +377,8 @@ func Matters(e trace.Event) bool { return markOf(e) != "" }
 // Rows are all rows so far. The caller must not change them.
 func (f *Film) Rows() []Row {
 	rows := f.timeline.rows
-	if n := len(rows); f.told < n && f.actors != nil {
-		rows[n-1].Cards = f.actors.Cards()
+	if n := len(rows); f.told < n {
+		f.stage(n - 1)
 	}
 	for ; f.told < len(rows); f.told++ {
 		row := &rows[f.told]
@@ -375,8 +387,40 @@ func (f *Film) Rows() []Row {
 	return rows
 }
 
+// Cover takes out of a film that is whole what a question about it asks for: each
+// thread's belief, the broken rules, and the reasons.
+func (f *Film) Cover() {
+	rows := f.Rows()
+	for i := range rows {
+		row := &rows[i]
+		row.Stage = row.Stage.Cover()
+		row.Broken, row.Why, row.Violations = "", "", nil
+		if row.Mark == Broken {
+			row.Mark = ""
+		}
+		for j := range row.Cells {
+			row.Cells[j].Parted = false
+		}
+		for j := range row.Inside {
+			one := &row.Inside[j]
+			one.Why = ""
+			if one.Stage != nil {
+				covered := one.Stage.Cover()
+				one.Stage = &covered
+			}
+		}
+		row.Says, row.Alarm = f.says(row), f.alarm(row)
+	}
+	f.lanes.cover()
+}
+
 // Scripts are those that the lock runs.
 func (f *Film) Scripts() []Script { return f.scripts }
+
+// Start is the stage of a run of sc before it begins.
+func Start(l words.Language, sc *scenario.Scenario) Stage {
+	return newStager(l, sc, nil, map[string]*standing{}).Stage(nil)
+}
 
 // Lanes are the film's picture.
 func (f *Film) Lanes() *Lanes { return f.lanes }

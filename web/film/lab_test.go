@@ -28,7 +28,7 @@ func TestALabsScripts(t *testing.T) {
 	if row.Lua == nil || row.Lua.Script != "eval-0a.lua" || len(row.Lua.Ran) != 1 || row.Lua.Ran[0] != 2 {
 		t.Errorf("its row is on %+v", row.Lua)
 	}
-	if len(row.Cards) > 0 {
-		t.Errorf("it tells of its calls: %+v", row.Cards)
+	if b := row.Stage.Beliefs[0]; len(b.Calls) > 0 {
+		t.Errorf("it tells of its calls: %+v", b)
 	}
 }

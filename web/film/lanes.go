@@ -184,6 +184,18 @@ func (l *Lanes) Add(e trace.Event) {
 }
 
 // downNodes are those of all nodes that answer nobody, from 0.
+// cover takes out which rules were broken, and where belief and Redis parted.
+func (l *Lanes) cover() {
+	l.broken = 0
+	for i := range l.rows {
+		row := &l.rows[i]
+		row.rules = nil
+		for j := range row.threads {
+			row.threads[j].parted = false
+		}
+	}
+}
+
 func (l *Lanes) downNodes(all int) []int {
 	var down []int
 	for i := range all {

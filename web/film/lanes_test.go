@@ -39,14 +39,14 @@ func whole(l *film.Lanes) film.Picture { return l.Window(words.English, "p", 0, 
 
 // TestSawtooth has the lease of two-threads counted by hand: 200 ms from T1
 // at 0 ms, 50 at T3, 93 at T4, renewed in T5 at 100, 150 at T7, gone in T9 at
-// 152 ms. A full lease is 62 units high; 56 units are 50 ms, 28 between the rows
+// 152 ms. A full lease is 38 units high; 56 units are 50 ms, 28 between the rows
 // of one instant, and at least 11 between two instants.
 func TestSawtooth(t *testing.T) {
 	p := whole(lanesOf(t, "two-threads"))
 	if len(p.Key.Areas) != 2 || p.Key.Areas[0].Thread != "A" || p.Key.Areas[1].Thread != "B" {
 		t.Fatalf("areas %+v, want A's and B's", p.Key.Areas)
 	}
-	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-62*ms/200)) / 10 }
+	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-38*ms/200)) / 10 }
 	want := []film.Point{
 		{X: 20, Y: y(200)},
 		{X: 48, Y: y(200)},
@@ -347,7 +347,7 @@ func TestLanesOfEventsByHand(t *testing.T) {
 				falls := p.Key.Slope * p.PerMilli * 100
 				return []any{p.Key.Open.From == p.Columns[1].X, p.Key.Open.Points[0].Y, math.Round(falls), p.Key.Open.Thread, p.Key.Areas[0].To == p.Key.Open.From}
 			},
-			[]any{true, 26 + 2*38 + 8 + 31.0, 31.0, "", true}, // half of 62
+			[]any{true, 26 + 2*30 + 6 + 19.0, 19.0, "", true}, // half of 38
 		},
 		{
 			"a watchdog does not end a wait", fill(trace.Event{Body: wait, Thread: "A"}, trace.Event{At: 10, Body: renew, Thread: "A"}),

@@ -223,10 +223,10 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 
 // measures are those of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
-	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true, followed: followed}
+	m := measures{head: 26, lane: 30, gap: 6, key: 38, foot: 34, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
-		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 20), 48
+		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 34
 	}
 	if l.kind != "" {
 		m.resource = resourceHeight
@@ -250,7 +250,7 @@ const (
 	roomyLanes     = 5  // more threads have lower lanes
 	stripHeight    = 16 // of a node, or of a word
 	mostStrips     = 112
-	resourceHeight = 36
+	resourceHeight = 24
 	flagRow        = 24  // the height that flags take above the rows' numbers
 	growing        = 640 // the least width of a run that goes on
 )
@@ -657,7 +657,7 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 		}
 	}
 	levels := float64(min(d.depth, drawnLevels))
-	unit := d.measures.lane * .68 / max(levels, 1.5)
+	unit := d.measures.lane * .74 / max(levels, 1.5)
 	b.Height = round(unit)
 	b.Top = round(lane.Middle + unit*levels/2 - unit*float64(b.Level))
 	lane.Bars = append(lane.Bars, b)

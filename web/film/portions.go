@@ -61,7 +61,7 @@ func (f *Film) Cut(row int) Row {
 	full := f.Rows()[row]
 	cut := Row{
 		Step: full.Step, At: full.At, Millis: full.Millis, Thread: full.Thread, Mark: full.Mark, Alarm: words.Short(full.Alarm, mostText),
-		Key: full.Key.cut(), Belief: full.Belief, Leaving: full.Leaving,
+		Key: full.Key.cut(), Belief: full.Belief, Leaving: full.Leaving, Stage: full.Stage, Broken: full.Broken,
 		Why: TooMuch(f.say, len(full.Inside), len(full.Violations)),
 	}
 	cut.Says = f.sentences(full.Time, cut.Why)

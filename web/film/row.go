@@ -37,7 +37,8 @@ type Row struct {
 	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
 	Lua     *ScriptMoment `json:"lua,omitempty"`
 	Inside  []Inner       `json:"inside,omitempty"`
-	Cards   []Card        `json:"cards,omitempty"`
+	Stage   Stage         `json:"stage"`
+	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
 
 	LastSeq    int         `json:"-"` // of the events shown in it
 	Time       string      `json:"-"` // "T1"
@@ -109,6 +110,7 @@ type Inner struct {
 	Belief  []int         `json:"belief"`
 	Leaving []int         `json:"leaving,omitempty"`
 	Lua     *ScriptMoment `json:"lua,omitempty"`
+	Stage   *Stage        `json:"stage,omitempty"` // nil: as before it
 
 	Time    string `json:"-"`
 	Ordinal int    `json:"-"` // of the thread

@@ -70,7 +70,8 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 type replayJSON struct {
 	Title string         `json:"title"`
 	Key   string         `json:"key"`
-	Head  string         `json:"head"` // HTML
+	Head  string         `json:"head"`  // HTML
+	Stage string         `json:"stage"` // HTML
 	Lua   string         `json:"lua"`
 	Lanes string         `json:"lanes"`
 	Film  *film.Recorded `json:"film"`
@@ -129,7 +130,10 @@ func filmed(ctx context.Context, l words.Language, made *runs.Recording, at int)
 	if out.Film.Rows, err = runs.RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
 		return nil, err
 	}
-	if out.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
+	if out.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
+		return nil, err
+	}
+	if out.Stage, err = templates.Text(l, templates.Stage(shown, page.Before(l, made.Scenario))); err != nil {
 		return nil, err
 	}
 	if out.Lua, err = templates.Text(l, templates.Lua(reel.Scripts())); err != nil {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/pause"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/film"
@@ -80,29 +80,27 @@ func (s *Pages) Home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reel, err := runs.NewFootage(r.Context(), l, shown, true, nil, false)
+	reel, err := shown.Film(r.Context(), l)
 	if err != nil {
-		return err
+		return fmt.Errorf("front: %w", err)
 	}
-	shows, err := frame.ExhibitOf(frontExample)
-	if err != nil {
-		return err
+	rows := reel.Rows()
+	stops := page.StopsOf(rows, l.Each(frontMoves))
+	p := page.Home{
+		Page: s.Frame(r, l.Say("A lock lets one in at a time.")), Name: frontExample, Stops: stops,
+		Mend: "/play/" + frontExample + "?mend", Last: l.Say("What would have saved it?"),
 	}
-	ending, err := frame.EndingOf(l, frontExample)
-	if err != nil {
-		return err
-	}
-	ending.Next, ending.Learn = nil, true
-	reel.Viewer.Lanes.Cursor = 0 // it begins at its beginning
-	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
-		Page: s.Frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
-		Count: len(s.Examples), Locks: len(exhibit.Names()), Viewer: reel.Viewer, Ending: ending,
-	}))
+	sc := film.NewScenario(l, shown.Scenario)
+	p.Viewer = page.Viewer{Scenario: sc, Rows: len(rows), Lanes: runs.LanesAround(l, reel.Lanes(), stops[0].Row), Standing: page.Before(l, shown.Scenario).After(&rows[stops[0].Row-1])}
+	return site.Render(r.Context(), w, http.StatusOK, templates.Home(p))
 }
 
 // frontExample is what is played on the front page: a lock that goes wrong, and
 // what that does to what it protects, in some ten steps.
 const frontExample = "late-write-without-a-token"
+
+// frontMoves are what comes after each of its stops but the last.
+var frontMoves = []phrase.Text{"Let 95 ms pass", "B asks again", "B writes and leaves", "A wakes up and writes"}
 
 // replayed returns the recording on the front page. It is made at the first
 // request.

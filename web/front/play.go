@@ -79,7 +79,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.Page.Preview = s.preview(r)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
-		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0),
+		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0), Standing: page.Before(l, shown),
 	}
 	p.SetLocks(l)
 	if of.open == "" {

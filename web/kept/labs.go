@@ -147,7 +147,7 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 	if s.wall(one) {
 		p.Clock = l.Say("your clients · wall clock")
 	}
-	p.Viewer = page.Viewer{Scenario: film.NewScenario(l, st.Scenario), Steps: true, Lanes: runs.LanesAround(l, film.New(l, st.Scenario, nil).Lanes(), 0)}
+	p.Viewer = page.Viewer{Scenario: film.NewScenario(l, st.Scenario), Steps: true, Lanes: runs.LanesAround(l, film.New(l, st.Scenario, nil).Lanes(), 0), Standing: page.Before(l, st.Scenario)}
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 

@@ -348,7 +348,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 	if !on.whole {
 		events = events[:on.count]
 	}
-	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events}, on.whole, nil, false)
+	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events, Covered: p.Asking()}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}
@@ -487,7 +487,7 @@ func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (
 	p.SetFaults(l)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
-		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0),
+		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0), Standing: page.Before(l, item.Scenario),
 	}
 	return p, nil
 }

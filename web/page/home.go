@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -10,6 +11,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -28,14 +30,45 @@ type Ending struct {
 
 // Home is the front door.
 type Home struct {
-	Page   Page
-	Title  string
-	Shows  string
-	Name   string // of the scenario that is played
-	Ending Ending
-	Count  int // of scenarios
-	Locks  int // how many there are
-	Viewer Viewer
+	Page   Page   `json:"-"`
+	Name   string `json:"-"` // of the scenario that is played
+	Viewer Viewer `json:"-"`
+	Stops  []Stop `json:"stops"`
+	Mend   string `json:"mend"` // where its last button leads
+	Last   string `json:"last"` // and what it says
+}
+
+// Stop is a moment of the run on the front page.
+type Stop struct {
+	Row    int        `json:"row"`
+	Stage  film.Stage `json:"stage"`
+	Broken string     `json:"broken,omitempty"`
+	Why    string     `json:"why"`
+	Next   string     `json:"next"` // what the button says there: the next move
+	Bad    bool       `json:"bad,omitempty"`
+}
+
+// StopsOf are the moments of a run that the front page shows: somebody is refused;
+// then each row in which a lease ends, a rule breaks, or the second thread leaves. Moves
+// are what comes after each but the last.
+func StopsOf(rows []film.Row, moves []string) []Stop {
+	var stops []Stop
+	for i := range rows {
+		r := &rows[i]
+		if len(stops) == 0 {
+			if !slices.ContainsFunc(r.Stage.Beliefs, func(b film.Belief) bool { return b.State == film.Waits }) {
+				continue
+			}
+		} else if r.Mark != film.Expiry && r.Mark != film.Broken && r.Mark != film.Released {
+			continue
+		}
+		stop := Stop{Row: r.Step, Stage: r.Stage, Broken: r.Broken, Why: r.Why, Bad: r.Broken != ""}
+		if len(stops) < len(moves) {
+			stop.Next = moves[len(stops)]
+		}
+		stops = append(stops, stop)
+	}
+	return stops
 }
 
 // Embed is the page that other pages frame.

@@ -96,8 +96,8 @@ type Lesson struct {
 }
 
 // Asking reports whether a question waits for its answer: then the stage must not
-// tell.
-func (l *Lesson) Asking() bool { return len(l.Options) > 0 && !l.Answered }
+// tell. What would mend a run is not to be seen in it.
+func (l *Lesson) Asking() bool { return len(l.Options) > 0 && !l.Answered && l.Kind != "mend" }
 
 // LessonOption is an answer to choose.
 type LessonOption struct {

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"relock/engine/scenario"
 	"relock/web/film"
+	"relock/web/words"
 )
 
 // Viewer is a film with what is around it on a page.
@@ -16,7 +18,7 @@ type Viewer struct {
 	Scripts  []film.Script
 	Recorded *film.Recorded
 	Part     *TablePart // nil where all rows are in the page
-	Standing Standing   // where you are who has no scripts
+	Standing Standing   // where you are before a script goes on
 	Shared   bool       // its page has a dialog for sharing it
 	Options  int        // answers to choose from, by their numbers
 	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
@@ -37,8 +39,26 @@ type TablePart struct {
 	Previous, Next string // addresses of the parts before it and after it, or ""
 }
 
-// Standing is a step, and what acts beside the key after it.
+// Standing is what is on the stage: before the first row, or after the last.
 type Standing struct {
-	Step  int // 0 for none
-	Cards []film.Card
+	Start  film.Stage // before the first row
+	Stage  film.Stage
+	Broken string // what a person calls the rule that the row breaks
+	Why    string
+}
+
+// Before is where a run of sc stands before its first row.
+func Before(l words.Language, sc *scenario.Scenario) Standing {
+	start := film.Start(l, sc)
+	return Standing{Start: start, Stage: start, Why: l.Say("Nothing has happened yet.")}
+}
+
+// Covered is s while a question is open.
+func (s Standing) Covered() Standing {
+	return Standing{Start: s.Start.Cover(), Stage: s.Stage.Cover()}
+}
+
+// After is s after a row.
+func (s Standing) After(r *film.Row) Standing {
+	return Standing{Start: s.Start, Stage: r.Stage, Broken: r.Broken, Why: r.Why}
 }

@@ -145,7 +145,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	var sofar *Footage
 	for n := 500; ; n += 700 {
 		end := min(n, len(made.Events))
-		part := &Recording{made.Scenario, made.Header, made.Events[:end]}
+		part := &Recording{Scenario: made.Scenario, Header: made.Header, Events: made.Events[:end]}
 		before := sofar
 		if sofar, err = NewFootage(t.Context(), words.English, part, end == len(made.Events), before, true); err != nil {
 			t.Fatal(err)

@@ -77,13 +77,16 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 	f := &Footage{
 		Viewer: page.Viewer{
 			Scenario: film.NewScenario(l, made.Scenario), Rows: len(reel.Rows()), Lanes: LanesAround(l, reel.Lanes(), len(reel.Rows())),
-			Scripts: reel.Scripts(),
+			Scripts: reel.Scripts(), Standing: page.Before(l, made.Scenario),
 		},
 		Header: made.Header, Rows: len(reel.Rows()), Events: len(made.Events), Ended: ended,
 	}
 	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
-		f.Viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
+		f.Viewer.Standing = f.Viewer.Standing.After(&last)
+	}
+	if made.Covered {
+		f.Viewer.Standing = f.Viewer.Standing.Covered()
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
 	f.Unjudged, f.Late = page.Unjudged(reel.Rows()), page.Lateness(reel.Rows())

@@ -147,15 +147,16 @@ func (f *Footage) Shown(r *http.Request, path string) (page.Viewer, error) {
 		}
 		for _, text := range p.Rows {
 			var row struct {
-				Step  int
-				HTML  string
-				Cards []film.Card
+				HTML   string
+				Why    string
+				Broken string
+				Stage  film.Stage
 			}
 			if err := json.Unmarshal(text, &row); err != nil {
 				return v, fmt.Errorf("runs: %w", err)
 			}
 			table.WriteString(row.HTML)
-			v.Standing = page.Standing{Step: row.Step, Cards: row.Cards}
+			v.Standing = page.Standing{Start: v.Standing.Start, Stage: row.Stage, Broken: row.Broken, Why: row.Why}
 		}
 		next += len(p.Rows)
 	}

@@ -17,6 +17,7 @@ type Recording struct {
 	Scenario *scenario.Scenario
 	Header   trace.Header
 	Events   []trace.Event
+	Covered  bool // a question about it is open: its film does not tell what is asked
 }
 
 // Record runs a scenario to its end on the virtual clock. It fails if the scenario
@@ -30,7 +31,7 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 		return nil, fmt.Errorf("runs: record %s: %w", sc.Title, err)
 	}
 	events, _ := r.Log().Since(0)
-	return &Recording{r.Scenario(), r.Header(), events}, nil
+	return &Recording{Scenario: r.Scenario(), Header: r.Header(), Events: events}, nil
 }
 
 // Film returns the recording as pictures, in l. It yields to others between events,
@@ -42,6 +43,9 @@ func (r *Recording) Film(ctx context.Context, l words.Language) (*film.Film, err
 			return nil, err
 		}
 		f.Add(e)
+	}
+	if r.Covered {
+		f.Cover()
 	}
 	return f, nil
 }

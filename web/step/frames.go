@@ -46,8 +46,9 @@ type Opened struct {
 	Threads  []string        `json:"threads"`
 	Lease    int64           `json:"leaseMillis"`
 	Key      string          `json:"key"`
-	Head     string          `json:"head"` // the table's head, HTML
-	Rail     string          `json:"rail"` // what is beside it, HTML
+	Head     string          `json:"head"`  // the table's head, HTML
+	Stage    string          `json:"stage"` // who believes what before the first row, HTML
+	Rail     string          `json:"rail"`  // what is beside it, HTML
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
 	At       int             `json:"at"`              // where the link stands

@@ -124,7 +124,10 @@ func (p *labPlayer) open() (err error) {
 			o.Live = &b.ID
 		}
 	}
-	if o.Head, err = templates.Text(p.l, templates.Head(sc, true)); err != nil {
+	if o.Head, err = templates.Text(p.l, templates.Head(sc)); err != nil {
+		return err
+	}
+	if o.Stage, err = templates.Text(p.l, templates.Stage(sc, page.Before(p.l, p.state.Scenario))); err != nil {
 		return err
 	}
 	if o.Lua, err = p.lua(); err != nil {

@@ -68,7 +68,10 @@ func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, e
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
-	if o.Head, err = templates.Text(l, templates.Head(shown, true)); err != nil {
+	if o.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
+		return nil, err
+	}
+	if o.Stage, err = templates.Text(l, templates.Stage(shown, page.Before(l, sc))); err != nil {
 		return nil, err
 	}
 	if o.Rail, err = templates.Text(l, templates.Rail(shown)); err != nil {

@@ -36,7 +36,6 @@ func (m *maker) marks() []Story {
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Libraries: two of them", Component: templates.Libraries(m.libraries())},
 		{Name: "LibrariesBeside: two of them", Component: templates.LibrariesBeside(m.librariesBeside())},
-		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
 		{Name: "Ending: with a cure", Component: templates.Ending(page.Ending{Cure: &page.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &page.Onward{Name: "crash", Title: l.Say("counter")}})},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), film.Plain)},
 	}
@@ -47,9 +46,9 @@ func (m *maker) marks() []Story {
 	apart.Threads[0].Of, apart.Threads[1].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), l.Say("user %s", "7"), true
 	return append(
 		list,
-		Story{Name: "Head: to be read", Component: table(few, "Head: to be read", false, nil)},
-		Story{Name: "Head: what threads belong to", Component: table(apart, "Head: what threads belong to", true, nil)},
-		Story{Name: "Head: eight threads to be stepped", Component: table(many, "Head: eight threads to be stepped", true, nil)},
+		Story{Name: "Head: to be read", Component: table(few, "Head: to be read", nil)},
+		Story{Name: "Head: what threads belong to", Component: table(apart, "Head: what threads belong to", nil)},
+		Story{Name: "Head: eight threads", Component: table(many, "Head: eight threads", nil)},
 	)
 }
 
@@ -74,29 +73,6 @@ func (m *maker) reportCard() page.CardTable {
 		c.Same, c.Partly = c.Verdict == card.Unfinished, c.Fault == fault.Evict
 	}
 	return page.NewCardTable(m.l, one, two)
-}
-
-// cards returns one card of each kind.
-func (m *maker) cards() []film.Card {
-	l := m.l
-	nobody := func(code, text string, bad bool) film.CardLine {
-		return film.CardLine{Thread: -1, Code: code, Text: text, Bad: bad}
-	}
-	return []film.Card{
-		{Kind: film.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []film.CardLine{
-			{Thread: 0, Text: l.Say("%s has read %d and has not written yet", "A", 1)},
-			nobody("", l.Say("writes refused: %d", 1), true),
-		}},
-		{Kind: film.OfCalls, Title: l.Say("call stack"), Lines: []film.CardLine{
-			{Thread: 0, Code: "sell(2)", Text: l.Say("works at level %d", 2)},
-			{Thread: 0, Code: "sell(1)", Text: l.Say("level %d, has called %s", 1, "sell(2)"), Within: true},
-		}},
-		{Kind: film.OfLine, Title: l.Say("waiting in Redis"), None: l.Say("nobody")},
-		{Kind: film.OfWords, Title: l.Say("the lock's word in memory"), Lines: []film.CardLine{nobody("web-1", l.Say("free"), false)}},
-		{Kind: film.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []film.CardLine{
-			{Thread: 1, Code: "1", Text: l.Say("%s, %s left", "B", "100 ms")}, nobody("2", l.Say("%s; down", l.Say("no key")), true),
-		}},
-	}
 }
 
 func (m *maker) scripts() []Story {

@@ -85,7 +85,7 @@ func (m *maker) numbered(last int) film.Key {
 // told returns a story of one row.
 func (m *maker) told(state string, r film.Row) Story {
 	name := "RowView: " + state
-	return Story{Name: name, Component: table(m.scenario(2), name, false, templates.RowView(r))}
+	return Story{Name: name, Component: table(m.scenario(2), name, templates.RowView(r))}
 }
 
 func (m *maker) rows() []Story {
@@ -146,7 +146,7 @@ func (m *maker) rows() []Story {
 		m.told("a broken rule, by nobody", orphan),
 		m.told("a command fails", m.row(film.Key{Type: "string", Holds: []film.HoldCount{{Owner: "held"}}, Lease: l.Say("no expiry"), Fraction: 1000}, failed)),
 		m.told("the end", ended),
-		Story{Name: much, Component: table(m.scenario(2), much, false, templates.RowTooLong(m.row(held), film.TooMuch(l, 50_000, 2)))},
+		Story{Name: much, Component: table(m.scenario(2), much, templates.RowTooLong(m.row(held), film.TooMuch(l, 50_000, 2)))},
 	)
 }
 
@@ -215,7 +215,7 @@ func (m *maker) keys() []Story {
 	out := make([]Story, 0, len(list))
 	for _, one := range list {
 		name := "the key's cell: " + one.state
-		out = append(out, Story{Name: name, Component: table(m.scenario(2), name, false, templates.RowView(m.row(one.key)))})
+		out = append(out, Story{Name: name, Component: table(m.scenario(2), name, templates.RowView(m.row(one.key)))})
 	}
 	return out
 }

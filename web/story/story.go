@@ -33,6 +33,7 @@ func Groups(l words.Language) []Group {
 	return []Group{
 		{"buttons", "Buttons", []Story{{Name: "buttons", Component: buttons()}}},
 		{"marks", "Marks", m.marks()},
+		{"stage", "The stage", m.stage()},
 		{"rows", "Rows of the timeline", m.rows()},
 		{"inside", "Commands inside of a row", m.inside()},
 		{"keys", "The lock's key", m.keys()},

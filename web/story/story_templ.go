@@ -491,7 +491,7 @@ func shape(ordinal int) templ.Component {
 }
 
 // table is the timeline's table around rows, or a head alone.
-func table(s film.Scenario, label string, steps bool, rows templ.Component) templ.Component {
+func table(s film.Scenario, label string, rows templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -551,7 +551,7 @@ func table(s film.Scenario, label string, steps bool, rows templ.Component) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.Head(s, steps).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Head(s).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -3,7 +3,6 @@ import { address, autoplay, read } from "./address.js";
 import { board } from "./board.js";
 import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./board-state.js";
 import { byId } from "./dom.js";
-import { gallery } from "./gallery.js";
 import { Lost, Refused } from "./line.js";
 import { LinkError, pack } from "./link.js";
 import { share } from "./share.js";
@@ -15,6 +14,7 @@ import { say } from "./words.js";
 export function alone(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
+  let asksForCures = new URLSearchParams(location.search).has("mend"); // of the run as it is, once it is there
   const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
@@ -50,6 +50,11 @@ export function alone(stage) {
       view.show();
       if (autoplay()) {
         view.act("play");
+      }
+      if (asksForCures) {
+        asksForCures = false;
+        view.act("violation");
+        inTurn(() => byId("mend").click());
       }
     });
   }
@@ -131,7 +136,6 @@ export function alone(stage) {
     },
   );
 
-  gallery();
   readAddress().then(() => {
     server = dial(open, heard);
   });

@@ -1,6 +1,7 @@
 // Each page says by its own parts what of this it needs.
 import { alone } from "./alone.js";
 import { editor } from "./editor.js";
+import { home } from "./home.js";
 import { embed } from "./embed.js";
 import { live } from "./live.js";
 import { replay } from "./replay.js";
@@ -14,6 +15,7 @@ const parts = [
   [".play:not(.lab)", alone],
   [".embed", embed],
   [".editor", editor],
+  [".by-hand", home],
 ];
 for (const [selector, start] of parts) {
   const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));

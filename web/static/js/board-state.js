@@ -28,6 +28,7 @@ import { grown, stopsOf } from "./film.js";
  * @property {Pointless[]} never faults that cannot strike anywhere in it
  * @property {string} key
  * @property {string} head HTML
+ * @property {string} stage HTML
  * @property {string} rail HTML
  * @property {string} lua HTML
  * @property {string} shows what is seen in it, of one that comes with the playground
@@ -225,6 +226,7 @@ const opened = (state, o) => ({
   never: o.never ?? [],
   key: o.key,
   head: o.head,
+  stage: o.stage,
   rail: o.rail,
   lua: o.lua,
   shows: o.shows ?? "",

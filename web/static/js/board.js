@@ -10,8 +10,9 @@ import { keys, keysOf } from "./keys.js";
 import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
-import { drawBeliefs, drawRail, rail } from "./rail.js";
+import { drawRail, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
+import { tabs } from "./tabs.js";
 import { PAUSE, over, pointless, strikeDialog } from "./strike.js";
 import { turns } from "./turns.js";
 import { viewer } from "./viewer.js";
@@ -312,6 +313,11 @@ export function board(stage, door) {
 
   // ---- drawing
 
+  const controls = stage.dataset.controls?.split(" "); // of an item of the course, whose faults stand above the dock
+
+  /** @param {"time" | "faults"} control */
+  const may = (control) => !controls || (control === "time" && controls.includes("time"));
+
   function draw() {
     const b = branch();
     byId("empty").hidden = b.rows.length > 0;
@@ -319,17 +325,19 @@ export function board(stage, door) {
       return;
     }
     const p = position();
-    drawOptions(
-      stage,
-      p,
-      canAct(state) ? "" : inScript() || say("this decision goes on to T%s", String(p.row)),
-      (name) => b.threads.indexOf(name),
-      (who) => inTurn(() => attempt(() => step(who))),
-      (choice) => space.outlook(b.id, positionAt(state), choice),
-    );
+    const done = b.positions[positionAt(state) + 1]?.move;
+    drawOptions(p, {
+      unfinished: canAct(state) ? "" : inScript() || say("this decision goes on to T%s", String(p.row)),
+      done: typeof done === "number" ? done : undefined,
+      ordinal: (name) => b.threads.indexOf(name),
+      step: (who) => inTurn(() => attempt(() => step(who))),
+      outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
+      may,
+      pass: () => time("event"),
+      strike: () => sideTabs.to("threads"),
+    });
     drawRail(stage, p, closed(), whyNot);
     strikes?.shown();
-    drawBeliefs(stage, b.threads, b.rows[p.row - 1]);
     drawBranches(state.branches, state.current, branchActs);
     space.shown(b.id, positionAt(state), b.positions);
     door.drawn();
@@ -337,11 +345,11 @@ export function board(stage, door) {
 
   /** Puts what the server has rendered of a scenario in its places.
    *  @param {Session} session */
-  function dress({ threads, head, rail, lua, key }) {
+  function dress({ threads, head, stage: who, rail, lua }) {
     byId("head").innerHTML = head;
     byId("timeline").style.setProperty("--threads", String(threads.length));
     byId("lua").innerHTML = lua;
-    byId("inspected").textContent = key;
+    byId("stage-box").innerHTML = who;
     if (leads) {
       byId("rail").innerHTML = rail;
       strikes?.among(threads);
@@ -363,6 +371,7 @@ export function board(stage, door) {
       view.announce();
     },
   };
+  const sideTabs = tabs(byId("side"));
   const space = explorer(stage, searching);
   const cures = mender(stage, searching);
   const strikes = leads && document.getElementById("strike") ? strikeDialog(whyNot, strike) : null;

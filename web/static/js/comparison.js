@@ -16,7 +16,8 @@ export function drawComparison(stage, html, closed) {
   section.innerHTML = html;
   byId("close-compared").onclick = () => {
     closed();
-    (byId("compare") ?? stage.querySelector("[data-dialog=locks]")).focus();
+    const led = byId("compare") ?? stage.querySelector("[data-dialog=locks]"); // here; in a menu that is closed it takes no focus
+    (led?.closest("details.menu:not([open])")?.querySelector("summary") ?? led).focus();
   };
 }
 

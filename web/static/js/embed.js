@@ -28,7 +28,7 @@ export async function embed(stage) {
   byId("head").innerHTML = shown.head;
   byId("timeline").style.setProperty("--threads", String(shown.film.threads.length));
   byId("lua").innerHTML = shown.lua;
-  byId("inspected").textContent = shown.key;
+  byId("stage-box").innerHTML = shown.stage;
   const film = recorded(shown.film);
   const view = viewer({
     film: () => film,

@@ -1,7 +1,6 @@
 // Searches every order: the panel with the bounds, what is found while the
 // search goes on, and the picture of the space, in which one can walk.
 import { byId } from "./dom.js";
-import { outlookOf } from "./options.js";
 import { say } from "./words.js";
 
 /**
@@ -281,14 +280,6 @@ export function explorer(stage, on) {
      * @param {{row: number}[]} positions
      */
     shown(branch, at, positions) {
-      document.getElementById("delay-outlook")?.remove();
-      const delay = outlook(state, branch, at, -1);
-      if (delay) {
-        const span = outlookOf(delay);
-        span.id = "delay-outlook";
-        span.title = delay.says;
-        document.getElementById("to-event")?.after(span);
-      }
       for (const row of stage.querySelectorAll("#rows [data-lost]")) {
         row.removeAttribute("data-lost");
       }

@@ -32,6 +32,7 @@ import { portions } from "./portions.js";
  * @property {number[]} belief levels that each thread believes to hold
  * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
+ * @property {import("./stage.js").Stage} [stage] absent: as before it
  * @property {string} says the command in words
  *
  * @typedef {object} Row
@@ -51,7 +52,8 @@ import { portions } from "./portions.js";
  * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {Moment[]} [inside]
- * @property {import("./cards.js").Card[]} [cards] what acts beside the key
+ * @property {import("./stage.js").Stage} stage
+ * @property {string} [broken] what a person calls the rule that it breaks
  *
  * @typedef {object} Option what a thread would do next
  * @property {string} thread

@@ -265,8 +265,7 @@ const ASKING = 100; // ms between two requests for lanes
 
 /**
  * Gets the lanes around a row before one is at the edge of those in the page. Who
- * goes on gets there with them; a held key, or a dragged scrubber, asks now and
- * then only.
+ * goes on gets there with them; a held key asks now and then only.
  * @param {object} on
  * @param {(row: number) => boolean} on.there those in the page will do
  * @param {(row: number) => Promise<string> | void} on.bring HTML, "" where they come by themselves

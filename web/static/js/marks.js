@@ -1,4 +1,4 @@
-// The marks at the scrubber, and the list to jump to one.
+// The marks of a film, and the list to jump to one.
 import { byId, make } from "./dom.js";
 import { MARKS, markAt, stopsOf } from "./film.js";
 import { say } from "./words.js";
@@ -11,8 +11,7 @@ import { say } from "./words.js";
  * @property {string} mark
  */
 
-const GLYPHS = { violation: "✖", expired: "◷", fault: "⚡", acquired: "●", released: "○" };
-const MOST = 240; // that are drawn
+const MOST = 240; // in the list
 const PAUSE = 50; // ms: a held key makes many
 
 /** Whether something happened at a stop that matters. @param {Film} film @param {number} stop */
@@ -64,16 +63,6 @@ export function marks(now) {
     const all = marksOf(film);
     drawn = film.positions;
     stops = stopsOf(film).length;
-    byId("marks").replaceChildren(
-      ...all.map((m) => {
-        const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
-        text.setAttribute("x", `${(m.at / Math.max(stops - 1, 1)) * 100}%`);
-        text.setAttribute("y", "12");
-        text.setAttribute("class", m.mark);
-        text.textContent = GLYPHS[/** @type {keyof typeof GLYPHS} */ (m.mark)];
-        return text;
-      }),
-    );
     const jump = byId("jump");
     const head = /** @type {HTMLOptionElement} */ (jump.firstElementChild);
     jump.replaceChildren(

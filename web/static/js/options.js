@@ -58,89 +58,97 @@ export const stepOf = (who) => ({
 });
 
 /**
- * Shows the options of a position, each at its thread and in the list of all.
- * The focus stays where it is.
- * @param {HTMLElement} stage
+ * Shows the moves that can be made at a position: of each thread one, and of what goes
+ * on beside it; then time, and faults. The focus stays where it is.
  * @param {Position} position
- * @param {string} unfinished why nobody can act here, or ""
- * @param {(name: string) => number} ordinal of a thread
- * @param {(who: Mover) => void} step
- * @param {(choice: number) => Outlook | undefined} outlook of a choice
+ * @param {object} on
+ * @param {string} on.unfinished why nobody can act here, or ""
+ * @param {number | undefined} on.done the choice that was made here, if one was
+ * @param {(name: string) => number} on.ordinal of a thread
+ * @param {(who: Mover) => void} on.step
+ * @param {(choice: number) => Outlook | undefined} on.outlook of a choice
+ * @param {(control: "time" | "faults") => boolean} on.may what an item of the course lets one do
+ * @param {() => void} on.pass lets time pass to the next event
+ * @param {() => void} on.strike leads to the faults
  */
-export function drawOptions(stage, position, unfinished, ordinal, step, outlook) {
+export function drawOptions(position, on) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
-  list.replaceChildren();
-  for (const cell of stage.querySelectorAll("[data-next], [data-coming]")) {
-    cell.replaceChildren();
-  }
-  for (const option of position.options ?? []) {
-    if (option.background && !option.does) {
-      continue;
-    }
-    const entry = (/** @type {string} */ tag) => entryOf(option, tag, unfinished, ordinal(option.thread), step, unfinished || !option.can ? undefined : outlook(Math.max(option.choice, 0)));
-    const name = CSS.escape(option.thread);
-    list.append(entry("li"));
-    const coming = stage.querySelector(`[data-coming="${name}"]`);
-    if (option.node && !option.network) {
-      if (!coming?.querySelector(".nodes-asked")) {
-        coming?.append(make("div", { class: "nodes-asked" }));
-      }
-      coming?.querySelector(".nodes-asked")?.append(entry("div"));
-    } else if (option.background || option.network) {
-      coming?.append(entry("div"));
-    } else {
-      stage.querySelector(`[data-next="${name}"]`)?.append(entry("div"));
-      const does = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
-      const card = make("p", { class: "does" }, unfinished || does);
-      if (option.label && option.can && !unfinished) { // of a lab: the command itself lets it through
-        const through = make("button", { type: "button", class: "through" }, `▶ ${does}`);
-        through.onclick = () => step(option);
-        card.replaceChildren(through);
-      }
-      coming?.prepend(card);
-    }
-  }
-  const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
-  if (first && first.getBoundingClientRect().right > list.getBoundingClientRect().right) {
-    list.scrollLeft = first.offsetLeft - list.offsetLeft; // where all do not fit beside each other
-  }
+  const moves = (position.options ?? []).filter((o) => !o.background || o.does);
+  const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
+  list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...others);
+  list.dataset.moves = String(Math.min(list.children.length, 9));
   if (focused) {
-    const again = /** @type {HTMLElement[]} */ ([...stage.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
+    const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
     again?.focus({ preventScroll: true });
   }
 }
 
 /**
- * @param {Option} option
- * @param {string} tag "li" in the list of all
- * @param {string} unfinished
- * @param {number} thread
- * @param {(who: Mover) => void} step
- * @param {Outlook | undefined} outlook
+ * A button that says in its first line what it does, in its second when, and which
+ * commands. What cannot be done now keeps the focus, and says why.
+ * @param {string} id
+ * @param {string} does
+ * @param {string} small
+ * @param {boolean} off
  */
-function entryOf(option, tag, unfinished, thread, step, outlook) {
-  const label = labelOf(option);
-  const short = option.node && !option.network && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
-  const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
-  button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
-  const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
-  const all = [text, outlook?.says].filter(Boolean).join(" · ");
-  // Whatever cannot be done now keeps the focus, and says why.
-  button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
-  button.setAttribute("aria-label", `${label}: ${all}`);
-  button.title = all;
-  button.onclick = () => step(option);
-  const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
-  if (outlook) {
-    button.after(outlookOf(outlook));
+function button(id, does, small, off) {
+  const made = make("button", { type: "button", class: "move", "aria-disabled": String(off) }, make("b", {}, does), make("small", {}, small));
+  made.dataset.option = id;
+  made.title = small;
+  return made;
+}
+
+/** What comes before a colon, and after it. @param {string} text */
+function parted(text) {
+  const [, first, rest] = /^(.*?)[:：] ?(.*)$/.exec(text) ?? [text, text, ""];
+  return [first, rest];
+}
+
+/** @param {Option} option @param {Parameters<typeof drawOptions>[1]} on */
+function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
+  const off = !option.can || unfinished !== "";
+  const aside = option.background || option.network || option.node || option.label;
+  const [verb, commands] = option.can && !aside ? parted(option.does) : ["", option.does];
+  const line = unfinished || [option.why, commands, option.armed].filter(Boolean).join(" · ");
+  const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
+  const made = button(id, aside ? labelOf(option) : [option.thread, verb].filter(Boolean).join(" "), line, off);
+  const comes = off ? undefined : outlook(Math.max(option.choice, 0));
+  made.classList.toggle("next", !off && done !== undefined && done === option.choice);
+  made.classList.toggle("aside", Boolean(option.background || option.network || option.node));
+  made.firstElementChild?.prepend(shape(ordinal(option.thread)));
+  if (comes) {
+    made.append(outlookOf(comes));
+    made.title = `${line} · ${comes.says}`;
   }
-  entry.classList.add(`t${thread % 8}`);
-  return entry;
+  made.onclick = () => step(option);
+  return make("li", { class: `option t${ordinal(option.thread) % 8}` }, made);
+}
+
+/** @param {Position} position @param {Parameters<typeof drawOptions>[1]} on */
+function passing({ next }, { unfinished, outlook, pass }) {
+  const line = unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself."));
+  const off = !next || unfinished !== "";
+  const made = button("time", say("Let time pass"), line, off);
+  const comes = off ? undefined : outlook(-1);
+  if (comes) {
+    made.append(outlookOf(comes));
+    made.title = `${line} · ${comes.says}`;
+  }
+  made.onclick = pass;
+  return make("li", { class: "option" }, made);
+}
+
+/** @param {Parameters<typeof drawOptions>[1]} on */
+function breaking({ unfinished, strike }) {
+  const made = button("break", say("⚡ Break something …"), unfinished || say("pause, crash, lose a reply"), unfinished !== "");
+  made.classList.add("fault-move");
+  made.onclick = strike;
+  return make("li", { class: "option" }, made);
 }
 
 /** What becomes of a decision, beside it. @param {Outlook} outlook */
-export const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
+const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
 
 /** @param {Option} option */
 function labelOf(option) {
@@ -154,4 +162,18 @@ function labelOf(option) {
     return say("Step %s at node %d", option.thread, option.node);
   }
   return option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
+}
+
+const SHAPES = ["M1 6a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M1.5 1.5h9v9h-9z", "M6 .8l5.6 10.2H.4z", "M6 .3L11.7 6 6 11.7.3 6z"];
+
+/** A thread's mark, as templates.Shape draws it. @param {number} ordinal */
+function shape(ordinal) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  for (const [name, value] of Object.entries({ class: "shape", viewBox: "0 0 12 12", width: "11", height: "11", "aria-hidden": "true" })) {
+    svg.setAttribute(name, value);
+  }
+  path.setAttribute("d", SHAPES[(ordinal + Math.floor(ordinal / 8)) % 4]);
+  svg.append(path);
+  return svg;
 }

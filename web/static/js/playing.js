@@ -2,17 +2,20 @@
 // is looked at.
 import { byId, still } from "./dom.js";
 
+const SLOWLY = 1.8; // times as long
+
 /**
  * @param {() => boolean} step makes one; false where it ends
  * @param {() => void} changed it plays now, or no more
  * @param {(part: number) => void} [flow] so much of the way to the next step has gone by, 0 to 1
+ * @param {() => boolean} [slow] a step takes longer here: something comes that one has to see
  */
-export function player(step, changed, flow) {
+export function player(step, changed, flow, slow) {
   let timer = 0; // 0: it does not play
   let frame = 0; // of what flows
   let since = 0; // when the last step was made
 
-  const speed = () => Number(/** @type {HTMLSelectElement} */ (byId("speed")).value);
+  const speed = () => Number(/** @type {HTMLSelectElement} */ (byId("speed")).value) * (slow?.() ? SLOWLY : 1);
 
   function flowing() {
     const part = (performance.now() - since) / speed();

@@ -5,7 +5,6 @@ import { say } from "./words.js";
 
 /**
  * @typedef {import("./film.js").Position} Position
- * @typedef {import("./film.js").Row} Row
  * @typedef {import("./strike.js").Fault} Fault
  *
  * @typedef {object} On
@@ -82,18 +81,4 @@ function withReason(button, why) {
   button.setAttribute("aria-disabled", String(why !== ""));
   button.dataset.title ??= button.title;
   button.title = why || button.dataset.title;
-}
-
-/**
- * Shows at each thread what it believes at a row.
- * @param {HTMLElement} stage
- * @param {string[]} threads
- * @param {Row | undefined} row
- */
-export function drawBeliefs(stage, threads, row) {
-  for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
-    const thread = threads.indexOf(now.dataset.belief ?? "");
-    const levels = row?.belief[thread] ?? 0;
-    now.textContent = row?.leaving?.includes(thread) ? say("leaving") : levels > 0 ? say("inside, level %d", levels) : "";
-  }
 }

@@ -242,14 +242,28 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** Whether a phone has most of the stage in sight, which says what a row does. */
+  function onStage() {
+    const { top = 0, bottom = 0, height = 0 } = document.getElementById("stage")?.getBoundingClientRect() ?? {};
+    return matchMedia("(max-width: 44rem)").matches && height > 0 && Math.min(bottom, innerHeight) - Math.max(top, 0) > height / 2;
+  }
+
   /** Scrolls a row into sight: in the table's box, where that scrolls by
-   *  itself, and the page where the box is not in sight. A page around an embed
-   *  stays where it is. @param {HTMLElement} tr */
+   *  itself, and the page where the box is not in sight; on a phone that shows the stage
+   *  the sentence. A page around an embed stays where it is. @param {HTMLElement} tr */
   function reveal(tr) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(tr);
     }
     sideways(tr);
+    if (onStage()) {
+      const why = document.getElementById("sentence")?.getBoundingClientRect();
+      const foot = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
+      if (why && why.bottom > foot) {
+        scrollBy({ top: Math.min(why.bottom - foot, why.top), behavior: "instant" });
+      }
+      return;
+    }
     const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
     const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
     const end = Math.min(innerHeight, document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight);

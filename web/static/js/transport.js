@@ -1,4 +1,4 @@
-// The buttons that go about in a film, and the scrubber.
+// The buttons that go about in a film.
 import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -16,26 +16,32 @@ import { say } from "./words.js";
  *
  * @typedef {object} On
  * @property {(name: string) => void} act a button was pressed
- * @property {(stop: number) => void} scrub
  * @property {(stop: number) => void} jump
  */
 
 /** @param {On} on */
 export function transport(on) {
   const bar = byId("transport");
+  const menu = /** @type {HTMLDetailsElement} */ (byId("film-menu"));
   const buttons = () => /** @type {HTMLButtonElement[]} */ ([...bar.querySelectorAll("button")]);
-  bar.addEventListener("click", (event) => {
-    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
-    if (button && button.getAttribute("aria-disabled") !== "true") {
-      on.act(/** @type {string} */ (button.dataset.go));
-    }
-    if (button && event.detail > 0) {
-      button.blur(); // after a click the arrows step, as they did before it
-    }
-  });
+  for (const box of [bar, menu]) {
+    box.addEventListener("click", (event) => {
+      const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
+      if (button && button.getAttribute("aria-disabled") !== "true") {
+        on.act(/** @type {string} */ (button.dataset.go));
+        if (box === menu && button.dataset.go !== "inside") { // which is a switch
+          menu.open = false;
+          menu.querySelector("summary")?.focus({ preventScroll: true });
+        }
+      }
+      if (button && /** @type {MouseEvent} */ (event).detail > 0) {
+        /** @type {HTMLElement | null} */ (document.activeElement)?.blur(); // after a click the arrows step, as they did before it
+      }
+    });
+  }
   // One tab stop, as the ARIA practices have it for a toolbar.
   buttons().forEach((b, i) => {
-    b.tabIndex = i === 2 ? 0 : -1;
+    b.tabIndex = i === 1 ? 0 : -1;
   });
   bar.addEventListener("focusin", (event) => {
     for (const b of buttons()) {
@@ -52,7 +58,6 @@ export function transport(on) {
       list[(to + list.length) % list.length].focus();
     }
   });
-  byId("scrubber").addEventListener("input", (event) => on.scrub(Number(/** @type {HTMLInputElement} */ (event.target).value)));
   byId("jump").addEventListener("change", (event) => {
     const select = /** @type {HTMLSelectElement} */ (event.target);
     if (select.value) {
@@ -70,25 +75,19 @@ const parts = (when) => when.split(/(?<=·) /).flatMap((part, i) => [i > 0 ? " "
 
 /** Shows where you are. @param {Place} at */
 export function drawTransport(at) {
-  const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
-  scrubber.max = String(at.last);
-  scrubber.value = String(at.stop);
   const count = at.running ? "" : at.last === 0 ? say("at the start") : say("%d of %d", at.stop, at.last);
   const when = at.running || at.when;
-  const place = [count, when].filter(Boolean).join(" · ");
   // A phone has room for one of the two.
   byId("place").replaceChildren(make("span", { class: "count" }, count && `${count} · `), make("span", { class: "when" }, ...parts(when)));
-  scrubber.setAttribute("aria-valuetext", at.mark ? `${place}, ${at.mark}` : place);
-  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (byId("transport").querySelectorAll("[data-go]"))) {
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll(":is(#transport, #film-menu) [data-go]"))) {
     const to = button.dataset.go;
     const off = (at.stop === 0 && (to === "first" || to === "back")) || (at.end && (to === "forward" || to === "end" || to === "next"));
     button.setAttribute("aria-disabled", String(off));
     if (to === "play") {
       const goesOn = at.broken && !at.playing && !at.end;
       const name = at.playing ? say("Pause") : goesOn ? say("Go on") : say("Play");
-      /** @type {HTMLElement} */ (button.querySelector("span")).textContent = goesOn ? name : "";
-      button.setAttribute("aria-label", name);
-      button.title = name;
+      /** @type {HTMLElement} */ (button.querySelector("span")).textContent = name;
+      button.title = `${name} (K)`;
       button.querySelector("path")?.setAttribute("d", at.playing ? "M5 2.5v11M11 2.5v11" : "M4 2l9 6-9 6z");
     }
     if (to === "inside") {

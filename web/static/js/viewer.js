@@ -1,16 +1,15 @@
 // Shows a film: where you are in it, and how one goes about. What is shown is a
 // function of the film and of viewer-state.js; this draws it, and says it.
-import { drawCards } from "./cards.js";
 import * as ways from "./cursor.js";
 import { byId, make } from "./dom.js";
 import { markAt, stopsOf } from "./film.js";
 import { drawEnding } from "./ending.js";
-import { inspect } from "./inspector.js";
 import { lanes, nearby } from "./lanes.js";
 import { legend } from "./legend.js";
 import * as lua from "./lua.js";
-import { markName, marks } from "./marks.js";
+import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
+import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -127,13 +126,10 @@ export function viewer(owner) {
   const asking = () => box.closest(".asking") !== null;
   const marked = marks(owner.film);
   legend(box);
-  const playing = player(playOn, () => show(), flowTo);
+  const playing = player(playOn, () => show(), flowTo, near);
+  byId("saved").addEventListener("click", () => document.getElementById("mend")?.click());
   transport({
     act,
-    scrub(stop) {
-      playing.stop();
-      happened({ type: "stop", stop });
-    },
     jump(stop) {
       playing.stop();
       happened({ type: "stop", stop });
@@ -157,11 +153,7 @@ export function viewer(owner) {
       drawn = html;
       picture.draw(html);
     }
-    end(); // it takes room of the table, and so do the cards
-    const row = rowOf(state);
-    if (row) {
-      drawCards(byId("actors"), row.cards);
-    }
+    end(); // it takes room of the table
     come(step);
     rows.draw(film.rows, step, cursor.moment, follow);
     picture.cursor(step || null);
@@ -175,7 +167,7 @@ export function viewer(owner) {
 
   function end() {
     const { film } = state;
-    drawEnding(film, { there: atEnd(state) && film.rows.length > 0, row: stopOf(state).row }, { seek: (row) => inTurn(() => goToRow(row)), missing: notHere });
+    drawEnding(film, { there: atEnd(state) && film.rows.length > 0 && !asking(), row: stopOf(state).row }, { seek: (row) => inTurn(() => goToRow(row)), missing: notHere });
   }
 
   /** @param {number} part @param {number} passed */
@@ -234,22 +226,26 @@ export function viewer(owner) {
       notYet(at, preview > 0);
       return;
     }
-    inspect(byId("inspector"), film, { row: at, moment: k, preview: preview > 0, passed: preview || k > 0 ? 0 : passed });
+    const stage = document.getElementById("stage");
+    const scene = stage && sceneAt(stage, film, { row: at, moment: k, passed: preview || k > 0 ? 0 : passed });
+    stage?.classList.toggle("absent", !scene);
+    if (stage && scene) {
+      drawStage(stage, asking() ? covered(scene) : scene);
+    }
+    byId("viewer").classList.toggle("previewing", preview > 0);
     const r = film.rows[at - 1];
-    drawCards(byId("actors"), r?.cards);
     const m = r?.inside?.[k - 1];
-    because(m?.why ?? r?.why ?? say("Take a step: each event says here why it happened."), k === 0 && r?.mark === "violation" && !asking());
+    because(asking() ? "" : (m?.why ?? r?.why ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
   }
 
-  /** @param {string} why @param {boolean} broken a rule is */
+  /** @param {string} why @param {boolean} broken a rule is: its first clause says which */
   function because(why, broken) {
-    byId("why").textContent = why;
-    byId("lock-line").textContent = why; // where the side is further down
-    byId("why-card").classList.toggle("broken", broken);
-    byId("lock-line").classList.toggle("broken", broken);
+    drawSentence(byId("why"), why, broken);
+    byId("sentence").classList.toggle("broken", broken);
+    byId("saved").hidden = !broken || document.getElementById("mend") === null;
   }
 
   /** Says of a row that it is not here, and nothing else of it.
@@ -261,14 +257,14 @@ export function viewer(owner) {
       portions?.look(step);
     }
     const text = notHere(step);
-    const parts = [make("p", { class: "place" }, `T${step}`), make("p", { class: "hint" }, text)];
+    document.getElementById("stage")?.classList.add("absent");
+    byId("viewer").classList.toggle("previewing", preview);
+    because(text, false);
     if (portions?.failed(step)) {
       const again = make("button", { type: "button" }, say("Try again"));
       again.onclick = () => portions.retry();
-      parts.push(again);
+      byId("why").children[1].append(" ", again);
     }
-    byId("inspector").replaceChildren(...parts);
-    because(text, false);
     byId("no-lua").hidden = true;
     lua.show(byId("lua"), null);
   }
@@ -318,8 +314,9 @@ export function viewer(owner) {
     const { moment } = state.cursor;
     const { row } = stopOf(state);
     const r = rowOf(state);
-    const alarm = moment === 0 ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = moment > 0 ? r?.inside?.[moment - 1].says : r?.says;
+    const tells = asking() && r?.mark === "violation"; // what is asked
+    const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
+    const here = moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${row}, ${r?.at}` : r?.says;
     const said = absent(state) ? [note, `T${row}`, notHere(row)] : [note, alarm ? "" : (here ?? say("Before the first step."))];
     if (!quietly) {
       byId("status").textContent = said.filter(Boolean).join(" ");
@@ -361,7 +358,11 @@ export function viewer(owner) {
   /** Shows how much of the lease is left as the time goes by. */
   function drain() {
     if (!previewed(state) && rowOf(state)) {
-      inspect(byId("inspector"), state.film, { row: stopOf(state).row, moment: state.cursor.moment, preview: false, passed: state.passed });
+      const stage = document.getElementById("stage");
+      const scene = stage && sceneAt(stage, state.film, { row: stopOf(state).row, moment: state.cursor.moment, passed: state.passed });
+      if (stage && scene) {
+        drainStage(stage, scene);
+      }
     }
     drawPlace();
   }
@@ -377,13 +378,19 @@ export function viewer(owner) {
     }
     if (!owner.busy?.()) {
       happened({ type: "act", name: "forward" }, true);
-      const alarm = state.cursor.moment === 0 ? rowOf(state)?.alarm : "";
+      const alarm = state.cursor.moment === 0 && !asking() ? rowOf(state)?.alarm : "";
       if (alarm && Date.now() - alarmed > SPEAKING) {
         alarmed = Date.now();
         byId("status").textContent = alarm;
       }
     }
     return !stops();
+  }
+
+  /** Whether the first broken rule is one of the next two steps. */
+  function near() {
+    const { film, cursor } = state;
+    return !asking() && [1, 2].some((on) => cursor.stop + on <= ways.endOf(film) && brokenAt(film, cursor.stop + on)) && !stopsOf(film).some((_, stop) => stop <= cursor.stop && brokenAt(film, stop));
   }
 
   /** Whether what plays stops where it is: at a broken rule, of which it tells, or at the end. */

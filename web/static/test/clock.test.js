@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { drained } from "../js/inspector.js";
+import { drained } from "../js/stage.js";
 import { player } from "../js/playing.js";
 
 const film = { threads: ["A"], lease: 200, rows: [], positions: [] };

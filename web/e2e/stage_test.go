@@ -1,0 +1,105 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"relock/lessons/lessonstest"
+	"relock/web/film"
+	"relock/web/page"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// plain is the markup of a stage without what says nothing: the order of classes and
+// attributes, and white space.
+const plain = `((stage) => {
+	const flat = (text) => text.replace(/\s+/g, " ").trim();
+	const of = (node) => node.nodeType === Node.TEXT_NODE ? flat(node.data) :
+		"<" + [node.localName, ...[...node.attributes].map((a) => a.name + "=" + (a.name === "class" ? a.value.split(/\s+/).sort().join(" ") : a.value)).sort()].join(" ") + ">" +
+		[...node.childNodes].map(of).join("") + "</>";
+	stage.normalize();
+	return of(stage);
+})`
+
+// The script draws the stage as the server does: at each row of a run, from the first to
+// the last and back; and where one comes in, it is the server's own.
+func TestTheScriptDrawsTheStageOfTheServer(t *testing.T) {
+	t.Parallel()
+	ctx, server := tab(t), serve(t)
+	names := []string{
+		"two-threads.yaml", "late-write-without-a-token.yaml", "lease-expiry.yaml", "lost-replies.yaml", "fair.yaml", "fenced-two-masters.yaml",
+		"forgotten-unlock.yaml", "heartbeat.yaml", "no-lock-over-buying.yaml", "redlock-two-nodes-down.yaml", "flash-sale-local-locks.yaml",
+	}
+	if !testing.Short() {
+		names = lessonstest.Names(t)
+	}
+	for i, name := range names {
+		l := words.All()[i%len(words.All())]
+		sc := lessonstest.Scenario(t, name)
+		address := started(t, server, lessonstest.Text(t, name)) + "?lang=" + l.Code()
+		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+		until(ctx, t, place+` !== ""`)
+		var rows []struct {
+			Stage  film.Stage
+			Broken string
+		}
+		text := get[string](ctx, t, `JSON.stringify(JSON.parse(document.getElementById("film").textContent).rows)`)
+		if err := json.Unmarshal([]byte(text), &rows); err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %d rows: %v", name, len(rows), err)
+		}
+		shown, standing := film.NewScenario(l, sc), page.Before(l, sc)
+		want := []string{stageOf(t, l, shown, standing)}
+		for _, r := range rows {
+			want = append(want, stageOf(t, l, shown, standing.After(&film.Row{Stage: r.Stage, Broken: r.Broken})))
+		}
+		list, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		get[bool](ctx, t, fmt.Sprintf(`(() => {
+			window.made = %s.map((html) => { const box = document.createElement("template"); box.innerHTML = html; return %s(box.content.firstElementChild); });
+			window.drawnAt = (row) => { const is = %[2]s(document.getElementById("stage")); return is === made[row] ? "" : is + "\nwant\n" + made[row]; };
+			return true;
+		})()`, list, plain))
+		served := fmt.Sprintf(`%s(new DOMParser().parseFromString(%%s, "text/html").getElementById("stage"))`, plain)
+		html, err := json.Marshal(fetched(t, address))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !get[bool](ctx, t, fmt.Sprintf(served, html)+fmt.Sprintf(` === made[%d]`, len(rows))) {
+			t.Errorf("%s: the page does not come with the stage of its last row", name)
+		}
+		same := func(row int) {
+			t.Helper()
+			if diff := get[string](ctx, t, fmt.Sprintf(`drawnAt(%d)`, row)); diff != "" {
+				t.Errorf("%s, T%d: %s", name, row, diff)
+			}
+		}
+		do(ctx, t, chromedp.KeyEvent(kb.Home))
+		until(ctx, t, `document.querySelector('[data-go="back"]').getAttribute("aria-disabled") === "true"`)
+		same(0)
+		for row := 1; row <= len(rows) && row <= 40; row++ {
+			do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+			until(ctx, t, fmt.Sprintf(`document.querySelector("#rows tr[aria-current]")?.dataset.step === "%d"`, row))
+			same(row)
+		}
+		do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.End))
+		until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
+		same(len(rows))
+	}
+}
+
+// stageOf is a stage as the server draws it.
+func stageOf(t testing.TB, l words.Language, sc film.Scenario, at page.Standing) string {
+	t.Helper()
+	html, err := templates.Text(l, templates.Stage(sc, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return html
+}

@@ -1,0 +1,939 @@
+package film
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/words"
+)
+
+// Stage is who believes what, and what Redis says, after a row or after a
+// command of one. Between them are cords: each belief is true, false, or waits.
+type Stage struct {
+	Beliefs []Belief   `json:"beliefs"` // of the threads, in the scenario's order
+	Card    Card       `json:"card"`
+	Nodes   []NodeCard `json:"nodes,omitempty"` // take the card's place, but for its resource
+	Covered bool       `json:"covered,omitempty"`
+}
+
+// Cover is the stage while a question is open: what Redis holds, without what each
+// thread believes and which rule is broken.
+func (s Stage) Cover() Stage {
+	s.Covered, s.Beliefs = true, make([]Belief, len(s.Beliefs))
+	s.Card.Odd, s.Card.Wrong = "", false
+	if r := s.Card.Resource; r != nil {
+		told := *r
+		told.Wrong = ""
+		s.Card.Resource = &told
+	}
+	return s
+}
+
+// State is where a thread is in its life with the lock, as far as it knows.
+type State string
+
+// The states of a thread.
+const (
+	Outside State = "outside"
+	Asks    State = "asks"  // its call is under way
+	Waits   State = "waits" // it was refused, and asks again
+	Holds   State = "holds" // it was told so
+	Leaves  State = "leaves"
+	Unsure  State = "unsure" // its call got no answer
+	LostIt  State = "lost"   // it was told so
+	GaveUp  State = "gave-up"
+	Failed  State = "failed"
+	Crashed State = "crashed"
+	Done    State = "done"
+)
+
+// Cord is how a belief and Redis are tied.
+type Cord string
+
+// The cords.
+const (
+	NoCord Cord = "none"
+	Asking Cord = "asks"
+	Kept   Cord = "no"    // out, while it waits
+	Agrees Cord = "ok"    // both say that it holds the lock
+	Twice  Cord = "two"   // and more than once
+	Parted Cord = "false" // it believes so, and Redis names another
+	Open   Cord = "open"  // it believes so, and there is no key
+	Loose  Cord = "loose" // Redis names it, and it does not believe so
+)
+
+// Belief is a thread as it sees itself. It is what the thread was told, never
+// what Redis holds.
+type Belief struct {
+	State  State  `json:"is"`
+	Paused bool   `json:"paused,omitempty"`
+	Says   string `json:"says"`
+	Does   string `json:"does,omitempty"`
+	Odd    string `json:"odd,omitempty"`   // after Does: why the belief is false
+	Calls  []Call `json:"calls,omitempty"` // business calls, the innermost first, where there are several
+	Beat   string `json:"beat,omitempty"`  // of its watchdog
+	Cord   Cord   `json:"cord"`
+	Tie    string `json:"tie,omitempty"`   // what is written at the cord
+	Need   string `json:"need,omitempty"`  // below it: how many nodes it takes
+	Wrong  bool   `json:"wrong,omitempty"` // Tie tells of a difference
+}
+
+// Claims reports whether the thread claims something of the lock.
+func (b Belief) Claims() bool {
+	return b.State == Holds || b.State == Unsure || b.State == LostIt
+}
+
+// Call is a business call that has not returned.
+type Call struct {
+	Name string `json:"name"` // "sell(2)"
+	Text string `json:"text"`
+}
+
+// Card is the lock's key, in words.
+type Card struct {
+	Says     string        `json:"says"` // "Redis says"
+	Key      string        `json:"key"`
+	Owners   []Owner       `json:"owners,omitempty"`
+	Held     string        `json:"held"` // after the owners: "holds it, ×2"
+	Gone     bool          `json:"gone,omitempty"`
+	Raw      string        `json:"raw,omitempty"`
+	Odd      string        `json:"odd,omitempty"`
+	Wrong    bool          `json:"wrong,omitempty"` // Odd is a broken rule's, or a key's without an expiry
+	Left     string        `json:"left,omitempty"`  // of the lease, "" where there is none to run out
+	Part     int           `json:"part,omitempty"`  // of it that is left, in thousandths
+	Queue    []Owner       `json:"queue,omitempty"`
+	Unsure   string        `json:"unsure,omitempty"` // what is not known of the queue
+	Resource *ResourceLine `json:"resource,omitempty"`
+}
+
+// Owner is a thread by its ordinal, or a name that is no thread's, with -1.
+type Owner struct {
+	Thread int    `json:"thread"`
+	Name   string `json:"name"`
+}
+
+// ResourceLine is what the lock protects.
+type ResourceLine struct {
+	Name  string   `json:"name"`
+	Value string   `json:"value"`
+	Texts []string `json:"texts,omitempty"`
+	Wrong string   `json:"wrong,omitempty"` // what is above its limit
+}
+
+// NodeCard is the key on one of several nodes, or the word of one of several
+// processes.
+type NodeCard struct {
+	Name  string `json:"name"`
+	Owner Owner  `json:"owner"` // Name "" for nobody
+	Left  string `json:"left"`
+	Part  int    `json:"part,omitempty"` // of the lease that is left, in thousandths
+	Clock string `json:"clock,omitempty"`
+	Odd   string `json:"odd,omitempty"` // what befell it
+	Down  bool   `json:"down,omitempty"`
+}
+
+// mostLines is how many calls, users and waiting threads are shown: more are read
+// by nobody.
+const mostLines = 48
+
+// mostName is how much of a name that a trace gives is shown, in bytes.
+const mostName = 24
+
+// stager folds a run into its stage. It is not safe for concurrent use.
+type stager struct {
+	l        saying
+	sc       *scenario.Scenario
+	key      string
+	protocol *protocol.Protocol
+	framed   bool // nobody knows the threads' program
+	ordinals map[string]int
+	owners   facts.Owners
+	stands   map[string]*standing // the timeline's
+
+	resource  facts.Resource
+	stacks    facts.Stacks
+	line      *facts.Line
+	words     *facts.Words
+	processes []string
+	down      facts.Outages
+	clocks    facts.Clocks
+	threads   map[string]*believer
+	now       trace.Event
+	shown     Key // after the event, as the row has it
+}
+
+// believer is what a thread was told, beside its levels.
+type believer struct {
+	asking   bool         // its lock call is under way
+	refusals int          // of its call so far
+	message  bool         // it waits for one
+	unknown  bool         // its lock call got no answer
+	lost     string       // who told it so, and when
+	until    trace.Millis // to when it may rely on the lock, or 0
+	renewed  trace.Millis // when its watchdog last did, or -1
+	wrote    string       // its last write
+	ended    trace.Result
+	left     trace.Millis // when it ended
+	aside    bool         // it goes on with the old master of two
+	tells    string       // of a heartbeat: what it last heard
+}
+
+// newStager returns the stage of a run of sc before it begins. Owners maps owner
+// ids to threads, stands has what each thread is doing, as the timeline knows it.
+func newStager(l words.Language, sc *scenario.Scenario, owners map[string]string, stands map[string]*standing) *stager {
+	s := &stager{
+		l: saying{l, map[said]string{}, map[time.Duration]string{}}, sc: sc, key: sc.Lock.Key, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, stands: stands,
+		stacks: facts.Stacks{}, down: facts.Outages{}, clocks: facts.Clocks{}, threads: map[string]*believer{},
+	}
+	processes := map[string]string{}
+	for i, t := range sc.Threads {
+		s.ordinals[t.Name] = i
+		s.threads[t.Name] = &believer{renewed: -1}
+		processes[t.Name] = t.Process
+		if !slices.Contains(s.processes, t.Process) {
+			s.processes = append(s.processes, t.Process)
+		}
+	}
+	if s.protocol.Waiters != nil {
+		s.line = &facts.Line{Key: s.protocol.Waiters(sc.Lock.Key), Owners: owners}
+	}
+	if s.protocol.Guard == protocol.InProcess {
+		s.words = &facts.Words{Process: processes}
+	}
+	s.now.Key = trace.Absent()
+	if sc.Lock.Nodes > 1 {
+		s.now.Nodes = slices.Repeat([]trace.KeyState{trace.Absent()}, sc.Lock.Nodes)
+	}
+	return s
+}
+
+// Add takes the next event, and the key as its row has it.
+func (s *stager) Add(e trace.Event, key Key) {
+	s.now, s.shown = e, key
+	s.resource.Add(e)
+	s.stacks.Add(e)
+	if s.line != nil {
+		s.line.Add(e)
+	}
+	if s.words != nil {
+		s.words.Add(e)
+	}
+	if b, ok := e.Body.(trace.Fault); ok {
+		s.down.Strike(b)
+		s.clocks.Strike(b)
+		if t := s.threads[b.Thread]; t != nil && (b.Do == fault.TwoMasters || b.Do == fault.OneMaster) {
+			t.aside = b.Do == fault.TwoMasters
+		}
+	}
+	if t := s.threads[e.Thread]; t != nil {
+		t.hears(s.l.Language, e)
+	}
+}
+
+// hears notes what an event tells its thread.
+func (t *believer) hears(l words.Language, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Call == lock.CallLock && !b.Late && !b.GivesBack {
+			t.asking, t.unknown, t.lost = true, false, ""
+		}
+	case trace.Outcome:
+		if !b.GivesBack {
+			t.outcome(l, e.At, b)
+		}
+	case trace.Wait:
+		t.message = b.Why == trace.WaitNotify
+	case trace.Resource:
+		if b.Op == trace.OpWrite && !b.Refused {
+			t.wrote = strconv.Itoa(b.Value)
+			if b.Effect {
+				t.wrote = ""
+			}
+		}
+	case trace.Fault:
+		if b.Do == fault.LoseReply && b.At == fault.AtLock {
+			t.unknown = true
+		}
+	case trace.End:
+		t.ended, t.left = b.Result, e.At
+	}
+}
+
+// outcome notes what a call has come to.
+func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
+	if b.Call == lock.CallLock {
+		t.asking, t.unknown = false, false
+	}
+	switch b.Result {
+	case trace.Acquired, trace.Reentered:
+		t.refusals, t.lost, t.until = 0, "", b.Until
+		if b.Result == trace.Acquired {
+			t.renewed = -1
+		}
+	case trace.Refused:
+		t.refusals = b.Attempt
+	case trace.Renewed:
+		t.renewed, t.until = at, b.Until
+	case trace.Lost, trace.NotHeld:
+		t.refusals = 0
+		t.lost = l.Say("told at its %s, at %s", b.Call, l.Duration(at.Duration()))
+		if b.Call == lock.CallRenew {
+			t.lost = l.Say("told by its watchdog, at %s", l.Duration(at.Duration()))
+		}
+	case trace.Failed:
+		t.unknown = b.Call == lock.CallLock
+	case trace.Exhausted, trace.Cancelled:
+		t.refusals = 0
+	case trace.Released:
+		t.until = 0
+	case trace.Online:
+		t.tells = l.Say("The device is online")
+	case trace.Offline:
+		t.tells = l.Say("The device is offline")
+	}
+}
+
+// Stage is the run as it is now. Broken are the rules that the row breaks.
+func (s *stager) Stage(broken []Violation) Stage {
+	out := Stage{Card: s.card(broken), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
+	switch {
+	case s.words != nil && len(s.processes) > 1:
+		out.Nodes = s.ofWords()
+	case len(s.now.Nodes) > 0:
+		out.Nodes = s.ofNodes()
+	}
+	for i, t := range s.sc.Threads {
+		out.Beliefs = append(out.Beliefs, s.belief(i, t.Name))
+	}
+	return out
+}
+
+func (s *stager) length(at trace.Millis) string { return s.l.Duration(at.Duration()) }
+
+// belief is what a thread believes now.
+func (s *stager) belief(i int, name string) Belief {
+	t, stand := s.threads[name], s.stands[name]
+	b := Belief{State: s.state(name), Cord: NoCord}
+	levels := s.now.Belief[name]
+	b.Paused = t.ended == "" && stand != nil && stand.doing(s.now.At) == Paused
+	switch b.State {
+	case Outside:
+		b.Says, b.Does = s.l.Say("Outside"), s.outside(i, name)
+	case Asks:
+		b.Says, b.Does = s.l.Say("I ask"), s.asks(name)
+	case Waits:
+		b.Says, b.Does = s.l.Say("I wait"), s.waits(name)
+	case Holds:
+		b.Says, b.Does = s.claims(levels), s.works(name)
+		b.Calls = s.calls(name)
+		if t.renewed >= 0 {
+			b.Beat = s.l.Say("renewed at %s", s.length(t.renewed))
+		}
+	case Leaves:
+		b.Says, b.Does = s.l.Say("I am leaving"), s.l.Say("it only has to unlock")
+	case Unsure:
+		b.Says, b.Odd = s.l.Say("I do not know"), s.l.Say("its call got no answer")
+	case LostIt:
+		b.Says, b.Does = s.l.Say("I lost it"), t.lost
+	case GaveUp:
+		b.Says, b.Does = s.l.Say("I gave up"), s.l.Say("at %s", s.length(t.left))
+	case Failed:
+		b.Says, b.Does = s.l.Say("I failed"), s.l.Say("at %s", s.length(t.left))
+	case Crashed:
+		b.Says, b.Does = s.l.Say("Crashed"), s.l.Say("believes nothing any more")
+	case Done:
+		b.Says, b.Does = s.l.Say("Done"), s.l.Say("left at %s", s.length(t.left))
+		if t.wrote != "" {
+			b.Does = s.l.Say("wrote %s, left at %s", t.wrote, s.length(t.left))
+		}
+	}
+	if s.sc.Kind == scenario.KindHeartbeat {
+		s.beats(&b, name)
+		return b
+	}
+	if b.Paused {
+		b.Does = s.paused(name)
+	}
+	s.tie(&b, name, levels)
+	return b
+}
+
+// state is where a thread is, as far as it knows.
+func (s *stager) state(name string) State {
+	t := s.threads[name]
+	switch {
+	case t.ended == trace.Crashed:
+		return Crashed
+	case t.ended == trace.Done:
+		return Done
+	case t.ended == trace.Exhausted:
+		return GaveUp
+	case t.ended != "" && t.lost != "":
+		return LostIt
+	case t.ended != "":
+		return Failed
+	case facts.Leaves(s.now, name):
+		return Leaves
+	case s.now.Belief[name] > 0:
+		return Holds
+	case t.unknown:
+		return Unsure
+	case t.asking:
+		return Asks
+	case t.refusals > 0:
+		return Waits
+	case t.lost != "":
+		return LostIt
+	default:
+		return Outside
+	}
+}
+
+func (s *stager) claims(levels int) string {
+	switch {
+	case s.protocol.Guard == protocol.Nothing && levels == 1:
+		return s.l.Say("I am inside")
+	case s.protocol.Guard == protocol.Nothing:
+		return s.l.Say("I am inside, %d times", levels)
+	case levels == 1:
+		return s.l.Say("I hold the lock")
+	case levels == 2:
+		return s.l.Say("I hold it twice")
+	default:
+		return s.l.Say("I hold it %d times", levels)
+	}
+}
+
+// paused says how long a thread stands still.
+func (s *stager) paused(name string) string {
+	if stand := s.stands[name]; !stand.byHand {
+		return s.l.Say("paused until %s", s.length(stand.still))
+	}
+	return s.l.Say("paused by hand")
+}
+
+// outside says what a thread without the lock does.
+func (s *stager) outside(i int, name string) string {
+	stand := s.stands[name]
+	start := trace.MillisOf(s.sc.Threads[i].Start)
+	switch {
+	case s.framed || stand == nil:
+		return ""
+	case stand.timed && stand.until > s.now.At:
+		return s.l.Say("asks at %s", s.length(stand.until))
+	case start > s.now.At:
+		return s.l.Say("comes at %s", s.length(start))
+	default:
+		return ""
+	}
+}
+
+// asks says for what a thread asks.
+func (s *stager) asks(name string) string {
+	switch stack, known := s.stacks[name]; {
+	case !known:
+		return ""
+	case stack.Levels > 1:
+		return s.l.Say("for level %d", stack.Levels)
+	case stack.Attempt > 1:
+		return s.l.Say("for the lock, retry %d", stack.Attempt-1)
+	default:
+		return s.l.Say("for the lock")
+	}
+}
+
+// waits says how often a thread was refused, and what it waits for.
+func (s *stager) waits(name string) string {
+	t, stand := s.threads[name], s.stands[name]
+	refused := s.l.Say("refused once")
+	if t.refusals > 1 {
+		refused = s.l.Say("refused %d times", t.refusals)
+	}
+	switch {
+	case stand == nil || !stand.timed || stand.until <= s.now.At:
+		return refused
+	case t.message:
+		return s.l.Say("for a message, until %s at most", s.length(stand.until))
+	default:
+		return s.l.Say("%s, again at %s", refused, s.length(stand.until))
+	}
+}
+
+// works says what a thread does that believes it holds the lock.
+func (s *stager) works(name string) string {
+	t, stand := s.threads[name], s.stands[name]
+	stack := s.stacks[name]
+	does := ""
+	switch {
+	case stand != nil && stand.timed && stand.level > 0 && stand.until > s.now.At:
+		does = s.l.Say("works until %s", s.length(stand.until))
+	case t.asking:
+		does = s.l.Say("asks for level %d", max(stack.Levels, 1))
+	case t.refusals > 0:
+		does = s.waits(name)
+	case stack.Doing == facts.Leaving:
+		does = s.l.Say("is leaving level %d", stack.Levels)
+	case stack.Doing == facts.Working || stack.Doing == facts.Worked:
+		does = s.l.Say("its work is done")
+	}
+	switch until := t.until; {
+	case until <= 0:
+		return does
+	case does == "":
+		return s.l.Say("valid until %s", s.length(until))
+	default:
+		return s.l.Say("%s, valid until %s", does, s.length(until))
+	}
+}
+
+// calls are a thread's business calls, where there are several or they have
+// names.
+func (s *stager) calls(name string) []Call {
+	stack, known := s.stacks[name]
+	if !known || s.framed || stack.Levels < 2 && s.sc.Threads[s.ordinals[name]].Calls == "" {
+		return nil
+	}
+	var list []Call
+	for level := stack.Levels; level > 0 && len(list) < mostLines; level-- {
+		text := s.doing(stack, level)
+		if level < stack.Levels {
+			text = s.l.Say("level %d", level)
+		}
+		list = append(list, Call{s.call(name, level), text})
+	}
+	return list
+}
+
+// call is a business call as it would be written.
+func (s *stager) call(thread string, level int) string {
+	name := "work"
+	if r := s.sc.Resource; r != nil {
+		name = map[string]string{scenario.KindCounter: "increment", scenario.KindStock: "sell", scenario.KindPurchases: "buy", scenario.KindEffect: "send"}[r.Kind]
+	}
+	of := s.sc.Threads[s.ordinals[thread]]
+	if names := strings.Fields(of.Calls); level <= len(names) {
+		return names[level-1] + "()"
+	}
+	if of.Depth > 1 {
+		return fmt.Sprintf("%s(%d)", name, level)
+	}
+	return name + "()"
+}
+
+// doing says what the innermost call is at.
+func (s *stager) doing(stack facts.Stack, level int) string {
+	switch stack.Doing {
+	case facts.Asking:
+		return s.l.Say("asks for level %d, attempt %d", level, stack.Attempt)
+	case facts.Entered:
+		return s.l.Say("has level %d", level)
+	case facts.Working:
+		return s.l.Say("works at level %d", level)
+	case facts.Leaving:
+		return s.l.Say("is leaving level %d", level)
+	default:
+		return s.l.Say("level %d, its work is done", level)
+	}
+}
+
+// beats is the belief of a device that says it is there, or of who looks.
+func (s *stager) beats(b *Belief, name string) {
+	t, stand := s.threads[name], s.stands[name]
+	if t.ended != "" {
+		return
+	}
+	b.State, b.Says, b.Does = Outside, s.l.Say("Outside"), ""
+	switch {
+	case b.Paused:
+		b.Does = s.paused(name)
+	case stand != nil && stand.timed && stand.until > s.now.At:
+		b.Does = s.l.Say("next at %s", s.length(stand.until))
+	}
+	switch {
+	case t.tells != "":
+		b.State, b.Says = Holds, t.tells
+	case t.renewed >= 0:
+		b.State, b.Says = Holds, s.l.Say("I am here")
+		if b.Cord = Open; s.owners.Hold(s.now.Key, name) {
+			b.Cord = Agrees
+		} else {
+			b.Tie, b.Wrong = s.l.Say("not in Redis"), true
+		}
+	}
+}
+
+// tie ties a belief to what Redis says.
+func (s *stager) tie(b *Belief, name string, levels int) {
+	held := b.State == Holds
+	switch {
+	case s.protocol.Guard == protocol.Nothing:
+		if held {
+			b.Cord = Agrees
+		}
+		return
+	case s.protocol.Guard == protocol.InProcess:
+		if held && levels > 1 {
+			b.Cord = Twice
+		} else if held {
+			b.Cord = Agrees
+		}
+	case len(s.now.Nodes) > 0:
+		s.count(b, name)
+	case held && s.threads[name].aside:
+		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
+	case held:
+		s.agree(b, name, levels)
+	case s.owners.Hold(s.now.Key, name):
+		b.Cord = Agrees
+		if b.State != Leaves {
+			b.Cord, b.Tie = Loose, s.loose(b.State)
+		}
+	}
+	if b.Cord == NoCord && b.State == Asks {
+		b.Cord = Asking
+	}
+	if b.Cord == NoCord && b.State == Waits {
+		b.Cord, b.Tie = Kept, s.l.Say("refused")
+		if place := s.place(name); place > 0 {
+			b.Tie = s.l.Say("number %d", place)
+		}
+	}
+	if held && (b.Cord == Parted || b.Cord == Open) {
+		b.Odd = s.l.Say("nobody has told it")
+		if b.Paused {
+			b.Odd = s.l.Say("it cannot know")
+		}
+	}
+}
+
+// loose says why Redis names a thread that does not claim the lock.
+func (s *stager) loose(state State) string {
+	switch state {
+	case Done, Crashed, Failed, GaveUp, LostIt:
+		return s.l.Say("its key stays")
+	case Asks:
+		return s.l.Say("under way")
+	default:
+		return s.l.Say("was not told")
+	}
+}
+
+// agree ties a thread that believes that it holds the lock at so many levels to
+// one key.
+func (s *stager) agree(b *Belief, name string, levels int) {
+	if !s.owners.Hold(s.now.Key, name) {
+		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("not in Redis"), true
+		return
+	}
+	b.Cord = Agrees
+	count := ""
+	for id, n := range s.now.Key.Fields {
+		if s.owners[id] == name {
+			count = n
+		}
+	}
+	switch {
+	case count != "" && count != strconv.Itoa(levels):
+		b.Cord, b.Tie, b.Wrong = Twice, s.l.Say("Redis: %s", words.Short(count, mostName)), true
+		if count == "1" {
+			b.Cord = Agrees
+		}
+	case count != "" && levels > 1:
+		b.Cord, b.Tie = Twice, s.l.Say("agree: %s", count)
+	case levels > 1:
+		b.Cord = Twice
+	}
+}
+
+// parted is the cord of a false belief.
+func (s *stager) parted() Cord {
+	if s.now.Key.Exists() {
+		return Parted
+	}
+	return Open
+}
+
+// count ties a belief to how many nodes share it.
+func (s *stager) count(b *Belief, name string) {
+	nodes, has := len(s.now.Nodes), 0
+	for _, k := range s.now.Nodes {
+		if s.owners.Hold(k, name) {
+			has++
+		}
+	}
+	tie := s.l.Say("%d of %d", has, nodes)
+	switch {
+	case b.State == Holds && has >= quorum(s.now.Nodes):
+		b.Cord, b.Tie, b.Need = Agrees, tie, s.l.Say("enough")
+	case b.State == Holds:
+		b.Cord, b.Tie, b.Need, b.Wrong = Parted, tie, s.l.Say("%d are needed", quorum(s.now.Nodes)), true
+	case has > 0:
+		b.Cord, b.Tie = Loose, tie
+	}
+}
+
+// place is a thread's number in the queue, 0 for none.
+func (s *stager) place(name string) int {
+	if s.line == nil {
+		return 0
+	}
+	names, _ := s.line.Threads(mostLines)
+	return slices.Index(names, name) + 1
+}
+
+// owner is a thread, or a name that is no thread's.
+func (s *stager) owner(name string) Owner {
+	if i, ok := s.ordinals[name]; ok {
+		return Owner{i, name}
+	}
+	return Owner{-1, words.Short(name, mostName)}
+}
+
+// card is the key in words.
+func (s *stager) card(broken []Violation) Card {
+	c := Card{Says: s.l.Say("Redis says"), Key: s.key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
+	switch {
+	case s.protocol.Guard == protocol.Nothing && s.sc.Kind != scenario.KindHeartbeat:
+		c.Says, c.Key, c.Held = s.l.Say("There is no lock"), "", s.l.Say("nobody is kept out")
+		return c
+	case s.words != nil:
+		s.ofWord(&c)
+	case s.sc.Kind == scenario.KindHeartbeat:
+		s.ofDevice(&c)
+	case s.now.Key.Exists():
+		s.ofKey(&c)
+	default:
+		c.Raw, c.Left = s.l.Say("no key"), "–"
+	}
+	if s.line != nil {
+		names, certain := s.line.Threads(mostLines)
+		for _, name := range names {
+			c.Queue = append(c.Queue, s.owner(name))
+		}
+		if !certain {
+			c.Unsure = s.l.Say("the fail-over may have lost some")
+		}
+	}
+	for _, v := range broken {
+		switch v.Rule {
+		case check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.CountMismatch:
+			c.Odd, c.Wrong = v.Title, true
+		}
+	}
+	return c
+}
+
+// ofKey fills in a key that is there.
+func (s *stager) ofKey(c *Card) {
+	k := s.now.Key
+	c.Gone, c.Part, c.Left = false, s.shown.Fraction, s.left()
+	believed := false
+	for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
+		c.Owners = append(c.Owners, Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)})
+		believed = believed || h.Thread != "" && (s.now.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
+	}
+	switch {
+	case len(c.Owners) == 0:
+		c.Held = s.l.Say("not a lock")
+	case !believed && s.shown.Holds[0].Thread != "":
+		c.Held, c.Odd = s.l.Say("is written there"), s.l.Say("nobody believes that it holds it")
+	case k.Value != nil:
+		c.Held = s.l.Say("is the owner")
+	case len(c.Owners) > 1:
+		c.Held = s.l.Say("hold it")
+	default:
+		c.Held = s.l.Say("holds it, ×%s", words.Short(s.shown.Holds[0].Count, mostName))
+	}
+	switch k.Type {
+	case trace.TypeString:
+		c.Raw = "STRING"
+		if len(s.shown.Holds) > 0 {
+			c.Raw = `STRING "` + s.shown.Holds[0].Owner + `"`
+		}
+	case trace.TypeHash:
+		holds, calls := s.shown.Holds[:min(len(s.shown.Holds), mostLines)], s.shown.Calls[:min(len(s.shown.Calls), mostLines)]
+		if len(holds) == 1 && len(calls) == 0 { // as nearly always
+			c.Raw = "HASH { " + holds[0].Owner + ": " + holds[0].Count + " }"
+			break
+		}
+		var fields []string
+		for _, h := range holds {
+			fields = append(fields, h.Owner+": "+h.Count)
+		}
+		for _, call := range calls {
+			fields = append(fields, call.String())
+		}
+		c.Raw = "HASH { " + strings.Join(fields, ", ") + " }"
+	default:
+		c.Raw = strings.ToUpper(k.Type)
+	}
+	if k.PTTL < 0 {
+		c.Odd, c.Wrong = s.l.Say("no expiry"), true
+	}
+}
+
+// left says how much of the lease is left.
+func (s *stager) left() string {
+	left, lease := s.now.Key.PTTL, s.sc.Lock.Lease
+	whole := time.Duration(left) * time.Millisecond
+	switch {
+	case left < 0:
+		return s.l.Say("for ever")
+	case whole >= 24*time.Hour && whole > 10*lease: // days, where far less was asked for
+		return s.l.Say("%d d %d h, where %s were meant", int(whole.Hours())/24, int(whole.Hours())%24, s.l.Duration(lease))
+	case lease < time.Minute:
+		return s.l.Say("%d of %d ms", left, lease.Milliseconds())
+	default:
+		return s.l.Say("%s of %s", s.l.Duration(whole), s.l.Duration(lease))
+	}
+}
+
+// ofDevice fills in the key with which a device says that it is there.
+func (s *stager) ofDevice(c *Card) {
+	c.Held, c.Left = s.l.Say("no key: offline"), "–"
+	if s.now.Key.Exists() {
+		c.Gone, c.Held, c.Part, c.Left = false, s.l.Say("the key is there: online"), s.shown.Fraction, s.left()
+	}
+}
+
+// ofWord fills in the word of a spin lock, where there is one process.
+func (s *stager) ofWord(c *Card) {
+	c.Says, c.Key, c.Raw = s.l.Say("The word in memory says"), "", s.l.Say("Redis is not asked")
+	if len(s.processes) > 1 {
+		return
+	}
+	if word := s.words.Of(s.processes[0]); word.Thread != "" {
+		c.Gone, c.Owners, c.Held = false, []Owner{s.owner(word.Thread)}, s.l.Say("holds it, ×%s", strconv.Itoa(word.Count))
+	}
+}
+
+// ofWords are the words of several processes.
+func (s *stager) ofWords() []NodeCard {
+	var list []NodeCard
+	for _, process := range s.processes {
+		n := NodeCard{Name: words.Short(process, mostName), Left: s.l.Say("free")}
+		if word := s.words.Of(process); word.Thread != "" {
+			n.Owner, n.Left = s.owner(word.Thread), s.l.Say("×%d", word.Count)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// ofNodes are the keys on several nodes.
+func (s *stager) ofNodes() []NodeCard {
+	var list []NodeCard
+	for i, k := range s.now.Nodes {
+		n := NodeCard{Name: s.l.Say("node %d", i+1), Left: s.l.Say("no key")}
+		if holders := s.owners.Holders(k); len(holders) > 0 {
+			n.Owner = s.owner(holders[0])
+		}
+		if k.Exists() {
+			n.Left = s.l.Say("no expiry")
+			if n.Part = 1000; k.PTTL >= 0 {
+				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
+				if lease := s.sc.Lock.Lease.Milliseconds(); lease > 0 {
+					n.Part = int(min(k.PTTL*1000/lease, 1000))
+				}
+			}
+		}
+		if by := s.clocks[i]; by != 0 {
+			sign := "+"
+			if by < 0 {
+				sign, by = "−", -by
+			}
+			n.Clock = s.l.Say("its clock: %s", sign+phrase.Duration(by.Duration()))
+		}
+		if s.down.Down(i) {
+			n.Odd, n.Down = s.l.Say("down"), true
+		} else if answer := s.down.Answers(i); answer != "" {
+			n.Odd = s.l.Say("answers %s", answer)
+		} else if cut := s.down.CutOff(i); len(cut) > 0 {
+			n.Odd = s.l.Say("down for %s", s.l.List(cut))
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// ResourceName is what a kind of resource is called.
+func ResourceName(l words.Language, kind string) string {
+	switch kind {
+	case scenario.KindStock:
+		return l.Say("stock")
+	case scenario.KindPurchases:
+		return l.Say("purchases")
+	case scenario.KindEffect:
+		return l.Say("done, times")
+	default:
+		return l.Say("counter")
+	}
+}
+
+// inOrder sorts threads as the scenario has them.
+func (s *stager) inOrder(names []string) []string {
+	slices.SortFunc(names, func(x, y string) int {
+		return cmp.Or(cmp.Compare(s.owner(x).Thread, s.owner(y).Thread), strings.Compare(x, y))
+	})
+	return names
+}
+
+// ofResource is what the lock protects, nil where the scenario has nothing of it.
+func (s *stager) ofResource() *ResourceLine {
+	r, kind, size := &s.resource, scenario.KindCounter, 0
+	if sc := s.sc.Resource; sc != nil {
+		kind, size = sc.Kind, sc.Size
+	} else if !r.Touched {
+		return nil
+	}
+	switch {
+	case r.Stock:
+		kind = scenario.KindStock
+	case r.Effect:
+		kind = scenario.KindEffect
+	}
+	out := &ResourceLine{Name: ResourceName(s.l.Language, kind)}
+	switch {
+	case kind == scenario.KindPurchases || r.Limit > 0:
+		for _, user := range r.Users[:min(len(r.Users), mostLines)] {
+			text := s.l.Say("user %s: %d of %d", words.Short(user, mostName), r.Values[user], r.Limit)
+			if r.Limit > 0 && r.Values[user] > r.Limit && out.Wrong == "" {
+				out.Wrong = text
+				continue
+			}
+			out.Texts = append(out.Texts, text)
+		}
+	default:
+		value, touched := r.Values[""]
+		if !touched {
+			value = size
+		}
+		out.Value = strconv.Itoa(value)
+	}
+	for _, name := range s.inOrder(slices.Collect(maps.Keys(r.Seen))) {
+		out.Texts = append(out.Texts, s.l.Say("%s has read %d", words.Short(name, mostName), r.Seen[name]))
+	}
+	if r.Token > 0 {
+		out.Texts = append(out.Texts, s.l.Say("newest token: %d", r.Token))
+	}
+	if r.Refused > 0 {
+		out.Texts = append(out.Texts, s.l.Say("writes refused: %d", r.Refused))
+	}
+	if len(out.Texts) > mostLines {
+		out.Texts = append(out.Texts[:mostLines], "…")
+	}
+	return out
+}

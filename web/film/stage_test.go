@@ -1,0 +1,244 @@
+package film_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/lessons/lessonstest"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// staged is the film of a bundled run, and the last event of each of its rows.
+func staged(tb testing.TB, name string) (lessonstest.Run, []film.Row, []trace.Event) {
+	tb.Helper()
+	p := lessonstest.Play(tb, name)
+	f := film.New(words.English, p.Scenario, p.Owners)
+	var last []trace.Event
+	for _, e := range p.Events {
+		if i := f.Add(e); i == len(last) {
+			last = append(last, e)
+		} else {
+			last[i] = e
+		}
+	}
+	return p, f.Rows(), last
+}
+
+// told is what a stage says of a thread: "I hold the lock, works until 40 ms, false, not in Redis".
+func told(s film.Stage, thread int) string {
+	b := s.Beliefs[thread]
+	var parts []string
+	for _, part := range []string{b.Says, b.Does, b.Odd, b.Beat, string(b.Cord), b.Tie, b.Need} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestWhatIsOnTheStage(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		step   int
+		thread int
+		want   string
+	}{
+		{"late-write-without-a-token.yaml", 1, 0, "I hold the lock, paused until 200 ms, ok"},
+		{"late-write-without-a-token.yaml", 1, 1, "Outside, comes at 5 ms, none"},
+		{"late-write-without-a-token.yaml", 4, 1, "I wait, refused 3 times, again at 65 ms, no, refused"},
+		{"late-write-without-a-token.yaml", 7, 0, "I hold the lock, paused until 200 ms, it cannot know, open, not in Redis"},
+		{"late-write-without-a-token.yaml", 8, 0, "I hold the lock, paused until 200 ms, it cannot know, false, not in Redis"},
+		{"late-write-without-a-token.yaml", 8, 1, "I hold the lock, works until 125 ms, ok"},
+		{"late-write-without-a-token.yaml", 9, 1, "Done, wrote 1, left at 125 ms, none"},
+		{"late-write-without-a-token.yaml", 10, 0, "I lost it, told at its unlock, at 240 ms, none"},
+		{"two-threads.yaml", 3, 0, "I hold the lock, works until 93 ms, ok"},
+		{"two-threads.yaml", 6, 0, "I hold it twice, works until 152 ms, renewed at 100 ms, two, agree: 2"},
+		{"fair.yaml", 4, 3, "I wait, for a message, until 114 ms at most, no, number 3"},
+		{"redlock-restart-without-data.yaml", 14, 0, "I hold the lock, works until 105 ms, valid until 498 ms, nobody has told it, false, 2 of 5, 3 are needed"},
+		{"redlock-restart-without-data.yaml", 14, 1, "I hold the lock, works until 140 ms, valid until 533 ms, ok, 3 of 5, enough"},
+	} {
+		_, rows, _ := staged(t, c.file)
+		if got := told(rows[c.step-1].Stage, c.thread); got != c.want {
+			t.Errorf("%s, T%d: %q, not %q", c.file, c.step, got, c.want)
+		}
+	}
+}
+
+func TestWhatTheCardSays(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		step int
+		held string
+		raw  string
+		left string
+		res  string
+	}{
+		{"late-write-without-a-token.yaml", 8, "B holds it, ×1", "HASH { e137…47f: 1 }", "100 of 100 ms", "counter 0: A has read 0; B has read 0"},
+		{"late-write-without-a-token.yaml", 7, "nobody holds it", "no key", "–", "counter 0: A has read 0"},
+		{"two-threads.yaml", 6, "A holds it, ×2", "HASH { 0678…102: 2 }", "200 of 200 ms", ""},
+		{"fair.yaml", 4, "A holds it, ×1", "HASH { 0678…102: 1, #A: 1 }", "261 of 300 ms", "counter 0: A has read 0"},
+		{"fenced-late-write.yaml", 10, "nobody holds it", "no key", "–", "counter 1: newest token: 105,000; writes refused: 1"},
+	} {
+		_, rows, _ := staged(t, c.file)
+		card := rows[c.step-1].Stage.Card
+		held := card.Held
+		for _, o := range card.Owners {
+			held = o.Name + " " + held
+		}
+		res := ""
+		if r := card.Resource; r != nil {
+			res = r.Name + " " + r.Value + ": " + strings.Join(r.Texts, "; ")
+		}
+		if held != c.held || card.Raw != c.raw || card.Left != c.left || res != c.res {
+			t.Errorf("%s, T%d: %q, %q, %q, %q", c.file, c.step, held, card.Raw, card.Left, res)
+		}
+	}
+}
+
+// What is on the stage after each row of all bundled runs is held against the
+// row's last event: what threads believe, and who is in the key.
+func TestTheStageIsTrue(t *testing.T) {
+	states, cords := map[film.State]bool{}, map[film.Cord]bool{}
+	for _, name := range lessonstest.Names(t) {
+		p, rows, last := staged(t, name)
+		owners := facts.Owners(p.Owners)
+		inRedis := p.Scenario.Lock.Implementation().Guard == protocol.InRedis && p.Scenario.Kind != scenario.KindHeartbeat
+		for i, r := range rows {
+			e := last[i]
+			if inRedis && r.Stage.Card.Gone == e.Key.Exists() {
+				t.Errorf("%s, T%d: gone is %v, the key %+v", name, r.Step, r.Stage.Card.Gone, e.Key)
+			}
+			for n, b := range r.Stage.Beliefs {
+				thread := p.Scenario.Threads[n].Name
+				states[b.State], cords[b.Cord] = true, true
+				believes := e.Belief[thread] > 0 && !facts.Leaves(e, thread)
+				if p.Scenario.Kind != scenario.KindHeartbeat && (b.State == film.Holds) != believes {
+					t.Errorf("%s, T%d: %s %s, believes %v", name, r.Step, thread, b.State, e.Belief)
+				}
+				if !inRedis {
+					continue
+				}
+				holds := owners.Hold(e.Key, thread)
+				if len(e.Nodes) > 0 {
+					continue // counted below
+				}
+				aside := b.Tie == "asks the old master"
+				switch b.Cord {
+				case film.Agrees, film.Twice, film.Loose:
+					if !holds {
+						t.Errorf("%s, T%d: %s is tied by %q to %+v", name, r.Step, thread, b.Cord, e.Key)
+					}
+				case film.Parted, film.Open:
+					if holds && !aside || !believes || (b.Cord == film.Open) == e.Key.Exists() {
+						t.Errorf("%s, T%d: %s is parted by %q from %+v, believes %v", name, r.Step, thread, b.Cord, e.Key, e.Belief)
+					}
+				default:
+					if holds || believes {
+						t.Errorf("%s, T%d: %s has the cord %q, holds %v, believes %v", name, r.Step, thread, b.Cord, holds, believes)
+					}
+				}
+			}
+			for n, b := range r.Stage.Beliefs {
+				has := 0
+				for _, k := range e.Nodes {
+					if owners.Hold(k, p.Scenario.Threads[n].Name) {
+						has++
+					}
+				}
+				if len(e.Nodes) > 0 && (b.Cord == film.Agrees) != (has > len(e.Nodes)/2 && b.State == film.Holds) {
+					t.Errorf("%s, T%d: %s has %d of %d nodes and the cord %q", name, r.Step, p.Scenario.Threads[n].Name, has, len(e.Nodes), b.Cord)
+				}
+			}
+		}
+	}
+	for _, state := range []film.State{
+		film.Outside, film.Asks, film.Waits, film.Holds, film.Leaves, film.Unsure, film.LostIt, film.GaveUp, film.Failed, film.Crashed, film.Done,
+	} {
+		if !states[state] {
+			t.Errorf("no bundled run has a thread that is %q", state)
+		}
+	}
+	for _, cord := range []film.Cord{film.NoCord, film.Asking, film.Kept, film.Agrees, film.Twice, film.Parted, film.Open, film.Loose} {
+		if !cords[cord] {
+			t.Errorf("no bundled run has the cord %q", cord)
+		}
+	}
+}
+
+// The places of a stage stay from the first row to the last, or what is below
+// them would jump.
+func TestTheStageKeepsItsPlaces(t *testing.T) {
+	for _, name := range lessonstest.Names(t) {
+		p, rows, _ := staged(t, name)
+		start := film.Start(words.English, p.Scenario)
+		for _, r := range rows {
+			if len(r.Stage.Beliefs) != len(start.Beliefs) || len(r.Stage.Nodes) != len(start.Nodes) {
+				t.Errorf("%s, T%d: %d beliefs and %d nodes, at the start %d and %d", name, r.Step, len(r.Stage.Beliefs), len(r.Stage.Nodes), len(start.Beliefs), len(start.Nodes))
+			}
+		}
+	}
+}
+
+// A command has a stage of its own only where something is another than before.
+func TestCommandsHaveStagesOfTheirOwn(t *testing.T) {
+	_, rows, _ := staged(t, "late-write-without-a-token.yaml")
+	var own []int
+	for i, m := range rows[0].Inside {
+		if m.Stage != nil {
+			own = append(own, i+1)
+		}
+	}
+	// EXISTS: A asks; HINCRBY: Redis names A; PEXPIRE: the key has an expiry.
+	if want := []int{1, 2, 3}; !slices.Equal(own, want) {
+		t.Errorf("the commands %v have one, not %v", own, want)
+	}
+	if b := rows[0].Inside[1].Stage.Beliefs[0]; b.State != film.Asks || b.Cord != film.Loose {
+		t.Errorf("after HINCRBY A is %s, %s: it was not told yet", b.State, b.Cord)
+	}
+}
+
+// While a question is open a film tells of no belief, no broken rule and no reason,
+// but still what Redis holds.
+func TestACoveredFilmDoesNotTell(t *testing.T) {
+	p := lessonstest.Play(t, "late-write-without-a-token.yaml")
+	f := film.New(words.English, p.Scenario, p.Owners)
+	for _, e := range p.Events {
+		f.Add(e)
+	}
+	var telling []string // what only a film that is not covered has
+	for _, row := range f.Rows() {
+		for _, v := range row.Violations {
+			telling = append(telling, v.Title, v.Detail)
+		}
+		telling = append(telling, row.Why, row.Stage.Card.Odd)
+		for _, b := range row.Stage.Beliefs {
+			telling = append(telling, b.Says, b.Odd)
+		}
+	}
+	held := f.Rows()[7].Stage.Card.Held
+	f.Cover()
+	text, err := json.Marshal(f.RecordedWhole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range telling {
+		if one != "" && strings.Contains(string(text), one) {
+			t.Errorf("a covered film tells %q", one)
+		}
+	}
+	for _, row := range f.Rows() {
+		if !row.Stage.Covered || row.Mark == film.Broken || len(row.Violations) > 0 || slices.ContainsFunc(row.Cells, func(c film.Cell) bool { return c.Parted }) {
+			t.Errorf("%s is not covered", row.Time)
+		}
+	}
+	if got := f.Rows()[7].Stage.Card.Held; got == "" || got != held {
+		t.Errorf("Redis' card says %q, want %q", got, held)
+	}
+}

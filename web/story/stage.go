@@ -1,0 +1,94 @@
+package story
+
+import (
+	"relock/engine/check"
+	"relock/web/film"
+	"relock/web/page"
+	"relock/web/templates"
+)
+
+// stage is each state of a belief and of the key once, then the other shapes.
+func (m *maker) stage() []Story {
+	l := m.l
+	gone := film.Card{Says: l.Say("Redis says"), Key: "EXAMPLE_LOCK", Held: l.Say("nobody holds it"), Gone: true, Raw: l.Say("no key"), Left: "–"}
+	owns := func(thread int, count, raw string) film.Card {
+		return film.Card{
+			Says: l.Say("Redis says"), Key: "EXAMPLE_LOCK", Owners: []film.Owner{{Thread: thread, Name: names(thread)}},
+			Held: l.Say("holds it, ×%s", count), Raw: "HASH { " + raw + ": " + count + " }", Left: l.Say("%d of %d ms", 75, 100), Part: 750,
+		}
+	}
+	as, bs := owns(0, "1", "0678…102"), owns(1, "1", "e137…47f")
+	twice := owns(0, "2", "0678…102")
+	wrong := func(c film.Card, odd string) film.Card {
+		c.Odd, c.Wrong = odd, true
+		return c
+	}
+	text := as
+	text.Held, text.Raw = l.Say("is the owner"), `STRING "0678…102"`
+	written := as
+	written.Held, written.Odd = l.Say("is written there"), l.Say("nobody believes that it holds it")
+	none := film.Card{Says: l.Say("There is no lock"), Held: l.Say("nobody is kept out"), Gone: true, Resource: &film.ResourceLine{Name: l.Say("stock"), Value: "1", Texts: []string{l.Say("%s has read %d", "A", 1)}}}
+	queue := as
+	queue.Queue = []film.Owner{{Thread: 1, Name: "B"}, {Thread: 2, Name: "C"}}
+	queue.Resource = &film.ResourceLine{Name: l.Say("purchases"), Texts: []string{l.Say("user %s: %d of %d", "7", 1, 2)}, Wrong: l.Say("user %s: %d of %d", "8", 3, 2)}
+
+	holds := l.Say("I hold the lock")
+	works := l.Say("works until %s", m.ms(140))
+	at := func(name string, b film.Belief, c film.Card, broken string) Story {
+		s := m.scenario(1)
+		return Story{Name: "Stage: " + name, Component: templates.StageStill(s, page.Standing{Stage: film.Stage{Beliefs: []film.Belief{b}, Card: c}, Broken: broken})}
+	}
+	list := []Story{
+		at("outside", film.Belief{State: film.Outside, Says: l.Say("Outside"), Does: l.Say("comes at %s", m.ms(5)), Cord: film.NoCord}, gone, ""),
+		at("asks", film.Belief{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for the lock"), Cord: film.Asking}, gone, ""),
+		at("waits", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("%s, again at %s", l.Say("refused %d times", 3), m.ms(65)), Cord: film.Kept, Tie: l.Say("refused")}, bs, ""),
+		at("holds", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, as, ""),
+		at("holds twice", film.Belief{
+			State: film.Holds, Says: l.Say("I hold it twice"), Does: works, Cord: film.Twice, Tie: l.Say("agree: %s", "2"), Beat: l.Say("renewed at %s", m.ms(66)),
+			Calls: []film.Call{{Name: "sell(2)", Text: l.Say("works at level %d", 2)}, {Name: "sell(1)", Text: l.Say("level %d", 1)}},
+		}, twice, ""),
+		at("counts differ", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Twice, Tie: l.Say("Redis: %s", "2"), Wrong: true}, wrong(twice, m.title(check.CountMismatch)), m.title(check.CountMismatch)),
+		at("believes, and there is no key", film.Belief{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Open, Tie: l.Say("not in Redis"), Wrong: true}, gone, ""),
+		at("believes, and the key is another's", film.Belief{State: film.Holds, Paused: true, Says: holds, Does: l.Say("paused until %s", m.ms(200)), Odd: l.Say("it cannot know"), Cord: film.Parted, Tie: l.Say("not in Redis"), Wrong: true}, bs, m.title(check.MutualExclusion)),
+		at("leaves", film.Belief{State: film.Leaves, Says: l.Say("I am leaving"), Does: l.Say("it only has to unlock"), Cord: film.Agrees}, as, ""),
+		at("was told that it lost it", film.Belief{State: film.LostIt, Says: l.Say("I lost it"), Does: l.Say("told at its %s, at %s", "unlock", m.ms(240)), Cord: film.NoCord}, gone, ""),
+		at("no answer", film.Belief{State: film.Unsure, Says: l.Say("I do not know"), Odd: l.Say("its call got no answer"), Cord: film.Loose, Tie: l.Say("was not told")}, as, ""),
+		at("crashed", film.Belief{State: film.Crashed, Says: l.Say("Crashed"), Does: l.Say("believes nothing any more"), Cord: film.Loose, Tie: l.Say("its key stays")}, written, ""),
+		at("gave up", film.Belief{State: film.GaveUp, Says: l.Say("I gave up"), Does: l.Say("at %s", m.ms(250)), Cord: film.NoCord}, bs, ""),
+		at("failed", film.Belief{State: film.Failed, Says: l.Say("I failed"), Does: l.Say("at %s", m.ms(250)), Cord: film.NoCord}, gone, ""),
+		at("done", film.Belief{State: film.Done, Says: l.Say("Done"), Does: l.Say("wrote %s, left at %s", "1", m.ms(125)), Cord: film.NoCord}, gone, ""),
+		at("a string, without a count", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, text, ""),
+		at("no expiry", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, endless(wrong(as, l.Say("no expiry")), l.Say("for ever")), ""),
+		at("another released it", film.Belief{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Open, Tie: l.Say("not in Redis"), Wrong: true}, wrong(gone, m.title(check.ForeignRelease)), m.title(check.ForeignRelease)),
+		at("no lock", film.Belief{State: film.Holds, Says: l.Say("I am inside"), Does: works, Cord: film.Agrees}, none, ""),
+	}
+	beliefs := []film.Belief{
+		{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees},
+		{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("for a message, until %s at most", m.ms(80)), Cord: film.Kept, Tie: l.Say("number %d", 1)},
+		{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("for a message, until %s at most", m.ms(81)), Cord: film.Kept, Tie: l.Say("number %d", 2)},
+	}
+	nodes := []film.NodeCard{
+		{Name: l.Say("node %d", 1), Owner: film.Owner{Thread: 0, Name: "A"}, Left: m.ms(465), Part: 930},
+		{Name: l.Say("node %d", 2), Owner: film.Owner{Thread: 1, Name: "B"}, Left: m.ms(500), Part: 1000, Clock: l.Say("its clock: %s", "+1s")},
+		{Name: l.Say("node %d", 3), Left: l.Say("no key"), Odd: l.Say("down"), Down: true},
+	}
+	counted := []film.Belief{
+		{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Parted, Tie: l.Say("%d of %d", 1, 3), Need: l.Say("%d are needed", 2), Wrong: true},
+		{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for the lock"), Cord: film.Loose, Tie: l.Say("%d of %d", 1, 3)},
+	}
+	return append(
+		list,
+		Story{Name: "Stage: a pair", Component: templates.Stage(m.scenario(2), page.Standing{Stage: film.Stage{Beliefs: beliefs[:2], Card: as}})},
+		Story{Name: "Stage: rows, with a queue", Component: templates.StageStill(m.scenario(3), page.Standing{Stage: film.Stage{Beliefs: beliefs, Card: queue}})},
+		Story{Name: "Stage: nodes", Component: templates.StageStill(m.scenario(2), page.Standing{Stage: film.Stage{Beliefs: counted, Card: gone, Nodes: nodes}})},
+	)
+}
+
+// endless is a card whose key has no expiry.
+func endless(c film.Card, left string) film.Card {
+	c.Left, c.Part = left, 1000
+	return c
+}
+
+// title is what a person calls a rule that is broken.
+func (m *maker) title(rule string) string { return m.l.Clause(check.Title(rule)) }
