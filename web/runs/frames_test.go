@@ -252,7 +252,7 @@ func differ(want, got string) string {
 	return ""
 }
 
-// A page that follows a run at 30 frames a second has 10 KB/s for it; one
+// A page that follows a run at 30 frames a second has 12 KB/s for it; one
 // picture of the lanes takes 4 KB.
 func TestAFrameOfARunIsSmall(t *testing.T) {
 	if Raced {
@@ -260,7 +260,7 @@ func TestAFrameOfARunIsSmall(t *testing.T) {
 	}
 	t.Parallel()
 	const (
-		most  = 10_000 / 30
+		most  = 12_000 / 30
 		first = 40 // frames until the stream knows what rows are like
 	)
 	for _, l := range words.All() {
