@@ -132,6 +132,10 @@ func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 	m.once.Do(func() { m.native(&server.Peer{}, "EVAL", queued, "0", packed(nil)) })
 	m.Lock()
 	defer m.Unlock()
+	if m.Server() == nil { // it was closed since the command came
+		c.WriteRaw(string(failure(closing)))
+		return true
+	}
 	r := running{m: m, ctx: m.inside}
 	if connectionOf(r.ctx).db != is.db {
 		r.do("SELECT", strconv.Itoa(is.db))
@@ -146,10 +150,17 @@ func (m *mended) native(c *server.Peer, args ...string) string {
 	var out bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriter(&out))
 	peer.Ctx, peer.Resp3, peer.ClientName = c.Ctx, c.Resp3, secret
-	m.Server().Dispatch(peer, args)
+	of := m.Server()
+	if of == nil {
+		return string(failure(closing))
+	}
+	of.Dispatch(peer, args)
 	peer.Flush()
 	return out.String()
 }
+
+// closing is what a command hears that comes while miniredis closes.
+const closing = "ERR the server is closing"
 
 // A command of a transaction that is to be mended is queued as a script, because
 // miniredis queues no commands of others: EXEC runs it with the lock held, and it
@@ -170,7 +181,7 @@ func (m *mended) comesLater(verb string, args []string) bool {
 	if mends(verb, args) {
 		return true
 	}
-	if slices.Contains(controls, verb) || !m.Server().IsRegisteredCommand(verb) {
+	if slices.Contains(controls, verb) || !m.registered(verb) {
 		return false
 	}
 	var out bytes.Buffer
@@ -249,6 +260,12 @@ func unwrapped(raw string) string {
 	}
 }
 
+// registered reports whether miniredis has a command; it has none once it is closed.
+func (m *mended) registered(verb string) bool {
+	of := m.Server()
+	return of != nil && of.IsRegisteredCommand(verb)
+}
+
 // running is a command that runs with the lock held.
 type running struct {
 	m     *mended
@@ -292,7 +309,7 @@ func integer(n int64) []byte { return []byte(":" + strconv.FormatInt(n, 10) + "\
 
 // Knows implements interpreter.Redis.
 func (r running) Knows(verb string) bool {
-	return verb != inScript && r.m.Server().IsRegisteredCommand(verb)
+	return verb != inScript && r.m.registered(verb)
 }
 
 // Do implements interpreter.Redis.
