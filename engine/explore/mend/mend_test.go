@@ -368,8 +368,8 @@ func TestTheCuresOfIncidents(t *testing.T) {
 				}
 				t.Errorf("%s of %s; %s does not mend it:\n%s", r.Before.Broken, r.Before.Orders, cure, strings.Join(list, "\n"))
 			}
-			if r.NeedsResource() {
-				t.Error("needs the resource")
+			if alone := wanted[cure] != mend.UpTo; alone == r.NeedsResource() {
+				t.Errorf("a lock mends it alone: %v, needs the resource: %v", alone, r.NeedsResource())
 			}
 		})
 	}
