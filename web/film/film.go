@@ -99,7 +99,7 @@ func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[str
 		calls: map[calling]*underWay{}, moments: moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
-	f.lanes, f.stager = LanesOf(sc, owners), newStager(l, sc, owners, f.timeline.stands)
+	f.lanes, f.stager = LanesOf(sc, owners), newStager(l, sc, owners, f.timeline)
 	return f
 }
 
@@ -419,7 +419,7 @@ func (f *Film) Scripts() []Script { return f.scripts }
 
 // Start is the stage of a run of sc before it begins.
 func Start(l words.Language, sc *scenario.Scenario) Stage {
-	return newStager(l, sc, nil, map[string]*standing{}).Stage(nil)
+	return newStager(l, sc, nil, NewTimeline(l, NewScenario(l, sc), nil)).Stage(nil)
 }
 
 // Lanes are the film's picture.

@@ -156,19 +156,17 @@ const mostName = 24
 type stager struct {
 	l        saying
 	sc       *scenario.Scenario
-	key      string
 	protocol *protocol.Protocol
 	framed   bool // nobody knows the threads' program
 	ordinals map[string]int
 	owners   facts.Owners
-	stands   map[string]*standing // the timeline's
+	timeline *Timeline // knows what each thread is doing, who goes with the old master, and which nodes are down
 
 	resource  facts.Resource
 	stacks    facts.Stacks
 	line      *facts.Line
 	words     *facts.Words
 	processes []string
-	down      facts.Outages
 	clocks    facts.Clocks
 	threads   map[string]*believer
 	now       trace.Event
@@ -180,23 +178,22 @@ type believer struct {
 	asking   bool         // its lock call is under way
 	refusals int          // of its call so far
 	message  bool         // it waits for one
-	unknown  bool         // its lock call got no answer
+	unknown  string       // why it does not know what came of its lock call, or ""
 	lost     string       // who told it so, and when
 	until    trace.Millis // to when it may rely on the lock, or 0
 	renewed  trace.Millis // when its watchdog last did, or -1
 	wrote    string       // its last write
 	ended    trace.Result
 	left     trace.Millis // when it ended
-	aside    bool         // it goes on with the old master of two
 	tells    string       // of a heartbeat: what it last heard
 }
 
 // newStager returns the stage of a run of sc before it begins. Owners maps owner
-// ids to threads, stands has what each thread is doing, as the timeline knows it.
-func newStager(l words.Language, sc *scenario.Scenario, owners map[string]string, stands map[string]*standing) *stager {
+// ids to threads; the timeline takes each event before the stager does.
+func newStager(l words.Language, sc *scenario.Scenario, owners map[string]string, timeline *Timeline) *stager {
 	s := &stager{
-		l: saying{l, map[said]string{}, map[time.Duration]string{}}, sc: sc, key: sc.Lock.Key, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, stands: stands,
-		stacks: facts.Stacks{}, down: facts.Outages{}, clocks: facts.Clocks{}, threads: map[string]*believer{},
+		l: saying{l, map[said]string{}, map[time.Duration]string{}}, sc: sc, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, timeline: timeline,
+		stacks: facts.Stacks{}, clocks: facts.Clocks{}, threads: map[string]*believer{},
 	}
 	processes := map[string]string{}
 	for i, t := range sc.Threads {
@@ -232,11 +229,7 @@ func (s *stager) Add(e trace.Event, key Key) {
 		s.words.Add(e)
 	}
 	if b, ok := e.Body.(trace.Fault); ok {
-		s.down.Strike(b)
 		s.clocks.Strike(b)
-		if t := s.threads[b.Thread]; t != nil && (b.Do == fault.TwoMasters || b.Do == fault.OneMaster) {
-			t.aside = b.Do == fault.TwoMasters
-		}
 	}
 	if t := s.threads[e.Thread]; t != nil {
 		t.hears(s.l.Language, e)
@@ -248,7 +241,7 @@ func (t *believer) hears(l words.Language, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Command:
 		if b.Call == lock.CallLock && !b.Late && !b.GivesBack {
-			t.asking, t.unknown, t.lost = true, false, ""
+			t.asking, t.unknown, t.lost = true, "", ""
 		}
 	case trace.Outcome:
 		if !b.GivesBack {
@@ -265,7 +258,7 @@ func (t *believer) hears(l words.Language, e trace.Event) {
 		}
 	case trace.Fault:
 		if b.Do == fault.LoseReply && b.At == fault.AtLock {
-			t.unknown = true
+			t.unknown = l.Say("its call got no answer")
 		}
 	case trace.End:
 		t.ended, t.left = b.Result, e.At
@@ -275,7 +268,7 @@ func (t *believer) hears(l words.Language, e trace.Event) {
 // outcome notes what a call has come to.
 func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
 	if b.Call == lock.CallLock {
-		t.asking, t.unknown = false, false
+		t.asking, t.unknown = false, ""
 	}
 	switch b.Result {
 	case trace.Acquired, trace.Reentered:
@@ -288,21 +281,38 @@ func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
 	case trace.Renewed:
 		t.renewed, t.until = at, b.Until
 	case trace.Lost, trace.NotHeld:
+		if b.Call == lock.CallRenew && b.Result == trace.NotHeld {
+			return // such a watchdog tells nobody, and goes on
+		}
 		t.refusals = 0
 		t.lost = l.Say("told at its %s, at %s", b.Call, l.Duration(at.Duration()))
 		if b.Call == lock.CallRenew {
 			t.lost = l.Say("told by its watchdog, at %s", l.Duration(at.Duration()))
 		}
 	case trace.Failed:
-		t.unknown = b.Call == lock.CallLock
+		if b.Call == lock.CallLock {
+			t.unknown = noAnswer(l, causeOf(b.Cause, b.Error))
+		}
 	case trace.Exhausted, trace.Cancelled:
 		t.refusals = 0
 	case trace.Released:
-		t.until = 0
+		t.until, t.lost = 0, ""
 	case trace.Online:
 		t.tells = l.Say("The device is online")
 	case trace.Offline:
 		t.tells = l.Say("The device is offline")
+	}
+}
+
+// noAnswer says why a call has failed, as far as its thread knows.
+func noAnswer(l words.Language, c trace.Cause) string {
+	switch {
+	case c.Kind == trace.Answered:
+		return l.Say("its call was answered with %s", c.Code)
+	case c.Kind == trace.NoMajority:
+		return l.Say("its call got %d yes and %d no", c.Yes, c.No)
+	default:
+		return l.Say("its call got no answer")
 	}
 }
 
@@ -325,10 +335,10 @@ func (s *stager) length(at trace.Millis) string { return s.l.Duration(at.Duratio
 
 // belief is what a thread believes now.
 func (s *stager) belief(i int, name string) Belief {
-	t, stand := s.threads[name], s.stands[name]
+	t, stand := s.threads[name], s.timeline.stands[name]
 	b := Belief{State: s.state(name), Cord: NoCord}
 	levels := s.now.Belief[name]
-	b.Paused = t.ended == "" && stand != nil && stand.doing(s.now.At) == Paused
+	b.Paused = t.ended == "" && stand.doing(s.now.At) == Paused
 	switch b.State {
 	case Outside:
 		b.Says, b.Does = s.l.Say("Outside"), s.outside(i, name)
@@ -345,7 +355,7 @@ func (s *stager) belief(i int, name string) Belief {
 	case Leaves:
 		b.Says, b.Does = s.l.Say("I am leaving"), s.l.Say("it only has to unlock")
 	case Unsure:
-		b.Says, b.Odd = s.l.Say("I do not know"), s.l.Say("its call got no answer")
+		b.Says, b.Odd = s.l.Say("I do not know"), t.unknown
 	case LostIt:
 		b.Says, b.Does = s.l.Say("I lost it"), t.lost
 	case GaveUp:
@@ -389,7 +399,7 @@ func (s *stager) state(name string) State {
 		return Leaves
 	case s.now.Belief[name] > 0:
 		return Holds
-	case t.unknown:
+	case t.unknown != "":
 		return Unsure
 	case t.asking:
 		return Asks
@@ -419,7 +429,7 @@ func (s *stager) claims(levels int) string {
 
 // paused says how long a thread stands still.
 func (s *stager) paused(name string) string {
-	if stand := s.stands[name]; !stand.byHand {
+	if stand := s.timeline.stands[name]; !stand.byHand {
 		return s.l.Say("paused until %s", s.length(stand.still))
 	}
 	return s.l.Say("paused by hand")
@@ -427,10 +437,10 @@ func (s *stager) paused(name string) string {
 
 // outside says what a thread without the lock does.
 func (s *stager) outside(i int, name string) string {
-	stand := s.stands[name]
+	stand := s.timeline.stands[name]
 	start := trace.MillisOf(s.sc.Threads[i].Start)
 	switch {
-	case s.framed || stand == nil:
+	case s.framed:
 		return ""
 	case stand.timed && stand.until > s.now.At:
 		return s.l.Say("asks at %s", s.length(stand.until))
@@ -457,13 +467,13 @@ func (s *stager) asks(name string) string {
 
 // waits says how often a thread was refused, and what it waits for.
 func (s *stager) waits(name string) string {
-	t, stand := s.threads[name], s.stands[name]
+	t, stand := s.threads[name], s.timeline.stands[name]
 	refused := s.l.Say("refused once")
 	if t.refusals > 1 {
 		refused = s.l.Say("refused %d times", t.refusals)
 	}
 	switch {
-	case stand == nil || !stand.timed || stand.until <= s.now.At:
+	case !stand.timed || stand.until <= s.now.At:
 		return refused
 	case t.message:
 		return s.l.Say("for a message, until %s at most", s.length(stand.until))
@@ -474,16 +484,18 @@ func (s *stager) waits(name string) string {
 
 // works says what a thread does that believes it holds the lock.
 func (s *stager) works(name string) string {
-	t, stand := s.threads[name], s.stands[name]
+	t, stand := s.threads[name], s.timeline.stands[name]
 	stack := s.stacks[name]
 	does := ""
 	switch {
-	case stand != nil && stand.timed && stand.level > 0 && stand.until > s.now.At:
+	case stand.timed && stand.level > 0 && stand.until > s.now.At:
 		does = s.l.Say("works until %s", s.length(stand.until))
 	case t.asking:
 		does = s.l.Say("asks for level %d", max(stack.Levels, 1))
 	case t.refusals > 0:
 		does = s.waits(name)
+	case stack.Doing == facts.Working && stand.text != "":
+		does = stand.text
 	case stack.Doing == facts.Leaving:
 		does = s.l.Say("is leaving level %d", stack.Levels)
 	case stack.Doing == facts.Working || stack.Doing == facts.Worked:
@@ -551,7 +563,7 @@ func (s *stager) doing(stack facts.Stack, level int) string {
 
 // beats is the belief of a device that says it is there, or of who looks.
 func (s *stager) beats(b *Belief, name string) {
-	t, stand := s.threads[name], s.stands[name]
+	t, stand := s.threads[name], s.timeline.stands[name]
 	if t.ended != "" {
 		return
 	}
@@ -559,7 +571,7 @@ func (s *stager) beats(b *Belief, name string) {
 	switch {
 	case b.Paused:
 		b.Does = s.paused(name)
-	case stand != nil && stand.timed && stand.until > s.now.At:
+	case stand.timed && stand.until > s.now.At:
 		b.Does = s.l.Say("next at %s", s.length(stand.until))
 	}
 	switch {
@@ -592,7 +604,7 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 		}
 	case len(s.now.Nodes) > 0:
 		s.count(b, name)
-	case held && s.threads[name].aside:
+	case held && s.timeline.aside[name]:
 		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
 	case held:
 		s.agree(b, name, levels)
@@ -623,7 +635,7 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 func (s *stager) loose(state State) string {
 	switch state {
 	case Done, Crashed, Failed, GaveUp, LostIt:
-		return s.l.Say("its key stays")
+		return s.l.Say("its key is there")
 	case Asks:
 		return s.l.Say("under way")
 	default:
@@ -704,7 +716,7 @@ func (s *stager) owner(name string) Owner {
 
 // card is the key in words.
 func (s *stager) card(broken []Violation) Card {
-	c := Card{Says: s.l.Say("Redis says"), Key: s.key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
+	c := Card{Says: s.l.Say("Redis says"), Key: s.sc.Lock.Key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
 	switch {
 	case s.protocol.Guard == protocol.Nothing && s.sc.Kind != scenario.KindHeartbeat:
 		c.Says, c.Key, c.Held = s.l.Say("There is no lock"), "", s.l.Say("nobody is kept out")
@@ -845,9 +857,7 @@ func (s *stager) ofNodes() []NodeCard {
 			n.Left = s.l.Say("no expiry")
 			if n.Part = 1000; k.PTTL >= 0 {
 				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
-				if lease := s.sc.Lock.Lease.Milliseconds(); lease > 0 {
-					n.Part = int(min(k.PTTL*1000/lease, 1000))
-				}
+				n.Part = s.timeline.left(k.PTTL)
 			}
 		}
 		if by := s.clocks[i]; by != 0 {
@@ -857,11 +867,11 @@ func (s *stager) ofNodes() []NodeCard {
 			}
 			n.Clock = s.l.Say("its clock: %s", sign+phrase.Duration(by.Duration()))
 		}
-		if s.down.Down(i) {
+		if s.timeline.down.Down(i) {
 			n.Odd, n.Down = s.l.Say("down"), true
-		} else if answer := s.down.Answers(i); answer != "" {
+		} else if answer := s.timeline.down.Answers(i); answer != "" {
 			n.Odd = s.l.Say("answers %s", answer)
-		} else if cut := s.down.CutOff(i); len(cut) > 0 {
+		} else if cut := s.timeline.down.CutOff(i); len(cut) > 0 {
 			n.Odd = s.l.Say("down for %s", s.l.List(cut))
 		}
 		list = append(list, n)

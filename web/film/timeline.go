@@ -486,10 +486,16 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		return out
 	}
 	out.Lease = t.l.Duration(millis(k.PTTL))
-	if t.lease > 0 {
-		out.Fraction = int(min(max(k.PTTL*1000/t.lease, 0), 1000))
-	}
+	out.Fraction = t.left(k.PTTL)
 	return out
+}
+
+// left is how much of a lease is left, in thousandths.
+func (t *Timeline) left(pttl int64) int {
+	if t.lease <= 0 {
+		return 0
+	}
+	return int(min(max(pttl*1000/t.lease, 0), 1000))
 }
 
 // ShortOwner shortens an owner id to its two ends. A foreign id may contain any

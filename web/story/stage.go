@@ -53,7 +53,7 @@ func (m *maker) stage() []Story {
 		at("leaves", film.Belief{State: film.Leaves, Says: l.Say("I am leaving"), Does: l.Say("it only has to unlock"), Cord: film.Agrees}, as, ""),
 		at("was told that it lost it", film.Belief{State: film.LostIt, Says: l.Say("I lost it"), Does: l.Say("told at its %s, at %s", "unlock", m.ms(240)), Cord: film.NoCord}, gone, ""),
 		at("no answer", film.Belief{State: film.Unsure, Says: l.Say("I do not know"), Odd: l.Say("its call got no answer"), Cord: film.Loose, Tie: l.Say("was not told")}, as, ""),
-		at("crashed", film.Belief{State: film.Crashed, Says: l.Say("Crashed"), Does: l.Say("believes nothing any more"), Cord: film.Loose, Tie: l.Say("its key stays")}, written, ""),
+		at("crashed", film.Belief{State: film.Crashed, Says: l.Say("Crashed"), Does: l.Say("believes nothing any more"), Cord: film.Loose, Tie: l.Say("its key is there")}, written, ""),
 		at("gave up", film.Belief{State: film.GaveUp, Says: l.Say("I gave up"), Does: l.Say("at %s", m.ms(250)), Cord: film.NoCord}, bs, ""),
 		at("failed", film.Belief{State: film.Failed, Says: l.Say("I failed"), Does: l.Say("at %s", m.ms(250)), Cord: film.NoCord}, gone, ""),
 		at("done", film.Belief{State: film.Done, Says: l.Say("Done"), Does: l.Say("wrote %s, left at %s", "1", m.ms(125)), Cord: film.NoCord}, gone, ""),
