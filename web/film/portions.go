@@ -15,10 +15,6 @@ type Index struct {
 	Size  int    `json:"size"`  // rows of a portion
 	Marks string `json:"marks"` // a character a row: the place of its mark among all, or "."
 	At    string `json:"at"`    // when each row was, with "|" between; empty where that is as of the row before
-
-	// Before are the states of the key before the rows that are the first of
-	// what is in the page already, by step.
-	Before map[int]Key `json:"before,omitempty"`
 }
 
 // Index returns the film's index. Size is how many rows a portion has.
@@ -37,7 +33,7 @@ func (f *Film) Index(size int) *Index {
 			at.WriteString(f.timeline.rows[i].At)
 		}
 	}
-	return &Index{Count: len(f.timeline.rows), Size: size, Marks: string(marked), At: at.String(), Before: map[int]Key{}}
+	return &Index{Count: len(f.timeline.rows), Size: size, Marks: string(marked), At: at.String()}
 }
 
 // Before is the state of the key before the row with that index, cut to what

@@ -27,8 +27,8 @@ func TestTheMovesOfTheFrontPage(t *testing.T) {
 		row    int
 		broken bool
 	}{{2, false}, {7, false}, {8, true}, {9, false}, {10, true}} {
-		if stops[i].Row != want.row || stops[i].Bad != want.broken {
-			t.Errorf("stop %d is T%d, broken %v, not T%d, %v", i, stops[i].Row, stops[i].Bad, want.row, want.broken)
+		if stops[i].Row != want.row || (stops[i].Broken != "") != want.broken {
+			t.Errorf("stop %d is T%d, broken %v, not T%d, %v", i, stops[i].Row, stops[i].Broken != "", want.row, want.broken)
 		}
 	}
 	if passed := rows[6].Millis - rows[1].Millis; frontMoves[0] != "Let 95 ms pass" || passed != 95 {

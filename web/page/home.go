@@ -34,18 +34,16 @@ type Home struct {
 	Name   string `json:"-"` // of the scenario that is played
 	Viewer Viewer `json:"-"`
 	Stops  []Stop `json:"stops"`
-	Mend   string `json:"mend"` // where its last button leads
+	Mend   string `json:"-"`    // where its last button leads
 	Last   string `json:"last"` // and what it says
 }
 
 // Stop is a moment of the run on the front page.
 type Stop struct {
-	Row    int        `json:"row"`
-	Stage  film.Stage `json:"stage"`
-	Broken string     `json:"broken,omitempty"`
-	Why    string     `json:"why"`
-	Next   string     `json:"next"` // what the button says there: the next move
-	Bad    bool       `json:"bad,omitempty"`
+	Row  int    `json:"row"`
+	Next string `json:"next"` // what the button says there: the next move
+
+	Standing
 }
 
 // StopsOf are the moments of a run that the front page shows: somebody is refused;
@@ -62,7 +60,7 @@ func StopsOf(rows []film.Row, moves []string) []Stop {
 		} else if r.Mark != film.Expiry && r.Mark != film.Broken && r.Mark != film.Released {
 			continue
 		}
-		stop := Stop{Row: r.Step, Stage: r.Stage, Broken: r.Broken, Why: r.Why, Bad: r.Broken != ""}
+		stop := Stop{Row: r.Step, Standing: Standing{}.After(r)}
 		if len(stops) < len(moves) {
 			stop.Next = moves[len(stops)]
 		}

@@ -41,10 +41,10 @@ type TablePart struct {
 
 // Standing is what is on the stage: before the first row, or after the last.
 type Standing struct {
-	Start  film.Stage // before the first row
-	Stage  film.Stage
-	Broken string // what a person calls the rule that the row breaks
-	Why    string
+	Start  film.Stage `json:"-"` // before the first row
+	Stage  film.Stage `json:"stage"`
+	Broken string     `json:"broken,omitempty"` // what a person calls the rule that the row breaks
+	Why    string     `json:"why"`
 }
 
 // Before is where a run of sc stands before its first row.

@@ -179,9 +179,6 @@ func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, be
 				f.tail = append(f.tail, frame)
 			}
 		}
-		if first > 0 && first == tail {
-			index.Before[first+1] = reel.Before(first)
-		}
 		packed, err := packed(p)
 		if err != nil {
 			return err

@@ -146,17 +146,15 @@ func (f *Footage) Shown(r *http.Request, path string) (page.Viewer, error) {
 			return v, err
 		}
 		for _, text := range p.Rows {
-			var row struct {
-				HTML   string
-				Why    string
-				Broken string
-				Stage  film.Stage
-			}
+			row := struct {
+				HTML string
+				page.Standing
+			}{Standing: page.Standing{Start: v.Standing.Start}}
 			if err := json.Unmarshal(text, &row); err != nil {
 				return v, fmt.Errorf("runs: %w", err)
 			}
 			table.WriteString(row.HTML)
-			v.Standing = page.Standing{Start: v.Standing.Start, Stage: row.Stage, Broken: row.Broken, Why: row.Why}
+			v.Standing = row.Standing
 		}
 		next += len(p.Rows)
 	}

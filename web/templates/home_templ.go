@@ -154,7 +154,7 @@ func Home(p page.Home) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, stop := range p.Stops {
-				var templ_7745c5c3_Var10 = []any{templ.KV("bad", stop.Bad)}
+				var templ_7745c5c3_Var10 = []any{templ.KV("bad", stop.Broken != "")}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var10...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -3,24 +3,10 @@
 import { portions } from "./portions.js";
 
 /**
- * @typedef {object} Field of the lock's hash
- * @property {string} owner shortened
- * @property {number} thread its ordinal, or -1
- * @property {string} count
- *
- * @typedef {object} LastCall the number of a client's last call, in the hash
- * @property {string} field "#A"
- * @property {number} thread its ordinal, or -1
- * @property {string} number
- *
  * @typedef {object} State of the lock's key
  * @property {string} type "none", "hash", "string", or "elsewhere" or "no lock" where Redis is not asked
- * @property {Field[]} [fields]
- * @property {LastCall[]} [calls] beside the fields, where a lock's calls have numbers
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
- * @property {number[]} [nodes] where there are several: the ordinal of who has the key on each, or -1
- * @property {number} [more] fields that are left out, as there are too many
  * @property {boolean} [heartbeat] the key is a device's, and no lock's
  *
  * @typedef {import("./lua.js").Moment} Lua
@@ -29,8 +15,6 @@ import { portions } from "./portions.js";
  * @property {string} why
  * @property {string} at "62 ms"
  * @property {State} after
- * @property {number[]} belief levels that each thread believes to hold
- * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {import("./stage.js").Stage} [stage] absent: as before it
  * @property {string} says the command in words
@@ -48,8 +32,6 @@ import { portions } from "./portions.js";
  * @property {string} [mark] why it matters: "violation", "expired", "fault", "acquired", "released", "refused"
  * @property {string} [alarm] the sentence of a broken rule, or of an expiry
  * @property {State} after
- * @property {number[]} belief levels that each thread believes to hold
- * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {Moment[]} [inside]
  * @property {import("./stage.js").Stage} stage
@@ -94,7 +76,6 @@ import { portions } from "./portions.js";
  * @property {Position[]} positions
  * @property {import("./portions.js").Portions} [portions] bring them; undefined where all are here
  * @property {string} [marks] of all rows then, a character each: the place in MARKS, or "."
- * @property {Record<number, State>} [befores] of the key, before rows by step: where the row before may not be here
  */
 
 /** How much a mark matters, the most first. */
@@ -197,20 +178,11 @@ export function markAt(film, stop) {
 }
 
 /**
- * The state of the key before a row.
- * @param {Film} film
- * @param {number} row
- * @returns {State}
- */
-export const before = (film, row) => film.rows[row - 2]?.after ?? film.befores?.[row] ?? { type: "none", lease: 0, left: 0 };
-
-/**
  * @typedef {object} Index what a page has of all rows of a long run
  * @property {number} count of rows
  * @property {number} size rows of a portion
  * @property {string} marks as a film has them
  * @property {string} at when each row was, with | between; empty where that is as of the row before
- * @property {Record<number, State>} [before] as a film's befores
  */
 
 /**
@@ -233,7 +205,7 @@ export function recorded({ threads, lease, rows, index }, address = "") {
   const times = index.at.split("|").map((at) => (last = at || last));
   const positions = [{ row: 0, at: times[0] ?? "" }, ...times.map((at, i) => ({ row: i + 1, at }))];
   /** @type {Film} */
-  const film = { threads, lease, rows: all, positions, marks: index.marks, befores: index.before };
+  const film = { threads, lease, rows: all, positions, marks: index.marks };
   film.portions = portions(film, address, index.size);
   return film;
 }

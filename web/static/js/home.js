@@ -2,7 +2,7 @@
 // and stays where it is; at the last stop it leads on.
 import { byId } from "./dom.js";
 import { lanes } from "./lanes.js";
-import { drawSentence, drawStage } from "./stage.js";
+import { drawSentence, drawStage, sceneOf } from "./stage.js";
 import { say } from "./words.js";
 
 /**
@@ -24,7 +24,7 @@ export function home() {
 
   function draw() {
     const { row, stage, broken = "", why, next } = stops[at];
-    drawStage(byId("stage"), { stage, broken, left: stage.card.left ?? "", part: stage.card.part ?? 0 });
+    drawStage(byId("stage"), sceneOf(stage, broken));
     drawSentence(byId("why"), why, broken !== "");
     go.textContent = `${next || last} →`;
     byId("back").hidden = at === 0;

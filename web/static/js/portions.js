@@ -86,7 +86,7 @@ export function portions(film, address, size) {
   }
 
   /** @param {number} n
-   *  @param {{from: number, before: import("./film.js").State, rows: import("./film.js").Row[]}} portion */
+   *  @param {{from: number, rows: import("./film.js").Row[]}} portion */
   function take(n, portion) {
     const first = firstOf(n);
     portion.rows.forEach((row, i) => {
@@ -97,8 +97,6 @@ export function portions(film, address, size) {
     portion.rows.forEach((row, i) => {
       film.rows[first + i] ??= row; // else a newer one has come on the socket
     });
-    film.befores ??= {};
-    film.befores[first + 1] = portion.before;
     if (!here(n)) {
       throw new Error("fewer rows than were asked for");
     }

@@ -64,6 +64,9 @@ import { duration, say } from "./words.js";
 const CLAIMS = ["holds", "unsure", "lost"];
 const CORDS = ["none", "asks", "no", "ok", "two", "false", "open", "loose"];
 
+/** A stage as it was worded. @param {Stage} stage @param {string} [broken] @returns {Scene} */
+export const sceneOf = (stage, broken = "") => ({ stage, broken, left: stage.card?.left ?? "", part: stage.card?.part ?? 0 });
+
 /**
  * What is on the stage at a row, or at a command of it; null where the row is
  * not here.
@@ -74,9 +77,7 @@ const CORDS = ["none", "asks", "no", "ok", "two", "false", "open", "loose"];
  */
 export function sceneAt(box, film, { row, moment, passed = 0 }) {
   if (row === 0) {
-    /** @type {Stage} */
-    const stage = JSON.parse(box.dataset.start ?? "{}");
-    return { stage, broken: "", left: stage.card?.left ?? "", part: 0 };
+    return sceneOf(JSON.parse(box.dataset.start ?? "{}"));
   }
   const shown = film.rows[row - 1];
   if (!shown) {
@@ -87,7 +88,7 @@ export function sceneAt(box, film, { row, moment, passed = 0 }) {
   if (!stage) {
     return null; // it is as in the row before, which is not here
   }
-  const scene = { stage, broken: inside ? "" : (shown.broken ?? ""), left: stage.card.left ?? "", part: stage.card.part ?? 0 };
+  const scene = sceneOf(stage, inside ? "" : shown.broken);
   if (passed > 0 && shown.after.lease >= 0 && shown.after.type !== "none" && scene.left !== "") {
     const after = drained(film, shown.after, passed);
     return { ...scene, left: leaseLeft(after, film.lease), part: after.left };

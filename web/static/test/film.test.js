@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { before, grown, markAt, recorded, stopsOf } from "../js/film.js";
+import { grown, markAt, recorded, stopsOf } from "../js/film.js";
 import { film, row } from "./films.js";
 
 const places = (f) => stopsOf(f).map((s) => `T${s.row} ${s.from}-${s.position}${s.whole ? "" : " …"}`);
@@ -37,13 +37,6 @@ test("a mark is said at the stop that its row came at, and not at those after it
   f.rows[0].mark = "acquired";
   f.rows[2].mark = "violation";
   assert.deepEqual(stopsOf(f).map((_, i) => markAt(f, i)), [undefined, "acquired", undefined, undefined, "violation"]);
-});
-
-test("before a row the key is as it was after the row before", () => {
-  const f = film([{ move: 0, rows: 2 }]);
-  f.rows[0].after = { type: "hash", lease: 200, left: 1000 };
-  assert.equal(before(f, 2).lease, 200);
-  assert.equal(before(f, 1).type, "none");
 });
 
 test("at a recorded film you stand at the start and at each row", () => {
