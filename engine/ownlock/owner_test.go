@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/ownlock/ownlocktest"
-	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -31,18 +28,7 @@ lock:
 threads: [{name: A, work: 300ms}, {name: B, start: 20ms, work: 200ms}, {name: C, start: 40ms, work: 60ms}]
 `
 	for _, value := range []string{`ARGV[1]`, `'1'`, `'lock:' .. ARGV[1]`, `cjson.encode({owner = ARGV[1], n = 1})`} {
-		sc, err := scenario.Parse([]byte(strings.Replace(text, "me = ARGV[1]", "me = "+value, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := run.New(sc, run.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Execute(ownlocktest.Boxed(t)); err != nil {
-			t.Fatal(err)
-		}
-		events, _ := r.Log().Since(0)
+		events := played(t, strings.Replace(text, "me = ARGV[1]", "me = "+value, 1))
 		var broken []string
 		for _, e := range events {
 			if v, ok := e.Body.(trace.Violation); ok {

@@ -38,18 +38,7 @@ faults: [{thread: A, at: unlock, do: lose-request}]
 		{"", 100 * time.Millisecond, 2 * time.Second},
 		{"  release: once\n", 3 * time.Second, 3100 * time.Millisecond},
 	} {
-		sc, err := scenario.Parse([]byte(strings.Replace(text, "  lease: 3s\n", "  lease: 3s\n"+c.release, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := run.New(sc, run.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Execute(ownlocktest.Boxed(t)); err != nil {
-			t.Fatal(err)
-		}
-		events, _ := r.Log().Since(0)
+		events := played(t, strings.Replace(text, "  lease: 3s\n", "  lease: 3s\n"+c.release, 1))
 		var in time.Duration
 		for _, e := range events {
 			if o, ok := e.Body.(trace.Outcome); ok && e.Thread == "B" && o.Result == trace.Acquired {
@@ -60,4 +49,22 @@ faults: [{thread: A, at: unlock, do: lose-request}]
 			t.Errorf("%q: B gets in at %s, want from %s, before %s", c.release, in, c.in, c.before)
 		}
 	}
+}
+
+// played runs a scenario with a lock of its own to the end, and returns its events.
+func played(t *testing.T, text string) []trace.Event {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.New(sc, run.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Execute(ownlocktest.Boxed(t)); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := r.Log().Since(0)
+	return events
 }
