@@ -9,7 +9,6 @@ import (
 
 	"relock/engine/scenario"
 	"relock/web/export"
-	"relock/web/film"
 	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
@@ -77,10 +76,8 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	title := cmp.Or(of.title, l.Say("Step through it"))
 	p.Page = s.Frame(r, title)
 	p.Page.Preview = s.preview(r)
-	p.Viewer = page.Viewer{
-		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
-		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0), Standing: page.Before(l, shown),
-	}
+	p.Viewer = runs.Unplayed(l, shown)
+	p.Viewer.Steps, p.Viewer.Shared = true, true
 	p.SetLocks(l)
 	if of.open == "" {
 		// What is opened if the address says nothing.

@@ -14,7 +14,6 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
-	"relock/web/film"
 	"relock/web/frame"
 	"relock/web/labs"
 	"relock/web/link"
@@ -147,7 +146,8 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 	if s.wall(one) {
 		p.Clock = l.Say("your clients · wall clock")
 	}
-	p.Viewer = page.Viewer{Scenario: film.NewScenario(l, st.Scenario), Steps: true, Lanes: runs.LanesAround(l, film.New(l, st.Scenario, nil).Lanes(), 0), Standing: page.Before(l, st.Scenario)}
+	p.Viewer = runs.Unplayed(l, st.Scenario)
+	p.Viewer.Steps, p.Viewer.Scripts = true, nil // the clients bring theirs
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 

@@ -485,10 +485,8 @@ func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (
 	}
 	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.ReachOf(r)}
 	p.SetFaults(l)
-	p.Viewer = page.Viewer{
-		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
-		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0), Standing: page.Before(l, item.Scenario),
-	}
+	p.Viewer = runs.Unplayed(l, item.Scenario)
+	p.Viewer.Steps = true
 	return p, nil
 }
 

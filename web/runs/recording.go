@@ -9,6 +9,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -91,4 +92,10 @@ func firstLaneRow(lanes *film.Lanes, row int) int {
 		return 0
 	}
 	return max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
+}
+
+// Unplayed is a film of sc before anything has happened.
+func Unplayed(l words.Language, sc *scenario.Scenario) page.Viewer {
+	f := film.New(l, sc, nil)
+	return page.Viewer{Scenario: film.NewScenario(l, sc), Scripts: f.Scripts(), Lanes: LanesAround(l, f.Lanes(), 0), Standing: page.Before(l, sc)}
 }
