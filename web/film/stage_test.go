@@ -60,6 +60,7 @@ func TestWhatIsOnTheStage(t *testing.T) {
 		{"late-write-without-a-token.yaml", 10, 0, "I lost it, told at its unlock, at 240 ms, none"},
 		{"two-threads.yaml", 3, 0, "I hold the lock, works until 93 ms, ok"},
 		{"two-threads.yaml", 6, 0, "I hold it twice, works until 152 ms, renewed at 100 ms, two, agree: 2"},
+		{"two-masters.yaml", 3, 0, "I hold the lock, works until 120 ms, nobody has told it, false, asks the old master"},
 		{"stalled-work.yaml", 3, 0, "I hold the lock, hangs for ever, renewed at 66 ms, ok"},
 		{"busy-asked-again.yaml", 5, 1, "I do not know, its call was answered with BUSY, none"},
 		{"redlock-cut-off.yaml", 8, 0, "I do not know, its call got 2 yes and 0 no, none"},
