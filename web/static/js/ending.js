@@ -22,33 +22,32 @@ export const brokenIn = (film) =>
     });
 
 /**
- * Draws what stays at the end, in the card that says why and in the page's box: the
- * first broken rule with its reason, from which one goes there, and the last one;
- * else what the last row says.
+ * Draws what stays at the end, below the sentence: the first broken rule with its
+ * reason, from which one goes there, and the last one; and where to go on.
  * @param {Film} film
  * @param {{there: boolean, row: number}} at there: you stand at its end. row: at which
  * @param {{seek: (row: number) => void, missing: (row: number) => string}} on missing: what to say of a row that has not come
  */
 export function drawEnding(film, { there, row }, on) {
-  const all = there ? brokenIn(film) : [];
-  const [first] = all;
-  if (first && first.why === undefined) {
-    film.portions?.look(first.row);
-  }
-  const text = first ? say("%s: %s", "", first.why ?? on.missing(first.row)) : (film.rows[film.rows.length - 1]?.why ?? "");
-  const later = all.length > 1 ? ` ${say("Later: %s", all[all.length - 1].name)}` : "";
   const box = document.getElementById("ending");
-  const cause = byId("cause");
-  cause.hidden = !first || first.row === row; // there the reason says it
   if (box) {
     box.hidden = !there;
   }
-  for (const place of there ? [cause, document.getElementById("ending-what")] : []) {
-    const name = first?.name ?? "";
-    if (place && place.textContent !== name + text + later) { // else the focus may be in it
-      const way = make("button", { type: "button", class: "to-row" }, name);
-      way.onclick = () => on.seek(first.row);
-      place.replaceChildren(...(first ? [way] : []), text, later);
-    }
+  const all = there ? brokenIn(film) : [];
+  const [first] = all;
+  const cause = byId("cause");
+  cause.hidden = !first || first.row === row; // there the sentence says it
+  if (!first) {
+    return;
+  }
+  if (first.why === undefined) {
+    film.portions?.look(first.row);
+  }
+  const text = say("%s: %s", "", first.why ?? on.missing(first.row));
+  const later = all.length > 1 ? ` ${say("Later: %s", all[all.length - 1].name)}` : "";
+  if (cause.textContent !== first.name + text + later) { // else the focus may be in it
+    const way = make("button", { type: "button", class: "to-row" }, first.name);
+    way.onclick = () => on.seek(first.row);
+    cause.replaceChildren(way, text, later);
   }
 }
