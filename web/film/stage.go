@@ -306,10 +306,10 @@ func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
 
 // noAnswer says why a call has failed, as far as its thread knows.
 func noAnswer(l words.Language, c trace.Cause) string {
-	switch {
-	case c.Kind == trace.Answered:
+	switch c.Kind {
+	case trace.Answered:
 		return l.Say("its call was answered with %s", c.Code)
-	case c.Kind == trace.NoMajority:
+	case trace.NoMajority:
 		return l.Say("its call got %d yes and %d no", c.Yes, c.No)
 	default:
 		return l.Say("its call got no answer")
