@@ -7,6 +7,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 )
 
 // Findings puts the violations of a trace into words. The trace names only the
@@ -33,6 +34,9 @@ func NewFindings(owners map[string]string, g protocol.Guard, endless []string) *
 	}
 	return b
 }
+
+// Holding returns whose the key is after the last event.
+func (b *Findings) Holding() *facts.Holding { return b.checker.facts.Holding() }
 
 // Times returns how often a rule was broken so far.
 func (b *Findings) Times() int { return b.times }

@@ -9,7 +9,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// Replaced is the rule that nobody puts his own name in the place of another's: a lock
+// Replaced is the rule that no thread puts its own name in the place of another's: a lock
 // that stands is not overwritten.
 const Replaced = "replaced"
 

@@ -232,7 +232,7 @@ func (i *Item) held(key trace.KeyState) phrase.Wording {
 	if key.Value != nil {
 		owners[*key.Value] = *key.Value
 	}
-	return sayKey(key, owners)
+	return sayKey(key, owners, owners.Holders(key))
 }
 
 // Shuffled is an order of the pieces that tells nothing, and is always the

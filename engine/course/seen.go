@@ -149,11 +149,12 @@ func seeBelief(thread string) seeing {
 }
 
 func seeKey(r *Run, count int, _ trace.Millis) phrase.Wording {
-	key := trace.Absent()
-	if count > 0 {
-		key = r.Events[count-1].Key
+	key, holding := trace.Absent(), facts.NewHolding(r.Header.Owners)
+	for _, e := range r.Events[:count] {
+		key = e.Key
+		holding.Add(e)
 	}
-	return sayKey(key, facts.Owners(r.Header.Owners))
+	return sayKey(key, facts.Owners(r.Header.Owners), holding.Holders(key))
 }
 
 // A question has at most one of these wordings, or no two that are nearly the
@@ -165,11 +166,11 @@ const (
 	leftOf      phrase.Text = "%s of the lease are left"
 )
 
-func sayKey(key trace.KeyState, owners facts.Owners) phrase.Wording {
+func sayKey(key trace.KeyState, owners facts.Owners, threads []string) phrase.Wording {
 	if !key.Exists() {
 		return phrase.Say("Redis has no key: nobody holds the lock")
 	}
-	holders := phrase.Names(owners.Holders(key))
+	holders := phrase.Names(threads)
 	if len(holders) == 0 {
 		return phrase.Say("in Redis the lock has an owner whom nobody knows")
 	}

@@ -821,6 +821,7 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 			o.Result = trace.Reentered
 		}
 		o.Level = max(j.belief[r.Thread], 1)
+		o.TakesOver = j.takesOver() && !j.began.IsZero()
 		j.attempts[r.Thread] = 0
 	case call == lock.CallLock:
 		o.Result = trace.Refused

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"relock/engine/lab"
+	"relock/engine/trace"
 )
 
 // Where no command makes a lock for sure, it is the key whose state decided what another
@@ -34,6 +35,34 @@ func TestTheLockIsFoundByWhatItDecided(t *testing.T) {
 			}
 			if !slices.Equal(have, strings.Fields(want)) || found.Ending != lab.Exhausted {
 				t.Errorf("ended as %s: %v, want %s", found.Ending, have, want)
+			}
+		})
+	}
+}
+
+// A thread that puts its value in the place of a deadline takes the lock over if it has passed, and
+// gets it like any other if the key was gone.
+func TestALockWhoseDeadlineHasPassedIsTakenOver(t *testing.T) {
+	for kind, want := range map[string]bool{"takes over": true, "swaps a deadline": false} {
+		t.Run(strings.ReplaceAll(kind, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			o := options(t, kind)
+			found := search(t, o)
+			_, events, err := found.Rules[0].Order.Trace(found, o, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken, over := 0, 0
+			for _, e := range events {
+				if b, is := e.Body.(trace.Outcome); is && b.Result == trace.Acquired {
+					taken++
+					if b.TakesOver {
+						over++
+					}
+				}
+			}
+			if taken < 1 || (over > 0) != want || over == taken {
+				t.Errorf("taken %d times, over %d times, want over: %t", taken, over, want)
 			}
 		})
 	}

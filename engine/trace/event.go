@@ -181,6 +181,9 @@ type Outcome struct {
 	// For an unlock: it undoes a lock call whose outcome is unknown or whose
 	// grant came too late. The level may never have been held.
 	GivesBack bool `json:"gives_back,omitempty"`
+
+	// For a lock call of somebody's own client: the key still held a deadline, and it was over.
+	TakesOver bool `json:"takes_over,omitempty"`
 }
 
 // Operations of [Resource].

@@ -71,7 +71,7 @@ func writeITF(b *bound.Buffer, r Run) error {
 	b.WriteString(`{"#meta":` + mustText(map[string]string{
 		"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html", "description": oneLine(r.title()),
 	}) + ",\n" + `"vars":["at_us","thread","action","owner","count","lease_ms","nodes","belief","broken"],` + "\n" + `"states":[`)
-	owners := facts.Owners(r.Header.Owners)
+	holding := facts.NewHolding(r.Header.Owners)
 	nodes := max(r.Scenario.Lock.Nodes, 1)
 	belief := func(e trace.Event) itfMap {
 		m := itfMap{}
@@ -88,13 +88,14 @@ func writeITF(b *bound.Buffer, r Run) error {
 	known := map[string]bool{} // rules of broken
 	index := 0
 	state := func(e trace.Event, action string) error {
-		key := itfOf(owners, e.Key)
+		holding.Add(e)
+		key := itfOf(&holding, e.Key)
 		s := itfState{
 			Meta: map[string]int{"index": index}, AtUS: itfInt(micros(e)), Thread: e.Thread, Action: action,
 			Owner: key.Owner, Count: key.Count, Lease: key.Lease, Belief: belief(e), Broken: slices.Clone(broken),
 		}
 		for _, one := range statesOf(e) {
-			s.Nodes = append(s.Nodes, itfOf(owners, one))
+			s.Nodes = append(s.Nodes, itfOf(&holding, one))
 		}
 		text, err := jsonText(s)
 		if err != nil {
@@ -125,9 +126,9 @@ func writeITF(b *bound.Buffer, r Run) error {
 	return err
 }
 
-func itfOf(owners facts.Owners, key trace.KeyState) itfKey {
+func itfOf(holding *facts.Holding, key trace.KeyState) itfKey {
 	k := itfKey{Lease: itfInt(key.PTTL)}
-	holders := owners.Holders(key)
+	holders := holding.Holders(key)
 	if len(holders) == 0 {
 		if key.Exists() {
 			k.Owner = "?" // a key that no thread of the run has set
@@ -136,7 +137,7 @@ func itfOf(owners facts.Owners, key trace.KeyState) itfKey {
 	}
 	k.Owner, k.Count = holders[0], 1
 	for id, count := range key.Fields {
-		if owners[id] == k.Owner {
+		if holding.Of(key, id) == k.Owner {
 			n, err := strconv.Atoi(count)
 			if err == nil {
 				k.Count = itfInt(n)

@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -243,7 +244,7 @@ func soundShiViz(r export.Run) error {
 }
 
 // soundITF wants a state before the first event and one after each, all with the same
-// variables.
+// variables, and in each the set of the rules broken so far as a set is compared: sorted.
 func soundITF(r export.Run) error {
 	got, err := export.Render(context.Background(), export.ITF, r)
 	if err != nil {
@@ -268,6 +269,12 @@ func soundITF(r export.Run) error {
 			if s[v] == nil {
 				return fmt.Errorf("itf: state %d has no %s", i, v)
 			}
+		}
+		rules := engine.Broken(r.Events[:i])
+		slices.Sort(rules)
+		want, err := json.Marshal(map[string][]string{"#set": append([]string{}, rules...)})
+		if err != nil || !bytes.Equal(s["broken"], want) {
+			return fmt.Errorf("itf: state %d: broken is %s, want %s: %w", i, s["broken"], want, err)
 		}
 	}
 	return nil

@@ -286,7 +286,7 @@ func (t *Narrator) pttl(c command) string {
 }
 
 func (t *Narrator) del(c command) string {
-	own, other := t.holds(c.before, c.who), t.other(c.before, c.who)
+	own, other := t.held(c.before, c.who), t.otherHeld(c.before, c.who)
 	switch {
 	case c.n == 0:
 		return t.say("%s deletes nothing: DEL answers 0, there is no key any more.", c.who)

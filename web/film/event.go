@@ -189,13 +189,13 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 		}
 	}
 	if !after.Exists() {
-		s.Victim = t.other(before, "")
+		s.Victim = t.otherHeld(before, "")
 	}
 	return t.l.Clause(fault.Why(s))
 }
 
 func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
-	holder := t.other(b.Was, "")
+	holder := t.otherHeld(b.Was, "")
 	lease, ok := t.lease[b.Node]
 	if !ok {
 		lease = t.sc.Lock.Lease

@@ -20,7 +20,7 @@ import (
 type Lanes struct {
 	threads []string
 	of      func(words.Language) []string // what each belongs to; nil where that is nothing
-	owners  facts.Owners
+	holding facts.Holding
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
 	device  bool    // the key is a device's sign of life, and no lock's
@@ -48,6 +48,7 @@ type laneRow struct {
 	step      int
 	at, until float64 // milliseconds: its first and its last event
 	key       trace.KeyState
+	holder    int // the first thread that holds it, or -1
 	nodes     []trace.KeyState
 	down      []int         // of these, those that do not answer, from 0
 	threads   []threadState // after it
@@ -112,7 +113,7 @@ const (
 // NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
-	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
+	return &Lanes{threads: threads, holding: facts.NewHolding(owners), lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
 }
 
 // LanesOf returns the lanes of a run of sc in which nothing has happened.
@@ -157,7 +158,9 @@ func (l *Lanes) Add(e trace.Event) {
 		l.rows = append(l.rows, laneRow{step: e.Step, at: at})
 	}
 	row := &l.rows[len(l.rows)-1]
+	l.holding.Add(e)
 	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
+	row.holder = l.holder(e.Key)
 	l.highest = max(l.highest, float64(e.Key.PTTL))
 	if i := slices.Index(l.threads, e.Thread); i >= 0 {
 		l.act(row, i, e)
@@ -177,7 +180,7 @@ func (l *Lanes) Add(e trace.Event) {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
 		s.leaving = facts.Leaves(e, name)
-		s.parted = s.level > 0 && !l.private && !l.owners.Hold(e.Key, name) && (s.parted || !s.unlocking)
+		s.parted = s.level > 0 && !l.private && !l.holding.Hold(e.Key, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)
@@ -343,5 +346,5 @@ func beside(b trace.Body) bool {
 // holder is the thread that a key belongs to, the first one of several, or -1
 // where that is no thread.
 func (l *Lanes) holder(k trace.KeyState) int {
-	return slices.IndexFunc(l.threads, func(name string) bool { return l.owners.Hold(k, name) })
+	return slices.IndexFunc(l.threads, func(name string) bool { return l.holding.Hold(k, name) })
 }

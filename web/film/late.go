@@ -67,13 +67,13 @@ func (t *Narrator) lateCount(e trace.Event, c command) string {
 }
 
 func (t *Narrator) lateDel(e trace.Event, c command) string {
-	other, inside := t.other(c.before, c.who), e.Belief[c.who]
+	other, inside := t.otherHeld(c.before, c.who), e.Belief[c.who]
 	switch {
 	case c.n == 0:
 		return t.say("%s's %s arrives late: DEL answers 0, there is no key.", c.who, c.Call)
 	case c.Node > 0:
 		return t.say("%s's %s arrives late and deletes the key on node %d.", c.who, c.Call, c.Node)
-	case other != "" && !t.holds(c.before, c.who):
+	case other != "" && !t.held(c.before, c.who):
 		return t.say("%s's %s arrives late and deletes the key of %s, who is not told.", c.who, c.Call, other)
 	case inside > 0:
 		return t.say("%s's %s arrives late and deletes the key, though %s is at level %d: anyone who asks now gets in.", c.who, c.Call, c.who, inside)

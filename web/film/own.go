@@ -130,6 +130,9 @@ func (t *Narrator) theirOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 	switch b.Result {
 	case trace.Acquired:
 		text = t.say("%s gets the lock.", e.Thread)
+		if b.TakesOver {
+			text = t.say("%s takes the lock over: the deadline in its value had passed.", e.Thread)
+		}
 	case trace.Reentered:
 		text = t.say("%s gets the lock again: level %d.", e.Thread, b.Level)
 	case trace.Refused:

@@ -721,7 +721,7 @@ func (d *drawing) sawtooth() {
 		if !r.key.Exists() {
 			continue
 		}
-		holder, endless := d.holder(r.key), r.key.PTTL < 0
+		holder, endless := r.holder, r.key.PTTL < 0
 		if d.goesOn() && row == len(d.rows)-1 {
 			d.open(place, holder, endless, float64(r.key.PTTL))
 			break

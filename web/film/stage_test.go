@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"relock/engine/lock/protocol"
+	"relock/engine/ownlock/ownlocktest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -246,5 +247,25 @@ func TestACoveredFilmDoesNotTell(t *testing.T) {
 	}
 	if got := f.Rows()[7].Stage.Card.Held; got == "" || got != held {
 		t.Errorf("Redis' card says %q, want %q", got, held)
+	}
+}
+
+// A script that writes the same value for all owns what it put there: its belief is tied to
+// it, and the other's is not.
+func TestTheStageOfAValueThatAllWrite(t *testing.T) {
+	p := play(ownlocktest.Boxed(t), t, parse(t, "lock:\n  protocol: own\n  lease: 50ms\n  retry: {times: 8, interval: 20ms}\n  scripts:\n    lock: |\n      if redis.call('SET', KEYS[1], 'taken', 'NX', 'PX', ARGV[3]) then return 1 end\n      return 0\n    unlock: |\n      return redis.call('DEL', KEYS[1])\nthreads: [{name: A, work: 100ms}, {name: B, start: 5ms, work: 20ms}]"))
+	f := film.New(words.English, p.Scenario, p.Owners)
+	var seen []string
+	for _, e := range p.Events {
+		i := f.Add(e)
+		row := f.Rows()[i]
+		for i := range row.Stage.Beliefs {
+			if says := told(row.Stage, i); row.Stage.Beliefs[i].State == film.Holds && !slices.Contains(seen, says) {
+				seen = append(seen, says)
+			}
+		}
+	}
+	if want := []string{"I hold the lock, ok", "I hold the lock, works until 100 ms, ok", "I hold the lock, works until 100 ms, nobody has told it, open, not in Redis", "I hold the lock, works until 100 ms, nobody has told it, false, not in Redis", "I hold the lock, works until 85 ms, ok", "I hold the lock, its work is done, ok", "I hold the lock, its work is done, nobody has told it, open, not in Redis"}; !slices.Equal(seen, want) {
+		t.Errorf("the beliefs are %q, want %q", seen, want)
 	}
 }

@@ -172,8 +172,11 @@ func (t *Narrator) counts() bool {
 	return t.protocol.Counts
 }
 
-// holders returns the threads that hold the key, by name.
-func (t *Narrator) holders(k trace.KeyState) []string {
+// holders returns who holds the key, by name, given the threads of the run among them.
+func (t *Narrator) holders(k trace.KeyState, threads []string) []string {
+	if !t.findings.Holding().Names(k) && len(threads) > 0 {
+		return threads
+	}
 	var list []string
 	if k.Value != nil {
 		list = append(list, t.owner(*k.Value))
@@ -195,13 +198,29 @@ func (t *Narrator) owner(id string) string {
 	return t.say("another owner")
 }
 
+// holds reports whether the thread holds the key as the event leaves it.
 func (t *Narrator) holds(k trace.KeyState, thread string) bool {
-	return slices.Contains(t.holders(k), thread)
+	return t.findings.Holding().Hold(k, thread)
 }
 
-// other returns a thread other than this one that holds the key, or "".
+// held reports whether the thread held the key as the event found it.
+func (t *Narrator) held(k trace.KeyState, thread string) bool {
+	return slices.Contains(t.findings.Holding().Held(k), thread)
+}
+
+// other returns a holder of the key other than this thread as the event leaves it, or "".
 func (t *Narrator) other(k trace.KeyState, thread string) string {
-	for _, h := range t.holders(k) {
+	return butFor(t.holders(k, t.findings.Holding().Holders(k)), thread)
+}
+
+// otherHeld is other for the key as the event found it.
+func (t *Narrator) otherHeld(k trace.KeyState, thread string) string {
+	return butFor(t.holders(k, t.findings.Holding().Held(k)), thread)
+}
+
+// butFor returns the first of the holders that is not this thread, or "".
+func butFor(holders []string, thread string) string {
+	for _, h := range holders {
 		if h != thread {
 			return h
 		}
@@ -376,9 +395,9 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	case "DEL", "DELEX":
 		if c.n == 1 {
 			a.deleted++
-			a.ever, a.foreign = true, ""
-			if !t.holds(c.before, c.who) {
-				a.foreign = t.other(c.before, c.who)
+			a.ever, a.foreign, a.handed = true, "", ""
+			if !t.held(c.before, c.who) {
+				a.foreign = t.otherHeld(c.before, c.who)
 			}
 		}
 	}

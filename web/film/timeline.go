@@ -168,7 +168,7 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 
 // mark notes in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
-	held := t.owners.Holders(e.Key)
+	held := t.Findings().Holding().Holders(e.Key)
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
@@ -236,7 +236,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.Findings().Holding().Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.scenario.granting() {
@@ -463,7 +463,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		return out
 	}
 	if k.Value != nil {
-		name := t.owners[*k.Value]
+		name := t.Findings().Holding().Of(k, *k.Value)
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
@@ -475,7 +475,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 			out.Calls = append(out.Calls, call)
 			continue
 		}
-		name := t.owners[id]
+		name := t.Findings().Holding().Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})

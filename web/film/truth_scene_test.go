@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -154,22 +155,47 @@ func (s scene) verb() string           { return strings.ToUpper(s.command().Arg(
 
 func (s scene) holders(k trace.KeyState) []string {
 	var list []string
-	name := func(id string) {
-		if who := s.owners[id]; who != "" {
+	name := func(id, by string) {
+		if who := cmp.Or(s.owners[id], by); who != "" {
 			list = append(list, who)
 		} else {
 			list = append(list, s.l.Say("another owner"))
 		}
 	}
 	if k.Value != nil {
-		name(*k.Value)
+		name(*k.Value, s.wrote(*k.Value))
 	}
 	for id := range k.Fields {
 		if !strings.HasPrefix(id, "#") {
-			name(id)
+			name(id, s.made(id))
 		}
 	}
 	return list
+}
+
+// made is the thread whose command made a field of the key, or "".
+func (s scene) made(field string) string {
+	who := ""
+	for i := s.i; i >= 0; i-- {
+		if _, has := s.events[i].Key.Fields[field]; has {
+			who = s.events[i].Thread
+		} else if who != "" {
+			break
+		}
+	}
+	return who
+}
+
+// wrote is the thread whose command last wrote a value, or "".
+func (s scene) wrote(value string) string {
+	for i := s.i; i >= 0; i-- {
+		c, is := s.events[i].Body.(trace.Command)
+		swaps := strings.EqualFold(c.Arg(0), "GETSET")
+		if is && (swaps || strings.EqualFold(c.Arg(0), "SET") && c.Reply != nil || strings.EqualFold(c.Arg(0), "SETNX") && c.Reply == int64(1)) && c.Arg(2) == value {
+			return s.events[i].Thread
+		}
+	}
+	return ""
 }
 
 func (s scene) has(k trace.KeyState, who string) bool { return slices.Contains(s.holders(k), who) }

@@ -69,6 +69,9 @@ func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	}
 	switch b.Result {
 	case trace.Acquired:
+		if b.TakesOver {
+			return l.Say("%s: taken over", call), Good
+		}
 		return l.Say("%s: acquired", call), Good
 	case trace.Reentered:
 		return l.Say("%s: level %d entered", call, b.Level), Good

@@ -28,11 +28,10 @@ type Facts struct {
 
 	Written trace.Event // the last write the resource accepted, before the current event
 
-	owners   Owners
+	holding  Holding
 	ids      map[string]string // of the threads, as owners
 	now      trace.Event
 	nodes    []trace.KeyState // the key on each node before the current event, if there are several
-	put, had Put              // at the current event, and before it
 	held     []string         // who holds the key at the current event
 	believed map[string]int
 	depth    map[string]int
@@ -58,7 +57,7 @@ func (s Seqs) Of(threads ...string) []int {
 func New(owners map[string]string) *Facts {
 	f := &Facts{
 		Before: trace.Absent(), Entered: Seqs{}, Gained: Seqs{}, Lost: Seqs{}, Counted: Seqs{}, Last: Seqs{}, Read: Seqs{},
-		owners: owners, ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
+		holding: NewHolding(owners), ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
 		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{}, aside: map[string]bool{},
 	}
 	for id, thread := range owners {
@@ -95,7 +94,7 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	}
 	b = append(b, as(writer)...)
 	if f.now.Key.Exists() && !f.Names(f.now.Key) { // the key does not say whose it is
-		b = f.put.append(append(b, ';'), as)
+		b = f.holding.put.append(append(b, ';'), as)
 	}
 	return b
 }
@@ -105,7 +104,7 @@ func (f *Facts) Add(e trace.Event) {
 	f.settle()
 	f.Before, f.nodes = f.now.Key, f.now.Nodes
 	f.followInside(e)
-	f.had, f.put = f.put, f.put.next(f.Before, e)
+	f.holding.Add(e)
 	had, has := f.held, f.Holders(e.Key)
 	for thread, id := range f.ids {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
@@ -134,7 +133,7 @@ func (f *Facts) Add(e trace.Event) {
 			delete(f.aside, b.Thread)
 		}
 	case trace.Expired:
-		for _, thread := range f.owners.of(b.Was, f.had) {
+		for _, thread := range f.holding.Held(b.Was) {
 			f.dropped[thread] = e.At
 		}
 	case trace.Outcome:
@@ -204,10 +203,13 @@ func (f *Facts) Inside() []string {
 
 // Holders returns the threads that hold the key as the current event left it, by name:
 // whom it names or, if it names none, who put what it holds.
-func (f *Facts) Holders(key trace.KeyState) []string { return f.owners.of(key, f.put) }
+func (f *Facts) Holders(key trace.KeyState) []string { return f.holding.Holders(key) }
+
+// Holding returns whose the key is at the current event.
+func (f *Facts) Holding() *Holding { return &f.holding }
 
 // Put returns who put what the key holds at the current event.
-func (f *Facts) Put() Put { return f.put }
+func (f *Facts) Put() Put { return f.holding.put }
 
 // Count returns a thread's hold count in the key, "" if it has none.
 func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.ids[thread]] }
@@ -226,11 +228,11 @@ func (f *Facts) Held() []string { return f.held }
 // node has it, by name.
 func (f *Facts) HeldOn(node int) (before, after []string) {
 	old, now := f.On(node)
-	return f.owners.of(old, f.had), f.owners.of(now, f.put)
+	return f.holding.Held(old), f.holding.Holders(now)
 }
 
 // Names reports whether a key says itself whose it is.
-func (f *Facts) Names(key trace.KeyState) bool { return len(f.owners.Holders(key)) > 0 }
+func (f *Facts) Names(key trace.KeyState) bool { return f.holding.Names(key) }
 
 // On returns the key before and after the current event as a command's node has
 // it. Nodes count from 1; 0 is that of a run with one.

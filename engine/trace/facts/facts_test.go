@@ -281,3 +281,30 @@ func TestWhoIsSeenToBeLeaving(t *testing.T) {
 		}
 	}
 }
+
+// A key that names no thread is that of the thread whose command put what it holds.
+func TestHoldingOfAValueThatAllWrite(t *testing.T) {
+	taken := func(ms int64) trace.KeyState {
+		v := "taken"
+		return trace.KeyState{Type: trace.TypeString, Value: &v, PTTL: ms}
+	}
+	set := func(thread string, now trace.KeyState) trace.Event {
+		return trace.Event{Thread: thread, Key: now, Body: trace.Command{Call: "lock", Args: []string{"SET", "k", "taken"}, Reply: "OK"}}
+	}
+	h := facts.NewHolding(map[string]string{idA: "A", idB: "B"})
+	h.Add(set("A", taken(100)))
+	if !h.Hold(taken(100), "A") || h.Hold(taken(100), "B") || h.Of(taken(100), "taken") != "A" || h.Names(taken(100)) {
+		t.Errorf("after A's SET it is %v's", h.Holders(taken(100)))
+	}
+	h.Add(set("B", taken(200)))
+	if got, was := h.Holders(taken(200)), h.Held(taken(100)); !slices.Equal(got, []string{"B"}) || !slices.Equal(was, []string{"A"}) {
+		t.Errorf("after B's SET it is %v's, and was %v's", got, was)
+	}
+	if got := h.Holders(key(idA, "1")); !slices.Equal(got, []string{"A"}) || h.Hold(key(idA, "1"), "B") {
+		t.Errorf("a key that names A is %v's", got)
+	}
+	h.Add(trace.Event{Key: trace.Absent(), Body: trace.Expired{Was: taken(0)}})
+	if got, was := h.Holders(trace.Absent()), h.Held(taken(0)); len(got) != 0 || !slices.Equal(was, []string{"B"}) || h.Hold(trace.Absent(), "B") {
+		t.Errorf("after its lease it is %v's, and was %v's", got, was)
+	}
+}

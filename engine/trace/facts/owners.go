@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"slices"
 
 	"relock/engine/trace"
@@ -9,7 +10,7 @@ import (
 // Owners maps owner ids to a run's threads.
 type Owners map[string]string
 
-// Holders returns the threads that hold the key, by name.
+// Holders returns the threads whose ids the key has, by name.
 func (o Owners) Holders(key trace.KeyState) []string {
 	threads := []string{}
 	if key.Value != nil {
@@ -26,17 +27,7 @@ func (o Owners) Holders(key trace.KeyState) []string {
 	return slices.Compact(threads)
 }
 
-// of returns the threads that hold the key, by name: whom it names or, if it names
-// none, who put what it holds.
-func (o Owners) of(key trace.KeyState, put Put) []string {
-	threads := o.Holders(key)
-	if len(threads) == 0 && key.Exists() {
-		threads = append(threads, put.Threads()...)
-	}
-	return threads
-}
-
-// Hold reports whether a thread holds the key.
+// Hold reports whether the key has an id of the thread.
 func (o Owners) Hold(key trace.KeyState, thread string) bool {
 	if key.Value != nil && o[*key.Value] == thread {
 		return true
@@ -47,4 +38,78 @@ func (o Owners) Hold(key trace.KeyState, thread string) bool {
 		}
 	}
 	return false
+}
+
+// Names reports whether a key says itself whose it is.
+func (o Owners) Names(key trace.KeyState) bool {
+	if key.Value != nil && o[*key.Value] != "" {
+		return true
+	}
+	for id := range key.Fields {
+		if o[id] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Holding is whose the lock's key is: whom it names or, if it names none, who put what it
+// holds. Call Add with each event in order. It is not safe for concurrent use, and what
+// its methods return must not be changed.
+type Holding struct {
+	owners   Owners
+	key      trace.KeyState // after the last event
+	put, had Put            // at the last event, and before it
+}
+
+// NewHolding returns that of a run without events. Owners maps owner ids to threads.
+func NewHolding(owners map[string]string) Holding {
+	return Holding{owners: owners, key: trace.Absent()}
+}
+
+// Add takes the next event.
+func (h *Holding) Add(e trace.Event) {
+	h.had, h.put = h.put, h.put.next(h.key, e)
+	h.key = e.Key
+}
+
+// Holders returns the threads that hold a key as the last event left it, by name.
+func (h *Holding) Holders(key trace.KeyState) []string { return h.of(key, h.put) }
+
+// Held returns the threads that held a key as the last event found it, by name.
+func (h *Holding) Held(key trace.KeyState) []string { return h.of(key, h.had) }
+
+func (h *Holding) of(key trace.KeyState, put Put) []string {
+	threads := h.owners.Holders(key)
+	if len(threads) == 0 && key.Exists() {
+		threads = append(threads, put.Threads()...)
+	}
+	return threads
+}
+
+// Hold reports whether a thread holds a key as the last event left it.
+func (h *Holding) Hold(key trace.KeyState, thread string) bool {
+	if h.owners.Names(key) {
+		return h.owners.Hold(key, thread)
+	}
+	return key.Exists() && (h.put.Value == thread || slices.Contains(slices.Collect(maps.Values(h.put.Fields)), thread))
+}
+
+// Names reports whether a key says itself whose it is.
+func (h *Holding) Names(key trace.KeyState) bool { return h.owners.Names(key) }
+
+// Put returns who put what the key holds.
+func (h *Holding) Put() Put { return h.put }
+
+// Of returns the thread of the value that the key holds, or of the field of that name: the
+// one with this id or, if the key names none, who put it there; "" where that is not known.
+func (h *Holding) Of(key trace.KeyState, id string) string {
+	switch {
+	case h.owners.Names(key):
+		return h.owners[id]
+	case key.Value != nil:
+		return h.put.Value
+	default:
+		return h.put.Fields[id]
+	}
 }
