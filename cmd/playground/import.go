@@ -43,7 +43,7 @@ judged: it says why, and what helps.`
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
 	var o logs.Options
-	lockFlags(fs, &o.Key, "of the keys that could be locks, the one that most commands name")
+	lockFlags(fs, &o.Key, &o.Kind, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
 	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
@@ -74,9 +75,10 @@ type labFlags struct {
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
-func lockFlags(fs *flag.FlagSet, key *string, byDefault string) {
-	fs.Func("lock", "the `lock`: KEY, or KEY:exclusive for one that a single thread holds at a time (default: "+byDefault+")", func(text string) (err error) {
-		*key, err = effects.Lock(text)
+func lockFlags(fs *flag.FlagSet, key *string, kind **check.Kind, byDefault string) {
+	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+" (default: "+byDefault+")", func(text string) error {
+		l, err := effects.ParseLock(text)
+		*key, *kind = l.Key, l.Kind
 		return err
 	})
 	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
@@ -86,11 +88,7 @@ func lockFlags(fs *flag.FlagSet, key *string, byDefault string) {
 func kindsOfLocks() string {
 	text := "\n\nWhat the lock's key may hold, and whether that is judged (" + effects.AsFlag + "):"
 	for _, k := range effects.Kinds() {
-		judged := "not yet"
-		if k.Judged {
-			judged = "yes"
-		}
-		text += fmt.Sprintf("\n  %-9s%s", judged, k.Holds)
+		text += fmt.Sprintf("\n  %-9s%s", k.Judgeable(), k.Holds)
 	}
 	return text
 }
@@ -118,7 +116,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
-	lockFlags(fs, &f.o.Key, "the key whose state decided what another thread was told")
+	lockFlags(fs, &f.o.Key, &f.o.Kind, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
 	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")

@@ -28,23 +28,23 @@ var rules = []struct {
 	name  string
 	title phrase.Text                    // what a person calls it when it is broken, a few words
 	means phrase.Text                    // what it asks for, a sentence
-	watch func(protocol.Guard) automaton // nil: judged once nothing can move any more
+	watch func(protocol.Guard, Kind) automaton // nil: judged once nothing can move any more
 	harms bool                           // what the lock protects: otherwise it is about the lock alone
 }{
-	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }, false},
-	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }, true},
-	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }, false},
-	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock, as a SET without NX does, or a SET XX.", func(protocol.Guard) automaton { return replaced{} }, false},
-	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }, false},
-	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }, false},
+	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard, k Kind) automaton { return &mutualExclusion{guard: g, kind: k} }, false},
+	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard, Kind) automaton { return lostUpdate{} }, true},
+	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard, Kind) automaton { return foreignRelease{} }, false},
+	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock, as a SET without NX does, or a SET XX.", func(protocol.Guard, Kind) automaton { return replaced{} }, false},
+	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard, Kind) automaton { return foreignRenewal{} }, false},
+	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard, Kind) automaton { return newCountMismatch() }, false},
 	{Orphan, "key left behind", "The key must be gone one lease after every thread has ended.", nil, false},
-	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }, false},
-	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }, false},
+	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard, Kind) automaton { return selfDeadlock{} }, false},
+	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard, Kind) automaton { return &tokenRegression{} }, false},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
 	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle. It takes two keys, so only the lab finds it: a scenario has one lock.", nil, false},
-	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
-	{DoneTwice, "done twice", "An effect that must happen once must not happen again, and one that is due once in a time, such as a tick, not within that time.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
-	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }, true},
+	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard, Kind) automaton { return &oversold{} }, true},
+	{DoneTwice, "done twice", "An effect that must happen once must not happen again, and one that is due once in a time, such as a tick, not within that time.", func(protocol.Guard, Kind) automaton { return &doneTwice{} }, true},
+	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard, Kind) automaton { return overLimit{} }, true},
 }
 
 // Harms reports whether what the lock protects comes to harm where a rule is broken.
@@ -140,12 +140,12 @@ type Checker struct {
 }
 
 // New returns a checker for a run whose owners map to threads as in owners,
-// with a guard between them.
-func New(owners map[string]string, g protocol.Guard) *Checker {
+// with a guard between them, a lock of this kind.
+func New(owners map[string]string, g protocol.Guard, k Kind) *Checker {
 	c := &Checker{facts: facts.New(owners)}
 	for _, r := range rules {
 		if r.watch != nil {
-			c.watches = append(c.watches, r.watch(g))
+			c.watches = append(c.watches, r.watch(g, k))
 		}
 	}
 	return c

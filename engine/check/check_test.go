@@ -329,7 +329,7 @@ func TestRules(t *testing.T) {
 		}, "count-mismatch A [3 4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
+			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1
@@ -348,7 +348,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestOrphanAndStuck(t *testing.T) {
-	c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+	c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
@@ -363,7 +363,7 @@ func TestOrphanAndStuck(t *testing.T) {
 			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
 		}
 	}
-	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
+	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})
 	for i, thread := range []string{"A", "B", "A", ""} {
 		e := believing(thread, trace.Work{State: trace.WorkBegin}, held(ownerA, "1"), nil)
 		e.Seq = i + 1
@@ -385,7 +385,7 @@ func TestAnOrphanSaysOnlyWhatIsKnown(t *testing.T) {
 		true:  "every thread has ended, nobody believes that it holds the lock, and the key stands for another 9760 ms",
 		false: "nobody believes that it holds the lock, and the key stands for another 9760 ms",
 	} {
-		c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 		c.Observe(at(240, believing("A", trace.Outcome{Call: "lock", Result: trace.Refused}, held(ownerA, "1"), nil)))
 		if over {
 			c.Observe(at(240, believing("A", trace.End{Result: trace.Done}, held(ownerA, "1"), nil)))
@@ -408,7 +408,7 @@ func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
 		asked   bool
 		orphans int
 	}{{"207", true, 0}, {"1207", true, 0}, {"7000", true, 0}, {"207", false, 1}, {"0", true, 1}, {"taken", true, 1}, {"NaN", true, 1}} {
-		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 		key := trace.KeyState{Type: trace.TypeString, Value: &c.value, PTTL: trace.NoExpiry}
 		if c.asked {
 			checker.Observe(believing("A", trace.Command{Call: "lock", Args: []string{"TIME"}, Reply: []any{"0", "7000"}}, trace.Absent(), nil))
@@ -443,7 +443,7 @@ func TestAKeptKeyIsNoOrphan(t *testing.T) {
 		{"granted again", keeps, true, 50_000, 1},
 		{"without an expiry", keeps, false, trace.NoExpiry, 1},
 	} {
-		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 		checker.Observe(believing("A", c.release, key(60_000), nil))
 		if c.again {
 			checker.Observe(believing("A", trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1}, key(60_000), nil))
@@ -465,7 +465,7 @@ func TestTogetherSaysWhoseKeyWasDropped(t *testing.T) {
 		{150, "A and B are inside at once: Redis dropped A's key 50ms ago."},
 		{100, "A and B are inside at once, and in Redis the lock is B's."},
 	} {
-		checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
+		checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})
 		acquired := trace.Outcome{Call: "lock", Result: trace.Acquired}
 		a, both := map[string]int{"A": 1}, map[string]int{"A": 1, "B": 1}
 		var last []check.Finding
@@ -493,7 +493,7 @@ func TestAViolationThatNoRuleFinds(t *testing.T) {
 		{trace.Violation{Rule: check.Orphan, Detail: "a key"}, "Redis and the threads have broken a rule: orphan."},
 		{trace.Violation{Rule: "what-else", Threads: []string{"A"}, Detail: "it did"}, "A has broken a rule: what-else."},
 	} {
-		b := check.NewFindings(map[string]string{ownerA: "A"}, protocol.InRedis, nil)
+		b := check.NewFindings(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{}, nil)
 		e := trace.Event{Seq: 1, Body: c.v, Key: trace.Absent()}
 		b.See(e)
 		if got := b.Of(e, c.v); got.Why.String() != c.want || got.Says.String() != c.v.Detail {

@@ -25,10 +25,10 @@ type Findings struct {
 }
 
 // NewFindings returns the findings of a run without events yet. Owners maps
-// owner ids to threads, with a guard between them; endless are the threads that
-// ask until they have the lock.
-func NewFindings(owners map[string]string, g protocol.Guard, endless []string) *Findings {
-	b := &Findings{checker: New(owners, g), endless: map[string]bool{}, over: map[string]bool{}}
+// owner ids to threads, with a guard between them, a lock of this kind; endless are the
+// threads that ask until they have the lock.
+func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []string) *Findings {
+	b := &Findings{checker: New(owners, g, k), endless: map[string]bool{}, over: map[string]bool{}}
 	for _, name := range endless {
 		b.endless[name] = true
 	}

@@ -11,12 +11,13 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// MutualExclusion is the rule that at most one thread is in its critical
-// section.
+// MutualExclusion is the rule that at most one thread is in its critical section: of a
+// lock with permits, as many as it has; and readers share.
 const MutualExclusion = "mutual-exclusion"
 
 type mutualExclusion struct {
 	guard    protocol.Guard
+	kind     Kind
 	together []string // threads reported inside together
 }
 
@@ -32,7 +33,7 @@ func (m *mutualExclusion) append(b []byte, _ time.Duration, as naming) []byte {
 
 func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	inside := f.Inside()
-	if len(inside) < 2 {
+	if m.kind.together(inside, f.Shares) {
 		m.together = nil
 		return Finding{}, false
 	}
@@ -93,6 +94,9 @@ func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Name
 }
 
 func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
+	if m.kind.Permits > 1 {
+		return phrase.Say("%d threads are inside at once, and the lock has %d permits.", len(inside), m.kind.Permits)
+	}
 	if len(inside) != 2 {
 		return phrase.Say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
 	}

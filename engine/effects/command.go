@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/journal"
 	"relock/engine/phrase"
 )
@@ -163,23 +164,47 @@ func MakesLock(args []string) bool {
 	return false
 }
 
-// Lock reads what a person calls a lock: KEY, or KEY:exclusive. It fails with one
-// sentence if the lock is of a kind that cannot be judged yet.
-func Lock(text string) (key string, err error) {
-	name := text
+// Lock is a lock as a person calls it: by its key, and maybe by its kind.
+type Lock struct {
+	Key  string      // "" if it is to be found
+	Kind *check.Kind // nil if nobody has said it
+}
+
+// ParseLock reads a lock as a person calls it: KEY, or KEY:KIND with a kind as
+// check.ParseKind reads it. It fails with one sentence.
+func ParseLock(text string) (Lock, error) {
+	l := Lock{Key: text}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
-		switch kind := text[i+1:]; {
-		case kind == "exclusive":
-			name = text[:i]
-		case kind == "readers", kind == "permits", strings.HasPrefix(kind, "permits="):
-			return "", phrase.New("%.40q: locks of this kind cannot be judged yet; allowed: KEY or KEY:exclusive, for a lock that one thread holds at a time", ":"+kind)
+		word, _, _ := strings.Cut(text[i+1:], "=")
+		if slices.Contains([]string{"exclusive", "readers", "permits"}, word) {
+			kind, err := check.ParseKind(text[i+1:])
+			if err != nil {
+				return Lock{}, err
+			}
+			l = Lock{text[:i], &kind}
 		}
 	}
 	switch {
-	case name == "":
-		return "", phrase.New("it has no key; allowed: KEY or KEY:exclusive")
-	case strings.Contains(name, ","):
-		return "", phrase.New("%.60q: several locks at once cannot be judged yet; allowed: one KEY, and -key for a key with a comma in it", text)
+	case l.Key == "":
+		return Lock{}, phrase.New("it has no key; allowed: %s", AsFlag)
+	case strings.Contains(l.Key, ","):
+		return Lock{}, phrase.New("%.60q: several locks at once cannot be judged yet; allowed: one KEY, and -key for a key with a comma in it", text)
 	}
-	return name, nil
+	return l, nil
+}
+
+// String returns the lock as ParseLock reads it, "" of one without a key.
+func (l Lock) String() string {
+	if l.Kind == nil || l.Key == "" {
+		return l.Key
+	}
+	return l.Key + ":" + l.Kind.String()
+}
+
+// Allowed is who may be inside at once: one thread if nobody has said it.
+func (l Lock) Allowed() check.Kind {
+	if l.Kind == nil {
+		return check.Kind{}
+	}
+	return *l.Kind
 }

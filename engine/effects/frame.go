@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
@@ -17,6 +18,7 @@ import (
 type Frame struct {
 	Title   string        // is cut where it is long
 	Key     string        // the lock's, or ""
+	Kind    check.Kind    // who may be inside at once
 	Hash    bool          // it is a hash
 	Lease   time.Duration // the longest that was seen, or 0
 	Threads []string
@@ -33,6 +35,7 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		Lock  struct {
 			Protocol string `json:"protocol"`
 			Key      string `json:"key"`
+			Kind     string `json:"kind,omitempty"`
 			Lease    string `json:"lease"`
 			Watchdog string `json:"watchdog"`
 		} `json:"lock"`
@@ -40,6 +43,9 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		Seed    uint64   `json:"seed"`
 	}{Title: Short(strings.Map(printed, f.Title), scenario.MaxTitle), Seed: min(f.Seed, scenario.MaxSeed)}
 	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, "none", "off"
+	if f.Kind != (check.Kind{}) {
+		form.Lock.Kind = f.Kind.String()
+	}
 	if f.Hash {
 		form.Lock.Protocol = protocol.Reentrant.Name
 	}

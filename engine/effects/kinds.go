@@ -10,7 +10,8 @@ import (
 // Kind is a kind of lock, by what its key holds. It is immutable.
 type Kind struct {
 	Holds  phrase.Text // what the key holds, as a list of kinds says it
-	Judged bool        // one thread at a time may be inside, and that is judged
+	Judged bool        // it is judged
+	Told   bool        // it is judged where a person says who may be inside at once
 	typed  string      // the key's type, of those that are told by it alone
 	says   phrase.Text // that a key holds this, a sentence, where it is not judged
 	helps  phrase.Text // what helps then
@@ -18,13 +19,16 @@ type Kind struct {
 
 // AsFlag is how a person says to lab and import which key is the lock, one of a kind that
 // is judged.
-const AsFlag = "-lock KEY, -lock KEY:exclusive"
+const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers"
+
+// sayKind is what helps where a person has to say the kind.
+const sayKind = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."
 
 // The kinds that cannot be judged yet, and are not told by the key's type alone.
 var (
-	readersWriter = Kind{Holds: "a hash with a field mode (readers and a writer)", says: "The key is a hash with a field mode: readers may share it.", helps: "A read-write lock cannot be judged yet."}
-	shared        = Kind{Holds: "several threads at once, none of whom was refused", says: "The key names several threads at once, and none of them was refused.", helps: "A lock that several may hold cannot be judged yet."}
-	otherwise     = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
+	shared    = Kind{Holds: "several threads at once, none of whom was refused", Told: true, says: "The key names several threads at once, and none of them was refused.", helps: sayKind}
+	unmoded   = Kind{Holds: "readers, and no field mode", says: "The key has no field mode, which says who reads.", helps: "A read-write lock of another form cannot be judged yet."}
+	otherwise = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
 )
 
 // Kinds returns the kinds of locks that are told apart, those that can be judged first.
@@ -33,13 +37,25 @@ func Kinds() []Kind {
 		{Holds: "a string, whatever its value", Judged: true},
 		{Holds: "a count (INCR): a thread that counts from nothing is in", Judged: true},
 		{Holds: "a hash of owners with their counts", Judged: true},
-		readersWriter,
-		{Holds: "a sorted set", typed: "zset", says: "The key holds a sorted set.", helps: "A sorted set cannot be judged yet."},
-		{Holds: "a set", typed: "set", says: "The key holds a set.", helps: "A set cannot be judged yet."},
-		{Holds: "a list of tokens", typed: "list", says: "The key holds a list.", helps: "A list of tokens cannot be judged yet."},
+		{Holds: "a hash with a field mode (readers and a writer)", Judged: true},
+		{Holds: "a sorted set of owners", Told: true, typed: trace.TypeZSet, says: "The key holds a sorted set.", helps: sayKind},
+		{Holds: "a set of owners", Told: true, typed: trace.TypeSet, says: "The key holds a set.", helps: sayKind},
 		shared,
+		unmoded,
+		{Holds: "a list of tokens", typed: "list", says: "The key holds a list.", helps: "A list of tokens cannot be judged yet."},
 		otherwise,
 	}
+}
+
+// Judgeable says whether the kind is judged: yes, if told, or not yet.
+func (k Kind) Judgeable() phrase.Text {
+	switch {
+	case k.Judged:
+		return "yes"
+	case k.Told:
+		return "if told"
+	}
+	return "not yet"
 }
 
 // KindSaid returns what Reading.Kind returned, from the English of its first sentence.
@@ -54,24 +70,33 @@ func KindSaid(english string) (says, helps phrase.Wording) {
 
 func (k Kind) unknown() (says, helps phrase.Wording) { return phrase.Say(k.says), phrase.Say(k.helps) }
 
-// unlike reports whether a key is of a type that no exclusive lock is known to have.
-func unlike(k trace.KeyState) bool {
-	return k.Exists() && k.Type != trace.TypeString && k.Type != trace.TypeHash
+// unlike reports whether a key is of a type that no lock of this kind is known to have: of
+// a sorted set or a set a person has to say that it is one.
+func (j *Reading) unlike(k trace.KeyState) bool {
+	switch {
+	case !k.Exists(), k.Type == trace.TypeString, k.Type == trace.TypeHash:
+		return false
+	case k.Type == trace.TypeZSet, k.Type == trace.TypeSet:
+		return j.lock.Kind == nil
+	}
+	return true
 }
 
 // look takes what a command shows of the kind of lock.
 func (j *Reading) look(r Record) {
 	j.last = r.Before
-	_, mode := r.After.Fields["mode"]
+	_, mode := r.After.Fields[trace.Mode]
 	switch {
-	case unlike(r.After):
+	case j.unlike(r.After):
 		j.kind = &otherwise
 		kinds := Kinds()
 		if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.typed == r.After.Type }); i >= 0 {
 			j.kind = &kinds[i]
 		}
-	case mode:
-		j.kind = &readersWriter
+	case mode && r.After.Type == trace.TypeHash:
+		j.moded = true
+	case r.After.Exists() && j.lock.Allowed().Readers && !j.moded:
+		j.kind = &unmoded
 	}
 }
 
@@ -80,7 +105,7 @@ func (j *Reading) Kind() (says, helps phrase.Wording) {
 	switch {
 	case j.kind != nil:
 		return j.kind.unknown()
-	case j.several && !j.refused:
+	case j.several && !j.refused && j.lock.Kind == nil && !j.moded:
 		return shared.unknown()
 	}
 	return phrase.Wording{}, phrase.Wording{}

@@ -16,11 +16,7 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 	}
 	want := "| the key holds | judged |\n| --- | --- |\n"
 	for _, k := range effects.Kinds() {
-		judged := "not yet"
-		if k.Judged {
-			judged = "yes"
-		}
-		want += "| " + string(k.Holds) + " | " + judged + " |\n"
+		want += "| " + string(k.Holds) + " | " + string(k.Judgeable()) + " |\n"
 	}
 	if !strings.Contains(string(data), want) {
 		t.Errorf("LAB.md lacks this table:\n%s", want)
@@ -34,7 +30,7 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 	unknown := 0
 	for _, says := range []string{
-		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key is a hash with a field mode: readers may share it.",
+		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key has no field mode, which says who reads.",
 		"The key names several threads at once, and none of them was refused.",
 	} {
 		if again, helps := effects.KindSaid(says); again.String() != says || helps.IsZero() {

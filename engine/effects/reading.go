@@ -33,6 +33,7 @@ type Roles map[string]string
 // Reading folds the records of one order into events, and into broken rules. It is not
 // safe for concurrent use.
 type Reading struct {
+	lock          Lock
 	key, resource string
 	marks         bool // beliefs are read from marks
 	roles         Roles
@@ -52,6 +53,7 @@ type Reading struct {
 	harms         bool           // only rules about what the lock protects count
 	refused       bool           // somebody was, in this order
 	several       bool           // fields of several threads stood at once
+	moded         bool           // it says itself whether readers hold it
 	counter       bool           // its value is counted up and down
 	last          trace.KeyState // before the current command
 	ids           []string       // what the current command put into the key
@@ -74,17 +76,17 @@ type scripted struct {
 	asked, acts bool
 }
 
-// New returns the reading of no records yet: of threads by name, with the lock's key, and the key of what it protects or "".
+// New returns the reading of no records yet: of threads by name, with the lock, and the key of what it protects or "".
 // Known has the effects of commands seen before; it grows. With marks, beliefs come from the marks alone.
-func New(threads []string, key, resource string, marks bool, known Roles) *Reading {
+func New(threads []string, of Lock, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
-		key: key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
+		lock: of, key: of.Key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
 		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
 	}
 	for _, t := range threads {
 		j.owners[t] = t
 	}
-	j.checker = check.New(j.owners, protocol.InRedis)
+	j.checker = check.New(j.owners, protocol.InRedis, of.Allowed())
 	return j
 }
 
@@ -174,7 +176,7 @@ func (j *Reading) add(thread string, body trace.Body) {
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
 		switch {
-		case f.Rule == check.Replaced && j.takesOver():
+		case f.Rule == check.Replaced && j.takesOver(), f.Rule == check.ForeignRelease && j.swept(body):
 		case slices.Contains(Rules(), f.Rule):
 			if untold := j.untold(f, thread); len(untold) > 0 {
 				f = f.Inferred(untold)
@@ -182,6 +184,12 @@ func (j *Reading) add(thread string, body trace.Body) {
 			j.violate(f)
 		}
 	}
+}
+
+// swept reports whether a command drops by their scores what is over, whoever put it there.
+func (j *Reading) swept(body trace.Body) bool {
+	c, _ := body.(trace.Command)
+	return sweeps(Record{Args: c.Args})
 }
 
 // untold are the threads of two inside at once that have lost the lock, and that no answer has told
@@ -302,7 +310,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	if !ofLock {
 		return ""
 	}
-	if looks(r) || firstExpiry(r) || unlike(r.After) || unlike(r.Before) {
+	if looks(r) || sweeps(r) || firstExpiry(r) || j.unlike(r.After) || j.unlike(r.Before) {
 		return ""
 	}
 	name := Shown(r.Args)
@@ -378,7 +386,7 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
-	case j.stands(r):
+	case j.stands(r), sweeps(r) && len(j.ids) == 0:
 		return ""
 	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
@@ -390,6 +398,9 @@ func (j *Reading) does(r Record) string {
 		}
 		return ""
 	case r.Before.Exists() && r.After.Exists() && Equal(content(r.Before), content(r.After)) && r.After.PTTL > r.Before.PTTL: // less is left by itself, on the wall's clock
+		return lock.CallRenew
+	}
+	if r.After.Type == trace.TypeZSet && scored(r.Before, r.After) {
 		return lock.CallRenew
 	}
 	for f, v := range r.After.Fields {
@@ -404,6 +415,25 @@ func (j *Reading) does(r Record) string {
 		}
 	}
 	return ""
+}
+
+// sweeps reports whether a command of its own drops what is over, whoever put it there.
+func sweeps(r Record) bool {
+	verb := Verb(r.Args)
+	return verb == "ZREMRANGEBYSCORE" || verb == "ZREMRANGEBYRANK"
+}
+
+// scored reports whether a member of a sorted set has got a higher score.
+func scored(before, after trace.KeyState) bool {
+	for member, now := range after.Fields {
+		old, had := before.Fields[member]
+		a, err := strconv.ParseFloat(old, 64)
+		b, err2 := strconv.ParseFloat(now, 64)
+		if had && err == nil && err2 == nil && b > a {
+			return true
+		}
+	}
+	return false
 }
 
 // overAtOnce reports whether a command was granted a lock whose lease was over by then, as
@@ -441,6 +471,9 @@ func (j *Reading) puts(r Record) []string {
 		_, err2 := strconv.Atoi(now)
 		count := err == nil && err2 == nil
 		plain := (Verb(r.Args) == "HSET" || Verb(r.Args) == "HMSET") && j.checker.Put().Fields[f] != r.Thread
+		if f == trace.Mode || had && after.Type != trace.TypeHash { // a score that moves is a lease that is renewed
+			continue
+		}
 		if !had || old != now && (!count || plain) {
 			ids = append(ids, f)
 		}
@@ -556,11 +589,8 @@ func (j *Reading) owns(r Record, before trace.KeyState) {
 }
 
 // deadline is the instant that a value is, in seconds or milliseconds of Unix, and whether it is one.
-func deadline(k trace.KeyState) (time.Time, bool) {
-	if k.Value == nil {
-		return time.Time{}, false
-	}
-	n, err := strconv.ParseFloat(*k.Value, 64)
+func deadline(value string) (time.Time, bool) {
+	n, err := strconv.ParseFloat(value, 64)
 	switch {
 	case err != nil:
 	case n > 1e9 && n < 1e10:
@@ -570,6 +600,8 @@ func deadline(k trace.KeyState) (time.Time, bool) {
 	}
 	return time.Time{}, false
 }
+
+func isDeadline(value string) bool { _, is := deadline(value); return is }
 
 // stands reports whether a command that writes its value whatever is there was answered
 // that the lock stands: there was a value that it does not hold, and no deadline that is over.
@@ -582,8 +614,19 @@ func (j *Reading) stands(r Record) bool {
 // takesOver reports whether the last command put another value in the place of a deadline
 // that may be over: that is how such a lock is taken.
 func (j *Reading) takesOver() bool {
-	until, is := deadline(j.last)
-	return is && (j.began.IsZero() || !until.After(j.began.Add(j.at)))
+	over := func(value string) bool {
+		until, is := deadline(value)
+		return is && (j.began.IsZero() || !until.After(j.began.Add(j.at)))
+	}
+	if j.last.Value != nil {
+		return over(*j.last.Value)
+	}
+	for _, score := range j.last.Fields {
+		if j.last.Type != trace.TypeZSet || !over(score) {
+			return false
+		}
+	}
+	return len(j.last.Fields) > 0
 }
 
 // From says from which instant the records count.
@@ -606,7 +649,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
 		j.belief[r.Thread]--
 	case rewrites:
-	case told && j.stands(r):
+	case told && (j.stands(r) || len(r.Tx) > 0 && j.outranked(r)):
 		delete(j.belief, r.Thread)
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		if j.takesOver() {
@@ -629,6 +672,25 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	}
 }
 
+// outranked reports whether a thread is told that as many as there are permits were before
+// its own member of a sorted set: so a semaphore says no.
+func (j *Reading) outranked(r Record) bool {
+	one := func(args []string, reply any) bool {
+		rank, is := reply.(int64)
+		return is && (Verb(args) == "ZRANK" || Verb(args) == "ZREVRANK") && len(args) > 2 && args[1] == j.key &&
+			(j.owners[args[2]] == r.Thread || slices.Contains(j.ids, args[2])) && rank >= int64(max(j.lock.Allowed().Permits, 1))
+	}
+	if replies, ok := r.Reply.([]any); ok && len(r.Tx) == len(replies) {
+		for i, args := range r.Tx {
+			if one(args, replies[i]) {
+				return true
+			}
+		}
+		return false
+	}
+	return one(r.Args, r.Reply)
+}
+
 // sees reports whether a thread sees, by looking at the key, that it does not hold it.
 func (j *Reading) sees(r Record) bool {
 	if !looks(r) || len(r.Args) < 2 || r.Args[1] != j.key {
@@ -643,7 +705,10 @@ func (j *Reading) sees(r Record) bool {
 		return !has && mine(r.Args[min(2, len(r.Args)-1)])
 	case "GET":
 		return r.After.Value == nil || !mine(*r.After.Value)
-	case "HGETALL", "HKEYS":
+	case "ZSCORE", "ZRANK", "ZREVRANK", "SISMEMBER":
+		_, has := r.After.Fields[r.Args[min(2, len(r.Args)-1)]]
+		return !has && mine(r.Args[min(2, len(r.Args)-1)]) || j.outranked(r)
+	case "HGETALL", "HKEYS", "SMEMBERS":
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(r.After.Fields)), mine)
 	}
 	return false
@@ -651,6 +716,9 @@ func (j *Reading) sees(r Record) bool {
 
 // holds returns the count that the thread of r has in the key; 0 where it has none there, as in a string.
 func (j *Reading) holds(r Record) int {
+	if r.After.Type != trace.TypeHash {
+		return 0
+	}
 	for id, v := range r.After.Fields {
 		if slices.Contains(j.ids, id) || j.checker.Put().Fields[id] == r.Thread {
 			n, _ := strconv.Atoi(v)
@@ -849,7 +917,7 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if _, ends := deadline(key); key.Exists() && !believed && !ends && !(j.counter && number(key) <= 0) {
+	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && !(j.counter && number(key) <= 0) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}

@@ -353,7 +353,7 @@ func (b *table) fold() *effects.Reading {
 	roles := effects.Roles{}
 	var r *effects.Reading
 	for range 2 { // what a script does at its end says what it is for at its beginning
-		r = effects.New(b.threads, b.key, b.resource, b.marks, roles)
+		r = effects.New(b.threads, effects.Lock{Key: b.key, Kind: b.kind}, b.resource, b.marks, roles)
 		for _, one := range b.records {
 			r.See(one)
 		}
@@ -403,7 +403,7 @@ func TestATraceTellsTheSame(t *testing.T) {
 		if b.end != nil {
 			asks = b.end.asking
 		}
-		again, broken := check.NewFindings(r.Owners(), protocol.InRedis, asks), r.Broken()
+		again, broken := check.NewFindings(r.Owners(), protocol.InRedis, effects.Lock{Kind: b.kind}.Allowed(), asks), r.Broken()
 		for i, e := range r.Events() {
 			if e.Seq != i+1 {
 				t.Fatalf("event %d has the number %d", i+1, e.Seq)

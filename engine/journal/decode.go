@@ -131,14 +131,26 @@ func keyState(kind, pttl, content any) (trace.KeyState, error) {
 		return k, fmt.Errorf("%w: PTTL is %T", ErrForm, pttl)
 	}
 	switch t {
-	case trace.TypeHash:
+	case trace.TypeSet:
+		members, err := texts(content)
+		if err != nil {
+			return k, fmt.Errorf("%w: a set: %w", ErrForm, err)
+		}
+		k.Fields = make(map[string]string, len(members))
+		for _, m := range members {
+			k.Fields[m] = ""
+		}
+	case trace.TypeHash, trace.TypeZSet:
 		flat, err := texts(content)
 		if err != nil || len(flat)%2 != 0 {
-			return k, fmt.Errorf("%w: hash of %d parts", ErrForm, len(flat))
+			return k, fmt.Errorf("%w: %s of %d parts", ErrForm, t, len(flat))
 		}
 		k.Fields = make(map[string]string, len(flat)/2)
 		for i := 0; i < len(flat); i += 2 {
 			k.Fields[flat[i]] = flat[i+1]
+			if score, err := strconv.ParseFloat(flat[i+1], 64); t == trace.TypeZSet && err == nil { // Redis 7.0 writes 17 digits
+				k.Fields[flat[i]] = trace.Score(score)
+			}
 		}
 	case trace.TypeString:
 		v, ok := content.(string)

@@ -27,6 +27,8 @@ kind = kind.ok or kind
 local content = false
 if kind == 'hash' then content = real.call('HGETALL', key) end
 if kind == 'string' then content = real.call('GET', key) end
+if kind == 'set' then content = real.call('SMEMBERS', key) end
+if kind == 'zset' then content = real.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
 return kind, real.call('PTTL', key), content
 end
 -- The line is 0 of an error of Redis', which begins with a code, also where pcall

@@ -452,6 +452,16 @@ func (b *external) key(name string) trace.KeyState {
 	switch k.Type {
 	case trace.TypeHash:
 		k.Fields = c.HGetAll(ctx, name).Val()
+	case trace.TypeSet:
+		k.Fields = map[string]string{}
+		for _, m := range c.SMembers(ctx, name).Val() {
+			k.Fields[m] = ""
+		}
+	case trace.TypeZSet:
+		k.Fields = map[string]string{}
+		for _, z := range c.ZRangeWithScores(ctx, name, 0, -1).Val() {
+			k.Fields[fmt.Sprint(z.Member)] = trace.Score(z.Score)
+		}
 	case trace.TypeString:
 		v := c.Get(ctx, name).Val()
 		k.Value = &v

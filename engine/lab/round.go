@@ -436,11 +436,11 @@ func (s *search) gone() []string {
 	return list
 }
 
-// alike reports whether a key is as it was as far as that is known: of a list, a set and
-// the like only the type is.
+// alike reports whether a key is as it was as far as that is known: of a list and the
+// like only the type is.
 func alike(a, b trace.KeyState) bool {
 	known := func(k trace.KeyState) bool {
-		return !k.Exists() || k.Type == trace.TypeString || k.Type == trace.TypeHash
+		return !k.Exists() || k.Value != nil || k.Fields != nil
 	}
 	return known(a) && known(b) && effects.Equal(a, b)
 }

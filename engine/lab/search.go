@@ -265,7 +265,7 @@ func (s *search) push(b branch) {
 }
 
 func (s *search) judge(o *Order) *effects.Reading {
-	j := effects.New(s.names, s.g.key, s.o.Resource, s.marks, s.roles)
+	j := effects.New(s.names, effects.Lock{Key: s.g.key, Kind: s.o.Kind}, s.o.Resource, s.marks, s.roles)
 	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)

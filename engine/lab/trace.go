@@ -21,7 +21,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: effects.Lock{Kind: opts.Kind}.Allowed(), Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
@@ -101,7 +101,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	if !t.o.began.IsZero() { // a client may have sent instants of its own clock
 		t.redis.from(t.o.began)
 	}
-	t.reading = effects.New(threadNames(t.opts.Threads), key, t.opts.Resource, marks, known)
+	t.reading = effects.New(threadNames(t.opts.Threads), effects.Lock{Key: key, Kind: t.opts.Kind}, t.opts.Resource, marks, known)
 	t.reading.From(t.o.began)
 	if t.harms {
 		t.reading.OnlyHarms()

@@ -65,7 +65,7 @@ func Watch(o Options) (*Watching, error) {
 		s.marks = s.marks || r.Mark != ""
 		if j == nil || marks != s.marks || of != g.key {
 			marks, of = s.marks, g.key
-			j = effects.New(s.names, g.key, o.Resource, s.marks, s.roles)
+			j = effects.New(s.names, effects.Lock{Key: g.key, Kind: o.Kind}, o.Resource, s.marks, s.roles)
 			j.Forget()
 		}
 		seen := len(j.Broken())

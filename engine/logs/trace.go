@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -66,10 +67,11 @@ const MostCommands = 50_000
 // Options say how to read a log. With the zero value Trace finds everything out
 // itself.
 type Options struct {
-	Key      string // the lock's; "": the one that most commands name
-	Threads  string // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
-	Resource string // the key of what the lock protects: its GETs and SETs are reads and writes
-	Title    string // of the trace; "": the key
+	Key      string      // the lock's; "": the one that most commands name
+	Kind     *check.Kind // of the lock, nil if nobody has said it
+	Threads  string      // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
+	Resource string      // the key of what the lock protects: its GETs and SETs are reads and writes
+	Title    string      // of the trace; "": the key
 
 	NoScripts bool // no Lua is run: of scripts only the commands that the log tells
 }
@@ -347,7 +349,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	roles := effects.Roles{}
 	known := true
 	read := func() (*effects.Reading, []int, error) {
-		r := effects.New(names, key, o.Resource, p.marks, roles)
+		r := effects.New(names, effects.Lock{Key: key, Kind: o.Kind}, o.Resource, p.marks, roles)
 		if r.From(p.base); !known {
 			r.OnlyHarms()
 		}
@@ -380,7 +382,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if title == "" {
 		title = key
 	}
-	sc, err := effects.Frame{Title: title, Key: key, Hash: p.hash, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	sc, err := effects.Frame{Title: title, Key: key, Kind: effects.Lock{Kind: o.Kind}.Allowed(), Hash: p.hash, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}

@@ -165,6 +165,12 @@ func (m *Memory) intern(items []item) *state {
 		if i.Type == trace.TypeString {
 			k.Value = &i.Text
 		}
+		if i.Type == trace.TypeZSet {
+			k.Fields = make(map[string]string, len(i.Set))
+			for _, z := range i.Set {
+				k.Fields[z.Member] = trace.Score(z.Score)
+			}
+		}
 		s.shown[i.Name] = k
 	}
 	m.states[string(text)] = s

@@ -19,7 +19,7 @@ type checked struct {
 }
 
 func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis), believed: newBeliefs()}
+	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis, r.sc.Lock.Kind), believed: newBeliefs()}
 }
 
 func (c *checked) append(e trace.Event) {

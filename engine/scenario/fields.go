@@ -36,7 +36,7 @@ const minWatchdog = time.Millisecond
 var (
 	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
 	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
-	lockKeys     = []string{"protocol", "key", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "release"}
+	lockKeys     = []string{"protocol", "key", "kind", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "release"}
 	retryKeys    = []string{"times", "interval", "wait", "jitter"}
 	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
 	expectKeys   = []string{"violations", "outcome", "explore"}
@@ -226,6 +226,12 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 	how := l.Implementation()
 	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
+	})
+	kind := l.Kind.String()
+	p.text(f, "kind", &kind, say("%s, N from 1 to %d", check.Kinds, check.MostPermits), func(s string) (ok bool) {
+		var err error
+		l.Kind, err = check.ParseKind(s)
+		return err == nil
 	})
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
 	l.Watchdog = defaultWatchdog(l.Lease)

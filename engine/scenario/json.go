@@ -42,6 +42,7 @@ type (
 		Like     string     `json:"like,omitempty"`
 		Scripts  *Scripts   `json:"scripts,omitempty"`
 		Release  string     `json:"release,omitempty"`
+		Kind     string     `json:"kind,omitempty"`
 	}
 	retryForm struct {
 		Times    *times    `json:"times,omitempty"`
@@ -124,6 +125,9 @@ func (s *Scenario) form(all bool) scenarioForm {
 	}
 	if l.ReleaseOnce {
 		f.Lock.Release = releaseOnce
+	}
+	if l.Kind != usual.Kind {
+		f.Lock.Kind = l.Kind.String()
 	}
 	if l.Own() {
 		f.Lock.Scripts = &l.Scripts

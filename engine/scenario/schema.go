@@ -143,6 +143,7 @@ func lockSchema() Object {
 		"keep":         says(aTime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
 		"wait":         says(Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + one + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
 		"min-replicas": says(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
+		"kind":         says(Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
 		"retry":        retrySchema(),
 		"nodes":        says(number(1, MaxNodes), "how many Redis a lock of a majority has"),
 		"release":      says(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),

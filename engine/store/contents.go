@@ -55,7 +55,7 @@ func (e *Embedded) Items(names []string) ([]Item, error) {
 			}
 		case "list":
 			i.List, err = e.server.List(name)
-		case "zset":
+		case trace.TypeZSet:
 			var scores map[string]float64
 			scores, err = e.server.SortedSet(name)
 			for _, member := range slices.Sorted(maps.Keys(scores)) {
@@ -112,7 +112,7 @@ func fill(server *mended, i Item) error {
 	case "list":
 		_, err := server.Push(i.Name, i.List...)
 		return err
-	case "zset":
+	case trace.TypeZSet:
 		for _, s := range i.Set {
 			if _, err := server.ZAdd(i.Name, s.Score, s.Member); err != nil {
 				return err

@@ -100,6 +100,18 @@ func (e *Embedded) Key(name string) trace.KeyState {
 		if v, err := e.server.Get(name); err == nil {
 			k.Value = &v
 		}
+	case trace.TypeSet:
+		members, _ := e.server.Members(name) // known to be a set
+		k.Fields = make(map[string]string, len(members))
+		for _, m := range members {
+			k.Fields[m] = ""
+		}
+	case trace.TypeZSet:
+		scores, _ := e.server.SortedSet(name) // known to be a sorted set
+		k.Fields = make(map[string]string, len(scores))
+		for m, score := range scores {
+			k.Fields[m] = trace.Score(score)
+		}
 	}
 	return k
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +56,8 @@ const (
 	TypeNone   = "none"
 	TypeString = "string"
 	TypeHash   = "hash"
+	TypeSet    = "set"
+	TypeZSet   = "zset" // a sorted set
 )
 
 // PTTL values with a special meaning, as in Redis.
@@ -63,13 +66,23 @@ const (
 	NoKey    = -2 // there is no key
 )
 
+// Of a hash of readers and a writer: the field that says who holds it, and its value where
+// readers do. Source: RedissonReadLock.
+const (
+	Mode     = "mode"
+	ModeRead = "read"
+)
+
 // KeyState is the lock's key as it really is in Redis.
 type KeyState struct {
-	Type   string            `json:"type"`            // "none", "string" or "hash"
-	Fields map[string]string `json:"fields,omitzero"` // of a hash: owner id to hold count, and "#" with a Locker's id to the number of its last call
+	Type   string            `json:"type"`            // "none", "string", "hash", or another of Redis' types
+	Fields map[string]string `json:"fields,omitzero"` // of a hash: owner id to hold count, and "#" with a Locker's id to the number of its last call; of a sorted set: member to score; of a set: member to ""
 	Value  *string           `json:"value,omitempty"` // of a string
 	PTTL   int64             `json:"pttl_ms"`         // milliseconds left, or NoExpiry, or NoKey
 }
+
+// Score is a score of a sorted set as a KeyState has it: in digits, as many as it takes.
+func Score(of float64) string { return strconv.FormatFloat(of, 'f', -1, 64) }
 
 // Absent is the state of a key that does not exist.
 func Absent() KeyState { return KeyState{Type: TypeNone, PTTL: NoKey} }

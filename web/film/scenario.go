@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -29,7 +30,8 @@ type Scenario struct {
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
 
-	how *protocol.Protocol
+	how      *protocol.Protocol
+	lockKind check.Kind
 }
 
 // Heartbeat reports whether the scenario is about a device and its watchers
@@ -120,7 +122,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
 		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
-		Watchdog: l.Say("off"), how: sc.Lock.Implementation(),
+		Watchdog: l.Say("off"), how: sc.Lock.Implementation(), lockKind: sc.Lock.Kind,
 	}
 	if w := sc.Lock.Wait; w.Count > 0 {
 		s.Wait = w.String()

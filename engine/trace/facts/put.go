@@ -100,7 +100,7 @@ func (p Put) fields(before trace.KeyState, e trace.Event, b trace.Command) map[s
 	}
 	for field, now := range e.Key.Fields {
 		was, stood := before.Fields[field]
-		if stood && was == now || list[field] == e.Thread {
+		if field == trace.Mode || stood && was == now || list[field] == e.Thread {
 			continue
 		}
 		_, counted := number(&now)

@@ -1,0 +1,69 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"relock/engine/phrase"
+)
+
+// MostPermits is how many threads a lock may let in at once, at most.
+const MostPermits = 1000
+
+// Kind is what kind of lock it is: who may be inside at once. The zero value is an
+// exclusive lock. It is immutable.
+type Kind struct {
+	Readers bool // readers share it, and a writer is alone
+	Permits int  // so many threads at once, 1 to MostPermits; 0: one
+}
+
+// The words for kinds, of which permits=N has its number behind it.
+const (
+	exclusive = "exclusive"
+	readers   = "readers"
+	permits   = "permits="
+)
+
+// Kinds says which words ParseKind takes.
+const Kinds = exclusive + ", " + readers + " or " + permits + "N"
+
+// ParseKind reads a kind: exclusive, readers or permits=N. It fails with one sentence.
+func ParseKind(text string) (Kind, error) {
+	switch number, counted := strings.CutPrefix(text, permits); {
+	case text == exclusive:
+		return Kind{}, nil
+	case text == readers:
+		return Kind{Readers: true}, nil
+	case counted:
+		n, err := strconv.Atoi(number)
+		if err == nil && n >= 1 && n <= MostPermits {
+			return Kind{Permits: n}, nil
+		}
+		return Kind{}, phrase.New("%.40q: allowed: permits=1 to permits=%d", text, MostPermits)
+	}
+	return Kind{}, phrase.New("%.40q is no kind of lock; allowed: %s", text, Kinds)
+}
+
+// String returns the kind as ParseKind reads it.
+func (k Kind) String() string {
+	switch {
+	case k.Readers:
+		return readers
+	case k.Permits > 1:
+		return permits + strconv.Itoa(k.Permits)
+	}
+	return exclusive
+}
+
+// together reports whether threads may be inside at once, given which of them share.
+func (k Kind) together(inside []string, shares func(thread string) bool) bool {
+	if len(inside) <= max(k.Permits, 1) {
+		return true
+	}
+	for _, thread := range inside {
+		if !shares(thread) {
+			return false
+		}
+	}
+	return true
+}
