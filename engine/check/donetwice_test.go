@@ -29,7 +29,7 @@ func TestDoneTwice(t *testing.T) {
 		},
 		{"again, and refused", []trace.Event{do("A", 1, false), do("B", 1, true)}, ""},
 	} {
-		checker := check.New(nil, protocol.InRedis)
+		checker := check.New(nil, protocol.InRedis, check.Kind{})
 		var got []string
 		for i, e := range c.events {
 			e.Seq = i + 1

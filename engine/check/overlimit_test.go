@@ -36,7 +36,7 @@ func TestALimitForEachUser(t *testing.T) {
 		{"refused by the resource", []trace.Event{refused}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(nil, protocol.InRedis)
+			checker := check.New(nil, protocol.InRedis, check.Kind{})
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1

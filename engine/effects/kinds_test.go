@@ -21,8 +21,8 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 	if !strings.Contains(string(data), want) {
 		t.Errorf("LAB.md lacks this table:\n%s", want)
 	}
-	if !strings.Contains(string(data), "`"+strings.ReplaceAll(effects.AsFlag, ", ", "` or `")+"`") {
-		t.Errorf("LAB.md does not name %s", effects.AsFlag)
+	if !strings.Contains(string(data), "`-lock KEY:readers`") {
+		t.Errorf("LAB.md does not name %s", "-lock KEY:readers")
 	}
 }
 

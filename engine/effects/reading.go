@@ -49,16 +49,17 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	kind          *Kind          // one that cannot be judged, by what the key has held; nil if it has held none
-	harms         bool           // only rules about what the lock protects count
-	refused       bool           // somebody was, in this order
-	several       bool           // fields of several threads stood at once
-	moded         bool           // it says itself whether readers hold it
-	counter       bool           // its value is counted up and down
-	last          trace.KeyState // before the current command
-	ids           []string       // what the current command put into the key
-	did           string         // what it did to the lock, as a call
-	began         time.Time      // the instant from which records count; zero if it is not known
+	kind          *Kind           // one that cannot be judged, by what the key has held; nil if it has held none
+	harms         bool            // only rules about what the lock protects count
+	refused       bool            // somebody was, in this order
+	several       bool            // fields of several threads stood at once
+	moded         bool            // it says itself whether readers hold it
+	unranked      map[string]bool // threads whose member made one more than there are permits, and that may still ask for its rank
+	counter       bool            // its value is counted up and down
+	last          trace.KeyState  // before the current command
+	ids           []string        // what the current command put into the key
+	did           string          // what it did to the lock, as a call
+	began         time.Time       // the instant from which records count; zero if it is not known
 	step          int
 	at            time.Duration
 	now           trace.KeyState
@@ -81,7 +82,7 @@ type scripted struct {
 func New(threads []string, of Lock, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		lock: of, key: of.Key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
+		belief: map[string]int{}, inside: map[string]int{}, unranked: map[string]bool{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
 	}
 	for _, t := range threads {
 		j.owners[t] = t
@@ -124,6 +125,9 @@ func (j *Reading) take(r Record) {
 
 func (j *Reading) mark(r Record) {
 	j.now = r.After
+	if j.unranked[r.Thread] {
+		j.rank(r.Thread, r.Mark == MarkEnter)
+	}
 	state := trace.WorkBegin
 	level := j.inside[r.Thread] + 1
 	if r.Mark == MarkLeave {
@@ -232,6 +236,9 @@ func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
 	j.look(r)
 	j.ids = j.puts(r)
+	if j.unranked[r.Thread] && len(j.ids) == 0 {
+		j.rank(r.Thread, !j.outranked(r))
+	}
 	j.did = j.does(r)
 	call := j.call(r, ofLock)
 	level := max(j.belief[r.Thread], 1)
@@ -281,6 +288,20 @@ func (j *Reading) command(r Record) {
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)
 	}
+}
+
+// rank takes whether a thread is in whose member made one more than there are permits: it is
+// unless it has asked for its rank, and was told that as many were before it.
+func (j *Reading) rank(thread string, in bool) {
+	delete(j.unranked, thread)
+	o := trace.Outcome{Call: lock.CallLock, Result: trace.Refused, Level: 1, Attempt: max(j.attempts[thread], 1)}
+	if in {
+		j.belief[thread], o.Result, o.Count = 1, trace.Acquired, 1
+		j.attempts[thread] = 0
+	} else {
+		j.refused = true
+	}
+	j.add(thread, o)
 }
 
 // ofLock reports whether a command names the lock's key.
@@ -651,6 +672,8 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case rewrites:
 	case told && (j.stands(r) || len(r.Tx) > 0 && j.outranked(r)):
 		delete(j.belief, r.Thread)
+	case len(ids) > 0 && told && j.oneMore(r):
+		j.unranked[r.Thread] = true
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		if j.takesOver() {
 			delete(j.belief, j.checker.Put().Value)
@@ -670,6 +693,13 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	case told && r.Err == "" && j.sees(r):
 		delete(j.belief, r.Thread)
 	}
+}
+
+// oneMore reports whether a command of its own put a member beside as many holders as there
+// are permits: a semaphore in a sorted set or a set does so before it asks how many there are.
+func (j *Reading) oneMore(r Record) bool {
+	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) &&
+		j.belief[r.Thread] == 0 && len(j.belief) >= max(j.lock.Allowed().Permits, 1)
 }
 
 // outranked reports whether a thread is told that as many as there are permits were before
@@ -877,7 +907,7 @@ func (j *Reading) touch(thread string, args []string, reply any) {
 func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) {
 	o := trace.Outcome{Call: call, Level: level, Attempt: attempt, Count: j.belief[r.Thread]}
 	switch {
-	case call == "":
+	case call == "", j.unranked[r.Thread]: // not known yet
 		return
 	case !told:
 		o.Result, o.Error, o.Cause = trace.Failed, "the connection is gone", trace.Cause{Kind: trace.Reset}

@@ -26,13 +26,13 @@ import (
 
 // table is one file of testdata/readings. Its parts:
 //
-//	reading   options: "threads A B C", "key lock", "resource stock", "marks"; the first two are A B, and k
+//	reading   options: "threads A B C", "key lock", "kind permits=2", "resource stock", "marks"; the first two are A B, and k
 //	NAME.lua  a script, which records run as EVAL NAME.lua
 //	records   what happened, a line each
 //	events    what is read from it: instant, thread, event, the key after it, beliefs
 //	broken    each broken rule, in words
 //
-// A record is "MS THREAD COMMAND → REPLY → KEY". KEY is "-", "value 300" or "{field:1} 300", the
+// A record is "MS THREAD COMMAND → REPLY → KEY". KEY is "-", "value 300", "{field:1} 300", "z{member:score} 300" of a sorted set or "s{member} 300" of a set, the
 // number what is left of its lease in ms; without it the key is as before. Before the command
 // stand "!FAULT" or "!FAULT:TIME", where one struck it and Redis' clock went on, "~", where its client
 // had given it up, and "@OWNER", where that is known. The instant is that of the answer. Commands of a
@@ -43,6 +43,7 @@ import (
 type table struct {
 	threads       []string
 	key, resource string
+	kind          *check.Kind // as a person says it
 	marks         bool
 	scripts       map[string]string // by file
 	names         map[string]string // files, by what a trace calls them
@@ -78,6 +79,12 @@ func readTable(t *testing.T, file string) *table {
 					b.threads = words[1:]
 				case "key":
 					b.key = words[1]
+				case "kind":
+					kind, err := check.ParseKind(words[1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.kind = &kind
 				case "resource":
 					b.resource = words[1]
 				case "marks":
@@ -249,9 +256,10 @@ func state(t *testing.T, text string) trace.KeyState {
 		return trace.Absent()
 	}
 	k := trace.KeyState{Type: trace.TypeString, PTTL: -1}
-	if inside, is := strings.CutPrefix(text, "{"); is {
+	before, inside, is := strings.Cut(text, "{")
+	if kind, known := map[string]string{"": trace.TypeHash, "z": trace.TypeZSet, "s": trace.TypeSet}[before]; is && known {
 		inside, text, _ = strings.Cut(inside, "}")
-		k.Type, k.Fields = trace.TypeHash, map[string]string{}
+		k.Type, k.Fields = kind, map[string]string{}
 		for field := range strings.FieldsSeq(inside) {
 			name, v, _ := strings.Cut(field, "=")
 			k.Fields[name] = v
@@ -277,7 +285,7 @@ func shown(k trace.KeyState) string {
 		for _, f := range slices.Sorted(maps.Keys(k.Fields)) {
 			fields = append(fields, f+"="+k.Fields[f])
 		}
-		text = "{" + strings.Join(fields, " ") + "}"
+		text = map[string]string{trace.TypeZSet: "z", trace.TypeSet: "s"}[k.Type] + "{" + strings.Join(fields, " ") + "}"
 	}
 	if k.PTTL >= 0 {
 		text += fmt.Sprint(" ", k.PTTL)

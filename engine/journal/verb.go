@@ -9,7 +9,8 @@ import (
 var reads = []string{
 	"EXISTS", "TYPE", "PTTL", "TTL", "EXPIRETIME", "PEXPIRETIME", "TIME", "GET", "STRLEN",
 	"HEXISTS", "HGET", "HMGET", "HGETALL", "HLEN", "HKEYS", "HVALS", "HSTRLEN",
-	"LINDEX", "LLEN", "LRANGE", "ZCARD", "ZSCORE", "ZRANGE", "PUBLISH", "WAIT",
+	"MGET", "GETRANGE", "LINDEX", "LLEN", "LRANGE", "LPOS", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SCARD",
+	"ZCARD", "ZSCORE", "ZMSCORE", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZRANK", "ZREVRANK", "ZCOUNT", "PUBLISH", "WAIT",
 }
 
 // frees are the commands that change data and need no memory for it. Source: the
