@@ -74,7 +74,11 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 		shown = s.Examples[0].Scenario()
 	}
 	title := cmp.Or(of.title, l.Say("Step through it"))
-	p.Page = s.Frame(r, title)
+	scripts := []string{"js/alone.js"}
+	if r.URL.Query().Has("room") {
+		scripts = append(scripts, "js/room-back.js")
+	}
+	p.Page = s.Frame(r, title, scripts...)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = runs.Unplayed(l, shown)
 	p.Viewer.Steps, p.Viewer.Shared = true, true
