@@ -21,12 +21,13 @@ const here = parts.flatMap(([selector, load]) => {
   const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));
   return section ? [{ section, loaded: load() }] : [];
 });
-for (const { section, loaded } of here) {
-  (await loaded)(section); // in their order, whichever is there first
-}
 // Who steps alone comes back to the class.
 const asked = new URLSearchParams(location.search);
 const room = asked.get("room");
-if (room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play")) {
-  import("./room-back.js").then(({ back }) => back(room, Number(asked.get("scene") ?? "0")));
+const back = room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play") ? import("./room-back.js") : null;
+for (const { section, loaded } of here) {
+  (await loaded)(section); // in their order, whichever is there first
+}
+if (room) {
+  (await back)?.back(room, Number(asked.get("scene") ?? "0"));
 }
