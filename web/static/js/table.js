@@ -340,6 +340,7 @@ export function table({ body, scroller }, on) {
      */
     draw(list, step, moment, follow) {
       const { lists } = state;
+      body.classList.toggle("begun", step > 0);
       happened({ type: "drawn", rows: list, step, moment, follow: Boolean(follow) });
       if (state.lists !== lists) {
         named();
