@@ -15,19 +15,13 @@ const parts = [
   [".room-lessons", async () => (await import("./room-new.js")).lessons],
   ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],
   ["[data-way]", async () => (await import("./course-way.js")).way],
+  [".room-back", async () => (await import("./room-back.js")).back],
   ["[data-chapters]", async () => (await import("./course-class.js")).klass],
 ];
 const here = parts.flatMap(([selector, load]) => {
   const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));
   return section ? [{ section, loaded: load() }] : [];
 });
-// Who steps alone comes back to the class.
-const asked = new URLSearchParams(location.search);
-const room = asked.get("room");
-const back = room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play") ? import("./room-back.js") : null;
 for (const { section, loaded } of here) {
   (await loaded)(section); // in their order, whichever is there first
-}
-if (room) {
-  (await back)?.back(room, Number(asked.get("scene") ?? "0"));
 }
