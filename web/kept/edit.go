@@ -143,7 +143,7 @@ func (s *Editor) editor(w http.ResponseWriter, r *http.Request, status int, e pa
 	if status != http.StatusOK && site.AsksForJSON(r) {
 		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
 	}
-	e.Page = s.Frame(r, l.Say("Scenario editor"))
+	e.Page = s.Frame(r, l.Say("Scenario editor"), "js/editor.js")
 	e.Page.Path = "/edit"
 	var err error
 	if e.Presets, err = s.presets(l, current); err != nil {

@@ -38,6 +38,9 @@ type Play struct {
 	Summaries map[string]string
 	Problem   string // why what was asked for is not shown
 	Reach     Reach
+	Elsewhere bool   // it opens elsewhere than at the start, which the page shows at first
+	Room      string // the code of the room from which one has come, "" for none
+	Scene     string // of the room then
 }
 
 // Reach is how far links go that are made on a page.

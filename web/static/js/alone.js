@@ -42,12 +42,14 @@ export function alone(stage) {
           break;
         } catch (error) {
           if (state().opening === null || state().opening === opening) {
+            stage.classList.remove("unopened");
             throw error;
           }
           refused(error);
         }
       }
       view.show();
+      stage.classList.remove("unopened");
       if (autoplay()) {
         view.act("play");
       }

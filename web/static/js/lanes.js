@@ -1,4 +1,5 @@
 // The picture of a run: pointing at a step, and the line that stands on one.
+import { onceDrawn } from "./dom.js";
 import { moved } from "./pointer.js";
 
 /**
@@ -170,6 +171,30 @@ export function lanes(box, on) {
     }
   }
 
+  /** @type {Element | null} */
+  let wanted = null; // what is to be in view
+  /** @type {ReturnType<typeof inView> | null} */
+  let seen = null; // in the picture before
+
+  /** Scrolls to what is wanted; what was seen in the picture before stays where it was. */
+  function settle() {
+    const stays = seen?.find(({ step }) => find(step));
+    if (stays) {
+      // By its end: the first column of a picture begins earlier.
+      box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
+    }
+    if (wanted?.isConnected) {
+      show(wanted);
+    }
+    seen = wanted = null;
+  }
+
+  /** @param {Element} el */
+  function want(el) {
+    wanted = el;
+    onceDrawn(box, settle);
+  }
+
   return {
     cursor(step) {
       const hit = find(step);
@@ -184,7 +209,7 @@ export function lanes(box, on) {
       line.removeAttribute("display");
       // Up to the next step nothing happens, but while something is asked the lanes may not say what it is like then.
       fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
-      show(hit);
+      want(hit);
     },
     flow(step, along) {
       const [hit, next] = [find(step), find(step + 1)];
@@ -197,7 +222,7 @@ export function lanes(box, on) {
       line.setAttribute("x", `${x + (to - x) * along}%`);
       line.removeAttribute("display");
       fade(x + (to - x) * along);
-      show(line);
+      want(line);
       return (part(next, "data-at") - part(hit, "data-at")) * along;
     },
     inSight() {
@@ -211,7 +236,7 @@ export function lanes(box, on) {
       line?.removeAttribute("display");
       fade(place);
       if (line && along) {
-        show(line);
+        want(line);
       }
     },
     room() {
@@ -226,16 +251,12 @@ export function lanes(box, on) {
       clock?.setAttribute("aria-valuetext", text);
     },
     draw(html) {
-      const seen = inView();
+      seen ??= inView();
+      onceDrawn(box, settle);
       const focused = box.querySelector("[data-clock]") === document.activeElement;
       box.innerHTML = html;
       if (focused) {
         /** @type {SVGElement | null} */ (box.querySelector("[data-clock]"))?.focus({ preventScroll: true });
-      }
-      const stays = seen.find(({ step }) => find(step));
-      if (stays) {
-        // By its end: the first column of a picture begins earlier.
-        box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
       }
     },
     around: (step, steps) => [step, Math.max(1, step - BESIDE), Math.min(steps, step + BESIDE)].every((s) => find(s) !== null),

@@ -1,6 +1,6 @@
 // The timeline's table. Of a long run only the rows around what is seen are
 // in the page; two rows of empty space stand for the others.
-import { elements, make } from "./dom.js";
+import { elements, make, onceDrawn } from "./dom.js";
 import { rowInAddress } from "./place.js";
 import { moved } from "./pointer.js";
 import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "./table-state.js";
@@ -187,7 +187,7 @@ export function table({ body, scroller }, on) {
     const was = state;
     happened({ type: "named", step });
     if (state !== was) {
-      reveal(main(step - 1));
+      onceDrawn(body, () => reveal(main(step - 1)));
     }
   }
   addEventListener("hashchange", named);
@@ -274,6 +274,21 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** Brings a row into sight, or the beginning.
+   *  @param {HTMLElement | null} tr @param {boolean} boxed the page stays where it is */
+  function bring(tr, boxed) {
+    if (!tr) {
+      scroller.scrollTop = 0;
+    } else if (!boxed) {
+      reveal(tr);
+    } else {
+      if (scroller.scrollHeight > scroller.clientHeight + 1) {
+        inBox(tr);
+      }
+      sideways(tr);
+    }
+  }
+
   /** @param {HTMLElement} tr */
   function inBox(tr) {
     const head = scroller.querySelector("thead")?.offsetHeight ?? 0;
@@ -325,21 +340,15 @@ export function table({ body, scroller }, on) {
      */
     draw(list, step, moment, follow) {
       const { lists } = state;
+      body.classList.toggle("begun", step > 0);
       happened({ type: "drawn", rows: list, step, moment, follow: Boolean(follow) });
       if (state.lists !== lists) {
         named();
       }
       const now = step === 0 ? null : made(step - 1).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       followed = follow && now ? now : null;
-      if (follow === "box" && now) {
-        if (scroller.scrollHeight > scroller.clientHeight + 1) {
-          inBox(now);
-        }
-        sideways(now);
-      } else if (follow && now) {
-        reveal(now);
-      } else if (follow) {
-        scroller.scrollTop = 0;
+      if (follow) {
+        onceDrawn(body, () => bring(now ?? null, follow === "box"));
       }
     },
     /** Marks the row that is pointed at elsewhere. @param {number} step 0 for none */

@@ -35,6 +35,7 @@ import { duration, say } from "./words.js";
  * @property {() => void} [shown] something else is shown now
  */
 
+const MOTION = 300; // ms that the lease and the clock take from one place to the next
 const SPEAKING = 2000; // ms between two alarms that are read out while it plays
 
 /** Keeps where you are, for pages without an owner. */
@@ -54,6 +55,7 @@ export function viewer(owner) {
   const place = owner.place ?? itself();
   let state = INITIAL;
   let drawn = ""; // lanes, of an owner who has them
+  let stood = 0; // when one came to where one is
   let alarmed = 0; // when an alarm was read out last while it played
   /** @type {unknown} */
   let listening = null; // to whose portions
@@ -84,6 +86,7 @@ export function viewer(owner) {
     state = reduce(was, event);
     if (state.cursor !== place.now()) {
       place.stand(state.cursor);
+      hurry();
     }
     for (const one of intents(was, state)) {
       switch (one.kind) {
@@ -92,6 +95,13 @@ export function viewer(owner) {
         case "make": more(one.to, one.from);
       }
     }
+  }
+
+  /** Nothing moves from place to place for who goes on before it is there. */
+  function hurry() {
+    const now = performance.now();
+    byId("viewer").classList.toggle("scrubbing", now - stood < MOTION);
+    stood = now;
   }
 
   /** Has the page make what is wanted. @param {import("./viewer-state.js").Aim | ""} to @param {number} from the stop */
@@ -346,6 +356,7 @@ export function viewer(owner) {
     if (!sync()) {
       return;
     }
+    hurry();
     const { row } = stopOf(state);
     const gone = to > 0 && state.cursor.moment === 0 && state.film.rows[row] ? picture.flow(row, to) : null;
     flowed(gone === null ? 0 : to, gone ?? 0);
@@ -492,19 +503,20 @@ export function viewer(owner) {
       if (state.cursor.stop !== ways.endOf(state.film) || state.cursor.moment !== 0) {
         return;
       }
+      const goes = lanes?.goes();
+      const along = goes && picture.inSight();
       flowed(state.part, ms);
       drain();
-      if (!lanes?.goes()) {
+      if (!lanes || !goes) {
         return;
       }
-      const along = picture.inSight();
       let place = lanes.goOn(box, ms);
       if (place === null) {
         picture.draw(lanes.html(ms, picture.room()));
         place = lanes.goOn(box, ms);
       }
       if (place !== null) {
-        picture.stand(place, along);
+        picture.stand(place, Boolean(along));
       }
     },
     room: picture.room,
