@@ -382,7 +382,7 @@ func (f *Film) Rows() []Row {
 	}
 	for ; f.told < len(rows); f.told++ {
 		row := &rows[f.told]
-		row.Says, row.Alarm = f.says(row), f.alarm(row)
+		row.Says, row.Alarm, row.Fold = f.says(row), f.alarm(row), f.timeline.fold(f.told)
 	}
 	return rows
 }

@@ -39,6 +39,7 @@ type Row struct {
 	Inside  []Inner       `json:"inside,omitempty"`
 	Stage   Stage         `json:"stage"`
 	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
+	Fold    *Folded       `json:"fold,omitempty"`   // that ends with it, as if nothing came after it
 
 	LastSeq    int         `json:"-"` // of the events shown in it
 	Time       string      `json:"-"` // "T1"
@@ -54,6 +55,7 @@ type Row struct {
 	weight  int    // of Why
 	broken  bool   // at the run's end: a rule was
 	touched string // what was said of the resource
+	turn    turn
 }
 
 // InFull is Why; at the end of a run that breaks no rule and cannot be judged, with what is
