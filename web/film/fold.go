@@ -64,7 +64,7 @@ func (t *turn) add(e trace.Event, first bool) {
 		if _, can := folds[b.Result]; !can || t.ended || b.Call == trace.CallBeat {
 			t.more = true
 		}
-		b.Attempt, b.Token, b.Until = 0, 0, 0
+		b.Attempt, b.Token, b.Until, b.Cause = 0, 0, 0, trace.Cause{} // Error says as much
 		t.ended, t.outcome = true, b
 	default:
 		t.more = true

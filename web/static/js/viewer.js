@@ -278,6 +278,11 @@ export function viewer(owner) {
       picture.preview(step || null);
       rows.point(step);
       detail();
+      const looking = document.getElementById("looking");
+      if (looking) {
+        looking.hidden = previewed(state) === 0;
+        looking.textContent = say("You look at T%s", String(step));
+      }
     }
   }
 
@@ -288,8 +293,9 @@ export function viewer(owner) {
     const r = rowOf(state);
     const since = passed > 0 && r?.ms !== undefined ? duration(Math.round(r.ms + passed)) : "";
     const when = since || (r?.inside?.[moment - 1]?.at ?? p.at);
-    picture.clock((r?.ms ?? 0) + passed, `${when}, T${p.row}`);
     const mark = markAt(film, stop);
+    const broken = asking() || moment > 0 ? "" : (r?.broken ?? "");
+    picture.clock((r?.ms ?? 0) + passed, `${p.row ? `T${p.row}` : say("start")} · ${when}`, [p.row ? `T${p.row}` : say("start"), when, broken].filter(Boolean).join(", "));
     drawTransport({
       stop,
       last: stopsOf(film).length - 1,
