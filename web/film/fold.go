@@ -20,9 +20,6 @@ type Folded struct {
 	Lease       string // what was left of the lease after the first and after the last: "95 → 15 ms"; "" where the rows do not share a key
 }
 
-// MarshalJSON tells the page the first step.
-func (f Folded) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(f.First), 10), nil }
-
 // Steps are the first and the last one: "T2–T6".
 func (f Folded) Steps() string { return "T" + strconv.Itoa(f.First) + "–T" + strconv.Itoa(f.Last) }
 

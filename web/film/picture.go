@@ -231,10 +231,10 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 
 // measures are those of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
-	m := measures{head: 2*flagHalf + 4, lane: 24, gap: 6, key: 32, foot: 28, stretch: 1, text: true, followed: followed}
+	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
-		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 34
+		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
 		m.resource = resourceHeight
@@ -263,7 +263,7 @@ func (l *Lanes) numbered() measures {
 }
 
 const (
-	roomyLanes     = 5  // more threads have lower lanes
+	roomyLanes     = 3  // more threads have lower lanes
 	stripHeight    = 16 // of a node, or of a word
 	mostStrips     = 112
 	resourceHeight = 24
@@ -479,7 +479,7 @@ func wide(text string) float64 {
 // flags stand in a row of their own. A text is to the right of its sign, or
 // to the left where there is no room for it, or nowhere.
 func (d *drawing) flags() {
-	d.p.FlagsAt = flagHalf + 2
+	d.p.FlagsAt = flagHalf + 1
 	if d.numbers {
 		d.p.FlagsAt = max(d.head-14-flagRow, flagHalf+2)
 	}

@@ -39,7 +39,7 @@ type Row struct {
 	Inside  []Inner       `json:"inside,omitempty"`
 	Stage   Stage         `json:"stage"`
 	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
-	Fold    *Folded       `json:"fold,omitempty"`   // that ends with it, as if nothing came after it
+	From    int           `json:"fold,omitempty"`   // the first step of Fold, 0 without one
 
 	LastSeq    int         `json:"-"` // of the events shown in it
 	Time       string      `json:"-"` // "T1"
@@ -51,6 +51,7 @@ type Row struct {
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
+	Fold       *Folded     `json:"-"` // that ends with it, as if nothing came after it
 
 	weight  int    // of Why
 	broken  bool   // at the run's end: a rule was

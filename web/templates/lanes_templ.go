@@ -381,7 +381,7 @@ func Lanes(p film.Picture) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var22 string
-		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 28))
+		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 26))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 60, Col: 83}
 		}
@@ -407,7 +407,7 @@ func Lanes(p film.Picture) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var24 string
-		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 4))
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 3))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 62, Col: 82}
 		}
@@ -433,7 +433,7 @@ func Lanes(p film.Picture) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var26 string
-		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 20))
+		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Bottom + 19))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 63, Col: 36}
 		}

@@ -9,7 +9,7 @@ import { legend } from "./legend.js";
 import * as lua from "./lua.js";
 import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
-import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
+import { changesOf, covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -314,17 +314,30 @@ export function viewer(owner) {
   /** @param {string} note */
   const announce = (note = "") => happened({ type: "said", note });
 
+  /** @type {import("./stage.js").Stage | null} */
+  let heard = null; // the stage that was read out last
+
+  /** A row for who hears it: when it was, why, and what has changed since that was read out last.
+   *  @param {Row} r @param {boolean} told the alert says why */
+  function row(r, told) {
+    const stage = r.stage;
+    const was = heard;
+    heard = stage;
+    const changed = changesOf(state.film.threads, was, stage);
+    return [`T${r.step}, ${r.at}.`, told ? "" : r.why, ...changed].filter(Boolean).join(" ");
+  }
+
   /** Says what was shown by a step that a person made.
    *  @param {string} note @param {boolean} quietly an alarm alone */
   function speak(note, quietly) {
     const { moment } = state.cursor;
-    const { row } = stopOf(state);
+    const { row: step } = stopOf(state);
     const r = rowOf(state);
     const tells = asking() && r?.mark === "violation"; // what is asked
     const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${row}, ${r?.at}` : r?.says;
-    const said = absent(state) ? [note, `T${row}`, notHere(row)] : [note, alarm ? "" : (here ?? say("Before the first step."))];
+    const here = () => (moment > 0 ? r?.inside?.[moment - 1].says : tells || asking() ? `T${step}, ${r?.at}` : r && row(r, alarm !== ""));
     if (!quietly) {
+      const said = absent(state) ? [note, `T${step}`, notHere(step)] : [note, here() || say("Before the first step.")];
       byId("status").textContent = said.filter(Boolean).join(" ");
     }
     byId("alarm").textContent = alarm;
