@@ -9,7 +9,7 @@ import { legend } from "./legend.js";
 import * as lua from "./lua.js";
 import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
-import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
+import { changesOf, covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -288,6 +288,11 @@ export function viewer(owner) {
       picture.preview(step || null);
       rows.point(step);
       detail();
+      const looking = document.getElementById("looking");
+      if (looking) {
+        looking.hidden = previewed(state) === 0;
+        looking.textContent = say("You look at T%s", String(step));
+      }
     }
   }
 
@@ -298,8 +303,9 @@ export function viewer(owner) {
     const r = rowOf(state);
     const since = passed > 0 && r?.ms !== undefined ? duration(Math.round(r.ms + passed)) : "";
     const when = since || (r?.inside?.[moment - 1]?.at ?? p.at);
-    picture.clock((r?.ms ?? 0) + passed, `${when}, T${p.row}`);
     const mark = markAt(film, stop);
+    const broken = asking() || moment > 0 ? "" : (r?.broken ?? "");
+    picture.clock((r?.ms ?? 0) + passed, `${p.row ? `T${p.row}` : say("start")} · ${when}`, [p.row ? `T${p.row}` : say("start"), when, broken].filter(Boolean).join(", "));
     drawTransport({
       stop,
       last: stopsOf(film).length - 1,
@@ -318,17 +324,30 @@ export function viewer(owner) {
   /** @param {string} note */
   const announce = (note = "") => happened({ type: "said", note });
 
+  /** @type {import("./stage.js").Stage | null} */
+  let heard = null; // the stage that was read out last
+
+  /** A row for who hears it: when it was, why, and what has changed since that was read out last.
+   *  @param {Row} r @param {boolean} told the alert says why */
+  function row(r, told) {
+    const stage = r.stage;
+    const was = heard;
+    heard = stage;
+    const changed = changesOf(state.film.threads, was, stage);
+    return [`T${r.step}, ${r.at}.`, told ? "" : r.why, ...changed].filter(Boolean).join(" ");
+  }
+
   /** Says what was shown by a step that a person made.
    *  @param {string} note @param {boolean} quietly an alarm alone */
   function speak(note, quietly) {
     const { moment } = state.cursor;
-    const { row } = stopOf(state);
+    const { row: step } = stopOf(state);
     const r = rowOf(state);
     const tells = asking() && r?.mark === "violation"; // what is asked
     const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${row}, ${r?.at}` : r?.says;
-    const said = absent(state) ? [note, `T${row}`, notHere(row)] : [note, alarm ? "" : (here ?? say("Before the first step."))];
+    const here = () => (moment > 0 ? r?.inside?.[moment - 1].says : tells || asking() ? `T${step}, ${r?.at}` : r && row(r, alarm !== ""));
     if (!quietly) {
+      const said = absent(state) ? [note, `T${step}`, notHere(step)] : [note, here() || say("Before the first step.")];
       byId("status").textContent = said.filter(Boolean).join(" ");
     }
     byId("alarm").textContent = alarm;
