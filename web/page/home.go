@@ -213,6 +213,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"trace", l.Say("sends the branch as JSON Lines")},
 				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture; with judge: true instead judged: broken and all, how many orders break a rule and were tried, sound, and unreached, lines by call. Where a script of one's own is wrong, a frame has mistake: its call and line")},
 				{"mend", l.Say("looks for what would mend branch: it tries each change of the scenario in every order, within bounds that its moves give, for a minute at most; it stops a running search. Frames with re: 0 have mended: going, and what is known as HTML")},
+				{"causes", l.Say("says how branch came to break a rule: in causes at most five links as HTML, and the row that breaks it, which is row or, where that breaks none, the first that does")},
 				{"goal", l.Say("checks whether the goal of item, something to break in the course, can still be reached after the first moves of branch; it stops a running search. A frame with re: 0 has goal: branch, moves, and, if no way was found, a message as HTML")},
 				{"halt", l.Say("stops the search and keeps what it found")},
 				{"example", l.Say("opens the smallest order that breaks rule as a branch; went says the place to show")},

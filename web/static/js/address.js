@@ -46,33 +46,50 @@ export async function read() {
  * @param {() => Promise<string>} packed the link of what is shown
  * @param {() => Omit<Kept, "link"> | null} branches all there are, or null where that is not known now
  * @param {() => void} changed it names something else
- * @returns {() => void} to be called when something else is shown
+ * @returns {{write: () => void, turn: (query: string) => Promise<void>, put: (hash: string) => void, other: () => boolean}}
+ *   write is to be called when something else is shown; turn goes on with another query, from
+ *   which Back comes back here; put opens what a fragment names, and other tells whether that is about to be read
  */
 export function address(packed, branches, changed) {
   let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
   const other = () => location.hash !== known && LINK.test(fragment());
-  addEventListener("hashchange", () => {
+  function follow() {
     if (other()) {
       known = location.hash;
       changed();
     }
-  });
-  return () => {
+  }
+  addEventListener("hashchange", follow);
+  async function now() {
     clearTimeout(writing);
-    writing = window.setTimeout(async () => {
-      const text = await packed();
-      if (other()) {
-        return; // somebody has put it there just now, and it is about to be read
-      }
-      known = text.length <= LONGEST ? `#${text}` : "";
-      history.replaceState(null, "", location.pathname + location.search + known);
-      /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
-      const all = branches();
-      if (all) {
-        keep({ link: known && text, ...all });
-      }
-    }, PAUSE);
+    const text = await packed();
+    if (other()) {
+      return; // somebody has put it there just now, and it is about to be read
+    }
+    known = text.length <= LONGEST ? `#${text}` : "";
+    history.replaceState(history.state, "", location.pathname + location.search + known);
+    /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
+    const all = branches();
+    if (all) {
+      keep({ link: known && text, ...all });
+    }
+  }
+  return {
+    write() {
+      clearTimeout(writing);
+      writing = window.setTimeout(now, PAUSE);
+    },
+    async turn(query) {
+      await now();
+      history.pushState({ turned: true }, "", location.pathname + query + location.hash);
+    },
+    put(hash) {
+      clearTimeout(writing);
+      history.pushState(null, "", location.pathname + hash);
+      follow();
+    },
+    other,
   };
 }
 

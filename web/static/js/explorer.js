@@ -23,7 +23,7 @@ import { say } from "./words.js";
  * @typedef {object} On
  * @property {(command: object) => Promise<void>} ask
  * @property {(work: () => Promise<void>) => void} attempt does what may fail, after what was asked before
- * @property {() => {branch: number, moves: number, known: number} | null} standing null while nothing is open; known: of how much it is
+ * @property {() => {branch: number, moves: number, tip: number, known: number} | null} standing null while nothing is open; tip: moves of the branch; known: of how much it is
  * @property {() => Record<number, string>} names of the branches
  * @property {() => void} show the page again
  * @property {() => void} went you stand elsewhere

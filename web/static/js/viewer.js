@@ -127,7 +127,6 @@ export function viewer(owner) {
   const marked = marks(owner.film);
   legend(box);
   const playing = player(playOn, () => show(), flowTo, near);
-  byId("saved").addEventListener("click", () => document.getElementById("mend")?.click());
   transport({
     act,
     jump(stop) {
@@ -481,6 +480,7 @@ export function viewer(owner) {
     /** The first position that is not told from it. */
     from: () => here().from,
     row: () => here().row,
+    toRow: goToRow,
     playing: playing.on,
     /**
      * So much time has gone by since the last row, in which nothing happened.
