@@ -17,7 +17,7 @@ export function alone(stage) {
   let plays = false; // what is opened, by itself
   /** Whether the address asks what would mend the run. */
   const mends = () => new URLSearchParams(location.search).has("mend");
-  const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress, cures } = board(stage, {
+  const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress, cures, breaks } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
     here: () => ({ branch: state().current, at: positionAt(state()) }),
@@ -68,7 +68,7 @@ export function alone(stage) {
       }
       plays = false;
       if (mends() && !cures.isOpen()) {
-        if (!shown(state())?.rows.some((row) => row?.broken)) {
+        if (!breaks()) {
           view.act("violation");
         }
         inTurn(() => cures.show(true));

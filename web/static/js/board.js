@@ -372,6 +372,8 @@ export function board(stage, door) {
       view.show();
       view.announce();
     },
+    breaks: () => shown(state)?.rows.some((row) => row?.broken) ?? false,
+    mend: () => cures.open(),
   };
   const sideTabs = tabs(byId("side"));
   const space = explorer(stage, searching);
@@ -461,5 +463,6 @@ export function board(stage, door) {
     inTurn,
     dress,
     cures,
+    breaks: searching.breaks,
   };
 }

@@ -27,7 +27,7 @@ export function mended(was, frame, known = false) {
 }
 
 /** On a stage without it. */
-const without = { frame() {}, show() {}, isOpen: () => false };
+const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
 
 /**
  * @param {HTMLElement} stage
@@ -39,7 +39,7 @@ const without = { frame() {}, show() {}, isOpen: () => false };
  *   turn?: (open: boolean) => void,
  *   put?: (hash: string) => void,
  * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's
- * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, isOpen: () => boolean}}
+ * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
  */
 export function mender(stage, on) {
   if (!document.getElementById("mender")) {
@@ -126,14 +126,13 @@ export function mender(stage, on) {
     on.turn?.(open);
   }
 
-  toggle.onclick = () => {
-    opener = toggle;
-    turn(!isOpen());
-  };
-  byId("saved").addEventListener("click", () => {
-    opener = byId("saved");
+  /** Opens it; whence it was opened has the focus again when it is closed. */
+  function open() {
+    opener = document.activeElement instanceof HTMLElement && document.activeElement !== document.body ? document.activeElement : toggle;
     turn(true);
-  });
+  }
+  toggle.onclick = open;
+  byId("saved").addEventListener("click", open);
   back.onclick = (event) => {
     event.preventDefault();
     turn(false);
@@ -220,6 +219,7 @@ export function mender(stage, on) {
       mark();
     },
     show,
+    open,
     isOpen,
   };
 }
