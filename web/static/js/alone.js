@@ -41,9 +41,9 @@ export function alone(stage) {
         history.replaceState(null, "", location.pathname + location.hash);
       }
     },
-    put(hash) {
+    async put(hash) {
       plays = true;
-      where.put(hash);
+      return where.put(hash);
     },
   });
 
@@ -144,6 +144,11 @@ export function alone(stage) {
     }
   }
 
+  addEventListener("popstate", () => {
+    if (!where.other()) { // else it is shown when what is named is there
+      cures.show(mends());
+    }
+  });
   const where = address(
     packed,
     () => (shown(state()) ? { branches: carried(state()), numbers: here(state()).numbers, index: here(state()).index } : null),
@@ -152,12 +157,6 @@ export function alone(stage) {
       inTurn(open);
     },
   );
-
-  addEventListener("popstate", () => {
-    if (!where.other()) { // else it is shown when what is named is there
-      cures.show(mends());
-    }
-  });
 
   readAddress().then(() => {
     server = dial(open, heard);

@@ -37,8 +37,8 @@ const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
  *   to: (row: number) => void,
  *   title: () => string,
  *   turn?: (open: boolean) => void,
- *   put?: (hash: string) => void,
- * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's
+ *   put?: (hash: string) => Promise<string>,
+ * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's, and says the fragment to which Back leads
  * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
  */
 export function mender(stage, on) {
@@ -180,9 +180,8 @@ export function mender(stage, on) {
     if (link instanceof HTMLAnchorElement && on.put && plain) {
       event.preventDefault();
       put = true;
-      asked = location.hash; // Back leads here
       show(false);
-      on.put(link.hash);
+      asked = await on.put(link.hash); // Back leads there
     }
   });
 
