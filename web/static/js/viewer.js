@@ -137,7 +137,6 @@ export function viewer(owner) {
   const marked = marks(owner.film);
   legend(box);
   const playing = player(playOn, () => show(), flowTo, near);
-  byId("saved").addEventListener("click", () => document.getElementById("mend")?.click());
   transport({
     act,
     jump(stop) {
@@ -511,6 +510,7 @@ export function viewer(owner) {
     /** The first position that is not told from it. */
     from: () => here().from,
     row: () => here().row,
+    toRow: goToRow,
     playing: playing.on,
     /**
      * So much time has gone by since the last row, in which nothing happened.
