@@ -3,11 +3,13 @@ import { alone } from "./alone.js";
 import { editor } from "./editor.js";
 import { home } from "./home.js";
 import { embed } from "./embed.js";
+import { picker } from "./finder.js";
 import { live } from "./live.js";
 import { replay } from "./replay.js";
 import { settings } from "./settings.js";
 
 settings();
+picker();
 /** @type {[string, (section: HTMLElement) => void][]} */
 const parts = [
   [".run[data-run]", live],
