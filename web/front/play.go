@@ -44,7 +44,7 @@ func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.playPage(w, r, played{open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
+		return s.playPage(w, r, played{name: name, open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
 	}
 	return site.ErrNoPage
 }
@@ -54,6 +54,7 @@ var roomCode = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 
 // played is what a page for stepping opens with, nothing for what its address says.
 type played struct {
+	name         string // of an example, or ""
 	open         string // a link
 	shown        *scenario.Scenario
 	title, shows string
@@ -71,7 +72,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	}
 	p := page.Play{
 		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
-		Shows: of.shows, Ending: of.ending, Incident: of.incident, Elsewhere: of.elsewhere,
+		Example: of.name, Shows: of.shows, Ending: of.ending, Incident: of.incident, Elsewhere: of.elsewhere,
 	}
 	p.SetFaults(l)
 	shown := of.shown

@@ -71,7 +71,7 @@ func (s *Labs) Door(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Labs) showDoor(w http.ResponseWriter, r *http.Request, status int, p page.LabDoor) error {
 	l := words.From(r.Context())
-	p.Page, p.Most = s.Frame(r, l.Say("Lab")), lab.MaxThreads
+	p.Page, p.Most = s.Frame(r, l.Say("Your own lock")), lab.MaxThreads
 	if why := s.may(r); why != "" {
 		p.Closed = l.Say(why)
 	}

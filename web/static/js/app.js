@@ -11,6 +11,7 @@ const parts = [
   [".play.lab", async () => (await import("./lab.js")).lab],
   [".embed", async () => (await import("./embed.js")).embed],
   [".editor", async () => (await import("./editor.js")).editor],
+  ["#picker", async () => (await import("./finder.js")).picker],
   [".by-hand", async () => (await import("./home.js")).home],
   [".room-lessons", async () => (await import("./room-new.js")).lessons],
   ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],
