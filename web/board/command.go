@@ -37,6 +37,7 @@ const (
 	DoTrace   = "trace"
 	DoExplore = "explore"
 	DoMend    = "mend"
+	DoCauses  = "causes"
 	DoGoal    = "goal"
 	DoHalt    = "halt"
 	DoOutlook = "outlook"
@@ -196,6 +197,7 @@ var commands = []command{
 	{DoTrace, everywhere("Branch"), nil, nil},
 	{DoExplore, asked("Branch Stood From Delays MostFaults Kinds Judge"), nil, nil},
 	{DoMend, asked("Branch"), nil, nil},
+	{DoCauses, asked("Branch Around"), nil, nil},
 	{DoGoal, asked("Branch Stood Item"), nil, nil},
 	{DoHalt, takes{bare, bare, loose}, nil, nil},
 	{DoExample, asked("Rule"), nil, nil},

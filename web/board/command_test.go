@@ -28,6 +28,7 @@ var taken = map[board.Tenant]string{
 {"do":"trace","branch":1}
 {"do":"explore","branch":1,"moves":2,"from":"here","delays":1,"faults":2,"kinds":["crash"],"judge":true}
 {"do":"mend","branch":1}
+{"do":"causes","branch":1,"row":3}
 {"do":"goal","branch":1,"moves":2,"item":"lease/outlast"}
 {"do":"halt"}
 {"do":"example","rule":"mutual exclusion"}
@@ -75,6 +76,7 @@ var taken = map[board.Tenant]string{
 {"do":"trace","branch":1}
 {"do":"explore","branch":1,"moves":2,"from":"here","delays":1,"faults":2,"kinds":["crash"],"judge":true}
 {"do":"mend","branch":1}
+{"do":"causes","branch":1,"row":3}
 {"do":"goal","branch":1,"moves":2,"item":"lease/outlast"}
 {"do":"halt"}
 {"do":"example","rule":"mutual exclusion"}

@@ -16,7 +16,6 @@ import (
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
-	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -55,8 +54,7 @@ func roomShows(l words.Language) string {
 func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
-	p := page.RoomNew{Page: s.Frame(r, l.Say("Make a room")), From: from}
-	p.Page.Style = s.Static.Style(static.Rooms)
+	p := page.RoomNew{Page: s.Frame(r, l.Say("Make a room"), "js/room-new.js"), From: from}
 	for _, w := range workshops() {
 		p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
 	}
@@ -209,11 +207,11 @@ func (s *Pages) roomFrame(r *http.Request, title, code string, part page.RoomPar
 		title += " · " + l.Say(name)
 	}
 	p := s.Frame(r, title)
-	script, sheet := "js/room.js", static.Rooms
+	script := "js/room.js"
 	if part == page.RoomPlayer {
-		script, sheet = "js/room-phone.js", static.Phone
+		script = "js/room-phone.js"
 	}
-	p.Script, p.Preloads, p.Style = static.Prefix+script, s.Static.Needs(script), s.Static.Style(sheet)
+	s.Scripted(&p, script)
 	if part == page.RoomStage && !slices.Contains(site.Themes, r.URL.Query().Get("theme")) {
 		p.Theme = "stage"
 		for i := range p.Themes {

@@ -78,7 +78,7 @@ func TestAxeFindsNothing(t *testing.T) {
 			if get[bool](ctx, t, `document.documentElement.dataset.theme === "stage"`) {
 				do(ctx, t, chromedp.KeyEvent("t")) // the tools
 			}
-			do(ctx, t, click("#explore"), click("#explore-form .primary"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")))
+			do(ctx, t, click("#explore"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")))
 			until(ctx, t, `document.querySelector("#outlook strong") !== null`)
 		}},
 		{"storybook", "/storybook", nil},

@@ -193,7 +193,8 @@ func get[T any](ctx context.Context, t testing.TB, expression string) T {
 // liveLease is the lease of the scenarios that tests run on the wall clock.
 const liveLease = 200 * time.Millisecond
 
-const texts = `[...document.querySelectorAll("#rows tr:not([hidden])")].map(r => r.innerText.replace(/\s+/g, " "))`
+// texts are the table's rows, also those that are folded.
+const texts = `(document.querySelectorAll('#rows .unfold[aria-expanded="false"]').forEach((fold) => fold.click()), [...document.querySelectorAll("#rows tr:not([hidden], .fold)")]).map(r => r.innerText.replace(/\s+/g, " "))`
 
 func TestPressRunAndReadTheTable(t *testing.T) {
 	t.Parallel()

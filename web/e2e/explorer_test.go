@@ -23,7 +23,7 @@ func TestEveryOrder(t *testing.T) {
 				ctx, t,
 				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry?lang="+c.lang),
 				chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), click("#explore"),
-				click("#explore-form .primary"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")),
+				chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")),
 			)
 			if got := get[string](ctx, t, `document.querySelector(".search-ending").innerText`); !strings.Contains(got, c.ended) {
 				t.Errorf("it ended with %q", got)

@@ -46,7 +46,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]film.ScriptMomen
 		l := words.Match(r.PathValue("lang"))
 		texts, _ := json.Marshal(l.ForScripts())
 		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<style>%s</style><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Style(static.Rooms), texts)
+<link rel="stylesheet" href="%s"><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Path(static.Style), texts)
 		for _, s := range film.Scripts(l, p.Scenario) {
 			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
 		}

@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
-// TestWhatWouldMendIt asks beside the run, in each language, and opens a change.
+// TestWhatWouldMendIt asks where a rule broke, in each language: the stage stands still,
+// the causes lead to their rows, and a change is put in and taken back.
 func TestWhatWouldMendIt(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ lang, before, ending string }{
-		{"en", "Now 42 of 55 orders with at most 2 delays and no fault but the scenario's own break a rule.", "No lock can mend this alone"},
-		{"zh-CN", "55 种顺序中有 42 种破坏规则。", "单靠锁修不好"},
+	for _, c := range []struct{ lang, before, cause, lesson string }{
+		{"en", "Now 42 of 55 orders with at most 2 delays and no fault but the scenario's own break a rule.", "Redis drops A's key", "No lease keeps two out for ever"},
+		{"zh-CN", "55 种顺序中有 42 种破坏规则。", "Redis 删除 A 的键", "没有哪个租约能永远挡住第二个"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()
@@ -23,41 +25,74 @@ func TestWhatWouldMendIt(t *testing.T) {
 			do(
 				ctx, t,
 				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-write-without-a-token?lang="+c.lang),
-				chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), click("#mend"),
+				chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent("e"), click("#saved"),
 				chromedp.WaitVisible(chromedp.CSS(".mend-ending")),
 			)
-			if got := get[string](ctx, t, `document.getElementById("mended").innerText`); !strings.Contains(got, c.before) || !strings.Contains(got, c.ending) {
+			if got := get[string](ctx, t, `document.getElementById("mended").textContent`); !strings.Contains(got, c.before) || !strings.Contains(got, c.lesson) {
 				t.Errorf("it says %q", got)
 			}
-			if !get[bool](ctx, t, `document.activeElement.id === "mender" && document.getElementById("mend").getAttribute("aria-expanded") === "true"`) {
-				t.Error("the panel is open, and the focus is elsewhere")
+			if got := get[string](ctx, t, `document.getElementById("causes").innerText`); !strings.Contains(got, c.cause) {
+				t.Errorf("it came to this: %q", got)
+			}
+			if got := get[int](ctx, t, `document.querySelectorAll(".best-cures > .cure-card").length`); got != 3 {
+				t.Errorf("%d cards", got)
+			}
+			if !get[bool](ctx, t, `document.activeElement.id === "mender-title" && ["lanes-card", "scroll", "side", "transport"].every((id) => !document.getElementById(id).checkVisibility()) && document.getElementById("stage").checkVisibility()`) {
+				t.Error("the focus is elsewhere, or more is shown than the stage")
+			}
+			for _, width := range []int64{360, 768, 1440} {
+				do(ctx, t, chromedp.EmulateViewport(width, 800))
+				if wide := get[int64](ctx, t, `document.documentElement.scrollWidth`); wide > width {
+					t.Errorf("the page is %d px wide in a window of %d", wide, width)
+				}
 			}
 
-			// What is beyond the panel's end scrolls in the panel, not in the page.
-			if over := get[int](ctx, t, `document.documentElement.scrollHeight - window.innerHeight`); over > 1 {
-				t.Errorf("the page is %d px longer than its window", over)
+			// Keys that step do nothing; Escape closes it, and the button has the focus again.
+			row := get[string](ctx, t, place)
+			do(ctx, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Escape))
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.activeElement.id === "saved" && !location.search.includes("mend")`)
+			if got := get[string](ctx, t, place); got != row {
+				t.Errorf("from %s it went to %s", row, got)
 			}
 
-			// At the width of a phone nothing scrolls sideways.
-			do(ctx, t, chromedp.EmulateViewport(360, 800))
-			if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
-				t.Errorf("the page is %d px wider than a phone", over)
-			}
+			// What was found is still there; Back closes it; a cause leads to its row.
+			do(ctx, t, click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")))
+			until(ctx, t, `location.search.includes("mend") && document.querySelectorAll("#causes li").length === 4`)
+			do(ctx, t, chromedp.NavigateBack())
+			until(ctx, t, `!document.getElementById("mender").checkVisibility()`)
+			do(ctx, t, click("#saved"))
+			until(ctx, t, `location.search.includes("mend")`)
+			do(ctx, t, click(`#causes [data-row="7"]`))
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7")`)
 
-			// A change is another scenario to step, beside the panel, and the way back is there.
-			do(
-				ctx, t, chromedp.EmulateViewport(1440, 900), click(".cure .cure-why summary"), chromedp.WaitVisible(chromedp.CSS(".cure-why table")),
-				click(".cure a.primary"),
-			)
-			until(ctx, t, `document.querySelector(".cure a.primary").getAttribute("aria-current") === "true" && document.getElementById("title").textContent.includes(" · ")`)
-			if got := get[string](ctx, t, problem); got != "" {
-				t.Errorf("the page complains: %q", got)
-			}
-			do(ctx, t, click(".mend-as-is a"))
-			until(ctx, t, `document.querySelector(".mend-as-is a").hasAttribute("aria-current") && !document.getElementById("title").textContent.includes(" · ")`)
+			// A change is put in, and played; Back brings all of it back without a search.
+			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), click(".cure-card.best .primary"))
+			until(ctx, t, `document.getElementById("title").textContent.includes(" · ") && document.getElementById("place").textContent.includes("T2")`)
+			do(ctx, t, chromedp.NavigateBack())
+			until(ctx, t, `document.getElementById("mender").checkVisibility() && document.querySelectorAll("#causes li").length === 4 && !document.getElementById("title").textContent.includes(" · ")`)
 			if !get[bool](ctx, t, `document.getElementById("mend-program").value.includes("func ") && document.getElementById("mend-report").value.startsWith("# ")`) {
 				t.Error("there is nothing to take along")
 			}
+			if got := get[string](ctx, t, problem); got != "" {
+				t.Errorf("the page complains: %q", got)
+			}
 		})
+	}
+}
+
+// From every order one press leads to what would have saved it: a branch that breaks the
+// rule, how it came to that, and the changes.
+func TestFromEveryOrderToWhatMends(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"), chromedp.WaitVisible(chromedp.CSS(moveOf("A"))),
+		click("#explore"), click("[data-mend]"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")),
+	)
+	if got := get[string](ctx, t, `document.getElementById("causes").innerText`); !strings.Contains(got, "Redis drops A's key") || !strings.Contains(got, "Two inside at once.") {
+		t.Errorf("it came to this: %q", got)
+	}
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
 	}
 }

@@ -537,7 +537,7 @@ func TestAHostSearchesEveryOrder(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := another(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
-	do(host, t, click(`#explore`), click(`#explore-form .primary`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
+	do(host, t, click(`#explore`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
 	until(host, t, theMove("A")+`.querySelector(".outlook")?.textContent === "30 of 36 break"`)
 	do(host, t, click(moveOf("A")))
 	until(stage, t, stands+` === "T1"`)

@@ -150,12 +150,12 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(played(t, url, "late-write-without-a-token")))
 	until(ctx, t, place+`.startsWith("11 of 11")`)
 	until(ctx, t, showing(11))
-	point(ctx, t, "#row-4 td")
-	until(ctx, t, previewing+` && `+showing(4))
+	point(ctx, t, "#row-1 td")
+	until(ctx, t, previewing+` && `+showing(1)+` && document.getElementById("looking").textContent === "You look at T1"`)
 	point(ctx, t, "#verdict")
 	until(ctx, t, `!`+previewing+` && `+showing(11))
-	do(ctx, t, click("#row-4 .t"))
-	until(ctx, t, place+`.startsWith("4 of 11 · T4")`)
+	do(ctx, t, click("#row-1 .t"))
+	until(ctx, t, place+`.startsWith("1 of 11 · T1")`)
 }
 
 // A run has an address to be given away, at the step that you are at, on a

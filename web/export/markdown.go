@@ -11,11 +11,8 @@ import (
 	"relock/web/page"
 )
 
-// Most of what an opening paragraph lists.
-const (
-	mostRules  = 3 // the first that were broken
-	mostCauses = 4 // what struck and what ended before, the last
-)
+// mostRules is how many broken rules an opening paragraph lists, the first.
+const mostRules = 3
 
 // opening is what can stand at the beginning of a post-mortem: what happened and
 // when, why, and what mends it where that has been asked. Each sentence is that of a
@@ -39,15 +36,10 @@ func (r Run) opening(rows []film.Row) string {
 			}
 		}
 	}
-	for _, row := range rows[:first] {
-		if (row.Mark == film.Expiry || row.Mark == film.Struck) && row.Why != "" {
-			why = append(why, row.Why)
-		}
+	for _, c := range film.Causes(r.Language, r.Scenario, r.Header, r.Events, first+1) {
+		why = append(why, plain(c.Says))
 	}
-	why = append(why[max(len(why)-mostCauses, 0):], rows[first].Why)
-	for i := range why {
-		why[i] = plain(why[i])
-	}
+	why = append(why, plain(rows[first].Why))
 	parts := []string{
 		"**" + plain(say("What happened:")) + "** " + strings.Join(what, " "),
 		"**" + plain(say("Why:")) + "** " + strings.Join(slices.Compact(why), " "),

@@ -33,7 +33,7 @@ func writeSVG(b *bound.Buffer, r Run) error {
 	if lanes.Len() > film.MaxLaneRows {
 		title = r.Language.Say("%s (the first %d of %d steps)", title, film.MaxLaneRows, lanes.Len())
 	}
-	picture := lanes.Window(r.Language, "lanes", 0, film.MaxLaneRows)
+	picture := lanes.Still(r.Language, "lanes")
 	told := film.Tell(picture.Names+picture.Width, reel.Told(picture.Count))
 	return drawn(b, r.Language, templates.LanesFile(picture, told, title, r.Style))
 }

@@ -21,7 +21,7 @@ const (
 	gapTypical = 56  // for the typical time between rows
 	gapShort   = 230 // a shorter wait is never folded
 	gapLong    = 640 // a longer one always is (lanes.js knows it)
-	gapFolded  = 64  // and then at least so wide
+	gapFolded  = 76  // and then at least so wide
 	roomy      = 680 // a picture may be so wide
 	roomyRow   = 80  // and one of many rows so wide for each
 	leadIn     = 20  // before the first row
@@ -117,7 +117,7 @@ func (a *axis) wait(i int) float64 { return a.instants[i] - a.instants[i-1] }
 func (a *axis) gap(i int, scale, longest float64) (gap float64, folded bool) {
 	wait := a.wait(i)
 	if wait > longest && wait*scale > gapShort {
-		return gapFolded + 6*math.Floor(math.Log10(wait)), true // room for the text that says how long it was
+		return gapFolded + 8*math.Floor(math.Log10(wait)), true // room for the text that says how long it was
 	}
 	return max(wait*scale, a.apart[i]), false
 }
@@ -207,7 +207,7 @@ func Together(lang words.Language, runs []*Lanes, prefixes []string) []Picture {
 	pictures := make([]Picture, len(runs))
 	names, width := 0.0, 0.0
 	for i, l := range runs {
-		pictures[i] = l.picture(lang, prefixes[i], 0, MaxLaneRows, l.measures(false), on)
+		pictures[i] = l.picture(lang, prefixes[i], 0, MaxLaneRows, l.numbered(), on)
 		names, width = max(names, pictures[i].Names), max(width, pictures[i].Width)
 	}
 	for i := range pictures {

@@ -383,6 +383,9 @@ func (f *Film) Rows() []Row {
 	for ; f.told < len(rows); f.told++ {
 		row := &rows[f.told]
 		row.Says, row.Alarm = f.says(row), f.alarm(row)
+		if row.Fold, row.From = f.timeline.fold(f.told), 0; row.Fold != nil {
+			row.From = row.Fold.First
+		}
 	}
 	return rows
 }

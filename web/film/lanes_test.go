@@ -35,7 +35,7 @@ func lanesOf(t testing.TB, name string) *film.Lanes {
 	return l
 }
 
-func whole(l *film.Lanes) film.Picture { return l.Window(words.English, "p", 0, film.MaxLaneRows) }
+func whole(l *film.Lanes) film.Picture { return l.Still(words.English, "p") }
 
 // TestSawtooth has the lease of two-threads counted by hand: 200 ms from T1
 // at 0 ms, 50 at T3, 93 at T4, renewed in T5 at 100, 150 at T7, gone in T9 at
@@ -46,7 +46,7 @@ func TestSawtooth(t *testing.T) {
 	if len(p.Key.Areas) != 2 || p.Key.Areas[0].Thread != "A" || p.Key.Areas[1].Thread != "B" {
 		t.Fatalf("areas %+v, want A's and B's", p.Key.Areas)
 	}
-	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-38*ms/200)) / 10 }
+	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-32*ms/200)) / 10 }
 	want := []film.Point{
 		{X: 20, Y: y(200)},
 		{X: 48, Y: y(200)},
@@ -347,7 +347,7 @@ func TestLanesOfEventsByHand(t *testing.T) {
 				falls := p.Key.Slope * p.PerMilli * 100
 				return []any{p.Key.Open.From == p.Columns[1].X, p.Key.Open.Points[0].Y, math.Round(falls), p.Key.Open.Thread, p.Key.Areas[0].To == p.Key.Open.From}
 			},
-			[]any{true, 26 + 2*30 + 6 + 19.0, 19.0, "", true}, // half of 38
+			[]any{true, 28 + 2*24 + 6 + 16.0, 16.0, "", true}, // half of 32
 		},
 		{
 			"a watchdog does not end a wait", fill(trace.Event{Body: wait, Thread: "A"}, trace.Event{At: 10, Body: renew, Thread: "A"}),
@@ -415,7 +415,7 @@ func TestEveryLessonCanBeDrawn(t *testing.T) {
 					}
 				}
 			}
-			whatIsSeenThere(t, l, p)
+			whatIsSeenThere(t, l, l.Window(words.English, "p", 0, film.MaxLaneRows))
 		})
 	}
 }
@@ -518,9 +518,10 @@ func TestWidthAndHeightOfLanes(t *testing.T) {
 	}
 	l := film.NewLanes([]string{"A"}, nil, 200)
 	l.Add(event(1, "A", trace.Wait{For: 50}))
-	going := whole(l).Width
+	seen := func() film.Picture { return l.Window(words.English, "p", 0, film.MaxLaneRows) }
+	going := seen().Width
 	l.Add(event(2, "A", trace.Wait{For: 50}))
-	if p := whole(l); going != 640 || p.Width != going {
+	if p := seen(); going != 640 || p.Width != going {
 		t.Errorf("%v wide, and %v a step later; want room for what comes", going, p.Width)
 	}
 	l.Add(event(3, "A", trace.End{Result: trace.Done}))
@@ -563,7 +564,7 @@ func BenchmarkLanesWindow(b *testing.B) {
 // The heartbeats come every four minutes, the looks every four minutes and
 // twenty seconds.
 func TestALongRunsAxisIsInMinutes(t *testing.T) {
-	for name, want := range map[string]string{"heartbeat": "min 0 1 4 5:20 8 9:40 12 13 14 18:20", "two-threads": "ms 0 50 93 100 150  200 253 300 351"} {
+	for name, want := range map[string]string{"heartbeat": "min 0 1 4 5:20 8 9:40 12 13 14 18:20", "two-threads": "ms 0 50 93  150  200 253 300 351"} {
 		p := whole(lanesOf(t, name))
 		got := p.Unit
 		for _, at := range p.Instants {

@@ -194,11 +194,19 @@ type measures struct {
 	head, lane, resource, gap, key, foot float64
 	stretch                              float64 // of the time axis
 	text                                 bool
+	numbers                              bool // the rows' are above the lanes, and the broken rules' names
 	followed                             bool // places are those of the whole run
 }
 
+// Still draws the run, as far as MaxRows, for who cannot point at it: with the
+// numbers of its rows, and the names of the rules that they break.
+func (l *Lanes) Still(lang words.Language, prefix string) Picture {
+	return l.picture(lang, prefix, 0, MaxLaneRows, l.numbered(), l.axis(false))
+}
+
 // Window draws count rows from the first one, counted from 0, at most
-// MaxRows. What is not there is not drawn. Prefix is that of the ids.
+// MaxRows, for pages that say which row one points at. What is not there is not drawn.
+// Prefix is that of the ids.
 func (l *Lanes) Window(lang words.Language, prefix string, first, count int) Picture {
 	return l.window(lang, prefix, first, count, false)
 }
@@ -223,10 +231,10 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 
 // measures are those of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
-	m := measures{head: 26, lane: 30, gap: 6, key: 38, foot: 34, stretch: 1, text: true, followed: followed}
+	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
-		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 34
+		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
 		m.resource = resourceHeight
@@ -240,6 +248,14 @@ func (l *Lanes) measures(followed bool) measures {
 	if l.faults {
 		m.foot += 14
 	}
+	return m
+}
+
+// numbered are those of a picture with the numbers of its rows, too.
+func (l *Lanes) numbered() measures {
+	m := l.measures(false)
+	m.numbers, m.head = true, numberRow
+	m.foot += scaleLine
 	if l.broken > 0 {
 		m.head += flagRow
 	}
@@ -247,11 +263,13 @@ func (l *Lanes) measures(followed bool) measures {
 }
 
 const (
-	roomyLanes     = 5  // more threads have lower lanes
+	roomyLanes     = 3  // more threads have lower lanes
 	stripHeight    = 16 // of a node, or of a word
 	mostStrips     = 112
 	resourceHeight = 24
 	flagRow        = 24  // the height that flags take above the rows' numbers
+	numberRow      = 28  // and that of these
+	scaleLine      = 10  // what says that the axis is to scale, below its unit
 	growing        = 640 // the least width of a run that goes on
 )
 
@@ -344,7 +362,9 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	if l.inMinutes() {
 		d.p.Unit = "min"
 	}
-	d.p.Scale = lang.Say("to scale")
+	if d.numbers {
+		d.p.Scale = lang.Say("to scale")
+	}
 	d.instants()
 	d.folds()
 	for i := range l.threads {
@@ -411,7 +431,7 @@ const (
 	nameX     = 24 // where they begin, after the thread's shape
 	nameLine  = 5  // from the middle of a lane down to the line of a name alone
 	twoLines  = 30 // the least height of a lane that has room for two lines
-	ofSpacing = 13 // between these
+	ofSpacing = 15 // between these
 	ofGap     = 7  // between a name and what its thread belongs to, on one line
 )
 
@@ -448,9 +468,9 @@ func wide(text string) float64 {
 	w := 0.0
 	for _, r := range text {
 		if r < 0x2e80 {
-			w += 6.6
+			w += 7.8
 		} else {
-			w += 11
+			w += 13
 		}
 	}
 	return w
@@ -459,14 +479,17 @@ func wide(text string) float64 {
 // flags stand in a row of their own. A text is to the right of its sign, or
 // to the left where there is no room for it, or nowhere.
 func (d *drawing) flags() {
-	d.p.FlagsAt = max(d.head-14-flagRow, flagHalf+2)
+	d.p.FlagsAt = flagHalf + 1
+	if d.numbers {
+		d.p.FlagsAt = max(d.head-14-flagRow, flagHalf+2)
+	}
 	for i := d.first; i < d.end; i++ {
 		row := d.rows[i]
 		if len(row.rules) == 0 {
 			continue
 		}
 		f := Flag{X: d.x(d.at[i])}
-		if d.text {
+		if d.numbers {
 			f.Text = "T" + strconv.Itoa(row.step) + " " + few(d.titles(row.rules))
 		}
 		d.p.Flags = append(d.p.Flags, f)
@@ -541,7 +564,7 @@ func (d *drawing) columns() {
 		}
 		text := "T" + strconv.Itoa(c.Step)
 		half := wide(text) / 2
-		if d.text && c.X-half > taken {
+		if d.numbers && c.X-half > taken {
 			c.Time = text
 			taken = c.X + half + 2
 		}

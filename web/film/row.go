@@ -39,6 +39,7 @@ type Row struct {
 	Inside  []Inner       `json:"inside,omitempty"`
 	Stage   Stage         `json:"stage"`
 	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
+	From    int           `json:"fold,omitempty"`   // the first step of Fold, 0 without one
 
 	LastSeq    int         `json:"-"` // of the events shown in it
 	Time       string      `json:"-"` // "T1"
@@ -50,10 +51,12 @@ type Row struct {
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
+	Fold       *Folded     `json:"-"` // that ends with it, as if nothing came after it
 
 	weight  int    // of Why
 	broken  bool   // at the run's end: a rule was
 	touched string // what was said of the resource
+	turn    turn
 }
 
 // InFull is Why; at the end of a run that breaks no rule and cannot be judged, with what is

@@ -378,7 +378,16 @@ func (s *stager) belief(i int, name string) Belief {
 		b.Does = s.paused(name)
 	}
 	s.tie(&b, name, levels)
+	if s.first(i) {
+		b.Does, b.Cord, b.Tie = s.l.Say("asks at %s", s.length(trace.MillisOf(s.sc.Threads[i].Start))), Asking, s.l.Say("about to ask")
+	}
 	return b
+}
+
+// first tells whether nothing has happened yet, and no thread asks before this one.
+func (s *stager) first(i int) bool {
+	return s.now.Seq == 0 && !s.framed && s.protocol.Guard == protocol.InRedis &&
+		!slices.ContainsFunc(s.sc.Threads, func(t scenario.Thread) bool { return t.Start < s.sc.Threads[i].Start })
 }
 
 // state is where a thread is, as far as it knows.

@@ -104,10 +104,13 @@ func (t *Timeline) Rows() []Row { return t.rows }
 // Add adds an event to its row, and returns the row's index.
 func (t *Timeline) Add(e trace.Event) int {
 	t.told.findings.See(e)
-	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
+	n := len(t.rows)
+	begins := n == 0 || t.rows[n-1].Step != e.Step
+	if begins {
 		t.rows = append(t.rows, t.newRow(e))
 	}
 	row := &t.rows[len(t.rows)-1]
+	row.turn.add(e, begins)
 	row.LastSeq = e.Seq
 	before := row.Key
 	if b, ok := e.Body.(trace.Fault); ok {

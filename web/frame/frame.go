@@ -68,8 +68,7 @@ func (s *Pages) ReachOf(r *http.Request) page.Reach {
 // switches, which lead to the front page instead.
 const longAddress = 1 << 10
 
-// SmallFrame is Frame for a page that says one thing: its style sheet is short,
-// and it needs no script.
+// SmallFrame is Frame for a page that says one thing: it needs no script.
 func (s *Pages) SmallFrame(r *http.Request, title string) page.Page {
 	if len(r.URL.RequestURI()) > longAddress {
 		set := s.SettingsOf(r)
@@ -77,17 +76,21 @@ func (s *Pages) SmallFrame(r *http.Request, title string) page.Page {
 		r.URL = &url.URL{Path: "/", RawQuery: url.Values{"lang": {set.Language.Code()}, "theme": {set.Theme}}.Encode()}
 	}
 	p := s.Frame(r, title)
-	p.Style, p.Script, p.Preloads = s.Static.Style(static.Message), "", nil
+	p.Script, p.Preloads = "", nil
 	return p
 }
 
-// Frame returns what surrounds the page that r asks for.
-func (s *Pages) Frame(r *http.Request, title string) page.Page {
+// App is the script that most pages begin with. It starts what else a page has.
+const App = "js/app.js"
+
+// Frame returns what surrounds the page that r asks for. Parts are the scripts of the
+// page's own that App starts, such as "js/editor.js".
+func (s *Pages) Frame(r *http.Request, title string, parts ...string) page.Page {
 	set := s.SettingsOf(r)
 	p := page.Page{
-		Title: title, Style: s.Static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.Static.Path("icons/favicon.svg"),
-		Preloads: s.Static.Scripts(), Theme: set.Theme, Path: r.URL.Path,
+		Title: title, Style: s.Static.Path(static.Style), Icon: s.Static.Path("icons/favicon.svg"), Theme: set.Theme, Path: r.URL.Path,
 	}
+	s.Scripted(&p, App, parts...)
 	for _, l := range s.Languages.All() {
 		p.Languages = append(p.Languages, page.Language{Name: l.Name(), Code: l.Code(), Address: site.Switched(r, "lang", l.Code()), Current: l == set.Language})
 	}
@@ -98,6 +101,11 @@ func (s *Pages) Frame(r *http.Request, title string) page.Page {
 		p.Themes = append(p.Themes, page.Theme{Name: t, Address: site.Switched(r, "theme", t), Current: t == set.Theme})
 	}
 	return p
+}
+
+// Scripted has a page begin with a script, which starts its parts.
+func (s *Pages) Scripted(p *page.Page, script string, parts ...string) {
+	p.Script, p.Preloads = s.Static.Path(script), s.Static.Needs(append(parts, script)...)
 }
 
 // ExternalName is what the operator's Redis is called, "" without one.

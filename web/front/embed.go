@@ -62,7 +62,7 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("front: %w", err)
 		}
 	}
-	p := page.Embed{Page: s.Frame(r, l.Say("Relock")), Open: open}
+	p := page.Embed{Page: s.Frame(r, l.Say("Relock"), "js/embed.js"), Open: open}
 	return site.Render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 

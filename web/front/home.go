@@ -87,7 +87,7 @@ func (s *Pages) Home(w http.ResponseWriter, r *http.Request) error {
 	rows := reel.Rows()
 	stops := page.StopsOf(rows, l.Each(frontMoves))
 	p := page.Home{
-		Page: s.Frame(r, l.Say("A lock lets one in at a time.")), Name: frontExample, Stops: stops,
+		Page: s.Frame(r, l.Say("A lock lets one in at a time."), "js/home.js"), Name: frontExample, Stops: stops,
 		Mend: "/play/" + frontExample + "?mend", Last: l.Say("What would have saved it?"),
 	}
 	sc := film.NewScenario(l, shown.Scenario)

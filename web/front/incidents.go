@@ -58,7 +58,7 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 	if cured {
 		shows = i.Here
 	}
-	return s.playPage(w, r, played{open: open, shown: sc, title: l.Say(i.Title), shows: l.Say(shows), incident: i.ID})
+	return s.playPage(w, r, played{open: open, shown: sc, title: l.Say(i.Title), shows: l.Say(shows), incident: i.ID, elsewhere: !cured})
 }
 
 // Incidents is the page of what really happened to people.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 
 	"relock/engine/scenario"
 	"relock/web/export"
@@ -43,19 +44,24 @@ func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.playPage(w, r, played{open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
+		return s.playPage(w, r, played{name: name, open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
 	}
 	return site.ErrNoPage
 }
 
+// roomCode matches what may be the code of a room.
+var roomCode = regexp.MustCompile(`^[A-Za-z0-9]+$`)
+
 // played is what a page for stepping opens with, nothing for what its address says.
 type played struct {
+	name         string // of an example, or ""
 	open         string // a link
 	shown        *scenario.Scenario
 	title, shows string
 	ending       page.Ending
 	incident     string // its ID, "" for none
 	problem      string // why what was asked for is not shown
+	elsewhere    bool   // it opens elsewhere than at the start
 }
 
 func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) error {
@@ -66,15 +72,19 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	}
 	p := page.Play{
 		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
-		Shows: of.shows, Ending: of.ending, Incident: of.incident,
+		Example: of.name, Shows: of.shows, Ending: of.ending, Incident: of.incident, Elsewhere: of.elsewhere,
 	}
 	p.SetFaults(l)
 	shown := of.shown
 	if shown == nil {
 		shown = s.Examples[0].Scenario()
 	}
-	title := cmp.Or(of.title, l.Say("Step through it"))
-	p.Page = s.Frame(r, title)
+	scripts := []string{"js/alone.js", "js/finder.js"}
+	if query := r.URL.Query(); roomCode.MatchString(query.Get("room")) {
+		p.Room, p.Scene = query.Get("room"), query.Get("scene")
+		scripts = append(scripts, "js/room-back.js")
+	}
+	p.Page = s.Frame(r, cmp.Or(of.title, frame.TitleOf(l, shown), l.Say("Your scenario")), scripts...)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = runs.Unplayed(l, shown)
 	p.Viewer.Steps, p.Viewer.Shared = true, true
@@ -131,9 +141,10 @@ func (s *Links) Kept(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.NotKept(r, err)
 	}
-	if _, err := link.Decode(text); err != nil {
+	state, err := link.Decode(text)
+	if err != nil {
 		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
 		return s.playPage(w, r, played{problem: problem})
 	}
-	return s.playPage(w, r, played{open: text})
+	return s.playPage(w, r, played{open: text, shown: state.Scenario, elsewhere: state.At > 0})
 }

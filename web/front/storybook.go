@@ -13,7 +13,6 @@ import (
 func (s *Pages) Storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	frame := s.Frame(r, l.Say("Storybook"))
-	frame.Style = s.Static.Style(static.Rooms)
 	shown := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
 	return site.Render(r.Context(), w, http.StatusOK, shown)
 }

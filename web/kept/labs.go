@@ -71,7 +71,7 @@ func (s *Labs) Door(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Labs) showDoor(w http.ResponseWriter, r *http.Request, status int, p page.LabDoor) error {
 	l := words.From(r.Context())
-	p.Page, p.Most = s.Frame(r, l.Say("Lab")), lab.MaxThreads
+	p.Page, p.Most = s.Frame(r, l.Say("Your own lock")), lab.MaxThreads
 	if why := s.may(r); why != "" {
 		p.Closed = l.Say(why)
 	}
@@ -139,7 +139,7 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	at := "/lab/" + one.ID
 	p := page.Lab{
-		Page: s.Frame(r, l.Say("Lab")), Socket: at + "/socket", Trace: at + "/trace?branch=", Exports: at + "/export?branch=", Files: export.Files(l),
+		Page: s.Frame(r, l.Say("Lab"), "js/lab.js"), Socket: at + "/socket", Trace: at + "/trace?branch=", Exports: at + "/export?branch=", Files: export.Files(l),
 		Rail: s.rail(l, r, st), Faults: page.LabFaults(l, s.Config.Wall), Command: s.command(one), Fixed: one.ID == s.Labs.Fixed(),
 		Clock: l.Say("your clients · Redis' clock stands still"),
 	}

@@ -19,7 +19,7 @@ import (
 // showRun answers with the page of a run. Untitled is its title if the scenario
 // has none.
 func showRun(s *frame.Pages, w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
-	shown := s.Frame(r, cmp.Or(run.Title, untitled))
+	shown := s.Frame(r, cmp.Or(run.Title, untitled), "js/live.js")
 	run.Reach, run.Viewer.Shared = s.ReachOf(r), true
 	return site.Render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
 }

@@ -92,7 +92,7 @@ type Pages struct {
 // Learn is the way through the course.
 func (s *Pages) Learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.Way{Page: s.Frame(r, l.Say("Learn")), Title: cmp.Or(s.Course().Title(l), l.Say("Learn how locks work, and how they fail"))}
+	p := page.Way{Page: s.Frame(r, l.Say("Learn"), "js/course-way.js"), Title: cmp.Or(s.Course().Title(l), l.Say("Learn how locks work, and how they fail"))}
 	for _, ch := range s.Course().Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -140,7 +140,7 @@ func (s *Pages) Class(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.Frame(r, l.Say("For teachers")), Chapters: string(text)}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.Frame(r, l.Say("For teachers"), "js/course-class.js"), Chapters: string(text)}))
 }
 
 // Chapter opens a chapter at its first item.
@@ -168,7 +168,7 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+	return s.show(w, r, p)
 }
 
 // soFar is what was answered of the concept check, with the answer to item that
@@ -235,6 +235,16 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 		p.Rows = append(p.Rows, row)
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
+}
+
+// show answers with an item's page.
+func (s *Pages) show(w http.ResponseWriter, r *http.Request, p *page.Lesson) error {
+	stage := "js/replay.js"
+	if p.Stepping != nil {
+		stage = "js/alone.js"
+	}
+	s.Scripted(&p.Page, frame.App, "js/course-lesson.js", stage)
+	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
 // shownRun is a part of a run on the stage.

@@ -53,7 +53,7 @@ func (s *Pages) Made(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {p.Kind}}.Encode()
-	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+	return s.show(w, r, p)
 }
 
 func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {

@@ -42,7 +42,7 @@ func (s *Pages) Wrote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+	return s.show(w, r, p)
 }
 
 // writing is a script that somebody has written, and what came of it.

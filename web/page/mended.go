@@ -13,6 +13,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/lessons/advice"
+	"relock/web/film"
 	"relock/web/link"
 	"relock/web/words"
 )
@@ -20,20 +21,31 @@ import (
 // Mended is what is known of the changes that might mend a run.
 type Mended struct {
 	Going  bool
+	Asks   string // what would have saved what the lock protects: the heading
+	Within string // where each change is tried, "" while that is not known
 	Before string // in how many orders a rule is broken, and within which bounds; "" while that is not known
 	Tried  string // how far the search has come
 	Broken bool   // there is something to mend
 	Rules  []MendRule
 	Cures  []CureRow // that are better than nothing, the best first
 	Others []CureRow // that are not
+	Lesson string    // what to learn of it, where that is more than Ending says; "" while the search goes on
 	Ending string    // what follows from all that, in sentences; "" while the search goes on
 	Sound  bool      // something mends it
 	Course string    // where the course teaches what is needed, or ""
 	Report string    // the run as Markdown for a post-mortem, once the search has ended; filled in by who has the run
-	AsIs   string    // the link of the run that breaks a rule, as it is; "" while the search goes on
 
 	Program string // Go code with the best of the changes, or ""
 }
+
+// BestCures is how many changes are shown as cards, the best.
+const BestCures = 3
+
+// Best are the changes that are shown as cards, each that is better than nothing.
+func (m *Mended) Best() []CureRow { return m.Cures[:min(len(m.Cures), BestCures)] }
+
+// Rest are those that are better than nothing, too, but not among the best.
+func (m *Mended) Rest() []CureRow { return m.Cures[len(m.Best()):] }
 
 // MendRule is a rule that is broken as the scenario is: a column.
 type MendRule struct{ Name, Title string }
@@ -46,6 +58,7 @@ type CureRow struct {
 	Says              string // what the verdict is, a sentence
 	Counts            []CureCount
 	New               string // rules that only the change breaks, a sentence, or ""
+	Broken            []BrokenCount
 	Helped            bool   // it needs the help of what the lock protects
 	Open              string // the link of the scenario with the change, without moves
 	Left              string // the link of an order that breaks a rule all the same, or ""
@@ -57,6 +70,14 @@ type CureRow struct {
 type CureWhy struct {
 	Says    string       // a sentence, "" while it is not known
 	Threads []LockThread // what each did otherwise: a cell as it is, and one with the change
+}
+
+// BrokenCount is in how many orders something is broken with a change, in words: a line
+// of its card.
+type BrokenCount struct {
+	What string // a rule's title, or with which pause
+	Says string // "42 → 0 of 55", "still 42 of 55"
+	Tone film.Tone
 }
 
 // CureCount is in how many orders a rule is broken, before and after.
@@ -73,9 +94,26 @@ type CureCount struct {
 // lateWrites is where the course teaches to have the resource decide.
 const lateWrites = "/learn/tokens"
 
-// MendBegun is a search for what mends a run of which nothing is known yet.
-func MendBegun(l words.Language) Mended {
-	return Mended{Going: true, Tried: l.Say("It begins when the machine has room.")}
+// MendBegun is a search for what mends a run of sc of which nothing is known yet.
+func MendBegun(l words.Language, sc *scenario.Scenario) Mended {
+	return Mended{Going: true, Asks: mendAsks(l, sc), Tried: l.Say("It begins when the machine has room.")}
+}
+
+// mendAsks asks what would have saved what the lock of a scenario protects.
+func mendAsks(l words.Language, sc *scenario.Scenario) string {
+	if sc.Resource == nil {
+		return l.Say("What would have saved it?")
+	}
+	switch sc.Resource.Kind {
+	case scenario.KindCounter:
+		return l.Say("What would have saved the counter?")
+	case scenario.KindStock:
+		return l.Say("What would have saved the stock?")
+	case scenario.KindPurchases:
+		return l.Say("What would have kept the limit?")
+	default:
+		return l.Say("What would have saved it?")
+	}
 }
 
 // NewMended words in l what is known of a search for what mends a run. Cured is what
@@ -83,7 +121,10 @@ func MendBegun(l words.Language) Mended {
 // link cannot be made.
 func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended, error) {
 	going := cured == nil
-	m := Mended{Going: going, Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil || r.Protected()}
+	m := Mended{Going: going, Asks: mendAsks(l, r.Scenario), Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil || r.Protected()}
+	if m.Broken && r.Before.All {
+		m.Within = l.Say("each tried in every order with %s", mendBounds(l, r))
+	}
 	if r.Changes > 0 {
 		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
 	}
@@ -105,17 +146,15 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 		}
 	}
 	if !going {
-		text, err := link.Encode(link.State{Scenario: cured[0].Scenario, At: len(cured[0].Scenario.Schedule)})
-		if err != nil {
-			return m, fmt.Errorf("page: %w", err)
-		}
-		m.AsIs = "/play#" + text
 		if best := r.Best(); best != nil {
 			m.Program = programOf(best.Scenario)
 		}
 		m.Ending = MendEnding(l, r)
 		if r.NeedsResource() {
 			m.Course = lateWrites
+			if r.ByStanding() {
+				m.Lesson = l.Say("No lease keeps two out for ever: a pause can always be longer. So let what the lock protects check.")
+			}
 		}
 	}
 	return m, nil
@@ -145,6 +184,7 @@ func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule
 		}
 		row.Counts = append(row.Counts, count)
 	}
+	row.Broken = brokenCounts(l, r, c)
 	var err error
 	if row.Open, err = opens(l, c.Scenario, c); err != nil {
 		return row, err
@@ -158,6 +198,52 @@ func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule
 		row.Left, err = opens(l, left.Example(), c)
 	}
 	return row, err
+}
+
+// brokenCounts are the lines of a change's card: of each rule that is broken as the
+// scenario is, of each that only the change breaks, and with a longer pause.
+func brokenCounts(l words.Language, r *mend.Report, c *mend.Cure) []BrokenCount {
+	var list []BrokenCount
+	of := func(n *big.Int, count *mend.Count) string {
+		if !count.All {
+			return l.Say("%[1]s of %[2]s tried", Grouped(n), Grouped(count.Orders))
+		}
+		return l.Say("%[1]s of %[2]s", Grouped(n), Grouped(count.Orders))
+	}
+	rules := slices.Clone(r.Before.Rules)
+	slices.SortStableFunc(rules, func(a, b mend.Broken) int { return harmFirst(a.Rule, b.Rule) })
+	for _, b := range rules {
+		after := c.After.Of(b.Rule)
+		one := BrokenCount{What: l.Clause(check.Title(b.Rule)), Says: l.Say("%[1]s → %[2]s", Grouped(b.Orders), of(after, &c.After)), Tone: film.Plain}
+		switch {
+		case after.Sign() == 0 && c.After.All:
+			one.Tone = film.Good
+		case after.Cmp(b.Orders) == 0 && c.After.Orders.Cmp(r.Before.Orders) == 0:
+			one.Says = l.Say("still %s", of(after, &c.After))
+		case Ratio(after, c.After.Orders) > Ratio(b.Orders, r.Before.Orders):
+			one.Tone = film.Bad
+		}
+		list = append(list, one)
+	}
+	for _, rule := range c.New {
+		list = append(list, BrokenCount{What: l.Clause(check.Title(rule)), Says: l.Say("new: %s", of(c.After.Of(rule), &c.After)), Tone: film.Bad})
+	}
+	if c.Longer != nil && len(c.Longer.Rules) > 0 {
+		list = append(list, BrokenCount{What: l.Say("with a pause of %s", l.Duration(c.Longer.Pause)), Says: of(c.Longer.Broken, &c.Longer.Count), Tone: film.Bad})
+	}
+	return list
+}
+
+// harmFirst puts rules by which what the lock protects comes to harm before the lock's own.
+func harmFirst(a, b string) int {
+	switch {
+	case check.Harms(a) == check.Harms(b):
+		return 0
+	case check.Harms(a):
+		return -1
+	default:
+		return 1
+	}
 }
 
 // opens is the link of a scenario with a change, whose title says what was changed.
@@ -328,8 +414,8 @@ func CureByRule(l words.Language, r *mend.Report, c *mend.Cure) string {
 	return strings.Join(parts, l.Say("; "))
 }
 
-// MendBefore says in how many orders a rule is broken as the scenario is.
-func MendBefore(l words.Language, r *mend.Report) string {
+// mendBounds says within which bounds the orders are tried.
+func mendBounds(l words.Language, r *mend.Report) string {
 	bounds := Bounds(l, r.Bounds)
 	if r.Bounds.MaxFaults == 0 && len(r.Scenario.Faults) > 0 {
 		bounds = l.Say("%s but the scenario's own", bounds)
@@ -337,6 +423,12 @@ func MendBefore(l words.Language, r *mend.Report) string {
 	if r.Narrowed > 0 {
 		bounds = l.Say("%[1]s (with %[2]d delays there are too many states)", bounds, r.Narrowed)
 	}
+	return bounds
+}
+
+// MendBefore says in how many orders a rule is broken as the scenario is.
+func MendBefore(l words.Language, r *mend.Report) string {
+	bounds := mendBounds(l, r)
 	orders, broken := Grouped(r.Before.Orders), Grouped(r.Before.Broken)
 	if standing := StandingStill(l, r.Before.Broken, r.Before.Standing); r.Before.All && standing != "" {
 		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule, %[4]s.", broken, orders, bounds, standing)

@@ -15,9 +15,9 @@ import (
 // Page is what every page has.
 type Page struct {
 	Title     string
-	Style     string   // the style sheet's text
+	Style     string   // URL path of the style sheet
 	Script    string   // URL path, "" for none
-	Preloads  []string // URL paths of the scripts that it imports
+	Preloads  []string // URL paths of all scripts that the page starts with
 	Icon      string
 	Path      string
 	Languages []Language

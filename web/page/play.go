@@ -25,6 +25,7 @@ type Play struct {
 	Viewer   Viewer
 	Ending   Ending
 	Gallery  []Group
+	Example  string // of it, the one that is stepped; "" for another scenario
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole
 	Files    []File // that what is played can be had as
@@ -38,6 +39,9 @@ type Play struct {
 	Summaries map[string]string
 	Problem   string // why what was asked for is not shown
 	Reach     Reach
+	Elsewhere bool   // it opens elsewhere than at the start, which the page shows at first
+	Room      string // the code of the room from which one has come, "" for none
+	Scene     string // of the room then
 }
 
 // Reach is how far links go that are made on a page.

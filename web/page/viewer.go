@@ -42,6 +42,7 @@ type TablePart struct {
 // Standing is what is on the stage: before the first row, or after the last.
 type Standing struct {
 	Start  film.Stage `json:"-"` // before the first row
+	Step   int        `json:"step"` // the row's, 0 before the first
 	Stage  film.Stage `json:"stage"`
 	Broken string     `json:"broken,omitempty"` // what a person calls the rule that the row breaks
 	Why    string     `json:"why"`
@@ -60,5 +61,5 @@ func (s Standing) Covered() Standing {
 
 // After is s after a row.
 func (s Standing) After(r *film.Row) Standing {
-	return Standing{Start: s.Start, Stage: r.Stage, Broken: r.Broken, Why: r.Why}
+	return Standing{Start: s.Start, Step: r.Step, Stage: r.Stage, Broken: r.Broken, Why: r.Why}
 }

@@ -113,7 +113,7 @@ func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table stri
 		if err := pause.Here(ctx); err != nil {
 			return "", 0, err
 		}
-		row, html, err := frameOf(l, reel, i)
+		row, html, err := keptOf(l, reel, i)
 		if err != nil {
 			return "", 0, err
 		}
@@ -158,7 +158,7 @@ func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, be
 			if err := pause.Here(ctx); err != nil {
 				return err
 			}
-			frame, made, text, err := framed(frameOf(l, reel, i))
+			frame, made, text, err := framed(keptOf(l, reel, i))
 			if size += len(text); len(text) > longestRow || size > filmBytes {
 				frame, made, text, err = framed(tooLong(l, reel, i))
 			}

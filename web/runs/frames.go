@@ -184,7 +184,21 @@ func (HTML) Controls(run *engine.Run, l words.Language) ([]byte, error) {
 
 // frameOf returns a row of a film, and its HTML.
 func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
-	row := reel.Rows()[i]
+	return drawn(l, reel, i, reel.Rows()[i])
+}
+
+// keptOf is frameOf for a film whose later rows are there: of the folds of rows in
+// turn it draws the longest, and that without the last row of the film.
+func keptOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	rows := reel.Rows()
+	row := rows[i]
+	if i+2 < len(rows) && rows[i+1].Fold != nil && rows[i+1].Fold.First <= row.Step {
+		row.Fold = nil
+	}
+	return drawn(l, reel, i, row)
+}
+
+func drawn(l words.Language, reel *film.Film, i int, row film.Row) (film.Row, string, error) {
 	if row.TooLong() {
 		return tooLong(l, reel, i)
 	}

@@ -13,9 +13,8 @@ import (
 	"relock/web/static"
 )
 
-// policy lets a page use what this server sends, and nothing inline except the
-// style sheet with the given hash.
-const policy = "default-src 'none'; script-src 'self'; style-src %s; img-src 'self' data:; " +
+// policy lets a page use what this server sends, and nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors %s"
 
 // secured sets the headers of every answer. Other sites may frame only embeds,
@@ -34,7 +33,7 @@ func (s *Site) secured(next http.Handler) http.Handler {
 		default:
 			h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		}
-		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.Static.StyleHashes(), ancestors))
+		h.Set("Content-Security-Policy", fmt.Sprintf(policy, ancestors))
 		h.Set("Cross-Origin-Resource-Policy", resource)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")

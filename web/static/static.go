@@ -1,14 +1,12 @@
 // Package static holds the style sheets, the scripts and the icons. The style
-// sheets become one, which each page includes: the first paint waits for
-// nothing else. The server sends the rest as files, scripts without their
-// comments.
+// sheets become one, which all pages share. The server sends them as files, scripts
+// without their comments.
 package static
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -27,43 +25,20 @@ var embedded embed.FS
 // Prefix is the path under which Files serves.
 const Prefix = "/static/"
 
+// Style is the name of the style sheet of all pages.
+const Style = "style.css"
+
 // Files serves static files. It is safe for concurrent use.
 type Files struct {
-	fsys    fs.FS
-	scripts map[string][]byte // by name, as they are served
+	files   map[string][]byte // by name, as they are served
 	hashed  map[string]string // name to hashed name
 	names   map[string]string // and back
-	styles  map[Sheet]string
-	hashes  string // of styles
 	picture string
 }
 
-// Sheet is the style sheet of some pages.
-type Sheet int
-
-// Sheets.
-const (
-	Pages   Sheet = iota // of most pages
-	Rooms                // of a room's host and stage: all that there is
-	Phone                // of a room's phones, which have little
-	Message              // of pages that say one thing
-)
-
-// What rooms have beside the other pages: all of their pages, and those of hosts
-// and the stage alone.
-const (
-	ofRooms  = "css/room.css"
-	ofBoards = "css/room-board.css"
-)
-
-// ofMessages is what pages that say one thing have beside first.
-const ofMessages = "css/message.css"
-
-// onPhone is what the phones of a room have beside first.
-var onPhone = []string{ofMessages, "css/lua.css", "css/lua-edit.css", "css/timeline.css", ofRooms}
-
-// first are the style sheets that others build on, in their order.
-var first = []string{"css/tokens.css", "css/frame.css"}
+// first are the style sheets that others build on, in their order, and last those that
+// change what others say.
+var first, last = []string{"css/tokens.css", "css/frame.css"}, []string{"css/room.css", "css/room-board.css"}
 
 // New returns the embedded files, the same ones each time.
 func New() (*Files, error) { return prepared() }
@@ -71,58 +46,71 @@ func New() (*Files, error) { return prepared() }
 var prepared = sync.OnceValues(prepare)
 
 func prepare() (*Files, error) {
-	f := &Files{fsys: embedded, scripts: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}, styles: map[Sheet]string{}}
+	f := &Files{files: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}}
+	scripts := sha256.New()
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path.Ext(name) == ".css" {
 			return err
 		}
 		data, err := fs.ReadFile(embedded, name)
 		if err != nil {
 			return err
 		}
-		ext := path.Ext(name)
-		if ext == ".js" {
+		if path.Ext(name) == ".js" {
 			data = uncommented(data)
-			f.scripts[name] = data
+			scripts.Write(data)
 		}
-		sum := sha256.Sum256(data)
-		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:8]) + ext
-		f.hashed[name], f.names[hashed] = hashed, name
+		f.files[name] = data
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("static: %w", err)
 	}
-	if err := f.bundle(); err != nil {
+	if err := f.styled(); err != nil {
 		return nil, fmt.Errorf("static: %w", err)
+	}
+	together := short(scripts.Sum(nil))
+	for name, data := range f.files {
+		hashed := together // scripts name one another without it, so it is their folder's
+		if path.Dir(name) != "js" {
+			sum := sha256.Sum256(data)
+			hashed = short(sum[:])
+		}
+		f.hashed[name] = named(name, hashed)
+		f.names[f.hashed[name]] = name
 	}
 	return f, nil
 }
 
-// bundle makes the style sheets of pages.
-func (f *Files) bundle() error {
-	sheets, err := fs.Glob(f.fsys, "css/*.css")
+// short is as much of a hash as a name has.
+func short(sum []byte) string { return hex.EncodeToString(sum[:8]) }
+
+// named is the name of a file with a hash in it.
+func named(name, hash string) string {
+	dir, file := path.Split(name)
+	if dir == "js/" {
+		return dir + hash + "/" + file
+	}
+	ext := path.Ext(file)
+	return dir + strings.TrimSuffix(file, ext) + "." + hash + ext
+}
+
+// styled makes the style sheets.
+func (f *Files) styled() error {
+	sheets, err := fs.Glob(embedded, "css/*.css")
 	if err != nil {
 		return err
 	}
-	all := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || s == ofRooms || s == ofBoards })
-	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms, ofBoards), Phone: onPhone, Message: {ofMessages}} {
-		var b strings.Builder
-		for _, name := range append(slices.Clone(first), names...) {
-			data, err := fs.ReadFile(f.fsys, name)
-			if err != nil {
-				return err
-			}
-			b.Write(data)
+	between := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || slices.Contains(last, s) })
+	var b strings.Builder
+	for _, name := range slices.Concat(first, between, last) {
+		data, err := fs.ReadFile(embedded, name)
+		if err != nil {
+			return err
 		}
-		f.styles[sheet] = compact(b.String())
+		b.Write(data)
 	}
-	var hashes []string
-	for sheet := range Message + 1 {
-		sum := sha256.Sum256([]byte(f.styles[sheet]))
-		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-	}
-	f.hashes = strings.Join(hashes, " ")
+	f.files[Style] = []byte(compact(b.String()))
 	return f.forPictures()
 }
 
@@ -131,7 +119,7 @@ func (f *Files) bundle() error {
 func (f *Files) forPictures() error {
 	var sheets [2]string
 	for i, name := range []string{"css/tokens.css", "css/lanes.css"} {
-		data, err := fs.ReadFile(f.fsys, name)
+		data, err := fs.ReadFile(embedded, name)
 		if err != nil {
 			return err
 		}
@@ -221,38 +209,24 @@ func uncommented(script []byte) []byte {
 	return out
 }
 
-// Style is the text of a style sheet.
-func (f *Files) Style(of Sheet) string { return f.styles[of] }
-
 // PictureStyle is the style sheet for a picture of lanes that is a file of its
 // own, light and dark.
 func (f *Files) PictureStyle() string { return f.picture }
 
-// StyleHashes are what a Content-Security-Policy names the style sheets by.
-func (f *Files) StyleHashes() string { return f.hashes }
-
-// Scripts are the URL paths of all scripts that pages begin with: not those of
-// the course and of rooms, which their pages get beside them.
-func (f *Files) Scripts() []string { return f.Needs("js/app.js") }
-
 // imported matches the module that a line of a script needs from its start.
 var imported = regexp.MustCompile(`(?m)^import .*"\./([\w-]+\.js)";`)
 
-// Needs are the URL paths of all scripts that one needs from its start, itself
+// Needs are the URL paths of all scripts that some need from their start, those
 // among them. An unknown name is a programming error and panics.
-func (f *Files) Needs(script string) []string {
+func (f *Files) Needs(scripts ...string) []string {
 	var paths []string
-	for names := []string{script}; len(names) > 0; names = names[1:] {
-		path := Prefix + names[0]
-		if slices.Contains(paths, path) {
+	for names := slices.Clone(scripts); len(names) > 0; names = names[1:] {
+		at := f.Path(names[0])
+		if slices.Contains(paths, at) {
 			continue
 		}
-		text, ok := f.scripts[names[0]]
-		if !ok {
-			panic("static: no script " + names[0])
-		}
-		paths = append(paths, path)
-		for _, m := range imported.FindAllSubmatch(text, -1) {
+		paths = append(paths, at)
+		for _, m := range imported.FindAllSubmatch(f.files[names[0]], -1) {
 			names = append(names, "js/"+string(m[1]))
 		}
 	}
@@ -270,22 +244,29 @@ func (f *Files) Path(name string) string {
 	return Prefix + hashed
 }
 
-// ServeHTTP serves a hashed name for ever, a plain one always fresh.
+// hash matches the hash in a name, and what is before and after it.
+var hash = regexp.MustCompile(`^(.*)[./][0-9a-f]{16}([./][^/]*)$`)
+
+// ServeHTTP serves a hashed name for ever, a plain one always fresh. A hash of another
+// version leads to the plain name: while servers are replaced, pages of one are asked
+// of the other.
 func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, Prefix)
 	cache := "no-cache"
 	if plain, ok := f.names[name]; ok {
 		name, cache = plain, "public, max-age=31536000, immutable"
 	}
-	if _, ok := f.hashed[name]; !ok {
+	data, ok := f.files[name]
+	if !ok {
+		if plain := hash.ReplaceAllString(name, "$1$2"); f.files[plain] != nil {
+			w.Header().Set("Cache-Control", "no-store")
+			http.Redirect(w, r, Prefix+plain, http.StatusFound)
+			return
+		}
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("ETag", `"`+f.hashed[name]+`"`)
-	if script, ok := f.scripts[name]; ok {
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(script))
-		return
-	}
-	http.ServeFileFS(w, r, f.fsys, name) //nolint:gosec // one of the embedded names
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,10 +15,6 @@ import (
 
 	"relock/web/static"
 )
-
-// most is how many bytes scripts and styles may have, each compressed by
-// itself, as a proxy in front of the program sends them.
-const most = 88_000
 
 func compressed(t *testing.T, text string) int {
 	t.Helper()
@@ -38,48 +36,110 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestScriptsAndStylesAreSmall also sees that scripts come from nowhere else.
-func TestScriptsAndStylesAreSmall(t *testing.T) {
+// scripts are the names of all scripts of pages.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("js/*.js")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no scripts: ", err)
+	}
+	return names
+}
+
+func opened(t *testing.T) *static.Files {
+	t.Helper()
 	files, err := static.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign := regexp.MustCompile(`(?:from|import|import\()\s*["'](?:[^."']|\.\.)|https?://(?:[^w]|w[^w])`)
-	all := compressed(t, files.Style(static.Pages))
-	t.Logf("styles: %d bytes", all)
-	for _, path := range files.Scripts() {
-		w := httptest.NewRecorder()
-		files.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d", path, w.Code)
-		}
-		for line := range strings.Lines(w.Body.String()) {
+	return files
+}
+
+func got(t *testing.T, files *static.Files, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	files.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return w
+}
+
+func TestScriptsComeFromNowhereElse(t *testing.T) {
+	files := opened(t)
+	foreign := regexp.MustCompile(`\b(?:from |import |import\()["'](?:[^."']|\.\.)|https?://(?:[^w]|w[^w])`)
+	for _, name := range scripts(t) {
+		for line := range strings.Lines(got(t, files, files.Path(name)).Body.String()) {
 			if foreign.MatchString(line) {
-				t.Errorf("%s is not its own: %s", path, line)
+				t.Errorf("%s is not its own: %s", name, line)
 			}
 		}
-		all += compressed(t, w.Body.String())
 	}
-	t.Logf("styles and scripts: %d bytes", all)
-	if all > most {
-		t.Errorf("scripts and styles have %d bytes compressed, at most %d are allowed", all, most)
+}
+
+// A file stays in a browser's cache for good, and what was changed has another name.
+// What is asked for by the name of another version leads to what there is.
+func TestAHashedNameIsForEver(t *testing.T) {
+	files := opened(t)
+	hash := regexp.MustCompile(`[0-9a-f]{16}`)
+	for _, name := range []string{static.Style, "js/dom.js", "icons/favicon.svg"} {
+		path := files.Path(name)
+		w := got(t, files, path)
+		if !hash.MatchString(path) || w.Code != http.StatusOK || w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: %d, %v", path, w.Code, w.Header())
+		}
+		plain := got(t, files, static.Prefix+name)
+		if plain.Code != http.StatusOK || plain.Header().Get("Cache-Control") != "no-cache" || plain.Body.String() != w.Body.String() {
+			t.Errorf("%s: %d, %v", name, plain.Code, plain.Header())
+		}
+		other := got(t, files, hash.ReplaceAllString(path, "0123456789abcdef"))
+		if other.Code != http.StatusFound || other.Header().Get("Location") != static.Prefix+name || other.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("another version of %s: %d, %v", name, other.Code, other.Header())
+		}
+	}
+	if w := got(t, files, static.Prefix+"nothing.0123456789abcdef.css"); w.Code != http.StatusNotFound {
+		t.Errorf("no such file: %d", w.Code)
+	}
+	// A script finds what it imports beside it.
+	if a, b := files.Path("js/dom.js"), files.Path("js/app.js"); path.Dir(a) != path.Dir(b) {
+		t.Errorf("%s is not beside %s", a, b)
+	}
+}
+
+// Every sheet is in the one of all pages, and those that others build on stand first.
+func TestTheStyleSheetHasAllSheets(t *testing.T) {
+	files := opened(t)
+	w := got(t, files, files.Path(static.Style))
+	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/css") {
+		t.Errorf("it is %q", got)
+	}
+	text := w.Body.String()
+	names, err := filepath.Glob("css/*.css")
+	if err != nil || len(names) < 20 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule := regexp.MustCompile(`(?m)^[^/ @\n].*\{.*\}$|^[^/ @\n].*\{$`).FindString(string(source))
+		if rule == "" || !strings.Contains(text, rule) {
+			t.Errorf("%s: %q is not in it", name, rule)
+		}
+	}
+	if !strings.HasPrefix(text, ":root") {
+		t.Errorf("it begins with %.80s", text)
 	}
 }
 
 // TestScriptsAreServedWithoutComments compares what is served with the source:
 // nothing but comments is left out, and each line is where it was.
 func TestScriptsAreServedWithoutComments(t *testing.T) {
-	files, err := static.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files.Scripts() {
-		source, err := os.ReadFile(strings.TrimPrefix(path, static.Prefix))
+	files := opened(t)
+	for _, path := range scripts(t) {
+		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := httptest.NewRecorder()
-		files.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		w := got(t, files, files.Path(path))
 		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/javascript") {
 			t.Errorf("%s is %q", path, got)
 		}
@@ -113,61 +173,44 @@ func TestScriptsAreServedWithoutComments(t *testing.T) {
 	}
 }
 
-// served is how many bytes scripts have, each compressed by itself.
-func served(t *testing.T, files *static.Files, paths []string) int {
-	t.Helper()
-	all := 0
-	for _, path := range paths {
-		w := httptest.NewRecorder()
-		files.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != http.StatusOK {
-			t.Fatalf("%s: %d", path, w.Code)
-		}
-		all += compressed(t, w.Body.String())
-	}
-	return all
-}
-
-// Phones may join a room over a slow line: at 400 kbit/s this is there within
-// half a second.
+// Phones may join a room over a slow line: at 400 kbit/s this is there within a
+// second.
 func TestAPhoneInARoomGetsLittle(t *testing.T) {
-	const little = 25_000
-	files, err := static.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	scripts := files.Needs("js/room-phone.js")
-	styles, all := compressed(t, files.Style(static.Phone)), served(t, files, scripts)
-	t.Logf("styles: %d bytes, %d scripts: %d bytes", styles, len(scripts), all)
-	if styles+all > little {
-		t.Errorf("a phone gets %d bytes of styles and scripts, at most %d are allowed: %s", styles+all, little, scripts)
-	}
-	for _, path := range scripts {
+	const little = 45_000
+	files := opened(t)
+	needs := files.Needs("js/room-phone.js")
+	styles, all := compressed(t, got(t, files, files.Path(static.Style)).Body.String()), 0
+	for _, path := range needs {
+		all += compressed(t, got(t, files, path).Body.String())
 		if strings.Contains(path, "viewer") || strings.Contains(path, "lanes") {
 			t.Errorf("a phone gets %s", path)
 		}
+	}
+	t.Logf("styles: %d bytes, %d scripts: %d bytes", styles, len(needs), all)
+	if styles+all > little {
+		t.Errorf("a phone gets %d bytes of styles and scripts, at most %d are allowed: %s", styles+all, little, needs)
 	}
 }
 
 // A script that is not among them comes one round trip later.
 func TestAScriptNeedsWhatItImports(t *testing.T) {
-	files, err := static.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := opened(t)
 	needs := files.Needs("js/room.js")
 	for _, name := range []string{"room.js", "class.js", "board.js", "viewer.js", "connection.js", "words.js"} {
-		if !slices.Contains(needs, static.Prefix+"js/"+name) {
+		if !slices.Contains(needs, files.Path("js/"+name)) {
 			t.Errorf("js/room.js does not need %s, but %s", name, needs)
 		}
 	}
-	for _, path := range append(files.Scripts(), needs...) {
-		source, err := os.ReadFile(strings.TrimPrefix(path, static.Prefix))
+	if both := files.Needs("js/app.js", "js/home.js"); !slices.Contains(both, files.Path("js/settings.js")) || !slices.Contains(both, files.Path("js/stage.js")) {
+		t.Errorf("two scripts need %s", both)
+	}
+	for _, name := range scripts(t) {
+		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(source), "import {\n") {
-			t.Errorf("%s: an import over several lines is not found", path)
+			t.Errorf("%s: an import over several lines is not found", name)
 		}
 	}
 }

@@ -2,12 +2,14 @@ package step
 
 import (
 	"context"
+	"fmt"
 
 	"relock/engine"
 	"relock/engine/explore/mend"
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/site"
@@ -33,7 +35,7 @@ func (r *Reader) mend(ctx context.Context, c board.Command) (Answered, error) {
 	r.forgetCures()
 	searching, x := r.newSearch(at.Scene)
 	return Answered{}, r.begin(ctx, searching, &r.search.cures, x, ofSearch{
-		begun:  func() error { return r.toldCures(x, page.MendBegun(r.Language)) },
+		begun:  func() error { return r.toldCures(x, page.MendBegun(r.Language, sc)) },
 		own:    sc.Lock.Own(),
 		failed: func(says string) error { return r.toldCures(x, page.Mended{Ending: says}) },
 		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, sc) },
@@ -46,9 +48,6 @@ func (r *Reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 	var failed error
 	told := func(report *mend.Report, cured []engine.Played) {
 		m, err := page.NewMended(r.Language, report, cured)
-		if r.May != nil {
-			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
-		}
 		if err == nil && cured != nil && report.Broken() {
 			m.Report, err = export.PostMortem(context.WithoutCancel(ctx), r.Language, frame.TitleOf(r.Language, sc), report, cured)
 		}
@@ -86,6 +85,30 @@ func (r *Reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 	if limit := site.LimitName(cause); report.Stopped && limit != "" {
 		r.Sockets.NoteRefusal(ctx, r.Address, limit)
 	}
+}
+
+// causes says how a branch came to break a rule: at a row, or where that breaks none,
+// the first time.
+func (r *Reader) causes(ctx context.Context, c board.Command) (f Answered, err error) {
+	at, err := r.Look(ctx, c.Branch)
+	if err != nil {
+		return f, err
+	}
+	row := 0
+	if c.Around != nil {
+		row = *c.Around
+	}
+	h, events, err := at.List[0].Trace(at.Scenario)
+	if err != nil {
+		return f, fmt.Errorf("step: %w", err)
+	}
+	list := film.Causes(r.Language, at.Scenario, h, events, row)
+	f.Causes = &causesJSON{Row: row}
+	if len(list) > 0 {
+		f.Causes.Row = list[len(list)-1].Row
+	}
+	f.Causes.HTML, err = templates.Text(r.Language, templates.Causes(list))
+	return f, err
 }
 
 // toldCures tells who asked what is known of the changes.

@@ -22,6 +22,7 @@ type Frame struct {
 	Compared  string      `json:"compared,omitempty"` // HTML
 	Trace     string      `json:"trace,omitempty"`    // JSON Lines
 	Went      *wentJSON   `json:"went,omitempty"`
+	Causes    *causesJSON `json:"causes,omitempty"`
 	Stands    *standsJSON `json:"stands,omitempty"`
 	Done      bool        `json:"done,omitempty"`
 	Refused   string      `json:"refused,omitempty"` // a sentence
@@ -92,6 +93,7 @@ type Answered struct {
 	LanesOf  *int        `json:"lanesOf,omitempty"`
 	Compared string      `json:"compared,omitempty"` // HTML
 	Trace    string      `json:"trace,omitempty"`    // JSON Lines
+	Causes   *causesJSON `json:"causes,omitempty"`
 	Stands   *standsJSON `json:"stands,omitempty"`
 }
 
@@ -127,6 +129,12 @@ type standsJSON struct {
 	Lost     int                `json:"lost"` // after so many moves every order breaks a rule; -1: never
 	Outlooks []page.MoveOutlook `json:"outlooks"`
 	Says     string             `json:"says"` // HTML
+}
+
+// causesJSON is how a branch came to break a rule.
+type causesJSON struct {
+	Row  int    `json:"row"`  // that breaks it, or that was asked about where none is broken
+	HTML string `json:"html"` // "" where none is
 }
 
 // mendedJSON is what is known of the changes that might mend a run.

@@ -29,6 +29,7 @@ var reads = []read{
 	{board.DoTrace, AskViewers, true, (*Reader).trace},
 	{board.DoExplore, AskViewers, false, (*Reader).explore},
 	{board.DoMend, AskViewers, false, (*Reader).mend},
+	{board.DoCauses, AskViewers, false, (*Reader).causes},
 	{board.DoGoal, AskViewers, false, (*Reader).goal},
 	{board.DoHalt, AskViewers, false, (*Reader).halt},
 	{board.DoOutlook, AskViewers, false, (*Reader).outlook},

@@ -125,7 +125,7 @@ func (p *speaker) answer(f Answered) error {
 	if f == (Answered{}) {
 		return nil
 	}
-	a := Frame{Lanes: f.Lanes, Compared: f.Compared, Trace: f.Trace, Stands: f.Stands}
+	a := Frame{Lanes: f.Lanes, Compared: f.Compared, Trace: f.Trace, Causes: f.Causes, Stands: f.Stands}
 	if f.LanesOf != nil {
 		a.LanesOf = *f.LanesOf
 	}

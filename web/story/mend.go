@@ -1,7 +1,9 @@
 package story
 
 import (
+	"relock/engine/check"
 	"relock/engine/explore/mend"
+	"relock/engine/scenario"
 	"relock/lessons/advice"
 	"relock/web/film"
 	"relock/web/page"
@@ -20,6 +22,10 @@ func (m *maker) mender() []Story {
 		Says:   l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "42", 0.76, 0.76)}, Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1].Title,
 	}
+	line := func(n int, tone film.Tone, says string) page.BrokenCount {
+		return page.BrokenCount{What: rules[n].Title, Says: says, Tone: tone}
+	}
+	token.Broken = []page.BrokenCount{line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "55"))), line(1, film.Plain, l.Say("still %s", l.Say("%[1]s of %[2]s", "42", "55")))}
 	token.Why = page.CureWhy{
 		Says: l.Say("%[1]s, %[2]s: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
 		Threads: []page.LockThread{{Name: "A", Rows: []page.LockRow{{What: l.Say("write"), Differs: true, First: true, Cells: []page.LockCell{
@@ -35,24 +41,36 @@ func (m *maker) mender() []Story {
 	for i := range lease.Counts {
 		lease.Counts[i].Longer, lease.Counts[i].IsLonger = l.Say("with a pause of %[1]s: %[2]s", "500 ms", "67"), 0.79
 	}
+	lease.Broken = []page.BrokenCount{
+		line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))), line(1, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))),
+		{What: l.Say("with a pause of %s", "500 ms"), Says: l.Say("%[1]s of %[2]s", "67", "85"), Tone: film.Bad},
+	}
 	other := page.CureRow{
 		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
 		Counts: []page.CureCount{count(0, "42", 0.76, 0.76), count(1, "42", 0.76, 0.76)}, New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
 	}
 	before := l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
-	going := page.Mended{Going: true, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
+	asks, within := l.Say("What would have saved the counter?"), l.Say("each tried in every order with %s", l.Say("at most %d delays", 2))
+	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
 	ended := page.Mended{
-		Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
-		AsIs: "/play#v1.z.f~0", Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
+		Asks: asks, Within: within, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
+		Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
 		Tried:  l.Say("%[1]d of %[2]d changes tried.", 9, 9),
+		Lesson: l.Say("No lease keeps two out for ever: a pause can always be longer. So let what the lock protects check."),
 		Ending: l.Say("No lock can mend this alone: the resource it protects must decide. %s", l.Say("This protects it: %s.", token.Title)),
 	}
 	open := ended
-	open.AsIs, open.Program, open.Report = "", "", ""
+	open.Lesson, open.Program, open.Report = "", "", ""
 	open.Cures, open.Sound, open.Ending = nil, false, l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
 	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds. Nothing beyond them was tried.")}
+	causes := []film.Cause{
+		{Row: 1, Says: l.Say("%s has the lock: hold count %d, and a lease of %s.", "A", 1, "100 ms")},
+		{Row: 7, Says: l.Say("Redis drops %s's key: its lease of %s is over. %s is paused and does not know.", "A", "100 ms", "A")},
+		{Row: 8, Says: l.Say("%s has the lock at retry %d: hold count %d, and a lease of %s.", "B", 5, 1, "100 ms"), Broken: l.Clause(check.Title(check.MutualExclusion))},
+	}
 	return []Story{
-		{Name: "Mended: it begins", Component: templates.Mended(page.MendBegun(l))},
+		{Name: "Causes of a broken rule", Component: templates.Causes(causes)},
+		{Name: "Mended: it begins", Component: templates.Mended(page.MendBegun(l, &scenario.Scenario{Resource: &scenario.Resource{Kind: scenario.KindCounter}}))},
 		{Name: "Mended: the search goes on", Component: templates.Mended(going)},
 		{Name: "Mended: with the resource's help", Component: templates.Mended(ended)},
 		{Name: "Mended: nothing does", Component: templates.Mended(open)},

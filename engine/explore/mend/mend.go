@@ -26,6 +26,8 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/explore"
+	"relock/engine/fault"
+	"relock/engine/lock/protocol"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -267,6 +269,16 @@ func (r *Report) NeedsResource() bool {
 		unknown := (c.Kind == Lock || c.Kind == Script) && !c.After.All && c.After.Breaks(check.MutualExclusion) == nil
 		return !c.Helped() && c.Verdict != UpTo && (unknown || c.Verdict == Mends || c.Verdict == Unsure || slices.Contains(c.Cured, check.MutualExclusion))
 	})
+}
+
+// ByStanding reports whether a lease that ends while its thread stands still is what the
+// lock is broken by, in some order that was tried: one with a pause as long as it takes.
+func (r *Report) ByStanding() bool {
+	b := r.Before.Breaks(check.MutualExclusion)
+	if b == nil || r.Scenario.Lock.Implementation().Guard != protocol.InRedis {
+		return false
+	}
+	return b.Standing != nil && b.Standing.Sign() > 0 || slices.ContainsFunc(r.Scenario.Faults, func(f scenario.Fault) bool { return f.Do == fault.Pause })
 }
 
 // Search tries the changes of sc, whose own moves say no more than BoundsOf, within

@@ -46,33 +46,55 @@ export async function read() {
  * @param {() => Promise<string>} packed the link of what is shown
  * @param {() => Omit<Kept, "link"> | null} branches all there are, or null where that is not known now
  * @param {() => void} changed it names something else
- * @returns {() => void} to be called when something else is shown
+ * @returns {{write: () => void, turn: (query: string) => Promise<void>, put: (hash: string) => Promise<string>, other: () => boolean}}
+ *   write is to be called when something else is shown; turn goes on with another query, from
+ *   which Back comes back here; put opens what a fragment names, and says the one before; other tells whether that is about to be read
  */
 export function address(packed, branches, changed) {
   let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
+  let turning = Promise.resolve();
   const other = () => location.hash !== known && LINK.test(fragment());
-  addEventListener("hashchange", () => {
+  function follow() {
     if (other()) {
       known = location.hash;
       changed();
     }
-  });
-  return () => {
+  }
+  addEventListener("hashchange", follow);
+  addEventListener("popstate", follow); // where the query differs, too, no hash has changed
+  async function now() {
     clearTimeout(writing);
-    writing = window.setTimeout(async () => {
-      const text = await packed();
-      if (other()) {
-        return; // somebody has put it there just now, and it is about to be read
-      }
-      known = text.length <= LONGEST ? `#${text}` : "";
-      history.replaceState(null, "", location.pathname + location.search + known);
-      /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
-      const all = branches();
-      if (all) {
-        keep({ link: known && text, ...all });
-      }
-    }, PAUSE);
+    const text = await packed();
+    if (other()) {
+      return; // somebody has put it there just now, and it is about to be read
+    }
+    known = text.length <= LONGEST ? `#${text}` : "";
+    history.replaceState(history.state, "", location.pathname + location.search + known);
+    /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
+    const all = branches();
+    if (all) {
+      keep({ link: known && text, ...all });
+    }
+  }
+  return {
+    write() {
+      clearTimeout(writing);
+      writing = window.setTimeout(now, PAUSE);
+    },
+    turn(query) {
+      turning = now().then(() => history.pushState({ turned: true }, "", location.pathname + query + location.hash));
+      return turning;
+    },
+    async put(hash) {
+      await turning;
+      clearTimeout(writing);
+      const from = location.hash;
+      history.pushState(null, "", location.pathname + hash);
+      follow();
+      return from;
+    },
+    other,
   };
 }
 

@@ -14,8 +14,10 @@ import { say } from "./words.js";
 export function alone(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
-  let asksForCures = new URLSearchParams(location.search).has("mend"); // of the run as it is, once it is there
-  const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress } = board(stage, {
+  let plays = false; // what is opened, by itself
+  /** Whether the address asks what would mend the run. */
+  const mends = () => new URLSearchParams(location.search).has("mend");
+  const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress, cures, breaks } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
     here: () => ({ branch: state().current, at: positionAt(state()) }),
@@ -26,10 +28,23 @@ export function alone(stage) {
       }),
     describe,
     drawn() {
-      write();
+      where.write();
       stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: moves, outlook, back } }));
     },
     keys: { s: () => sharing.open() },
+    turnMending(open) {
+      if (open && !mends()) {
+        where.turn("?mend");
+      } else if (!open && history.state?.turned) {
+        history.back();
+      } else if (!open && mends()) {
+        history.replaceState(null, "", location.pathname + location.hash);
+      }
+    },
+    async put(hash) {
+      plays = true;
+      return where.put(hash);
+    },
   });
 
   /** Opens what is to be open, or else what is left to be. */
@@ -42,19 +57,23 @@ export function alone(stage) {
           break;
         } catch (error) {
           if (state().opening === null || state().opening === opening) {
+            stage.classList.remove("unopened");
             throw error;
           }
           refused(error);
         }
       }
       view.show();
-      if (autoplay()) {
+      stage.classList.remove("unopened");
+      if (autoplay() || plays) {
         view.act("play");
       }
-      if (asksForCures) {
-        asksForCures = false;
-        view.act("violation");
-        inTurn(() => byId("mend").click());
+      plays = false;
+      if (mends() && !cures.isOpen()) {
+        if (!breaks()) {
+          view.act("violation");
+        }
+        inTurn(() => cures.show(true));
       }
     });
   }
@@ -127,7 +146,12 @@ export function alone(stage) {
     }
   }
 
-  const write = address(
+  addEventListener("popstate", () => {
+    if (!where.other()) { // else it is shown when what is named is there
+      cures.show(mends());
+    }
+  });
+  const where = address(
     packed,
     () => (shown(state()) ? { branches: carried(state()), numbers: here(state()).numbers, index: here(state()).index } : null),
     async () => {

@@ -1,42 +1,28 @@
-// Each page says by its own parts what of this it needs.
-import { alone } from "./alone.js";
-import { editor } from "./editor.js";
-import { home } from "./home.js";
-import { embed } from "./embed.js";
-import { live } from "./live.js";
-import { replay } from "./replay.js";
+// Each page says by its own parts what of this it needs. The server knows it, too, and
+// has the browser load it together with this.
 import { settings } from "./settings.js";
 
 settings();
-/** @type {[string, (section: HTMLElement) => void][]} */
+/** @type {[string, () => Promise<(section: HTMLElement) => void>][]} */
 const parts = [
-  [".run[data-run]", live],
-  [".run.replay", replay],
-  [".play:not(.lab)", alone],
-  [".embed", embed],
-  [".editor", editor],
-  [".by-hand", home],
+  [".run[data-run]", async () => (await import("./live.js")).live],
+  [".run.replay", async () => (await import("./replay.js")).replay],
+  [".play:not(.lab)", async () => (await import("./alone.js")).alone],
+  [".play.lab", async () => (await import("./lab.js")).lab],
+  [".embed", async () => (await import("./embed.js")).embed],
+  [".editor", async () => (await import("./editor.js")).editor],
+  ["#picker", async () => (await import("./finder.js")).picker],
+  [".by-hand", async () => (await import("./home.js")).home],
+  [".room-lessons", async () => (await import("./room-new.js")).lessons],
+  ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],
+  ["[data-way]", async () => (await import("./course-way.js")).way],
+  [".room-back", async () => (await import("./room-back.js")).back],
+  ["[data-chapters]", async () => (await import("./course-class.js")).klass],
 ];
-for (const [selector, start] of parts) {
+const here = parts.flatMap(([selector, load]) => {
   const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));
-  if (section) {
-    start(section);
-  }
-}
-// The course's own scripts are for its pages alone.
-if (document.querySelector("[data-course]")) {
-  import("./course.js").then(({ course }) => course());
-}
-const desk = /** @type {HTMLElement | null} */ (document.querySelector(".play.lab"));
-if (desk) {
-  import("./lab.js").then(({ lab }) => lab(desk));
-}
-if (document.querySelector(".room-lessons")) {
-  import("./room-new.js").then(({ lessons }) => lessons());
-}
-// Who steps alone comes back to the class.
-const asked = new URLSearchParams(location.search);
-const room = asked.get("room");
-if (room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play")) {
-  import("./room-back.js").then(({ back }) => back(room, Number(asked.get("scene") ?? "0")));
+  return section ? [{ section, loaded: load() }] : [];
+});
+for (const { section, loaded } of here) {
+  (await loaded)(section); // in their order, whichever is there first
 }

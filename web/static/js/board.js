@@ -34,6 +34,8 @@ import { say } from "./words.js";
  * @property {() => object} here where an act takes place, as the keys of its command
  * @property {(aim: {to: string, thread?: string}, then: () => void) => void} run goes on to something; then it is there
  * @property {(to: Place) => void} [go] the class is to go there
+ * @property {(open: boolean) => void} [turnMending] the address is to say whether what would mend it is shown
+ * @property {(hash: string) => Promise<string>} [put] opens a change of the scenario, by the fragment of its link, and says the fragment before
  * @property {(session: Session) => void} describe says what is open now
  * @property {() => void} drawn something else is shown now
  * @property {Record<string, () => void>} keys of the page
@@ -362,7 +364,7 @@ export function board(stage, door) {
   const searching = {
     ask,
     attempt: (work) => inTurn(() => attempt(work)),
-    standing: () => (shown(state) ? { branch: state.current, moves: positionAt(state), known: [...state.branches.values()].reduce((sum, b) => sum + b.positions.length, 0) } : null),
+    standing: () => (shown(state) ? { branch: state.current, moves: positionAt(state), tip: tip(), known: [...state.branches.values()].reduce((sum, b) => sum + b.positions.length, 0) } : null),
     names: () => Object.fromEntries([...state.branches.values()].map((b) => [b.id, nameOf(b)])),
     show: () => view.show(),
     went() {
@@ -370,10 +372,23 @@ export function board(stage, door) {
       view.show();
       view.announce();
     },
+    breaks: () => shown(state)?.rows.some((row) => row?.broken) ?? false,
+    mend: () => cures.open(),
   };
   const sideTabs = tabs(byId("side"));
   const space = explorer(stage, searching);
-  const cures = mender(stage, searching);
+  const cures = mender(stage, {
+    ...searching,
+    row: view.row,
+    pause: view.pause,
+    to(row) {
+      inTurn(() => view.toRow(row));
+      view.announce();
+    },
+    title: () => byId("title").textContent?.trim() ?? "",
+    turn: door.turnMending,
+    put: door.put,
+  });
   const strikes = leads && document.getElementById("strike") ? strikeDialog(whyNot, strike) : null;
 
   function lead() {
@@ -447,5 +462,7 @@ export function board(stage, door) {
     attempt,
     inTurn,
     dress,
+    cures,
+    breaks: searching.breaks,
   };
 }

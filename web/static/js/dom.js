@@ -42,6 +42,26 @@ export function download(name, blob) {
   URL.revokeObjectURL(a.href);
 }
 
+/** @type {Map<unknown, () => void>} */
+const looks = new Map();
+
+/**
+ * Looks at the page, and scrolls, once all that this frame shows is in it: a look
+ * between two changes has the browser lay out all of the page once more.
+ * @param {unknown} what for each thing the last look of a frame counts
+ * @param {() => void} look changes nothing that the page is laid out for
+ */
+export function onceDrawn(what, look) {
+  if (looks.size === 0) {
+    requestAnimationFrame(() => {
+      const all = [...looks.values()];
+      looks.clear();
+      all.forEach((one) => one());
+    });
+  }
+  looks.set(what, look);
+}
+
 /** So many ms are between two figures that change while nothing happens: reduced motion is less of that, too. */
 export const pace = () => (still() ? 5000 : 1000);
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

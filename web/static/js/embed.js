@@ -19,6 +19,7 @@ export async function embed(stage) {
   };
   const answer = await asked();
   if (!answer.ok) {
+    stage.classList.remove("unopened");
     byId("problem").textContent = say("This cannot be shown; the link may be incomplete.");
     byId("problem").hidden = false;
     return;
@@ -39,6 +40,7 @@ export async function embed(stage) {
   });
   view.lanes(shown.lanes);
   view.go(shown.at, "box"); // the page around it stays where it is
+  stage.classList.remove("unopened");
   // Keys act once one is inside; a page around it keeps its own until then.
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);

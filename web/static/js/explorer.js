@@ -23,10 +23,12 @@ import { say } from "./words.js";
  * @typedef {object} On
  * @property {(command: object) => Promise<void>} ask
  * @property {(work: () => Promise<void>) => void} attempt does what may fail, after what was asked before
- * @property {() => {branch: number, moves: number, known: number} | null} standing null while nothing is open; known: of how much it is
+ * @property {() => {branch: number, moves: number, tip: number, known: number} | null} standing null while nothing is open; tip: moves of the branch; known: of how much it is
  * @property {() => Record<number, string>} names of the branches
  * @property {() => void} show the page again
  * @property {() => void} went you stand elsewhere
+ * @property {() => boolean} breaks a rule, the branch that is shown
+ * @property {() => void} mend shows what would mend that
  */
 
 /** @type {Explored} */
@@ -88,6 +90,8 @@ export function explorer(stage, on) {
   const halt = byId("halt");
   const box = byId("space");
   const found = byId("found");
+  const count = byId("count");
+  let left = false; // the search was stopped, as nobody looks at it
   const blank = box.innerHTML;
 
   /** @param {boolean} open */
@@ -96,14 +100,27 @@ export function explorer(stage, on) {
     toggle.setAttribute("aria-expanded", String(open));
     stage.classList.toggle("exploring", open);
   }
+  /** Closes it, and stops what nobody looks at. */
+  function close() {
+    show(false);
+    if (state.going) {
+      left = true;
+      on.attempt(() => on.ask({ do: "halt" }));
+    }
+  }
   toggle.onclick = () => {
-    show(panel.hidden);
     if (!panel.hidden) {
-      /** @type {HTMLElement | null} */ (form.querySelector("input:checked"))?.focus();
+      close();
+      return;
+    }
+    show(true);
+    /** @type {HTMLElement | null} */ (form.querySelector("input:checked"))?.focus();
+    if (!state.going && (!state.ended || left)) {
+      search();
     }
   };
   byId("close-explorer").onclick = () => {
-    show(false);
+    close();
     toggle.focus();
   };
 
@@ -115,11 +132,17 @@ export function explorer(stage, on) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    search();
+  });
+
+  /** Searches within the bounds of the form. */
+  function search() {
     const standing = on.standing();
     const chosen = boxes().filter((b) => b.checked);
     if (!standing) {
       return;
     }
+    left = false;
     on.attempt(() =>
       on.ask({
         do: "explore",
@@ -131,16 +154,25 @@ export function explorer(stage, on) {
         kinds: chosen.map((b) => b.value),
       }),
     );
-  });
+  }
   halt.onclick = () => {
     if (state.going) {
       on.attempt(() => on.ask({ do: "halt" }));
     }
   };
   found.addEventListener("click", (event) => {
-    const rule = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.example;
-    if (rule) {
-      go({ do: "example", rule });
+    const { example, mend } = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset ?? {};
+    if (example) {
+      go({ do: "example", rule: example });
+    }
+    if (mend) {
+      on.attempt(async () => {
+        if (!on.breaks()) {
+          await on.ask({ do: "example", rule: mend });
+          on.went();
+        }
+        on.mend();
+      });
     }
   });
 
@@ -248,12 +280,17 @@ export function explorer(stage, on) {
         /** @type {HTMLElement} */ (kinds.querySelector(".checks")).innerHTML = frame.opened.kinds ?? "";
         kinds.hidden = boxes().length === 0;
         found.hidden = true;
+        count.replaceChildren();
+        left = false;
         box.innerHTML = blank;
         byId("outlook").innerHTML = "";
       }
       if (frame.explored) {
-        found.hidden = false;
         found.innerHTML = frame.explored.found;
+        const counted = found.querySelector(".found-count");
+        count.replaceChildren(...(counted?.childNodes ?? []));
+        counted?.remove();
+        found.hidden = found.childElementCount === 0;
         asked = "";
         if (frame.explored.picture) {
           box.innerHTML = frame.explored.picture;

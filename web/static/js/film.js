@@ -36,6 +36,7 @@ import { portions } from "./portions.js";
  * @property {Moment[]} [inside]
  * @property {import("./stage.js").Stage} stage
  * @property {string} [broken] what a person calls the rule that it breaks
+ * @property {number} [fold] the first step of the rows that end with it, for which one can stand
  *
  * @typedef {object} Option what a thread would do next
  * @property {string} thread

@@ -1,4 +1,5 @@
 // The picture of a run: pointing at a step, and the line that stands on one.
+import { onceDrawn } from "./dom.js";
 import { moved } from "./pointer.js";
 
 /**
@@ -14,7 +15,7 @@ import { moved } from "./pointer.js";
  * @property {(step: number, part: number) => number | null} flow has the clock
  *   stand between a step and the next one, 0 to 1 of the way; the time since
  *   the step in ms, or null where there is no next one in the picture
- * @property {(at: number, text: string) => void} clock says what the clock shows
+ * @property {(at: number, text: string, told: string) => void} clock says what the clock shows: in its pill, and to who hears it
  * @property {() => boolean} inSight tells whether the clock is in the part that the box shows
  * @property {(place: number, along: boolean) => void} stand has the clock stand at a place, in % of the width, and scrolls along with it
  * @property {() => number} room how many units of a picture the box shows at once
@@ -23,6 +24,9 @@ import { moved } from "./pointer.js";
  */
 
 const BESIDE = 8; // steps on each side of the current one
+const RIM = 28; // px at the box's edges where a drag goes on by itself
+const ALONG = 80; // ms between its steps
+const START = 20; // units from the left edge of a picture to its first row (leadIn in package film)
 
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
@@ -73,13 +77,29 @@ export function lanes(box, on) {
   let dragged = false; // since the button went down
   let held = -1; // the pointer that drags
   let from = 0;
-  /** @param {PointerEvent} event */
-  function drag(event) {
+  let to = 0; // where it is
+  let going = 0; // timer of a drag that goes on
+  function drag() {
     const run = box.querySelector(".lanes-run")?.getBoundingClientRect();
-    const where = run && between(((event.clientX - run.left) / run.width) * 100);
+    const where = run && between(((to - run.left) / run.width) * 100);
     if (where) {
       on.clock?.(where.step, where.part);
     }
+    clearTimeout(going);
+    going = held >= 0 && beyond() !== 0 ? window.setTimeout(goOn, ALONG) : 0;
+  }
+
+  /** Whether the pointer is at the box's right edge, 1, or at the names, -1. */
+  function beyond() {
+    const { right } = box.getBoundingClientRect();
+    const left = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
+    return to > right - RIM ? 1 : to < left + RIM ? -1 : 0;
+  }
+
+  /** Who drags to the edge goes on there, also to rows whose lanes are still to come. */
+  function goOn() {
+    box.scrollLeft += beyond() * RIM;
+    drag();
   }
   box.addEventListener("pointerdown", (event) => {
     dragged = false;
@@ -98,13 +118,15 @@ export function lanes(box, on) {
   addEventListener("pointermove", (event) => {
     if (event.pointerId === held && (dragged || Math.abs(event.clientX - from) > 4)) {
       dragged = true;
-      drag(event);
+      to = event.clientX;
+      drag();
     }
   });
   for (const end of ["pointerup", "pointercancel"]) {
     addEventListener(end, (event) => {
       if (/** @type {PointerEvent} */ (event).pointerId === held) {
         held = -1;
+        clearTimeout(going);
       }
     });
   }
@@ -165,9 +187,61 @@ export function lanes(box, on) {
     const right = place.right - (frame.right - margin);
     const by = left < 0 ? left : right > 0 ? right : 0;
     if (by !== 0) {
-      const atOnce = on.live || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const atOnce = on.live || held >= 0 || matchMedia("(prefers-reduced-motion: reduce)").matches;
       box.scrollBy({ left: by, behavior: atOnce ? "instant" : "smooth" });
     }
+  }
+
+  /** @type {Element | null} */
+  let wanted = null; // what is to be in view
+  /** @type {ReturnType<typeof inView> | null} */
+  let seen = null; // in the picture before
+
+  /** Scrolls to what is wanted; what was seen in the picture before stays where it was. */
+  function settle() {
+    const stays = seen?.find(({ step }) => find(step));
+    if (stays) {
+      // By its end: the first column of a picture begins earlier.
+      box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
+    }
+    if (wanted?.isConnected) {
+      show(wanted);
+    }
+    seen = wanted = null;
+  }
+
+  /** @param {Element} el */
+  function want(el) {
+    wanted = el;
+    onceDrawn(box, settle);
+  }
+
+  let said = ""; // by the clock
+
+  /** Has the clock stand at a place. @param {Element} line @param {number} x in % */
+  function stand(line, x) {
+    line.setAttribute("x", `${x}%`);
+    line.removeAttribute("display");
+    pill(x);
+  }
+
+  /** Writes into the pill what the clock shows; it stays within the picture. @param {number} x in % */
+  function pill(x) {
+    const at = box.querySelector("[data-pill]");
+    if (!at) {
+      return;
+    }
+    const [rect, text] = [at.querySelector("rect"), at.querySelector("text")];
+    if (text && text.textContent !== said) {
+      const width = pillWidth(said);
+      text.textContent = said;
+      rect?.setAttribute("width", String(width));
+      rect?.setAttribute("x", String(-width / 2));
+    }
+    const units = Number(box.querySelector(".lanes-run")?.getAttribute("width") ?? 0);
+    const half = pillWidth(said) / 2 + 2;
+    const [before, after] = [(x * units) / 100, ((100 - x) * units) / 100];
+    at.setAttribute("transform", `translate(${Math.max(0, half - before) - Math.max(0, half - after)} 0)`);
   }
 
   return {
@@ -175,16 +249,20 @@ export function lanes(box, on) {
       const hit = find(step);
       const line = box.querySelector("[data-cursor]");
       if (!hit || !line) {
-        line?.setAttribute("display", "none");
+        const units = Number(box.querySelector(".lanes-run")?.getAttribute("width") ?? 0);
+        if (line && units > 0 && step === null && (find(1) || !box.querySelector("[data-step]"))) {
+          stand(line, (100 * START) / units);
+        } else {
+          line?.setAttribute("display", "none");
+        }
         fade(step === null && find(1) ? 0 : null); // at the start all is yet to come
         return;
       }
       box.classList.remove("flowing");
-      line.setAttribute("x", `${part(hit, "data-x")}%`);
-      line.removeAttribute("display");
+      stand(line, part(hit, "data-x"));
       // Up to the next step nothing happens, but while something is asked the lanes may not say what it is like then.
       fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
-      show(hit);
+      want(hit);
     },
     flow(step, along) {
       const [hit, next] = [find(step), find(step + 1)];
@@ -194,10 +272,9 @@ export function lanes(box, on) {
       }
       const [x, to] = [part(hit, "data-x"), part(next, "data-x")];
       box.classList.add("flowing");
-      line.setAttribute("x", `${x + (to - x) * along}%`);
-      line.removeAttribute("display");
+      stand(line, x + (to - x) * along);
       fade(x + (to - x) * along);
-      show(line);
+      want(line);
       return (part(next, "data-at") - part(hit, "data-at")) * along;
     },
     inSight() {
@@ -207,11 +284,12 @@ export function lanes(box, on) {
     stand(place, along) {
       const line = box.querySelector("[data-cursor]");
       box.classList.add("flowing");
-      line?.setAttribute("x", `${place}%`);
-      line?.removeAttribute("display");
+      if (line) {
+        stand(line, place);
+      }
       fade(place);
       if (line && along) {
-        show(line);
+        want(line);
       }
     },
     room() {
@@ -220,22 +298,20 @@ export function lanes(box, on) {
       const unit = names ? px / names.clientWidth || 1 : 1;
       return Math.floor((box.clientWidth - px) / unit);
     },
-    clock(at, text) {
+    clock(at, text, told) {
       const clock = box.querySelector("[data-clock]");
       clock?.setAttribute("aria-valuenow", String(Math.round(at)));
-      clock?.setAttribute("aria-valuetext", text);
+      clock?.setAttribute("aria-valuetext", told);
+      said = text;
+      pill(part(box.querySelector("[data-cursor]") ?? box, "x"));
     },
     draw(html) {
-      const seen = inView();
+      seen ??= inView();
+      onceDrawn(box, settle);
       const focused = box.querySelector("[data-clock]") === document.activeElement;
       box.innerHTML = html;
       if (focused) {
         /** @type {SVGElement | null} */ (box.querySelector("[data-clock]"))?.focus({ preventScroll: true });
-      }
-      const stays = seen.find(({ step }) => find(step));
-      if (stays) {
-        // By its end: the first column of a picture begins earlier.
-        box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
       }
     },
     around: (step, steps) => [step, Math.max(1, step - BESIDE), Math.min(steps, step + BESIDE)].every((s) => find(s) !== null),
@@ -245,6 +321,9 @@ export function lanes(box, on) {
     },
   };
 }
+
+/** The width of a pill with a text; templates.pillWidth is the same. @param {string} text */
+const pillWidth = (text) => [...text].reduce((w, c) => w + (c < "\u2e80" ? 8 : 13), 18);
 
 /**
  * @typedef {object} Change what makes a picture of the one before

@@ -1,6 +1,6 @@
 // Every mark explains itself: what is pointed at, touched, or stood on with the
 // keyboard finds its text in the legend.
-import { byId, make } from "./dom.js";
+import { byId, make, onceDrawn } from "./dom.js";
 import { moved } from "./pointer.js";
 
 const EDGE = 22; // px of a cell that are its bar's
@@ -48,8 +48,11 @@ export function legend(box) {
       e.replaceChildren(...texts.map((text) => make("p", {}, text)));
     }
     e.hidden = false;
-    e.style.left = `${Math.max(8, Math.min(x + 12, innerWidth - e.offsetWidth - 8))}px`;
-    e.style.top = `${y + 22 + e.offsetHeight > innerHeight ? Math.max(8, y - e.offsetHeight - 12) : y + 22}px`;
+    onceDrawn(e, () => {
+      const left = Math.max(8, Math.min(x + 12, innerWidth - e.offsetWidth - 8));
+      const top = y + 22 + e.offsetHeight > innerHeight ? Math.max(8, y - e.offsetHeight - 12) : y + 22;
+      e.style.translate = `${left}px ${top}px`;
+    });
   }
 
   /** @param {PointerEvent | MouseEvent} event */
@@ -63,11 +66,8 @@ export function legend(box) {
   }
 
   for (const where of [box, byId("rows")]) {
-    where.addEventListener("pointermove", (event) => {
-      if (moved(event)) {
-        show(event.buttons ? [] : at(event), event.clientX, event.clientY);
-      }
-    });
+    // What is there is asked first of all: what others do at this event changes the page.
+    where.addEventListener("pointermove", (event) => moved(event) && show(event.buttons ? [] : at(event), event.clientX, event.clientY), { capture: true });
     where.addEventListener("pointerleave", hide);
     where.addEventListener("click", (event) => {
       if (/** @type {PointerEvent} */ (event).pointerType === "touch") {

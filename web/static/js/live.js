@@ -118,6 +118,7 @@ export function live(run) {
   /** @param {any} frame */
   function take(frame) {
     const along = view.at() === tip() && !view.playing();
+    const follows = along && !frame.ended && looking();
     for (const row of frame.rows) {
       film.rows[row.step - 1] = row;
       view.alarm(row);
@@ -137,7 +138,7 @@ export function live(run) {
     } else if (newest && (along || newest.includes(` data-step="${seen}"`))) {
       view.lanes(newest);
     }
-    view.go(along ? tip() : view.at(), along && !frame.ended && looking());
+    view.go(along ? tip() : view.at(), follows);
     if (frame.ended) {
       run.dataset.ended = "true";
       controls?.remove();

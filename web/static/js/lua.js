@@ -1,4 +1,5 @@
 // Marks in a script which lines ran, which is next, and which were passed by.
+import { onceDrawn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -56,7 +57,7 @@ function mark(script, moment) {
       said.textContent = meaning(now, ran, next, untaken);
     }
     if (now || (next && !moment?.line)) {
-      reveal(line);
+      onceDrawn(script, () => reveal(line));
     }
   }
 }

@@ -1,99 +1,171 @@
-// What would mend it? The panel in which each change of a scenario is tried, and
-// what comes of it.
+// What would mend it? A mode of the page: the stage stands still at the row that breaks
+// a rule, and below it is how it came to this, and each change that was tried.
 import { byId } from "./dom.js";
 
 /**
  * @typedef {object} Mending what the page knows
  * @property {boolean} going
  * @property {number} branch that was asked about, or -1
+ * @property {number} moves of it, then
  */
 
 /** @type {Mending} */
-export const UNASKED = { going: false, branch: -1 };
+export const UNASKED = { going: false, branch: -1, moves: -1 };
 
 /**
  * What is known after a frame.
  * @param {Mending} was
  * @param {any} frame
- * @param {boolean} [variant] what is opened is the run with a change, or as it is
+ * @param {boolean} [known] what is opened is the run with a change, or the one that was asked about
  * @returns {Mending}
  */
-export function mended(was, frame, variant = false) {
+export function mended(was, frame, known = false) {
   if (frame.opened) {
-    return variant ? was : UNASKED; // of something else
+    return known && !was.going ? { ...was, branch: -1 } : UNASKED; // of something else
   }
   return frame.mended ? { ...was, going: frame.mended.going } : was;
 }
 
-/** On a stage without the panel. */
-const without = { frame() {} };
+/** On a stage without it. */
+const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
 
 /**
  * @param {HTMLElement} stage
- * @param {import("./explorer.js").On} on
- * @returns {{frame: (frame: any) => void}}
+ * @param {import("./explorer.js").On & {
+ *   row: () => number,
+ *   pause: () => void,
+ *   to: (row: number) => void,
+ *   title: () => string,
+ *   turn?: (open: boolean) => void,
+ *   put?: (hash: string) => Promise<string>,
+ * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's, and says the fragment to which Back leads
+ * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
  */
 export function mender(stage, on) {
   if (!document.getElementById("mender")) {
     return without;
   }
   let state = UNASKED;
+  /** The address' fragment of the run that was asked about. */
+  let asked = "";
+  let put = false; // a change is being opened
+  /** @type {HTMLElement | null} */
+  let opener = null; // what it was opened by
   const panel = byId("mender");
+  const top = byId("mend-top");
   const toggle = byId("mend");
+  const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
   const halt = byId("mend-halt");
   const again = byId("mend-again");
+  const causes = byId("causes");
   const box = byId("mended");
 
+  const isOpen = () => !panel.hidden;
+
   function mark() {
-    halt.setAttribute("aria-disabled", String(!state.going));
-    again.setAttribute("aria-disabled", String(state.going));
+    halt.hidden = !state.going;
+    again.hidden = state.going || state.branch < 0;
     panel.setAttribute("aria-busy", String(state.going));
   }
 
   /** @param {boolean} open */
   function show(open) {
+    if (open === isOpen()) {
+      return;
+    }
     panel.hidden = !open;
+    top.hidden = !open;
     toggle.setAttribute("aria-expanded", String(open));
     stage.classList.toggle("mending", open);
+    if (open) {
+      on.pause();
+      byId("mender-title").focus({ preventScroll: true });
+      scrollTo({ top: 0 });
+      look();
+    } else {
+      if (state.going) {
+        state = { ...state, branch: -1 }; // nobody looks at it
+        on.attempt(() => on.ask({ do: "halt" }));
+      }
+      (opener?.checkVisibility() ? opener : toggle).focus({ preventScroll: true });
+    }
     on.show();
   }
 
-  function ask() {
+  /** Says how it came to this, at the row that breaks a rule, and tries each change. */
+  function look() {
+    const standing = on.standing();
+    if (!standing) {
+      return;
+    }
+    on.attempt(async () => {
+      causes.replaceChildren();
+      await on.ask({ do: "causes", branch: standing.branch, row: on.row() });
+      if (asked !== "" && location.hash === asked) {
+        state = { ...state, branch: standing.branch, moves: standing.tip }; // one has come back to it
+      }
+      if (isOpen() && !state.going && (state.branch !== standing.branch || state.moves !== standing.tip)) {
+        await ask();
+      }
+      mark();
+    });
+  }
+
+  async function ask() {
     const standing = on.standing();
     if (standing) {
-      state = { ...state, branch: standing.branch };
-      on.attempt(() => on.ask({ do: "mend", branch: standing.branch }));
+      state = { ...state, branch: standing.branch, moves: standing.tip };
+      asked = "";
+      await on.ask({ do: "mend", branch: standing.branch });
     }
   }
 
-  toggle.onclick = () => {
-    show(panel.hidden);
-    if (!panel.hidden) {
-      panel.focus();
-      if (!state.going && state.branch !== on.standing()?.branch) {
-        ask();
-      }
-    }
+  /** Opens it, or closes it. @param {boolean} open */
+  function turn(open) {
+    show(open);
+    on.turn?.(open);
+  }
+
+  /** Opens it; whence it was opened has the focus again when it is closed. */
+  function open() {
+    opener = document.activeElement instanceof HTMLElement && document.activeElement !== document.body ? document.activeElement : toggle;
+    turn(true);
+  }
+  toggle.onclick = open;
+  byId("saved").addEventListener("click", open);
+  back.onclick = (event) => {
+    event.preventDefault();
+    turn(false);
   };
-  byId("close-mender").onclick = () => {
-    show(false);
-    toggle.focus();
-  };
-  again.onclick = () => {
-    if (!state.going) {
-      ask();
-    }
-  };
+  again.onclick = () => on.attempt(ask);
   halt.onclick = () => {
     if (state.going) {
       on.attempt(() => on.ask({ do: "halt" }));
     }
   };
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (!isOpen() || document.querySelector("dialog[open]")) {
+        return;
+      }
+      event.stopPropagation(); // keys that step move what is not seen
+      if (event.key === "Escape") {
+        event.preventDefault();
+        turn(false);
+      }
+    },
+    true,
+  );
 
-  /** The run that is being opened, of those in the panel. @type {HTMLAnchorElement | null} */
-  let variant = null;
-  let moved = false; // something had happened where it was asked
-  const alone = !("room" in stage.dataset); // a class would not know where it went
+  causes.addEventListener("click", (event) => {
+    const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-row]"))?.dataset.row;
+    if (row) {
+      event.preventDefault();
+      turn(false);
+      on.to(Number(row));
+    }
+  });
 
   box.addEventListener("click", async (event) => {
     const { target } = event;
@@ -105,42 +177,48 @@ export function mender(stage, on) {
     }
     const link = /** @type {HTMLElement} */ (target).closest("[data-variant]");
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey;
-    if (link instanceof HTMLAnchorElement && alone && !state.going && plain) {
+    if (link instanceof HTMLAnchorElement && on.put && plain) {
       event.preventDefault();
-      if (location.hash !== link.hash) {
-        variant = link;
-        moved = (on.standing()?.moves ?? 0) > 0;
-        location.hash = link.hash;
-      }
+      put = true;
+      show(false);
+      asked = await on.put(link.hash); // Back leads there
     }
   });
 
   return {
     /** @param {any} frame */
     frame(frame) {
-      state = mended(state, frame, variant !== null);
-      if (frame.opened && variant) {
-        for (const one of box.querySelectorAll("[data-variant]")) {
-          one.toggleAttribute("aria-current", one === variant);
+      const known = put || (asked !== "" && location.hash === asked);
+      state = mended(state, frame, known);
+      if (frame.opened) {
+        put = false;
+        causes.replaceChildren();
+        if (state === UNASKED) {
+          asked = "";
+          box.replaceChildren();
         }
-        variant.setAttribute("aria-current", "true");
-        if ("run" in variant.dataset && moved) {
-          on.attempt(() => on.ask({ do: "run", branch: 0, to: "end" })); // where one was, all had happened
+        if (!known) {
+          show(false);
         }
-        variant = null;
-      } else if (frame.opened) {
-        box.replaceChildren();
-        show(false);
+      }
+      if (frame.causes) {
+        causes.innerHTML = frame.causes.html;
+        if (frame.causes.row !== on.row() && isOpen()) {
+          on.to(frame.causes.row);
+        }
+        byId("mend-from").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        const open = box.querySelector("details")?.open ?? false;
+        const open = [...box.querySelectorAll("details[open]")].map((details) => details.id).filter(Boolean);
         box.innerHTML = frame.mended.html;
-        const others = box.querySelector("details");
-        if (others) {
-          others.open = open;
+        for (const id of open) {
+          document.getElementById(id)?.setAttribute("open", "");
         }
       }
       mark();
     },
+    show,
+    open,
+    isOpen,
   };
 }

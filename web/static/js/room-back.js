@@ -1,18 +1,17 @@
 // On the stepping page, for who has gone there from a room: where the class is,
 // what it is asked, and the way back.
-import { byId, make } from "./dom.js";
 import { enter } from "./room-door.js";
 import { setText } from "./room-question.js";
 import { goodbye, place, titleOf } from "./room-says.js";
 import { initial, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
-/** @param {string} code of the room @param {number} scene that one has gone from */
-export function back(code, scene) {
+/** @param {HTMLElement} box */
+export function back(box) {
+  const code = box.dataset.room ?? "";
+  const scene = Number(box.dataset.scene); // that one has gone from
   let state = initial();
-  const link = make("a", { class: "button primary", href: `/room/${code}` }, say("Back to the class"));
-  const text = make("span", { role: "status" }, say("You step on your own. Nobody sees it."));
-  byId("main").prepend(make("div", { class: "ending room-back" }, text, link));
+  const [text, link] = /** @type {Iterable<HTMLElement>} */ (box.children);
 
   /** @param {import("./room-state.js").Room} room */
   const question = (room) => (room.question && !room.question.closed ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it."));

@@ -1,17 +1,10 @@
-// The lanes on the laptop of who watches: where there is room for them, with a
-// style that phones never load.
+// The lanes on the laptop of who watches: where there is room for them.
 import { byId } from "./dom.js";
 import { lanes } from "./lanes.js";
 import { Refused } from "./line.js";
 
-const STYLES = ["/static/css/lanes.css", "/static/css/lanes-box.css"];
-
 /** @param {(command: object) => Promise<any>} ask rejected with Refused */
-export async function pictured(ask) {
-  const styles = await Promise.all(STYLES.map(async (path) => (await fetch(path)).text()));
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(styles.join("\n"));
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+export function pictured(ask) {
   const box = byId("lanes");
   const picture = lanes(box, { step: () => {}, preview: () => {} });
   let drawn = ""; // the moves that are in the picture

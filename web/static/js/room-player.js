@@ -26,7 +26,7 @@ export function phone(section) {
   let chosen = false; // the focus was on what another scenario has replaced
   /** @type {ReturnType<import("./room-rows.js").rows> | null} */
   let rows = null; // once they are wanted
-  /** @type {Awaited<ReturnType<typeof import("./room-lanes.js").pictured>> | null} */
+  /** @type {ReturnType<typeof import("./room-lanes.js").pictured> | null} */
   let picture = null; // where there is room for it
 
   /** @type {ReturnType<import("./room-write.js").writing> | null} */
@@ -327,7 +327,7 @@ export function phone(section) {
     }
     if (!picture && wide.matches) {
       const { pictured } = await import("./room-lanes.js");
-      picture = await pictured(line.ask);
+      picture = pictured(line.ask);
       if (state.room) {
         picture.draw(state.room);
       }

@@ -250,6 +250,24 @@ export function drainStage(box, { left, part }) {
 }
 
 /**
+ * What has changed on a stage, for who hears it: "A: I hold the lock, not in Redis."
+ * @param {string[]} threads
+ * @param {Stage | null} was null before anything was said
+ * @param {Stage} now
+ */
+export function changesOf(threads, was, now) {
+  const belief = (/** @type {Belief} */ { says, paused, odd, tie, need }) => [says, paused ? say("paused") : "", odd, tie, need].filter(Boolean).join(", ");
+  const redis = (/** @type {Card} */ { owners = [], held, odd, unsure }) => [[...owners.map(({ name }) => name), held].join(" "), odd, unsure].filter(Boolean).join(", ");
+  const all = now.beliefs.map((one, i) => [belief(one), was ? belief(was.beliefs[i]) : "", threads[i]]);
+  const changed = all.filter(([says, before]) => says !== before).map(([says, , name]) => `${name}: ${says}.`);
+  const key = redis(now.card);
+  if (key && key !== (was && redis(was.card))) {
+    changed.push(`Redis: ${[key, now.card.left].filter(Boolean).join(", ")}.`);
+  }
+  return changed;
+}
+
+/**
  * Says why; of a broken rule the first clause, which says which, stands out.
  * @param {HTMLElement} box with a part for each
  * @param {string} why

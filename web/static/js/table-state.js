@@ -15,24 +15,30 @@
  * @property {ReadonlySet<number>} open steps whose commands are shown
  * @property {{first: number, last: number}} placed indexes of the rows in the page, and after them: another one each time
  * @property {object | null} unsettled rows are to be put into the page where it is scrolled to: another one each time
+ * @property {readonly Fold[]} folds rows that one row can stand for
+ * @property {ReadonlySet<number>} unfolded steps of the first rows of folds that a person has opened
  * @property {readonly number[]} heights in px, of rows that were in the page
  * @property {number} guess px of any other
  *
  * @typedef {{type: "drawn", rows: Row[], step: number, moment: number, follow: boolean}
  *   | {type: "changed"}
  *   | {type: "named", step: number}
+ *   | {type: "pressed", first: number}
  *   | {type: "seen", a: number, b: number}
  *   | {type: "measured", heights: number[]}
  *   | {type: "narrowed"}} Event
  *   drawn: these rows are shown, standing at a step and at a command inside of it.
  *   changed: they are other ones, though the list is the same. named: the address
  *   names one. seen: those between two indexes are on the screen. measured: so high
- *   are those in the page. narrowed: they have other heights now.
+ *   are those in the page. narrowed: they have other heights now. pressed: the row
+ *   that stands for a fold, which begins with that step.
  *
- * @typedef {{kind: "others"} | {kind: "place"} | {kind: "settle"} | {kind: "mark", from: number, to: number}} Intent
+ * @typedef {{first: number, last: number}} Fold steps
+ *
+ * @typedef {{kind: "others"} | {kind: "place"} | {kind: "settle"} | {kind: "mark", from: number, to: number} | {kind: "fold"}} Intent
  *   others: nothing that was in the page is of this list. place: other rows are to be
  *   in the page. settle: it is to be said which are seen. mark: from one index to
- *   before another it has changed whether a row is over.
+ *   before another it has changed whether a row is over. fold: others are open.
  */
 
 const MOST = 500; // rows that are all in the page
@@ -51,6 +57,8 @@ export const INITIAL = Object.freeze({
   open: new Set(),
   placed: { first: 0, last: 0 },
   unsettled: null,
+  folds: [],
+  unfolded: new Set(),
   heights: [],
   guess: GUESS,
 });
@@ -67,7 +75,9 @@ export function reduce(state, event) {
     case "changed":
       return { ...state, fresh: true };
     case "named":
-      return event.step > 0 && event.step <= state.rows.length && !whole(state) ? placed(state, event.step - 1 - AROUND, event.step + AROUND) : state;
+      return named(state, event.step);
+    case "pressed":
+      return { ...state, unfolded: toggled(state.unfolded, event.first) };
     case "seen":
       return seen(state, event.a, event.b);
     case "measured":
@@ -96,6 +106,9 @@ export function intents(was, now) {
   } else if (now.current !== was.current || now.moment !== was.moment || now.open !== was.open) {
     all.push({ kind: "mark", from: Math.min(was.current, now.current) - 1, to: Math.max(was.current, now.current) });
   }
+  if (now.placed !== was.placed || now.current !== was.current || now.unfolded !== was.unfolded) {
+    all.push({ kind: "fold" });
+  }
   return all;
 }
 
@@ -107,8 +120,11 @@ function drawn(state, { rows, step, moment, follow }) {
     ...state, rows, open, moment,
     current: step,
     fresh: state.fresh || rows !== state.rows,
-    ...(others ? { lists: state.lists + 1, partly: rows.includes(/** @type {any} */ (undefined)), heights: [] } : {}),
+    ...(others ? { lists: state.lists + 1, partly: rows.includes(/** @type {any} */ (undefined)), heights: [], unfolded: new Set() } : {}),
   };
+  if (now.fresh) {
+    now.folds = whole(now) ? foldsOf(rows) : [];
+  }
   const i = Math.max(step - 1, 0);
   const { first, last } = state.placed;
   if (whole(now) ? now.fresh : follow && (now.fresh || i < first || i >= last)) {
@@ -119,6 +135,34 @@ function drawn(state, { rows, step, moment, follow }) {
   }
   return !whole(now) && (state.open.size > 0 || moment > 0) ? placed(now, first, last) : now;
 }
+
+/** The longest folds; the last row is in none. @param {Row[]} rows @returns {Fold[]} */
+function foldsOf(rows) {
+  const folds = [];
+  for (let last = rows.length - 1; last > 0; last--) {
+    const first = rows[last - 1].fold;
+    if (first) {
+      folds.unshift({ first, last });
+      last = first;
+    }
+  }
+  return folds;
+}
+
+/** The address names a row: it is in the page, and its fold is open. @param {State} state @param {number} step @returns {State} */
+function named(state, step) {
+  if (step <= 0 || step > state.rows.length) {
+    return state;
+  }
+  const fold = state.folds.find(({ first, last }) => first <= step && step <= last);
+  if (fold) {
+    return { ...state, unfolded: new Set(state.unfolded).add(fold.first) };
+  }
+  return whole(state) ? state : placed(state, step - 1 - AROUND, step + AROUND);
+}
+
+/** @param {ReadonlySet<number>} set @param {number} one */
+const toggled = (set, one) => (set.has(one) ? new Set([...set].filter((n) => n !== one)) : new Set(set).add(one));
 
 /** The steps whose commands are shown: those of the one that you are inside of, until you leave it.
  *  @param {State} state @param {number} step @param {number} moment */
@@ -157,6 +201,9 @@ function measured(state, some) {
 
 /** All rows are in the page. @param {State} state */
 export const whole = ({ partly, rows }) => !partly && rows.length <= MOST;
+
+/** One row stands for a fold: nobody has opened it, nor stands inside. @param {State} state @param {Fold} fold */
+export const isFolded = ({ unfolded, current }, { first, last }) => !unfolded.has(first) && (current < first || current > last);
 
 /** The px of the rows from one index to before another. @param {State} state @param {number} from @param {number} to */
 export function pixels({ heights, guess }, from, to) {

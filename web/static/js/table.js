@@ -1,9 +1,9 @@
 // The timeline's table. Of a long run only the rows around what is seen are
 // in the page; two rows of empty space stand for the others.
-import { elements, make } from "./dom.js";
+import { elements, make, onceDrawn } from "./dom.js";
 import { rowInAddress } from "./place.js";
 import { moved } from "./pointer.js";
-import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "./table-state.js";
+import { INITIAL, intents, isFolded, pixels, reduce, rowsBetween, whole } from "./table-state.js";
 
 /** @typedef {import("./film.js").Row} Row */
 
@@ -33,13 +33,35 @@ export function table({ body, scroller }, on) {
         case "others": standIns.clear(); break;
         case "place": place(); break;
         case "settle": settle(); break;
-        case "mark": mark(one.from, one.to);
+        case "mark": mark(one.from, one.to); break;
+        case "fold": fold();
       }
+    }
+    if (state !== was) {
+      spread();
     }
   }
 
   /** @type {Map<number, HTMLElement>} */
   const standIns = new Map(); // for rows that have not come yet, by index
+
+  /** @type {WeakMap<Row, {list: HTMLElement[], whole: HTMLElement[], fold?: HTMLElement}>} */
+  const known = new WeakMap();
+
+  /** What was made of a row that is here, its fold apart. @param {Row} row */
+  function partsOf(row) {
+    if (!row.made) {
+      row.unfold?.();
+    }
+    row.made ??= elements(row.html);
+    let parts = known.get(row);
+    if (parts?.whole !== row.made) {
+      parts = { whole: row.made, list: row.made.filter((tr) => !tr.classList.contains("fold")), fold: row.made.find((tr) => tr.classList.contains("fold")) };
+      known.set(row, parts);
+      row.made.flatMap((tr) => [...tr.querySelectorAll("a, button, summary")]).forEach((e) => e.setAttribute("tabindex", "-1"));
+    }
+    return parts;
+  }
 
   function made(/** @type {number} */ i) {
     const row = state.rows[i];
@@ -47,11 +69,7 @@ export function table({ body, scroller }, on) {
       return [standIn(i)];
     }
     standIns.delete(i);
-    if (!row.made) {
-      row.unfold?.();
-    }
-    row.made ??= elements(row.html);
-    return row.made;
+    return partsOf(row).list;
   }
 
   function standIn(/** @type {number} */ i) {
@@ -90,6 +108,12 @@ export function table({ body, scroller }, on) {
     const { rows, placed: { first, last } } = state;
     const part = !whole(state);
     let list = here().flatMap(parts);
+    for (const { first, last } of state.folds) {
+      const stands = partsOf(state.rows[last - 1]).fold;
+      if (stands) {
+        list.splice(list.indexOf(made(first - 1)[0]), 0, stands);
+      }
+    }
     document.documentElement.classList.toggle("windowed", part);
     if (part) {
       list = [above, ...list, below];
@@ -187,16 +211,21 @@ export function table({ body, scroller }, on) {
     const was = state;
     happened({ type: "named", step });
     if (state !== was) {
-      reveal(main(step - 1));
+      onceDrawn(body, () => reveal(main(step - 1)));
     }
   }
   addEventListener("hashchange", named);
 
   const stepOf = (/** @type {Event} */ event) => {
-    const tr = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr[data-step]"));
+    const tr = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr[data-step]:not(.fold)"));
     return tr ? { step: Number(tr.dataset.step), moment: tr.dataset.moment ? Number(tr.dataset.moment) : 0 } : null;
   };
   body.addEventListener("click", (event) => {
+    const folded = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr.fold"));
+    if (folded) {
+      happened({ type: "pressed", first: Number(folded.dataset.first) });
+      return;
+    }
     const where = stepOf(event);
     const control = /** @type {Element} */ (event.target).closest("a, button, summary");
     if (!where || (control && !control.classList.contains("t")) || !getSelection()?.isCollapsed) {
@@ -215,9 +244,61 @@ export function table({ body, scroller }, on) {
       previews(event);
     }
   });
-  body.addEventListener("focusin", previews);
   body.addEventListener("pointerleave", () => on.preview(0));
-  body.addEventListener("focusout", () => on.preview(0));
+
+  // The table is one tab stop: the row where one stands, or the row that has the focus.
+  scroller.removeAttribute("tabindex");
+  const STOPS = "a.t, button.unfold, summary";
+  const stopsOf = () => /** @type {HTMLElement[]} */ ([...body.querySelectorAll(STOPS)]).filter((e) => e.checkVisibility());
+  /** @type {HTMLElement | null} */
+  let stop = null;
+  /** @param {HTMLElement | null} to */
+  function stopAt(to) {
+    stop?.setAttribute("tabindex", "-1");
+    stop = to;
+    stop?.setAttribute("tabindex", "0");
+  }
+  body.addEventListener("focusin", (event) => stopAt(/** @type {Element} */ (event.target).closest(STOPS)));
+  body.addEventListener("keydown", (event) => {
+    const way = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const list = way ? stopsOf() : [];
+    const next = list[list.indexOf(/** @type {HTMLElement} */ (event.target)) + (way ?? 0)];
+    if (way && list.includes(/** @type {HTMLElement} */ (event.target))) {
+      event.preventDefault();
+      next?.focus();
+    }
+  });
+
+  /** The row where one stands is the tab stop; a focus that was in a row that is not in sight goes there. */
+  function restop() {
+    const focused = /** @type {HTMLElement | null} */ (body.contains(document.activeElement) ? document.activeElement : null);
+    if (focused?.checkVisibility()) {
+      return;
+    }
+    const row = state.rows.length > 0 ? main(Math.min(Math.max(state.current, 1), state.rows.length) - 1) : null;
+    const within = row?.classList.contains("folded") ? body.querySelector("tr.fold:not([hidden])") : row;
+    stopAt(within?.querySelector(STOPS) ?? null);
+    if (focused) {
+      stop?.focus({ preventScroll: true });
+    }
+  }
+
+  /** Shows of each fold its rows, or the row that stands for them. */
+  function fold() {
+    for (const one of state.folds) {
+      const closed = isFolded(state, one);
+      for (let i = one.first - 1; i < one.last; i++) {
+        made(i).forEach((tr) => tr.classList.toggle("folded", closed));
+      }
+      const stands = partsOf(state.rows[one.last - 1]).fold;
+      if (stands) {
+        stands.hidden = !closed && !state.unfolded.has(one.first);
+        stands.classList.toggle("future", state.current < one.first);
+        stands.querySelector(".unfold")?.setAttribute("aria-expanded", String(!closed));
+      }
+    }
+    restop();
+  }
 
   /** Shows at rows in the page whether each is over, now, or still to come.
    *  @param {number} from @param {number} to */
@@ -239,6 +320,26 @@ export function table({ body, scroller }, on) {
           tr.removeAttribute("aria-current");
         }
       }
+    }
+  }
+
+  const ran = make("tr", { class: "ran" }, make("td", {}));
+  const phone = matchMedia("(max-width: 42rem)");
+  phone.addEventListener("change", spread);
+
+  /** Where columns are narrow, the commands of the current row stand below it, over the whole width. */
+  function spread() {
+    const row = state.moment === 0 && state.current > 0 && (phone.matches || columns() > 5) ? body.querySelector("tr[aria-current]") : null;
+    const commands = row ? [...row.querySelectorAll(".acting .command")] : [];
+    if (!row || commands.length === 0) {
+      ran.remove();
+      return;
+    }
+    if (ran.previousElementSibling !== row) {
+      const cell = /** @type {HTMLElement} */ (ran.firstElementChild);
+      cell.setAttribute("colspan", String(columns()));
+      cell.replaceChildren(...commands.flatMap((command, i) => (i > 0 ? [" · ", command.cloneNode(true)] : [command.cloneNode(true)])));
+      row.after(ran);
     }
   }
 
@@ -274,12 +375,27 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** Brings a row into sight, or the beginning.
+   *  @param {HTMLElement | null} tr @param {boolean} boxed the page stays where it is */
+  function bring(tr, boxed) {
+    if (!tr) {
+      scroller.scrollTop = 0;
+    } else if (!boxed) {
+      reveal(tr);
+    } else {
+      if (scroller.scrollHeight > scroller.clientHeight + 1) {
+        inBox(tr);
+      }
+      sideways(tr);
+    }
+  }
+
   /** @param {HTMLElement} tr */
   function inBox(tr) {
     const head = scroller.querySelector("thead")?.offsetHeight ?? 0;
     const top = tr.offsetTop - head;
     const asked = tr === body.lastElementChild ? /** @type {HTMLElement | null} */ (scroller.querySelector(".asked")) : null; // what is asked of the row after it
-    const bottom = tr.offsetTop + tr.offsetHeight + (asked?.offsetHeight ?? 0);
+    const bottom = tr.offsetTop + tr.offsetHeight + (tr.nextElementSibling === ran ? ran.offsetHeight : 0) + (asked?.offsetHeight ?? 0);
     if (scroller.scrollTop > top || bottom - top > scroller.clientHeight) {
       scroller.scrollTop = top; // of what does not fit the beginning
     } else if (scroller.scrollTop + scroller.clientHeight < bottom) {
@@ -325,21 +441,15 @@ export function table({ body, scroller }, on) {
      */
     draw(list, step, moment, follow) {
       const { lists } = state;
+      body.classList.toggle("begun", step > 0);
       happened({ type: "drawn", rows: list, step, moment, follow: Boolean(follow) });
       if (state.lists !== lists) {
         named();
       }
       const now = step === 0 ? null : made(step - 1).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       followed = follow && now ? now : null;
-      if (follow === "box" && now) {
-        if (scroller.scrollHeight > scroller.clientHeight + 1) {
-          inBox(now);
-        }
-        sideways(now);
-      } else if (follow && now) {
-        reveal(now);
-      } else if (follow) {
-        scroller.scrollTop = 0;
+      if (follow) {
+        onceDrawn(body, () => bring(now ?? null, follow === "box"));
       }
     },
     /** Marks the row that is pointed at elsewhere. @param {number} step 0 for none */

@@ -9,7 +9,7 @@ import { legend } from "./legend.js";
 import * as lua from "./lua.js";
 import { broken as brokenAt, markName, marks } from "./marks.js";
 import { player } from "./playing.js";
-import { covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
+import { changesOf, covered, drainStage, drawSentence, drawStage, sceneAt } from "./stage.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
 import { INITIAL, absent, atBroken, atEnd, intents, previewed, reduce, rowOf, stopOf, upNext } from "./viewer-state.js";
@@ -35,6 +35,7 @@ import { duration, say } from "./words.js";
  * @property {() => void} [shown] something else is shown now
  */
 
+const MOTION = 300; // ms that the lease and the clock take from one place to the next
 const SPEAKING = 2000; // ms between two alarms that are read out while it plays
 
 /** Keeps where you are, for pages without an owner. */
@@ -54,6 +55,7 @@ export function viewer(owner) {
   const place = owner.place ?? itself();
   let state = INITIAL;
   let drawn = ""; // lanes, of an owner who has them
+  let stood = 0; // when one came to where one is
   let alarmed = 0; // when an alarm was read out last while it played
   /** @type {unknown} */
   let listening = null; // to whose portions
@@ -84,6 +86,7 @@ export function viewer(owner) {
     state = reduce(was, event);
     if (state.cursor !== place.now()) {
       place.stand(state.cursor);
+      hurry();
     }
     for (const one of intents(was, state)) {
       switch (one.kind) {
@@ -92,6 +95,13 @@ export function viewer(owner) {
         case "make": more(one.to, one.from);
       }
     }
+  }
+
+  /** Nothing moves from place to place for who goes on before it is there. */
+  function hurry() {
+    const now = performance.now();
+    byId("viewer").classList.toggle("scrubbing", now - stood < MOTION);
+    stood = now;
   }
 
   /** Has the page make what is wanted. @param {import("./viewer-state.js").Aim | ""} to @param {number} from the stop */
@@ -127,7 +137,6 @@ export function viewer(owner) {
   const marked = marks(owner.film);
   legend(box);
   const playing = player(playOn, () => show(), flowTo, near);
-  byId("saved").addEventListener("click", () => document.getElementById("mend")?.click());
   transport({
     act,
     jump(stop) {
@@ -278,6 +287,11 @@ export function viewer(owner) {
       picture.preview(step || null);
       rows.point(step);
       detail();
+      const looking = document.getElementById("looking");
+      if (looking) {
+        looking.hidden = previewed(state) === 0;
+        looking.textContent = say("You look at T%s", String(step));
+      }
     }
   }
 
@@ -288,8 +302,9 @@ export function viewer(owner) {
     const r = rowOf(state);
     const since = passed > 0 && r?.ms !== undefined ? duration(Math.round(r.ms + passed)) : "";
     const when = since || (r?.inside?.[moment - 1]?.at ?? p.at);
-    picture.clock((r?.ms ?? 0) + passed, `${when}, T${p.row}`);
     const mark = markAt(film, stop);
+    const broken = asking() || moment > 0 ? "" : (r?.broken ?? "");
+    picture.clock((r?.ms ?? 0) + passed, `${p.row ? `T${p.row}` : say("start")} · ${when}`, [p.row ? `T${p.row}` : say("start"), when, broken].filter(Boolean).join(", "));
     drawTransport({
       stop,
       last: stopsOf(film).length - 1,
@@ -308,17 +323,30 @@ export function viewer(owner) {
   /** @param {string} note */
   const announce = (note = "") => happened({ type: "said", note });
 
+  /** @type {import("./stage.js").Stage | null} */
+  let heard = null; // the stage that was read out last
+
+  /** A row for who hears it: when it was, why, and what has changed since that was read out last.
+   *  @param {Row} r @param {boolean} told the alert says why */
+  function row(r, told) {
+    const stage = r.stage;
+    const was = heard;
+    heard = stage;
+    const changed = changesOf(state.film.threads, was, stage);
+    return [`T${r.step}, ${r.at}.`, told ? "" : r.why, ...changed].filter(Boolean).join(" ");
+  }
+
   /** Says what was shown by a step that a person made.
    *  @param {string} note @param {boolean} quietly an alarm alone */
   function speak(note, quietly) {
     const { moment } = state.cursor;
-    const { row } = stopOf(state);
+    const { row: step } = stopOf(state);
     const r = rowOf(state);
     const tells = asking() && r?.mark === "violation"; // what is asked
     const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${row}, ${r?.at}` : r?.says;
-    const said = absent(state) ? [note, `T${row}`, notHere(row)] : [note, alarm ? "" : (here ?? say("Before the first step."))];
+    const here = () => (moment > 0 ? r?.inside?.[moment - 1].says : tells || asking() ? `T${step}, ${r?.at}` : r && row(r, alarm !== ""));
     if (!quietly) {
+      const said = absent(state) ? [note, `T${step}`, notHere(step)] : [note, here() || say("Before the first step.")];
       byId("status").textContent = said.filter(Boolean).join(" ");
     }
     byId("alarm").textContent = alarm;
@@ -346,6 +374,7 @@ export function viewer(owner) {
     if (!sync()) {
       return;
     }
+    hurry();
     const { row } = stopOf(state);
     const gone = to > 0 && state.cursor.moment === 0 && state.film.rows[row] ? picture.flow(row, to) : null;
     flowed(gone === null ? 0 : to, gone ?? 0);
@@ -481,6 +510,7 @@ export function viewer(owner) {
     /** The first position that is not told from it. */
     from: () => here().from,
     row: () => here().row,
+    toRow: goToRow,
     playing: playing.on,
     /**
      * So much time has gone by since the last row, in which nothing happened.
@@ -492,19 +522,20 @@ export function viewer(owner) {
       if (state.cursor.stop !== ways.endOf(state.film) || state.cursor.moment !== 0) {
         return;
       }
+      const goes = lanes?.goes();
+      const along = goes && picture.inSight();
       flowed(state.part, ms);
       drain();
-      if (!lanes?.goes()) {
+      if (!lanes || !goes) {
         return;
       }
-      const along = picture.inSight();
       let place = lanes.goOn(box, ms);
       if (place === null) {
         picture.draw(lanes.html(ms, picture.room()));
         place = lanes.goOn(box, ms);
       }
       if (place !== null) {
-        picture.stand(place, along);
+        picture.stand(place, Boolean(along));
       }
     },
     room: picture.room,
