@@ -343,7 +343,8 @@ type (
 		Broken    string         `json:"broken"`
 		Diverged  int            `json:"diverged"`
 		Store     string         `json:"store"`
-		Key       string         `json:"key,omitempty"` // the lock's
+		Key       string         `json:"key,omitempty"`  // the lock's
+		Kind      string         `json:"kind,omitempty"` // as said with -lock
 		First     *divergedForm  `json:"first_difference,omitempty"`
 		Worker    *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
@@ -384,6 +385,9 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key,
 		Judgement: found.Judgement(),
 	}
+	if f.o.Kind != nil {
+		form.Kind = f.o.Kind.String()
+	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}
 	}
@@ -415,7 +419,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(f.title(), bold)
-	key := cmp.Or(found.Key, l.Say("none seen"))
+	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind}.String(), l.Say("none seen"))
 	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(t.w)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"relock/engine/bound"
+	"relock/engine/effects"
 	"relock/engine/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -198,7 +199,13 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	if err != nil {
 		return refusedWhole(err)
 	}
-	found, err := read.Trace(r.Context(), logs.Options{Key: log.Key, Threads: threads, NoScripts: true})
+	var lock effects.Lock
+	if log.Key != "" {
+		if lock, err = effects.ParseLock(log.Key); err != nil {
+			return refusedWhole(err)
+		}
+	}
+	found, err := read.Trace(r.Context(), logs.Options{Key: lock.Key, Kind: lock.Kind, Threads: threads, NoScripts: true})
 	if err != nil {
 		return refusedWhole(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
@@ -30,20 +31,24 @@ type LabDoor struct {
 	Others  LibrariesBeside
 }
 
+// LockWords are the kinds of locks as a person says them.
+const LockWords = check.Kinds
+
 // AsFlag is how a person names the lock in the terminal.
 const AsFlag = effects.AsFlag
 
 // LockKind is a kind of lock, by what its key holds.
 type LockKind struct {
-	Holds  string
-	Judged bool
+	Holds     string
+	Judged    bool
+	Judgeable string // "if told"
 }
 
 // LockKinds are the kinds that are told apart.
 func LockKinds(l words.Language) []LockKind {
 	var list []LockKind
 	for _, k := range effects.Kinds() {
-		list = append(list, LockKind{l.Say(k.Holds), k.Judged})
+		list = append(list, LockKind{l.Say(k.Holds), k.Judged, l.Say(k.Judgeable())})
 	}
 	return list
 }
