@@ -226,7 +226,7 @@ func TestAPageStandsStillWhileItOpens(t *testing.T) {
 // BenchmarkOpening opens the front page and /play in turn, each in a browser that has
 // been nowhere, and compares when their largest parts are there.
 func BenchmarkOpening(b *testing.B) {
-	s := everyPage(b)
+	server := serve(b)
 	largest := map[string][]float64{}
 	moved := 0.0
 	for b.Loop() {
@@ -235,7 +235,7 @@ func BenchmarkOpening(b *testing.B) {
 				ctx := tabFor(b, time.Minute)
 				watches(ctx, b)
 				do(ctx, b, chromedp.EmulateViewport(1440, 900))
-				opensWhole(ctx, b, s.url+path)
+				opensWhole(ctx, b, server+path)
 				largest[path] = append(largest[path], get[float64](ctx, b, `largest`))
 				sum, _ := shifted(ctx, b)
 				moved = max(moved, sum)
