@@ -236,6 +236,7 @@ func BenchmarkOpening(b *testing.B) {
 				watches(ctx, b)
 				do(ctx, b, chromedp.EmulateViewport(1440, 900))
 				opensWhole(ctx, b, server+path)
+				until(ctx, b, `largest > 0`) // it is told when there is time
 				largest[path] = append(largest[path], get[float64](ctx, b, `largest`))
 				sum, _ := shifted(ctx, b)
 				moved = max(moved, sum)
