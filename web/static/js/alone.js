@@ -93,7 +93,7 @@ export function alone(stage) {
         on.innerHTML = ways;
       }
     }
-    dress(session);
+    dress(session, asServed);
   }
 
   // ---- the goal of an item of the course

@@ -345,15 +345,21 @@ export function board(stage, door) {
     door.drawn();
   }
 
+  let dressed = false;
   /** Puts what the server has rendered of a scenario in its places.
-   *  @param {Session} session */
-  function dress({ threads, head, stage: who, rail, lua }) {
-    byId("head").innerHTML = head;
+   *  @param {Session} session @param {boolean} [asServed] the page came with it */
+  function dress({ threads, head, stage: who, rail, lua }, asServed = false) {
     byId("timeline").style.setProperty("--threads", String(threads.length));
-    byId("lua").innerHTML = lua;
-    byId("stage-box").innerHTML = who;
+    if (dressed || !asServed) { // what is there is not painted again
+      byId("head").innerHTML = head;
+      byId("lua").innerHTML = lua;
+      byId("stage-box").innerHTML = who;
+      if (leads) {
+        byId("rail").innerHTML = rail;
+      }
+    }
+    dressed = true;
     if (leads) {
-      byId("rail").innerHTML = rail;
       strikes?.among(threads);
     }
   }
