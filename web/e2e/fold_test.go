@@ -161,3 +161,31 @@ func TestEachKeyWorks(t *testing.T) {
 		until(ctx, t, c.then)
 	}
 }
+
+// A long run has lanes of the rows around where one stands: who drags the clock to their
+// edge goes on, to the last row and back to the first.
+func TestADragReachesEachRow(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	address := started(t, url, "lock: {protocol: reentrant, lease: 200ms, retry: {times: 100, interval: 25ms}}\nthreads: [{name: A}, {name: B}]\ndefaults: {repeat: 25, work: 10ms}\n")
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(address))
+	until(ctx, t, place+` !== ""`)
+	last := get[int](ctx, t, `Number(/of (\d+)/.exec(`+place+`)[1])`)
+	if last < 110 {
+		t.Fatalf("%d rows are all in one picture", last)
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, fmt.Sprintf("0 of %d", last))
+	get[bool](ctx, t, `(window.drag = (kind, x) => {
+		const to = kind === "pointerdown" ? document.querySelector("[data-clock]") : window;
+		to.dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerId: 7, pointerType: "mouse", button: 0, clientX: x}));
+	}, true)`)
+	get[bool](ctx, t, `(drag("pointerdown", 400), drag("pointermove", document.querySelector("[data-lanes]").getBoundingClientRect().right - 5), true)`)
+	at(ctx, t, fmt.Sprintf("%d of %d", last, last))
+	get[bool](ctx, t, `(drag("pointermove", document.querySelector("[data-lanes]").getBoundingClientRect().left + 5), true)`)
+	at(ctx, t, fmt.Sprintf("1 of %d", last))
+	get[bool](ctx, t, `(drag("pointerup", 0), true)`)
+	if got := get[string](ctx, t, `document.querySelector("[data-clock]").getAttribute("aria-valuetext")`); got != "T1, 0 ms" {
+		t.Errorf("the clock says %q", got)
+	}
+}
