@@ -186,7 +186,8 @@ export function drawStage(box, scene) {
 }
 
 /** @param {HTMLElement} who @param {Belief} belief */
-function drawBelief(who, { is, paused, says, does, odd, calls = [], beat }) {
+function drawBelief(who, { is, paused, says, does, odd, calls = [], beat, tie, need }) {
+  put(who, "tied", [tie, need].filter(Boolean).join(", "));
   if (is) {
     who.dataset.is = is;
   } else {
