@@ -85,7 +85,7 @@ func TestNothingMovesOverARun(t *testing.T) {
 	for _, name := range names {
 		for _, size := range sizes {
 			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/"+name))
-			at(ctx, t, "at the start")
+			until(ctx, t, place+` !== ""`)
 			do(ctx, t, chromedp.KeyEvent(kb.End))
 			until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
 			do(ctx, t, chromedp.KeyEvent(kb.Home))
