@@ -109,13 +109,13 @@ func TestNothingMovesOverARun(t *testing.T) {
 	}
 }
 
-// Each key of the help does what that says.
+// The keys of the help do what that says; those that open a dialog are tested with it.
 func TestEachKeyWorks(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-write-without-a-token"))
 	at(ctx, t, "at the start")
-	const open, stands = `document.getElementById("%s").open`, place + `.startsWith("%s")`
+	const stands = place + `.startsWith("%s")`
 	for _, c := range []struct{ key, then string }{
 		{kb.End, fmt.Sprintf(stands, "11 of 11")},
 		{kb.Home, fmt.Sprintf(stands, "0 of 11")},
@@ -129,14 +129,10 @@ func TestEachKeyWorks(t *testing.T) {
 		{"o", place + `.includes("T8 ")`},
 		{"v", `document.getElementById("lanes-card").hidden`},
 		{"v", `!document.getElementById("lanes-card").hidden`},
-		{"l", fmt.Sprintf(open, "legend")},
-		{kb.Escape, "!" + fmt.Sprintf(open, "legend")},
-		{"?", fmt.Sprintf(open, "keys")},
-		{kb.Escape, "!" + fmt.Sprintf(open, "keys")},
-		{"s", fmt.Sprintf(open, "share")},
-		{kb.Escape, "!" + fmt.Sprintf(open, "share")},
 		{"+", `document.getElementById("speed").selectedIndex === 3`},
 		{"-", `document.getElementById("speed").selectedIndex === 2`},
+		{"-", `document.getElementById("speed").selectedIndex === 1`}, // slow, so that it still plays when it is to pause
+		{kb.Home, fmt.Sprintf(stands, "0 of 11")},
 		{"k", `document.querySelector("[data-go=play]").textContent.trim() === "Pause"`},
 		{".", `document.querySelector("[data-go=play]").textContent.trim() !== "Pause"`},
 		{" ", `document.querySelector("[data-go=play]").textContent.trim() === "Pause"`},
