@@ -41,7 +41,7 @@ type TablePart struct {
 
 // Standing is what is on the stage: before the first row, or after the last.
 type Standing struct {
-	Start  film.Stage `json:"-"` // before the first row
+	Start  film.Stage `json:"-"`    // before the first row
 	Step   int        `json:"step"` // the row's, 0 before the first
 	Stage  film.Stage `json:"stage"`
 	Broken string     `json:"broken,omitempty"` // what a person calls the rule that the row breaks

@@ -344,7 +344,7 @@ export function viewer(owner) {
     const r = rowOf(state);
     const tells = asking() && r?.mark === "violation"; // what is asked
     const alarm = moment === 0 && !tells ? (r?.alarm ?? "") : ""; // said once, by the alert
-    const here = () => (moment > 0 ? r?.inside?.[moment - 1].says : tells || asking() ? `T${step}, ${r?.at}` : r && row(r, alarm !== ""));
+    const here = () => (moment > 0 ? r?.inside?.[moment - 1].says : tells ? `T${step}, ${r?.at}` : asking() ? r?.says : r && row(r, alarm !== ""));
     if (!quietly) {
       const said = absent(state) ? [note, `T${step}`, notHere(step)] : [note, here() || say("Before the first step.")];
       byId("status").textContent = said.filter(Boolean).join(" ");
