@@ -59,11 +59,11 @@ func TestWhatWouldMendIt(t *testing.T) {
 			do(ctx, t, click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")))
 			until(ctx, t, `location.search.includes("mend") && document.querySelectorAll("#causes li").length === 4`)
 			do(ctx, t, chromedp.NavigateBack())
-			until(ctx, t, `!document.getElementById("mender").checkVisibility()`)
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && !location.search.includes("mend")`)
 			do(ctx, t, click("#saved"))
 			until(ctx, t, `location.search.includes("mend")`)
 			do(ctx, t, click(`#causes [data-row="7"]`))
-			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7")`)
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7") && !location.search.includes("mend")`)
 
 			// A change is put in, and played; Back brings all of it back without a search.
 			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), click(".cure-card.best .primary"))

@@ -55,16 +55,13 @@ export function mender(stage, on) {
   const top = byId("mend-top");
   const toggle = byId("mend");
   const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
-  const halt = byId("mend-halt");
-  const again = byId("mend-again");
   const causes = byId("causes");
   const box = byId("mended");
 
   const isOpen = () => !panel.hidden;
 
   function mark() {
-    halt.hidden = !state.going;
-    again.hidden = state.going || state.branch < 0;
+    byId("mend-acts").hidden = !state.going;
     panel.setAttribute("aria-busy", String(state.going));
   }
 
@@ -83,13 +80,18 @@ export function mender(stage, on) {
       scrollTo({ top: 0 });
       look();
     } else {
-      if (state.going) {
-        state = { ...state, branch: -1 }; // nobody looks at it
-        on.attempt(() => on.ask({ do: "halt" }));
-      }
+      stop(); // nobody looks at it
       (opener?.checkVisibility() ? opener : toggle).focus({ preventScroll: true });
     }
     on.show();
+  }
+
+  /** Stops the search: what is asked next begins it again. */
+  function stop() {
+    if (state.going) {
+      state = { ...state, branch: -1 };
+      on.attempt(() => on.ask({ do: "halt" }));
+    }
   }
 
   /** Says how it came to this, at the row that breaks a rule, and tries each change. */
@@ -137,12 +139,7 @@ export function mender(stage, on) {
     event.preventDefault();
     turn(false);
   };
-  again.onclick = () => on.attempt(ask);
-  halt.onclick = () => {
-    if (state.going) {
-      on.attempt(() => on.ask({ do: "halt" }));
-    }
-  };
+  byId("mend-halt").onclick = stop;
   document.addEventListener(
     "keydown",
     (event) => {
