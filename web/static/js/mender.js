@@ -206,10 +206,10 @@ export function mender(stage, on) {
         byId("mend-from").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        const open = [...box.querySelectorAll("details[open]")].map((details) => details.id).filter(Boolean);
+        const open = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("details[open][data-part]")]).map((details) => details.dataset.part);
         box.innerHTML = frame.mended.html;
-        for (const id of open) {
-          document.getElementById(id)?.setAttribute("open", "");
+        for (const part of open) {
+          box.querySelector(`[data-part="${part}"]`)?.setAttribute("open", "");
         }
       }
       mark();
