@@ -72,7 +72,6 @@ export function mender(stage, on) {
     }
     panel.hidden = !open;
     top.hidden = !open;
-    toggle.setAttribute("aria-expanded", String(open));
     stage.classList.toggle("mending", open);
     if (open) {
       on.pause();
@@ -203,14 +202,10 @@ export function mender(stage, on) {
         if (frame.causes.row !== on.row() && isOpen()) {
           on.to(frame.causes.row);
         }
-        byId("mend-from").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
+        byId("mend-place").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        const open = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("details[open][data-part]")]).map((details) => details.dataset.part);
         box.innerHTML = frame.mended.html;
-        for (const part of open) {
-          box.querySelector(`[data-part="${part}"]`)?.setAttribute("open", "");
-        }
       }
       mark();
     },
