@@ -34,7 +34,7 @@ func TestWhatWouldMendIt(t *testing.T) {
 			if got := get[string](ctx, t, `document.getElementById("causes").innerText`); !strings.Contains(got, c.cause) {
 				t.Errorf("it came to this: %q", got)
 			}
-			if got := get[int](ctx, t, `document.querySelectorAll(".cure-cards > .cure-card").length`); got != 3 {
+			if got := get[int](ctx, t, `document.querySelectorAll("#mended > .cure-cards > .cure-card").length`); got != 3 {
 				t.Errorf("%d cards", got)
 			}
 			if !get[bool](ctx, t, `document.activeElement.id === "mender-title" && ["lanes-card", "scroll", "side", "transport"].every((id) => !document.getElementById(id).checkVisibility()) && document.getElementById("stage").checkVisibility()`) {

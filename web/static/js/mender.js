@@ -36,7 +36,7 @@ const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
  *   pause: () => void,
  *   to: (row: number) => void,
  *   title: () => string,
- *   turn?: (open: boolean) => void,
+ *   turn?: (open: boolean) => Promise<void>,
  *   put?: (hash: string) => Promise<string>,
  * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's, and says the fragment to which Back leads
  * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
@@ -122,9 +122,9 @@ export function mender(stage, on) {
   }
 
   /** Opens it, or closes it. @param {boolean} open */
-  function turn(open) {
+  async function turn(open) {
     show(open);
-    on.turn?.(open);
+    await on.turn?.(open);
   }
 
   /** Opens it; whence it was opened has the focus again when it is closed. */
@@ -154,12 +154,12 @@ export function mender(stage, on) {
     true,
   );
 
-  causes.addEventListener("click", (event) => {
+  causes.addEventListener("click", async (event) => {
     const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-row]"))?.dataset.row;
     if (row) {
       event.preventDefault();
-      turn(false);
-      on.to(Number(row));
+      await turn(false);
+      on.to(Number(row)); // of the address that one has come back to
     }
   });
 
