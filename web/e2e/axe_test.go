@@ -81,6 +81,11 @@ func TestAxeFindsNothing(t *testing.T) {
 			do(ctx, t, click("#explore"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")))
 			until(ctx, t, `document.querySelector("#outlook strong") !== null`)
 		}},
+		{"what would mend it", "/play/lease-expiry", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")), click(".mend-more > summary"), click(".cure-cards .cure-why summary"))
+		}},
 		{"storybook", "/storybook", nil},
 		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {
 			t.Helper()

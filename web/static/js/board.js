@@ -34,7 +34,7 @@ import { say } from "./words.js";
  * @property {() => object} here where an act takes place, as the keys of its command
  * @property {(aim: {to: string, thread?: string}, then: () => void) => void} run goes on to something; then it is there
  * @property {(to: Place) => void} [go] the class is to go there
- * @property {(open: boolean) => void} [turnMending] the address is to say whether what would mend it is shown
+ * @property {(open: boolean) => Promise<void>} [turnMending] the address is to say whether what would mend it is shown
  * @property {(hash: string) => Promise<string>} [put] opens a change of the scenario, by the fragment of its link, and says the fragment before
  * @property {(session: Session) => void} describe says what is open now
  * @property {() => void} drawn something else is shown now
