@@ -132,3 +132,20 @@ func TestAnOwnLockBeginsWithItsScript(t *testing.T) {
 	choose("mutex")
 	shows(ctx, t, `document.activeElement.id === "f-lock-protocol" && document.getElementById("f-lock-key").checkVisibility() && !document.querySelector(".page-tabs").checkVisibility()`)
 }
+
+// The editor does not move while its script comes to life.
+func TestTheEditorStandsStill(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for _, path := range []string{"/edit", "/lab/script"} {
+		do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+path))
+		live(ctx, t)
+		moved, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().reduce((sum, e) => sum + e.value, 0))).observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done(0), 300))`, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatal(path, ": ", err)
+		}
+		if moved > 0.02 {
+			t.Errorf("%s moves by %.3f", path, moved)
+		}
+	}
+}

@@ -3,13 +3,11 @@ import { alone } from "./alone.js";
 import { editor } from "./editor.js";
 import { home } from "./home.js";
 import { embed } from "./embed.js";
-import { picker } from "./finder.js";
 import { live } from "./live.js";
 import { replay } from "./replay.js";
 import { settings } from "./settings.js";
 
 settings();
-picker();
 /** @type {[string, (section: HTMLElement) => void][]} */
 const parts = [
   [".run[data-run]", live],
@@ -25,6 +23,7 @@ for (const [selector, start] of parts) {
     start(section);
   }
 }
+document.getElementById("picker")?.addEventListener("toggle", () => import("./finder.js").then(({ picker }) => picker()), { once: true });
 // The course's own scripts are for its pages alone.
 if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());
