@@ -9,7 +9,7 @@ import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
 import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
-import { drawOptions, optionOf, stepOf } from "./options.js";
+import { drawOptions, faultsAtHand, optionOf, stepOf } from "./options.js";
 import { drawRail, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
 import { tabs } from "./tabs.js";
@@ -37,6 +37,7 @@ import { say } from "./words.js";
  * @property {(open: boolean) => Promise<void>} [turnMending] the address is to say whether what would mend it is shown
  * @property {(hash: string) => Promise<string>} [put] opens a change of the scenario, by the fragment of its link, and says the fragment before
  * @property {(session: Session) => void} describe says what is open now
+ * @property {(at: Position) => string} [still] says what nothing has happened for yet
  * @property {() => void} drawn something else is shown now
  * @property {Record<string, () => void>} keys of the page
  */
@@ -100,6 +101,7 @@ export function board(stage, door) {
           })
       : undefined,
     runTo: leads ? (to, then) => door.run({ to }, then) : undefined,
+    still: door.still && (() => /** @type {NonNullable<Door["still"]>} */ (door.still)(position())),
     shown: draw,
   });
 
@@ -336,6 +338,7 @@ export function board(stage, door) {
       outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
       may,
       pass: () => time("event"),
+      faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
     drawRail(stage, p, closed(), whyNot);
