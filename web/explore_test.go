@@ -24,6 +24,10 @@ type searchFrame struct {
 		Going bool
 		HTML  string
 	}
+	Causes *struct {
+		Row  int
+		HTML string
+	}
 	Stands *struct {
 		Branch, At, Dot, Lost int
 		Way                   []int

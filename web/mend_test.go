@@ -26,7 +26,7 @@ func TestMendOverTheSocket(t *testing.T) {
 	p.must(object{"do": "mend", "branch": 0})
 	html := p.cured()
 	for _, want := range []string{
-		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 → becomes 0", "with a pause of 500 ms: 39",
+		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 → 0 of ", "with a pause of 500 ms",
 		"This mends it: A watchdog, every 66 ms. 3 of 341 orders break a rule, all only because a thread stood still longer than its lease", "13 of 13 changes tried.", "No better: 5",
 	} {
 		if !strings.Contains(text(html), want) {
@@ -37,7 +37,7 @@ func TestMendOverTheSocket(t *testing.T) {
 	if len(links) < 8 {
 		t.Fatalf("%d links in %s", len(links), html)
 	}
-	for _, l := range links[1:] { // the first is the run as it is
+	for _, l := range links {
 		state, err := link.Decode(l[1])
 		if err != nil || state.Scenario.Title == "" {
 			t.Errorf("%+v, %v", state, err)
@@ -45,6 +45,23 @@ func TestMendOverTheSocket(t *testing.T) {
 	}
 	if all := p.ask(object{"do": "mend", "branch": 9}); all[len(all)-1].Refused != "There is no such branch." {
 		t.Errorf("another branch: %+v", all)
+	}
+}
+
+// How a branch came to break a rule is told by row, of a class's host, too; of one that
+// breaks none there is nothing.
+func TestCausesOverTheSocket(t *testing.T) {
+	p := open(t, nil).searcher(t, leaseExpiry)
+	if f := p.must(object{"do": "causes", "branch": 0, "row": 0}); f[0].Causes == nil || f[0].Causes.Row != 0 || f[0].Causes.HTML != "" {
+		t.Errorf("before anything has happened: %+v", f[0].Causes)
+	}
+	p.must(object{"do": "run", "branch": 0, "to": "end"})
+	first := p.must(object{"do": "causes", "branch": 0, "row": 1})[0].Causes
+	if first == nil || first.Row == 0 || !strings.Contains(text(first.HTML), "its lease of 200 ms is over") || !strings.Contains(first.HTML, `data-row="1"`) {
+		t.Errorf("at the end: %+v", first)
+	}
+	if f := p.ask(object{"do": "causes", "branch": 9, "row": 1}); f[len(f)-1].Refused != "There is no such branch." {
+		t.Errorf("another branch: %+v", f)
 	}
 }
 

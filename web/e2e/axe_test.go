@@ -65,7 +65,17 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"front door", "/", nil},
 		{"gallery", "/scenarios", alike},
 		{"locks", "/locks", alike},
+		{"a lock", "/locks/fenced", alike},
 		{"editor", "/edit", nil},
+		{"a lock of one's own", "/lab/script", nil},
+		{"its program", "/lab", nil},
+		{"the list of scenarios", "/play/two-threads", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+			do(ctx, t, click("#title"))
+			until(ctx, t, `document.activeElement.id === "pick-filter"`)
+			alike(ctx, t)
+		}},
 		{"about", "/about", nil},
 		{"interface", "/api", nil},
 		{"no such page", "/nowhere", nil},
@@ -80,6 +90,11 @@ func TestAxeFindsNothing(t *testing.T) {
 			}
 			do(ctx, t, click("#explore"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")))
 			until(ctx, t, `document.querySelector("#outlook strong") !== null`)
+		}},
+		{"what would mend it", "/play/lease-expiry", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")), click(".mend-more > summary"), click(".cure-cards .cure-why summary"))
 		}},
 		{"storybook", "/storybook", nil},
 		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {

@@ -34,7 +34,7 @@ func TestWhatWouldMendIt(t *testing.T) {
 			if got := get[string](ctx, t, `document.getElementById("causes").innerText`); !strings.Contains(got, c.cause) {
 				t.Errorf("it came to this: %q", got)
 			}
-			if got := get[int](ctx, t, `document.querySelectorAll(".best-cures > .cure-card").length`); got != 3 {
+			if got := get[int](ctx, t, `document.querySelectorAll("#mended > .cure-cards > .cure-card").length`); got != 3 {
 				t.Errorf("%d cards", got)
 			}
 			if !get[bool](ctx, t, `document.activeElement.id === "mender-title" && ["lanes-card", "scroll", "side", "transport"].every((id) => !document.getElementById(id).checkVisibility()) && document.getElementById("stage").checkVisibility()`) {
@@ -59,11 +59,11 @@ func TestWhatWouldMendIt(t *testing.T) {
 			do(ctx, t, click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")))
 			until(ctx, t, `location.search.includes("mend") && document.querySelectorAll("#causes li").length === 4`)
 			do(ctx, t, chromedp.NavigateBack())
-			until(ctx, t, `!document.getElementById("mender").checkVisibility()`)
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && !location.search.includes("mend")`)
 			do(ctx, t, click("#saved"))
 			until(ctx, t, `location.search.includes("mend")`)
 			do(ctx, t, click(`#causes [data-row="7"]`))
-			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7")`)
+			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7") && !location.search.includes("mend")`)
 
 			// A change is put in, and played; Back brings all of it back without a search.
 			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), click(".cure-card.best .primary"))

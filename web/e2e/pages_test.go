@@ -37,7 +37,7 @@ type site struct {
 }
 
 // preloaded matches how a page says beforehand which scripts it needs.
-var preloaded = regexp.MustCompile(`<link rel="modulepreload" href="([^"]+)">`)
+var preloaded = regexp.MustCompile(`<link rel="modulepreload" href="([^"]+)" fetchpriority="low">`)
 
 // everyPage serves the site, with a run and a room in it.
 func everyPage(t testing.TB) *site {

@@ -41,6 +41,9 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 // granting reports whether its lock is handed to the next waiter.
 func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }
 
+// Queues reports whether who waits for its lock is in a line: the lock is handed on.
+func (s Scenario) Queues() bool { return s.granting() }
+
 // guard is what keeps its threads apart.
 func (s Scenario) guard() protocol.Guard {
 	if s.how == nil {

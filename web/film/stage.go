@@ -384,6 +384,11 @@ func (s *stager) belief(i int, name string) Belief {
 	return b
 }
 
+// Tied are the words of its cord, for who does not see that.
+func (b Belief) Tied() string {
+	return strings.Join(slices.DeleteFunc([]string{b.Tie, b.Need}, func(text string) bool { return text == "" }), ", ")
+}
+
 // first tells whether nothing has happened yet, and no thread asks before this one.
 func (s *stager) first(i int) bool {
 	return s.now.Seq == 0 && !s.framed && s.protocol.Guard == protocol.InRedis &&

@@ -79,7 +79,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	if shown == nil {
 		shown = s.Examples[0].Scenario()
 	}
-	scripts := []string{"js/alone.js", "js/finder.js"}
+	scripts := []string{"js/alone.js"}
 	if query := r.URL.Query(); roomCode.MatchString(query.Get("room")) {
 		p.Room, p.Scene = query.Get("room"), query.Get("scene")
 		scripts = append(scripts, "js/room-back.js")

@@ -154,7 +154,7 @@ func (s *Editor) editor(w http.ResponseWriter, r *http.Request, status int, e pa
 	if status != http.StatusOK && site.AsksForJSON(r) {
 		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
 	}
-	e.Page = s.Frame(r, l.Say("Scenario editor"), "js/editor.js", "js/finder.js")
+	e.Page = s.Frame(r, l.Say("Scenario editor"), "js/editor.js")
 	e.Page.Path = "/edit"
 	if e.Form.Own {
 		e.Page.Title, e.Page.Path = l.Say("Your own lock"), page.OwnPath

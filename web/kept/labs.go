@@ -155,7 +155,7 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 		p.Clock = l.Say("your clients · wall clock")
 	}
 	p.Viewer = runs.Unplayed(l, st.Scenario)
-	p.Viewer.Steps, p.Viewer.Scripts = true, nil // the clients bring theirs
+	p.Viewer.Steps, p.Viewer.Gated, p.Viewer.Scripts = true, true, nil // the clients bring theirs
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 

@@ -21,12 +21,11 @@ import (
 // Mended is what is known of the changes that might mend a run.
 type Mended struct {
 	Going  bool
-	Asks   string // what would have saved what the lock protects: the heading
-	Within string // where each change is tried, "" while that is not known
-	Before string // in how many orders a rule is broken, and within which bounds; "" while that is not known
-	Tried  string // how far the search has come
-	Broken bool   // there is something to mend
-	Rules  []MendRule
+	Asks   string    // what would have saved what the lock protects: the heading
+	Within string    // where each change is tried, "" while that is not known
+	Before string    // in how many orders a rule is broken, and within which bounds; "" while that is not known
+	Tried  string    // how far the search has come
+	Broken bool      // there is something to mend
 	Cures  []CureRow // that are better than nothing, the best first
 	Others []CureRow // that are not
 	Lesson string    // what to learn of it, where that is more than Ending says; "" while the search goes on
@@ -47,16 +46,12 @@ func (m *Mended) Best() []CureRow { return m.Cures[:min(len(m.Cures), BestCures)
 // Rest are those that are better than nothing, too, but not among the best.
 func (m *Mended) Rest() []CureRow { return m.Cures[len(m.Best()):] }
 
-// MendRule is a rule that is broken as the scenario is: a column.
-type MendRule struct{ Name, Title string }
-
 // CureRow is a change, and what comes of it.
 type CureRow struct {
 	Name, Title, Note string
 	Verdict           string // as the JSON and the style sheet name it
 	Good              bool   // nothing that matters is broken any more
 	Says              string // what the verdict is, a sentence
-	Counts            []CureCount
 	New               string // rules that only the change breaks, a sentence, or ""
 	Broken            []BrokenCount
 	Helped            bool   // it needs the help of what the lock protects
@@ -78,17 +73,6 @@ type BrokenCount struct {
 	What string // a rule's title, or with which pause
 	Says string // "42 → 0 of 55", "still 42 of 55"
 	Tone film.Tone
-}
-
-// CureCount is in how many orders a rule is broken, before and after.
-type CureCount struct {
-	Rule          MendRule
-	Before, After string  // "136"
-	Of            string  // all orders with the change: "208"
-	Longer        string  // "with a pause of 70 s: 40", or ""
-	Was, Is       float64 // shares of all orders, 0 to 1
-	IsLonger      float64 // the same with the longer pause
-	All           bool    // every order was tried
 }
 
 // lateWrites is where the course teaches to have the resource decide.
@@ -128,11 +112,8 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 	if r.Changes > 0 {
 		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
 	}
-	for _, b := range r.Before.Rules {
-		m.Rules = append(m.Rules, MendRule{b.Rule, l.Clause(check.Title(b.Rule))})
-	}
 	for i := range r.Cures {
-		row, err := newCureRow(l, r, &r.Cures[i], m.Rules)
+		row, err := newCureRow(l, r, &r.Cures[i])
 		if err != nil {
 			return m, err
 		}
@@ -168,21 +149,9 @@ func programOf(sc *scenario.Scenario) string {
 	return advice.Program(sc.Lock.Protocol, checks, sc.Lock.Key)
 }
 
-func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule) (CureRow, error) {
+func newCureRow(l words.Language, r *mend.Report, c *mend.Cure) (CureRow, error) {
 	row := CureRow{
 		Name: c.Name, Title: l.Clause(c.Title), Note: CureNote(l, c), Verdict: string(c.Verdict), Good: c.Verdict == mend.Mends || c.Verdict == mend.Protects, Says: CureSays(l, c), New: CureNew(l, c), Helped: c.Helped(),
-	}
-	for _, rule := range rules {
-		before, after := r.Before.Of(rule.Name), c.After.Of(rule.Name)
-		count := CureCount{
-			Rule: rule, Before: Grouped(before), After: Grouped(after), Of: Grouped(c.After.Orders), All: c.After.All,
-			Was: Ratio(before, r.Before.Orders), Is: Ratio(after, c.After.Orders),
-		}
-		if c.Longer != nil && c.Longer.Of(rule.Name).Sign() > 0 {
-			longer := c.Longer.Of(rule.Name)
-			count.Longer, count.IsLonger = l.Say("with a pause of %[1]s: %[2]s", l.Duration(c.Longer.Pause), Grouped(longer)), Ratio(longer, c.Longer.Orders)
-		}
-		row.Counts = append(row.Counts, count)
 	}
 	row.Broken = brokenCounts(l, r, c)
 	var err error

@@ -10,6 +10,7 @@ import (
 type Viewer struct {
 	Scenario film.Scenario
 	Steps    bool   // its threads can be stepped
+	Gated    bool   // their commands come by themselves, and wait
 	Room     bool   // by who leads a room
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
@@ -41,7 +42,7 @@ type TablePart struct {
 
 // Standing is what is on the stage: before the first row, or after the last.
 type Standing struct {
-	Start  film.Stage `json:"-"` // before the first row
+	Start  film.Stage `json:"-"`    // before the first row
 	Step   int        `json:"step"` // the row's, 0 before the first
 	Stage  film.Stage `json:"stage"`
 	Broken string     `json:"broken,omitempty"` // what a person calls the rule that the row breaks

@@ -12,18 +12,15 @@ import (
 
 func (m *maker) mender() []Story {
 	l := m.l
-	rules := []page.MendRule{{Name: "lost-update", Title: l.Say("lost update")}, {Name: "mutual-exclusion", Title: l.Say("two inside at once")}}
-	count := func(n int, after string, was, is float64) page.CureCount {
-		return page.CureCount{Rule: rules[n], Before: "42", After: after, Was: was, Is: is, All: true}
-	}
+	rules := []string{l.Say("lost update"), l.Say("two inside at once")}
 	token := page.CureRow{
 		Name: "checks: token, protocol: fenced", Title: l.Say("A fencing token, checked by the resource"), Verdict: string(mend.Protects), Good: true, Helped: true,
-		Note:   l.Say("It refuses a write with an older token than it has seen, whatever its thread believes") + ".",
-		Says:   l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
-		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "42", 0.76, 0.76)}, Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1].Title,
+		Note: l.Say("It refuses a write with an older token than it has seen, whatever its thread believes") + ".",
+		Says: l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
+		Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1],
 	}
 	line := func(n int, tone film.Tone, says string) page.BrokenCount {
-		return page.BrokenCount{What: rules[n].Title, Says: says, Tone: tone}
+		return page.BrokenCount{What: rules[n], Says: says, Tone: tone}
 	}
 	token.Broken = []page.BrokenCount{line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "55"))), line(1, film.Plain, l.Say("still %s", l.Say("%[1]s of %[2]s", "42", "55")))}
 	token.Why = page.CureWhy{
@@ -34,12 +31,9 @@ func (m *maker) mender() []Story {
 	}
 	lease := page.CureRow{
 		Name: "lease: 500ms", Title: l.Say("A lease of %s", "500 ms"), Verdict: string(mend.UpTo),
-		Note:   l.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", "240 ms", "500 ms") + ".",
-		Says:   l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", "687", "500 ms", "67", "85"),
-		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "0", 0.76, 0)}, Open: "/play#v1.z.c~0", Left: "/play#v1.z.d~0", LeftSays: rules[0].Title,
-	}
-	for i := range lease.Counts {
-		lease.Counts[i].Longer, lease.Counts[i].IsLonger = l.Say("with a pause of %[1]s: %[2]s", "500 ms", "67"), 0.79
+		Note: l.Say("It is longer than the longest hold here, %[1]s. A crashed holder keeps the others out for %[2]s", "240 ms", "500 ms") + ".",
+		Says: l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", "687", "500 ms", "67", "85"),
+		Open: "/play#v1.z.c~0", Left: "/play#v1.z.d~0", LeftSays: rules[0],
 	}
 	lease.Broken = []page.BrokenCount{
 		line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))), line(1, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))),
@@ -47,13 +41,13 @@ func (m *maker) mender() []Story {
 	}
 	other := page.CureRow{
 		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
-		Counts: []page.CureCount{count(0, "42", 0.76, 0.76), count(1, "42", 0.76, 0.76)}, New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
+		New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
 	}
 	before := l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
 	asks, within := l.Say("What would have saved the counter?"), l.Say("each tried in every order with %s", l.Say("at most %d delays", 2))
-	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
+	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
 	ended := page.Mended{
-		Asks: asks, Within: within, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
+		Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
 		Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
 		Tried:  l.Say("%[1]d of %[2]d changes tried.", 9, 9),
 		Lesson: l.Say("No lease keeps two out for ever: a pause can always be longer. So let what the lock protects check."),

@@ -46,14 +46,13 @@ export async function read() {
  * @param {() => Promise<string>} packed the link of what is shown
  * @param {() => Omit<Kept, "link"> | null} branches all there are, or null where that is not known now
  * @param {() => void} changed it names something else
- * @returns {{write: () => void, turn: (query: string) => Promise<void>, put: (hash: string) => Promise<string>, other: () => boolean}}
+ * @returns {{write: () => void, turn: (query: string) => Promise<void>, put: (hash: string) => string, other: () => boolean}}
  *   write is to be called when something else is shown; turn goes on with another query, from
  *   which Back comes back here; put opens what a fragment names, and says the one before; other tells whether that is about to be read
  */
 export function address(packed, branches, changed) {
   let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
-  let turning = Promise.resolve();
   const other = () => location.hash !== known && LINK.test(fragment());
   function follow() {
     if (other()) {
@@ -83,11 +82,9 @@ export function address(packed, branches, changed) {
       writing = window.setTimeout(now, PAUSE);
     },
     turn(query) {
-      turning = now().then(() => history.pushState({ turned: true }, "", location.pathname + query + location.hash));
-      return turning;
+      return now().then(() => history.pushState({ turned: true }, "", location.pathname + query + location.hash));
     },
-    async put(hash) {
-      await turning;
+    put(hash) {
       clearTimeout(writing);
       const from = location.hash;
       history.pushState(null, "", location.pathname + hash);

@@ -15,6 +15,7 @@ export function alone(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
   let plays = false; // what is opened, by itself
+  let turned = Promise.resolve(); // what the address is to say is there
   /** Whether the address asks what would mend the run. */
   const mends = () => new URLSearchParams(location.search).has("mend");
   const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress, cures, breaks } = board(stage, {
@@ -33,19 +34,29 @@ export function alone(stage) {
     },
     keys: { s: () => sharing.open() },
     turnMending(open) {
-      if (open && !mends()) {
-        where.turn("?mend");
-      } else if (!open && history.state?.turned) {
-        history.back();
-      } else if (!open && mends()) {
-        history.replaceState(null, "", location.pathname + location.hash);
-      }
+      turned = turned.then(() => turn(open));
+      return turned;
     },
     async put(hash) {
+      await turned;
       plays = true;
       return where.put(hash);
     },
   });
+
+  /** Has the address say whether what would mend the run is shown. @param {boolean} open */
+  async function turn(open) {
+    if (open && !mends()) {
+      await where.turn("?mend");
+    } else if (!open && history.state?.turned) {
+      await new Promise((resolve) => {
+        addEventListener("popstate", resolve, { once: true });
+        history.back();
+      });
+    } else if (!open && mends()) {
+      history.replaceState(null, "", location.pathname + location.hash);
+    }
+  }
 
   /** Opens what is to be open, or else what is left to be. */
   function open() {
@@ -93,7 +104,7 @@ export function alone(stage) {
         on.innerHTML = ways;
       }
     }
-    dress(session);
+    dress(session, asServed);
   }
 
   // ---- the goal of an item of the course

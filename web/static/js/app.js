@@ -11,7 +11,6 @@ const parts = [
   [".play.lab", async () => (await import("./lab.js")).lab],
   [".embed", async () => (await import("./embed.js")).embed],
   [".editor", async () => (await import("./editor.js")).editor],
-  ["#picker", async () => (await import("./finder.js")).picker],
   [".by-hand", async () => (await import("./home.js")).home],
   [".room-lessons", async () => (await import("./room-new.js")).lessons],
   ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],
@@ -26,3 +25,5 @@ const here = parts.flatMap(([selector, load]) => {
 for (const { section, loaded } of here) {
   (await loaded)(section); // in their order, whichever is there first
 }
+// Of the picker nothing is needed until it is opened.
+document.getElementById("picker")?.addEventListener("toggle", () => import("./finder.js").then(({ picker }) => picker()), { once: true });

@@ -9,7 +9,7 @@ import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
 import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
-import { drawOptions, optionOf, stepOf } from "./options.js";
+import { drawOptions, faultsAtHand, optionOf, stepOf } from "./options.js";
 import { drawRail, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
 import { tabs } from "./tabs.js";
@@ -34,9 +34,10 @@ import { say } from "./words.js";
  * @property {() => object} here where an act takes place, as the keys of its command
  * @property {(aim: {to: string, thread?: string}, then: () => void) => void} run goes on to something; then it is there
  * @property {(to: Place) => void} [go] the class is to go there
- * @property {(open: boolean) => void} [turnMending] the address is to say whether what would mend it is shown
+ * @property {(open: boolean) => Promise<void>} [turnMending] the address is to say whether what would mend it is shown
  * @property {(hash: string) => Promise<string>} [put] opens a change of the scenario, by the fragment of its link, and says the fragment before
  * @property {(session: Session) => void} describe says what is open now
+ * @property {(at: Position) => string} [still] says what nothing has happened for yet
  * @property {() => void} drawn something else is shown now
  * @property {Record<string, () => void>} keys of the page
  */
@@ -100,6 +101,7 @@ export function board(stage, door) {
           })
       : undefined,
     runTo: leads ? (to, then) => door.run({ to }, then) : undefined,
+    still: door.still && (() => /** @type {NonNullable<Door["still"]>} */ (door.still)(position())),
     shown: draw,
   });
 
@@ -336,6 +338,7 @@ export function board(stage, door) {
       outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
       may,
       pass: () => time("event"),
+      faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
     drawRail(stage, p, closed(), whyNot);
@@ -345,15 +348,21 @@ export function board(stage, door) {
     door.drawn();
   }
 
+  let dressed = false;
   /** Puts what the server has rendered of a scenario in its places.
-   *  @param {Session} session */
-  function dress({ threads, head, stage: who, rail, lua }) {
-    byId("head").innerHTML = head;
+   *  @param {Session} session @param {boolean} [asServed] the page came with it */
+  function dress({ threads, head, stage: who, rail, lua }, asServed = false) {
     byId("timeline").style.setProperty("--threads", String(threads.length));
-    byId("lua").innerHTML = lua;
-    byId("stage-box").innerHTML = who;
+    if (dressed || !asServed) { // what is there is not painted again
+      byId("head").innerHTML = head;
+      byId("lua").innerHTML = lua;
+      byId("stage-box").innerHTML = who;
+      if (leads) {
+        byId("rail").innerHTML = rail;
+      }
+    }
+    dressed = true;
     if (leads) {
-      byId("rail").innerHTML = rail;
       strikes?.among(threads);
     }
   }

@@ -121,7 +121,7 @@ export function editor(page) {
       morph(parts, template.content);
       follow(action);
       if (chosen && document.activeElement?.id !== PROTOCOL) { // the form has another order
-        (parts.querySelector("#group-scripts textarea") ?? byId(PROTOCOL)).focus();
+        /** @type {HTMLElement} */ (parts.querySelector("#group-scripts textarea") ?? byId(PROTOCOL)).focus();
       }
     }
     const list = document.createElement("template");

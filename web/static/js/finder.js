@@ -51,16 +51,18 @@ export function finder(name) {
   return { narrow };
 }
 
-/** The menu of all scenarios. @param {HTMLElement} section */
-export function picker(section) {
-  const menu = /** @type {HTMLDetailsElement} */ (section);
+/** Has the menu of all scenarios begin with its field whenever it opens, as it has now. */
+export function picker() {
+  const menu = /** @type {HTMLDetailsElement} */ (byId("picker"));
   const { narrow } = finder("pick");
   const filter = /** @type {HTMLInputElement} */ (byId("pick-filter"));
-  menu.addEventListener("toggle", () => {
+  const begin = () => {
     if (menu.open) {
       filter.value = "";
       narrow();
       filter.focus();
     }
-  });
+  };
+  menu.addEventListener("toggle", begin);
+  begin();
 }

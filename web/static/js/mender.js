@@ -36,7 +36,7 @@ const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
  *   pause: () => void,
  *   to: (row: number) => void,
  *   title: () => string,
- *   turn?: (open: boolean) => void,
+ *   turn?: (open: boolean) => Promise<void>,
  *   put?: (hash: string) => Promise<string>,
  * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's, and says the fragment to which Back leads
  * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
@@ -55,16 +55,13 @@ export function mender(stage, on) {
   const top = byId("mend-top");
   const toggle = byId("mend");
   const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
-  const halt = byId("mend-halt");
-  const again = byId("mend-again");
   const causes = byId("causes");
   const box = byId("mended");
 
   const isOpen = () => !panel.hidden;
 
   function mark() {
-    halt.hidden = !state.going;
-    again.hidden = state.going || state.branch < 0;
+    byId("mend-acts").hidden = !state.going;
     panel.setAttribute("aria-busy", String(state.going));
   }
 
@@ -75,7 +72,6 @@ export function mender(stage, on) {
     }
     panel.hidden = !open;
     top.hidden = !open;
-    toggle.setAttribute("aria-expanded", String(open));
     stage.classList.toggle("mending", open);
     if (open) {
       on.pause();
@@ -83,13 +79,18 @@ export function mender(stage, on) {
       scrollTo({ top: 0 });
       look();
     } else {
-      if (state.going) {
-        state = { ...state, branch: -1 }; // nobody looks at it
-        on.attempt(() => on.ask({ do: "halt" }));
-      }
+      stop(); // nobody looks at it
       (opener?.checkVisibility() ? opener : toggle).focus({ preventScroll: true });
     }
     on.show();
+  }
+
+  /** Stops the search: what is asked next begins it again. */
+  function stop() {
+    if (state.going) {
+      state = { ...state, branch: -1 };
+      on.attempt(() => on.ask({ do: "halt" }));
+    }
   }
 
   /** Says how it came to this, at the row that breaks a rule, and tries each change. */
@@ -121,9 +122,9 @@ export function mender(stage, on) {
   }
 
   /** Opens it, or closes it. @param {boolean} open */
-  function turn(open) {
+  async function turn(open) {
     show(open);
-    on.turn?.(open);
+    await on.turn?.(open);
   }
 
   /** Opens it; whence it was opened has the focus again when it is closed. */
@@ -137,12 +138,7 @@ export function mender(stage, on) {
     event.preventDefault();
     turn(false);
   };
-  again.onclick = () => on.attempt(ask);
-  halt.onclick = () => {
-    if (state.going) {
-      on.attempt(() => on.ask({ do: "halt" }));
-    }
-  };
+  byId("mend-halt").onclick = stop;
   document.addEventListener(
     "keydown",
     (event) => {
@@ -158,12 +154,12 @@ export function mender(stage, on) {
     true,
   );
 
-  causes.addEventListener("click", (event) => {
+  causes.addEventListener("click", async (event) => {
     const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-row]"))?.dataset.row;
     if (row) {
       event.preventDefault();
-      turn(false);
-      on.to(Number(row));
+      await turn(false);
+      on.to(Number(row)); // of the address that one has come back to
     }
   });
 
@@ -206,14 +202,10 @@ export function mender(stage, on) {
         if (frame.causes.row !== on.row() && isOpen()) {
           on.to(frame.causes.row);
         }
-        byId("mend-from").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
+        byId("mend-place").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        const open = [...box.querySelectorAll("details[open]")].map((details) => details.id).filter(Boolean);
         box.innerHTML = frame.mended.html;
-        for (const id of open) {
-          document.getElementById(id)?.setAttribute("open", "");
-        }
       }
       mark();
     },

@@ -186,7 +186,8 @@ export function drawStage(box, scene) {
 }
 
 /** @param {HTMLElement} who @param {Belief} belief */
-function drawBelief(who, { is, paused, says, does, odd, calls = [], beat }) {
+function drawBelief(who, { is, paused, says, does, odd, calls = [], beat, tie, need }) {
+  put(who, "tied", [tie, need].filter(Boolean).join(", "));
   if (is) {
     who.dataset.is = is;
   } else {
@@ -256,12 +257,13 @@ export function drainStage(box, { left, part }) {
  * @param {Stage} now
  */
 export function changesOf(threads, was, now) {
-  const belief = (/** @type {Belief} */ { says, paused, odd, tie, need }) => [says, paused ? say("paused") : "", odd, tie, need].filter(Boolean).join(", ");
+  const before = was?.beliefs.length === now.beliefs.length ? was : null; // else of another run
+  const belief = (/** @type {Belief} */ { says, paused, odd, tie, need }) => [says, paused ? say("it is paused") : "", odd, tie, need].filter(Boolean).join(", ");
   const redis = (/** @type {Card} */ { owners = [], held, odd, unsure }) => [[...owners.map(({ name }) => name), held].join(" "), odd, unsure].filter(Boolean).join(", ");
-  const all = now.beliefs.map((one, i) => [belief(one), was ? belief(was.beliefs[i]) : "", threads[i]]);
-  const changed = all.filter(([says, before]) => says !== before).map(([says, , name]) => `${name}: ${says}.`);
+  const all = now.beliefs.map((one, i) => [belief(one), before ? belief(before.beliefs[i]) : "", threads[i]]);
+  const changed = all.filter(([says, said]) => says !== said).map(([says, , name]) => `${name}: ${says}.`);
   const key = redis(now.card);
-  if (key && key !== (was && redis(was.card))) {
+  if (key && key !== (before && redis(before.card))) {
     changed.push(`Redis: ${[key, now.card.left].filter(Boolean).join(", ")}.`);
   }
   return changed;
