@@ -18,6 +18,7 @@ type Frame struct {
 	Title   string        // is cut where it is long
 	Key     string        // the lock's, or ""
 	Hash    bool          // it is a hash
+	Nodes   int           // servers; more than one: it is a lock of their majority
 	Lease   time.Duration // the longest that was seen, or 0
 	Threads []string
 	Seed    uint64
@@ -35,6 +36,7 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 			Key      string `json:"key"`
 			Lease    string `json:"lease"`
 			Watchdog string `json:"watchdog"`
+			Nodes    int    `json:"nodes,omitempty"`
 		} `json:"lock"`
 		Threads []thread `json:"threads"`
 		Seed    uint64   `json:"seed"`
@@ -42,6 +44,9 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, "none", "off"
 	if f.Hash {
 		form.Lock.Protocol = protocol.Reentrant.Name
+	}
+	if f.Nodes > 1 {
+		form.Lock.Protocol, form.Lock.Nodes = protocol.Redlock.Name, f.Nodes
 	}
 	if f.Key != "" {
 		form.Lock.Key = Short(strings.Map(plain, f.Key), scenario.MaxKey)

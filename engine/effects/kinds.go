@@ -23,6 +23,7 @@ const AsFlag = "-lock KEY, -lock KEY:exclusive"
 // The kinds that cannot be judged yet, and are not told by the key's type alone.
 var (
 	readersWriter = Kind{Holds: "a hash with a field mode (readers and a writer)", says: "The key is a hash with a field mode: readers may share it.", helps: "A read-write lock cannot be judged yet."}
+	hashes        = Kind{Holds: "a hash on several servers at once", says: "The key is a hash on several servers.", helps: "Of a lock of a majority only strings can be judged yet."}
 	shared        = Kind{Holds: "several threads at once, none of whom was refused", says: "The key names several threads at once, and none of them was refused.", helps: "A lock that several may hold cannot be judged yet."}
 	otherwise     = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
 )
@@ -38,6 +39,7 @@ func Kinds() []Kind {
 		{Holds: "a set", typed: "set", says: "The key holds a set.", helps: "A set cannot be judged yet."},
 		{Holds: "a list of tokens", typed: "list", says: "The key holds a list.", helps: "A list of tokens cannot be judged yet."},
 		shared,
+		hashes,
 		otherwise,
 	}
 }
