@@ -12,7 +12,7 @@ import (
 )
 
 // unplayed are the notes about lines that name the key and that were not played.
-var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody, NoteAbsent}
+var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
 
 // Evidence returns what is known of the lock in a trace before its first event: in that
 // of a log, of a lab, or of a run of ours.
@@ -34,6 +34,8 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 		switch {
 		case n.What == NoteEven && e.Kind.IsZero():
 			e.Kind, e.Kinds = Says(n), phrase.Say("Add the logs of the others, or say that these are all: -nodes %d.", n.Count)
+		case n.What == NoteAbsent:
+			e.Kind, e.Kinds = Says(n), phrase.Say("Add the log of each server.")
 		case n.What == NoteSameValue:
 			e.Kind, e.Kinds = Says(n), phrase.Say("Of a lock of a majority only values of one thread each can be judged yet.")
 		}

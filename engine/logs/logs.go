@@ -199,6 +199,9 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 			return l, l.index(ctx)
 		}
 	}
+	if err := whyUnread(ctx, lines); err != nil {
+		return nil, err
+	}
 	first := 1
 	for _, l := range lines {
 		if strings.TrimSpace(l.text) != "" {
@@ -206,28 +209,32 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; whatever the client, this beside it writes one: %s", record)
 }
 
-// withoutFirst returns lines without the first that has a text of a program.
+// withoutFirst returns lines without the first that is neither blank nor a comment.
 func withoutFirst(lines []line) []line {
 	for i, l := range lines {
 		if strings.TrimSpace(l.text) != "" && !comment(l.text) {
-			return lines[i+1:]
+			if i == 0 {
+				return lines[1:]
+			}
+			return slices.Concat(lines[:i], lines[i+1:])
 		}
 	}
 	return nil
 }
 
-// Is reports whether data looks like a log that can be read.
+// Is reports whether data looks like a log: one that can be read, or of which Read says
+// why not.
 func Is(data []byte) bool {
 	ctx := context.Background() // so little takes no time
 	lines, err := split(ctx, data[:min(len(data), 64<<10)])
-	return err == nil && slices.ContainsFunc(formats(), func(f format) bool {
+	return err == nil && (whyUnread(ctx, lines) != nil || slices.ContainsFunc(formats(), func(f format) bool {
 		whole, err := f.is(ctx, lines)
 		begun, err2 := f.is(ctx, withoutFirst(lines))
 		return (whole || begun) && err == nil && err2 == nil
-	})
+	}))
 }
 
 func split(ctx context.Context, data []byte) ([]line, error) {

@@ -70,21 +70,21 @@ func monitorAt(text string) int {
 		}
 		i += from
 		from = i + 2
-		at := 1 + strings.LastIndexAny(text[:i], " \t|")
-		if at == 0 {
-			continue
-		}
-		if head, ok := monitorHead(text[at:]); ok && monitorClient.MatchString(head.rest) {
+		at := len(strings.TrimRight(text[:i], "0123456789.+"))
+		if head, ok := monitorHead(text[at:]); ok && prefixEnd.MatchString(text[:at]) && monitorClient.MatchString(head.rest) {
 			return at
 		}
 	}
 }
 
+// prefixEnd is how a prefix ends: an instant of its own has other characters there.
+var prefixEnd = regexp.MustCompile(`[ \t|>)\]]$|\x1b\[[0-9;]*m$`)
+
 // monitorClient is what stands between the instant and the command.
 var monitorClient = regexp.MustCompile(`^\[\d{1,9} [^"\]]+(\]:\d+)?\] "`)
 
 // clocks are the instants in a prefix: the rest of it says whose the line is.
-var clocks = regexp.MustCompile(`\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d\b[T ]?|\b\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+`)
+var clocks = regexp.MustCompile(`\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d[T ]?|\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+`)
 
 // whose returns the name in a prefix, such as that of a container; "" if it has none.
 func whose(prefix string) string { return clocks.ReplaceAllString(prefix, "") }
@@ -128,17 +128,17 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 		return nil, err
 	}
 	scripts := map[string]int{} // by server, the entry of which lua's lines are
-	longest, shortest := 0, mostPrefix
-	for i, one := range lines {
+	longest, shortest, blank := 0, mostPrefix, 0
+	for _, one := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
 		}
-		if i == len(lines)-1 && one.text == "" {
-			break
-		}
-		if comment(one.text) || strings.TrimSpace(one.text) == "" {
+		if comment(one.text) {
 			l.note(NoteComments, one.n)
 			continue
+		}
+		if strings.TrimSpace(one.text) == "" {
+			blank++
 		}
 		if monitorIdle(one.text) {
 			continue
@@ -180,6 +180,11 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 		l.add(e)
 		if isScript(e.Args) {
 			scripts[e.server] = len(l.Entries) - 1
+		}
+	}
+	for i := range l.notes {
+		if l.notes[i].What == NoteComments { // a page sends blank lines for those that it keeps
+			l.notes[i].Count += blank
 		}
 	}
 	switch {

@@ -15,8 +15,8 @@ import (
 // lane is a thread: one identity at a time.
 type lane struct {
 	name    string
-	now     string // the identity
-	seen    int    // the record in which it was seen last
+	now     string         // the identity
+	seen    int            // the record in which it was seen last
 	on      map[int]string // its connection to each node; 0 where there is one
 	owners  []string
 	clients []string
@@ -76,7 +76,7 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 		}
 	}
 	clients, values := map[string]int{}, map[string]bool{} // with the node of each connection
-	place := map[string]int{} // of a script, the argument that names the owner
+	place := map[string]int{}                              // of a script, the argument that names the owner
 	for i := range p.played {
 		one := &p.played[i]
 		if one.Args == nil {
