@@ -18,6 +18,7 @@ type on struct {
 	command       string
 	reply         any
 	before, after trace.KeyState
+	silent        bool // of a lapse: its holder never comes back
 }
 
 func value(v string, pttl int64) trace.KeyState {
@@ -28,19 +29,19 @@ func value(v string, pttl int64) trace.KeyState {
 func TestWhoHoldsAMajority(t *testing.T) {
 	none := trace.Absent()
 	take := func(ms, node int, thread string, ttl int64) on {
-		return on{ms, node, thread, fmt.Sprintf("SET k %s NX PX %d", strings.ToLower(thread), ttl), "OK", none, value(strings.ToLower(thread), ttl)}
+		return on{ms, node, thread, fmt.Sprintf("SET k %s NX PX %d", strings.ToLower(thread), ttl), "OK", none, value(strings.ToLower(thread), ttl), false}
 	}
 	refused := func(ms, node int, thread string, has trace.KeyState) on {
-		return on{ms, node, thread, fmt.Sprintf("SET k %s NX PX 300", strings.ToLower(thread)), nil, has, has}
+		return on{ms, node, thread, fmt.Sprintf("SET k %s NX PX 300", strings.ToLower(thread)), nil, has, has, false}
 	}
 	free := func(ms, node int, thread string, left int64) on {
-		return on{ms, node, thread, "DEL k", int64(1), value(strings.ToLower(thread), left), none}
+		return on{ms, node, thread, "DEL k", int64(1), value(strings.ToLower(thread), left), none, false}
 	}
 	renew := func(ms, node int, thread string, left int64) on {
-		return on{ms, node, thread, "PEXPIRE k 300", int64(1), value(strings.ToLower(thread), left), value(strings.ToLower(thread), 300)}
+		return on{ms, node, thread, "PEXPIRE k 300", int64(1), value(strings.ToLower(thread), left), value(strings.ToLower(thread), 300), false}
 	}
-	lapse := func(ms, node int, thread string) on {
-		return on{ms: ms, node: node, before: value(strings.ToLower(thread), 0), after: none}
+	lapse := func(ms, node int, thread string, silent bool) on {
+		return on{ms: ms, node: node, before: value(strings.ToLower(thread), 0), after: none, silent: silent}
 	}
 	for name, c := range map[string]struct {
 		records []on
@@ -50,7 +51,8 @@ func TestWhoHoldsAMajority(t *testing.T) {
 		"one of three":                   {[]on{take(0, 1, "A", 300), refused(1, 2, "A", value("b", 9)), refused(2, 3, "A", value("b", 9))}, "- - [A refused] -"},
 		"it has left once it gives back": {[]on{take(0, 1, "A", 300), take(1, 2, "A", 300), free(5, 2, "A", 296), free(6, 1, "A", 294)}, "- [A acquired] A - [A released] -"},
 		"a loser gives back":             {[]on{take(0, 1, "A", 300), refused(1, 2, "A", value("b", 9)), refused(2, 3, "A", value("b", 9)), free(3, 1, "A", 297)}, "- - [A refused] - -"},
-		"one server's lease is over":     {[]on{take(0, 1, "A", 300), take(1, 2, "A", 900), take(2, 3, "A", 900), lapse(300, 1, "A")}, "- [A acquired] A A A"},
+		"one server's lease is over":     {[]on{take(0, 1, "A", 300), take(1, 2, "A", 900), take(2, 3, "A", 900), lapse(300, 1, "A", false)}, "- [A acquired] A A A"},
+		"nobody knows of it any more":    {[]on{take(0, 1, "A", 300), take(1, 2, "A", 900), take(2, 3, "A", 900), lapse(300, 1, "A", true), lapse(901, 2, "A", true)}, "- [A acquired] A A A -"},
 		"renewed on two":                 {[]on{take(0, 1, "A", 300), take(1, 2, "A", 300), renew(100, 1, "A", 200), renew(101, 2, "A", 200)}, "- [A acquired] A A [A renewed] A"},
 		"as good as over when granted":   {[]on{take(0, 1, "A", 10), take(9, 2, "A", 10)}, "- -"},
 		"asks again":                     {[]on{take(0, 1, "A", 300), take(1, 2, "A", 300), refused(9, 1, "A", value("a", 291))}, "- [A acquired] A -"},
@@ -61,6 +63,9 @@ func TestWhoHoldsAMajority(t *testing.T) {
 		seen := 0
 		for _, r := range c.records {
 			one := effects.Record{Thread: r.thread, Node: r.node, Reply: r.reply, Before: r.before, After: r.after, At: time.Duration(r.ms) * time.Millisecond}
+			if r.silent {
+				one.Silent = []string{"A"}
+			}
 			if r.command != "" {
 				one.Args = strings.Fields(r.command)
 			}

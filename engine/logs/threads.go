@@ -75,14 +75,14 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			known[one.who] = true
 		}
 	}
-	clients, values := map[string]int{}, map[string]bool{} // with the node of each connection
+	clients, values := map[string]bool{}, map[string]bool{}
 	place := map[string]int{}                              // of a script, the argument that names the owner
 	for i := range p.played {
 		one := &p.played[i]
 		if one.Args == nil {
 			continue
 		}
-		clients[one.client] = one.Node
+		clients[one.client] = true
 		if isScript(one.Args) && len(one.Args) > 3 {
 			from := min(3+effects.KeyCount(one.Args), len(one.Args))
 			for at, a := range one.Args[from:] {
@@ -113,10 +113,12 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 	}
 	switch {
 	case p.nodes != nil: // a connection is to one server
-		onOne := make([]int, len(p.nodes)+1)
-		for client, node := range clients {
-			onOne[node]++
-			p.same = p.same || len(values) < 2 && onOne[node] > 1 && client != ""
+		writers := make([]string, len(p.nodes)+1) // of the one value
+		for i := range p.played {
+			if one := &p.played[i]; len(values) == 1 && one.who != "" && one.client != "" {
+				p.same = p.same || writers[one.Node] != "" && writers[one.Node] != one.client
+				writers[one.Node] = one.client
+			}
 		}
 		w.by, w.other = natural, by != "" && by != natural
 	case by == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
