@@ -140,7 +140,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteEven:
 		return phrase.Say("A lock of a majority mostly has an odd number of servers, and these are %d: there may be others.", n.Count)
 	case NoteSameValue:
-		return phrase.Say("The threads write one value on several servers, which does not say whose it is.")
+		return phrase.Say("Several connections write one value on the same server, and it does not say whose it is.")
 	case NoteAbsent:
 		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
 	case NoteSameOwners:
