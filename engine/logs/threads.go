@@ -76,7 +76,7 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 		}
 	}
 	clients, values := map[string]bool{}, map[string]bool{}
-	place := map[string]int{}                              // of a script, the argument that names the owner
+	place := map[string]int{} // of a script, the argument that names the owner
 	for i := range p.played {
 		one := &p.played[i]
 		if one.Args == nil {
