@@ -24,7 +24,7 @@ import (
 	"relock/web/words"
 )
 
-const importSynopsis = `playground import [flags] FILE
+const importSynopsis = `playground import [flags] FILE …
 
 Makes a trace of a log: what "redis-cli monitor" printed, Redisson's log with its
 commands and replies (TRACE of org.redisson.client.handler), a redis-cli
@@ -36,6 +36,12 @@ lease, which thread believed that it held it, and which rules were broken. A spa
 without commands runs again as an attempt of the reentrant lock. The import
 recomputes what the log lacks, and says so. It never shows passwords.
 
+What docker logs, docker compose logs or kubectl logs write before each line of
+MONITOR is dropped, and lines of comments (#) are left out. Several files are the
+MONITOR logs of a lock's servers, each of its own, and so are the lines of several
+containers in one file: a thread holds the lock while its value stands on more than
+half of the servers.
+
 Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
 1 broken; 2 bad input; 4 no rule is broken, and whether one can be is not to be
 judged: it says why, and what helps.`
@@ -46,6 +52,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	lockFlags(fs, &o.Key, &o.Kind, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
 	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
+	fs.IntVar(&o.Nodes, "nodes", 0, "how many servers the lock is on (default: as many as there are files); what a server did of which there is no log is not known")
 	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")
 	l := languageFlag(fs)
 	if code, done := parse(fs, args, env, importSynopsis+kindsOfLocks()); done {
@@ -55,23 +62,24 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: import: %v\n", err)
 		return exitUsage
 	}
-	if fs.NArg() != 1 {
-		return refuse(phrase.New("it takes one file, or - for standard input; given %d", fs.NArg()))
+	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
+		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))
 	}
-	in := env.in
-	if name := fs.Arg(0); name != "-" {
-		file, err := os.Open(name) //nolint:gosec // the file the user named
-		if err != nil {
-			return refuse(err)
+	var files []logs.File
+	for _, name := range fs.Args() {
+		in := env.in
+		if name != "-" {
+			file, err := os.Open(name) //nolint:gosec // the file the user named
+			if err != nil {
+				return refuse(err)
+			}
+			defer func() { _ = file.Close() }()
+			in, name = until{ctx, file}, filepath.Base(name)
+			o.Title = strings.TrimPrefix(o.Title+", "+name, ", ")
 		}
-		defer func() { _ = file.Close() }()
-		in, o.Title = until{ctx, file}, filepath.Base(name)
+		files = append(files, logs.File{Name: name, Reader: in})
 	}
-	data, err := io.ReadAll(io.LimitReader(in, logs.MaxBytes+1))
-	if err != nil {
-		return refuse(err)
-	}
-	found, err := imported(ctx, data, o)
+	found, err := importedFiles(ctx, files, o)
 	if err != nil {
 		return refuse(err)
 	}
@@ -87,6 +95,22 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	return exitOf(found.Judgement.Verdict)
 }
 
+// importedFiles reads a log or a trace of ours, or the logs of several servers.
+func importedFiles(ctx context.Context, files []logs.File, o logs.Options) (*logs.Imported, error) {
+	if len(files) > 1 {
+		log, err := logs.ReadFiles(ctx, files)
+		if err != nil {
+			return nil, err
+		}
+		return log.Trace(ctx, o)
+	}
+	data, err := io.ReadAll(io.LimitReader(files[0], logs.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return imported(ctx, data, o)
+}
+
 // imported reads a log, or a trace of ours.
 func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported, error) {
 	if !runs.IsTrace(data) {
@@ -96,8 +120,8 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 		}
 		return log.Trace(ctx, o)
 	}
-	if o.Key != "" || o.Threads != "" || o.Resource != "" {
-		return nil, phrase.New("a trace already has its key and its threads; allowed: no -key, -threads or -resource")
+	if o.Key != "" || o.Threads != "" || o.Resource != "" || o.Nodes != 0 {
+		return nil, phrase.New("a trace already has its key and its threads; allowed: no -key, -threads, -resource or -nodes")
 	}
 	h, events, sc, err := runs.ReadTrace(ctx, data)
 	if err != nil {
@@ -129,6 +153,9 @@ func printImported(env environment, l words.Language, found *logs.Imported) {
 	}
 	fmt.Fprintln(t.w)
 	say("", page.LogLine(l, from))
+	for _, text := range page.LogServers(l, from) {
+		say(faint, text)
+	}
 	for _, one := range from.Threads {
 		who := strings.Join(append(slices.Clone(one.Owners), one.Clients...), ", ")
 		say(faint, l.Say("Thread %s: %s.", one.Name, cmp.Or(who, "?")))
@@ -166,14 +193,14 @@ func sayBroken(say func(style, text string), l words.Language, found *logs.Impor
 	}
 	for _, rule := range order {
 		e := first[rule]
-		line := 0
-		if e.Step <= len(found.Lines) {
-			line = found.Lines[e.Step-1]
-		}
+		file, line := found.Where(e.Step)
 		named := film.RuleNamed(l, rule)
-		if line > 0 {
+		switch {
+		case file != "":
+			say(red, l.Say("%s, first at T%d, line %d of %s. Times in all: %d.", named, e.Step, line, file, times[rule]))
+		case line > 0:
 			say(red, l.Say("%s, first at T%d, line %d of the log. Times in all: %d.", named, e.Step, line, times[rule]))
-		} else {
+		default:
 			say(red, l.Say("%s, first at T%d. Times in all: %d.", named, e.Step, times[rule]))
 		}
 	}

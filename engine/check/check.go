@@ -26,10 +26,10 @@ type Finding struct {
 // the order of findings from the same event.
 var rules = []struct {
 	name  string
-	title phrase.Text                    // what a person calls it when it is broken, a few words
-	means phrase.Text                    // what it asks for, a sentence
+	title phrase.Text                          // what a person calls it when it is broken, a few words
+	means phrase.Text                          // what it asks for, a sentence
 	watch func(protocol.Guard, Kind) automaton // nil: judged once nothing can move any more
-	harms bool                           // what the lock protects: otherwise it is about the lock alone
+	harms bool                                 // what the lock protects: otherwise it is about the lock alone
 }{
 	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard, k Kind) automaton { return &mutualExclusion{guard: g, kind: k} }, false},
 	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard, Kind) automaton { return lostUpdate{} }, true},

@@ -20,6 +20,7 @@ type Frame struct {
 	Key     string        // the lock's, or ""
 	Kind    check.Kind    // who may be inside at once
 	Hash    bool          // it is a hash
+	Nodes   int           // servers; more than one: it is a lock of their majority
 	Lease   time.Duration // the longest that was seen, or 0
 	Threads []string
 	Seed    uint64
@@ -38,6 +39,7 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 			Kind     string `json:"kind,omitempty"`
 			Lease    string `json:"lease"`
 			Watchdog string `json:"watchdog"`
+			Nodes    int    `json:"nodes,omitempty"`
 		} `json:"lock"`
 		Threads []thread `json:"threads"`
 		Seed    uint64   `json:"seed"`
@@ -48,6 +50,9 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 	}
 	if f.Hash {
 		form.Lock.Protocol = protocol.Reentrant.Name
+	}
+	if f.Nodes > 1 {
+		form.Lock.Protocol, form.Lock.Nodes = protocol.Redlock.Name, f.Nodes
 	}
 	if f.Key != "" {
 		form.Lock.Key = Short(strings.Map(plain, f.Key), scenario.MaxKey)

@@ -961,10 +961,13 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 }
 
 // Rules returns the names of the rules that were broken, in the order of Rules.
-func (j *Reading) Rules() []string {
+func (j *Reading) Rules() []string { return broken(j.broken) }
+
+// broken returns the names of the rules in findings, each once.
+func broken(found []check.Finding) []string {
 	var list []string
 	for _, name := range Rules() {
-		if slices.ContainsFunc(j.broken, func(f check.Finding) bool { return f.Rule == name }) {
+		if slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule == name }) {
 			list = append(list, name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // Record is the result of one command, or an event of Redis itself.
 type Record struct {
 	Thread string       // "" of what befell Redis itself
+	Node   int          // of several servers, from 1
 	Args   []string     // of a command
 	Tx     [][]string   // of EXEC: the transaction
 	Script string       // the text, where it runs one

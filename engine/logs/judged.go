@@ -31,6 +31,14 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 		return e
 	}
 	for _, n := range h.Log.Notes {
+		switch {
+		case n.What == NoteEven && e.Kind.IsZero():
+			e.Kind, e.Kinds = Says(n), phrase.Say("Add the logs of the others, or say that these are all: -nodes %d.", n.Count)
+		case n.What == NoteAbsent:
+			e.Kind, e.Kinds = Says(n), phrase.Say("Add the log of each server.")
+		case n.What == NoteSameValue:
+			e.Kind, e.Kinds = Says(n), phrase.Say("Of a lock of a majority only values of one thread each can be judged yet.")
+		}
 		if slices.Contains(unplayed, n.What) {
 			e.Unplayed = append(e.Unplayed, Says(n))
 		}
@@ -119,6 +127,22 @@ func Says(n trace.LogNote) phrase.Wording {
 		return phrase.Say("Commands to nodes other than the first: %d, the first in line %d. They are left out.", n.Count, n.Line)
 	case NoteNobody:
 		return phrase.Say("Attempts without a key or an owner: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NotePrefix:
+		return phrase.Say("A prefix of %d characters on each line of a command was dropped.", n.Count)
+	case NotePrefixes:
+		return phrase.Say("A prefix of at most %d characters on each line of a command was dropped.", n.Count)
+	case NoteComments:
+		return phrase.Say("Comments and blank lines: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteElse:
+		return phrase.Say("Lines of other programs: %d, the first in line %d. They are left out.", n.Count, n.Line)
+	case NoteClocks:
+		return phrase.Say("Its instants are those of the clocks of %d servers. Where these differ, so may the order of commands on different servers.", n.Count)
+	case NoteEven:
+		return phrase.Say("A lock of a majority mostly has an odd number of servers, and these are %d: there may be others.", n.Count)
+	case NoteSameValue:
+		return phrase.Say("Several connections write one value on the same server, and it does not say whose it is.")
+	case NoteAbsent:
+		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
 	case NoteSameOwners:
 		return phrase.Say("The key itself names its holder: no other way of reading it fits.")
 	}

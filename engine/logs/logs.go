@@ -40,6 +40,7 @@ type Entry struct {
 	Inner  [][]string    // of a script: the commands that it ran, where the log tells them
 	Reply  *Reply        // nil where the log does not tell it
 
+	server  string   // whose its line is, by its prefix
 	notes   []string // what is to be told of it
 	own     bool     // it runs a script of our reentrant lock: nobody's text
 	late    bool     // nobody waited for its answer
@@ -66,6 +67,10 @@ type Log struct {
 	Begun   bool // its first line was not whole, and is left out
 	names   map[string]string
 	missing []missing
+	notes   []trace.LogNote
+	nodes   []*Log                // of several servers, whose entries are theirs
+	name    string                // of one of these
+	first   int                   // its first line, where the lines of several files are counted through
 	keys    map[string]*candidate // that its commands name
 	locks   []trace.LogKey
 }
@@ -99,6 +104,7 @@ func formats() []format {
 		{RedisCLI, isTranscript, readTranscript},
 		{Redisson, isRedisson, readRedisson},
 		{OTLP, isOTLP, readOTLP},
+		{Monitor, isCollected, readMonitor},
 	}
 }
 
@@ -127,20 +133,38 @@ func wrong(n int, why phrase.Text, args ...any) error { return &LineError{n, phr
 // Read reads a log up to the end of r, whichever format it has. It fails with a *LineError,
 // with one sentence if it is not a log, with r's error, or with what pause.Here says.
 func Read(ctx context.Context, r io.Reader) (*Log, error) {
+	l, _, err := read(ctx, r, 0)
+	return l, err
+}
+
+func tooLarge() error {
+	return phrase.New("the log has more than %d MB; allowed: that much, or the part of it that names the key", MaxBytes>>20)
+}
+
+// read is Read of a file before which there are so many lines of others; n is how many it has.
+func read(ctx context.Context, r io.Reader, before int) (l *Log, n int, err error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("logs: read: %w", err)
+		return nil, 0, fmt.Errorf("logs: read: %w", err)
 	}
 	if len(data) > MaxBytes {
-		return nil, phrase.New("the log has more than %d MB; allowed: that much, or the part of it that names the key", MaxBytes>>20)
+		return nil, 0, tooLarge()
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, phrase.New("the log is empty")
+		return nil, 0, phrase.New("the log is empty")
 	}
 	lines, err := split(ctx, data)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	if l, err = parse(ctx, lines, before); err != nil {
+		return nil, 0, err
+	}
+	return l, len(lines), nil
+}
+
+// parse reads the lines of a file.
+func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 	for begun, lines := range [][]line{lines, withoutFirst(lines)} { // a log that was cut begins anywhere
 		for _, f := range formats() {
 			is, err := f.is(ctx, lines)
@@ -161,8 +185,22 @@ func Read(ctx context.Context, r io.Reader) (*Log, error) {
 				}
 				return nil, phrase.New("the log has no command")
 			}
+			for i := range l.Entries {
+				l.Entries[i].Line += before
+			}
+			for i := range l.notes {
+				if l.notes[i].Line > 0 {
+					l.notes[i].Line += before
+				}
+			}
+			if l, err = l.apart(ctx, before); err != nil || l.nodes != nil {
+				return l, err
+			}
 			return l, l.index(ctx)
 		}
+	}
+	if err := whyUnread(ctx, lines); err != nil {
+		return nil, err
 	}
 	first := 1
 	for _, l := range lines {
@@ -171,28 +209,32 @@ func Read(ctx context.Context, r io.Reader) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock")
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; whatever the client, this beside it writes one: %s", record)
 }
 
-// withoutFirst returns lines without the first that has a text.
+// withoutFirst returns lines without the first that is neither blank nor a comment.
 func withoutFirst(lines []line) []line {
 	for i, l := range lines {
-		if strings.TrimSpace(l.text) != "" {
-			return lines[i+1:]
+		if strings.TrimSpace(l.text) != "" && !comment(l.text) {
+			if i == 0 {
+				return lines[1:]
+			}
+			return slices.Concat(lines[:i], lines[i+1:])
 		}
 	}
 	return nil
 }
 
-// Is reports whether data looks like a log that can be read.
+// Is reports whether data looks like a log: one that can be read, or of which Read says
+// why not.
 func Is(data []byte) bool {
 	ctx := context.Background() // so little takes no time
 	lines, err := split(ctx, data[:min(len(data), 64<<10)])
-	return err == nil && slices.ContainsFunc(formats(), func(f format) bool {
+	return err == nil && (whyUnread(ctx, lines) != nil || slices.ContainsFunc(formats(), func(f format) bool {
 		whole, err := f.is(ctx, lines)
 		begun, err2 := f.is(ctx, withoutFirst(lines))
 		return (whole || begun) && err == nil && err2 == nil
-	})
+	}))
 }
 
 func split(ctx context.Context, data []byte) ([]line, error) {
@@ -281,6 +323,17 @@ func readableReply(v any) any {
 		}
 	}
 	return v
+}
+
+// note counts what is to be told of the log, of its first line.
+func (l *Log) note(what string, line int) {
+	for i := range l.notes {
+		if l.notes[i].What == what {
+			l.notes[i].Count++
+			return
+		}
+	}
+	l.notes = append(l.notes, trace.LogNote{What: what, Line: line, Count: 1})
 }
 
 // add appends a command without what nobody must see.

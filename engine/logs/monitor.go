@@ -2,30 +2,47 @@ package logs
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"relock/engine/effects"
 	"relock/engine/pause"
+	"relock/engine/trace"
 )
 
 // A MONITOR line is 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"; of a command of a
-// script, lua stands for the address. Redis and Valkey print them alike since 2.6.
+// script, lua stands for the address. Redis and Valkey print them alike since 2.6. What
+// collects the output of containers writes a prefix on each line.
 
 func isMonitor(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return false, err
 		}
-		if monitorIdle(l.text) {
+		if monitorIdle(l.text) || comment(l.text) {
 			continue
 		}
-		_, ok := monitorHead(l.text)
-		return ok, nil
+		return monitorAt(l.text) >= 0, nil
 	}
 	return slices.ContainsFunc(lines, func(l line) bool { return strings.HasSuffix(l.text, "OK") }), nil // MONITOR's own answer, and nothing came
+}
+
+// isCollected reports whether MONITOR's lines, each with a prefix, stand among others: so are
+// the logs of several containers.
+func isCollected(ctx context.Context, lines []line) (bool, error) {
+	for _, l := range lines {
+		if err := pause.Here(ctx); err != nil {
+			return false, err
+		}
+		if monitorAt(l.text) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // monitorIdle reports whether a line says nothing: MONITOR's own answer is one.
@@ -33,6 +50,44 @@ func monitorIdle(text string) bool {
 	text = strings.TrimSpace(text)
 	return text == "" || text == "OK" || text == "+OK"
 }
+
+// comment reports whether a line is a person's.
+func comment(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t"), "#") }
+
+// mostPrefix is how long a prefix may be: names of containers and pods have at most 253 characters.
+const mostPrefix = 1000
+
+// monitorAt returns where in a line MONITOR's own begins, behind any prefix; -1 if nowhere.
+func monitorAt(text string) int {
+	if _, ok := monitorHead(text); ok {
+		return 0
+	}
+	end := min(len(text), mostPrefix)
+	for from := 0; ; {
+		i := strings.Index(text[from:end], " [") // behind the instant
+		if i < 0 {
+			return -1
+		}
+		i += from
+		from = i + 2
+		at := len(strings.TrimRight(text[:i], "0123456789.+"))
+		if head, ok := monitorHead(text[at:]); ok && prefixEnd.MatchString(text[:at]) && monitorClient.MatchString(head.rest) {
+			return at
+		}
+	}
+}
+
+// prefixEnd is how a prefix ends: an instant of its own has other characters there.
+var prefixEnd = regexp.MustCompile(`[ \t|>)\]]$|\x1b\[[0-9;]*m$`)
+
+// monitorClient is what stands between the instant and the command.
+var monitorClient = regexp.MustCompile(`^\[\d{1,9} [^"\]]+(\]:\d+)?\] "`)
+
+// clocks are the instants in a prefix: the rest of it says whose the line is.
+var clocks = regexp.MustCompile(`\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d[T ]?|\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+`)
+
+// whose returns the name in a prefix, such as that of a container; "" if it has none.
+func whose(prefix string) string { return clocks.ReplaceAllString(prefix, "") }
 
 // monitorHead reads the instant at a line's beginning.
 func monitorHead(text string) (head struct {
@@ -68,29 +123,54 @@ const allowedMonitor = `1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`
 
 func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
-	script := -1 // the entry of which lua's lines are
+	collected, err := isCollected(ctx, lines)
+	if err != nil {
+		return nil, err
+	}
+	scripts := map[string]int{} // by server, the entry of which lua's lines are
+	longest, shortest, blank := 0, mostPrefix, 0
 	for _, one := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
 		}
+		if comment(one.text) {
+			l.note(NoteComments, one.n)
+			continue
+		}
+		if strings.TrimSpace(one.text) == "" {
+			blank++
+		}
 		if monitorIdle(one.text) {
 			continue
 		}
-		head, ok := monitorHead(one.text)
-		e := Entry{Line: one.n, At: head.at}
+		e := Entry{Line: one.n}
+		from := monitorAt(one.text)
+		ok := from >= 0
 		if ok {
+			head, _ := monitorHead(one.text[from:])
+			e.At = head.at
 			ok = e.monitor(head.rest)
 		}
-		if !ok && one.cut && one.n > 1 && monitorPart(one.text) {
+		if !ok && one.cut && one.n > 1 && (monitorPart(one.text) || collected) {
 			l.Cut = true
 			break
+		}
+		if !ok && collected && !strings.Contains(one.text, `] "`) {
+			if !strings.HasSuffix(one.text, " OK") { // MONITOR's answer
+				l.note(NoteElse, one.n)
+			}
+			continue
 		}
 		if !ok {
 			return nil, wrong(one.n, "it is not a line of MONITOR; allowed: %s", allowedMonitor)
 		}
+		prefix := one.text[:from]
+		longest, shortest = max(longest, utf8.RuneCountInString(prefix)), min(shortest, utf8.RuneCountInString(prefix))
+		e.server = whose(prefix)
 		if e.Client == "lua" {
 			l.Inside = true
-			if e.Client = ""; script >= 0 && sameScript(l.Entries[script], e, l.Entries[script].DB == e.DB && script == len(l.Entries)-1) {
+			script, runs := scripts[e.server]
+			if e.Client = ""; runs && sameScript(l.Entries[script], e, l.Entries[script].DB == e.DB && script == len(l.Entries)-1) {
 				l.Entries[script].Inner = append(l.Entries[script].Inner, redacted(readable(e.Args)))
 				continue
 			}
@@ -99,8 +179,20 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 		}
 		l.add(e)
 		if isScript(e.Args) {
-			script = len(l.Entries) - 1
+			scripts[e.server] = len(l.Entries) - 1
 		}
+	}
+	for i := range l.notes {
+		if l.notes[i].What == NoteComments { // a page sends blank lines for those that it keeps
+			l.notes[i].Count += blank
+		}
+	}
+	switch {
+	case longest == 0:
+	case longest == shortest:
+		l.notes = append(l.notes, trace.LogNote{What: NotePrefix, Count: longest})
+	default:
+		l.notes = append(l.notes, trace.LogNote{What: NotePrefixes, Count: longest})
 	}
 	return l, nil
 }

@@ -55,15 +55,18 @@ type player struct {
 	played        []played
 	named         int
 	marks, hash   bool
+	same          bool  // on several servers, all threads write one value
 	lease         int64 // the longest, in ms
 	scripts       map[string]string
+	most, servers int       // limits of one of several nodes
+	nodes         []*player // of several servers
 	paths         map[string]*path
 	asked         map[situation]effects.Record
 	notes         map[string]*trace.LogNote
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
-	p := &player{log: l, key: key, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
+	p := &player{most: MostCommands, servers: 1, log: l, key: key, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
 	for _, e := range l.Entries {
 		switch verb := effects.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
@@ -76,6 +79,9 @@ func newPlayer(l *Log, key string, o Options) *player {
 }
 
 func (p *player) close() {
+	for _, node := range p.nodes {
+		node.close()
+	}
 	if p.e != nil {
 		_ = p.e.Close()
 	}
@@ -92,6 +98,9 @@ func (p *player) note(what string, line int) {
 
 // state is the lock's key now.
 func (p *player) state() trace.KeyState {
+	if p.nodes != nil {
+		return trace.Majority(p.states())
+	}
 	if p.e == nil {
 		return trace.Absent()
 	}
@@ -131,7 +140,7 @@ func (p *player) all(ctx context.Context, db int) error {
 		default:
 			continue
 		}
-		if p.named >= MostCommands {
+		if p.named >= p.most {
 			p.note(NoteLeftOut, e.Line)
 			continue
 		}
@@ -307,9 +316,10 @@ func withoutReply(e *Entry) *Entry {
 func (p *player) keep(one played) {
 	one.At = p.at - p.from
 	p.played = append(p.played, one)
-	p.held += trace.Event{Key: one.After, Body: trace.Command{Args: one.Args, Reply: one.Reply}}.Size()
+	nodes := make([]trace.KeyState, p.servers)
+	p.held += trace.Event{Key: one.After, Nodes: nodes, Body: trace.Command{Args: one.Args, Reply: one.Reply}}.Size()
 	for _, in := range one.Inner {
-		p.held += trace.Event{Key: in.Key, Body: trace.Command{Args: in.Args, Reply: in.Reply}}.Size()
+		p.held += trace.Event{Key: in.Key, Nodes: nodes, Body: trace.Command{Args: in.Args, Reply: in.Reply}}.Size()
 	}
 }
 
@@ -323,7 +333,7 @@ func (p *player) advance(to time.Duration, line int) {
 		p.e.SetTime(p.base.Add(p.at - p.from))
 		if after := p.state(); !after.Exists() {
 			p.keep(played{Record: effects.Record{Before: before, After: after}})
-			if p.log.Timed && to-end <= near {
+			if p.log.Timed && to-end <= near && line > 0 {
 				p.note(NoteClose, line)
 			}
 		}

@@ -15,9 +15,9 @@ import (
 // lane is a thread: one identity at a time.
 type lane struct {
 	name    string
-	now     string // the identity
-	seen    int    // the record in which it was seen last
-	client  string
+	now     string         // the identity
+	seen    int            // the record in which it was seen last
+	on      map[int]string // its connection to each node; 0 where there is one
 	owners  []string
 	clients []string
 	shared  bool
@@ -76,20 +76,30 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 		}
 	}
 	clients, values := map[string]bool{}, map[string]bool{}
+	place := map[string]int{} // of a script, the argument that names the owner
 	for i := range p.played {
 		one := &p.played[i]
 		if one.Args == nil {
 			continue
 		}
 		clients[one.client] = true
-		if one.who == "" && isScript(one.Args) && len(one.Args) > 3 {
+		if isScript(one.Args) && len(one.Args) > 3 {
 			from := min(3+effects.KeyCount(one.Args), len(one.Args))
-			for _, a := range one.Args[from:] {
-				if known[a] {
-					one.who = a
+			for at, a := range one.Args[from:] {
+				if known[a] && (one.who == "" || one.who == a) {
+					one.who, place[effects.Shown(one.Args)] = a, from+at
 					break
 				}
 			}
+		}
+	}
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args == nil {
+			continue
+		}
+		if at, is := place[effects.Shown(one.Args)]; is && p.nodes != nil && one.who == "" && at < len(one.Args) { // it has a connection to each server
+			one.who = one.Args[at]
 		}
 		if one.who != "" {
 			values[one.who] = true
@@ -102,6 +112,15 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 		natural = ByOwner
 	}
 	switch {
+	case p.nodes != nil: // a connection is to one server
+		writers := make([]string, len(p.nodes)+1) // of the one value
+		for i := range p.played {
+			if one := &p.played[i]; len(values) == 1 && one.who != "" && one.client != "" {
+				p.same = p.same || writers[one.Node] != "" && writers[one.Node] != one.client
+				writers[one.Node] = one.client
+			}
+		}
+		w.by, w.other = natural, by != "" && by != natural
 	case by == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
 		w.by = natural
 	case by == "":
@@ -201,12 +220,12 @@ func (w *weave) lane(p *player, i int) *lane {
 		}
 	}
 	take(func(l *lane) bool { return l.now == id })
-	take(func(l *lane) bool { return l.client == one.client && one.client != "" && free(l) })
+	take(func(l *lane) bool { return l.on[one.Node] == one.client && one.client != "" && free(l) })
 	if len(w.lanes) >= few {
 		take(free)
 	}
 	if found == nil && len(w.lanes) < scenario.MaxThreads {
-		found = &lane{name: string(rune('A' + len(w.lanes)))}
+		found = &lane{name: string(rune('A' + len(w.lanes))), on: map[int]string{}}
 		w.lanes = append(w.lanes, found)
 	}
 	take(free)
@@ -222,7 +241,7 @@ func (w *weave) lane(p *player, i int) *lane {
 		w.steals++
 	}
 	found.shared = found.shared || found.now != "" && found.now != id
-	found.now, found.seen, found.client = id, i, one.client
+	found.now, found.seen, found.on[one.Node] = id, i, one.client
 	const most = 4
 	if one.who != "" && !slices.Contains(found.owners, one.who) && len(found.owners) < most {
 		found.owners = append(found.owners, one.who)
@@ -270,7 +289,7 @@ func (w *weave) told(names map[string]string) []trace.LogThread {
 // they still worked. Who comes back to release or renew what he held believed it until then.
 func (p *player) silence(w *weave, roles effects.Roles) {
 	next := map[string]int{} // of an identity, the next record of the lock
-	lane := map[string]string{}
+	lane, gone := map[string]string{}, map[string]bool{}
 	after := make([]map[string]int, len(p.played))
 	for i := len(p.played) - 1; i >= 0; i-- {
 		one := &p.played[i]
@@ -307,7 +326,10 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 			}
 			if !back && thread != "" && !slices.Contains(one.Silent, thread) {
 				one.Silent = append(one.Silent, thread)
-				p.note(NoteSilent, 0)
+				if p.nodes == nil || !gone[id] { // a hold has a key on each server
+					p.note(NoteSilent, 0)
+				}
+				gone[id] = true
 			}
 		}
 	}
@@ -345,8 +367,19 @@ func holders(k trace.KeyState) []string {
 }
 
 // told are the notes, in the order of their constants.
-func (p *player) told(l *Log, w *weave) []trace.LogNote {
+func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote {
 	var list []trace.LogNote
+	if servers > 1 {
+		list = append(list, trace.LogNote{What: NoteClocks, Count: servers})
+		if absent := servers - len(l.nodes); absent > 0 {
+			list = append(list, trace.LogNote{What: NoteAbsent, Count: absent})
+		} else if servers%2 == 0 && o.Nodes == 0 {
+			list = append(list, trace.LogNote{What: NoteEven, Count: servers})
+		}
+		if p.same {
+			list = append(list, trace.LogNote{What: NoteSameValue})
+		}
+	}
 	replies := slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.Reply != nil })
 	if !replies {
 		list = append(list, trace.LogNote{What: NoteReplies})
@@ -390,8 +423,11 @@ func (p *player) told(l *Log, w *weave) []trace.LogNote {
 			p.note(m.what, m.line)
 		}
 	}
+	for i := range l.notes {
+		p.notes[l.notes[i].What] = &l.notes[i]
+	}
 	for _, what := range []string{
-		NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)

@@ -57,6 +57,14 @@ const (
 	NoteUnanswered = "unanswered" // attempts of which nobody knows whether Redis has run them
 	NoteNodes      = "nodes"      // commands of other nodes than the first
 	NoteNobody     = "nobody"     // attempts that do not tell their key or their owner
+	NotePrefix     = "prefix"     // a prefix of so many characters on each line of a command was dropped
+	NotePrefixes   = "prefixes"   // prefixes of at most so many characters were
+	NoteComments   = "comments"   // lines of comments and blank lines, left out
+	NoteElse       = "else"       // lines of other programs, left out
+	NoteClocks     = "clocks"     // several servers' instants: by their clocks
+	NoteEven       = "even"       // an even number of servers, of which nobody has said that they are all
+	NoteSameValue  = "same-value" // on several servers all threads write one value: whose it is
+	NoteAbsent     = "absent"     // servers of which there is no log
 	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
 )
 
@@ -72,6 +80,8 @@ type Options struct {
 	Threads  string      // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
 	Resource string      // the key of what the lock protects: its GETs and SETs are reads and writes
 	Title    string      // of the trace; "": the key
+
+	Nodes int // how many servers the lock is on, of which each log is one's; 0: as many as there are logs
 
 	NoScripts bool // no Lua is run: of scripts only the commands that the log tells
 }
@@ -329,7 +339,24 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
 	}
-	key, db, others, err := l.choose(ctx, o)
+	servers, err := o.of(l)
+	if err != nil {
+		return nil, err
+	}
+	if servers > 1 && l.nodes == nil {
+		if l, err = l.alone(); err != nil {
+			return nil, err
+		}
+	}
+	var key string
+	var db []int
+	var others []trace.LogKey
+	if servers > 1 {
+		key, db, others, err = l.chooseOf(ctx, o)
+	} else {
+		db = []int{0}
+		key, db[0], others, err = l.choose(ctx, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +365,12 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	p := newPlayer(l, key, o)
 	defer p.close()
-	if err := p.all(ctx, db); err != nil {
+	if servers > 1 {
+		err = p.playNodes(ctx, db)
+	} else {
+		err = p.all(ctx, db[0])
+	}
+	if err != nil {
 		return nil, err
 	}
 	w, err := p.threads(ctx, o.Threads)
@@ -348,8 +380,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	names := w.names()
 	roles := effects.Roles{}
 	known := true
-	read := func() (*effects.Reading, []int, error) {
-		r := effects.New(names, effects.Lock{Key: key, Kind: o.Kind}, o.Resource, p.marks, roles)
+	read := func() (reading, []int, error) {
+		r := p.reading(servers, names, o.Kind, roles)
 		if r.From(p.base); !known {
 			r.OnlyHarms()
 		}
@@ -370,19 +402,19 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	kind, helps := first.Kind()
-	known = kind.IsZero()
+	known = kind.IsZero() && !p.same
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {
 		return nil, err
 	}
 	p.earlier(r.Events(), lines)
-	r.Finish(p.state(), nil, nil)
+	p.finish(r)
 	title := o.Title
 	if title == "" {
 		title = key
 	}
-	sc, err := effects.Frame{Title: title, Key: key, Kind: effects.Lock{Kind: o.Kind}.Allowed(), Hash: p.hash, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	sc, err := effects.Frame{Title: title, Key: key, Kind: effects.Lock{Kind: o.Kind}.Allowed(), Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
@@ -396,13 +428,13 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	}
 	from := &trace.FromLog{
 		Format: l.Format, By: by, ThreadsBy: w.by, Key: effects.Short(key, scenario.MaxKey), Hash: p.hash, Commands: p.named,
-		Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w), Scripts: p.scripts,
+		Servers: l.servers(), Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w, o, servers), Scripts: p.scripts,
 	}
 	found := &Imported{
 		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
 		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
 	}
-	if !known {
+	if !kind.IsZero() {
 		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
 	}
 	found.judge()
@@ -426,7 +458,36 @@ func (f *Imported) judge() {
 	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 
-func lastStep(r *effects.Reading) int {
+// reading folds what was played.
+type reading interface {
+	See(r effects.Record)
+	From(t time.Time)
+	OnlyHarms()
+	Kind() (says, helps phrase.Wording)
+	Events() []trace.Event
+	Owners() map[string]string
+	Rules() []string
+}
+
+// reading returns the reading of a lock on so many servers.
+func (p *player) reading(servers int, threads []string, kind *check.Kind, roles effects.Roles) reading {
+	if servers > 1 {
+		return effects.NewMajority(servers, threads, p.key, p.resource, p.marks, roles)
+	}
+	return effects.New(threads, effects.Lock{Key: p.key, Kind: kind}, p.resource, p.marks, roles)
+}
+
+// finish judges the end of what was played.
+func (p *player) finish(r reading) {
+	switch r := r.(type) {
+	case *effects.Reading:
+		r.Finish(p.state(), nil, nil)
+	case *effects.Majority:
+		r.Finish(p.ended())
+	}
+}
+
+func lastStep(r reading) int {
 	if list := r.Events(); len(list) > 0 {
 		return list[len(list)-1].Step
 	}

@@ -65,17 +65,24 @@ func (h Header) Scripts() (map[string]string, bool) {
 // FromLog is the log that a trace of StoreLog was read from, and what the log does not say.
 // Replies, the key and its lease are recomputed.
 type FromLog struct {
-	Format    string      `json:"format"`         // "monitor", "redisson", "redis-cli"
-	By        string      `json:"by"`             // what beliefs were read from: ByMarks or ByEffects
-	ThreadsBy string      `json:"threads_by"`     // who is a thread: "owner", "value" or "connection"
-	Key       string      `json:"key"`            // the lock's
-	Hash      bool        `json:"hash,omitempty"` // it is one, and not a string
-	Commands  int         `json:"commands"`       // that name it
+	Format    string      `json:"format"`            // "monitor", "redisson", "redis-cli"
+	By        string      `json:"by"`                // what beliefs were read from: ByMarks or ByEffects
+	ThreadsBy string      `json:"threads_by"`        // who is a thread: "owner", "value" or "connection"
+	Key       string      `json:"key"`               // the lock's
+	Hash      bool        `json:"hash,omitempty"`    // it is one, and not a string
+	Commands  int         `json:"commands"`          // that name it
+	Servers   []LogServer `json:"servers,omitempty"` // of several: that of each node
 	Threads   []LogThread `json:"threads"`
 	Others    []LogKey    `json:"others,omitempty"` // other keys that could be locks, the busiest first
 	Notes     []LogNote   `json:"notes,omitempty"`
 
 	Scripts map[string]string `json:"scripts,omitempty"` // texts of the clients' scripts, by the names that commands have
+}
+
+// LogServer is the log of one of several servers.
+type LogServer struct {
+	Name string `json:"name"`           // the file's, or a container's
+	Line int    `json:"line,omitempty"` // its first, where the lines of several files are counted through
 }
 
 // LogThread says who a thread is: what the key named it, and from where it came; at most

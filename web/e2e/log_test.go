@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -89,6 +90,35 @@ func TestALogIsDropped(t *testing.T) {
 	on(line + `.includes("4 commands name the key b:lock, threads by value")`)
 	on(`document.getElementById("verdict").textContent.includes("no rule was broken")`)
 	fits()
+}
+
+// The logs of several servers that are dropped together are read as nodes.
+func TestLogsOfServersAreDroppedTogether(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	var logs [3]string
+	for i := range logs {
+		data, err := os.ReadFile(fmt.Sprintf("../../engine/logs/testdata/servers/over-%d.log", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs[i] = string(data)
+	}
+	quoted, err := json.Marshal(logs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`(() => {
+		const data = new DataTransfer();
+		`+string(quoted)+`.forEach((log, n) => data.items.add(new File([log], "over-" + n + ".log")));
+		document.querySelector(".editor").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
+	})()`))
+	shows(ctx, t, `document.activeElement.id === "log-key"`)
+	leads(ctx, t, click(`#of-log .primary`))
+	until(ctx, t, `document.querySelector(".run-head .hint").textContent.includes("36 commands name the key invoice:7")`)
+	until(ctx, t, `document.getElementById("verdict").textContent.includes("rule was broken") && document.body.textContent.includes("Node 3: 3:over-2.log")`)
 }
 
 // Of no log a secret leaves the browser, and what names no lock stays there.

@@ -51,6 +51,19 @@ func LogLine(l words.Language, f *trace.FromLog) string {
 		LogFormat(l, f.Format), f.Commands, f.Key, LogThreadsBy(l, f.ThreadsBy))
 }
 
+// LogServers says which log is that of which node, a sentence each; none where there is one.
+func LogServers(l words.Language, f *trace.FromLog) []string {
+	var list []string
+	for i, s := range f.Servers {
+		if s.Line > 1 {
+			list = append(list, l.Say("Node %d: %s. Its lines are counted from %d on.", i+1, s.Name, s.Line))
+		} else if s.Name != "" {
+			list = append(list, l.Say("Node %d: %s.", i+1, s.Name))
+		}
+	}
+	return list
+}
+
 // LogNotes says what a log does not say, a sentence each.
 func LogNotes(l words.Language, f *trace.FromLog) []string {
 	var list []string
@@ -82,7 +95,7 @@ type LogChoice struct {
 // NewLog returns what there is to say of a log; again is where it is read in another way, or
 // "".
 func NewLog(l words.Language, f *trace.FromLog, again string) *Log {
-	p := &Log{Notes: LogNotes(l, f)}
+	p := &Log{Notes: append(LogServers(l, f), LogNotes(l, f)...)}
 	for _, t := range f.Threads {
 		p.Threads = append(p.Threads, LogThread{l.Say("Thread %s", t.Name), strings.Join(append(slices.Clone(t.Owners), t.Clients...), ", ")})
 	}

@@ -239,9 +239,10 @@ export function editor(page) {
     }
   });
 
+  file.multiple = true; // the logs of several servers, which a form without JavaScript cannot send as one
   file.addEventListener("change", () => {
     if (file.files?.[0]) {
-      open(file.files[0]);
+      openAll([...file.files]);
     }
   });
   page.addEventListener("dragover", (event) => {
@@ -261,9 +262,25 @@ export function editor(page) {
     if (files?.[0]) {
       event.preventDefault();
       file.files = files;
-      open(files[0]);
+      openAll([...files]);
     }
   });
+
+  /**
+   * Opens a file, or the logs of several servers as one.
+   * @param {File[]} chosen
+   */
+  async function openAll(chosen) {
+    const { together } = await import("./log.js");
+    const one = chosen.length > 1 ? await together(chosen) : chosen[0];
+    if (one) {
+      await open(one);
+      return;
+    }
+    byId("of-log").hidden = true; // of a file before
+    file.value = "";
+    announce(say("Several files are read together only if each is a log of redis-cli monitor on one of a lock's servers."), true);
+  }
 
   /**
    * Opens a scenario here. A trace goes to the server, as do spans, and so does what is chosen of a log: they have a page.
@@ -288,7 +305,7 @@ export function editor(page) {
     } else if (chosen.size === 0) {
       wrong = say("That file is empty.");
     } else if (start.includes("\0") || !(/^\s*[{[]/.test(start) || /^[\w-]+:/m.test(start)) || /\.log$/i.test(chosen.name)) {
-      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli.");
+      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli. Whatever the client, this beside it writes one: %s", "redis-cli monitor > monitor.log");
     } else if (chosen.size > MAX_SCENARIO) {
       wrong = say("That file is too large: a scenario may have 64 KiB.");
     }

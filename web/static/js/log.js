@@ -7,8 +7,10 @@ const MB = 1 << 20;
 const MAX_READ = 64 * MB;
 const MAX_SENT = 8 * MB;
 
-const monitored = /^\+?\d{1,11}\.\d{6} \[\d+ (\S+)\] (".*")$/;
+const monitored = /^(.{0,1000}?(?:[ \t|>)\]]|\x1b\[[0-9;]*m))??\+?\d{1,11}\.\d{6} \[\d+ (\S+)\] (".*")$/; // maybe behind a prefix
+const clocks = /\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d[T ]?|\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+/g; // of a prefix
 const idle = /^\s*(?:\+?OK\s*)?$/;
+const comment = /^\s*#/;
 const prompt = /^((?:[^\s>]+:\d+|redis [^\s>]+|not connected)(?:\[\d+\])?(?:\(TX\))?(?:\(subscribed mode\))?> ?)(.*)$/;
 const step = /^# T\d+ · [\d,.]+ [^·]+(?: · \S+)?$/; // of our own transcripts
 const sent = /channel: \[id: (0x[0-9a-f]+)[^\]]*\] message: \*(\d+)$/;
@@ -46,7 +48,7 @@ export function formatOf(text) {
     return "monitor";
   }
   const lines = text.split("\n").map((l) => l.trimEnd());
-  const first = lines.findIndex((l) => l.trim() !== "");
+  const first = lines.findIndex((l) => l.trim() !== "" && !comment.test(l));
   return formatOfLines(lines) || formatOfLines(lines.slice(first + 1)); // a log that was cut begins anywhere
 }
 
@@ -55,13 +57,30 @@ export function formatOf(text) {
  * @returns {string} their format, or ""
  */
 function formatOfLines(lines) {
-  if (monitored.test(lines.find((l, n) => !idle.test(l) && (n < lines.length - 1 || n === 0)) ?? "")) {
+  if (monitored.test(lines.find((l, n) => !idle.test(l) && !comment.test(l) && (n < lines.length - 1 || n === 0)) ?? "")) {
     return "monitor";
   }
   if (prompt.test(lines.find((l) => l.trim() !== "" && !/^[#$] /.test(l)) ?? "")) {
     return "redis-cli";
   }
-  return lines.some((l) => sent.test(l)) ? "redisson" : "";
+  if (lines.some((l) => sent.test(l))) {
+    return "redisson";
+  }
+  return lines.some((l) => monitored.exec(l)?.[1]) ? "monitor" : ""; // among the lines of other containers
+}
+
+/**
+ * Puts the logs of several servers into one, as the logs of several containers are: each line says whose it is.
+ * @param {File[]} files
+ * @returns {Promise<File | null>} null if one is no log of MONITOR
+ */
+export async function together(files) {
+  const texts = await Promise.all(files.map(textOf));
+  if (texts.some((text) => formatOf(text.slice(0, 64 * 1024)) !== "monitor")) {
+    return null;
+  }
+  const lines = texts.flatMap((text, n) => text.split("\n").filter((l) => l.trim() !== "").map((l) => `${n + 1}:${files[n].name} | ${l}`));
+  return new File([lines.join("\n"), "\n"], files.map((f) => f.name).join(", "), { type: "text/plain" });
 }
 
 /** @param {string} text in bytes of UTF-8 */
@@ -141,17 +160,19 @@ function add(log, from, to, args, client, group) {
 
 /** @param {Log} log */
 function readMonitor(log) {
-  let script = -1;
+  /** @type {Map<string, number>} */
+  const scripts = new Map(); // by server
   log.lines.forEach((l, i) => {
     const m = monitored.exec(l);
     if (!m) {
-      log.unread += idle.test(l) ? 0 : 1;
+      log.unread += idle.test(l) || comment.test(l) ? 0 : 1;
       return;
     }
-    const group = m[1] === "lua" && script >= 0 ? script : i;
-    const { verb } = add(log, i, i + 1, words(m[2]), m[1], group);
-    if (m[1] !== "lua" && runs.test(verb)) {
-      script = i;
+    const server = (m[1] ?? "").replace(clocks, "");
+    const lua = m[2] === "lua";
+    const { verb } = add(log, i, i + 1, words(m[3]), lua ? "lua" : server + m[2], lua ? (scripts.get(server) ?? i) : i);
+    if (!lua && runs.test(verb)) {
+      scripts.set(server, i);
     }
   });
 }
