@@ -86,7 +86,8 @@ func foldOf(t *testing.T, where string, f film.Folded, rows []film.Row, events m
 			}
 		}
 		list := words.English.List(nodes)
-		if n := len(nodes); n > 2 && strings.Contains("123456789", strings.Join(nodes, "")) {
+		const inTurn = "123456789"
+		if n := len(nodes); n > 2 && strings.Contains(inTurn, strings.Join(nodes, "")) {
 			list = nodes[0] + "–" + nodes[n-1]
 		}
 		if want := fmt.Sprintf("%s asks nodes %s: its value is on %d of them", thread, list, has); f.Says != want {

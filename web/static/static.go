@@ -260,7 +260,7 @@ func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		if plain := hash.ReplaceAllString(name, "$1$2"); f.files[plain] != nil {
 			w.Header().Set("Cache-Control", "no-store")
-			http.Redirect(w, r, Prefix+plain, http.StatusFound)
+			http.Redirect(w, r, Prefix+plain, http.StatusFound) //nolint:gosec // a file of ours
 			return
 		}
 		http.NotFound(w, r)

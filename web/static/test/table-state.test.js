@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "../js/table-state.js";
+import { INITIAL, intents, isFolded, pixels, reduce, rowsBetween, whole } from "../js/table-state.js";
 import { row } from "./films.js";
 
 const rows = (n) => Array.from({ length: n }, (_, i) => row(i + 1));
 const long = rows(1000);
 const drawn = (state, list, step = 0, more = {}) => reduce(state, { type: "drawn", rows: list, step, moment: 0, follow: true, ...more });
 const at = ({ placed }) => `${placed.first}-${placed.last}`;
-const kinds = (was, now) => intents(was, now).map((one) => one.kind);
+/** What is to be done but for folds, which are looked at whenever you move. */
+const kinds = (was, now) => intents(was, now).map((one) => one.kind).filter((kind) => kind !== "fold");
 /** A long table whose rows 380 to 420 are seen. */
 const scrolled = () => reduce(drawn(INITIAL, long), { type: "seen", a: 380, b: 420 });
 
@@ -16,7 +17,7 @@ test("a short table is in the page as a whole, and only marked afterwards", () =
   const first = drawn(INITIAL, list);
   assert.deepEqual([whole(first), at(first), kinds(INITIAL, first)], [true, "0-500", ["others", "place"]]);
   const next = drawn(first, list, 3);
-  assert.deepEqual(intents(first, next), [{ kind: "mark", from: -1, to: 3 }]);
+  assert.deepEqual(intents(first, next), [{ kind: "mark", from: -1, to: 3 }, { kind: "fold" }]);
   assert.deepEqual(kinds(next, drawn(next, list, 3)), []);
   const more = [...list];
   assert.deepEqual(kinds(next, drawn(next, more, 3)), ["place"], "it has grown");
@@ -113,4 +114,16 @@ test("there is always one: the first before all, the last after all", () => {
 test("of a long table those are found that are scrolled to", () => {
   const { a, b, before } = rowsBetween({ ...INITIAL, rows: new Array(20_000) }, 900_000, 900_700);
   assert.deepEqual([a, b, before], [10_000, 10_008, 900_000]);
+});
+
+test("rows with a fold are folded until you are inside, or open it, or name one of them", () => {
+  const list = rows(6).map((one, i) => (i === 3 ? { ...one, fold: 2 } : one)); // T2 to T4
+  const [folded, inside] = [drawn(INITIAL, list, 1), drawn(INITIAL, list, 3)];
+  const [one] = folded.folds;
+  assert.deepEqual(folded.folds, [{ first: 2, last: 4 }]);
+  const pressed = reduce(folded, { type: "pressed", first: 2 });
+  const named = reduce(folded, { type: "named", step: 4 });
+  assert.deepEqual([folded, inside, pressed, named].map((state) => isFolded(state, one)), [true, false, false, false]);
+  assert.deepEqual(intents(folded, pressed), [{ kind: "fold" }]);
+  assert.ok(isFolded(reduce(pressed, { type: "pressed", first: 2 }), one), "a second press closes it");
 });
