@@ -112,10 +112,11 @@ func Refused(l scenario.Lock, err error) *Mistake {
 var uncompiled = regexp.MustCompile(`(?s)Error compiling script.*?user_script:(\d+): (.*)`)
 
 // Judged is a client of a Redis of somebody's own on which an own lock runs. It calls
-// wrong with what is wrong with a script, if something is, and then answers that.
-// It is safe for concurrent use if client and wrong are.
-func Judged(client journal.Scripter, l scenario.Lock, wrong func(*Mistake)) journal.Scripter {
-	j := judged{client, map[string]protocol.Script{}, wrong}
+// wrong with what is wrong with a script, if something is, and then answers that. It
+// calls also with each key that a script asks for and that is not among its KEYS.
+// It is safe for concurrent use if client, wrong and also are.
+func Judged(client journal.Scripter, l scenario.Lock, wrong func(*Mistake), also func(key string)) journal.Scripter {
+	j := judged{client, map[string]protocol.Script{}, wrong, also}
 	for _, script := range l.Implementation().Scripts {
 		if slices.Contains(l.Scripts.Calls(), script.Call) {
 			text := journal.Wrap(script.Source)
@@ -130,6 +131,7 @@ type judged struct {
 
 	own   map[string]protocol.Script // by the journal's text, and by its digest
 	wrong func(*Mistake)
+	also  func(key string)
 }
 
 // Eval implements journal.Scripter.
@@ -147,6 +149,13 @@ func (j judged) judge(name string, keys []string, cmd *redis.Cmd) *redis.Cmd {
 	reply, err := cmd.Result()
 	if !own || err != nil {
 		return cmd
+	}
+	if rec, _, err := journal.Decode(reply); err == nil {
+		for _, e := range rec.Entries {
+			if key, ok := beside(e.Args, keys); ok {
+				j.also(key)
+			}
+		}
 	}
 	if m := judge(script, keys, box.Answer{Reply: reply}); m != nil {
 		j.wrong(m)
