@@ -33,7 +33,8 @@ broken, and whether one can be is not to be judged: it says why.
 A lock with "protocol: own" has Lua scripts of yours: lock gets the key as
 KEYS[1], and owner, level and lease in ms as ARGV; unlock owner and level; renew
 owner and lease. They return {1, hold count}, {0, 0} refused or {-1, 0} not held,
-or just 1 and 0. "like: mutex" takes all other calls from that lock.`
+or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (SCENARIOS).
+"like: mutex" takes all other calls from that lock.`
 
 // exploreFlags are the bounds of the command line.
 type exploreFlags struct {

@@ -23,6 +23,7 @@ import (
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/static"
 	"relock/web/words"
 )
@@ -266,11 +267,19 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 				fmt.Fprintln(env.out, part)
 			}
 		}
+		for _, note := range page.NotesOnRun(*f.language, sc, events) {
+			for _, part := range wrap(note, env.width()) {
+				fmt.Fprintln(env.out, part)
+			}
+		}
 		if late {
 			fmt.Fprintln(env.out, f.language.Sentence(phrase.Plain(says)))
 		}
 		return exitOfRun(sc, events)
 	default:
+		for _, note := range page.NotesOnRun(*f.language, sc, events) {
+			fmt.Fprintln(env.err, note)
+		}
 		code = exitOfRun(sc, events)
 	}
 	if err != nil {

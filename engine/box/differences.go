@@ -21,10 +21,6 @@ var Differences = []Difference{
 		"Redis has load, loadstring, collectgarbage and gcinfo; here they are missing.",
 	},
 	{
-		regexp.MustCompile(`\b(cmsgpack|struct)\b`),
-		"Redis has cmsgpack and struct; here they are missing.",
-	},
-	{
 		regexp.MustCompile(`\btable\s*\.\s*(foreach|foreachi|setn)\b`),
 		"Redis has table.foreach, table.foreachi and table.setn; here they are missing.",
 	},

@@ -41,7 +41,7 @@ func (i *Item) writing() error {
 		return err
 	}
 	i.write = &written{call: calls[0]}
-	i.write.bundled, err = scenario.Changed(base, map[string]any{"lock": map[string]any{"protocol": lock.Like, "like": nil, "scripts": nil}})
+	i.write.bundled, err = scenario.Changed(base, map[string]any{"lock": map[string]any{"protocol": lock.Like, "like": nil, "scripts": nil, "args": nil, "keys": nil, "replies": nil, "release": nil}})
 	if err != nil {
 		return fmt.Errorf("%w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/lock/protocol"
+	"relock/engine/ownlock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -44,10 +45,11 @@ type book struct {
 	scripts []protocol.Script
 	first   map[string]int // by script: the bit of its line 0, which there is not
 	size    int
+	sc      *scenario.Scenario
 }
 
 func newBook(sc *scenario.Scenario) book {
-	b := book{scripts: sc.Lock.Implementation().Scripts, first: map[string]int{}}
+	b := book{sc: sc, scripts: sc.Lock.Implementation().Scripts, first: map[string]int{}}
 	for _, s := range b.scripts {
 		b.first[s.Name] = b.size
 		b.size += strings.Count(s.Source, "\n") + 2
@@ -60,10 +62,11 @@ type passed struct {
 	lines lineSet         // of the scripts
 	most  map[string]int  // by script: the most commands that one run of it has sent
 	shown verdict.Witness // by all of them together
+	seen  *ownlock.Seen   // of a lock's own scripts
 }
 
 func (b book) empty() passed {
-	return passed{lines: make(lineSet, (b.size+63)/64), most: map[string]int{}}
+	return passed{lines: make(lineSet, (b.size+63)/64), most: map[string]int{}, seen: ownlock.NewSeen(b.sc)}
 }
 
 func (p *passed) add(o passed) {
@@ -72,6 +75,7 @@ func (p *passed) add(o passed) {
 		p.most[script] = max(p.most[script], n)
 	}
 	p.shown.Join(&o.shown)
+	p.seen.Join(o.seen)
 }
 
 // note notes what a run came by.
@@ -84,6 +88,7 @@ func (b book) note(into *passed, events []trace.Event) {
 	var now once
 	sent := 0
 	for i := range events {
+		into.seen.See(events[i])
 		c, _ := events[i].Body.(trace.Command)
 		first, ok := b.first[c.Script]
 		if !ok {
@@ -135,6 +140,10 @@ func (s *Space) Most(call string) int {
 	}
 	return 0
 }
+
+// Notes says what the scripts of an own lock did otherwise than its file says, in any
+// schedule that was seen.
+func (s *Space) Notes() []ownlock.Note { return s.search.passed.seen.Notes() }
 
 // Struck reports whether a fault struck in any schedule that was seen.
 func (s *Space) Struck() bool { return len(s.search.passed.shown.Struck) > 0 }

@@ -90,6 +90,13 @@ func (r *Interpreter) library() (list library) {
 		redis.RawSetString(name, lua.LNumber(n))
 	}
 	fresh("bit", bitwise)
+	fresh("struct", r.structFuncs())
+	pack := fresh("cmsgpack", r.messagePackFuncs())
+	for name, text := range map[string]string{
+		"_NAME": "cmsgpack", "_VERSION": "lua-cmsgpack 0.4.0", "_COPYRIGHT": "Copyright (C) 2012, Redis Ltd.", "_DESCRIPTION": "MessagePack C implementation for Lua",
+	} {
+		pack.RawSetString(name, lua.LString(text))
+	}
 	r.openJSON(fresh("cjson", nil))
 
 	joining := l.NewFunction(join)
@@ -654,7 +661,12 @@ var bitwise = map[string]lua.LGFunction{
 
 // word is an argument as BitOp rounds it: to even, modulo 2^32.
 func word(l *lua.LState, n int) uint32 {
-	f := math.RoundToEven(math.Mod(float64(numberAt(l, n)), 1<<52))
+	name := ""
+	if frame, ok := l.GetStack(0); ok {
+		_, _ = l.GetInfo("n", frame, lua.LNil) // or it has none
+		name = frame.Name
+	}
+	f := math.RoundToEven(math.Mod(numberOf(l, n, name), 1<<52))
 	return uint32(int64(f))
 }
 

@@ -112,10 +112,11 @@ func Refused(l scenario.Lock, err error) *Mistake {
 var uncompiled = regexp.MustCompile(`(?s)Error compiling script.*?user_script:(\d+): (.*)`)
 
 // Judged is a client of a Redis of somebody's own on which an own lock runs. It calls
-// wrong with what is wrong with a script, if something is, and then answers that.
-// It is safe for concurrent use if client and wrong are.
-func Judged(client journal.Scripter, l scenario.Lock, wrong func(*Mistake)) journal.Scripter {
-	j := judged{client, map[string]protocol.Script{}, wrong}
+// wrong with what is wrong with a script, if something is, and then answers that. It
+// calls also with each key that a script asks for and that is not among its KEYS.
+// It is safe for concurrent use if client, wrong and also are.
+func Judged(client journal.Scripter, l scenario.Lock, wrong func(*Mistake), also func(key string)) journal.Scripter {
+	j := judged{client, map[string]protocol.Script{}, wrong, also}
 	for _, script := range l.Implementation().Scripts {
 		if slices.Contains(l.Scripts.Calls(), script.Call) {
 			text := journal.Wrap(script.Source)
@@ -130,6 +131,7 @@ type judged struct {
 
 	own   map[string]protocol.Script // by the journal's text, and by its digest
 	wrong func(*Mistake)
+	also  func(key string)
 }
 
 // Eval implements journal.Scripter.
@@ -147,6 +149,13 @@ func (j judged) judge(name string, keys []string, cmd *redis.Cmd) *redis.Cmd {
 	reply, err := cmd.Result()
 	if !own || err != nil {
 		return cmd
+	}
+	if rec, _, err := journal.Decode(reply); err == nil {
+		for _, e := range rec.Entries {
+			if key, ok := beside(e.Args, keys); ok {
+				j.also(key)
+			}
+		}
 	}
 	if m := judge(script, keys, box.Answer{Reply: reply}); m != nil {
 		j.wrong(m)
@@ -269,10 +278,20 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 		verb := cmp.Or(shortened(strings.ToUpper(e.Args[0])), "redis.call")
 		if strings.Contains(e.Err, "must be strings or integers") { // nil, which the journal writes as "nil"
 			m.Line, m.What = e.Line, phrase.Say("%s is given something that is neither text nor number, such as nil", verb)
+			if args := script.Args(); args != nil {
+				m.What = phrase.Say("%[1]s; its ARGV are %[2]s, or what args: says", m.What, listed(args))
+			}
 			return m
 		}
 		if key, ok := unnamed(e.Args, keys); ok && !strings.Contains(e.Err, "not allowed from script") {
-			m.Line, m.What = e.Line, phrase.Say("%s asks for the key %q, which is not among its KEYS", verb, shortened(key))
+			m.Line, m.What = e.Line, phrase.Say("%[1]s asks for the key %[2]q, which is not among its KEYS, nor made of one; keys: can name more", verb, shortened(key))
+			return m
+		}
+		if life, ok := lifeOf(e.Args); ok && strings.Contains(e.Err, "not an integer") {
+			m.Line, m.What = e.Line, phrase.Say("%[1]s is given %[2]q as a time", verb, shortened(life.text))
+			if g, ok := guessed(script, life, e.Line, 0); ok {
+				m.What = phrase.Say("%[1]s: %[2]s", m.What, g.says())
+			}
 			return m
 		}
 		if e.Err != "" && noCommand(e.Err) {
@@ -308,7 +327,7 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	case reply.Err != "" && wrote > 0:
 		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis does not undo the write: %s", shortened(reply.Err))
 	case reply.Err == "":
-		return wrongReply(m, reply.Value)
+		return wrongReply(m, script, reply.Value)
 	default:
 		return nil
 	}
@@ -316,10 +335,17 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 }
 
 // wrongReply returns m if a value is no reply of a lock.
-func wrongReply(m *Mistake, value any) *Mistake {
+func wrongReply(m *Mistake, script protocol.Script, value any) *Mistake {
+	if allowed, said := script.Allowed(); said {
+		if script.Reads(value) {
+			return nil
+		}
+		m.What = phrase.Say("it returns %[1]s, and its file says replies: %[2]s", shortened(written(value)), allowed)
+		return m
+	}
 	switch v := value.(type) {
 	case int64:
-		if v == 0 || v == 1 {
+		if v >= int64(protocol.NotHeld) && v <= int64(protocol.Granted) {
 			return nil
 		}
 	case []any:
@@ -332,10 +358,10 @@ func wrongReply(m *Mistake, value any) *Mistake {
 		}
 	}
 	if value == nil {
-		m.What = phrase.Say("it returns nil, as false and no return do; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0")
+		m.What = phrase.Say("it returns nil, as false and no return do; allowed: {1, count}, {0, 0}, {-1, 0}, or 1, 0 and -1, or what replies: says")
 		return m
 	}
-	m.What = phrase.Say("it returns %s; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0", shortened(written(value)))
+	m.What = phrase.Say("it returns %s; allowed: {1, count}, {0, 0}, {-1, 0}, or 1, 0 and -1, or what replies: says", shortened(written(value)))
 	return m
 }
 
@@ -379,25 +405,41 @@ func noCommand(err string) bool {
 	return false
 }
 
-// unnamed returns the first key of a command that is not one of keys. Of a command
-// that is not known the first argument is taken for one.
+// unnamed returns the first key of a command that is neither one of keys nor made of
+// one.
 func unnamed(args, keys []string) (string, bool) {
-	switch effects.Verb(args) {
-	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN", "WAIT":
-		return "", false
-	case "FLUSHALL", "FLUSHDB":
-		return "*", true
-	}
-	asked := effects.Touches(args).Keys
-	if len(asked) == 0 {
-		asked = args[1:min(2, len(args))]
-	}
-	for _, key := range asked {
-		if !slices.Contains(keys, key) {
+	for _, key := range keysOf(args) {
+		if !slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(key, k) }) {
 			return key, true
 		}
 	}
 	return "", false
+}
+
+// beside returns the first key of a command that is made of one of keys, and is none
+// of them.
+func beside(args, keys []string) (string, bool) {
+	for _, key := range keysOf(args) {
+		if !slices.Contains(keys, key) && slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(key, k) }) {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// keysOf returns the keys that a command asks for, * for all of them. Of a command that
+// is not known the first argument is taken for one.
+func keysOf(args []string) []string {
+	switch effects.Verb(args) {
+	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN", "WAIT":
+		return nil
+	case "FLUSHALL", "FLUSHDB":
+		return []string{"*"}
+	}
+	if asked := effects.Touches(args).Keys; len(asked) > 0 {
+		return asked
+	}
+	return args[1:min(2, len(args))]
 }
 
 // held is how much Redis holds, in bytes.
@@ -436,10 +478,11 @@ func (m *Mistake) Says() phrase.Wording {
 // Error says it in English.
 func (m *Mistake) Error() string { return m.Says().String() }
 
-// Note says how a script may behave differently in the box and on a Redis.
+// Note says how a script may behave differently in the box and on a Redis, or what it
+// did otherwise than its file says.
 type Note struct {
-	Call string // whose script it is: "lock"
-	What phrase.Text
+	Call string         // whose script it is: "lock"
+	What phrase.Wording // a sentence
 }
 
 // Notes returns how a lock's own scripts may behave differently in the box and on a
@@ -455,7 +498,7 @@ func Notes(l scenario.Lock) []Note {
 		}
 		for _, d := range box.Differences {
 			if d.In.MatchString(comment.ReplaceAllString(script.Source, "")) {
-				list = append(list, Note{script.Call, d.Note})
+				list = append(list, Note{script.Call, phrase.Say(d.Note)})
 			}
 		}
 	}

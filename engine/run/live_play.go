@@ -89,7 +89,7 @@ func (w *wall) execute(ctx context.Context) error {
 // judged ends the run where a script of its own lock is none's.
 func (w *wall) judged(client func(string, int) journal.Scripter, end context.CancelCauseFunc) func(string, int) journal.Scripter {
 	return func(thread string, node int) journal.Scripter {
-		return ownlock.Judged(client(thread, node), w.r.sc.Lock, func(m *ownlock.Mistake) { end(m) })
+		return ownlock.Judged(client(thread, node), w.r.sc.Lock, func(m *ownlock.Mistake) { end(m) }, func(key string) { w.beside.Store(key, true) })
 	}
 }
 
@@ -111,6 +111,10 @@ func (w *wall) cleanUp(ctx context.Context) {
 	for _, key := range w.r.keys() {
 		_ = w.client.Del(ctx, key).Err() // its expiry removes what this cannot
 	}
+	w.beside.Range(func(key, _ any) bool {
+		_ = w.client.Del(ctx, key.(string)).Err()
+		return true
+	})
 }
 
 // bound gives an expiry to what of a run has none by itself.

@@ -45,6 +45,7 @@ type wall struct {
 	guarding func(f func())     // does f; its panic ends the run
 	handles  map[*thread]*handle
 	playing  chan struct{} // closed when the threads have begun
+	beside   sync.Map      // keys that an own lock's scripts asked for and that are not the lock's, to true
 
 	mu      sync.Mutex
 	out     checked

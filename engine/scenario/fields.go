@@ -36,7 +36,7 @@ const minWatchdog = time.Millisecond
 var (
 	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
 	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
-	lockKeys     = []string{"protocol", "key", "kind", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "release"}
+	lockKeys     = []string{"protocol", "key", "kind", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "args", "keys", "replies", "release"}
 	retryKeys    = []string{"times", "interval", "wait", "jitter"}
 	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
 	expectKeys   = []string{"violations", "outcome", "explore"}
@@ -234,6 +234,7 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 		return err == nil
 	})
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
+	p.wholeSeconds(f, l)
 	l.Watchdog = defaultWatchdog(l.Lease)
 	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
 		l.Watchdog = 0 // YAML 1.1 readers turn a bare off into false

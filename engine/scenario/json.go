@@ -39,10 +39,8 @@ type (
 		Min      Sync       `json:"min-replicas,omitzero"`
 		Retry    *retryForm `json:"retry,omitempty"`
 		Nodes    *int       `json:"nodes,omitempty"`
-		Like     string     `json:"like,omitempty"`
-		Scripts  *Scripts   `json:"scripts,omitempty"`
-		Release  string     `json:"release,omitempty"`
-		Kind     string     `json:"kind,omitempty"`
+		OwnForm
+		Kind string `json:"kind,omitempty"`
 	}
 	retryForm struct {
 		Times    *times    `json:"times,omitempty"`
@@ -85,8 +83,8 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, max-hold, keep, wait, min-replicas, after, calls, process, user, drift and
-// client-retries. Parse reads it back.
+// scenarios never have: kind, max-hold, keep, wait, min-replicas, args, keys, replies, release, after, calls,
+// process, user, drift and client-retries. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
 // Compact is MarshalJSON without the values that are defaults. Parse reads back
@@ -113,7 +111,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 			MaxHold: (*duration)(unless(l.MaxHold, usual.MaxHold, false)),
 			Keep:    (*duration)(unless(l.Keep, usual.Keep, false)),
 			Wait:    l.Wait, Min: l.MinReplicas,
-			Nodes: unless(l.Nodes, nodesOf(how), all), Like: l.Like,
+			Nodes: unless(l.Nodes, nodesOf(how), all), OwnForm: l.OwnForm(),
 		},
 	}
 	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
@@ -123,14 +121,8 @@ func (s *Scenario) form(all bool) scenarioForm {
 		}
 		f.Lock.Watchdog = &word
 	}
-	if l.ReleaseOnce {
-		f.Lock.Release = releaseOnce
-	}
 	if l.Kind != usual.Kind {
 		f.Lock.Kind = l.Kind.String()
-	}
-	if l.Own() {
-		f.Lock.Scripts = &l.Scripts
 	}
 	if *f.Lock == (lockForm{}) {
 		f.Lock = nil
@@ -282,7 +274,7 @@ func (s *Scenario) With(name string) *Scenario {
 	other := *s
 	other.Lock.Protocol = name
 	if !other.Lock.Own() {
-		other.Lock.Like, other.Lock.Scripts = "", Scripts{}
+		other.Lock = other.Lock.WithoutScripts()
 	}
 	how := other.Lock.Implementation()
 	if !how.HasWatchdog() {

@@ -76,7 +76,7 @@ func (l Lock) plain() *protocol.Protocol {
 	if !l.Own() && l.Keep == 0 {
 		return exhibit.Named(l.Protocol)
 	}
-	key := madeLock{l.Protocol, l.Keep, l.Like, l.Scripts, l.ReleaseOnce}
+	key := madeLock{l.Protocol, l.Keep, l.Like, l.Scripts, l.ReleaseOnce, l.Convention.ID()}
 	madeLocks.Lock()
 	defer madeLocks.Unlock()
 	p, ok := madeLocks.made[key]
@@ -104,7 +104,7 @@ func (l Lock) withScripts() *protocol.Protocol {
 			sources[call] = source
 		}
 	}
-	p := l.base().With(sources)
+	p := l.base().With(sources, l.Convention)
 	if p != nil {
 		p.Once = l.ReleaseOnce
 	}
@@ -148,6 +148,8 @@ type madeLock struct {
 	like     string
 	scripts  Scripts
 	once     bool
+
+	convention string // its ID
 }
 
 // madeLocks are the last few that were made: a search asks for one thousands of
@@ -171,14 +173,46 @@ func Writable() []string {
 	return names
 }
 
+// OwnForm is what of a lock only one of one's own has, as a scenario has it in JSON.
+type OwnForm struct {
+	Like    string     `json:"like,omitempty"`
+	Scripts *Scripts   `json:"scripts,omitempty"`
+	Args    *argsForm  `json:"args,omitempty"`
+	Keys    *[]string  `json:"keys,omitempty"`
+	Replies *repliesOf `json:"replies,omitempty"`
+	Release string     `json:"release,omitempty"`
+}
+
+// OwnForm returns what of the lock only one of one's own has.
+func (l Lock) OwnForm() OwnForm {
+	if !l.Own() {
+		return OwnForm{}
+	}
+	f := OwnForm{Like: l.Like, Scripts: &l.Scripts}
+	f.Args, f.Keys, f.Replies = l.conventionForm()
+	if l.ReleaseOnce {
+		f.Release = releaseOnce
+	}
+	return f
+}
+
 // releaseOnce is the word for Lock.ReleaseOnce.
 const releaseOnce = "once"
+
+// ownKeys are the keys of a lock that only one of one's own has.
+var ownKeys = []string{"like", "scripts", "args", "keys", "replies", "release"}
+
+// WithoutScripts returns the lock without all that only one of one's own has.
+func (l Lock) WithoutScripts() Lock {
+	l.Like, l.Scripts, l.Convention, l.ReleaseOnce = "", Scripts{}, protocol.Convention{}, false
+	return l
+}
 
 // own reads what a lock of one's own has.
 func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	l := &s.Lock
 	if !l.Own() {
-		for _, name := range []string{"like", "scripts", "release"} {
+		for _, name := range ownKeys {
 			if given, ok := f[name]; ok && p.judges() {
 				p.wrong(given, say("the key %s", quote(name)), say("only with protocol: %s", protocol.Own))
 			}
@@ -219,6 +253,7 @@ func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	if sources != nil && len(sources) == 0 && l.Like != "" {
 		p.wrong(scripts, say("no script"), say("at least one of %s", strings.Join(calls, ", ")))
 	}
+	p.convention(f, l)
 }
 
 func isScript(s string) bool {
@@ -238,7 +273,10 @@ func (s *Scenario) ScriptLine(call string, n int) int {
 	return at + n
 }
 
+// ownCalls are the calls that can have a script of one's own.
+var ownCalls = []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew, protocol.CallLeave}
+
 // Calls returns the names of the calls that have a script.
 func (s Scripts) Calls() []string {
-	return slices.DeleteFunc([]string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew, protocol.CallLeave}, func(call string) bool { return *s.of(call) == "" })
+	return slices.DeleteFunc(slices.Clone(ownCalls), func(call string) bool { return *s.of(call) == "" })
 }

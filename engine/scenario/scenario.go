@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/lock/protocol"
 )
 
 // Limits, each with its reason.
 const (
 	MaxScript    = 16 << 10       // bytes of a script: ten times that of the longest lock
+	MaxArgs      = 16             // of a script: twice as many as any lock's
+	MaxKeys      = 9              // of a script
+	MaxWord      = 64             // characters of an argument or a reply that is given as it is: a cell of the table
 	MaxBytes     = 64 << 10       // of a file: a thousand times the usual size, and still cheap to parse
 	MaxThreads   = 16             // columns that a person can still follow
 	MaxName      = 12             // characters of a thread's name: the head of a column
@@ -100,6 +104,9 @@ type Lock struct {
 	Nodes       int
 	Like        string  // of an own lock, the one that it is like; else ""
 	Scripts     Scripts // of an own lock
+	// Convention, of an own lock, says how its scripts are called and what they return,
+	// where that is not the usual way.
+	Convention protocol.Convention
 
 	// MinReplicas are those that a master must have heard from lately, or it takes no
 	// writes; its Of is 0. Source: min-replicas-to-write of redis.conf.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"relock/engine/check"
@@ -131,7 +132,7 @@ func retrySchema() Object {
 func lockSchema() Object {
 	scripts := Object{}
 	script := Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}
-	for _, call := range []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew, protocol.CallLeave} {
+	for _, call := range ownCalls {
 		scripts[call] = says(maps.Clone(script), "Lua, run as one step by Redis")
 	}
 	s := part(lockKeys, Object{
@@ -146,15 +147,60 @@ func lockSchema() Object {
 		"kind":         says(Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
 		"retry":        retrySchema(),
 		"nodes":        says(number(1, MaxNodes), "how many Redis a lock of a majority has"),
+		"args":         says(argsSchema(), "of a lock of one's own: what each script gets as ARGV"),
+		"keys":         says(Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}, "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first"),
+		"replies":      says(repliesSchema(), "of a lock of one's own: what each script returns"),
 		"release":      says(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
 		"like":         says(words(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
 		"scripts":      says(Object{"type": "object", "additionalProperties": false, "minProperties": 1, "properties": scripts}, "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
 	})
 	s["if"] = required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
 	s["then"] = required(Object{}, "scripts")
-	s["else"] = Object{"properties": Object{"like": false, "scripts": false, "release": false}}
+	onlyOwn := Object{}
+	for _, k := range ownKeys {
+		onlyOwn[k] = false
+	}
+	s["else"] = Object{"properties": onlyOwn}
 	s["dependencies"] = Object{"keep": required(Object{"properties": Object{"protocol": words(Keeping()...)}}, "protocol")}
 	return says(s, "the lock that the threads contend for")
+}
+
+// asItIsSchema is a text that is given as it is.
+func asItIsSchema() Object {
+	return Object{"type": "string", "minLength": 1, "maxLength": MaxWord}
+}
+
+func argsSchema() Object {
+	one := Object{"anyOf": []any{words(protocol.ArgWords...), Object{"type": "number"}, asItIsSchema()}}
+	of := Object{}
+	for _, call := range ownCalls {
+		of[call] = says(Object{"type": "array", "maxItems": MaxArgs, "items": maps.Clone(one)}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
+	}
+	return part(ownCalls, of)
+}
+
+func repliesSchema() Object {
+	of := Object{}
+	var calls []string
+	for _, call := range ownCalls {
+		outcomes := protocol.Outcomes(call)
+		if outcomes == nil {
+			continue
+		}
+		calls = append(calls, call)
+		named := Object{}
+		for _, outcome := range outcomes {
+			text := asItIsSchema()
+			if call != protocol.CallLock || outcome != protocol.RefusedWord {
+				text["not"] = words(protocol.PTTLWord)
+			}
+			named[outcome] = says(Object{"anyOf": []any{Object{"type": "integer"}, text}}, "nil, a whole number, OK, or a text in quotes; of a refused lock also pttl: how many milliseconds it is still another's")
+		}
+		s := says(part(outcomes, named), "what is not named is the refusal")
+		s["minProperties"] = 1
+		of[call] = s
+	}
+	return part(calls, of)
 }
 
 func resourceSchema() Object {

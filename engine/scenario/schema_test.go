@@ -26,7 +26,7 @@ func TestTheSchemaTakesEveryScenario(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}
-	texts := map[string]string{"full": full}
+	texts := map[string]string{"full": full, "as it is printed": printedText}
 	incidents, err := fs.Glob(lessons.IncidentFiles(), "*.yaml")
 	if err != nil || len(incidents) == 0 {
 		t.Fatal(err)

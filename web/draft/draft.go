@@ -277,7 +277,7 @@ func attach(n *yaml.Node, s step, made *yaml.Node) bool {
 // order is the order in which keys are written.
 func order() []string {
 	return slices.Concat([]string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}, fault.Keys(), []string{
-		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "wait", "scripts",
+		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "wait", "args", "keys", "replies", "release", "scripts",
 		"resource", "size", "limit", "checks", "looks", "once-per", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
 	})
 }

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -32,9 +33,16 @@ const (
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|key|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|shape|key|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
 	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
+
+// shapeKey is of the form alone: the shape of an own lock's scripts, which the
+// scenario says in several keys.
+const shapeKey = "lock.shape"
+
+// saysOfScripts are the keys that say how the scripts of an own lock are called.
+var saysOfScripts = []string{"lock.args", "lock.keys", "lock.replies"}
 
 var (
 	nameOfThread = regexp.MustCompile(`^threads\[\d+\]\.name$`)
@@ -107,7 +115,11 @@ func changes(base string, values url.Values) []string {
 		if !fieldName.MatchString(key) || len(v) == 0 {
 			continue
 		}
-		if had, _ := from.Value(key); Input(key, had) != Input(key, v[0]) {
+		had, _ := from.Value(key)
+		if key == shapeKey {
+			had = from.sketch().Lock.Shape()
+		}
+		if Input(key, had) != Input(key, v[0]) {
 			keys = append(keys, key)
 		}
 	}
@@ -122,6 +134,8 @@ func changes(base string, values url.Values) []string {
 
 func (d *Draft) change(key, value string) {
 	switch {
+	case key == shapeKey:
+		d.shape(value)
 	case key == "resource.kind" && value == "":
 		d.Delete("resource")
 	case value == "":
@@ -132,6 +146,21 @@ func (d *Draft) change(key, value string) {
 		d.rename(old, value)
 	default:
 		d.Set(key, value)
+	}
+}
+
+// shape gives the scripts of an own lock one of the usual shapes; "" is Relock's own.
+func (d *Draft) shape(name string) {
+	lock := d.sketch().Lock
+	values := lock.Shaped(name)
+	if !lock.Own() || name == scenario.OtherShape || name != "" && len(values) == 0 {
+		return
+	}
+	for _, key := range saysOfScripts {
+		d.Delete(key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		d.Set("lock."+key, values[key])
 	}
 }
 
@@ -210,8 +239,9 @@ func (d *Draft) begin(changed []string, before string) {
 	switch name, _ := d.Value("lock.protocol"); {
 	case name != protocol.Own:
 		if slices.Contains(changed, "lock.protocol") {
-			d.Delete("lock.like")
-			d.Delete("lock.scripts")
+			for _, key := range append([]string{"lock.like", "lock.scripts", "lock.release"}, saysOfScripts...) {
+				d.Delete(key)
+			}
 		}
 		return
 	case slices.Contains(changed, "lock.protocol") && !d.Has("lock.scripts"):
@@ -223,6 +253,9 @@ func (d *Draft) begin(changed []string, before string) {
 	}
 	like, _ := d.Value("lock.like")
 	d.Delete("lock.scripts")
+	for _, key := range saysOfScripts { // of other scripts
+		d.Delete(key)
+	}
 	for call, source := range scenario.Beginning(like) {
 		d.Set("lock.scripts."+call, source)
 	}

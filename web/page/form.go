@@ -318,14 +318,71 @@ func (f *former) scripts() FormPart {
 	if lock.Like == "" {
 		like.Hint = f.l.Say("Choose an existing lock, and its scripts replace yours.")
 	}
-	part := FormPart{Fields: []Field{like}}
+	part := FormPart{Fields: []Field{like, f.shape()}}
 	for _, call := range lock.Calls() {
 		one := f.field("lock.scripts."+call, "", "")
-		one.Label, one.Code = call, true
+		one.Label, one.Code, one.Hint = call, true, f.given(call)
 		part.Fields = append(part.Fields, one)
 	}
 	part.Mistakes = f.rest("lock.scripts")
+	for _, key := range []string{"lock.args", "lock.keys", "lock.replies"} {
+		part.Mistakes = append(part.Mistakes, f.rest(key)...)
+		for _, call := range lock.Calls() {
+			part.Mistakes = append(part.Mistakes, f.rest(key+"."+call)...)
+		}
+	}
 	return part
+}
+
+// shape returns the choice of what one's own scripts get and return.
+func (f *former) shape() Field {
+	is := f.sc.Lock.Shape()
+	list := []Choice{f.option("", "Relock's: owner, level, lease in milliseconds; 1 is yes, 0 is no")}
+	for _, s := range scenario.Shapes() {
+		list = append(list, f.option(s.Name, s.Title))
+	}
+	if is == scenario.OtherShape {
+		list = append(list, f.option(is, "as the YAML says"))
+	}
+	for i := range list {
+		list[i].Selected = list[i].Value == is
+	}
+	hint := f.l.Say("How the scripts were printed: what they get, in which order, and what they return. In the YAML: args, replies.")
+	return Field{Name: "lock.shape", Label: f.l.Say("What they get and return"), Choices: []Choices{{List: list}}, Hint: hint, Wide: true}
+}
+
+// argMeans says what each word of args: is.
+var argMeans = map[string]phrase.Text{
+	protocol.ArgOwner:    "the owner",
+	protocol.ArgLevel:    "the level, from 1",
+	protocol.ArgLeaseMS:  "the lease in milliseconds",
+	protocol.ArgLeaseS:   "the lease in seconds",
+	protocol.ArgDeadline: "the lease's end in milliseconds",
+	protocol.ArgToken:    "a token of this hold",
+}
+
+// given says what the script of a call gets, "" where that is not known.
+func (f *former) given(call string) string {
+	var list []string
+	for _, s := range f.sc.Lock.Implementation().Scripts {
+		if s.Call != call {
+			continue
+		}
+		for i, key := range f.sc.Lock.Implementation().Keys(f.sc.Lock.Key) {
+			list = append(list, "KEYS["+strconv.Itoa(i+1)+"] "+key)
+		}
+		for i, arg := range s.Args() {
+			means := arg.Text
+			if text, ok := argMeans[arg.Word]; ok {
+				means = f.l.Say(text)
+			}
+			list = append(list, "ARGV["+strconv.Itoa(i+1)+"] "+means)
+		}
+		if s.Args() == nil {
+			return ""
+		}
+	}
+	return strings.Join(list, " · ")
 }
 
 func (f *former) retry(key string, r scenario.Retry) []Field {

@@ -77,15 +77,30 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 			list = append(list, l.Say("%s is done in no order: it ends %s.", t.Name, quoted(l, ends)))
 		}
 	}
+	list = append(list, notes(l, s.Notes())...)
 	return append(list, NotesOnScripts(l, s.Scenario().Lock)...)
+}
+
+// NotesOnRun says what the scripts of a lock of one's own did in a run otherwise than
+// its file says.
+func NotesOnRun(l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
+	seen := ownlock.NewSeen(sc)
+	for i := range events {
+		seen.See(events[i])
+	}
+	return notes(l, seen.Notes())
 }
 
 // NotesOnScripts says what the scripts of a lock of one's own may do otherwise on a
 // Redis than in the box.
 func NotesOnScripts(l words.Language, lock scenario.Lock) []string {
+	return notes(l, ownlock.Notes(lock))
+}
+
+func notes(l words.Language, notes []ownlock.Note) []string {
 	var list []string
-	for _, n := range ownlock.Notes(lock) {
-		list = append(list, l.Say("Note on the script %s: %s", n.Call, l.Say(n.What)))
+	for _, n := range notes {
+		list = append(list, l.Say("Note on the script %s: %s", n.Call, l.Clause(n.What)))
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
@@ -31,6 +32,8 @@ type (
 		Resource resourceForm     `json:"resource"`
 		Threads  []threadForm     `json:"threads"`
 		Faults   []scenario.Fault `json:"faults,omitempty"`
+
+		longer time.Duration // its times are so many times those of other cards
 	}
 	lockForm struct {
 		Protocol string    `json:"protocol"`
@@ -38,9 +41,8 @@ type (
 		Watchdog string    `json:"watchdog,omitempty"`
 		Retry    retryForm `json:"retry"`
 		Nodes    int       `json:"nodes,omitempty"`
-		Like     string    `json:"like,omitempty"`
 
-		Scripts *scenario.Scripts `json:"scripts,omitempty"`
+		scenario.OwnForm
 	}
 	retryForm struct {
 		Times    int    `json:"times"`
@@ -68,12 +70,9 @@ func form(l scenario.Lock, depth int) scenarioForm {
 	p := l.Implementation()
 	f := scenarioForm{
 		Title:    l.Protocol,
-		Lock:     lockForm{Protocol: l.Protocol, Lease: "200ms", Retry: retryForm{10, "60ms"}, Nodes: min(p.Nodes, most), Like: l.Like},
+		Lock:     lockForm{Protocol: l.Protocol, Lease: "200ms", Retry: retryForm{10, "60ms"}, Nodes: min(p.Nodes, most), OwnForm: l.OwnForm()},
 		Resource: resourceForm{Kind: scenario.KindCounter},
 		Threads:  []threadForm{{Name: first, Work: "50ms", Depth: depth}, {Name: second, Start: "5ms", Work: "50ms", Depth: depth}},
-	}
-	if l.Own() {
-		f.Lock.Scripts = &l.Scripts
 	}
 	if p.HasWatchdog() {
 		f.Lock.Watchdog = "80ms"
@@ -84,7 +83,28 @@ func form(l scenario.Lock, depth int) scenarioForm {
 	if depth == 1 { // the watchdog renews once meanwhile
 		f.Threads[0].Work, f.Threads[1].Work = "100ms", "100ms"
 	}
+	f.longer = 1
+	if l.InSeconds() {
+		f.inSeconds()
+	}
 	return f
+}
+
+// inSeconds makes all times longer, so that the lease is a whole second.
+func (f *scenarioForm) inSeconds() {
+	f.longer = 5
+	longer := func(text *string) {
+		if d, err := time.ParseDuration(*text); err == nil { // "" is no time
+			*text = (f.longer * d).String()
+		}
+	}
+	longer(&f.Lock.Lease)
+	longer(&f.Lock.Watchdog)
+	longer(&f.Lock.Retry.Interval)
+	for i := range f.Threads {
+		longer(&f.Threads[i].Start)
+		longer(&f.Threads[i].Work)
+	}
 }
 
 func (f scenarioForm) scenario() (*scenario.Scenario, error) {
@@ -140,7 +160,7 @@ func succeeds(ctx context.Context, f scenarioForm) (bool, error) {
 // it there.
 func (f scenarioForm) with(k fault.Kind, p Place) (*scenario.Scenario, error) {
 	f.Title += ": " + k.Name + ", " + p.words()
-	f.Faults = []scenario.Fault{{Thread: p.Thread, At: p.At, Level: p.Level, Do: k.Name, Error: k.Error, For: k.For, By: k.By}}
+	f.Faults = []scenario.Fault{{Thread: p.Thread, At: p.At, Level: p.Level, Do: k.Name, Error: k.Error, For: f.longer * k.For, By: f.longer * k.By}}
 	sc, err := f.scenario()
 	if errors.As(err, new(scenario.Mistakes)) {
 		return nil, nil

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Own is the name of a lock whose scripts somebody has written.
@@ -60,11 +62,12 @@ var ErrReply = errors.New("lock: not a reply of a lock")
 // A script gets all keys of the lock, its own first, and the arguments of p's
 // script of that call. Where p has none, or fewer arguments than [Reentrant]'s,
 // it gets those of Reentrant. It replies as they do, {1, hold count},
-// {0, 0} or {-1, 0}, or plainly 1 or 0. With returns nil where p is not kept by
+// {0, 0} or {-1, 0}, or plainly 1, 0 or -1. With returns nil where p is not kept by
 // calls of this kind: outside Redis, or on several nodes.
+// A convention says what is otherwise; of its Keys p must have no others of its own.
 // It is safe for concurrent use.
-func (p *Protocol) With(sources map[string]string) *Protocol {
-	if !p.Writable() {
+func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
+	if !p.Writable() || len(c.Keys) > 0 && p.Companions != nil {
 		return nil
 	}
 	own := *p
@@ -76,9 +79,15 @@ func (p *Protocol) With(sources map[string]string) *Protocol {
 	if own.First == nil {
 		own.First = map[string]string{}
 	}
+	if len(c.Keys) > 1 {
+		own.Companions = c.companions
+	}
 	for call, source := range sources {
-		s := NewScript(call, call+".lua", source, p.argsOf(call))
-		s.keys = len(p.Keys(""))
+		s := NewScript(call, call+".lua", source, c.args(call, p.argsOf(call)))
+		s.keys, s.replies = len(own.Keys("")), c.Replies[call]
+		if _, said := c.Args[call]; said || p.Name == Reentrant.Name {
+			s.argv = c.ArgsOf(call)
+		}
 		delete(own.Inner, call)
 		delete(own.Most, call)
 		delete(own.Plain, call)
@@ -143,10 +152,21 @@ func (p *Protocol) argsOf(call string) Args {
 	}
 }
 
-// plainly returns the step that runs a script whose reply may be a plain number.
+// plainly returns the step that runs a script whose reply may be a plain number, or
+// what its file says.
 func plainly(s Script) Step {
 	return func(ctx context.Context, r Request) (Reply, error) {
 		answer, err := s.ask(ctx, r)
+		if s.replies != nil {
+			if errors.Is(err, redis.Nil) { // an answer like any other here
+				answer, err = nil, nil
+			}
+			reply, ok := s.replies.reply(s.Call, r.Level, answer)
+			if err == nil && !ok {
+				err = fmt.Errorf("lock: %s on %q: %w: %v", s.Name, r.Key, ErrReply, answer)
+			}
+			return reply, err
+		}
 		if err != nil {
 			return Reply{}, err
 		}
@@ -155,7 +175,7 @@ func plainly(s Script) Step {
 			return s.reply(answer, r.Key)
 		}
 		switch reply := (Reply{Code: Code(number)}); {
-		case number < 0 || number > 1:
+		case number < int64(NotHeld) || number > int64(Granted):
 			return Reply{}, fmt.Errorf("lock: %s on %q: %w: %d", s.Name, r.Key, ErrReply, number)
 		case number == 1 && s.Call == CallLock:
 			reply.Count = r.Level

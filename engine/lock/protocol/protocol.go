@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -277,6 +278,7 @@ type Words struct {
 	*Keyed
 
 	owner, lease, locker any
+	hold                 int64 // its number: no other through the locker has it
 }
 
 // Caller holds what all calls through one locker send. It is safe for
@@ -284,6 +286,7 @@ type Words struct {
 type Caller struct {
 	locker, lease any
 	length        time.Duration
+	holds         atomic.Int64 // for which there were words
 }
 
 // NewCaller returns what the calls through a locker send, with the lease that
@@ -295,7 +298,7 @@ func NewCaller(locker string, lease time.Duration) *Caller {
 // Words returns what an owner's calls for a key send, with a lease of whole
 // milliseconds.
 func (c *Caller) Words(k *Keyed, owner string, lease time.Duration) Words {
-	w := Words{Keyed: k, owner: owner, lease: c.lease, locker: c.locker}
+	w := Words{Keyed: k, owner: owner, lease: c.lease, locker: c.locker, hold: c.holds.Add(1)}
 	if lease != c.length {
 		w.lease = lease.Milliseconds()
 	}

@@ -30,6 +30,9 @@ type Script struct {
 	args Args
 	sha  any // SHA as an argument
 	keys int // up to which of the lock's keys the source names
+
+	argv    []Arg   // of one's own script: what it gets as ARGV, or nil where it is like another's
+	replies Replies // of one's own script: what its file says that it returns, or nil
 }
 
 // NewScript returns a script with its digest, and with what it is called with.

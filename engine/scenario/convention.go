@@ -1,0 +1,252 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+)
+
+// The JSON forms of a Convention's parts, in the order of the calls.
+type (
+	argsForm struct {
+		Lock   *[]string `json:"lock,omitempty"`
+		Unlock *[]string `json:"unlock,omitempty"`
+		Renew  *[]string `json:"renew,omitempty"`
+		Leave  *[]string `json:"leave,omitempty"`
+	}
+	repliesOf struct {
+		Lock   *answersForm `json:"lock,omitempty"`
+		Unlock *answersForm `json:"unlock,omitempty"`
+		Renew  *answersForm `json:"renew,omitempty"`
+	}
+	// answersForm has a number as a number, and words and texts as texts.
+	answersForm struct {
+		Entered  any `json:"entered,omitempty"`
+		Released any `json:"released,omitempty"`
+		Renewed  any `json:"renewed,omitempty"`
+		Refused  any `json:"refused,omitempty"`
+	}
+)
+
+// conventionForm returns the forms of an own lock's convention, nil for parts that
+// are as usual.
+func (l Lock) conventionForm() (args *argsForm, keys *[]string, replies *repliesOf) {
+	c := l.Convention
+	if c.Args != nil {
+		args = &argsForm{}
+		for call, list := range c.Args {
+			words := []string{}
+			for _, one := range list {
+				word := one.Word
+				if word == "" {
+					word = one.Text
+				}
+				words = append(words, word)
+			}
+			*map[string]**[]string{"lock": &args.Lock, "unlock": &args.Unlock, "renew": &args.Renew, "leave": &args.Leave}[call] = &words
+		}
+	}
+	if c.Keys != nil {
+		keys = &c.Keys
+	}
+	if c.Replies != nil {
+		replies = &repliesOf{}
+		for call, list := range c.Replies {
+			f := &answersForm{}
+			for outcome, one := range list {
+				*map[string]*any{protocol.Entered: &f.Entered, protocol.Released: &f.Released, protocol.Renewed: &f.Renewed, protocol.RefusedWord: &f.Refused}[outcome] = answerForm(one)
+			}
+			*map[string]**answersForm{"lock": &replies.Lock, "unlock": &replies.Unlock, "renew": &replies.Renew}[call] = f
+		}
+	}
+	return args, keys, replies
+}
+
+func answerForm(a protocol.Answer) any {
+	switch a.Kind {
+	case protocol.AnswerNumber:
+		return a.Number
+	case protocol.AnswerText:
+		return a.Text
+	default:
+		return a.String()
+	}
+}
+
+// convention reads how the scripts of a lock of one's own are called, and what they
+// return.
+func (p *parser) convention(f map[string]value, l *Lock) {
+	calls := l.Scripts.Calls()
+	p.args(f, calls, l)
+	p.keys(f, l)
+	p.replies(f, calls, l)
+}
+
+// quotedText reports whether a value is a text in quotes, as all texts of JSON are.
+func quotedText(v value) bool { return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 }
+
+// asItIs reports whether a text can be an argument or a reply as it is.
+func asItIs(text string) bool {
+	return text != "" && utf8.RuneCountInString(text) <= MaxWord && printable(text)
+}
+
+func (p *parser) args(f map[string]value, calls []string, l *Lock) {
+	v, ok := f["args"]
+	if !ok {
+		return
+	}
+	allowed := say("%s, a number, or a text of 1 to %s characters in quotes", strings.Join(protocol.ArgWords, ", "), MaxWord)
+	lists := p.fields(v, calls...)
+	for _, call := range slices.Sorted(maps.Keys(lists)) {
+		args := []protocol.Arg{}
+		for _, one := range p.list(lists[call], MaxArgs, "a list of at most %s arguments", "%s arguments") {
+			text, is := p.scalar(one, allowed)
+			switch {
+			case !is:
+			case slices.Contains(protocol.ArgWords, text):
+				args = append(args, protocol.Arg{Word: text})
+			case asItIs(text) && (quotedText(one) || one.Tag == "!!int" || one.Tag == "!!float"):
+				args = append(args, protocol.Arg{Text: text})
+			default:
+				p.wrong(one, quoted(text), allowed)
+			}
+		}
+		if l.Convention.Args == nil {
+			l.Convention.Args = map[string][]protocol.Arg{}
+		}
+		l.Convention.Args[call] = args
+	}
+}
+
+// wholeSeconds refuses a lease that a script cannot be given in seconds.
+func (p *parser) wholeSeconds(f map[string]value, l *Lock) {
+	if !l.InSeconds() || l.Lease%time.Second == 0 {
+		return
+	}
+	p.wrong(f["args"], say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), say("a lease in whole seconds: EXPIRE takes no other"))
+}
+
+// InSeconds reports whether a script of one's own gets the lease in seconds.
+func (l Lock) InSeconds() bool {
+	for _, args := range l.Convention.Args {
+		if slices.ContainsFunc(args, func(a protocol.Arg) bool { return a.Word == protocol.ArgLeaseS }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) keys(f map[string]value, l *Lock) {
+	v, ok := f["keys"]
+	if !ok {
+		return
+	}
+	if l.base().Companions != nil {
+		p.wrong(v, say("the key %s", quote("keys")), say("only where like: has a lock with one key; the scripts of %s get its keys", l.Like))
+		return
+	}
+	before := len(p.mistakes)
+	list := p.list(v, MaxKeys, "a list of at most %s keys", "%s keys")
+	var keys []string
+	for i, one := range list {
+		allowed := say("text of at most %[1]s characters with %[2]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace)
+		if i == 0 {
+			allowed = say("%s in quotes: the first is the lock's key", protocol.KeyPlace)
+		}
+		text, is := p.scalar(one, allowed)
+		if !is {
+			continue
+		}
+		rest := strings.Replace(text, protocol.KeyPlace, "", 1)
+		if i == 0 && text != protocol.KeyPlace || rest == text || utf8.RuneCountInString(text) > MaxKey || !printable(text) || strings.ContainsAny(rest, " {}") || slices.Contains(keys, text) {
+			p.wrong(one, quoted(text), allowed)
+			continue
+		}
+		keys = append(keys, text)
+	}
+	if len(p.mistakes) == before && len(list) == 0 {
+		p.wrong(v, say("an empty list"), say("%s in quotes: the first is the lock's key", protocol.KeyPlace))
+	}
+	l.Convention.Keys = keys
+}
+
+var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,15}$`)
+
+func (p *parser) replies(f map[string]value, calls []string, l *Lock) {
+	v, ok := f["replies"]
+	if !ok {
+		return
+	}
+	calls = slices.DeleteFunc(slices.Clone(calls), func(call string) bool { return protocol.Outcomes(call) == nil })
+	given := p.fields(v, calls...)
+	for _, call := range slices.Sorted(maps.Keys(given)) {
+		one, outcomes := given[call], protocol.Outcomes(call)
+		replies := protocol.Replies{}
+		before := len(p.mistakes)
+		named := p.fields(one, outcomes...)
+		for _, outcome := range outcomes { // in order: the second of two that are alike is wrong
+			answer, is := named[outcome]
+			if !is {
+				continue
+			}
+			a, ok := p.answer(answer, call == protocol.CallLock && outcome == protocol.RefusedWord)
+			if !ok {
+				continue
+			}
+			for _, other := range outcomes {
+				if b, is := replies[other]; is && a.Alike(b) {
+					p.wrong(answer, say("%[1]s for %[2]s, and %[3]s for %[4]s", a, outcome, b, other), say("replies that can be told apart"))
+				}
+			}
+			replies[outcome] = a
+		}
+		switch _, clear := replies.Rest(call); {
+		case len(p.mistakes) > before:
+		case len(replies) == 0:
+			p.wrong(one, say("no reply"), say("at least one of %s", strings.Join(outcomes, ", ")))
+		case !clear:
+			p.wrong(one, say("only %s", protocol.RefusedWord), say("also %[1]s or %[2]s: what is not named could be either", protocol.Released, protocol.Entered))
+		}
+		if l.Convention.Replies == nil {
+			l.Convention.Replies = map[string]protocol.Replies{}
+		}
+		l.Convention.Replies[call] = replies
+	}
+}
+
+// answer reads what a script returns.
+func (p *parser) answer(v value, pttl bool) (protocol.Answer, bool) {
+	words := protocol.NilWord
+	if pttl {
+		words = fmt.Sprintf("%s, %s", protocol.NilWord, protocol.PTTLWord)
+	}
+	allowed := say("%[1]s, a whole number, OK, or a text of 1 to %[2]s characters in quotes", words, MaxWord)
+	text, ok := p.scalar(v, allowed)
+	switch {
+	case !ok:
+		return protocol.Answer{}, false
+	case text == protocol.NilWord:
+		return protocol.Answer{Kind: protocol.AnswerNil}, true
+	case text == protocol.PTTLWord && pttl:
+		return protocol.Answer{Kind: protocol.AnswerPTTL}, true
+	case v.Tag == "!!int" && wholeNumber.MatchString(text):
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err == nil {
+			return protocol.Answer{Kind: protocol.AnswerNumber, Number: n}, true
+		}
+	case text != protocol.PTTLWord && asItIs(text) && (quotedText(v) || text == "OK"):
+		return protocol.Answer{Kind: protocol.AnswerText, Text: text}, true
+	}
+	p.wrong(v, quoted(text), allowed)
+	return protocol.Answer{}, false
+}
