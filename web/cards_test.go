@@ -20,8 +20,15 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 	if res.StatusCode != http.StatusOK {
 		t.Fatal(res.Status)
 	}
+	if tags := strings.Count(body, "<") / 2; tags > 3500 {
+		t.Errorf("the list of locks has %d elements", tags)
+	}
 	for _, name := range exhibit.Names() {
-		if !strings.Contains(body, `aria-label="Report card of `+name+`"`) || !strings.Contains(body, `href="/locks/`+name+`/none"`) {
+		if !strings.Contains(body, `id="`+name+`"`) || !strings.Contains(body, `href="/locks/`+name+`"`) { // where an older address leads to
+			t.Errorf("the list does not lead to %s", name)
+		}
+		_, one := s.do(t, http.MethodGet, "/locks/"+name, nil)
+		if !strings.Contains(one, `aria-label="Report card of `+name+`"`) || !strings.Contains(one, `href="/locks/`+name+`/none"`) {
 			t.Errorf("no card of %s", name)
 		}
 	}
@@ -45,6 +52,7 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 		{"/locks/card.svg?lock=mutexx", http.StatusBadRequest, "there is no such lock"},
 		{"/locks?lock=mutexx", http.StatusBadRequest, "there is no such lock"},
 		{"/locks?beside=mutexx", http.StatusBadRequest, "there is no such lock"},
+		{"/locks/mutexx", http.StatusNotFound, "There is no such page"},
 		{"/locks/mutexx/pause@A.work.1", http.StatusNotFound, "There is no such page"},
 		{"/locks/mutex/pause@A.work.2", http.StatusNotFound, "There is no such page"},
 	} {

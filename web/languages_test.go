@@ -90,7 +90,7 @@ func TestAThirdLanguage(t *testing.T) {
 		"/play/lease-expiry":       title,
 		"/embed/play/lease-expiry": "⟦Relock⟧",
 		"/edit":                    "⟦Scenario editor⟧",
-		"/locks":                   "⟦Its holder&#39;s context ends before the lease can, also in a partition.⟧",
+		"/locks/reentrant":         "⟦Its holder&#39;s context ends before the lease can, also in a partition.⟧",
 		"/about":                   "⟦",
 		"/api":                     "⟦",
 		run:                        "⟦no rule was broken⟧",

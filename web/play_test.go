@@ -861,18 +861,18 @@ func TestAnyLockCanBeChosenInTheForm(t *testing.T) {
 func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 	s := open(t, nil)
 	for _, c := range []struct{ path, header, want string }{
-		{"/locks", "", "Two processes, two locks"},
-		{"/locks?lang=zh", "", "两个进程，两把锁"},
-		{"/locks?lang=zh", "", "完全不加锁"},
-		{"/locks", "zh-CN,zh;q=0.9", "两个进程，两把锁"},
-		{"/locks?lang=en", "zh-CN", "two processes, two locks"},
-		{"/locks?lang=xx", "", "two processes, two locks"},
+		{"/locks/spin", "", "Two processes, two locks"},
+		{"/locks/spin?lang=zh", "", "两个进程，两把锁"},
+		{"/locks", "zh-CN", "完全不加锁"},
+		{"/locks/spin", "zh-CN,zh;q=0.9", "两个进程，两把锁"},
+		{"/locks/spin?lang=en", "zh-CN", "two processes, two locks"},
+		{"/locks/spin?lang=xx", "", "two processes, two locks"},
 	} {
 		res, body := s.do(t, http.MethodGet, c.path, nil, "Accept-Language", c.header)
 		if res.StatusCode != http.StatusOK || !strings.Contains(strings.ToLower(body), strings.ToLower(c.want)) {
 			t.Errorf("GET %s, %q: %d without %q", c.path, c.header, res.StatusCode, c.want)
 		}
-		if !strings.Contains(body, `href="/play/spin-two-processes"`) {
+		if c.path != "/locks" && !strings.Contains(body, `href="/play/spin-two-processes"`) {
 			t.Errorf("GET %s: no way to its scenarios", c.path)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"relock/web/kept"
 	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/static"
@@ -60,10 +61,12 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 		{"POST /export", s.Page(s.Largely(run.ExportLink))},
 		{"GET /qr", s.Page(reading.QR)},
 		{"GET /locks", s.ForAll(reading.Locks)},
+		{"GET /locks/{lock}", s.Page(reading.Lock)},
 		{"GET /locks/card.svg", s.Page(reading.CardPicture)},
 		{"GET /locks/{lock}/{cell}", s.Page(reading.Cell)},
 		{"GET /lab", s.Page(lab.Door)},
 		{"POST /lab", s.Page(lab.Open)},
+		{"GET " + page.OwnPath, s.Page(editor.Own)},
 		{"GET /lab/{id}", s.Page(lab.Show)},
 		{"GET /lab/{id}/socket", s.Live(lab.Socket)},
 		{"GET /lab/{id}/trace", s.Page(s.Largely(lab.Trace))},

@@ -65,7 +65,17 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"front door", "/", nil},
 		{"gallery", "/scenarios", alike},
 		{"locks", "/locks", alike},
+		{"a lock", "/locks/fenced", alike},
 		{"editor", "/edit", nil},
+		{"a lock of one's own", "/lab/script", nil},
+		{"its program", "/lab", nil},
+		{"the list of scenarios", "/play/two-threads", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+			do(ctx, t, click("#title"))
+			until(ctx, t, `document.activeElement.id === "pick-filter"`)
+			alike(ctx, t)
+		}},
 		{"about", "/about", nil},
 		{"interface", "/api", nil},
 		{"no such page", "/nowhere", nil},

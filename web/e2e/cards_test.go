@@ -63,8 +63,7 @@ func TestACountOpensItsOrder(t *testing.T) {
 	}
 }
 
-// The page asks four questions; the answer names a lock, which is unfolded where
-// its name leads to.
+// The page asks four questions; the answer names a lock, and leads to its page.
 func TestWhichLockDoIUse(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
@@ -79,5 +78,5 @@ func TestWhichLockDoIUse(t *testing.T) {
 		t.Error("the page scrolls sideways")
 	}
 	do(ctx, t, click(`#advised a`))
-	until(ctx, t, `document.getElementById("fenced").checkVisibility()`)
+	until(ctx, t, `location.pathname === "/locks/fenced" && document.querySelector("#card .report") !== null`)
 }

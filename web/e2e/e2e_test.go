@@ -193,6 +193,9 @@ func get[T any](ctx context.Context, t testing.TB, expression string) T {
 // liveLease is the lease of the scenarios that tests run on the wall clock.
 const liveLease = 200 * time.Millisecond
 
+// overWindow is how many pixels a film is higher than the window: the footer is below it.
+const overWindow = `Math.round(document.querySelector("footer").getBoundingClientRect().top + scrollY) - innerHeight`
+
 const texts = `[...document.querySelectorAll("#rows tr:not([hidden])")].map(r => r.innerText.replace(/\s+/g, " "))`
 
 func TestPressRunAndReadTheTable(t *testing.T) {

@@ -183,7 +183,7 @@ func TestTheEditorFitsAPhone(t *testing.T) {
 		for _, width := range []int64{360, 768, 1440} {
 			do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate(url+"/edit?example=redlock-cut-off&lang="+language))
 			live(ctx, t)
-			for _, open := range []string{"", `document.querySelectorAll("details.more, details.presets").forEach((d) => { d.open = true; })`} {
+			for _, open := range []string{"", `document.querySelectorAll("details.more, #picker").forEach((d) => { d.open = true; })`} {
 				if open != "" {
 					get[any](ctx, t, open)
 				}
@@ -215,10 +215,10 @@ func TestWhatIsWrittenStays(t *testing.T) {
 	shows(ctx, t, `document.getElementById("f-lock-lease").value === "200ms"`)
 }
 
-// TestMenusClose opens the list of presets and leaves it in three ways.
+// TestMenusClose opens the list of scenarios and leaves it in three ways.
 func TestMenusClose(t *testing.T) {
 	t.Parallel()
-	const open = `document.querySelector(".presets").open`
+	const open = `document.getElementById("picker").open`
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
 	live(ctx, t)
@@ -227,7 +227,7 @@ func TestMenusClose(t *testing.T) {
 		"a click aside": click("h1"),
 		"the focus":     chromedp.Focus(chromedp.CSS("#yaml")),
 	} {
-		do(ctx, t, click(".presets > summary"))
+		do(ctx, t, click("#picker > summary"))
 		shows(ctx, t, open)
 		do(ctx, t, leave)
 		if get[bool](ctx, t, open) {

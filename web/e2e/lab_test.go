@@ -40,9 +40,9 @@ func naive(ctx context.Context, address, me string) {
 // search; then it goes back, and tries another order.
 func TestALab(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ lang, orphan, all string }{
-		{"en", "key left behind", "orders were tried"},
-		{"zh-CN", "孤儿键", "种顺序全部试过"},
+	for _, c := range []struct{ lang, none, fault, waits, orphan, all string }{
+		{"en", "no client has come yet", "lose reply, ", "A waits: set invoice:7 ", "key left behind", "orders were tried"},
+		{"zh-CN", "还没有客户端来", "丢失响应", "A 在等放行：set invoice:7 ", "孤儿键", "种顺序全部试过"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()
@@ -52,10 +52,13 @@ func TestALab(t *testing.T) {
 			if len(addresses) != 2 {
 				t.Fatalf("there are the addresses %q", addresses)
 			}
+			until(ctx, t, `document.getElementById("why").textContent.includes("`+c.none+`") && document.querySelector("[data-option=break] small").textContent.startsWith("`+c.fault+`")`)
 			for i, address := range addresses {
 				go naive(t.Context(), address, lab.Thread(i))
 			}
 			until(ctx, t, `document.querySelectorAll('#choices [data-option^="A "][aria-disabled="false"], #choices [data-option^="B "][aria-disabled="false"]').length === 2`)
+
+			until(ctx, t, `document.getElementById("why").textContent.includes("`+c.waits+`")`)
 
 			// A has the lock, is not told, and both are refused by its key.
 			do(ctx, t, click("#tab-threads"), click(`[data-strike*="lose-reply"][data-strike*='"A"']`))

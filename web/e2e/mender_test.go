@@ -34,7 +34,7 @@ func TestWhatWouldMendIt(t *testing.T) {
 			}
 
 			// What is beyond the panel's end scrolls in the panel, not in the page.
-			if over := get[int](ctx, t, `document.documentElement.scrollHeight - window.innerHeight`); over > 1 {
+			if over := get[int](ctx, t, overWindow); over > 1 {
 				t.Errorf("the page is %d px longer than its window", over)
 			}
 

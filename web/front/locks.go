@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -22,40 +23,63 @@ import (
 	"relock/web/words"
 )
 
-// Locks is the page that says what each lock guarantees and where it fails.
+// Locks is the page of all locks.
 func (s *Pages) Locks(w http.ResponseWriter, r *http.Request) error {
+	say := words.From(r.Context())
+	p := page.Locks{Intro: say.Say("Each is a real implementation on the same stage. Some are here to show how they fail.")}
+	p.Page = s.Frame(r, say.Say("The locks"))
+	if err := s.chosenCards(r, &p); err != nil {
+		return err
+	}
+	var err error
+	if p.Libraries, err = page.NewLibraries(say); err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	for _, known := range exhibit.All() {
+		l, err := lockOf(say, known)
+		if err != nil {
+			return err
+		}
+		p.List = append(p.List, l)
+	}
+	p.Which = which(advice.Read(r.URL.Query()), p.List)
+	return site.Render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+}
+
+// lockOf is a lock with its report card.
+func lockOf(l words.Language, known *protocol.Protocol) (page.Lock, error) {
+	c, err := card.Of(known.Name)
+	if err != nil {
+		return page.Lock{}, fmt.Errorf("front: %w", err)
+	}
+	one := page.Lock{Name: known.Name, Summary: l.Say(known.Summary), Card: page.NewCardTable(l, c)}
+	one.Tally = one.Card.Tally(l, 0)
+	return one, nil
+}
+
+// Lock is the page that says what one lock guarantees and where it fails.
+func (s *Pages) Lock(w http.ResponseWriter, r *http.Request) error {
+	all := exhibit.All()
+	at := slices.IndexFunc(all, func(p *protocol.Protocol) bool { return p.Name == r.PathValue("lock") })
+	if at < 0 {
+		return site.ErrNoPage
+	}
 	texts, err := lessons.Protocols()
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
 	say := words.From(r.Context())
-	p := page.Locks{Intro: say.Say("Each is a real implementation on the same stage. Some are here to show how they fail.")}
-	p.Page = s.Frame(r, say.Say("The locks"))
 	groups, err := frame.Shelves(say)
 	if err != nil {
 		return err
 	}
-	if err := s.chosenCards(r, &p); err != nil {
+	p := page.LockPage{Page: s.Frame(r, all[at].Name), Legend: page.CardLegend(say)}
+	if p.Lock, err = lockOf(say, all[at]); err != nil {
 		return err
 	}
-	if p.Libraries, err = page.NewLibraries(say); err != nil {
-		return fmt.Errorf("front: %w", err)
-	}
-	cards, err := card.Bundled()
-	if err != nil {
-		return fmt.Errorf("front: %w", err)
-	}
-	for i, known := range exhibit.All() {
-		l := page.Lock{
-			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Say(texts[i].Source),
-			Guarantees: say.Each(texts[i].Guarantees), Holes: say.Each(texts[i].Holes), Examples: s.playedOn(known.Name, groups),
-		}
-		l.Card = page.NewCardTable(say, cards[i])
-		l.Tally = l.Card.Tally(say, 0)
-		p.List = append(p.List, l)
-	}
-	p.Which = which(advice.Read(r.URL.Query()), p.List)
-	return site.Render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+	p.Lock.Source, p.Lock.Guarantees, p.Lock.Holes = say.Say(texts[at].Source), say.Each(texts[at].Guarantees), say.Each(texts[at].Holes)
+	p.Lock.Examples = s.playedOn(all[at].Name, groups)
+	return site.Render(r.Context(), w, http.StatusOK, templates.LockPage(p))
 }
 
 // which answers "Which lock do I use?" once all questions are answered.

@@ -43,13 +43,14 @@ func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return s.playPage(w, r, played{open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
+		return s.playPage(w, r, played{name: name, open: open, shown: e.Scenario(), title: l.Say(exhibit.Title), shows: l.Say(exhibit.Shows), ending: ending})
 	}
 	return site.ErrNoPage
 }
 
 // played is what a page for stepping opens with, nothing for what its address says.
 type played struct {
+	name         string // of an example, or ""
 	open         string // a link
 	shown        *scenario.Scenario
 	title, shows string
@@ -66,7 +67,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	}
 	p := page.Play{
 		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
-		Shows: of.shows, Ending: of.ending, Incident: of.incident,
+		Example: of.name, Shows: of.shows, Ending: of.ending, Incident: of.incident,
 	}
 	p.SetFaults(l)
 	shown := of.shown

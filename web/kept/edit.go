@@ -7,14 +7,15 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"relock/engine"
+	"relock/engine/lock/protocol"
 	"relock/engine/logs"
 	"relock/engine/ownlock"
 	"relock/engine/scenario"
-	"relock/lessons"
 	"relock/web/draft"
 	"relock/web/frame"
 	"relock/web/link"
@@ -74,6 +75,16 @@ func (s *Editor) Edit(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
+}
+
+// Own is the editor with a lock of one's own to begin with: the first example's, in scripts.
+func (s *Editor) Own(w http.ResponseWriter, r *http.Request) error {
+	query, text := r.URL.Query(), s.Examples[0].Text
+	e := s.edited(words.From(r.Context()), url.Values{
+		"yaml": {text}, "base": {text}, "lock.protocol": {protocol.Own}, "title": {""}, "store": query["store"], "slow": query["slow"],
+	}, "")
+	e.Notice = "" // nobody has chosen the scenario that it was
+	return s.editor(w, r, http.StatusOK, e, "")
 }
 
 // edited returns the editor for what was sent: the form's changes are merged
@@ -145,39 +156,29 @@ func (s *Editor) editor(w http.ResponseWriter, r *http.Request, status int, e pa
 	}
 	e.Page = s.Frame(r, l.Say("Scenario editor"))
 	e.Page.Path = "/edit"
+	if e.Form.Own {
+		e.Page.Title, e.Page.Path = l.Say("Your own lock"), page.OwnPath
+	}
 	var err error
-	if e.Presets, err = s.presets(l, current); err != nil {
+	e.Example = current
+	if e.Gallery, err = s.gallery(l); err != nil {
 		return err
 	}
 	return site.Render(r.Context(), w, status, templates.EditorPage(e))
 }
 
-// presets returns the examples as the gallery orders and describes them.
-func (s *Editor) presets(l words.Language, current string) ([]page.Presets, error) {
-	gallery, err := lessons.Gallery()
+// gallery returns the examples as the gallery orders and describes them.
+func (s *Editor) gallery(l words.Language) ([]page.Group, error) {
+	groups, err := frame.Shelves(l)
 	if err != nil {
-		return nil, fmt.Errorf("kept: %w", err)
+		return nil, err
 	}
-	there := map[string]bool{}
-	for _, e := range s.Examples {
-		there[e.Name] = true
+	for i := range groups {
+		groups[i].Exhibits = slices.DeleteFunc(groups[i].Exhibits, func(e page.Exhibit) bool {
+			return !slices.ContainsFunc(s.Examples, func(x frame.Example) bool { return x.Name == e.Name })
+		})
 	}
-	var groups []page.Presets
-	for _, g := range gallery {
-		group := page.Presets{Name: l.Say(g.Name)}
-		for _, one := range g.Scenarios {
-			if there[one.Name] {
-				group.List = append(group.List, page.Preset{
-					Name: one.Name, Title: l.Say(one.Title), Shows: l.Say(one.Shows),
-					Current: one.Name == current,
-				})
-			}
-		}
-		if len(group.List) > 0 {
-			groups = append(groups, group)
-		}
-	}
-	return groups, nil
+	return slices.DeleteFunc(groups, func(g page.Group) bool { return len(g.Exhibits) == 0 }), nil
 }
 
 // Reedit is the editor for pages without scripts: each button sends the form.

@@ -71,7 +71,7 @@ func (s *Labs) Door(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Labs) showDoor(w http.ResponseWriter, r *http.Request, status int, p page.LabDoor) error {
 	l := words.From(r.Context())
-	p.Page, p.Most = s.Frame(r, l.Say("Lab")), lab.MaxThreads
+	p.Page, p.Most = s.Frame(r, l.Say("Your own lock")), lab.MaxThreads
 	if why := s.may(r); why != "" {
 		p.Closed = l.Say(why)
 	}
@@ -147,7 +147,7 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 		p.Clock = l.Say("your clients · wall clock")
 	}
 	p.Viewer = runs.Unplayed(l, st.Scenario)
-	p.Viewer.Steps, p.Viewer.Scripts = true, nil // the clients bring theirs
+	p.Viewer.Steps, p.Viewer.Gated, p.Viewer.Scripts = true, true, nil // the clients bring theirs
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 

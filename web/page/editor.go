@@ -20,24 +20,11 @@ type Editor struct {
 	Notice   string // what was done besides what was asked for, "" for nothing
 	Store    string
 	Slow     string
-	SlowBad  string // what is wrong with it
-	External string // name of the operator's Redis, "" without one
-	NoBox    string // why a lock of one's own is not run here, "" where it is
-	Presets  []Presets
-}
-
-// Presets are some scenarios that come with the playground.
-type Presets struct {
-	Name string
-	List []Preset
-}
-
-// Preset is one of them.
-type Preset struct {
-	Name    string
-	Title   string
-	Shows   string // what is seen in its run, in one line
-	Current bool
+	SlowBad  string  // what is wrong with it
+	External string  // name of the operator's Redis, "" without one
+	NoBox    string  // why a lock of one's own is not run here, "" where it is
+	Gallery  []Group // the scenarios to start from
+	Example  string  // the one that it was opened with, "" for another text
 }
 
 // Status says what has come of a text.

@@ -65,6 +65,11 @@ type FormPart struct {
 	Mistakes []string // of keys without an input
 }
 
+// Wrong tells whether something in it is.
+func (p FormPart) Wrong() bool {
+	return len(p.Mistakes) > 0 || slices.ContainsFunc(p.Fields, func(f Field) bool { return len(f.Mistakes) > 0 })
+}
+
 // FormThread is a thread's inputs.
 type FormThread struct {
 	Index int
@@ -101,6 +106,16 @@ type Form struct {
 	NoThread   bool     // none can be added
 	NoFault    bool
 	NoRedis    bool // nothing can happen to Redis: no thread uses it
+}
+
+// ThreadsWrong tells whether something of a thread is, or of their defaults.
+func (f Form) ThreadsWrong() bool {
+	return len(f.ListWrong) > 0 || f.Defaults.Wrong() || slices.ContainsFunc(f.Threads, func(t FormThread) bool { return t.Main.Wrong() || t.More.Wrong() })
+}
+
+// FaultsWrong tells whether something of a fault is.
+func (f Form) FaultsWrong() bool {
+	return len(f.FaultWrong) > 0 || slices.ContainsFunc(f.Faults, func(one FormFault) bool { return one.Wrong() })
 }
 
 // former makes a form.

@@ -1,6 +1,9 @@
 package page
 
-import "relock/lessons/advice"
+import (
+	"relock/engine/lock/protocol"
+	"relock/lessons/advice"
+)
 
 // Locks is the page about all locks.
 type Locks struct {
@@ -37,3 +40,25 @@ type Lock struct {
 	Card       CardTable
 	Tally      []CardCount // of its card
 }
+
+// LockPage is the page about one lock.
+type LockPage struct {
+	Page   Page
+	Lock   Lock
+	Legend []CardEntry
+}
+
+// Path is the address of the page about it.
+func (l Lock) Path() string { return LockPath(l.Name) }
+
+// LockPath is the address of the page about a protocol. A lock of one's own has the
+// page on which it is written.
+func LockPath(name string) string {
+	if name == protocol.Own {
+		return OwnPath
+	}
+	return "/locks/" + name
+}
+
+// OwnPath is where a lock of one's own is written.
+const OwnPath = "/lab/script"

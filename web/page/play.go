@@ -25,6 +25,7 @@ type Play struct {
 	Viewer   Viewer
 	Ending   Ending
 	Gallery  []Group
+	Example  string // of it, the one that is stepped; "" for another scenario
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole
 	Files    []File // that what is played can be had as

@@ -10,6 +10,7 @@ import (
 type Viewer struct {
 	Scenario film.Scenario
 	Steps    bool   // its threads can be stepped
+	Gated    bool   // their commands come by themselves, and wait
 	Room     bool   // by who leads a room
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table

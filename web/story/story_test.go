@@ -79,7 +79,7 @@ func TestGolden(t *testing.T) {
 // web/templates and not here.
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
-		"MessagePage", "PlayPage", "RunPage", "EditorPage", "OwnCardPage", "Incidents", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", "ClassPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "RoomBoardPage", "RoomPhonePage", "RoomScriptsPage", "LabDoorPage", "LabPage", // pages
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "OwnCardPage", "Incidents", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "LockPage", "WayPage", "LessonPage", "ClassPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "RoomBoardPage", "RoomPhonePage", "RoomScriptsPage", "LabDoorPage", "LabPage", // pages
 		"Viewer", "RunView", "Lua", "Keys", "Legend", "EndingWays", "ShareRun", "RoomSeats", "RoomThreads", "LabRail", // made of what is here
 		"Film",                                            // nothing to see
 		"LanesFile", "LanesStill", "QRScreen", "CardFile", // has a style sheet of its own

@@ -23,6 +23,7 @@ for (const [selector, start] of parts) {
     start(section);
   }
 }
+document.getElementById("picker")?.addEventListener("toggle", () => import("./finder.js").then(({ picker }) => picker()), { once: true });
 // The course's own scripts are for its pages alone.
 if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());

@@ -9,7 +9,7 @@ import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
 import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
-import { drawOptions, optionOf, stepOf } from "./options.js";
+import { drawOptions, faultsAtHand, optionOf, stepOf } from "./options.js";
 import { drawRail, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
 import { tabs } from "./tabs.js";
@@ -35,6 +35,7 @@ import { say } from "./words.js";
  * @property {(aim: {to: string, thread?: string}, then: () => void) => void} run goes on to something; then it is there
  * @property {(to: Place) => void} [go] the class is to go there
  * @property {(session: Session) => void} describe says what is open now
+ * @property {(at: Position) => string} [still] says what nothing has happened for yet
  * @property {() => void} drawn something else is shown now
  * @property {Record<string, () => void>} keys of the page
  */
@@ -98,6 +99,7 @@ export function board(stage, door) {
           })
       : undefined,
     runTo: leads ? (to, then) => door.run({ to }, then) : undefined,
+    still: door.still && (() => /** @type {NonNullable<Door["still"]>} */ (door.still)(position())),
     shown: draw,
   });
 
@@ -334,6 +336,7 @@ export function board(stage, door) {
       outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
       may,
       pass: () => time("event"),
+      faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
     drawRail(stage, p, closed(), whyNot);

@@ -8,6 +8,7 @@ import { say } from "./words.js";
 const PAUSE = 250; // ms without a key before the server is asked
 const MAX_SCENARIO = 64 * 1024;
 const MAX_TRACE = 8 << 20;
+const PROTOCOL = "f-lock-protocol"; // the id of the input that says which lock it is
 const DRAFT = "relock-draft"; // what is written, on its way to the page in the other language
 
 /**
@@ -116,8 +117,12 @@ export function editor(page) {
       base.value = answer.base;
       const template = document.createElement("template");
       template.innerHTML = answer.form;
+      const chosen = document.activeElement?.id === PROTOCOL;
       morph(parts, template.content);
       follow(action);
+      if (chosen && document.activeElement?.id !== PROTOCOL) { // the form has another order
+        /** @type {HTMLElement} */ (parts.querySelector("#group-scripts textarea") ?? byId(PROTOCOL)).focus();
+      }
     }
     const list = document.createElement("template");
     list.innerHTML = answer.mistakes_by_line;
@@ -148,7 +153,7 @@ export function editor(page) {
     const kind = /^(?:add|duplicate)-.*(thread|fault)/.exec(action)?.[1];
     if (!kind) {
       if (/^remove-/.test(action) && document.activeElement === document.body) {
-        document.getElementById(`part-${action.split("-")[1]}s`)?.closest("section")?.querySelector("button")?.focus();
+        document.getElementById(`part-${action.split("-")[1]}s`)?.closest(".part")?.querySelector("button")?.focus();
       }
       return;
     }
@@ -221,7 +226,9 @@ export function editor(page) {
     if (link) {
       event.preventDefault();
       const input = document.getElementById(String(link.getAttribute("href")).slice(1));
-      input?.closest("details")?.setAttribute("open", "");
+      for (let fold = input?.closest("details"); fold; fold = fold.parentElement?.closest("details")) {
+        fold.open = true;
+      }
       input?.focus();
       return;
     }
@@ -319,7 +326,7 @@ export function editor(page) {
 
   const example = new URLSearchParams(location.search).get("example");
   document.addEventListener("click", (event) => {
-    const preset = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest(".presets a"));
+    const preset = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("#pick-list a"));
     if (preset) { // where it runs stays as it was chosen
       const to = new URL(preset.href);
       for (const name of ["store", "slow"]) {

@@ -6,6 +6,8 @@ import { endOf } from "./cursor.js";
 import { byId } from "./dom.js";
 import { say } from "./words.js";
 
+const MOST_SAID = 60; // characters of a command in a sentence
+
 /** @param {HTMLElement} stage the section of the page */
 export function lab(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
@@ -22,10 +24,21 @@ export function lab(stage) {
         then();
       }),
     describe: (session) => desk.dress(session),
+    still,
     drawn,
     keys: {},
   });
   const { state, view, happened, frame, dial, attempt, inTurn } = desk;
+
+  /** Whose command waits, or why none does. @param {import("./film.js").Position} at */
+  function still({ options = [] }) {
+    const first = options.find((o) => o.can);
+    if (first) {
+      const command = first.does.length > MOST_SAID ? `${first.does.slice(0, MOST_SAID)} …` : first.does;
+      return say("%s waits: %s. Let it through.", first.thread, command);
+    }
+    return say("No command waits yet: %s.", [...new Set(options.map((o) => o.why))].join(say(", ")));
+  }
 
   /** What is on the page of the branch that is shown. */
   function drawn() {

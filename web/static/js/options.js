@@ -69,6 +69,7 @@ export const stepOf = (who) => ({
  * @param {(choice: number) => Outlook | undefined} on.outlook of a choice
  * @param {(control: "time" | "faults") => boolean} on.may what an item of the course lets one do
  * @param {() => void} on.pass lets time pass to the next event
+ * @param {string} on.faults some of them, in words
  * @param {() => void} on.strike leads to the faults
  */
 export function drawOptions(position, on) {
@@ -83,6 +84,10 @@ export function drawOptions(position, on) {
     again?.focus({ preventScroll: true });
   }
 }
+
+/** The first faults that a thread has at hand, in words. @param {HTMLElement} page */
+export const faultsAtHand = (page) =>
+  [...page.querySelectorAll("#rail .thread-card:first-of-type .fault")].slice(0, 3).map((b) => b.firstChild?.textContent).join(say(", "));
 
 /**
  * A button that says in its first line what it does, in its second when, and which
@@ -140,8 +145,8 @@ function passing({ next }, { unfinished, outlook, pass }) {
 }
 
 /** @param {Parameters<typeof drawOptions>[1]} on */
-function breaking({ unfinished, strike }) {
-  const made = button("break", say("⚡ Break something …"), unfinished || say("pause, crash, lose a reply"), unfinished !== "");
+function breaking({ unfinished, faults, strike }) {
+  const made = button("break", say("⚡ Break something …"), unfinished || faults, unfinished !== "");
   made.classList.add("fault-move");
   made.onclick = strike;
   return make("li", { class: "option" }, made);

@@ -1,6 +1,7 @@
 // Where a host takes the class to another scenario: one of those that come with
 // the playground, or what a link leads to.
 import { byId } from "./dom.js";
+import { finder } from "./finder.js";
 import { Refused } from "./line.js";
 import { setText } from "./room-question.js";
 import { say } from "./words.js";
@@ -51,8 +52,7 @@ export function scenes({ ask, asking }) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("scenes"));
   const filter = /** @type {HTMLInputElement} */ (byId("scenes-filter"));
   const link = /** @type {HTMLInputElement} */ (byId("scenes-link"));
-  const buttons = /** @type {HTMLButtonElement[]} */ ([...dialog.querySelectorAll("[data-open]")]);
-  const texts = buttons.map((b) => `${b.dataset.open} ${b.textContent}`.toLowerCase());
+  const { narrow } = finder("scenes");
   /** @type {Wanted | null} */
   let wanted = null; // waits for a word about the question
   let going = false;
@@ -81,23 +81,6 @@ export function scenes({ ask, asking }) {
       byId("scenes-not").focus();
     }
   }
-
-  /** Shows the scenarios in which all words of the filter are. */
-  function narrow() {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let found = 0;
-    buttons.forEach((button, i) => {
-      const is = words.every((word) => texts[i].includes(word));
-      /** @type {HTMLElement} */ (button.closest("li")).hidden = !is;
-      found += Number(is);
-    });
-    for (const group of /** @type {NodeListOf<HTMLElement>} */ (byId("scenes-list").querySelectorAll("section"))) {
-      group.hidden = group.querySelector("li:not([hidden])") === null;
-    }
-    setText(byId("scenes-found"), words.length === 0 ? "" : found === 0 ? say("No scenario has all of these words.") : say("%d of %d scenarios", found, buttons.length));
-  }
-
-  const shown = () => buttons.filter((b) => b.checkVisibility());
 
   /** @param {Wanted} what */
   function choose(what) {
@@ -159,22 +142,6 @@ export function scenes({ ask, asking }) {
   }
 
   document.querySelector("[data-dialog=scenes]")?.addEventListener("click", open);
-  filter.addEventListener("input", narrow);
-  filter.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === "ArrowDown") {
-      event.preventDefault(); // one chooses by a second press
-      shown()[0]?.focus();
-    }
-  });
-  byId("scenes-list").addEventListener("keydown", (event) => {
-    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const all = shown();
-    const at = all.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    if (way && at >= 0) {
-      event.preventDefault();
-      (at + way < 0 ? filter : all[Math.min(at + way, all.length - 1)]).focus();
-    }
-  });
   byId("scenes-list").addEventListener("click", (event) => {
     const example = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-open]"))?.dataset.open;
     if (example) {

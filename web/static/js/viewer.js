@@ -32,6 +32,7 @@ import { duration, say } from "./words.js";
  * @property {boolean} [live] rows come by themselves, while time goes on
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
+ * @property {() => string} [still] says why nothing has happened yet
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -235,7 +236,7 @@ export function viewer(owner) {
     byId("viewer").classList.toggle("previewing", preview > 0);
     const r = film.rows[at - 1];
     const m = r?.inside?.[k - 1];
-    because(asking() ? "" : (m?.why ?? r?.why ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
+    because(asking() ? "" : (m?.why ?? r?.why ?? owner.still?.() ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);

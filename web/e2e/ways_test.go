@@ -1,0 +1,151 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// controlsInSight are what can be pressed or filled in where the window is, each with its
+// words in sight, or its name in brackets.
+const controlsInSight = `[...document.querySelectorAll("a[href], button, summary, select, textarea, input:not([type=hidden])")].filter((e) => {
+	const box = e.getBoundingClientRect();
+	const at = document.elementFromPoint(box.left + box.width / 2, box.top + Math.min(box.height, innerHeight - box.top) / 2);
+	return e.checkVisibility({ visibilityProperty: true }) && box.width > 1 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth && at !== null && (e.contains(at) || at.contains(e));
+}).map((e) => e.innerText?.trim() || e.value || "[" + (e.getAttribute("aria-label") ?? "") + "]")`
+
+// A page shows few controls, and a verb has words at each width; what else there is is in
+// a menu.
+func TestFewControlsAndTheirWords(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	wordless := "Back one step, Forward one step, Ways in the film, Theme, Menu" // which repeat what has words
+	for _, c := range []struct {
+		path          string
+		width, height int64
+		most          int
+	}{
+		{"/", 1440, 900, 14},
+		{"/", 390, 844, 14},
+		{"/play", 1440, 900, 24},
+		{"/play", 1366, 768, 24},
+		{"/play", 390, 844, 14},
+		{"/play", 360, 640, 14},
+	} {
+		do(ctx, t, chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate(url+c.path))
+		if c.path == "/play" {
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+		}
+		shown := get[[]string](ctx, t, controlsInSight)
+		if len(shown) > c.most || len(shown) < 5 {
+			t.Errorf("%s at %d×%d has %d controls in sight: %q", c.path, c.width, c.height, len(shown), shown)
+		}
+		for _, one := range shown {
+			if name, without := strings.CutPrefix(one, "["); without && !strings.Contains(wordless, strings.TrimSuffix(name, "]")) {
+				t.Errorf("%s at %d×%d: %s has no words", c.path, c.width, c.height, one)
+			}
+		}
+	}
+}
+
+// The title of a scenario opens the list of all, which a field narrows.
+func TestTheTitlePicksAScenario(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for _, width := range []int64{1440, 390} {
+		do(ctx, t, chromedp.EmulateViewport(width, 844), chromedp.Navigate(url+"/play/two-threads"))
+		until(ctx, t, place+`.endsWith("· 0 ms")`)
+		do(ctx, t, click("#title"))
+		until(ctx, t, `document.activeElement.id === "pick-filter"`)
+		if got := get[string](ctx, t, `document.querySelector("#pick-list [aria-current]").dataset.open`); got != "two-threads" {
+			t.Errorf("the list marks %q", got)
+		}
+		do(ctx, t, chromedp.KeyEvent("lease ends before the work"))
+		until(ctx, t, `document.getElementById("pick-found").textContent !== "" && document.querySelectorAll("#pick-list li:not([hidden])").length < 9`)
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowDown))
+		chosen := get[string](ctx, t, `document.activeElement.dataset.open`)
+		do(ctx, t, chromedp.KeyEvent(kb.Enter))
+		until(ctx, t, `location.pathname === "/play/`+chosen+`" && document.querySelector("#pick-list [aria-current]").dataset.open === "`+chosen+`"`)
+	}
+}
+
+// On a phone the gallery has its pictures, a group to a shelf.
+func TestTheGalleryOnAPhone(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for _, code := range []string{"en", "zh-CN"} {
+		do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(url+"/scenarios?lang="+code))
+		if height := get[int](ctx, t, `document.documentElement.scrollHeight`); height > 8000 {
+			t.Errorf("%s: it is %d px high", code, height)
+		}
+		if !get[bool](ctx, t, `document.querySelector(".exhibit svg").checkVisibility() && document.documentElement.scrollWidth <= innerWidth`) {
+			t.Errorf("%s: it has no pictures, or scrolls sideways", code)
+		}
+		if !get[bool](ctx, t, `(() => {
+			const shelf = document.querySelector(".exhibits");
+			shelf.lastElementChild.querySelector("a").focus();
+			return shelf.scrollLeft > 0 && shelf.lastElementChild.getBoundingClientRect().right <= innerWidth;
+		})()`) {
+			t.Errorf("%s: the last scenario of a shelf is not reached with Tab", code)
+		}
+	}
+}
+
+// One quiet hint unfolds, and then offers the next; the last is not in sight before.
+func TestHintsUnfoldInTurn(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/lock/mend-the-unlock"))
+	all := get[int](ctx, t, `document.querySelectorAll(".hints summary").length`)
+	for n := range all {
+		shown := `[...document.querySelectorAll(".hints summary")].filter((s) => s.checkVisibility()).length`
+		if got := get[int](ctx, t, shown); got != n+1 || all < 3 {
+			t.Fatalf("%d of %d hints are in sight after %d", got, all, n)
+		}
+		get[bool](ctx, t, fmt.Sprintf(`document.querySelectorAll(".hints summary")[%d].click() ?? true`, n))
+	}
+}
+
+// Who chooses a lock of one's own is taken to its script, which the form has first.
+func TestAnOwnLockBeginsWithItsScript(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serveOwn(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	choose := func(lock string) {
+		get[bool](ctx, t, `(() => {
+			const lock = document.getElementById("f-lock-protocol");
+			for (let fold = lock.closest("details"); fold; fold = fold.parentElement.closest("details")) { fold.open = true; }
+			lock.focus();
+			lock.value = "`+lock+`";
+			return lock.dispatchEvent(new Event("change", {bubbles: true}));
+		})()`)
+	}
+	choose("own")
+	shows(ctx, t, `document.activeElement.name === "lock.scripts.lock"`)
+	if !get[bool](ctx, t, `document.activeElement.getBoundingClientRect().top < innerHeight / 2 && !document.getElementById("f-lock-key").checkVisibility() && document.querySelector(".page-tabs [aria-current]").checkVisibility()`) {
+		t.Error("the script is not first, the rest is not folded, or the tabs are not there")
+	}
+	choose("mutex")
+	shows(ctx, t, `document.activeElement.id === "f-lock-protocol" && document.getElementById("f-lock-key").checkVisibility() && !document.querySelector(".page-tabs").checkVisibility()`)
+}
+
+// The editor does not move while its script comes to life.
+func TestTheEditorStandsStill(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for _, path := range []string{"/edit", "/lab/script"} {
+		do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+path))
+		live(ctx, t)
+		moved, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().reduce((sum, e) => sum + e.value, 0))).observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done(0), 300))`, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatal(path, ": ", err)
+		}
+		if moved > 0.02 {
+			t.Errorf("%s moves by %.3f", path, moved)
+		}
+	}
+}
