@@ -7,7 +7,6 @@ import (
 	"relock/web/kept"
 	"relock/web/learn"
 	"relock/web/link"
-	"relock/web/page"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/static"
@@ -66,7 +65,7 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 		{"GET /locks/{lock}/{cell}", s.Page(reading.Cell)},
 		{"GET /lab", s.Page(lab.Door)},
 		{"POST /lab", s.Page(lab.Open)},
-		{"GET " + page.OwnPath, s.Page(editor.Own)},
+		{"GET /lab/script", s.Page(editor.Own)},
 		{"GET /lab/{id}", s.Page(lab.Show)},
 		{"GET /lab/{id}/socket", s.Live(lab.Socket)},
 		{"GET /lab/{id}/trace", s.Page(s.Largely(lab.Trace))},
