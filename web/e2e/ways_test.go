@@ -68,7 +68,7 @@ func TestTheTitlePicksAScenario(t *testing.T) {
 		do(ctx, t, chromedp.KeyEvent(kb.ArrowDown))
 		chosen := get[string](ctx, t, `document.activeElement.dataset.open`)
 		do(ctx, t, chromedp.KeyEvent(kb.Enter))
-		until(ctx, t, `location.pathname === "/play/`+chosen+`" && document.querySelector("#pick-list [aria-current]").dataset.open === "`+chosen+`"`)
+		until(ctx, t, `location.pathname === "/play/`+chosen+`" && document.querySelector("#pick-list [aria-current]")?.dataset.open === "`+chosen+`"`)
 	}
 }
 
