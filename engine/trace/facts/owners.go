@@ -86,12 +86,17 @@ func (h *Holding) of(key trace.KeyState, put Put) []string {
 	return threads
 }
 
-// Hold reports whether a thread holds a key as the last event left it.
+// Hold reports whether a thread holds a key as the last event left it; "", which stands
+// for Redis itself, holds none.
 func (h *Holding) Hold(key trace.KeyState, thread string) bool {
-	if h.owners.Names(key) {
+	switch {
+	case thread == "" || !key.Exists():
+		return false
+	case h.owners.Names(key):
 		return h.owners.Hold(key, thread)
+	default:
+		return h.put.by(thread)
 	}
-	return key.Exists() && h.put.by(thread)
 }
 
 // Names reports whether a key says itself whose it is.
