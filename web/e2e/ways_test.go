@@ -147,5 +147,8 @@ func TestTheEditorStandsStill(t *testing.T) {
 		if moved > 0.02 {
 			t.Errorf("%s moves by %.3f", path, moved)
 		}
+		if get[bool](ctx, t, `[...document.querySelectorAll(".no-script")].some((part) => part.checkVisibility())`) {
+			t.Errorf("%s shows what is for pages without scripts", path)
+		}
 	}
 }
