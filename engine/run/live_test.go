@@ -108,7 +108,7 @@ threads: [{name: A, work: 500ms}, {name: B, start: 5ms, work: 10ms}]
 func TestGateByHand(t *testing.T) {
 	got := live(t, `
 lock: {lease: 100ms, watchdog: 30ms}
-threads: [{name: A, work: 20ms, depth: 2}]
+threads: [{name: A, work: 20ms, depth: 2, after: 10ms}] # after it is let go it has still work to do
 `, func(t *testing.T, r *run.Run) {
 		do(t, r, "A", run.Admit, run.NobodyWaits)
 		do(t, r, "A", run.Gate, "")
@@ -125,7 +125,7 @@ threads: [{name: A, work: 20ms, depth: 2}]
 		do(t, r, "A", run.Ungate, "")
 		do(t, r, "A", run.Ungate, run.IsNotGated)
 	})
-	for _, want := range []string{"480ms A renew renewed", "500ms A lock reentered", "520ms A work end", "600ms A unlock decremented", "600ms A end done"} {
+	for _, want := range []string{"480ms A renew renewed", "500ms A lock reentered", "520ms A work end", "600ms A unlock decremented", "610ms A end done"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
 		}

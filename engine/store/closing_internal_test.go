@@ -3,6 +3,9 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,5 +32,34 @@ func TestACommandThatComesWhileItCloses(t *testing.T) {
 	client.Flush()
 	if want := "-" + closing + "\r\n"; out.String() != want {
 		t.Errorf("SET is answered with %q, not %q", out.String(), want)
+	}
+}
+
+// A connection can be asked for just when miniredis closes: it comes before, or not
+// at all.
+func TestAConnectionThatIsOpenedWhileItCloses(t *testing.T) {
+	for range 50 {
+		m := newMended(time.Unix(0, 0))
+		var dials sync.WaitGroup
+		for range 4 {
+			dials.Go(func() {
+				for {
+					c, err := m.Dial()
+					if errors.Is(err, net.ErrClosed) {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_ = c.Close()
+				}
+			})
+		}
+		m.Close()
+		dials.Wait()
+		if m.Server() != nil {
+			t.Fatal("it has started again")
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net"
 	"reflect"
 	"slices"
 	"strconv"
@@ -34,6 +35,9 @@ type mended struct {
 	scripts map[string]string // the cached texts, by digest
 	ctx     context.Context   // ends scripts, or nil
 	endless bool              // it has ended one
+
+	connecting sync.Mutex
+	closed     bool // under connecting
 }
 
 // newMended starts an empty miniredis without a port. If now is not zero, its clock
@@ -50,6 +54,25 @@ func newMended(now time.Time) *mended {
 	_ = m.Server().Register(inScript, m.comeBack) // a new server does not have it
 	m.Server().SetPreHook(m.hook)
 	return m
+}
+
+// Dial opens a connection. After Close it fails with [net.ErrClosed], where miniredis
+// would start again.
+func (m *mended) Dial() (net.Conn, error) {
+	m.connecting.Lock()
+	defer m.connecting.Unlock()
+	if m.closed {
+		return nil, net.ErrClosed
+	}
+	return m.Miniredis.Dial()
+}
+
+// Close stops it and returns when no connection is served.
+func (m *mended) Close() {
+	m.connecting.Lock()
+	m.closed = true
+	m.connecting.Unlock()
+	m.Miniredis.Close()
 }
 
 // SetTime sets its clock.

@@ -68,7 +68,7 @@ func TestTheTitlePicksAScenario(t *testing.T) {
 		do(ctx, t, chromedp.KeyEvent(kb.ArrowDown))
 		chosen := get[string](ctx, t, `document.activeElement.dataset.open`)
 		do(ctx, t, chromedp.KeyEvent(kb.Enter))
-		until(ctx, t, `location.pathname === "/play/`+chosen+`" && document.querySelector("#pick-list [aria-current]").dataset.open === "`+chosen+`"`)
+		until(ctx, t, `location.pathname === "/play/`+chosen+`" && document.querySelector("#pick-list [aria-current]")?.dataset.open === "`+chosen+`"`)
 	}
 }
 
@@ -146,6 +146,9 @@ func TestTheEditorStandsStill(t *testing.T) {
 		}
 		if moved > 0.02 {
 			t.Errorf("%s moves by %.3f", path, moved)
+		}
+		if get[bool](ctx, t, `[...document.querySelectorAll(".no-script")].some((part) => part.checkVisibility())`) {
+			t.Errorf("%s shows what is for pages without scripts", path)
 		}
 	}
 }

@@ -593,7 +593,7 @@ func (s *stager) beats(b *Belief, name string) {
 		b.State, b.Says = Holds, t.tells
 	case t.renewed >= 0:
 		b.State, b.Says = Holds, s.l.Say("I am here")
-		if b.Cord = Open; s.timeline.Findings().Holding().Hold(s.now.Key, name) {
+		if b.Cord = Open; s.holds(name) {
 			b.Cord = Agrees
 		} else {
 			b.Tie, b.Wrong = s.l.Say("not in Redis"), true
@@ -622,7 +622,7 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
 	case held:
 		s.agree(b, name, levels)
-	case s.timeline.Findings().Holding().Hold(s.now.Key, name):
+	case s.holds(name):
 		b.Cord = Agrees
 		if b.State != Leaves {
 			b.Cord, b.Tie = Loose, s.loose(b.State)
@@ -645,6 +645,9 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 	}
 }
 
+// holds reports whether the key is the thread's.
+func (s *stager) holds(name string) bool { return s.timeline.holding().Hold(s.now.Key, name) }
+
 // loose says why Redis names a thread that does not claim the lock.
 func (s *stager) loose(state State) string {
 	switch state {
@@ -660,7 +663,7 @@ func (s *stager) loose(state State) string {
 // agree ties a thread that believes that it holds the lock at so many levels to
 // one key.
 func (s *stager) agree(b *Belief, name string, levels int) {
-	if !s.timeline.Findings().Holding().Hold(s.now.Key, name) {
+	if !s.holds(name) {
 		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("not in Redis"), true
 		return
 	}

@@ -172,9 +172,12 @@ func (t *Narrator) counts() bool {
 	return t.protocol.Counts
 }
 
+// holding is whose the key is after the last event.
+func (t *Narrator) holding() *facts.Holding { return t.findings.Holding() }
+
 // holders returns who holds the key, by name, given the threads of the run among them.
 func (t *Narrator) holders(k trace.KeyState, threads []string) []string {
-	if !t.findings.Holding().Names(k) && len(threads) > 0 {
+	if !t.holding().Names(k) && len(threads) > 0 {
 		return threads
 	}
 	var list []string
@@ -200,22 +203,22 @@ func (t *Narrator) owner(id string) string {
 
 // holds reports whether the thread holds the key as the event leaves it.
 func (t *Narrator) holds(k trace.KeyState, thread string) bool {
-	return t.findings.Holding().Hold(k, thread)
+	return t.holding().Hold(k, thread)
 }
 
 // held reports whether the thread held the key as the event found it.
 func (t *Narrator) held(k trace.KeyState, thread string) bool {
-	return slices.Contains(t.findings.Holding().Held(k), thread)
+	return slices.Contains(t.holding().Held(k), thread)
 }
 
 // other returns a holder of the key other than this thread as the event leaves it, or "".
 func (t *Narrator) other(k trace.KeyState, thread string) string {
-	return butFor(t.holders(k, t.findings.Holding().Holders(k)), thread)
+	return butFor(t.holders(k, t.holding().Holders(k)), thread)
 }
 
 // otherHeld is other for the key as the event found it.
 func (t *Narrator) otherHeld(k trace.KeyState, thread string) string {
-	return butFor(t.holders(k, t.findings.Holding().Held(k)), thread)
+	return butFor(t.holders(k, t.holding().Held(k)), thread)
 }
 
 // butFor returns the first of the holders that is not this thread, or "".

@@ -89,6 +89,9 @@ func (t *Timeline) Alone(e trace.Event) Row {
 // events of t; seeing one again has no effect.
 func (t *Timeline) Findings() *check.Findings { return t.told.findings }
 
+// holding is whose the key is after the last event.
+func (t *Timeline) holding() *facts.Holding { return t.told.findings.Holding() }
+
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
 
@@ -171,7 +174,7 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 
 // mark notes in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
-	held := t.Findings().Holding().Holders(e.Key)
+	held := t.holding().Holders(e.Key)
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
@@ -239,7 +242,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.Findings().Holding().Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.holding().Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.scenario.granting() {
@@ -466,7 +469,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		return out
 	}
 	if k.Value != nil {
-		name := t.Findings().Holding().Of(k, *k.Value)
+		name := t.holding().Of(k, *k.Value)
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
@@ -478,7 +481,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 			out.Calls = append(out.Calls, call)
 			continue
 		}
-		name := t.Findings().Holding().Of(k, id)
+		name := t.holding().Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})

@@ -296,6 +296,9 @@ func TestHoldingOfAValueThatAllWrite(t *testing.T) {
 	if !h.Hold(taken(100), "A") || h.Hold(taken(100), "B") || h.Of(taken(100), "taken") != "A" || h.Names(taken(100)) {
 		t.Errorf("after A's SET it is %v's", h.Holders(taken(100)))
 	}
+	if h := facts.NewHolding(nil); h.Hold(taken(100), "") || h.Hold(key(idA, "1"), "") {
+		t.Error("what nobody is known to have put is held by Redis itself")
+	}
 	h.Add(set("B", taken(200)))
 	if got, was := h.Holders(taken(200)), h.Held(taken(100)); !slices.Equal(got, []string{"B"}) || !slices.Equal(was, []string{"A"}) {
 		t.Errorf("after B's SET it is %v's, and was %v's", got, was)

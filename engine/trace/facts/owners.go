@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"maps"
 	"slices"
 
 	"relock/engine/trace"
@@ -87,19 +86,21 @@ func (h *Holding) of(key trace.KeyState, put Put) []string {
 	return threads
 }
 
-// Hold reports whether a thread holds a key as the last event left it.
+// Hold reports whether a thread holds a key as the last event left it; "", which stands
+// for Redis itself, holds none.
 func (h *Holding) Hold(key trace.KeyState, thread string) bool {
-	if h.owners.Names(key) {
+	switch {
+	case thread == "" || !key.Exists():
+		return false
+	case h.owners.Names(key):
 		return h.owners.Hold(key, thread)
+	default:
+		return h.put.by(thread)
 	}
-	return key.Exists() && (h.put.Value == thread || slices.Contains(slices.Collect(maps.Values(h.put.Fields)), thread))
 }
 
 // Names reports whether a key says itself whose it is.
 func (h *Holding) Names(key trace.KeyState) bool { return h.owners.Names(key) }
-
-// Put returns who put what the key holds.
-func (h *Holding) Put() Put { return h.put }
 
 // Of returns the thread of the value that the key holds, or of the field of that name: the
 // one with this id or, if the key names none, who put it there; "" where that is not known.

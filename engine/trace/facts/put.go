@@ -34,6 +34,16 @@ func (p Put) Threads() []string {
 	return slices.Compact(list)
 }
 
+// by reports whether the thread is among them.
+func (p Put) by(thread string) bool {
+	for _, who := range p.Fields {
+		if who == thread {
+			return true
+		}
+	}
+	return p.Value == thread
+}
+
 // next returns it after an event, given the key just before. Of several nodes it knows
 // nothing.
 func (p Put) next(before trace.KeyState, e trace.Event) Put {
