@@ -222,7 +222,7 @@ func TestEachRuleHasABit(t *testing.T) {
 
 // A command in a comment is none that could be reached.
 func TestACommentIsNotReached(t *testing.T) {
-	b := book{scripts: []protocol.Script{{Name: "x.lua", Source: "-- redis.call('GET', KEYS[1])\nlocal a = 1 -- redis.call('DEL')\nredis.call('SET', KEYS[1], 1) -- sets\nredis.pcall('DEL')\n"}}, first: map[string]int{"x.lua": 3}, size: 10}
+	b := book{sc: parsed(t, "threads: [{name: A}]"), scripts: []protocol.Script{{Name: "x.lua", Source: "-- redis.call('GET', KEYS[1])\nlocal a = 1 -- redis.call('DEL')\nredis.call('SET', KEYS[1], 1) -- sets\nredis.pcall('DEL')\n"}}, first: map[string]int{"x.lua": 3}, size: 10}
 	reached := b.empty().lines
 	reached.set(3 + 4)
 	got := b.unreached(reached)
