@@ -21,6 +21,10 @@ func held(fields ...string) trace.KeyState {
 	return k
 }
 
+func scored(owner, score string) trace.KeyState {
+	return trace.KeyState{Type: trace.TypeZSet, Fields: map[string]string{owner: score}, PTTL: 100}
+}
+
 func text(value string) trace.KeyState {
 	return trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: 100}
 }
@@ -327,6 +331,17 @@ func TestRules(t *testing.T) {
 			at(310, believing("A", unlock(trace.Decremented), held(ownerA, "1"), none)),
 			at(400, believing("A", unlock(trace.NotHeld), held(ownerA, "1"), none)),
 		}, "count-mismatch A [3 4]"},
+
+		// A sorted set has scores and no counts, and whoever asks drops what is over.
+		{"a score is no count", []trace.Event{believing("A", outcome(trace.Acquired), scored(ownerA, "700"), a1)}, ""},
+		{"a member that is over", []trace.Event{
+			believing("A", outcome(trace.Lost), scored(ownerA, "700"), none),
+			believing("B", trace.Command{Call: "lock", Args: []string{"ZREMRANGEBYSCORE", "k", "-inf", "800"}, Reply: int64(1)}, trace.Absent(), none),
+		}, ""},
+		{"a member that another removes", []trace.Event{
+			believing("A", outcome(trace.Lost), scored(ownerA, "700"), none),
+			believing("B", trace.Command{Call: "unlock", Args: []string{"ZREM", "k", ownerA}, Reply: int64(1)}, trace.Absent(), none),
+		}, "foreign-release B,A [1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})

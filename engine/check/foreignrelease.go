@@ -25,6 +25,9 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if after.Exists() || b.Reply == int64(0) || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
 		return Finding{}, false // it deletes nothing
 	}
+	if journal.Sweeps(b.Args[0]) {
+		return Finding{}, false // it drops what is over, whoever put it there
+	}
 	held, _ := f.HeldOn(b.Node)
 	holders := phrase.Names(held)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {

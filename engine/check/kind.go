@@ -14,7 +14,7 @@ const MostPermits = 1000
 // exclusive lock. It is immutable.
 type Kind struct {
 	Readers bool // readers share it, and a writer is alone
-	Permits int  // so many threads at once, 1 to MostPermits; 0: one
+	Permits int  // so many threads at once, 2 to MostPermits; 0: one
 }
 
 // The words for kinds, of which permits=N has its number behind it.
@@ -36,12 +36,22 @@ func ParseKind(text string) (Kind, error) {
 		return Kind{Readers: true}, nil
 	case counted:
 		n, err := strconv.Atoi(number)
-		if err == nil && n >= 1 && n <= MostPermits {
-			return Kind{Permits: n}, nil
+		switch {
+		case err != nil || n < 1 || n > MostPermits:
+			return Kind{}, phrase.New("%.40q: allowed: permits=1 to permits=%d", text, MostPermits)
+		case n == 1:
+			return Kind{}, nil
 		}
-		return Kind{}, phrase.New("%.40q: allowed: permits=1 to permits=%d", text, MostPermits)
+		return Kind{Permits: n}, nil
 	}
 	return Kind{}, phrase.New("%.40q is no kind of lock; allowed: %s", text, Kinds)
+}
+
+// MeantAsKind reports whether a text is one that ParseKind reads, or nearly: permits without
+// its number, readers with one.
+func MeantAsKind(text string) bool {
+	word, _, _ := strings.Cut(text, "=")
+	return word == exclusive || word == readers || word+"=" == permits
 }
 
 // String returns the kind as ParseKind reads it.
@@ -49,15 +59,18 @@ func (k Kind) String() string {
 	switch {
 	case k.Readers:
 		return readers
-	case k.Permits > 1:
+	case k.Permits > 0:
 		return permits + strconv.Itoa(k.Permits)
 	}
 	return exclusive
 }
 
+// Most is how many threads may be inside at once, readers apart.
+func (k Kind) Most() int { return max(k.Permits, 1) }
+
 // together reports whether threads may be inside at once, given which of them share.
 func (k Kind) together(inside []string, shares func(thread string) bool) bool {
-	if len(inside) <= max(k.Permits, 1) {
+	if len(inside) <= k.Most() {
 		return true
 	}
 	for _, thread := range inside {

@@ -94,7 +94,7 @@ func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Name
 }
 
 func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
-	if m.kind.Permits > 1 {
+	if m.kind.Permits > 0 {
 		return phrase.Say("%d threads are inside at once, and the lock has %d permits.", len(inside), m.kind.Permits)
 	}
 	if len(inside) != 2 {

@@ -176,9 +176,8 @@ type Lock struct {
 func ParseLock(text string) (Lock, error) {
 	l := Lock{Key: text}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
-		word, _, _ := strings.Cut(text[i+1:], "=")
-		if slices.Contains([]string{"exclusive", "readers", "permits"}, word) {
-			kind, err := check.ParseKind(text[i+1:])
+		if word := text[i+1:]; check.MeantAsKind(word) {
+			kind, err := check.ParseKind(word)
 			if err != nil {
 				return Lock{}, err
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/check"
 	"relock/engine/effects"
 )
 
@@ -68,6 +69,25 @@ func TestMarks(t *testing.T) {
 	} {
 		if have := effects.Mark(strings.Fields(text)); have != want {
 			t.Errorf("%s: %q, want %q", text, have, want)
+		}
+	}
+}
+
+func TestALockIsReadAsItIsWritten(t *testing.T) {
+	readers, two := check.Kind{Readers: true}, check.Kind{Permits: 2}
+	for text, want := range map[string]effects.Lock{
+		"stock": {Key: "stock"}, "a:b": {Key: "a:b"}, "a:b:exclusive": {Key: "a:b", Kind: new(check.Kind)}, "doc:9:readers": {Key: "doc:9", Kind: &readers}, "p:permits=2": {Key: "p", Kind: &two},
+	} {
+		got, err := effects.ParseLock(text)
+		if err != nil || got.Key != want.Key || (got.Kind == nil) != (want.Kind == nil) || got.Allowed() != want.Allowed() || got.String() != text {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers or permits=N", "p:permits=0": "permits=1 to", "a,b": "several locks",
+	} {
+		if got, err := effects.ParseLock(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 }

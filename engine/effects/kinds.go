@@ -22,9 +22,9 @@ type Kind struct {
 const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers"
 
 // sayKind is what helps where a person has to say the kind.
-const sayKind = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."
+const sayKind phrase.Text = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."
 
-// The kinds that cannot be judged yet, and are not told by the key's type alone.
+// The kinds that are not told by the key's type alone, and not judged, or only if a person says who may be inside.
 var (
 	shared    = Kind{Holds: "several threads at once, none of whom was refused", Told: true, says: "The key names several threads at once, and none of them was refused.", helps: sayKind}
 	unmoded   = Kind{Holds: "readers, and no field mode", says: "The key has no field mode, which says who reads.", helps: "A read-write lock of another form cannot be judged yet."}

@@ -21,8 +21,10 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 	if !strings.Contains(string(data), want) {
 		t.Errorf("LAB.md lacks this table:\n%s", want)
 	}
-	if !strings.Contains(string(data), "`-lock KEY:readers`") {
-		t.Errorf("LAB.md does not name %s", "-lock KEY:readers")
+	for _, flag := range strings.Split(effects.AsFlag, ", ") {
+		if !strings.Contains(string(data), "`"+flag+"`") {
+			t.Errorf("LAB.md does not name %s", flag)
+		}
 	}
 }
 

@@ -180,7 +180,7 @@ func (j *Reading) add(thread string, body trace.Body) {
 	j.note(e)
 	for _, f := range j.checker.Observe(e) {
 		switch {
-		case f.Rule == check.Replaced && j.takesOver(), f.Rule == check.ForeignRelease && j.swept(body):
+		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if untold := j.untold(f, thread); len(untold) > 0 {
 				f = f.Inferred(untold)
@@ -188,12 +188,6 @@ func (j *Reading) add(thread string, body trace.Body) {
 			j.violate(f)
 		}
 	}
-}
-
-// swept reports whether a command drops by their scores what is over, whoever put it there.
-func (j *Reading) swept(body trace.Body) bool {
-	c, _ := body.(trace.Command)
-	return sweeps(Record{Args: c.Args})
 }
 
 // untold are the threads of two inside at once that have lost the lock, and that no answer has told
@@ -331,7 +325,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	if !ofLock {
 		return ""
 	}
-	if looks(r) || sweeps(r) || firstExpiry(r) || j.unlike(r.After) || j.unlike(r.Before) {
+	if looks(r) || journal.Sweeps(Verb(r.Args)) || firstExpiry(r) || j.unlike(r.After) || j.unlike(r.Before) {
 		return ""
 	}
 	name := Shown(r.Args)
@@ -407,7 +401,7 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
-	case j.stands(r), sweeps(r) && len(j.ids) == 0:
+	case j.stands(r), journal.Sweeps(Verb(r.Args)) && len(j.ids) == 0:
 		return ""
 	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
@@ -436,12 +430,6 @@ func (j *Reading) does(r Record) string {
 		}
 	}
 	return ""
-}
-
-// sweeps reports whether a command of its own drops what is over, whoever put it there.
-func sweeps(r Record) bool {
-	verb := Verb(r.Args)
-	return verb == "ZREMRANGEBYSCORE" || verb == "ZREMRANGEBYRANK"
 }
 
 // scored reports whether a member of a sorted set has got a higher score.
@@ -699,7 +687,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 // are permits: a semaphore in a sorted set or a set does so before it asks how many there are.
 func (j *Reading) oneMore(r Record) bool {
 	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) &&
-		j.belief[r.Thread] == 0 && len(j.belief) >= max(j.lock.Allowed().Permits, 1)
+		j.belief[r.Thread] == 0 && len(j.belief) >= j.lock.Allowed().Most()
 }
 
 // outranked reports whether a thread is told that as many as there are permits were before
@@ -708,7 +696,7 @@ func (j *Reading) outranked(r Record) bool {
 	one := func(args []string, reply any) bool {
 		rank, is := reply.(int64)
 		return is && (Verb(args) == "ZRANK" || Verb(args) == "ZREVRANK") && len(args) > 2 && args[1] == j.key &&
-			(j.owners[args[2]] == r.Thread || slices.Contains(j.ids, args[2])) && rank >= int64(max(j.lock.Allowed().Permits, 1))
+			(j.owners[args[2]] == r.Thread || slices.Contains(j.ids, args[2])) && rank >= int64(j.lock.Allowed().Most())
 	}
 	if replies, ok := r.Reply.([]any); ok && len(r.Tx) == len(replies) {
 		for i, args := range r.Tx {

@@ -59,3 +59,10 @@ func Wrote(args []string, reply any) bool {
 // Writes reports whether a command can change data. It is true for unknown commands:
 // better one write too many than one unseen.
 func Writes(verb string) bool { return !slices.Contains(reads, strings.ToUpper(verb)) }
+
+// Sweeps reports whether a command drops the members of a sorted set that are over, whoever
+// put them there.
+func Sweeps(verb string) bool {
+	verb = strings.ToUpper(verb)
+	return verb == "ZREMRANGEBYSCORE" || verb == "ZREMRANGEBYRANK"
+}

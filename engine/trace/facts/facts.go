@@ -219,8 +219,13 @@ func (f *Facts) Holding() *Holding { return &f.holding }
 // Put returns who put what the key holds at the current event.
 func (f *Facts) Put() Put { return f.holding.put }
 
-// Count returns a thread's hold count in the key, "" if it has none.
-func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.ids[thread]] }
+// Count returns a thread's hold count in the key, "" if it has none: only a hash has.
+func (f *Facts) Count(key trace.KeyState, thread string) string {
+	if key.Type != trace.TypeHash {
+		return ""
+	}
+	return key.Fields[f.ids[thread]]
+}
 
 // Dropped returns when Redis last dropped a thread's key because the lease was
 // over, and whether it has since the thread last acquired the lock.
