@@ -24,8 +24,8 @@ const (
 	permits   = "permits="
 )
 
-// Kinds says which words ParseKind takes.
-const Kinds = exclusive + ", " + readers + " or " + permits + "N"
+// Kinds lists the words that ParseKind takes, in no language.
+const Kinds = exclusive + ", " + readers + ", " + permits + "N"
 
 // ParseKind reads a kind: exclusive, readers or permits=N. It fails with one sentence.
 func ParseKind(text string) (Kind, error) {

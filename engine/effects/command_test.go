@@ -84,7 +84,7 @@ func TestALockIsReadAsItIsWritten(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers or permits=N", "p:permits=0": "permits=1 to", "a,b": "several locks",
+		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers, permits=N", "p:permits=0": "permits=1 to", "a,b": "several locks",
 	} {
 		if got, err := effects.ParseLock(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, got, err)

@@ -343,6 +343,9 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kind := (effects.Lock{Kind: o.Kind}).Allowed(); servers > 1 && kind != (check.Kind{}) {
+		return nil, phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", kind.String(), servers)
+	}
 	if servers > 1 && l.nodes == nil {
 		if l, err = l.alone(); err != nil {
 			return nil, err

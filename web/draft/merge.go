@@ -33,7 +33,7 @@ const (
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|shape|key|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
 	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
 
@@ -239,7 +239,7 @@ func (d *Draft) begin(changed []string, before string) {
 	switch name, _ := d.Value("lock.protocol"); {
 	case name != protocol.Own:
 		if slices.Contains(changed, "lock.protocol") {
-			for _, key := range append([]string{"lock.like", "lock.scripts", "lock.release"}, saysOfScripts...) {
+			for _, key := range append([]string{"lock.like", "lock.scripts", "lock.release", "lock.kind"}, saysOfScripts...) {
 				d.Delete(key)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"relock/engine/bound"
-	"relock/engine/effects"
+	"relock/engine/check"
 	"relock/engine/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -113,7 +113,8 @@ func (s *Traces) Keep(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Traces) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
 	if logs.Is(data) {
-		return s.takeLog(w, r, logJSON{r.URL.Query().Get("key"), string(data)}, r.URL.Query().Get("threads"))
+		q := r.URL.Query()
+		return s.takeLog(w, r, logJSON{q.Get("key"), q.Get("kind"), string(data)}, q.Get("threads"))
 	}
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
@@ -162,8 +163,9 @@ func fitsPage(ctx context.Context, h trace.Header, events []trace.Event, sc *sce
 
 // logJSON is a log as it is kept beside its trace.
 type logJSON struct {
-	Key string `json:"key"` // the lock's
-	Log string `json:"log"`
+	Key  string `json:"key"`            // the lock's
+	Kind string `json:"kind,omitempty"` // of the lock, as check.ParseKind reads it; "" if nobody has said it
+	Log  string `json:"log"`
 }
 
 // logName is under what the log of a trace is kept.
@@ -199,13 +201,15 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	if err != nil {
 		return refusedWhole(err)
 	}
-	var lock effects.Lock
-	if log.Key != "" {
-		if lock, err = effects.ParseLock(log.Key); err != nil {
+	o := logs.Options{Key: log.Key, Threads: threads, NoScripts: true}
+	if log.Kind != "" {
+		kind, err := check.ParseKind(log.Kind)
+		if err != nil {
 			return refusedWhole(err)
 		}
+		o.Kind = &kind
 	}
-	found, err := read.Trace(r.Context(), logs.Options{Key: lock.Key, Kind: lock.Kind, Threads: threads, NoScripts: true})
+	found, err := read.Trace(r.Context(), o)
 	if err != nil {
 		return refusedWhole(err)
 	}
@@ -236,7 +240,7 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	return nil
 }
 
-// Again reads a trace's log in another way: another key, other threads.
+// Again reads a trace's log in another way: another key, another kind of lock, other threads.
 func (s *Traces) Again(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.keptLog(r, r.PathValue("id"))
 	if errors.Is(err, keep.ErrNotKept) {
@@ -245,8 +249,12 @@ func (s *Traces) Again(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.NotKept(r, err)
 	}
-	kept.Key = cmp.Or(r.URL.Query().Get("key"), kept.Key)
-	return s.takeLog(w, r, kept, r.URL.Query().Get("threads"))
+	q := r.URL.Query()
+	if key := q.Get("key"); key != "" {
+		kept.Key, kept.Kind = key, ""
+	}
+	kept.Kind = cmp.Or(q.Get("kind"), kept.Kind)
+	return s.takeLog(w, r, kept, q.Get("threads"))
 }
 
 // refusedWhole returns the page of a trace that cannot be shown, or err if that
@@ -337,11 +345,10 @@ func (s *Traces) Show(w http.ResponseWriter, r *http.Request) error {
 		run.Step, run.Edit = "", ""
 		switch {
 		case f.Header.Log != nil:
-			again := ""
-			if _, err := s.keptLog(r, id); err == nil {
-				again = "/traces/" + id + "/again"
+			run.Slow, run.Log = page.LogLine(l, f.Header.Log), page.NewLog(l, f.Header.Log)
+			if log, err := s.keptLog(r, id); err == nil {
+				run.Log.Again(l, f.Header, kept.scenario, "/traces/"+id+"/again", log.Kind)
 			}
-			run.Slow, run.Log = page.LogLine(l, f.Header.Log), page.NewLog(l, f.Header.Log, again)
 		case f.Header.Clock == trace.ClockVirtual:
 			run.Slow = l.Say("Found by the lab: Redis' clock stands still unless it is told to go on.")
 		}

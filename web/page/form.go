@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
@@ -298,6 +299,11 @@ func (f *former) lock() FormPart {
 	}
 	if f.d.Has("lock.min-replicas") {
 		fields = append(fields, f.wide(f.field("lock.min-replicas", "A master takes writes while it hears from", "")))
+	}
+	if lock.Own() || f.d.Has("lock.kind") {
+		kind := f.wide(f.field("lock.kind", "Who may be inside at once", check.Kind{}.String()))
+		kind.Hint = f.l.Say("%s; readers share it while the key is a hash whose field mode is read.", check.Kinds)
+		fields = append(fields, kind)
 	}
 	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
 		fields = append(fields, f.digits("lock.nodes", "Redis nodes", lock.Nodes))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/engine/check"
 	"relock/engine/lab"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -175,7 +176,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour after its last view, and leads to the page that shows it: 303")},
 				{"GET /locks/card.svg", l.Say("a report card as a picture: lock, and another one beside it")},
 				{"GET /traces/{id}", l.Say("the page of a kept trace; ID can also be LIBRARY.FAULT, such as redis-py.lose-reply, for the libraries on /locks")},
-				{"GET /traces/{id}/again?key=K&threads=WHO", l.Say("reads the log of a kept trace in another way: another key, or threads by owner, value or connection; leads to the new trace: 303")},
+				{"GET /traces/{id}/again?key=K&kind=KIND&threads=WHO", l.Say("reads the log of a kept trace in another way: another key, another kind of lock (%s), or threads by owner, value or connection; leads to the new trace: 303", check.Kinds)},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
 				{"GET /traces/{id}/lanes?row=N", l.Say("the lanes of a kept trace around step N")},

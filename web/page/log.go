@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/logs"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -80,6 +82,7 @@ type Log struct {
 	Notes   []string
 	Threads []LogThread
 	By      []LogChoice // who can be a thread; nil where the log is not kept
+	Kinds   []LogChoice // who may be inside at once; nil too where the log leaves no doubt and nobody has said it
 	Keys    []LogChoice // other keys that could be locks
 }
 
@@ -92,16 +95,19 @@ type LogChoice struct {
 	Current    bool
 }
 
-// NewLog returns what there is to say of a log; again is where it is read in another way, or
-// "".
-func NewLog(l words.Language, f *trace.FromLog, again string) *Log {
+// NewLog returns what there is to say of a log.
+func NewLog(l words.Language, f *trace.FromLog) *Log {
 	p := &Log{Notes: append(LogServers(l, f), LogNotes(l, f)...)}
 	for _, t := range f.Threads {
 		p.Threads = append(p.Threads, LogThread{l.Say("Thread %s", t.Name), strings.Join(append(slices.Clone(t.Owners), t.Clients...), ", ")})
 	}
-	if again == "" {
-		return p
-	}
+	return p
+}
+
+// Again adds how else the log can be read at an address. Kind is what somebody has said of the
+// lock, or "".
+func (p *Log) Again(l words.Language, h trace.Header, sc *scenario.Scenario, at, kind string) {
+	f := h.Log
 	natural := logs.ByValue
 	if f.ThreadsBy == logs.ByOwner || f.Hash {
 		natural = logs.ByOwner
@@ -111,14 +117,22 @@ func NewLog(l words.Language, f *trace.FromLog, again string) *Log {
 		ways = nil
 	}
 	for _, by := range ways {
-		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), again + "?threads=" + by, by == f.ThreadsBy})
+		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), at + "?threads=" + by, by == f.ThreadsBy})
+	}
+	if kind != "" || len(f.Servers) == 0 && !logs.Evidence(h, sc).Kind.IsZero() { // of several servers no kind helps
+		kinds := []string{check.Kind{}.String(), check.Kind{Permits: 2}.String(), check.Kind{Readers: true}.String()}
+		if kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+		for _, one := range kinds {
+			p.Kinds = append(p.Kinds, LogChoice{one, at + "?kind=" + url.QueryEscape(one), one == kind})
+		}
 	}
 	for _, k := range f.Others[:min(len(f.Others), 12)] {
 		label := l.Say("%s: %d commands", k.Key, k.Commands)
 		if k.Commands == 1 {
 			label = l.Say("%s: 1 command", k.Key)
 		}
-		p.Keys = append(p.Keys, LogChoice{Label: label, URL: again + "?key=" + url.QueryEscape(k.Key)})
+		p.Keys = append(p.Keys, LogChoice{Label: label, URL: at + "?key=" + url.QueryEscape(k.Key)})
 	}
-	return p
 }
