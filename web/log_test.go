@@ -49,6 +49,40 @@ func TestALogHasAPage(t *testing.T) {
 	}
 }
 
+const semaphoreLog = `1700000000.000000 [0 127.0.0.1:5001] "ZADD" "sem:readers" "1" "w1"
+1700000000.010000 [0 127.0.0.1:5002] "ZADD" "sem:readers" "2" "w2"
+1700000000.020000 [0 127.0.0.1:5001] "ZREM" "sem:readers" "w1"
+1700000000.030000 [0 127.0.0.1:5002] "ZREM" "sem:readers" "w2"
+`
+
+// Where a log leaves open how many may be inside at once, its page asks; a key is a key,
+// whatever it ends with.
+func TestAKindOfLockIsSaidOnThePage(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	res, body := s.send(t, "/edit/file?key=sem:readers", "monitor.log", []byte(semaphoreLog))
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d: %s", res.StatusCode, body)
+	}
+	at := res.Header.Get("Location")
+	_, body = s.do(t, http.MethodGet, at, nil)
+	for _, want := range []string{"4 commands name the key sem:readers", "The key holds a sorted set.", at + "/again?kind=permits%3D2"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for kind, broken := range map[string]bool{"exclusive": true, "permits=2": false} {
+		res, _ = s.do(t, http.MethodGet, at+"/again?kind="+url.QueryEscape(kind), nil)
+		_, body = s.do(t, http.MethodGet, res.Header.Get("Location"), nil)
+		if strings.Contains(body, "two inside at once") != broken || !strings.Contains(body, `<span aria-current="true">`+kind) || strings.Contains(body, "The key holds a sorted set.") {
+			t.Errorf("%s: broken is %v, or the page does not say the kind", kind, !broken)
+		}
+	}
+	if res, body = s.do(t, http.MethodGet, at+"/again?kind=many", nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "is no kind of lock") {
+		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+}
+
 // So do spans of OpenTelemetry: those of our own example.
 func TestSpansHaveAPage(t *testing.T) {
 	t.Parallel()

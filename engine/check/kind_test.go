@@ -38,8 +38,14 @@ func TestAsManyMayBeInsideAsTheKindSays(t *testing.T) {
 		modes  string // the mode of the hash as each thread comes in, a letter each
 		want   string
 	}{
-		{"exclusive", 2, "--", "A,B"}, {"permits=2", 2, "--", ""}, {"permits=2", 3, "---", "A,B,C"}, {"permits=3", 3, "---", ""},
-		{"readers", 3, "rrr", ""}, {"readers", 2, "rw", "A,B"}, {"readers", 2, "wr", "A,B"}, {"readers", 2, "--", "A,B"},
+		{"exclusive", 2, "--", "A,B"},
+		{"permits=2", 2, "--", ""},
+		{"permits=2", 3, "---", "A,B,C"},
+		{"permits=3", 3, "---", ""},
+		{"readers", 3, "rrr", ""},
+		{"readers", 2, "rw", "A,B"},
+		{"readers", 2, "wr", "A,B"},
+		{"readers", 2, "--", "A,B"},
 	} {
 		kind, err := check.ParseKind(c.kind)
 		if err != nil {

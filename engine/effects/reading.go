@@ -54,7 +54,8 @@ type Reading struct {
 	refused       bool            // somebody was, in this order
 	several       bool            // fields of several threads stood at once
 	moded         bool            // it says itself whether readers hold it
-	unranked      map[string]bool // threads whose member made one more than there are permits, and that may still ask for its rank
+	fresh         map[string]bool // threads that have put their member, and have asked nothing since
+	unranked      map[string]bool // threads whose member made one more than there are permits, and that will ask for its rank
 	counter       bool            // its value is counted up and down
 	last          trace.KeyState  // before the current command
 	ids           []string        // what the current command put into the key
@@ -82,7 +83,7 @@ type scripted struct {
 func New(threads []string, of Lock, resource string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		lock: of, key: of.Key, resource: resource, marks: marks, roles: known, scripts: map[string]scripted{}, owners: map[string]string{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, unranked: map[string]bool{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
+		belief: map[string]int{}, inside: map[string]int{}, fresh: map[string]bool{}, unranked: map[string]bool{}, attempts: map[string]int{}, now: trace.Absent(), read: map[string]int{},
 	}
 	for _, t := range threads {
 		j.owners[t] = t
@@ -230,9 +231,7 @@ func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
 	j.look(r)
 	j.ids = j.puts(r)
-	if j.unranked[r.Thread] && len(j.ids) == 0 {
-		j.rank(r.Thread, !j.outranked(r))
-	}
+	j.questions(r, ofLock)
 	j.did = j.does(r)
 	call := j.call(r, ofLock)
 	level := max(j.belief[r.Thread], 1)
@@ -284,8 +283,36 @@ func (j *Reading) command(r Record) {
 	}
 }
 
-// rank takes whether a thread is in whose member made one more than there are permits: it is
-// unless it has asked for its rank, and was told that as many were before it.
+// asks is the role of no command: clients of this lock put their member into it, and then
+// ask for its rank.
+const asks = "asks for its rank"
+
+// questions takes what a thread that has put its member asks of it, and what it is told.
+func (j *Reading) questions(r Record, ofLock bool) {
+	asked, in := j.ranked(r)
+	if asked && j.fresh[r.Thread] && len(r.Tx) == 0 && j.roles[asks] == "" {
+		j.roles[asks] = lock.CallLock
+		j.misread++
+	}
+	back := ofLock && !slices.ContainsFunc(slices.Collect(maps.Keys(r.After.Fields)), func(id string) bool { return j.mine(r, id) })
+	switch {
+	case len(j.ids) > 0 && len(r.Tx) == 0:
+		j.fresh[r.Thread] = true
+	case asked || back || !ofLock:
+		delete(j.fresh, r.Thread)
+	}
+	switch {
+	case !j.unranked[r.Thread] || len(j.ids) > 0:
+	case asked:
+		j.rank(r.Thread, in)
+	case back: // before it asked
+		j.rank(r.Thread, false)
+	case !ofLock: // it works
+		j.rank(r.Thread, true)
+	}
+}
+
+// rank takes whether a thread is in whose member made one more than there are permits.
 func (j *Reading) rank(thread string, in bool) {
 	delete(j.unranked, thread)
 	o := trace.Outcome{Call: lock.CallLock, Result: trace.Refused, Level: 1, Attempt: max(j.attempts[thread], 1)}
@@ -684,29 +711,62 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 }
 
 // oneMore reports whether a command of its own put a member beside as many holders as there
-// are permits: a semaphore in a sorted set or a set does so before it asks how many there are.
+// are permits, where clients ask for its rank after that.
 func (j *Reading) oneMore(r Record) bool {
-	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) &&
+	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) && j.roles[asks] != "" &&
 		j.belief[r.Thread] == 0 && len(j.belief) >= j.lock.Allowed().Most()
 }
 
-// outranked reports whether a thread is told that as many as there are permits were before
-// its own member of a sorted set: so a semaphore says no.
-func (j *Reading) outranked(r Record) bool {
-	one := func(args []string, reply any) bool {
-		rank, is := reply.(int64)
-		return is && (Verb(args) == "ZRANK" || Verb(args) == "ZREVRANK") && len(args) > 2 && args[1] == j.key &&
-			(j.owners[args[2]] == r.Thread || slices.Contains(j.ids, args[2])) && rank >= int64(j.lock.Allowed().Most())
+// mine reports whether a member is that of the thread of r.
+func (j *Reading) mine(r Record, id string) bool {
+	return j.owners[id] == r.Thread || slices.Contains(j.ids, id)
+}
+
+// ranked reports whether a thread asks how many are in beside its own member, and is told that
+// there is room for it: so a semaphore says yes.
+func (j *Reading) ranked(r Record) (asked, in bool) {
+	most := int64(j.lock.Allowed().Most())
+	put := len(r.Tx) == 0 // before it asks
+	one := func(args []string, reply any) {
+		if len(args) < 2 || args[1] != j.key {
+			return
+		}
+		n, is := reply.(int64)
+		switch Verb(args) {
+		case "ZADD", "SADD":
+			put = true
+			return
+		case "ZRANK", "ZREVRANK":
+			if is = is && len(args) > 2 && j.mine(r, args[2]); !is {
+				return
+			}
+			n++
+		case "ZCARD", "SCARD":
+			if is = is && (put || len(j.ids) > 0); !is {
+				return
+			}
+			if !put {
+				n++
+			}
+		default:
+			return
+		}
+		asked, in = true, (in || !asked) && n <= most
 	}
 	if replies, ok := r.Reply.([]any); ok && len(r.Tx) == len(replies) {
 		for i, args := range r.Tx {
-			if one(args, replies[i]) {
-				return true
-			}
+			one(args, replies[i])
 		}
-		return false
+		return asked, in
 	}
-	return one(r.Args, r.Reply)
+	one(r.Args, r.Reply)
+	return asked, in
+}
+
+// outranked reports whether a thread is told that there is no room for its member.
+func (j *Reading) outranked(r Record) bool {
+	asked, in := j.ranked(r)
+	return asked && !in
 }
 
 // sees reports whether a thread sees, by looking at the key, that it does not hold it.
