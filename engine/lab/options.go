@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/store"
 )
@@ -33,6 +34,13 @@ type Options struct {
 	Timeout   time.Duration // how long a worker may be silent
 	Progress  func(orders, waiting, broken int)
 	Full      bool // tests only: tries also orders that cannot differ
+}
+
+// Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
+func (o Options) Of(lock string) (Options, error) {
+	l, err := effects.ParseLock(lock)
+	o.Key, o.Kind = l.Key, l.Kind
+	return o, err
 }
 
 // Check fails with a clear sentence if options do not go together.
