@@ -52,6 +52,7 @@ type Row struct {
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
 	Fold       *Folded     `json:"-"` // that ends with it, as if nothing came after it
+	Closed     bool        `json:"-"` // a table opens with the fold in its place
 
 	weight  int    // of Why
 	broken  bool   // at the run's end: a rule was
