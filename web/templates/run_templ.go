@@ -1305,7 +1305,7 @@ func RowView(r film.Row) templ.Component {
 
 // fold stands for the rows that end with r. Without scripts these are in sight
 // themselves.
-func fold(r film.Row, f film.Folded) templ.Component {
+func fold(r film.Row, f film.Fold) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2132,7 +2132,7 @@ func cell(c film.Cell) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, g := range c.Groups() {
-				if g.Folded {
+				if g.Closed {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 166, "<li><details class=\"beside\"><summary>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
