@@ -299,7 +299,7 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: other})
+	text, err := link.Encode(link.Contents{Scenario: other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -686,7 +686,7 @@ func stepping(ctx context.Context, t testing.TB, url, yaml string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc})
+	text, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ type Row struct {
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
-	Fold       *Fold     `json:"-"` // that ends with it, as if nothing came after it
+	Fold       *Fold       `json:"-"` // that ends with it, as if nothing came after it
 	Closed     bool        `json:"-"` // a table opens with the fold in its place
 
 	weight  int    // of Why

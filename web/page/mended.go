@@ -225,7 +225,7 @@ func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error
 	if len([]rune(title)) <= scenario.MaxTitle {
 		other.Title = title
 	}
-	text, err := link.Encode(link.State{Scenario: &other, At: len(other.Schedule)})
+	text, err := link.Encode(link.Contents{Scenario: &other, At: len(other.Schedule)})
 	if err != nil {
 		return "", fmt.Errorf("page: %w", err)
 	}
