@@ -206,15 +206,15 @@ export function table({ body, scroller }, on) {
 
   /** Brings the row into sight that the address names, and that the browser
    *  does not find where it is not in the page. */
-  function named() {
-    const step = rowInAddress();
+  function named(address = location.href) {
+    const step = rowInAddress(address);
     const was = state;
     happened({ type: "named", step });
     if (state !== was) {
       scrolled(() => reveal(main(step - 1)));
     }
   }
-  addEventListener("hashchange", named);
+  addEventListener("hashchange", (event) => named(event.newURL)); // the address itself may already say where you are
 
   const stepOf = (/** @type {Event} */ event) => {
     const tr = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr[data-step]:not(.fold)"));
