@@ -52,7 +52,7 @@ func packed(t *testing.T, yaml string, at int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc, At: at})
+	text, err := link.Encode(link.Contents{Scenario: sc, At: at})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc.Threads[0].Name = "%d %s"
-	mistaken, err := link.Encode(link.State{Scenario: sc})
+	mistaken, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,7 +204,7 @@ func FuzzExport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sent, err := link.Encode(link.State{Scenario: sc, At: min(max(at, 0), len(sc.Schedule))})
+		sent, err := link.Encode(link.Contents{Scenario: sc, At: min(max(at, 0), len(sc.Schedule))})
 		if err != nil {
 			return // too long
 		}

@@ -260,7 +260,7 @@ func linkOf(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc})
+	text, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

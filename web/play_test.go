@@ -718,7 +718,7 @@ func TestKeptLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc, At: 1})
+	text, err := link.Encode(link.Contents{Scenario: sc, At: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

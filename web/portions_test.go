@@ -260,7 +260,7 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 				t.Errorf("%s: the stage is not that after T%d: %s is not %q", next, seen, slot, want)
 			}
 		}
-		_, note, _ := strings.Cut(page, "<noscript>")
+		_, note, _ := strings.Cut(page, `<noscript><p class="hint more">`)
 		note, _, _ = strings.Cut(note, "</noscript>")
 		next = ""
 		if m := regexp.MustCompile(`href="[^"]*(\?rows=all&amp;from=\d+)">Later steps`).FindStringSubmatch(note); m != nil {

@@ -211,7 +211,7 @@ func TestARoomOfAMadeQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := must(link.Encode(link.State{Scenario: sc.WithSchedule(make([]scenario.Move, 3)), At: 3}))
+	text := must(link.Encode(link.Contents{Scenario: sc.WithSchedule(make([]scenario.Move, 3)), At: 3}))
 	for kind, next := range map[string]string{"predict": "ask", "break": ""} {
 		_, body := s.do(t, http.MethodGet, "/learn/made?"+url.Values{"from": {text}, "kind": {kind}}.Encode(), nil)
 		_, rest, found := strings.Cut(body, `"/room/new#`)

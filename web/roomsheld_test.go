@@ -20,7 +20,7 @@ const dearestMoves = 850
 func manyMoves(tb testing.TB, moves int) string {
 	tb.Helper()
 	sc := parsed(tb, "lock: {lease: 3ms, watchdog: 1ms, retry: {times: 1000, interval: 1m}}\ndefaults: {repeat: 100, work: 1h}\n"+crowd(""))
-	text, err := link.Encode(link.State{Scenario: sc.WithSchedule(make([]scenario.Move, moves))})
+	text, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(make([]scenario.Move, moves))})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -323,7 +323,7 @@ func wholeLink(b *testing.B, text string) []byte {
 	if err != nil {
 		b.Fatal(err)
 	}
-	open, err := link.Encode(link.State{Scenario: sc})
+	open, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		b.Fatal(err)
 	}

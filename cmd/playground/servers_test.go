@@ -96,7 +96,7 @@ func TestThreeServersOnOneRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc})
+	text, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (r *runner) Close() error {
 type one struct {
 	*store.Embedded
 
-	session *store.Session
+	session *store.Conn
 }
 
 // elsewhere are the commands that would leave the database.
@@ -61,7 +61,7 @@ func (r *runner) run(q Question) (Answer, error) {
 	defer end()
 	stop := r.watch(end)
 	o, err := r.lua.Run(interpreter.Script{
-		Text: q.Script, Keys: q.Keys, Args: q.Args, Redis: one{r.redis, r.redis.NewSession()}, Context: ctx, Framed: true,
+		Text: q.Script, Keys: q.Keys, Args: q.Args, Redis: one{r.redis, r.redis.NewConn()}, Context: ctx, Framed: true,
 	})
 	stop()
 	if err != nil {

@@ -446,7 +446,7 @@ func TestRecordsAreAsRedisMakesThem(t *testing.T) {
 		base := time.Unix(1_700_000_000, 0)
 		e := store.NewEmbedded(base)
 		defer func() { _ = e.Close() }()
-		s := e.NewSession()
+		s := e.NewConn()
 		do := func(args []string) (any, string) { return resp.Value(s.Do(args)) }
 		for i, r := range b.records {
 			e.SetTime(base.Add(r.At))

@@ -54,7 +54,7 @@ func played(ctx context.Context, t *testing.T, sc *scenario.Scenario, moves []sc
 			return
 		}
 	}
-	text, err := link.Encode(link.State{Scenario: sc, At: len(moves)})
+	text, err := link.Encode(link.Contents{Scenario: sc, At: len(moves)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func newEmbedded(wall bool, limit time.Duration) *embedded {
 
 type ownSession struct {
 	b *embedded
-	s *store.Session
+	s *store.Conn
 }
 
 // do answers BUSY as Redis does that is in the middle of a script.
@@ -138,7 +138,7 @@ func (i ownInbox) Close() {
 	}
 }
 
-func (b *embedded) session() (session, error) { return ownSession{b, b.e.NewSession()}, nil }
+func (b *embedded) session() (session, error) { return ownSession{b, b.e.NewConn()}, nil }
 func (b *embedded) knows(v string) bool       { return b.e.Knows(v) }
 func (b *embedded) kind() (string, bool)      { return trace.StoreEmbedded, b.wall }
 
@@ -200,7 +200,7 @@ func (b *embedded) advance(d time.Duration) {
 // flush empties it; its scripts stay.
 func (b *embedded) flush() {
 	if !b.hung {
-		b.e.NewSession().Do([]string{"FLUSHALL"})
+		b.e.NewConn().Do([]string{"FLUSHALL"})
 	}
 }
 

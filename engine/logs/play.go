@@ -47,7 +47,7 @@ type player struct {
 	plain         bool // no script is run
 	held          int  // bytes of what was played, as its events will take
 	e             *store.Embedded
-	s             *store.Session
+	s             *store.Conn
 	base          time.Time
 	from, at      time.Duration // of the log: the first instant, and now
 	hung          bool
@@ -206,7 +206,7 @@ func (p *player) reach(e *Entry) {
 			p.base = time.Unix(1_000_000_000, 0)
 		}
 		p.e = store.NewEmbedded(p.base)
-		p.s = p.e.NewSession()
+		p.s = p.e.NewConn()
 	}
 	if p.log.Timed {
 		if e.At < p.at {

@@ -143,7 +143,7 @@ func forget(want, got any) {
 
 // now is what the clock of miniredis says.
 func (b *asked) now() time.Time {
-	lines := strings.Split(string(b.redis.NewSession().Do([]string{"TIME"})), "\r\n")
+	lines := strings.Split(string(b.redis.NewConn().Do([]string{"TIME"})), "\r\n")
 	seconds, _ := strconv.ParseInt(lines[2], 10, 64)
 	micro, _ := strconv.ParseInt(lines[4], 10, 64)
 	return time.Unix(seconds, micro*1000)
@@ -151,7 +151,7 @@ func (b *asked) now() time.Time {
 
 // channels has one for each who listens.
 func (b *asked) channels() (list []string) {
-	s := b.redis.NewSession()
+	s := b.redis.NewConn()
 	names := strings.Split(string(s.Do([]string{"PUBSUB", "CHANNELS"})), "\r\n")
 	for n := 2; n < len(names); n += 2 {
 		counted := strings.Split(string(s.Do([]string{"PUBSUB", "NUMSUB", names[n]})), ":")

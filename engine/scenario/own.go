@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -121,14 +122,13 @@ func (l Lock) Calls() []string {
 }
 
 // Beginning returns the scripts that an own lock like another one begins with, by
-// their calls: that one's; the frame of unlock if that one has none, as it sends
-// plain commands; and for "" the frames.
+// their calls: that one's, or one that does what it does by plain commands; and for
+// "" the frames.
 func Beginning(like string) map[string]string {
 	sources := map[string]string{}
 	if like != "" {
-		sources = exhibit.Named(like).Sources()
-		if len(sources) == 0 {
-			sources[protocol.CallUnlock] = protocol.Frame(protocol.CallUnlock)
+		if sources = exhibit.Named(like).Sources(); len(sources) == 0 {
+			maps.Copy(sources, exhibit.Named(like).Begin)
 		}
 		return sources
 	}

@@ -157,7 +157,7 @@ func TestWhatNoScriptMay(t *testing.T) {
 // A script that does not end is ended, whatever it catches, and the Redis answers on.
 func TestAScriptIsEnded(t *testing.T) {
 	e := store.NewEmbedded(today)
-	s := e.NewSession()
+	s := e.NewConn()
 	for _, script := range []string{
 		"while true do end", "while true do pcall(function() while true do end end) end", "while true do redis.pcall('INCR', 'n') end",
 		"while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
@@ -191,7 +191,7 @@ func TestNumbersAreReadInOneWay(t *testing.T) {
 			args := slices.Clone(strings.FieldsFunc(form, func(r rune) bool { return r == ' ' || r == '|' }))
 			e := store.NewEmbedded(today)
 			told(t, e, "SET l 1")
-			raw := string(e.NewSession().Do(slices.Concat(args[:slices.Index(args, "%")], []string{bad}, args[slices.Index(args, "%")+1:])))
+			raw := string(e.NewConn().Do(slices.Concat(args[:slices.Index(args, "%")], []string{bad}, args[slices.Index(args, "%")+1:])))
 			if want := "-ERR value is not an integer or out of range\r\n"; raw != want {
 				t.Errorf("%s %q: %q", form, bad, raw)
 			}

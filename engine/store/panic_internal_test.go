@@ -19,7 +19,7 @@ func TestAFailureOfMiniredisIsAnAnswer(t *testing.T) {
 	if err := e.server.Server().Register("FAILS", fails); err != nil {
 		t.Fatal(err)
 	}
-	s := e.NewSession()
+	s := e.NewConn()
 	for range 2 {
 		if raw := string(s.Do([]string{"fails", "k"})); raw != "-ERR the embedded Redis fails at FAILS: no such case\r\n" {
 			t.Errorf("%q", raw)

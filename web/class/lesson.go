@@ -275,7 +275,7 @@ func (p shipping) place(ctx context.Context, sc *scenario.Scenario, moves []scen
 			return lesson.Place{Example: known.name, At: "T" + strconv.Itoa(row)}, nil
 		}
 	}
-	text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
+	text, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(moves), At: len(moves)})
 	if err != nil {
 		return lesson.Place{}, fmt.Errorf("class: %w", err)
 	}

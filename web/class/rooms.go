@@ -320,7 +320,7 @@ func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, s
 		if err != nil {
 			return nil, err
 		}
-		text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
+		text, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(moves), At: len(moves)})
 		if err != nil {
 			return nil, fmt.Errorf("class: %w", err)
 		}

@@ -28,7 +28,7 @@ const telling = `(() => {
   const current = document.querySelector("#rows tr[aria-current]");
   if (!current) return current === null && document.querySelectorAll("#rows tr[id]").length > 0 ? ["no row is current"] : found;
   for (let tr = current.nextElementSibling; tr; tr = tr.nextElementSibling) {
-    if (seen(tr) && !tr.classList.contains("space")) found.push("a later row is in sight: " + tr.textContent.trim().slice(0, 40));
+    if (seen(tr) && !tr.classList.contains("space") && !(tr.classList.contains("ran") && tr === current.nextElementSibling)) found.push("a later row is in sight: " + tr.textContent.trim().slice(0, 40));
   }
   const later = document.querySelector("[data-later]"), cursor = document.querySelector("[data-cursor] .cursor");
   if (seen(cursor)) {

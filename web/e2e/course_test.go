@@ -152,8 +152,8 @@ func TestAGoalOutOfReachLeadsBack(t *testing.T) {
 	if target := get[string](ctx, t, `document.querySelector(".scenes figure").textContent`); !strings.Contains(target, "oversold") {
 		t.Errorf("the target is %q", target)
 	}
-	until(ctx, t, `document.querySelector("#outlook button") !== null`)
-	back := get[string](ctx, t, `document.querySelector("#outlook button").dataset.back`)
+	until(ctx, t, `(window.back = document.querySelector("#outlook button")?.dataset.back) !== undefined`)
+	back := get[string](ctx, t, `window.back`)
 	do(ctx, t, chromedp.Focus("#outlook button"), chromedp.KeyEvent("\r"))
 	until(ctx, t, fmt.Sprintf(`document.getElementById("tally").textContent.startsWith("Moves: %s.") && !(%s)`, back, lost))
 	if !get[bool](ctx, t, `document.activeElement.closest("#transport") !== null`) {

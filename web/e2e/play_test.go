@@ -299,7 +299,7 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: other})
+	text, err := link.Encode(link.Contents{Scenario: other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	until(ctx, t, `document.getElementById("branch-1") !== null`)
 	do(ctx, t, click("#branch-0"), click(`[data-go="forward"]`))
 	at(ctx, t, "2 of 7 · T2")
-	const all = `[...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.textContent)` // also what only the current row shows
+	const all = `[...document.querySelectorAll("#rows tr:not([hidden], .fold)")].map((r) => r.textContent)` // also what only the current row shows
 	before := get[[]string](ctx, t, all)
 
 	if err := first.Process.Kill(); err != nil {
@@ -686,7 +686,7 @@ func stepping(ctx context.Context, t testing.TB, url, yaml string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc})
+	text, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 	ctx := tab(t)
 	do(
 		ctx, t,
-		chromedp.Navigate(balancer.URL+"/edit?example=lease-expiry&store=wall&slow=100"),
+		chromedp.Navigate(balancer.URL+"/edit?example=heartbeat&store=wall"),
 		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`#controls [data-steer="pause"]`)),
 	)

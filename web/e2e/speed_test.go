@@ -430,7 +430,7 @@ func longBranch(b testing.TB) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, err := link.Encode(link.State{Scenario: sc, At: 1000})
+	text, err := link.Encode(link.Contents{Scenario: sc, At: 1000})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,38 +12,38 @@ import (
 
 // Measures of the time axis, in units of the picture. It is to scale, but that
 // the rows of one instant are apart, that two instants are never nearer than
-// can be told apart, and that a wait is folded which is wider than what one
+// can be told apart, and that a wait is shortened which is wider than what one
 // sees at once, or with which the picture would be.
 const (
-	gapSame    = 28  // between rows of one instant, wide enough for "T99"
-	gapMin     = 11  // between two instants of one run
-	gapOthers  = 4   // between instants of two runs that are drawn to one scale
-	gapTypical = 56  // for the typical time between rows
-	gapShort   = 230 // a shorter wait is never folded
-	gapLong    = 640 // a longer one always is (lanes.js knows it)
-	gapFolded  = 76  // and then at least so wide
-	roomy      = 680 // a picture may be so wide
-	roomyRow   = 80  // and one of many rows so wide for each
-	leadIn     = 20  // before the first row
-	tail       = 24  // after the last row
+	gapSame      = 28  // between rows of one instant, wide enough for "T99"
+	gapMin       = 11  // between two instants of one run
+	gapOthers    = 4   // between instants of two runs that are drawn to one scale
+	gapTypical   = 56  // for the typical time between rows
+	gapShort     = 230 // a shorter wait is drawn whole
+	gapLong      = 640 // a longer one never is (lanes.js knows it)
+	gapShortened = 76  // and then at least so wide
+	roomy        = 680 // a picture may be so wide
+	roomyRow     = 80  // and one of many rows so wide for each
+	leadIn       = 20  // before the first row
+	tail         = 24  // after the last row
 )
 
 // axis is where instants are, for one run or for several that are drawn to one
 // scale.
 type axis struct {
-	instants []float64 // milliseconds, ascending
-	rows     []int     // how many rows a run has at each, the most of all runs
-	apart    []float64 // how far it is from the one before at least
-	place    []float64 // of the first row at each
-	folded   []bool    // the wait before it
-	end      float64   // the place of the last row
-	scale    float64   // how wide a millisecond is
-	most     int       // rows of a run that are on it
-	shared   bool      // it is that of several runs
+	instants  []float64 // milliseconds, ascending
+	rows      []int     // how many rows a run has at each, the most of all runs
+	apart     []float64 // how far it is from the one before at least
+	place     []float64 // of the first row at each
+	shortened []bool    // the wait before it
+	end       float64   // the place of the last row
+	scale     float64   // how wide a millisecond is
+	most      int       // rows of a run that are on it
+	shared    bool      // it is that of several runs
 }
 
 // axisOf puts the rows of runs onto one axis. Typical is the time that is
-// gapTypical wide. A steady axis folds a wait by its own length alone, so that
+// gapTypical wide. A steady axis shortens a wait by its own length alone, so that
 // what comes later moves nothing.
 func axisOf(typical float64, steady bool, runs ...[]float64) *axis {
 	a := &axis{shared: len(runs) > 1}
@@ -81,7 +81,7 @@ func axisOf(typical float64, steady bool, runs ...[]float64) *axis {
 	return a
 }
 
-// lay finds the place of each instant: with as few folds as can be, and rather
+// lay finds the place of each instant: with as few axis breaks as can be, and rather
 // at half the scale than with one.
 func (a *axis) lay(typical float64, steady bool) {
 	scale, longest := gapTypical/typical, math.Inf(1)
@@ -92,16 +92,16 @@ func (a *axis) lay(typical float64, steady bool) {
 	case a.fits(scale/2, longest):
 		scale /= 2
 	default:
-		longest = a.unfolded(scale)
+		longest = a.longestWhole(scale)
 	}
 	a.scale = scale
-	a.place, a.folded = make([]float64, len(a.instants)), make([]bool, len(a.instants))
+	a.place, a.shortened = make([]float64, len(a.instants)), make([]bool, len(a.instants))
 	at := 0.0
 	for i := range a.instants {
 		if i > 0 {
-			gap, folded := a.gap(i, scale, longest)
+			gap, shortened := a.gap(i, scale, longest)
 			at += gap
-			a.folded[i] = folded
+			a.shortened[i] = shortened
 		}
 		a.place[i] = at
 		at += gapSame * float64(a.rows[i]-1)
@@ -113,25 +113,25 @@ func (a *axis) lay(typical float64, steady bool) {
 func (a *axis) wait(i int) float64 { return a.instants[i] - a.instants[i-1] }
 
 // gap is how wide the wait before an instant is; one that is longer than
-// longest, in milliseconds, is folded.
-func (a *axis) gap(i int, scale, longest float64) (gap float64, folded bool) {
+// longest, in milliseconds, is shortened.
+func (a *axis) gap(i int, scale, longest float64) (gap float64, shortened bool) {
 	wait := a.wait(i)
 	if wait > longest && wait*scale > gapShort {
-		return gapFolded + 8*math.Floor(math.Log10(wait)), true // room for the text that says how long it was
+		return gapShortened + 8*math.Floor(math.Log10(wait)), true // room for the text that says how long it was
 	}
 	return max(wait*scale, a.apart[i]), false
 }
 
 // fits tells whether all of it can be seen well when nothing but what is longer
-// than longest is folded.
+// than longest is shortened.
 func (a *axis) fits(scale, longest float64) bool {
 	wide, rows := 0.0, 0
 	for i := range a.instants {
 		rows += a.rows[i]
 		wide += gapSame * float64(a.rows[i]-1)
 		if i > 0 {
-			gap, folded := a.gap(i, scale, longest)
-			if wide += gap; gap > gapLong && !folded {
+			gap, shortened := a.gap(i, scale, longest)
+			if wide += gap; gap > gapLong && !shortened {
 				return false
 			}
 		}
@@ -139,8 +139,8 @@ func (a *axis) fits(scale, longest float64) bool {
 	return wide <= max(roomy, roomyRow*float64(rows))
 }
 
-// unfolded is the longest wait that need not be folded, in milliseconds.
-func (a *axis) unfolded(scale float64) float64 {
+// longestWhole is the longest wait that need not be shortened, in milliseconds.
+func (a *axis) longestWhole(scale float64) float64 {
 	var waits []float64
 	for i := 1; i < len(a.instants); i++ {
 		if w := a.wait(i); w*scale > gapShort {
@@ -149,7 +149,7 @@ func (a *axis) unfolded(scale float64) float64 {
 	}
 	slices.Sort(waits)
 	waits = slices.Compact(waits)
-	// The more waits are folded, the narrower it is.
+	// The more waits are shortened, the narrower it is.
 	if i := sort.Search(len(waits)-1, func(i int) bool { return !a.fits(scale, waits[i]) }); i > 0 {
 		return waits[i-1]
 	}
@@ -216,22 +216,22 @@ func Together(lang words.Language, runs []*Lanes, prefixes []string) []Picture {
 	return pictures
 }
 
-// folds are the waits that the axis has folded, as far as they are shown.
-func (d *drawing) folds() {
+// axisBreaks are the waits that the axis has shortened, as far as they are shown.
+func (d *drawing) axisBreaks() {
 	if !d.text {
 		return
 	}
-	for i, folded := range d.axis.folded {
-		if !folded {
+	for i, shortened := range d.axis.shortened {
+		if !shortened {
 			continue
 		}
 		from, to := d.axis.place[i-1]+gapSame*float64(d.axis.rows[i-1]-1), d.axis.place[i]
 		if from < d.from || to > d.to {
 			continue
 		}
-		f := Fold{Span: Span{d.x(from), d.x(to)}, Text: d.lang.Duration(trace.Millis(d.axis.wait(i)).Duration())}
+		f := AxisBreak{Span: Span{d.x(from), d.x(to)}, Text: d.lang.Duration(trace.Millis(d.axis.wait(i)).Duration())}
 		f.X = round((f.From + f.To) / 2)
-		d.p.Folds = append(d.p.Folds, f)
+		d.p.AxisBreaks = append(d.p.AxisBreaks, f)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"relock/web/words"
 )
 
-// Folded is rows in turn that a table can show as one, the last of which has it: a
+// Fold is rows in turn that a table can show as one, the last of which has it: a
 // thread's calls with the same outcome, which change nothing in the key but its lease,
 // or what one call of it asks of several nodes.
-type Folded struct {
+type Fold struct {
 	First, Last int    // steps
 	Thread      int    // ordinal
 	Says        string // "5 refusals of B", "B asks nodes 1–4: its value is on 2 of them"
@@ -21,7 +21,7 @@ type Folded struct {
 }
 
 // Steps are the first and the last one: "T2–T6".
-func (f Folded) Steps() string { return "T" + strconv.Itoa(f.First) + "–T" + strconv.Itoa(f.Last) }
+func (f Fold) Steps() string { return "T" + strconv.Itoa(f.First) + "–T" + strconv.Itoa(f.Last) }
 
 // turn is what a row can be to a fold: what a thread did in it.
 type turn struct {
@@ -83,12 +83,12 @@ func (t *turn) command(b trace.Command) {
 func (t *turn) asks() bool { return !t.more && !t.ended && len(t.nodes) > 0 }
 
 // fold is the fold that ends with the row i, or nil.
-func (t *Timeline) fold(i int) *Folded {
+func (t *Timeline) fold(i int) *Fold {
 	if i == 0 || !t.goesOn(i) {
 		return nil
 	}
 	row, before := &t.rows[i], &t.rows[i-1]
-	f := &Folded{First: before.Step, Last: row.Step, Thread: row.Thread}
+	f := &Fold{First: before.Step, Last: row.Step, Thread: row.Thread}
 	if before.Fold != nil {
 		f.First = before.Fold.First
 	}
@@ -139,7 +139,7 @@ func (k *Key) sameButLease(was Key) bool {
 }
 
 // asking says which nodes a call has asked, and what came of it.
-func (t *Timeline) asking(f *Folded, last *Row) string {
+func (t *Timeline) asking(f *Fold, last *Row) string {
 	var nodes []int
 	for i := f.First - 1; i < f.Last; i++ {
 		nodes = append(nodes, t.rows[i].turn.nodes...)

@@ -49,7 +49,7 @@ func TestAFoldSaysWhatItsRowsDo(t *testing.T) {
 }
 
 // foldOf holds a fold against the rows in it and their events, and returns what it is of.
-func foldOf(t *testing.T, where string, f film.Folded, rows []film.Row, events map[int][]trace.Event) string {
+func foldOf(t *testing.T, where string, f film.Fold, rows []film.Row, events map[int][]trace.Event) string {
 	t.Helper()
 	said := strings.Fields(f.Says)
 	asks := len(said) > 1 && said[1] == "asks"

@@ -185,7 +185,7 @@ func TestWordsOfSpinLocks(t *testing.T) {
 }
 
 // Time is to scale between two instants that are neither too near each other
-// nor too far apart; a wait that is too long is folded, and says how long it is.
+// nor too far apart; a wait that is too long is drawn shorter, and says how long it is.
 func TestAxisIsToScale(t *testing.T) {
 	for _, file := range lessonstest.Names(t) {
 		run := lessonstest.Play(t, file)
@@ -198,9 +198,9 @@ func TestAxisIsToScale(t *testing.T) {
 		for i := 1; i < len(p.Columns); i++ {
 			a, b := p.Columns[i-1], p.Columns[i]
 			wide, ms := b.X-a.X, b.At-a.At
-			folded := slices.ContainsFunc(p.Folds, func(f film.Fold) bool { return f.From == a.X && f.To == b.X && f.Text != "" })
+			shortened := slices.ContainsFunc(p.AxisBreaks, func(f film.AxisBreak) bool { return f.From == a.X && f.To == b.X && f.Text != "" })
 			switch {
-			case ms == 0 || wide < 11.15 || folded:
+			case ms == 0 || wide < 11.15 || shortened:
 				continue
 			case scale == 0:
 				scale = wide / ms
@@ -211,9 +211,9 @@ func TestAxisIsToScale(t *testing.T) {
 	}
 }
 
-// A wait is folded only where the picture would be too wide to be looked at, and
+// A wait is drawn shorter only where the picture would be too wide to be looked at, and
 // the longest ones before others.
-func TestOnlyWhatMustBeIsFolded(t *testing.T) {
+func TestOnlyWhatMustBeIsShortened(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		want []string
@@ -233,11 +233,11 @@ func TestOnlyWhatMustBeIsFolded(t *testing.T) {
 		}
 		picture := whole(l)
 		var got []string
-		for _, f := range picture.Folds {
+		for _, f := range picture.AxisBreaks {
 			got = append(got, f.Text)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: folded %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: shortened %q, want %q", c.name, got, c.want)
 		}
 		for i, column := range picture.Columns[1:] {
 			if before := picture.Columns[i]; column.X-before.X > 640 {
@@ -269,8 +269,8 @@ func TestTogetherTheScaleIsOne(t *testing.T) {
 			}
 			at[c.At] = c.X
 		}
-		if !slices.Equal(p.Folds, pictures[0].Folds) || len(p.Folds) != 1 {
-			t.Errorf("%s folds %+v, the first %+v", p.Prefix, p.Folds, pictures[0].Folds)
+		if !slices.Equal(p.AxisBreaks, pictures[0].AxisBreaks) || len(p.AxisBreaks) != 1 {
+			t.Errorf("%s breaks its axis at %+v, the first at %+v", p.Prefix, p.AxisBreaks, pictures[0].AxisBreaks)
 		}
 	}
 	if len(at) < 20 {

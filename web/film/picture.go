@@ -44,7 +44,7 @@ type Picture struct {
 	Key         KeyLane
 	Unit        string // of the instants: "ms" or "min"
 	Scale       string // says that the axis is to scale
-	Folds       []Fold
+	AxisBreaks  []AxisBreak
 	Instants    []Instant
 	Flags       []Flag
 	Events      []Event
@@ -59,8 +59,8 @@ type Column struct {
 	Time     string  // "T5", or "" where there is no room
 }
 
-// Fold is a long wait that is drawn shorter than it was.
-type Fold struct {
+// AxisBreak is a long wait that is drawn shorter than it was.
+type AxisBreak struct {
 	Span
 
 	X    float64 // its middle
@@ -366,7 +366,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.p.Scale = lang.Say("to scale")
 	}
 	d.instants()
-	d.folds()
+	d.axisBreaks()
 	for i := range l.threads {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}

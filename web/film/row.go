@@ -51,7 +51,8 @@ type Row struct {
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
-	Fold       *Folded     `json:"-"` // that ends with it, as if nothing came after it
+	Fold       *Fold       `json:"-"` // that ends with it, as if nothing came after it
+	Closed     bool        `json:"-"` // a table opens with the fold in its place
 
 	weight  int    // of Why
 	broken  bool   // at the run's end: a rule was
@@ -180,7 +181,7 @@ func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{tex
 // LineGroup is a group of consecutive commands of a cell.
 type LineGroup struct {
 	Lines  []Line
-	Folded bool // they are about the queue, and too many to read in passing
+	Closed bool // they are about the queue, and too many to read in passing
 }
 
 // foldFrom is from how many on commands about the queue are folded: so many
@@ -195,7 +196,7 @@ func (c *Cell) Groups() []LineGroup {
 		for end < len(c.Lines) && c.Lines[end].Queue == c.Lines[i].Queue {
 			end++
 		}
-		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Queue && end-i >= foldFrom})
+		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Closed: c.Lines[i].Queue && end-i >= foldFrom})
 		i = end
 	}
 	return groups

@@ -28,7 +28,7 @@ func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
 		got := ""
 		for _, g := range (&film.Cell{Lines: c.lines}).Groups() {
 			size := string(rune('0' + len(g.Lines)))
-			if g.Folded {
+			if g.Closed {
 				size = "[" + size + "]"
 			}
 			got += size + " "

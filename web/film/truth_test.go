@@ -466,7 +466,7 @@ func TestTheQueueIsFolded(t *testing.T) {
 	var shown, folded []string
 	for _, g := range cell.Groups() {
 		for _, l := range g.Lines {
-			if g.Folded {
+			if g.Closed {
 				folded = append(folded, l.Verb)
 			} else {
 				shown = append(shown, l.Verb)
@@ -509,7 +509,7 @@ func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
 			for _, g := range r.Cells[0].Groups() {
 				for _, l := range g.Lines {
 					verbs = append(verbs, l.Verb)
-					if g.Folded || l.Queue != (l.Verb == "LPOP") {
+					if g.Closed || l.Queue != (l.Verb == "LPOP") {
 						t.Errorf("%s, %s: %s is taken for the queue's", c.protocol, r.Time, l.Verb)
 					}
 				}

@@ -26,7 +26,7 @@ func FormatOf(r *http.Request) (export.Format, error) {
 
 // AnswerFile answers with a run as a file. State is the link under which it can
 // be stepped.
-func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.State) error {
+func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.Contents) error {
 	open, err := link.Encode(state)
 	if err != nil {
 		return fmt.Errorf("frame: %w", err)

@@ -58,7 +58,7 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 		if at < 0 {
 			return site.ErrNoPage
 		}
-		if open, err = link.Encode(link.State{Scenario: s.Examples[at].Scenario()}); err != nil {
+		if open, err = link.Encode(link.Contents{Scenario: s.Examples[at].Scenario()}); err != nil {
 			return fmt.Errorf("front: %w", err)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Links) Replay(w http.ResponseWriter, r *http.Request) error {
 }
 
 // playedBack returns what a link shows, and the row it stands at.
-func playedBack(r *http.Request, state link.State) (*runs.Recording, int, error) {
+func playedBack(r *http.Request, state link.Contents) (*runs.Recording, int, error) {
 	if len(state.Scenario.Schedule) == 0 {
 		made, err := runs.Record(r.Context(), state.Scenario)
 		if err != nil {

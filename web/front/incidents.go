@@ -49,7 +49,7 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 			return fmt.Errorf("front: incidents/%s: %w", file, err)
 		}
 	}
-	open, err := link.Encode(link.State{Scenario: staged, At: len(staged.Schedule)})
+	open, err := link.Encode(link.Contents{Scenario: staged, At: len(staged.Schedule)})
 	if err != nil {
 		return fmt.Errorf("front: incidents/%s: %w", file, err)
 	}

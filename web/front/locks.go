@@ -169,7 +169,7 @@ func (s *Pages) Cell(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
-	open, err := link.Encode(link.State{Scenario: sc, At: len(sc.Schedule)})
+	open, err := link.Encode(link.Contents{Scenario: sc, At: len(sc.Schedule)})
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}

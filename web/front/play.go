@@ -32,7 +32,7 @@ func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
 		if e.Name != name {
 			continue
 		}
-		open, err := link.Encode(link.State{Scenario: e.Scenario()})
+		open, err := link.Encode(link.Contents{Scenario: e.Scenario()})
 		if err != nil {
 			return fmt.Errorf("front: %w", err)
 		}
@@ -91,7 +91,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.SetLocks(l)
 	if of.open == "" {
 		// What is opened if the address says nothing.
-		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
+		if p.Scenario, err = link.Encode(link.Contents{Scenario: shown}); err != nil {
 			return fmt.Errorf("front: %w", err)
 		}
 	}

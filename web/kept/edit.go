@@ -282,7 +282,7 @@ func (s *Editor) Start(w http.ResponseWriter, r *http.Request) error {
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if values.Get("action") == "step" {
-		open, err := link.Encode(link.State{Scenario: sc})
+		open, err := link.Encode(link.Contents{Scenario: sc})
 		if err != nil {
 			return fmt.Errorf("kept: %w", err)
 		}

@@ -49,7 +49,7 @@ func (s *Runs) Export(w http.ResponseWriter, r *http.Request) error {
 	}
 	events, _ := found.Run.Log().Since(0)
 	file := export.Run{Header: found.Run.Header(), Events: events, Scenario: found.Run.Scenario()}
-	return s.AnswerFile(w, r, format, file, link.State{Scenario: found.Scenario})
+	return s.AnswerFile(w, r, format, file, link.Contents{Scenario: found.Scenario})
 }
 
 // toTheEnd plays a scenario to its end.
@@ -64,7 +64,7 @@ func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace
 }
 
 // upTo plays the moves up to a link's position.
-func upTo(ctx context.Context, state link.State) (trace.Header, []trace.Event, error) {
+func upTo(ctx context.Context, state link.Contents) (trace.Header, []trace.Event, error) {
 	session, err := engine.Open(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
 	if err != nil {
 		return trace.Header{}, nil, err

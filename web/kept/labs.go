@@ -232,5 +232,5 @@ func (s *Labs) Export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.AnswerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario}, link.State{Scenario: st.Scenario})
+	return s.AnswerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario}, link.Contents{Scenario: st.Scenario})
 }

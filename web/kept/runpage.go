@@ -28,7 +28,7 @@ func showRun(s *frame.Pages, w http.ResponseWriter, r *http.Request, run page.Ru
 // common: a film of sc at path, as r asks for it.
 func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario) (page.Run, error) {
 	l := words.From(r.Context())
-	open, err := link.Encode(link.State{Scenario: sc})
+	open, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
 		return page.Run{}, fmt.Errorf("kept: %w", err)
 	}

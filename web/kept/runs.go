@@ -22,7 +22,7 @@ type Runs struct {
 	Films    *runs.Films
 }
 
-func (s *Runs) session(r *http.Request) (*runs.Session, error) {
+func (s *Runs) session(r *http.Request) (*runs.Live, error) {
 	found, ok := s.Sessions.Get(r.PathValue("id"))
 	if !ok {
 		return nil, site.ErrNoRun
@@ -60,7 +60,7 @@ func (s *Runs) Show(w http.ResponseWriter, r *http.Request) error {
 
 // filmOf returns the film of a run: the kept one if it is good enough, else the
 // run as it is now.
-func (s *Runs) filmOf(r *http.Request, found *runs.Session, portioned bool, good func(*runs.Footage) bool) (*runs.Footage, error) {
+func (s *Runs) filmOf(r *http.Request, found *runs.Live, portioned bool, good func(*runs.Footage) bool) (*runs.Footage, error) {
 	return s.Films.OfRun(r, "/runs/"+found.Run.ID(), portioned, func() (*runs.Recording, bool, error) {
 		events, ended := found.Run.Log().Since(0)
 		return &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events}, ended, nil

@@ -367,7 +367,7 @@ func (s *Traces) Export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.withTrace(r, readWhole, func(made *runs.Recording) error {
-		return s.AnswerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.State{Scenario: made.Scenario})
+		return s.AnswerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.Contents{Scenario: made.Scenario})
 	})
 }
 

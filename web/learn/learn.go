@@ -367,7 +367,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
-	if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
+	if p.Open, err = link.Encode(link.Contents{Scenario: on.run.Scenario}); err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
 	return nil
@@ -489,7 +489,7 @@ func unplacedLast(place int) int {
 
 // stepping is the stage on which an item is broken.
 func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
-	open, err := link.Encode(link.State{Scenario: item.Scenario})
+	open, err := link.Encode(link.Contents{Scenario: item.Scenario})
 	if err != nil {
 		return nil, fmt.Errorf("learn: %w", err)
 	}

@@ -21,9 +21,9 @@ import (
 )
 
 // madeOf is the run that a question is to be made of: a link's text.
-func (s *Pages) madeOf(r *http.Request) (link.State, error) {
+func (s *Pages) madeOf(r *http.Request) (link.Contents, error) {
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
-		return link.State{}, site.OfLimit(err)
+		return link.Contents{}, site.OfLimit(err)
 	}
 	text := r.URL.Query().Get("from")
 	state, err := link.Decode(text)
@@ -56,7 +56,7 @@ func (s *Pages) Made(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, p)
 }
 
-func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Contents) (*page.Lesson, error) {
 	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.State
 	return p, nil
 }
 
-func (s *Pages) madeBreak(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+func (s *Pages) madeBreak(r *http.Request, l words.Language, state link.Contents) (*page.Lesson, error) {
 	item, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
@@ -174,12 +174,12 @@ func (s *Pages) JudgeMade(w http.ResponseWriter, r *http.Request) error {
 
 // roomOfMade is where a room is made for a question that was made of a run: a
 // lesson of one step, at its place.
-func roomOfMade(state link.State, kind course.Kind) (string, error) {
+func roomOfMade(state link.Contents, kind course.Kind) (string, error) {
 	step := lesson.Step{Title: lesson.Words{}}
 	asks := phrase.Text("What happens next?")
 	if kind == course.Break {
 		asks = "Break it"
-		state = link.State{Scenario: state.Scenario.WithSchedule(nil)}
+		state = link.Contents{Scenario: state.Scenario.WithSchedule(nil)}
 	} else {
 		step.Ask = lesson.AskPredict
 	}

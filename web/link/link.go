@@ -85,14 +85,14 @@ var (
 	ErrTooLong = phrase.New("this link holds more than a scenario may have (%d KiB)", MaxPlain>>10)
 )
 
-// State is what a link holds.
-type State struct {
+// Contents is what a link holds.
+type Contents struct {
 	Scenario *scenario.Scenario // with the moves as its schedule
 	At       int                // 0 to the number of moves
 }
 
 // Encode encodes s as a link.
-func Encode(s State) (string, error) {
+func Encode(s Contents) (string, error) {
 	sc := *s.Scenario
 	sc.Expect = nil
 	text, err := sc.Compact()
@@ -108,28 +108,28 @@ func Encode(s State) (string, error) {
 
 // Decode decodes a link. It fails with ErrVersion, ErrBroken, ErrTooLong or
 // scenario.Mistakes. A position beyond the last move becomes the end.
-func Decode(text string) (State, error) {
+func Decode(text string) (Contents, error) {
 	body, known := strings.CutPrefix(text, prefix)
 	switch {
 	case !known:
-		return State{}, ErrVersion
+		return Contents{}, ErrVersion
 	case len(text) > MaxPacked:
-		return State{}, ErrTooLong
+		return Contents{}, ErrTooLong
 	}
 	body, position, _ := strings.Cut(body, "~")
 	at, err := strconv.Atoi(position)
 	if err != nil || at < 0 {
-		return State{}, ErrBroken
+		return Contents{}, ErrBroken
 	}
 	plain, err := unpack(body)
 	if err != nil {
-		return State{}, err
+		return Contents{}, err
 	}
 	sc, err := scenario.Parse([]byte(lengthen.Replace(string(plain))))
 	if err != nil {
-		return State{}, err
+		return Contents{}, err
 	}
-	return State{Scenario: sc, At: min(at, len(sc.Schedule))}, nil
+	return Contents{Scenario: sc, At: min(at, len(sc.Schedule))}, nil
 }
 
 // lessonPrefix is what the link of a lesson begins with.
@@ -197,7 +197,7 @@ func unpack(body string) ([]byte, error) {
 // PlayAddress is where a scenario is shown after so many of its moves, "" where it
 // is too large for an address.
 func PlayAddress(sc *scenario.Scenario, at int) (string, error) {
-	open, err := Encode(State{Scenario: sc, At: at})
+	open, err := Encode(Contents{Scenario: sc, At: at})
 	if err != nil {
 		return "", err
 	}

@@ -35,7 +35,7 @@ schedule: [0, 1, 2, 0, 0, 1, 0, 2, 1, 0, {until: 137.5ms}, 0, 0, 1, {do: pause, 
 `
 
 func TestALinkIsShortAndComesBackTheSame(t *testing.T) {
-	want := link.State{Scenario: parse(t, three), At: 17}
+	want := link.Contents{Scenario: parse(t, three), At: 17}
 	text, err := link.Encode(want)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestLinksThatCannotBeRead(t *testing.T) {
 
 func TestShelf(t *testing.T) {
 	shelf := link.NewShelf(keep.InMemory(link.MemoryLimits))
-	want := link.State{Scenario: parse(t, three), At: 3}
+	want := link.Contents{Scenario: parse(t, three), At: 3}
 	id, err := shelf.Keep(t.Context(), want)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestLinksInAFolderAreFoundAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id == "" {
-			if id, err = shelf.Keep(t.Context(), link.State{Scenario: parse(t, three)}); err != nil {
+			if id, err = shelf.Keep(t.Context(), link.Contents{Scenario: parse(t, three)}); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -148,7 +148,7 @@ func TestLinksInAFolderAreFoundAfterARestart(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	text, err := link.Encode(link.State{Scenario: parse(f, three), At: 2})
+	text, err := link.Encode(link.Contents{Scenario: parse(f, three), At: 2})
 	if err != nil {
 		f.Fatal(err)
 	}

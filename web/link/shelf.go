@@ -40,7 +40,7 @@ func InFolder(dir string) (*Shelf, error) {
 
 // Keep keeps the link of s and returns its id. It fails with ErrTooLong or
 // keep.ErrAway.
-func (k *Shelf) Keep(ctx context.Context, s State) (string, error) {
+func (k *Shelf) Keep(ctx context.Context, s Contents) (string, error) {
 	text, err := Encode(s)
 	if err != nil {
 		return "", err

@@ -153,7 +153,7 @@ func (t FieldTerm) find(ctx context.Context) (TermMoment, error) {
 	if step == 0 {
 		return TermMoment{}, fmt.Errorf("it is not seen in %s", t.Scenario)
 	}
-	text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
+	text, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(moves), At: len(moves)})
 	return TermMoment{step, text}, err
 }
 

@@ -47,7 +47,7 @@ func Legend(l words.Language) []LegendGroup {
 			{"majority", l.Say("The key on one node; its owner has a majority. For a spin lock: the thread in its word.")},
 			{"down", l.Say("The node does not answer.")},
 			{"together", l.Say("Several steps at one instant.")},
-			{"fold", l.Say("A long wait, drawn shorter than it was; its length is written above.")},
+			{"axis-break", l.Say("A long wait, drawn shorter than it was; its length is written above.")},
 		}},
 	}
 }

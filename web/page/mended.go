@@ -225,7 +225,7 @@ func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error
 	if len([]rune(title)) <= scenario.MaxTitle {
 		other.Title = title
 	}
-	text, err := link.Encode(link.State{Scenario: &other, At: len(other.Schedule)})
+	text, err := link.Encode(link.Contents{Scenario: &other, At: len(other.Schedule)})
 	if err != nil {
 		return "", fmt.Errorf("page: %w", err)
 	}
@@ -342,6 +342,9 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		}
 		return l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
 	case mend.UpTo:
+		if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
+			return l.Say("%[1]s of %[2]s orders break a rule, %[3]s.", broken, orders, standing)
+		}
 		if c.Longer == nil || len(c.Longer.Rules) == 0 {
 			return l.Say("None of %s orders breaks a rule, as long as nothing takes longer than the lease.", orders)
 		}

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"io/fs"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -48,6 +49,10 @@ func TestWhyAChangeMends(t *testing.T) {
 		}
 		found := false
 		for i, cure := range report.Cures {
+			says := page.CureSays(words.All()[0], &report.Cures[i])
+			if none := cure.After.Broken.Sign() == 0; strings.HasPrefix(says, "None of ") != none {
+				t.Errorf("%s, %s, where %v orders break a rule: %q", c.example, cure.Name, cure.After.Broken, says)
+			}
 			if !strings.HasPrefix(cure.Name, c.cure) {
 				continue
 			}
@@ -58,6 +63,17 @@ func TestWhyAChangeMends(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: no %s", c.example, c.cure)
+		}
+	}
+}
+
+// No order breaks a rule is not said where some do, be it by standing still alone.
+func TestStandingStillCounts(t *testing.T) {
+	for _, v := range []mend.Verdict{mend.Mends, mend.UpTo} {
+		some := mend.Count{Orders: big.NewInt(5409), Broken: big.NewInt(19), Standing: big.NewInt(19), All: true}
+		longer := &mend.Longer{Count: mend.Count{Orders: big.NewInt(1750), Broken: big.NewInt(3), Standing: big.NewInt(3), All: true, Rules: []mend.Broken{{Rule: "mutual-exclusion"}}}}
+		if says := page.CureSays(words.All()[0], &mend.Cure{Verdict: v, After: some, Longer: longer}); !strings.HasPrefix(says, "19 of 5,409 orders break a rule, all only because a thread stood still") {
+			t.Errorf("%s: %q", v, says)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table stri
 		if err := pause.Here(ctx); err != nil {
 			return "", 0, err
 		}
-		row, html, err := keptOf(l, reel, i)
+		row, html, err := closedOf(l, reel, i)
 		if err != nil {
 			return "", 0, err
 		}

@@ -190,12 +190,26 @@ func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error)
 // keptOf is frameOf for a film whose later rows are there: of the folds of rows in
 // turn it draws the longest, and that without the last row of the film.
 func keptOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
-	rows := reel.Rows()
-	row := rows[i]
+	row, _ := longest(reel.Rows(), i)
+	return drawn(l, reel, i, row)
+}
+
+// closedOf is keptOf for a table that opens with its folds closed.
+func closedOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	row, within := longest(reel.Rows(), i)
+	row.Closed = within
+	return drawn(l, reel, i, row)
+}
+
+// longest returns a row with its fold only if that is the longest, and whether it is
+// within a fold.
+func longest(rows []film.Row, i int) (row film.Row, within bool) {
+	row = rows[i]
 	if i+2 < len(rows) && rows[i+1].Fold != nil && rows[i+1].Fold.First <= row.Step {
 		row.Fold = nil
+		return row, true
 	}
-	return drawn(l, reel, i, row)
+	return row, row.Fold != nil && i+1 < len(rows)
 }
 
 func drawn(l words.Language, reel *film.Film, i int, row film.Row) (film.Row, string, error) {

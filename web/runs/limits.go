@@ -13,7 +13,7 @@ type Limits struct {
 	RunningPerAddress int           // and from one address
 	StartsPerMinute   int           // runs, steppers, files and short links begun from one address
 	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
-	KeptBytes         int           // bytes all runs may hold, ended or not, as Session.size counts them; one address may hold two thirds of it
+	KeptBytes         int           // bytes all runs may hold, ended or not, as Live.size counts them; one address may hold two thirds of it
 	Idle              time.Duration // a run that nobody has looked at for so long is dropped
 	Longest           time.Duration // a run that takes longer is stopped
 	Stepping          int           // scenarios stepped through at once, in all: 0.3 MB each at first, 60 MB at most, and together BytesOfAll

@@ -53,11 +53,11 @@ func TestAPanicEndsOneRun(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		encoder mistaken
-		plant   func(s *Session)
+		plant   func(s *Live)
 	}{
 		{"a frame cannot be written", mistaken{language: never, rows: func(seq int) bool { return seq > 1 }}, nil},
-		{"who joins in another language", mistaken{language: words.Match("zh")}, func(s *Session) { s.Join(0, Form{Language: words.Match("zh")}) }},
-		{"how threads are steered", mistaken{language: never, controls: true}, func(s *Session) { _ = s.Run.Steer("A", run.Gate) }},
+		{"who joins in another language", mistaken{language: words.Match("zh")}, func(s *Live) { s.Join(0, Form{Language: words.Match("zh")}) }},
+		{"how threads are steered", mistaken{language: never, controls: true}, func(s *Live) { _ = s.Run.Steer("A", run.Gate) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewRegistry(DefaultLimits())

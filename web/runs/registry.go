@@ -39,7 +39,7 @@ type Registry struct {
 
 	mu       sync.Mutex
 	closed   bool
-	sessions map[string]*Session
+	sessions map[string]*Live
 	starts   map[string]*rate.Limiter
 	stepping map[string]int // by address
 }
@@ -50,7 +50,7 @@ func NewRegistry(limits Limits) *Registry {
 	r := &Registry{
 		limits: limits, ctx: ctx, stop: stop, turns: turn.New(math.MaxInt, math.MaxInt),
 		held:     limit.NewLedger(limits.KeptBytes/3*2, limits.KeptBytes),
-		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
+		sessions: map[string]*Live{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
 	r.runs.Go(func() { r.forget(ctx.Done()) })
 	return r
@@ -66,7 +66,7 @@ type Visitor struct{ Address, Name string }
 
 // Start runs sc for a visitor. It fails with one of the package's errors, or if
 // the scenario cannot be run.
-func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, encoder Encoder) (*Session, error) {
+func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, encoder Encoder) (*Live, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.admit(v.Address); err != nil {
@@ -93,7 +93,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		cancel()
 		return nil, fmt.Errorf("runs: %w", err)
 	}
-	s := &Session{
+	s := &Live{
 		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder, panicked: r.Panicked,
 		audiences: map[Form]*audience{}, seen: time.Now(),
 	}
@@ -141,7 +141,7 @@ func (r *Registry) admit(address string) error {
 		return ErrClosed
 	}
 	running, own := 0, 0
-	var over []*Session
+	var over []*Live
 	for _, s := range r.sessions {
 		if ended, _ := s.state(); ended {
 			over = append(over, s)
@@ -255,7 +255,7 @@ func (r *Registry) Closed() bool {
 }
 
 // makeRoom drops ended runs while there are too many. The caller holds mu.
-func (r *Registry) makeRoom(over []*Session) {
+func (r *Registry) makeRoom(over []*Live) {
 	for len(over) > 0 && len(r.sessions) >= r.limits.Kept {
 		i := leastMissed(over)
 		r.drop(over[i])
@@ -266,7 +266,7 @@ func (r *Registry) makeRoom(over []*Session) {
 // leastMissed returns the index of the run to drop: at the address with the most
 // ended runs, the one that nobody has looked at for longest. So a flood from one
 // address costs nobody else a run.
-func leastMissed(over []*Session) int {
+func leastMissed(over []*Live) int {
 	runs := map[string]int{}
 	for _, s := range over {
 		runs[s.address]++
@@ -283,7 +283,7 @@ func leastMissed(over []*Session) int {
 }
 
 // drop removes a run. The caller holds mu.
-func (r *Registry) drop(s *Session) {
+func (r *Registry) drop(s *Live) {
 	delete(r.sessions, s.Run.ID())
 	s.account.Close()
 }
@@ -291,7 +291,7 @@ func (r *Registry) drop(s *Session) {
 // weigh notes how many bytes a run holds now. If that is too much, it drops
 // ended runs: those of the run's own address if that holds too much. If that
 // does not help, it stops the run.
-func (r *Registry) weigh(s *Session) {
+func (r *Registry) weigh(s *Live) {
 	size := s.size()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -303,7 +303,7 @@ func (r *Registry) weigh(s *Session) {
 		if err == nil {
 			return
 		}
-		var over []*Session
+		var over []*Live
 		for _, one := range r.sessions {
 			if ended, _ := one.state(); ended && one != s && (one.address == s.address || !errors.Is(err, limit.ErrFullAddress)) {
 				over = append(over, one)
@@ -321,7 +321,7 @@ func (r *Registry) weigh(s *Session) {
 }
 
 // Get returns the session of a run and notes that somebody looked at it.
-func (r *Registry) Get(id string) (*Session, bool) {
+func (r *Registry) Get(id string) (*Live, bool) {
 	r.mu.Lock()
 	s, ok := r.sessions[id]
 	r.mu.Unlock()

@@ -55,7 +55,7 @@ func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
 			j.Unreached[call] = append(j.Unreached[call], line.Number)
 		}
 	}
-	open, err := link.Encode(link.State{Scenario: sc.WithSchedule(nil)})
+	open, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(nil)})
 	if err == nil && len(open) <= link.MaxPacked { // else it is shared as a file
 		b, kinds := s.Bounds(), ""
 		if b.MaxFaults > 0 && len(b.Kinds) < len(sc.StrikeKinds()) { // else all

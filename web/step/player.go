@@ -102,15 +102,15 @@ func (p *player) close() {
 	}
 }
 
-func opened(c board.Command) (link.State, error) {
+func opened(c board.Command) (link.Contents, error) {
 	if c.Link != "" {
 		return link.Decode(c.Link)
 	}
 	sc, err := scenario.Parse([]byte(c.Scenario))
 	if err != nil {
-		return link.State{}, err
+		return link.Contents{}, err
 	}
-	return link.State{Scenario: sc, At: len(sc.Schedule)}, nil
+	return link.Contents{Scenario: sc, At: len(sc.Schedule)}, nil
 }
 
 // linesOf reads the branches that a page brings along. Without any, there is

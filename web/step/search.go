@@ -404,6 +404,11 @@ func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err 
 		if lacks := film.Unjudged(r.Language, verdict.OfRun(found.Scenario(), b.Events)); len(lacks) > 0 {
 			says.Here, says.Tone = r.Language.Say("%[1]s %[2]s", says.Here, film.Sentences(r.Language, lacks)), string(page.Unknown)
 		}
+	case broke(b, at) && says.Tone == string(page.None):
+		says.Here, says.Tone = r.Language.Say("A rule is broken already. From here on no other is, whatever happens within the bounds."), string(page.All)
+		for i := range s.Outlooks {
+			s.Outlooks[i].Tone = page.Unknown // to break no other is no merit
+		}
 	case broke(b, at):
 		says.Lost = r.Language.Say("A rule is broken already.")
 	case s.Lost > at:

@@ -1409,15 +1409,15 @@ func lanesRun(p film.Picture) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, f := range p.Folds {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<svg class=\"lane-fold\" data-mark=\"fold\" x=\"")
+		for _, f := range p.AxisBreaks {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "<svg class=\"axis-break\" data-mark=\"axis-break\" x=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var84 string
 			templ_7745c5c3_Var84, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, f.X))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 168, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 168, Col: 66}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var84))
 			if templ_7745c5c3_Err != nil {
@@ -3777,7 +3777,7 @@ func markOfHold(h film.Hold) string {
 	return "node"
 }
 
-// zigzag is the tear of a fold, from the top of all lanes to their bottom.
+// zigzag is an axis break, from the top of all lanes to their bottom.
 func zigzag(p film.Picture) string {
 	var b strings.Builder
 	for _, x := range []float64{-4, 4} {

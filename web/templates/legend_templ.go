@@ -340,8 +340,8 @@ func legendSample(mark string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case "fold":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<g class=\"lane-fold\"><path d=\"M19 1l-3 6l6 6l-6 6l6 6M27 1l-3 6l6 6l-6 6l6 6\"></path></g>")
+		case "axis-break":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<g class=\"axis-break\"><path d=\"M19 1l-3 6l6 6l-6 6l6 6M27 1l-3 6l6 6l-6 6l6 6\"></path></g>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -357,7 +357,8 @@ func (m *maker) resource() {
 	}
 }
 
-// try adds a lock, as the scenario sets it, and together with its watchdog where that is off.
+// try adds a lock, as the scenario sets it, and together with its watchdog where that is
+// off. Where nothing renews, another lock alone does not either: that is a change of its own.
 func (m *maker) try(ctx context.Context, name string, c Change, note func(renewed bool) phrase.Wording) error {
 	own, err := m.ends(ctx)
 	if err != nil {
@@ -380,9 +381,13 @@ func (m *maker) try(ctx context.Context, name string, c Change, note func(renewe
 		return nil
 	}
 	other := m.sc.With(name)
+	var alone map[string]any
+	if !m.sc.Lock.Implementation().HasWatchdog() && other.Lock.Implementation().HasWatchdog() {
+		other.Lock.Watchdog, alone = 0, ofLock("watchdog", "off")
+	}
 	every := every(&other.Lock)
 	c.Name = "protocol: " + name
-	if err := add(c, every == 0 && other.Lock.Implementation().HasWatchdog(), nil); err != nil || every == 0 {
+	if err := add(c, every == 0 && other.Lock.Implementation().HasWatchdog(), alone); err != nil || every == 0 {
 		return err
 	}
 	c.Name += ", watchdog: " + phrase.Duration(every)

@@ -187,7 +187,7 @@ type Verdict string
 const (
 	Mends    Verdict = "mends"     // no order breaks a rule, or only by standing still longer than the lease
 	Protects Verdict = "protects"  // what the lock protects comes to no harm any more, though rules of the lock itself are broken as before
-	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
+	UpTo     Verdict = "up-to"     // no order breaks a rule, or only by standing still, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
 	Partly   Verdict = "partly"    // some rule is broken no more, or in clearly fewer orders, and none in more
 	Nothing  Verdict = "no-better" // no better than without

@@ -274,7 +274,7 @@ faults:
 			}
 		}
 	}
-	if want := []string{"checks: key", "checks: key, protocol: mutex"}; !slices.Equal(names, want) || r.Protected() {
+	if want := []string{"checks: key", "checks: key, protocol: mutex, watchdog: 1s"}; !slices.Equal(names, want) || r.Protected() {
 		t.Errorf("what protects: %q, want %q", names, want)
 	}
 	if c := r.Cures[1]; c.After.Breaks(check.ForeignRelease) != nil || r.Cures[0].After.Breaks(check.ForeignRelease) == nil {
@@ -372,5 +372,31 @@ func TestTheCuresOfIncidents(t *testing.T) {
 				t.Errorf("a lock mends it alone: %v, needs the resource: %v", alone, r.NeedsResource())
 			}
 		})
+	}
+}
+
+// A lock that is tried in place of one that does not renew renews only where the change
+// says so.
+func TestAWatchdogIsNamed(t *testing.T) {
+	sc := parsed(t, `
+lock: {protocol: mutex-unsafe, lease: 100ms, retry: {times: 5, interval: 50ms}}
+threads: [{name: A, work: 130ms}, {name: B, start: 10ms, work: 80ms}]
+`)
+	changes, err := mend.Changes(t.Context(), sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, c := range changes {
+		l := c.Scenario.Lock
+		renews := l.Implementation().HasWatchdog() && l.Watchdog > 0
+		if says := strings.Contains(c.Name, "watchdog:"); says != renews {
+			t.Errorf("%s renews: %v", c.Name, renews)
+		} else if says {
+			named++
+		}
+	}
+	if named == 0 {
+		t.Error("no change has a watchdog")
 	}
 }

@@ -121,6 +121,15 @@ var MutexGetDel = &protocol.Protocol{
   DEL(key)
 end`,
 	},
+	Begin: map[string]string{protocol.CallLock: `-- Takes the lock if nobody has it.
+-- KEYS[1]  the lock
+-- ARGV[1]  owner
+-- ARGV[3]  lease in milliseconds
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then
+  return 1
+end
+return 0
+`},
 }
 
 // MutexUnsafe is what many write first: three commands, between any of which
@@ -148,4 +157,8 @@ var MutexUnsafe = &protocol.Protocol{
 end`,
 		protocol.CallUnlock: `DEL(key)`,
 	},
+	Begin: map[string]string{protocol.CallUnlock: `-- Deletes the lock, whoever has it.
+-- KEYS[1]  the lock
+return redis.call('DEL', KEYS[1])
+`},
 }

@@ -72,6 +72,13 @@ end`,
   DEL(key)
 end`,
 	},
+	Begin: map[string]string{protocol.CallUnlock: `-- Leaves one level of the lock: its two commands, in one script.
+-- KEYS[1]  the lock
+if redis.call('HINCRBY', KEYS[1], 'count', -1) <= 0 then
+  redis.call('DEL', KEYS[1])
+end
+return 1
+`},
 }
 
 // None admits everybody.

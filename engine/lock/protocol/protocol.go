@@ -53,6 +53,9 @@ type Protocol struct {
 	Most map[string]int
 	// Plain has what calls send beside their scripts, written as if in one.
 	Plain map[string]string
+	// Begin is a script that a lock of one's own can begin with where this one has
+	// none: it does what the call does.
+	Begin map[string]string
 
 	// Drift is how far clocks may diverge during a lease: by default a holder
 	// stops relying on its lease this long before the end. Nil means a

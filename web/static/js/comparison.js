@@ -1,5 +1,5 @@
 // A comparison: of two branches, or of several locks.
-import { byId } from "./dom.js";
+import { byId, onceDrawn } from "./dom.js";
 
 /**
  * Shows one, or hides it.
@@ -23,8 +23,9 @@ export function drawComparison(stage, html, closed) {
 
 /** Brings it into sight. */
 export function toComparison() {
-  byId("compared").focus({ preventScroll: true });
-  byId("compared").scrollIntoView(); // its start: it can be higher than the window
+  const section = byId("compared");
+  section.focus({ preventScroll: true });
+  onceDrawn(section, () => section.scrollIntoView()); // its start: it can be higher than the window
 }
 
 /**

@@ -335,8 +335,8 @@ const pillWidth = (text) => [...text].reduce((w, c) => w + (c < "\u2e80" ? 8 : 1
  * @property {{keep: number, drop?: number, add?: string[]}[]} edits after so many tags that stay, some are left out and others put in
  */
 
-const LONGEST = 640; // units: what is longer is folded (gapLong in package lanes)
-const TAIL = 24; // units from the last row to where its state ends at least (tail in package lanes)
+const LONGEST = 640; // units: what is longer is drawn shorter (gapLong in web/film/axis.go)
+const TAIL = 24; // units from the last row to where its state ends at least (tail in web/film)
 const AHEAD = 120; // units of room that are made at once for the time that goes on
 const EDGE = 4; // units between the end of a picture and its edge
 

@@ -8,8 +8,8 @@ let waiting = 0; // timer
 let last = 0; // when it was changed
 let wanted = "";
 
-/** The row that the address names, -1 for none. */
-export const rowInAddress = () => Number(/^#row-(\d+)$/.exec(location.hash)?.[1] ?? -1);
+/** The row that an address names, -1 for none. */
+export const rowInAddress = (address = location.href) => Number(/#row-(\d+)$/.exec(address)?.[1] ?? -1);
 
 /**
  * Notes where you are. The end has no name: who is there goes along with a

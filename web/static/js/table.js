@@ -206,15 +206,15 @@ export function table({ body, scroller }, on) {
 
   /** Brings the row into sight that the address names, and that the browser
    *  does not find where it is not in the page. */
-  function named() {
-    const step = rowInAddress();
+  function named(address = location.href) {
+    const step = rowInAddress(address);
     const was = state;
     happened({ type: "named", step });
     if (state !== was) {
-      onceDrawn(body, () => reveal(main(step - 1)));
+      scrolled(() => reveal(main(step - 1)));
     }
   }
-  addEventListener("hashchange", named);
+  addEventListener("hashchange", (event) => named(event.newURL)); // the address itself may already say where you are
 
   const stepOf = (/** @type {Event} */ event) => {
     const tr = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr[data-step]:not(.fold)"));
@@ -375,6 +375,10 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** Scrolls at the end of the frame. Where rows come and go, it scrolls at once: a settle
+   *  before it would take the row out again. @param {() => void} act */
+  const scrolled = (act) => (whole(state) ? onceDrawn(body, act) : act());
+
   /** Brings a row into sight, or the beginning.
    *  @param {HTMLElement | null} tr @param {boolean} boxed the page stays where it is */
   function bring(tr, boxed) {
@@ -449,7 +453,7 @@ export function table({ body, scroller }, on) {
       const now = step === 0 ? null : made(step - 1).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       followed = follow && now ? now : null;
       if (follow) {
-        onceDrawn(body, () => bring(now ?? null, follow === "box"));
+        scrolled(() => bring(now ?? null, follow === "box"));
       }
     },
     /** Marks the row that is pointed at elsewhere. @param {number} step 0 for none */

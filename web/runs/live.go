@@ -1,7 +1,7 @@
 // Package runs has what people see of runs: runs on the wall clock, each with
 // its viewers, within limits, and kept only while somebody looks; and the films
 // and frames of runs and traces, made once for everybody who watches. The
-// entrances are Registry, which starts a run and finds it again, Session.Join,
+// entrances are Registry, which starts a run and finds it again, Live.Join,
 // with which a viewer watches it, and Films. It must not know the routes.
 package runs
 
@@ -23,8 +23,8 @@ import (
 	"relock/web/site/wire"
 )
 
-// Session is one run and its viewers. It is safe for concurrent use.
-type Session struct {
+// Live is one run and its viewers. It is safe for concurrent use.
+type Live struct {
 	Run      *engine.Run
 	Scenario *scenario.Scenario // before slow motion
 	Slow     int                // factor of slow motion, at least 1
@@ -53,7 +53,7 @@ type Session struct {
 
 // guarded calls f. A panic in it ends the run and closes its viewers with
 // wire.CloseBroken. The caller does not hold showing.
-func (s *Session) guarded(f func()) {
+func (s *Live) guarded(f func()) {
 	p := panics.Try(f)
 	if p == nil {
 		return
@@ -67,7 +67,7 @@ func (s *Session) guarded(f func()) {
 }
 
 // report reports err if it is a panic.
-func (s *Session) report(err error) {
+func (s *Live) report(err error) {
 	var p *panics.Error
 	if errors.As(err, &p) && s.panicked != nil {
 		s.panicked(p)
@@ -75,10 +75,10 @@ func (s *Session) report(err error) {
 }
 
 // Owned reports whether a visitor started the run, and so may steer it.
-func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
+func (s *Live) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
 
 // announce tells all viewers how the threads are steered now.
-func (s *Session) announce() {
+func (s *Live) announce() {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	if s.closed == wire.CloseBroken {
@@ -94,7 +94,7 @@ func (s *Session) announce() {
 // size estimates how many bytes the run holds: 1 to 4 KB per event, and for
 // each form in which somebody has looked at it what film.EventSize says, the
 // frames, and the windows of the pack.Stream.
-func (s *Session) size() int {
+func (s *Live) size() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	size := s.events
@@ -107,14 +107,14 @@ func (s *Session) size() int {
 	return size
 }
 
-func (s *Session) touch() {
+func (s *Live) touch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = time.Now()
 }
 
 // Quiet returns the time since the last event, 0 before the first.
-func (s *Session) Quiet() time.Duration {
+func (s *Live) Quiet() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.grew.IsZero() {
@@ -123,7 +123,7 @@ func (s *Session) Quiet() time.Duration {
 	return time.Since(s.grew)
 }
 
-func (s *Session) state() (ended bool, seen time.Time) {
+func (s *Live) state() (ended bool, seen time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended, s.seen
@@ -131,14 +131,14 @@ func (s *Session) state() (ended bool, seen time.Time) {
 
 // close closes all viewers, and later ones at once, with code. Only the first
 // close counts.
-func (s *Session) close(code int) {
+func (s *Live) close(code int) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	s.shut(code)
 }
 
 // shut is close for callers that hold showing.
-func (s *Session) shut(code int) {
+func (s *Live) shut(code int) {
 	if s.closed != 0 {
 		return
 	}
@@ -149,7 +149,7 @@ func (s *Session) shut(code int) {
 }
 
 // Viewers returns the number of current viewers, of all kinds.
-func (s *Session) Viewers() int {
+func (s *Live) Viewers() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	n := 0
@@ -165,7 +165,7 @@ const apart = 33 * time.Millisecond
 
 // pump shows new events, all of them in one frame. Until ctx ends, frames are
 // made in turns.
-func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
+func (s *Live) pump(ctx context.Context, seat *turn.Seat) {
 	seq := 0
 	pace := time.NewTicker(apart)
 	defer pace.Stop()
@@ -187,13 +187,13 @@ func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 	}
 }
 
-func (s *Session) showInTurn(ctx context.Context, seat *turn.Seat, events []trace.Event, over bool) {
+func (s *Live) showInTurn(ctx context.Context, seat *turn.Seat, events []trace.Event, over bool) {
 	_ = seat.Take(ctx) // after ctx's end the last frames are made at once
 	defer seat.Done()
 	s.show(events, over)
 }
 
-func (s *Session) show(events []trace.Event, over bool) {
+func (s *Live) show(events []trace.Event, over bool) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	s.shown += len(events)
@@ -214,7 +214,7 @@ func (s *Session) show(events []trace.Event, over bool) {
 
 // audience returns the audience of a form. The first viewer in a form gets
 // everything so far in one frame. The caller holds showing.
-func (s *Session) audience(f Form) *audience {
+func (s *Live) audience(f Form) *audience {
 	if a := s.audiences[f]; a != nil {
 		return a
 	}
@@ -248,7 +248,7 @@ type Backlog struct {
 // Join returns the frames in f with events after seq, and a viewer for all later
 // ones in order: none is missing and none comes twice. They always include the
 // frame that says that the run has ended. A run ended by a panic has no frames.
-func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
+func (s *Live) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
 	defer s.grown() // this may be the first viewer in this form
 	s.guarded(func() { backlog, viewer = s.join(seq, f) })
 	if viewer == nil {
@@ -259,7 +259,7 @@ func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber
 	return backlog, viewer
 }
 
-func (s *Session) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
+func (s *Live) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	if s.closed == wire.CloseBroken {

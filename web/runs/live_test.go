@@ -43,7 +43,7 @@ func (sequences) Rows(*engine.Run, Form) Encode {
 	}
 }
 
-func start(t *testing.T, r *Registry, text string, o engine.Options) *Session {
+func start(t *testing.T, r *Registry, text string, o engine.Options) *Live {
 	t.Helper()
 	sc, err := scenario.Parse([]byte(text))
 	if err != nil {
@@ -59,7 +59,7 @@ func start(t *testing.T, r *Registry, text string, o engine.Options) *Session {
 const short = "threads: [{name: A, work: 5ms}]"
 
 // follow waits for the run's end and returns what all its frames hold.
-func follow(t *testing.T, s *Session) []int {
+func follow(t *testing.T, s *Live) []int {
 	t.Helper()
 	_, viewer := s.Join(0, Form{Language: words.English})
 	defer viewer.Leave()

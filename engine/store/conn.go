@@ -13,19 +13,19 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Session is one client's connection to an [Embedded], without a wire: it has
+// Conn is one client's connection to an [Embedded], without a wire: it has
 // the protocol, the database and the transaction of a connection of its own. It
 // is not safe for concurrent use, and must not be used for commands that wait or
 // subscribe.
-type Session struct {
+type Conn struct {
 	server *mended
 	peer   *server.Peer
 	out    bytes.Buffer
 }
 
-// NewSession returns a connection that speaks RESP2 until it says HELLO 3.
-func (e *Embedded) NewSession() *Session {
-	s := &Session{server: e.server}
+// NewConn returns a connection that speaks RESP2 until it says HELLO 3.
+func (e *Embedded) NewConn() *Conn {
+	s := &Conn{server: e.server}
 	s.peer = server.NewPeer(bufio.NewWriter(&s.out))
 	return s
 }
@@ -33,7 +33,7 @@ func (e *Embedded) NewSession() *Session {
 // Do runs one command, which must not be empty, and returns Redis' answer as it
 // would be on the wire. A command at which miniredis itself fails is answered with an
 // error, and the Embedded goes on; nobody else may use it meanwhile.
-func (s *Session) Do(args []string) (raw []byte) {
+func (s *Conn) Do(args []string) (raw []byte) {
 	s.out.Reset()
 	defer func() {
 		if p := recover(); p != nil {
@@ -53,7 +53,7 @@ var ErrEndless = errors.New("a script does not end")
 // DoWithin is Do for what may never end: a script. When the limit is over, or ctx is
 // done, it ends the script wherever that is, and fails with [ErrEndless] or with ctx's
 // cause. What the script has done stays. Nobody else may use the Embedded meanwhile.
-func (s *Session) DoWithin(ctx context.Context, limit time.Duration, args []string) ([]byte, error) {
+func (s *Conn) DoWithin(ctx context.Context, limit time.Duration, args []string) ([]byte, error) {
 	within, end := context.WithTimeout(ctx, limit)
 	defer end()
 	s.server.ctx, s.server.endless = within, false
