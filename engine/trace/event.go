@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,10 +68,11 @@ const (
 )
 
 // Of a hash of readers and a writer: the field that says who holds it, and its value where
-// readers do. Source: RedissonReadLock.
+// readers do, and where a writer does. Source: RedissonReadLock, RedissonWriteLock.
 const (
-	Mode     = "mode"
-	ModeRead = "read"
+	Mode      = "mode"
+	ModeRead  = "read"
+	ModeWrite = "write"
 )
 
 // KeyState is the lock's key as it really is in Redis.
@@ -93,6 +95,28 @@ func IsNumber(field string) bool { return strings.HasPrefix(field, "#") }
 
 // Exists reports whether the key exists.
 func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
+
+// Members returns the fields that stand for those who hold the lock, in order: not the
+// mode of a hash, and not the numbers of calls in it.
+func (k KeyState) Members() []string {
+	list := make([]string, 0, len(k.Fields))
+	for field := range k.Fields {
+		if k.Type != TypeHash || field != Mode && !IsNumber(field) {
+			list = append(list, field)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Mode returns what a hash of readers and a writer says of who holds it: ModeRead, ModeWrite
+// or another word; "" where it says nothing.
+func (k KeyState) Mode() string {
+	if k.Type != TypeHash {
+		return ""
+	}
+	return k.Fields[Mode]
+}
 
 // Event is one thing that happened: Body says what, the rest when and where.
 // Events are values; do not change their maps.

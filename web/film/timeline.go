@@ -90,7 +90,7 @@ func (t *Timeline) Alone(e trace.Event) Row {
 func (t *Timeline) Findings() *check.Findings { return t.told.findings }
 
 // holding is whose the key is after the last event.
-func (t *Timeline) holding() *facts.Holding { return t.told.findings.Holding() }
+func (t *Timeline) holding() *facts.Holding { return t.told.findings.Facts().Holding() }
 
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
@@ -473,19 +473,23 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
-		if trace.IsNumber(id) {
-			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
-			if call.Ordinal >= 0 {
-				call.Thread = id[1:]
-			}
-			out.Calls = append(out.Calls, call)
+		if k.Type != trace.TypeHash || !trace.IsNumber(id) {
 			continue
 		}
+		call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
+		if call.Ordinal >= 0 {
+			call.Thread = id[1:]
+		}
+		out.Calls = append(out.Calls, call)
+	}
+	out.Mode = k.Mode()
+	for _, id := range k.Members() {
 		name := t.holding().Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})
 	}
+	out.Taken = permitsTaken(t.l, t.scenario.lockKind, k)
 	if k.PTTL < 0 {
 		out.Lease = t.l.Say("no expiry")
 		out.Fraction = 1000
