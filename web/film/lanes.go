@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -21,7 +22,7 @@ type Lanes struct {
 	threads []string
 	of      func(words.Language) []string // what each belongs to; nil where that is nothing
 	holding facts.Holding
-	permits int     // of the lock, 0 where it has none
+	lock    check.Kind
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
 	device  bool    // the key is a device's sign of life, and no lock's
@@ -133,7 +134,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		}
 		return of
 	}
-	l.permits = sc.Lock.Kind.Permits
+	l.lock = sc.Lock.Kind
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
 	if r := sc.Resource; r != nil && !l.device {
@@ -168,7 +169,7 @@ func (l *Lanes) Add(e trace.Event) {
 	if list := l.holding.Holders(e.Key); len(list) > 1 {
 		row.holder, row.several = -1, list
 	}
-	if members := e.Key.Members(); l.permits > 0 && len(members) > 0 {
+	if members := e.Key.Members(); l.lock.Permits > 0 && len(members) > 0 {
 		row.holder, row.taken = -1, len(members)
 	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -524,7 +523,7 @@ func (d *drawing) flags() {
 func (d *drawing) titles(rules []string) []string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {
-		titles[i] = d.lang.Clause(check.Title(rule))
+		titles[i] = d.lang.Clause(d.lock.Title(rule))
 	}
 	return titles
 }
@@ -789,10 +788,10 @@ func (d *drawing) goesOn() bool {
 // permits are taken.
 func (d *drawing) owner(r laneRow) string {
 	switch {
-	case r.taken > d.permits:
-		return d.lang.Say("%d for %d permits", r.taken, d.permits)
+	case r.taken > d.lock.Permits:
+		return d.lang.Say("%d for %d permits", r.taken, d.lock.Permits)
 	case r.taken > 0:
-		return d.lang.Say("%d of %d", r.taken, d.permits)
+		return d.lang.Say("%d of %d", r.taken, d.lock.Permits)
 	case len(r.several) > 0:
 		return few(r.several)
 	case r.holder >= 0:

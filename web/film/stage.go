@@ -841,15 +841,15 @@ func (s *stager) held(owners int) string {
 	case s.sc.Lock.Kind.Permits > 0:
 		return s.permits(owners)
 	case k.Mode == trace.ModeRead && owners > 1:
-		return s.l.Say("read")
+		return s.l.Say("read it")
 	case k.Mode == trace.ModeRead && count != "" && count != "1":
-		return s.l.Say("reads, ×%s", count)
+		return s.l.Say("reads it, ×%s", count)
 	case k.Mode == trace.ModeRead:
-		return s.l.Say("reads")
+		return s.l.Say("reads it")
 	case k.Mode == trace.ModeWrite && count != "" && count != "1":
-		return s.l.Say("writes, ×%s", count)
+		return s.l.Say("writes it, ×%s", count)
 	case k.Mode == trace.ModeWrite && owners == 1:
-		return s.l.Say("writes")
+		return s.l.Say("writes it")
 	case owners > 1:
 		return s.l.Say("hold it")
 	case count == "":

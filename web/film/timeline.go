@@ -196,7 +196,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		}
 	case trace.Violation:
 		row.Violations = append(row.Violations, Violation{
-			Rule: b.Rule, Title: t.l.Clause(check.Title(b.Rule)), Named: RuleNamed(t.l, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
+			Rule: b.Rule, Title: t.l.Clause(t.scenario.lockKind.Title(b.Rule)), Named: RuleOf(t.l, t.scenario.lockKind, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
 		})
 	case trace.End:
 		row.Final = true
