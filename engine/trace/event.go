@@ -101,12 +101,28 @@ func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
 func (k KeyState) Members() []string {
 	list := make([]string, 0, len(k.Fields))
 	for field := range k.Fields {
-		if k.Type != TypeHash || field != Mode && !IsNumber(field) {
+		if k.IsMember(field) {
 			list = append(list, field)
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// CountMembers returns how many Members there are.
+func (k KeyState) CountMembers() int {
+	n := 0
+	for field := range k.Fields {
+		if k.IsMember(field) {
+			n++
+		}
+	}
+	return n
+}
+
+// IsMember reports whether a field of the key is one of its Members.
+func (k KeyState) IsMember(field string) bool {
+	return k.Type != TypeHash || field != Mode && !IsNumber(field)
 }
 
 // Mode returns what a hash of readers and a writer says of who holds it: ModeRead, ModeWrite

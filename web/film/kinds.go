@@ -9,9 +9,11 @@ import (
 // permitsTaken says how many of a lock's permits are in its key: "2 of 3 permits"; "" where
 // there is no key, or it has no members that could take them.
 func permitsTaken(l words.Language, kind check.Kind, k trace.KeyState) string {
-	n := len(k.Members())
-	switch {
-	case kind.Permits == 0 || n == 0:
+	if kind.Permits == 0 {
+		return ""
+	}
+	switch n := k.CountMembers(); {
+	case n == 0:
 		return ""
 	case n > kind.Permits:
 		return l.Say("%d members for %d permits", n, kind.Permits)
@@ -23,9 +25,9 @@ func permitsTaken(l words.Language, kind check.Kind, k trace.KeyState) string {
 // allTaken says that a lock has no permit left.
 func allTaken(l words.Language, kind check.Kind) string {
 	if kind.Permits == 2 {
-		return l.Say("both permits are taken")
+		return l.Say("both are taken")
 	}
-	return l.Say("all %d permits are taken", kind.Permits)
+	return l.Say("all %d are taken", kind.Permits)
 }
 
 // allFree says that nothing is in a lock's key: "" of one without permits.
@@ -42,13 +44,13 @@ func allFree(l words.Language, kind check.Kind) string {
 
 // full reports whether a lock has no permit left.
 func full(kind check.Kind, k trace.KeyState) bool {
-	return kind.Permits > 0 && len(k.Members()) >= kind.Permits
+	return kind.Permits > 0 && k.CountMembers() >= kind.Permits
 }
 
 // shared reports whether the key may have several holders, each of whom has only its part
 // of it: what befalls the key befalls them all.
 func shared(kind check.Kind, k trace.KeyState) bool {
-	return kind.Permits > 0 && k.Value == nil || k.Mode() != "" || k.Type == trace.TypeZSet || k.Type == trace.TypeSet || len(k.Members()) > 1
+	return kind.Permits > 0 && k.Value == nil || k.Mode() != "" || k.Type == trace.TypeZSet || k.Type == trace.TypeSet || k.CountMembers() > 1
 }
 
 // sayMode says who reads or writes by a hash of readers and a writer, given its holders: "A

@@ -166,11 +166,13 @@ func (l *Lanes) Add(e trace.Event) {
 	l.holding.Add(e)
 	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
 	row.holder, row.several, row.taken = l.holder(e.Key), nil, 0
-	if list := l.holding.Holders(e.Key); len(list) > 1 {
-		row.holder, row.several = -1, list
+	if len(e.Key.Fields) > 1 {
+		if list := l.holding.Holders(e.Key); len(list) > 1 {
+			row.holder, row.several = -1, list
+		}
 	}
-	if members := e.Key.Members(); l.lock.Permits > 0 && len(members) > 0 {
-		row.holder, row.taken = -1, len(members)
+	if members := e.Key.CountMembers(); l.lock.Permits > 0 && members > 0 {
+		row.holder, row.taken = -1, members
 	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))
 	if i := slices.Index(l.threads, e.Thread); i >= 0 {

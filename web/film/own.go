@@ -116,7 +116,7 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 // nobody.
 func (t *Narrator) inKey(k trace.KeyState) string {
 	holders := slices.DeleteFunc(t.holders(k, t.holding().Holders(k)), func(name string) bool { return !t.named(name) })
-	n, all := len(k.Members()), t.sc.Lock.Kind.Permits
+	n, all := k.CountMembers(), t.sc.Lock.Kind.Permits
 	switch {
 	case n == 0:
 		return ""

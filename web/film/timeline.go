@@ -472,18 +472,20 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		name := t.holding().Of(k, *k.Value)
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
+	out.Mode = k.Mode()
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
-		if k.Type != trace.TypeHash || !trace.IsNumber(id) {
+		switch {
+		case k.IsMember(id):
+		case trace.IsNumber(id):
+			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
+			if call.Ordinal >= 0 {
+				call.Thread = id[1:]
+			}
+			out.Calls = append(out.Calls, call)
+			continue
+		default: // the mode
 			continue
 		}
-		call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
-		if call.Ordinal >= 0 {
-			call.Thread = id[1:]
-		}
-		out.Calls = append(out.Calls, call)
-	}
-	out.Mode = k.Mode()
-	for _, id := range k.Members() {
 		name := t.holding().Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],

@@ -166,11 +166,29 @@ func (s scene) holders(k trace.KeyState) []string {
 		name(*k.Value, s.wrote(*k.Value))
 	}
 	for id := range k.Fields {
-		if !strings.HasPrefix(id, "#") {
+		if k.Type != trace.TypeHash || !strings.HasPrefix(id, "#") && id != trace.Mode {
 			name(id, s.made(id))
 		}
 	}
 	return list
+}
+
+// all are all holders of a key, as a sentence names them.
+func (s scene) all(k trace.KeyState) string {
+	list := s.holders(k)
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) > 2 {
+		return s.l.Say("%s and %d others", list[0], len(list)-1)
+	}
+	return s.l.List(list)
+}
+
+// members is how many there are in the key.
+func (s scene) members() int {
+	if s.key.Type == trace.TypeSet || s.key.Type == trace.TypeZSet {
+		return len(s.key.Fields)
+	}
+	return len(s.holders(s.key))
 }
 
 // made is the thread whose command made a field of the key, or "".
@@ -427,7 +445,8 @@ var (
 // of is a thread other than the one that acts, which has the key.
 func of(n int) holds {
 	return func(s scene) string {
-		return s.unless(s.value(n) != s.who && s.has(s.key, s.value(n)), "the key is %v's", s.holders(s.key))
+		among := s.value(n) == s.all(s.key) && !s.has(s.key, s.who)
+		return s.unless(among || s.value(n) != s.who && s.has(s.key, s.value(n)), "the key is %v's", s.holders(s.key))
 	}
 }
 
@@ -534,7 +553,7 @@ func was(n int) holds { // whose key it was before: of the acting thread for 0
 		if n > 0 {
 			who = s.value(n)
 		}
-		return s.unless(s.has(s.before(), who), "it was %v's", s.holders(s.before()))
+		return s.unless(s.has(s.before(), who) || who == s.all(s.before()), "it was %v's", s.holders(s.before()))
 	}
 }
 
