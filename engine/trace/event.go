@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,20 +95,7 @@ func IsNumber(field string) bool { return strings.HasPrefix(field, "#") }
 // Exists reports whether the key exists.
 func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
 
-// Members returns the fields that stand for those who hold the lock, in order: not the
-// mode of a hash, and not the numbers of calls in it.
-func (k KeyState) Members() []string {
-	list := make([]string, 0, len(k.Fields))
-	for field := range k.Fields {
-		if k.IsMember(field) {
-			list = append(list, field)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// CountMembers returns how many Members there are.
+// CountMembers returns how many fields are members.
 func (k KeyState) CountMembers() int {
 	n := 0
 	for field := range k.Fields {
@@ -120,7 +106,8 @@ func (k KeyState) CountMembers() int {
 	return n
 }
 
-// IsMember reports whether a field of the key is one of its Members.
+// IsMember reports whether a field of the key stands for somebody who holds the lock: not the
+// mode of a hash, and not the number of a call in it.
 func (k KeyState) IsMember(field string) bool {
 	return k.Type != TypeHash || field != Mode && !IsNumber(field)
 }

@@ -1,6 +1,8 @@
 package film
 
 import (
+	"unicode/utf8"
+
 	"relock/engine/check"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -61,13 +63,24 @@ func sayMode(l words.Language, k trace.KeyState, holders []string) string {
 	case len(holders) == 0 || len(holders) > 1 && mode != trace.ModeRead:
 		return ""
 	case mode == trace.ModeRead && len(holders) > 1:
-		return l.Say("%s read", fewOf(l, holders))
+		return brief(l.Say("%s read", fewOf(l, holders)), l.Say("%d read", len(holders)))
 	case mode == trace.ModeRead:
-		return l.Say("%s reads", holders[0])
+		return brief(l.Say("%s reads", holders[0]), l.Say("a reader is in"))
 	case mode == trace.ModeWrite:
-		return l.Say("%s writes", holders[0])
+		return brief(l.Say("%s writes", holders[0]), l.Say("a writer is in"))
 	}
 	return ""
+}
+
+// mostTie is how many characters fit beside a cord.
+const mostTie = 16
+
+// brief returns a text, or another in its place where it does not fit beside a cord.
+func brief(text, short string) string {
+	if utf8.RuneCountInString(text) > mostTie {
+		return short
+	}
+	return text
 }
 
 // fewOf returns the names, or of many the first, and how many others there are.

@@ -658,10 +658,14 @@ func (s *stager) keptOut(name string) string {
 	if place := s.place(name); place > 0 {
 		return s.l.Say("number %d", place)
 	}
-	if full(s.sc.Lock.Kind, s.now.Key) {
-		return allTaken(s.l.Language, s.sc.Lock.Kind)
+	says := ""
+	switch {
+	case full(s.sc.Lock.Kind, s.now.Key):
+		says = allTaken(s.l.Language, s.sc.Lock.Kind)
+	case s.now.Key.Mode() != "":
+		says = sayMode(s.l.Language, s.now.Key, s.timeline.holding().Holders(s.now.Key))
 	}
-	return cmp.Or(sayMode(s.l.Language, s.now.Key, s.timeline.holding().Holders(s.now.Key)), s.l.Say("refused"))
+	return cmp.Or(says, s.l.Say("refused"))
 }
 
 // holds reports whether the key is the thread's.
@@ -807,13 +811,13 @@ func (s *stager) ofKey(c *Card) {
 	}
 	entries, calls := s.shown.Entries(), s.shown.Calls
 	entries, calls = entries[:min(len(entries), mostLines)], calls[:min(len(calls), mostLines)]
-	c.Raw = strings.ToUpper(k.Type)
 	switch {
 	case len(entries) == 0:
+		c.Raw = strings.ToUpper(k.Type)
 	case s.shown.Quoted():
-		c.Raw += ` "` + entries[0].Owner + `"`
-	case len(entries) == 1 && len(calls) == 0: // as nearly always
-		c.Raw += " { " + entries[0].Text() + " }"
+		c.Raw = `STRING "` + entries[0].Owner + `"`
+	case k.Type == trace.TypeHash && len(entries) == 1 && len(calls) == 0: // as nearly always
+		c.Raw = "HASH { " + entries[0].Owner + ": " + entries[0].Count + " }"
 	default:
 		var fields []string
 		for _, h := range entries {
@@ -822,7 +826,7 @@ func (s *stager) ofKey(c *Card) {
 		for _, call := range calls {
 			fields = append(fields, call.String())
 		}
-		c.Raw += " { " + strings.Join(fields, ", ") + " }"
+		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
 	}
 	if k.PTTL < 0 {
 		c.Odd, c.Wrong = s.l.Say("no expiry"), true

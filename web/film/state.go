@@ -184,8 +184,10 @@ func (t *Narrator) holders(k trace.KeyState, threads []string) []string {
 	if k.Value != nil {
 		list = append(list, t.owner(*k.Value))
 	}
-	for _, id := range k.Members() {
-		list = append(list, t.owner(id))
+	for id := range k.Fields {
+		if k.IsMember(id) {
+			list = append(list, t.owner(id))
+		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
