@@ -75,7 +75,7 @@ type labFlags struct {
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
-func lockFlags(fs *flag.FlagSet, key *string, kind **check.Kind, byDefault string) {
+func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, byDefault string) {
 	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+" (default: "+byDefault+")", func(text string) error {
 		l, err := effects.ParseLock(text)
 		*key, *kind = l.Key, l.Kind
@@ -382,11 +382,8 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	enc.SetEscapeHTML(false)
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
-		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key,
+		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(),
 		Judgement: found.Judgement(),
-	}
-	if f.o.Kind != nil {
-		form.Kind = f.o.Kind.String()
 	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}

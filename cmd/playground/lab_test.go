@@ -49,6 +49,19 @@ func worker(t *testing.T, release string) string {
 	return name
 }
 
+// A lab that a page opens is told which lock it is, and of which kind.
+func TestALabOfAPageIsToldTheLock(t *testing.T) {
+	for lock, want := range map[string]string{"k": "-key k", "sem:permits=2": "-lock sem:permits=2", "doc:9:readers": "-lock doc:9:readers"} {
+		o, err := lab.Options{Threads: 2}.Of(lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(labArguments(o, false), " "); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", lock, got)
+		}
+	}
+}
+
 // The lab says what it found in an exit code, in JSON Lines, in a table, and in a trace;
 // and what it says of an order plays it again.
 func TestLab(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"relock/engine/box"
 	"relock/engine/course"
+	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/store"
 	"relock/lessons"
@@ -251,19 +252,28 @@ func (f *serveFlags) lab() web.LabConfig {
 		return c
 	}
 	c.Start = func(ctx context.Context, o lab.Options) (lab.Desk, error) {
-		args := []string{"lab", "-json", "-clock", lab.ClockGate, "-threads", strconv.Itoa(o.Threads), "-timeout", o.Timeout.String()}
-		if o.Key != "" {
-			args = append(args, "-key", o.Key)
-		}
-		if o.Resource != "" {
-			args = append(args, "-resource", o.Resource)
-		}
-		if f.labAnyone {
-			args = append(args, "-listen", lab.ListenAll)
-		}
-		return lab.Start(ctx, exec.Command(me, args...)) //nolint:gosec,noctx // this program; Close ends it
+		return lab.Start(ctx, exec.Command(me, labArguments(o, f.labAnyone)...)) //nolint:gosec,noctx // this program; Close ends it
 	}
 	return c
+}
+
+// labArguments are the arguments of the program for a lab with these options, which anyone
+// or only this machine can reach.
+func labArguments(o lab.Options, anyone bool) []string {
+	args := []string{"lab", "-json", "-clock", lab.ClockGate, "-threads", strconv.Itoa(o.Threads), "-timeout", o.Timeout.String()}
+	switch {
+	case o.Kind.Said():
+		args = append(args, "-lock", effects.Lock{Key: o.Key, Kind: o.Kind}.String())
+	case o.Key != "":
+		args = append(args, "-key", o.Key)
+	}
+	if o.Resource != "" {
+		args = append(args, "-resource", o.Resource)
+	}
+	if anyone {
+		args = append(args, "-listen", lab.ListenAll)
+	}
+	return args
 }
 
 // writable creates a folder, unless it is there or "", and fails if no file can be

@@ -10,11 +10,13 @@ import (
 // MostPermits is how many threads a lock may let in at once, at most.
 const MostPermits = 1000
 
-// Kind is what kind of lock it is: who may be inside at once. The zero value is an
-// exclusive lock. It is immutable.
+// Kind is what somebody says of a lock: who may be inside at once, of which one is set. Of
+// the zero value nobody has said it: that is one thread, or readers where the key says that
+// they hold it. It is immutable.
 type Kind struct {
-	Readers bool // readers share it, and a writer is alone
-	Permits int  // so many threads at once, 2 to MostPermits; 0: one
+	Exclusive bool // one thread
+	Readers   bool // readers share it, and a writer is alone
+	Permits   int  // so many threads, 2 to MostPermits
 }
 
 // The words for kinds, of which permits=N has its number behind it.
@@ -31,7 +33,7 @@ const Kinds = exclusive + ", " + readers + ", " + permits + "N"
 func ParseKind(text string) (Kind, error) {
 	switch number, counted := strings.CutPrefix(text, permits); {
 	case text == exclusive:
-		return Kind{}, nil
+		return Kind{Exclusive: true}, nil
 	case text == readers:
 		return Kind{Readers: true}, nil
 	case counted:
@@ -40,7 +42,7 @@ func ParseKind(text string) (Kind, error) {
 		case err != nil || n < 1 || n > MostPermits:
 			return Kind{}, phrase.New("%.40q: allowed: permits=1 to permits=%d", text, MostPermits)
 		case n == 1:
-			return Kind{}, nil
+			return Kind{Exclusive: true}, nil
 		}
 		return Kind{Permits: n}, nil
 	}
@@ -54,15 +56,20 @@ func MeantAsKind(text string) bool {
 	return word == exclusive || word == readers || word+"=" == permits
 }
 
-// String returns the kind as ParseKind reads it.
+// Said reports whether somebody has said it.
+func (k Kind) Said() bool { return k != Kind{} }
+
+// String returns the kind as ParseKind reads it, "" if nobody has said it.
 func (k Kind) String() string {
 	switch {
 	case k.Readers:
 		return readers
 	case k.Permits > 0:
 		return permits + strconv.Itoa(k.Permits)
+	case k.Exclusive:
+		return exclusive
 	}
-	return exclusive
+	return ""
 }
 
 // Most is how many threads may be inside at once, readers apart.
@@ -78,8 +85,11 @@ func (k Kind) Title(rule string) phrase.Wording {
 
 // together reports whether threads may be inside at once, given which of them share.
 func (k Kind) together(inside []string, shares func(thread string) bool) bool {
-	if len(inside) <= k.Most() {
+	switch {
+	case len(inside) <= k.Most():
 		return true
+	case k.Exclusive || k.Permits > 0:
+		return false
 	}
 	for _, thread := range inside {
 		if !shares(thread) {

@@ -12,13 +12,13 @@ import (
 
 func TestAKindIsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]check.Kind{
-		"exclusive": {}, "readers": {Readers: true}, "permits=2": {Permits: 2}, "permits=1000": {Permits: check.MostPermits},
+		"exclusive": {Exclusive: true}, "readers": {Readers: true}, "permits=2": {Permits: 2}, "permits=1000": {Permits: check.MostPermits},
 	} {
 		if got, err := check.ParseKind(text); got != want || err != nil || got.String() != text {
 			t.Errorf("%s: %+v (%s), %v", text, got, got, err)
 		}
 	}
-	if got, err := check.ParseKind("permits=1"); got != (check.Kind{}) || err != nil {
+	if got, err := check.ParseKind("permits=1"); got != (check.Kind{Exclusive: true}) || err != nil {
 		t.Errorf("one permit is %+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
@@ -42,13 +42,17 @@ func TestAsManyMayBeInsideAsTheKindSays(t *testing.T) {
 		{"permits=2", 2, "--", ""},
 		{"permits=2", 3, "---", "A,B,C"},
 		{"permits=3", 3, "---", ""},
+		{"", 2, "--", "A,B"},
+		{"", 2, "rr", ""},
+		{"exclusive", 2, "rr", "A,B"},
+		{"permits=2", 3, "rrr", "A,B,C"},
 		{"readers", 3, "rrr", ""},
 		{"readers", 2, "rw", "A,B"},
 		{"readers", 2, "wr", "A,B"},
 		{"readers", 2, "--", "A,B"},
 	} {
 		kind, err := check.ParseKind(c.kind)
-		if err != nil {
+		if c.kind != "" && err != nil {
 			t.Fatal(err)
 		}
 		checker := check.New(map[string]string{"A": "A", "B": "B", "C": "C"}, protocol.InRedis, kind)

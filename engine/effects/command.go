@@ -167,8 +167,8 @@ func MakesLock(args []string) bool {
 
 // Lock is a lock as a person calls it: by its key, and maybe by its kind.
 type Lock struct {
-	Key  string      // "" if it is to be found
-	Kind *check.Kind // nil if nobody has said it
+	Key  string     // "" if it is to be found
+	Kind check.Kind // who may be inside at once, if somebody has said it
 }
 
 // ParseLock reads a lock as a person calls it: KEY, or KEY:KIND with a kind as
@@ -181,7 +181,7 @@ func ParseLock(text string) (Lock, error) {
 			if err != nil {
 				return Lock{}, err
 			}
-			l = Lock{text[:i], &kind}
+			l = Lock{text[:i], kind}
 		}
 	}
 	switch {
@@ -195,16 +195,8 @@ func ParseLock(text string) (Lock, error) {
 
 // String returns the lock as ParseLock reads it, "" of one without a key.
 func (l Lock) String() string {
-	if l.Kind == nil || l.Key == "" {
+	if !l.Kind.Said() || l.Key == "" {
 		return l.Key
 	}
 	return l.Key + ":" + l.Kind.String()
-}
-
-// Allowed is who may be inside at once: one thread if nobody has said it.
-func (l Lock) Allowed() check.Kind {
-	if l.Kind == nil {
-		return check.Kind{}
-	}
-	return *l.Kind
 }

@@ -18,7 +18,7 @@ import (
 type Frame struct {
 	Title   string        // is cut where it is long
 	Key     string        // the lock's, or ""
-	Kind    check.Kind    // who may be inside at once
+	Kind    check.Kind    // who may be inside at once, if somebody has said it
 	Hash    bool          // it is a hash
 	Nodes   int           // servers; more than one: it is a lock of their majority
 	Lease   time.Duration // the longest that was seen, or 0
@@ -45,9 +45,7 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		Seed    uint64   `json:"seed"`
 	}{Title: Short(strings.Map(printed, f.Title), scenario.MaxTitle), Seed: min(f.Seed, scenario.MaxSeed)}
 	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, "none", "off"
-	if f.Kind != (check.Kind{}) {
-		form.Lock.Kind = f.Kind.String()
-	}
+	form.Lock.Kind = f.Kind.String()
 	if f.Hash {
 		form.Lock.Protocol = protocol.Reentrant.Name
 	}

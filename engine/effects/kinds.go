@@ -79,7 +79,7 @@ func (j *Reading) unlike(k trace.KeyState) bool {
 	case !k.Exists(), k.Type == trace.TypeString, k.Type == trace.TypeHash:
 		return false
 	case k.Type == trace.TypeZSet, k.Type == trace.TypeSet:
-		return j.lock.Kind == nil
+		return !j.lock.Kind.Said()
 	}
 	return true
 }
@@ -97,7 +97,7 @@ func (j *Reading) look(r Record) {
 		}
 	case mode && r.After.Type == trace.TypeHash:
 		j.moded = true
-	case r.After.Exists() && j.lock.Allowed().Readers && !j.moded:
+	case r.After.Exists() && j.lock.Kind.Readers && !j.moded:
 		j.kind = &unmoded
 	}
 }
@@ -107,7 +107,7 @@ func (j *Reading) Kind() (says, helps phrase.Wording) {
 	switch {
 	case j.kind != nil:
 		return j.kind.unknown()
-	case j.several && !j.refused && j.lock.Kind == nil && !j.moded:
+	case j.several && !j.refused && !j.lock.Kind.Said() && !j.moded:
 		return shared.unknown()
 	}
 	return phrase.Wording{}, phrase.Wording{}

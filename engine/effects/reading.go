@@ -88,7 +88,7 @@ func New(threads []string, of Lock, resource string, marks bool, known Roles) *R
 	for _, t := range threads {
 		j.owners[t] = t
 	}
-	j.checker = check.New(j.owners, protocol.InRedis, of.Allowed())
+	j.checker = check.New(j.owners, protocol.InRedis, of.Kind)
 	return j
 }
 
@@ -714,7 +714,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 // are permits, where clients ask for its rank after that.
 func (j *Reading) oneMore(r Record) bool {
 	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) && j.roles[asks] != "" &&
-		j.belief[r.Thread] == 0 && len(j.belief) >= j.lock.Allowed().Most()
+		j.belief[r.Thread] == 0 && len(j.belief) >= j.lock.Kind.Most()
 }
 
 // mine reports whether a member is that of the thread of r.
@@ -725,7 +725,7 @@ func (j *Reading) mine(r Record, id string) bool {
 // ranked reports whether a thread asks how many are in beside its own member, and is told that
 // there is room for it: so a semaphore says yes.
 func (j *Reading) ranked(r Record) (asked, in bool) {
-	most := int64(j.lock.Allowed().Most())
+	most := int64(j.lock.Kind.Most())
 	put := len(r.Tx) == 0 // before it asks
 	one := func(args []string, reply any) {
 		if len(args) < 2 || args[1] != j.key {

@@ -43,7 +43,7 @@ import (
 type table struct {
 	threads       []string
 	key, resource string
-	kind          *check.Kind // as a person says it
+	kind          check.Kind // as a person says it
 	marks         bool
 	scripts       map[string]string // by file
 	names         map[string]string // files, by what a trace calls them
@@ -84,7 +84,7 @@ func readTable(t *testing.T, file string) *table {
 					if err != nil {
 						t.Fatal(err)
 					}
-					b.kind = &kind
+					b.kind = kind
 				case "resource":
 					b.resource = words[1]
 				case "marks":
@@ -411,7 +411,7 @@ func TestATraceTellsTheSame(t *testing.T) {
 		if b.end != nil {
 			asks = b.end.asking
 		}
-		again, broken := check.NewFindings(r.Owners(), protocol.InRedis, effects.Lock{Kind: b.kind}.Allowed(), asks), r.Broken()
+		again, broken := check.NewFindings(r.Owners(), protocol.InRedis, b.kind, asks), r.Broken()
 		for i, e := range r.Events() {
 			if e.Seq != i+1 {
 				t.Fatalf("event %d has the number %d", i+1, e.Seq)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/store"
 )
@@ -17,22 +18,29 @@ const (
 // Options say what to search. With zero values the search finds Key out itself, and
 // there is no Resource.
 type Options struct {
-	Command   []string    // the worker; empty: any client that connects
-	Env       []string    // "K=V", for the workers
-	Threads   int         // 1 to MaxThreads
-	Faults    []string    // kinds that may strike
-	MaxFaults int         // in one order
-	MaxOrders int         // that are tried in order; beyond, some are drawn at random
-	Key       string      // the lock's
-	Kind      *check.Kind // of the lock, nil if nobody has said it
-	Resource  string      // the key of what the lock protects
-	Clock     string      // ClockGate or ClockWall
-	Listen    string      // where the ports are: a host, or ListenAll; "" is loopback
+	Command   []string   // the worker; empty: any client that connects
+	Env       []string   // "K=V", for the workers
+	Threads   int        // 1 to MaxThreads
+	Faults    []string   // kinds that may strike
+	MaxFaults int        // in one order
+	MaxOrders int        // that are tried in order; beyond, some are drawn at random
+	Key       string     // the lock's
+	Kind      check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Resource  string     // the key of what the lock protects
+	Clock     string     // ClockGate or ClockWall
+	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
 	External  *store.External
 	Seed      uint64        // of what is drawn
 	Timeout   time.Duration // how long a worker may be silent
 	Progress  func(orders, waiting, broken int)
 	Full      bool // tests only: tries also orders that cannot differ
+}
+
+// Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
+func (o Options) Of(lock string) (Options, error) {
+	l, err := effects.ParseLock(lock)
+	o.Key, o.Kind = l.Key, l.Kind
+	return o, err
 }
 
 // Check fails with a clear sentence if options do not go together.

@@ -21,7 +21,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: effects.Lock{Kind: opts.Kind}.Allowed(), Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: opts.Kind, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}

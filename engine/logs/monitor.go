@@ -187,9 +187,9 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			l.notes[i].Count += blank
 		}
 	}
-	switch {
-	case longest == 0:
-	case longest == shortest:
+	switch longest {
+	case 0:
+	case shortest:
 		l.notes = append(l.notes, trace.LogNote{What: NotePrefix, Count: longest})
 	default:
 		l.notes = append(l.notes, trace.LogNote{What: NotePrefixes, Count: longest})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/check"
 	"relock/engine/logs"
 	"relock/engine/trace"
 )
@@ -158,6 +159,8 @@ func TestSeveralServersAreNodes(t *testing.T) {
 		"two servers that are all":       {fine[:2], logs.Options{Nodes: 2}, "unbroken AB"},
 		"two of three":                   {fine[:2], logs.Options{Nodes: 3}, "unjudged AB kind-unknown"},
 		"one of three":                   {fine[:1], logs.Options{Nodes: 3}, "unjudged AB kind-unknown"},
+		"exclusive":                      {fine, logs.Options{Kind: check.Kind{Exclusive: true}}, "unbroken AB"},
+		"permits":                        {fine, logs.Options{Kind: check.Kind{Permits: 2}}, "! permits=2: a lock on 3 servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive"},
 		"more logs than servers":         {fine, logs.Options{Nodes: 2}, "! -nodes 2: allowed: 3, as many as there are logs, to 9"},
 		"two of three, and a lease over": {over[:2], logs.Options{Nodes: 3}, "broken AB kind-unknown mutual-exclusion:AB@a.log:25"},
 		"a minority is nobody's":         {[]string{take(0, one, "a", 300), take(5, two, "b", 300), take(9, three, "c", 300)}, logs.Options{}, "unjudged ABC nobody-inside"},

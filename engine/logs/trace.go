@@ -75,11 +75,11 @@ const MostCommands = 50_000
 // Options say how to read a log. With the zero value Trace finds everything out
 // itself.
 type Options struct {
-	Key      string      // the lock's; "": the one that most commands name
-	Kind     *check.Kind // of the lock, nil if nobody has said it
-	Threads  string      // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
-	Resource string      // the key of what the lock protects: its GETs and SETs are reads and writes
-	Title    string      // of the trace; "": the key
+	Key      string     // the lock's; "": the one that most commands name
+	Kind     check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Threads  string     // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
+	Resource string     // the key of what the lock protects: its GETs and SETs are reads and writes
+	Title    string     // of the trace; "": the key
 
 	Nodes int // how many servers the lock is on, of which each log is one's; 0: as many as there are logs
 
@@ -343,8 +343,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind := (effects.Lock{Kind: o.Kind}).Allowed(); servers > 1 && kind != (check.Kind{}) {
-		return nil, phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", kind.String(), servers)
+	if servers > 1 && o.Kind.Said() && !o.Kind.Exclusive {
+		return nil, phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", o.Kind.String(), servers)
 	}
 	if servers > 1 && l.nodes == nil {
 		if l, err = l.alone(); err != nil {
@@ -417,7 +417,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if title == "" {
 		title = key
 	}
-	sc, err := effects.Frame{Title: title, Key: key, Kind: effects.Lock{Kind: o.Kind}.Allowed(), Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	sc, err := effects.Frame{Title: title, Key: key, Kind: o.Kind, Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
@@ -473,7 +473,7 @@ type reading interface {
 }
 
 // reading returns the reading of a lock on so many servers.
-func (p *player) reading(servers int, threads []string, kind *check.Kind, roles effects.Roles) reading {
+func (p *player) reading(servers int, threads []string, kind check.Kind, roles effects.Roles) reading {
 	if servers > 1 {
 		return effects.NewMajority(servers, threads, p.key, p.resource, p.marks, roles)
 	}

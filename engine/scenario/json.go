@@ -31,6 +31,7 @@ type (
 	lockForm struct {
 		Protocol *string    `json:"protocol,omitempty"`
 		Key      *string    `json:"key,omitempty"`
+		Kind     string     `json:"kind,omitempty"`
 		Lease    *duration  `json:"lease,omitempty"`
 		Watchdog *any       `json:"watchdog,omitempty"`
 		MaxHold  *duration  `json:"max-hold,omitempty"`
@@ -40,7 +41,6 @@ type (
 		Retry    *retryForm `json:"retry,omitempty"`
 		Nodes    *int       `json:"nodes,omitempty"`
 		OwnForm
-		Kind string `json:"kind,omitempty"`
 	}
 	retryForm struct {
 		Times    *times    `json:"times,omitempty"`
@@ -111,7 +111,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 			MaxHold: (*duration)(unless(l.MaxHold, usual.MaxHold, false)),
 			Keep:    (*duration)(unless(l.Keep, usual.Keep, false)),
 			Wait:    l.Wait, Min: l.MinReplicas,
-			Nodes: unless(l.Nodes, nodesOf(how), all), OwnForm: l.OwnForm(),
+			Nodes: unless(l.Nodes, nodesOf(how), all), OwnForm: l.OwnForm(), Kind: l.Kind.String(),
 		},
 	}
 	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
@@ -120,9 +120,6 @@ func (s *Scenario) form(all bool) scenarioForm {
 			word = "off"
 		}
 		f.Lock.Watchdog = &word
-	}
-	if l.Kind != usual.Kind {
-		f.Lock.Kind = l.Kind.String()
 	}
 	if *f.Lock == (lockForm{}) {
 		f.Lock = nil

@@ -91,7 +91,7 @@ type Scenario struct {
 type Lock struct {
 	Protocol string        // a name of Protocols
 	Key      string        // as people see it
-	Kind     check.Kind    // who may be inside at once
+	Kind     check.Kind    // who may be inside at once, if that is said
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
 	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
 	// ReleaseOnce, of a lock of one's own: its client does not send a release again that

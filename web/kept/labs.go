@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"relock/engine"
-	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -95,16 +94,15 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := page.LabDoor{Key: r.PostFormValue("key"), Shared: r.PostFormValue("resource")}
 	p.Threads, _ = strconv.Atoi(r.PostFormValue("threads")) // what is no number is refused below
-	var lock effects.Lock
+	o := lab.Options{Threads: p.Threads, Resource: p.Shared, MaxOrders: step.MostOrders, Clock: lab.ClockGate, Timeout: labPatience, Seed: 1}
 	var err error
 	if p.Key != "" {
-		lock, err = effects.ParseLock(p.Key)
+		o, err = o.Of(p.Key)
 	}
-	o := lab.Options{Threads: p.Threads, Key: lock.Key, Kind: lock.Kind, Resource: p.Shared, MaxOrders: step.MostOrders, Clock: lab.ClockGate, Timeout: labPatience, Seed: 1}
 	if err == nil {
 		err = o.Check()
 	}
-	if err == nil && (len(p.Key) > scenario.MaxKey || len(p.Shared) > scenario.MaxKey) {
+	if err == nil && (len(o.Key) > scenario.MaxKey || len(p.Shared) > scenario.MaxKey) {
 		err = phrase.New("a key has at most %d characters", scenario.MaxKey)
 	}
 	if err != nil {

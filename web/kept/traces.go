@@ -203,11 +203,9 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	}
 	o := logs.Options{Key: log.Key, Threads: threads, NoScripts: true}
 	if log.Kind != "" {
-		kind, err := check.ParseKind(log.Kind)
-		if err != nil {
+		if o.Kind, err = check.ParseKind(log.Kind); err != nil {
 			return refusedWhole(err)
 		}
-		o.Kind = &kind
 	}
 	found, err := read.Trace(r.Context(), o)
 	if err != nil {

@@ -301,7 +301,7 @@ func (f *former) lock() FormPart {
 		fields = append(fields, f.wide(f.field("lock.min-replicas", "A master takes writes while it hears from", "")))
 	}
 	if lock.Own() || f.d.Has("lock.kind") {
-		kind := f.wide(f.field("lock.kind", "Who may be inside at once", check.Kind{}.String()))
+		kind := f.wide(f.field("lock.kind", "Who may be inside at once", check.Kind{Exclusive: true}.String()))
 		kind.Hint = f.l.Say("%s; readers share it while the key is a hash whose field mode is read.", check.Kinds)
 		fields = append(fields, kind)
 	}

@@ -120,7 +120,7 @@ func (p *Log) Again(l words.Language, h trace.Header, sc *scenario.Scenario, at,
 		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), at + "?threads=" + by, by == f.ThreadsBy})
 	}
 	if kind != "" || len(f.Servers) == 0 && !logs.Evidence(h, sc).Kind.IsZero() { // of several servers no kind helps
-		kinds := []string{check.Kind{}.String(), check.Kind{Permits: 2}.String(), check.Kind{Readers: true}.String()}
+		kinds := []string{check.Kind{Exclusive: true}.String(), check.Kind{Permits: 2}.String(), check.Kind{Readers: true}.String()}
 		if kind != "" && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
