@@ -102,9 +102,9 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	}
 	holders := phrase.Names(f.Held())
 	switch {
-	case f.Shares(inside[0]) && !f.Shares(inside[1]):
+	case !m.kind.Exclusive && f.Shares(inside[0]) && !f.Shares(inside[1]):
 		return phrase.Say("%s is inside while %s reads: only readers share the lock.", inside[1], inside[0])
-	case f.Shares(inside[1]) && !f.Shares(inside[0]):
+	case !m.kind.Exclusive && f.Shares(inside[1]) && !f.Shares(inside[0]):
 		return phrase.Say("%s is inside while %s reads: only readers share the lock.", inside[0], inside[1])
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])

@@ -46,55 +46,68 @@ func TestKindsOfLocksOnTheStage(t *testing.T) {
 		why     string
 	}{
 		{
-			"three-permits", 1, []string{"I hold a permit, ok", "Outside, none", "Outside, none", "Outside, none"},
+			"three-permits", 1,
+			[]string{"I hold a permit, ok", "Outside, none", "Outside, none", "Outside, none"},
 			"A holds 1 of 3 permits", "ZSET { job-1: 1700000000400 }", "A gets a permit. 1 of 3 permits is taken. The key has 400 ms left.",
 		},
 		{
-			"three-permits", 5, []string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, all 3 are taken"},
+			"three-permits", 5,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, all 3 are taken"},
 			"A, B, C hold 3 of 3 permits", "ZSET { job-1: 1700000000400, job-2: 1700000000420, job-3: 1700000000430 }", "D gets no permit. All 3 permits are taken. The key has 370 ms left.",
 		},
 		{
-			"three-permits", 6, []string{"Outside, none", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, refused"},
+			"three-permits", 6,
+			[]string{"Outside, none", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, refused"},
 			"B, C hold 2 of 3 permits", "ZSET { job-2: 1700000000420, job-3: 1700000000430 }", "A's unlock is done. 2 of 3 permits are taken. The key has 340 ms left.",
 		},
 		{
-			"three-permits", 10, []string{"Outside, none", "Outside, none", "Outside, none", "Outside, none"},
+			"three-permits", 10,
+			[]string{"Outside, none", "Outside, none", "Outside, none", "Outside, none"},
 			"all 3 permits are free", "no key", "D's unlock is done. There is no key.",
 		},
 		{
-			"a-set-of-permits", 5, []string{"I hold a permit, ok", "I hold a permit, ok", "I ask, for a permit, loose, under way"},
+			"a-set-of-permits", 5,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "I ask, for a permit, loose, under way"},
 			"A, B, C are 3 for 2 permits", "SET { job-1, job-2, job-3 }", "C sends SADD, and Redis answers 1. The key has 3 members for 2 permits. The key has no expiry.",
 		},
 		{
-			"a-set-of-permits", 7, []string{"I hold a permit, ok", "I hold a permit, ok", "I wait, refused once, no, both are taken"},
+			"a-set-of-permits", 7,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "I wait, refused once, no, both are taken"},
 			"A, B hold 2 of 2 permits", "SET { job-1, job-2 }", "C's unlock is done. Both permits are taken. The key has no expiry.",
 		},
 		{
-			"more-than-two-permits", 3, []string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok"},
+			"more-than-two-permits", 3,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok"},
 			"A, B, C are 3 for 2 permits", "ZSET { job-1: 1700000000400, job-2: 1700000000420, job-3: 1700000000440 }", "3 threads are inside at once, and the lock has 2 permits.",
 		},
 		{
-			"permits-lost", 3, []string{"I hold a permit, nobody has told it, open, not in Redis", "Outside, none", "Outside, none"},
+			"permits-lost", 3,
+			[]string{"I hold a permit, nobody has told it, open, not in Redis", "Outside, none", "Outside, none"},
 			"both permits are free", "no key", "Redis drops the key of A and B: its lease of 100 ms is over.",
 		},
 		{
-			"permits-lost", 4, []string{"I hold a permit, nobody has told it, false, not in Redis", "Outside, none", "I hold a permit, ok"},
+			"permits-lost", 4,
+			[]string{"I hold a permit, nobody has told it, false, not in Redis", "Outside, none", "I hold a permit, ok"},
 			"C holds 1 of 2 permits", "ZSET { job-3: 1700000000400 }", "",
 		},
 		{
-			"readers-and-a-writer", 3, []string{"I read, ok", "I read, ok", "I wait, refused once, no, A and B read"},
+			"readers-and-a-writer", 3,
+			[]string{"I read, ok", "I read, ok", "I wait, refused once, no, A and B read"},
 			"A, B read it", "HASH { mode: read, client-1: 1, client-2: 1 }", "C does not get the lock. A and B read. The key has 480 ms left.",
 		},
 		{
-			"readers-and-a-writer", 4, []string{"Outside, none", "I read, ok", "I wait, refused once, no, B reads"},
+			"readers-and-a-writer", 4,
+			[]string{"Outside, none", "I read, ok", "I wait, refused once, no, B reads"},
 			"B reads it", "HASH { mode: read, client-2: 1 }", "A's unlock is done. B reads. The key has 440 ms left.",
 		},
 		{
-			"readers-and-a-writer", 7, []string{"I wait, refused once, no, C writes", "Outside, none", "I write, ok"},
+			"readers-and-a-writer", 7,
+			[]string{"I wait, refused once, no, C writes", "Outside, none", "I write, ok"},
 			"C writes it", "HASH { mode: write, client-3: 1 }", "A does not get the lock. C writes. The key has 490 ms left.",
 		},
 		{
-			"a-writer-beside-a-reader", 2, []string{"I read, ok", "I write, ok"},
+			"a-writer-beside-a-reader", 2,
+			[]string{"I read, ok", "I write, ok"},
 			"A, B hold it", "HASH { mode: write, client-1: 1, client-2: 1 }", "B is inside while A reads: only readers share the lock.",
 		},
 	} {
