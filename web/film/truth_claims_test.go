@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/journal"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // asked is the answer that an attempt of the outcome's thread got at all: a command of it ran.
@@ -843,10 +844,10 @@ var besides = map[string]holds{
 	"All %d permits are taken.":   all(taken(1), permits(1)),
 	"1 of %d permits is taken.":   all(permits(1), func(s scene) string { return s.unless(s.members() == 1, "%d are", s.members()) }),
 	"%d of %d permits are taken.": all(taken(1), permits(2)),
-	"%s read.":                    all(everybody(1), mode(trace.ModeRead), func(s scene) string { return s.unless(len(s.holders(s.key)) > 1, "one does") }),
+	"%s read.":                    all(everybody(1), mode(trace.ModeRead), func(s scene) string { return s.unless(s.l != words.English || len(s.holders(s.key)) > 1, "one does") }),
 	"%s reads.":                   all(everybody(1), mode(trace.ModeRead)),
 	"%s writes.":                  all(everybody(1), mode(trace.ModeWrite)),
-	"%s are in the key.":          all(everybody(1), func(s scene) string { return s.unless(len(s.holders(s.key)) > 1, "one is") }),
+	"%s are in the key.":          all(everybody(1), func(s scene) string { return s.unless(s.l != words.English || len(s.holders(s.key)) > 1, "one is") }),
 	"%s is in the key.":           everybody(1),
 }
 

@@ -666,7 +666,7 @@ func patternOf(l words.Language, key string, so holds) pattern {
 		p.at = append(p.at, marks[mark])
 		return groups[mark]
 	})
-	p.whole, p.last = regexp.MustCompile("^"+text+"$"), regexp.MustCompile("^(.+?) ?"+text+"$")
+	p.whole, p.last = regexp.MustCompile("^"+text+"$"), regexp.MustCompile("^(.+[.。]) ?"+text+"$")
 	for _, part := range open.Split(l.Say(phrase.Text(key), args...), -1) {
 		if len(part) > len(p.words) {
 			p.words = part
@@ -681,7 +681,7 @@ func (p pattern) after(text string) (before string, said []string, ok bool) {
 		return "", nil, false
 	}
 	m := p.last.FindStringSubmatch(text)
-	if m == nil || !strings.HasSuffix(m[1], ".") && !strings.HasSuffix(m[1], "。") {
+	if m == nil {
 		return "", nil, false
 	}
 	said, ok = p.values(m[2:])
