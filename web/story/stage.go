@@ -43,6 +43,8 @@ func (m *maker) stage() []Story {
 		}
 		return c
 	}
+	full := permits(l.Say("hold %d of %d permits", 3, 3), 3)
+	full.Owners = []film.Owner{{Thread: 1, Name: names(1)}, {Thread: 2, Name: names(2)}, {Thread: 3, Name: names(3)}}
 	free := gone
 	free.Held = l.Say("all %d permits are free", 3)
 	mode := func(held, raw string, threads ...int) film.Card {
@@ -88,7 +90,7 @@ func (m *maker) stage() []Story {
 		at("another released it", film.Belief{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Open, Tie: l.Say("not in Redis"), Wrong: true}, wrong(gone, m.title(check.ForeignRelease)), m.title(check.ForeignRelease)),
 		at("holds a permit", film.Belief{State: film.Holds, Says: l.Say("I hold a permit"), Does: works, Cord: film.Agrees}, permits(l.Say("hold %d of %d permits", 2, 3), 2), ""),
 		at("asks for a permit", film.Belief{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for a permit"), Cord: film.Asking}, free, ""),
-		at("all permits are taken", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("all %d are taken", 3)}, permits(l.Say("hold %d of %d permits", 3, 3), 3), ""),
+		at("all permits are taken", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("all %d are taken", 3)}, full, ""),
 		at("more inside than permits", film.Belief{State: film.Holds, Says: l.Say("I hold a permit"), Does: works, Cord: film.Agrees}, permits(l.Say("are %d for %d permits", 3, 2), 3), m.l.Clause(check.Kind{Permits: 2}.Title(check.MutualExclusion))),
 		at("is still in the key", film.Belief{State: film.Crashed, Says: l.Say("Crashed"), Does: l.Say("believes nothing any more"), Cord: film.Loose, Tie: l.Say("is still in the key")}, permits(l.Say("hold %d of %d permits", 2, 3), 2), ""),
 		at("reads", film.Belief{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees}, readers, ""),
