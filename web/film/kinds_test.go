@@ -68,7 +68,7 @@ func TestKindsOfLocksOnTheStage(t *testing.T) {
 		{
 			"a-set-of-permits", 5,
 			[]string{"I hold a permit, ok", "I hold a permit, ok", "I ask, for a permit, loose, under way"},
-			"A, B, C are 3 for 2 permits", "SET { job-1, job-2, job-3 }", "C sends SADD, and Redis answers 1. The key has 3 members for 2 permits. The key has no expiry.",
+			"A, B, C are 3 for 2 permits", "SET { job-1, job-2, job-3 }", "C sends SADD, and Redis answers 1. 3 members for 2 permits. The key has no expiry.",
 		},
 		{
 			"a-set-of-permits", 7,

@@ -121,7 +121,7 @@ func (t *Narrator) inKey(k trace.KeyState) string {
 	case n == 0:
 		return ""
 	case all > 0 && n > all:
-		return t.say("The key has %d members for %d permits.", n, all)
+		return t.say("%d members for %d permits.", n, all)
 	case all == 2 && n == all:
 		return t.say("Both permits are taken.")
 	case all > 0 && n == all:

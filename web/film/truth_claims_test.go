@@ -226,7 +226,7 @@ var clauses = []struct {
 		func(s scene, _ []string) string { return noKey(s) },
 	},
 	{
-		"gone", `the key is (?:gone|gone at once)`, `键(?:已经|不存在了|随即消失|现在已经没了)`,
+		"gone", `the key is (?:gone|gone at once)`, `(?:^|[^等])键(?:已经|不存在了|随即消失|现在已经没了)`,
 		func(s scene, _ []string) string {
 			return s.unless(!s.has(s.key, s.who), "the key is %v's", s.holders(s.key))
 		},
@@ -835,7 +835,7 @@ var besides = map[string]holds{
 	"Its field in the key is %s, and the key has %s left.":   all(counts(0, 1), left(2)),
 	"The key has no expiry.":                                 noExpiry,
 	"The key has %s left.":                                   left(1),
-	"The key has %d members for %d permits.": all(taken(1), permits(2), func(s scene) string {
+	"%d members for %d permits.": all(taken(1), permits(2), func(s scene) string {
 		return s.unless(s.members() > s.sc.Lock.Kind.Permits, "there are no more than permits")
 	}),
 	"Both permits are taken.": func(s scene) string {
@@ -858,7 +858,7 @@ func counted(s scene) string { return s.unless(s.sc.Lock.Kind.Permits > 0, "it i
 func dropped(n int) holds {
 	return func(s scene) string {
 		b, ok := s.e.Body.(trace.Expired)
-		return s.unless(ok && s.value(n) == s.all(b.Was) && len(s.holders(b.Was)) > 1, "it was %v's", s.holders(b.Was))
+		return s.unless(ok && s.value(n) == s.all(b.Was) && (s.l != words.English || len(s.holders(b.Was)) > 1), "it was %v's", s.holders(b.Was))
 	}
 }
 

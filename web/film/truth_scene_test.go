@@ -204,9 +204,12 @@ func (s scene) made(field string) string {
 	return who
 }
 
-// wrote is the thread whose command last wrote a value, or "".
+// wrote is the thread whose command last wrote a value, or "" where that is not known.
 func (s scene) wrote(value string) string {
 	for i := s.i; i >= 0; i-- {
+		if f, is := s.events[i].Body.(trace.Fault); i < s.i && is && (f.Do == fault.FailOver || f.Do == fault.Restart || f.Do == fault.OneMaster) { // it may be older data
+			return ""
+		}
 		c, is := s.events[i].Body.(trace.Command)
 		swaps := strings.EqualFold(c.Arg(0), "GETSET")
 		if is && (swaps || strings.EqualFold(c.Arg(0), "SET") && c.Reply != nil || strings.EqualFold(c.Arg(0), "SETNX") && c.Reply == int64(1)) && c.Arg(2) == value {
