@@ -552,9 +552,9 @@ func TestLocksAreListedInColumns(t *testing.T) {
 	}
 }
 
-// The number of a last call stands in the hash of its hold, on a line of its
+// What is in the key stands between two braces, with the number of a last call on a line of its
 // own where both do not fit.
-func TestTheHashIsOne(t *testing.T) {
+func TestTheKeyIsOne(t *testing.T) {
 	hold := func(thread, count string) film.HoldCount {
 		return film.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
 	}
@@ -569,11 +569,13 @@ func TestTheHashIsOne(t *testing.T) {
 		{film.Key{Holds: []film.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
 		{film.Key{Holds: []film.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
 		{film.Key{Holds: []film.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
-		{film.Key{Holds: []film.HoldCount{hold("B", "")}}, `B "0678…102"`},
+		{film.Key{Type: trace.TypeString, Holds: []film.HoldCount{hold("B", "")}}, `B "0678…102"`},
+		{film.Key{Type: trace.TypeSet, Holds: []film.HoldCount{hold("A", ""), hold("B", "")}}, "A { 0678…102,|B 0678…102 }"},
+		{film.Key{Type: trace.TypeHash, Mode: trace.ModeRead, Holds: []film.HoldCount{hold("A", "1"), hold("B", "1")}}, "{ mode: read,|A 0678…102: 1,|B 0678…102: 1 }"},
 		{film.Key{}, ""},
 	} {
 		var got []string
-		for _, l := range hashLines(c.key) {
+		for _, l := range entryLines(c.key) {
 			got = append(got, l.text)
 			if columns(l.text) > keyWidth {
 				t.Errorf("%q does not fit", l.text)

@@ -194,7 +194,7 @@ func sayBroken(say func(style, text string), l words.Language, found *logs.Impor
 	for _, rule := range order {
 		e := first[rule]
 		file, line := found.Where(e.Step)
-		named := film.RuleNamed(l, rule)
+		named := film.RuleOf(l, found.Scenario.Lock.Kind, rule)
 		switch {
 		case file != "":
 			say(red, l.Say("%s, first at T%d, line %d of %s. Times in all: %d.", named, e.Step, line, file, times[rule]))

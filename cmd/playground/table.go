@@ -258,30 +258,33 @@ func (t table) keyLines(k film.Key) []styled {
 	if k.Lease == "" {
 		return append(lines, styled{t.l.Say("no key"), faint})
 	}
-	lines = append(lines, hashLines(k)...)
+	lines = append(lines, entryLines(k)...)
+	if k.Taken != "" {
+		lines = append(lines, styled{k.Taken, faint})
+	}
 	const cells = 10
 	full := (k.Fraction*cells + 999) / 1000
 	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	return append(lines, styled{bar + " " + k.Lease, faint})
 }
 
-// hashLines returns the key's fields, those of one hash within one pair of
+// entryLines returns what is in the key, several entries within one pair of
 // braces.
-func hashLines(k film.Key) []styled {
+func entryLines(k film.Key) []styled {
 	var lines []styled
-	for i, h := range k.Holds {
-		if h.Count == "" {
+	for i, h := range k.Entries() {
+		if k.Quoted() {
 			lines = append(lines, styled{strings.TrimSpace(h.Thread + " \"" + h.Owner + "\""), ""})
 			continue
 		}
-		text := h.Owner + ": " + h.Count
+		text := h.Text()
 		if i == 0 {
 			text = "{ " + text
 		}
 		lines = append(lines, styled{strings.TrimSpace(h.Thread + " " + text), ""})
 	}
 	last := len(lines) - 1
-	if last < 0 || k.Holds[last].Count == "" {
+	if last < 0 || k.Quoted() {
 		return lines
 	}
 	for i := range last {

@@ -35,8 +35,8 @@ func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []s
 	return b
 }
 
-// Holding returns whose the key is after the last event.
-func (b *Findings) Holding() *facts.Holding { return b.checker.facts.Holding() }
+// Facts returns what follows from the events so far. Nobody may add to them.
+func (b *Findings) Facts() *facts.Facts { return b.checker.facts }
 
 // Times returns how often a rule was broken so far.
 func (b *Findings) Times() int { return b.times }

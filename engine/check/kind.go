@@ -75,6 +75,14 @@ func (k Kind) String() string {
 // Most is how many threads may be inside at once, readers apart.
 func (k Kind) Most() int { return max(k.Permits, 1) }
 
+// Title returns what people call a rule of a lock of this kind.
+func (k Kind) Title(rule string) phrase.Wording {
+	if rule == MutualExclusion && k.Permits > 0 {
+		return phrase.Say("more inside than permits")
+	}
+	return Title(rule)
+}
+
 // together reports whether threads may be inside at once, given which of them share.
 func (k Kind) together(inside []string, shares func(thread string) bool) bool {
 	switch {

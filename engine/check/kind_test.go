@@ -61,7 +61,7 @@ func TestAsManyMayBeInsideAsTheKindSays(t *testing.T) {
 			name := string(rune('A' + i))
 			belief[name] = 1
 			key := held(name, "1")
-			if mode := map[byte]string{'r': trace.ModeRead, 'w': "write"}[c.modes[i]]; mode != "" {
+			if mode := map[byte]string{'r': trace.ModeRead, 'w': trace.ModeWrite}[c.modes[i]]; mode != "" {
 				key.Fields[trace.Mode] = mode
 			}
 			e := believing(name, trace.Outcome{Call: "lock", Result: trace.Acquired}, key, maps.Clone(belief))

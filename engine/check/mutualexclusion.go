@@ -100,8 +100,12 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	if len(inside) != 2 {
 		return phrase.Say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
 	}
-	holders := f.Held()
+	holders := phrase.Names(f.Held())
 	switch {
+	case !m.kind.Exclusive && f.Shares(inside[0]) && !f.Shares(inside[1]):
+		return phrase.Say("%s is inside while %s reads: only readers share the lock.", inside[1], inside[0])
+	case !m.kind.Exclusive && f.Shares(inside[1]) && !f.Shares(inside[0]):
+		return phrase.Say("%s is inside while %s reads: only readers share the lock.", inside[0], inside[1])
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
 	case m.guard == protocol.InProcess:
@@ -116,6 +120,9 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 		return phrase.Say("%s and %s are inside at once, and the key in Redis names neither.", inside[0], inside[1])
 	case len(holders) == 0:
 		return phrase.Say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
+	}
+	if len(holders) > 1 {
+		return phrase.Say("%s and %s are inside at once, and in Redis the lock is held by %s.", inside[0], inside[1], holders)
 	}
 	for _, who := range inside {
 		if at, ok := f.Dropped(who); ok && len(e.Nodes) == 0 && e.At > at && who != holders[0] {

@@ -67,10 +67,11 @@ const (
 )
 
 // Of a hash of readers and a writer: the field that says who holds it, and its value where
-// readers do. Source: RedissonReadLock.
+// readers do, and where a writer does. Source: RedissonReadLock, RedissonWriteLock.
 const (
-	Mode     = "mode"
-	ModeRead = "read"
+	Mode      = "mode"
+	ModeRead  = "read"
+	ModeWrite = "write"
 )
 
 // KeyState is the lock's key as it really is in Redis.
@@ -93,6 +94,32 @@ func IsNumber(field string) bool { return strings.HasPrefix(field, "#") }
 
 // Exists reports whether the key exists.
 func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
+
+// CountMembers returns how many fields are members.
+func (k KeyState) CountMembers() int {
+	n := 0
+	for field := range k.Fields {
+		if k.IsMember(field) {
+			n++
+		}
+	}
+	return n
+}
+
+// IsMember reports whether a field of the key stands for somebody who holds the lock: not the
+// mode of a hash, and not the number of a call in it.
+func (k KeyState) IsMember(field string) bool {
+	return k.Type != TypeHash || field != Mode && !IsNumber(field)
+}
+
+// Mode returns what a hash of readers and a writer says of who holds it: ModeRead, ModeWrite
+// or another word; "" where it says nothing.
+func (k KeyState) Mode() string {
+	if k.Type != TypeHash {
+		return ""
+	}
+	return k.Fields[Mode]
+}
 
 // Event is one thing that happened: Body says what, the rest when and where.
 // Events are values; do not change their maps.

@@ -158,23 +158,27 @@ func (r Run) keyCell(row film.Row) []string {
 	case k.Type == trace.TypeNone:
 		return append(parts, plain(say("no key")))
 	}
-	for i, h := range k.Holds {
-		text := h.Owner
+	entries := k.Entries()
+	for i, h := range entries {
+		text := h.Text()
 		switch {
-		case h.Count == "":
-		case i < len(k.Holds)-1:
-			text += ": " + h.Count + ","
+		case k.Quoted():
+		case i < len(entries)-1:
+			text += ","
 		default: // the numbers of last calls are in the same hash
-			parts := []string{text + ": " + h.Count}
+			parts := []string{text}
 			for _, c := range k.Calls {
 				parts = append(parts, c.String())
 			}
 			text = strings.Join(parts, ", ") + "}"
 		}
-		if i == 0 && h.Count != "" {
+		if i == 0 && !k.Quoted() {
 			text = "{" + text
 		}
 		parts = append(parts, strings.TrimSpace(plain(h.Thread)+" "+code(text)))
+	}
+	if k.Taken != "" {
+		parts = append(parts, plain(k.Taken))
 	}
 	return append(parts, plain(k.Lease))
 }

@@ -55,7 +55,7 @@ func Causes(l words.Language, sc *scenario.Scenario, h trace.Header, events []tr
 	}
 	v := events[broke].Body.(trace.Violation)
 	if len(list) > 0 {
-		list[len(list)-1].Broken = l.Clause(check.Title(v.Rule))
+		list[len(list)-1].Broken = l.Clause(sc.Lock.Kind.Title(v.Rule))
 	}
 	return list
 }

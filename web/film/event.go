@@ -17,6 +17,7 @@ import (
 func (t *Narrator) work(e trace.Event, b trace.Work) string {
 	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
 	held := t.holds(e.Key, who)
+	parts := held && shared(t.sc.Lock.Kind, e.Key) // whose lease is not the key's
 	if b.State == trace.WorkEnd {
 		switch {
 		case b.Cancelled:
@@ -27,6 +28,8 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
 		case e.Key.PTTL < 0:
 			return t.say("%s ends its work at level %d, and its key has no expiry.", who, b.Level)
+		case parts:
+			return t.say("%s ends its work at level %d, and the key has %s left.", who, b.Level, left)
 		default:
 			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
 		}
@@ -54,6 +57,10 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return say(
 			"%s works at level %d for %s, and its key has no expiry.",
 			"%s works on at level %d for %s, and its key has no expiry.")
+	case parts:
+		return say(
+			"%s works at level %d for %s, and the key has %s left.",
+			"%s works on at level %d for %s, and the key has %s left.", left)
 	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
 		return say(
 			"%s works at level %d for %s, within the %s that its lease has left.",
@@ -181,6 +188,9 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 	if s.Held && e.Key.Type == trace.TypeHash {
 		s.Count = t.count(e.Key, e.Thread)
 	}
+	if s.Held && b.Do == fault.Pause && shared(t.sc.Lock.Kind, e.Key) { // whose lease is not the key's
+		s.Left = -1
+	}
 	before, after := t.before, e.Key
 	if node := max(b.Node, 1); s.Nodes > 0 {
 		before, after = trace.Absent(), trace.Absent()
@@ -189,13 +199,14 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 		}
 	}
 	if !after.Exists() {
-		s.Victim = t.otherHeld(before, "")
+		s.Victim = t.few(t.holders(before, t.holding().Held(before)))
 	}
 	return t.l.Clause(fault.Why(s))
 }
 
 func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
-	holder := t.otherHeld(b.Was, "")
+	holders := t.holders(b.Was, t.holding().Held(b.Was))
+	holder := butFor(holders, "")
 	lease, ok := t.lease[b.Node]
 	if !ok {
 		lease = t.sc.Lock.Lease
@@ -204,6 +215,10 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	who := t.thread(holder)
 	jumped, ok := t.jumps[b.Node]
 	switch {
+	case len(holders) > 1 && ok && jumped.at == e.At:
+		return t.say("Redis drops the key of %s: its clock has jumped by %s, beyond the lease of %s.", t.few(holders), jumped.by, length)
+	case len(holders) > 1:
+		return t.say("Redis drops the key of %s: its lease of %s is over.", t.few(holders), length)
 	case ok && jumped.at == e.At && holder != "" && b.Node > 0:
 		return t.say("Node %d drops %s's key: its clock has jumped by %s, beyond the lease of %s.", b.Node, holder, jumped.by, length)
 	case ok && jumped.at == e.At && holder != "":
@@ -236,12 +251,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 }
 
 // few returns the names, or how many there are.
-func (t *Narrator) few(names []string) string {
-	if len(names) > 2 {
-		return t.say("%s and %d others", names[0], len(names)-1)
-	}
-	return t.l.List(names)
-}
+func (t *Narrator) few(names []string) string { return fewOf(t.l, names) }
 
 func (t *Narrator) end(e trace.Event, b trace.End) string {
 	if e.Thread == "" {
@@ -258,6 +268,8 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
 		case t.holds(e.Key, who) && t.kept && e.Key.PTTL >= 0:
 			return t.say("%s is done, and its key stays on purpose, for another %s.", who, t.ms(e.Key.PTTL))
+		case t.holds(e.Key, who) && shared(t.sc.Lock.Kind, e.Key):
+			return t.say("%s is done, but it is still in the key.", who)
 		case t.holds(e.Key, who) && e.Key.Type == trace.TypeHash:
 			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
 		case t.holds(e.Key, who):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -21,6 +22,7 @@ type Lanes struct {
 	threads []string
 	of      func(words.Language) []string // what each belongs to; nil where that is nothing
 	holding facts.Holding
+	lock    check.Kind
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
 	device  bool    // the key is a device's sign of life, and no lock's
@@ -48,7 +50,9 @@ type laneRow struct {
 	step      int
 	at, until float64 // milliseconds: its first and its last event
 	key       trace.KeyState
-	holder    int // the first thread that holds it, or -1
+	holder    int      // the only thread that holds it, or -1
+	several   []string // who holds it, where they are several
+	taken     int      // permits, of a lock that has some
 	nodes     []trace.KeyState
 	down      []int         // of these, those that do not answer, from 0
 	threads   []threadState // after it
@@ -130,6 +134,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		}
 		return of
 	}
+	l.lock = sc.Lock.Kind
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
 	if r := sc.Resource; r != nil && !l.device {
@@ -160,7 +165,15 @@ func (l *Lanes) Add(e trace.Event) {
 	row := &l.rows[len(l.rows)-1]
 	l.holding.Add(e)
 	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
-	row.holder = l.holder(e.Key)
+	row.holder, row.several, row.taken = l.holder(e.Key), nil, 0
+	if len(e.Key.Fields) > 1 {
+		if list := l.holding.Holders(e.Key); len(list) > 1 {
+			row.holder, row.several = -1, list
+		}
+	}
+	if members := e.Key.CountMembers(); l.lock.Permits > 0 && members > 0 {
+		row.holder, row.taken = -1, members
+	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))
 	if i := slices.Index(l.threads, e.Thread); i >= 0 {
 		l.act(row, i, e)

@@ -37,7 +37,7 @@ func longName(name string) string { return (name + "-long-name--")[:scenario.Max
 // commands, of calls, and of what Redis answers.
 var (
 	latin  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9.-]*`)
-	proper = regexp.MustCompile(`^(Redis|ms|OK|lock|unlock|renew|nil|PX|NX|restart|panic|defer|fencing|token|[a-z0-9-]+\.lua|[A-Z]{3,})$`)
+	proper = regexp.MustCompile(`^(Redis|ms|OK|lock|unlock|renew|nil|read|write|PX|NX|restart|panic|defer|fencing|token|[a-z0-9-]+\.lua|[A-Z]{3,})$`)
 )
 
 // unwritten is what nobody writes in Chinese: words of two scripts without a

@@ -69,7 +69,7 @@ func (t *Narrator) maxHold() time.Duration { return cmp.Or(t.sc.Lock.MaxHold, lo
 // elsewhere says that a thread does not hold in Redis what it was told it
 // holds.
 func (t *Narrator) elsewhere(e trace.Event, level int) (string, bool) {
-	switch other := t.other(e.Key, e.Thread); {
+	switch other := t.others(e.Key, e.Thread); {
 	case t.holds(e.Key, e.Thread):
 		return "", false
 	case other != "":
@@ -265,7 +265,7 @@ func (t *Narrator) decremented(e trace.Event, b trace.Outcome) string {
 
 func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
-	switch other := t.other(e.Key, who); {
+	switch other := t.others(e.Key, who); {
 	case b.Call == trace.CallBeat:
 		return t.say("%s has said that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
@@ -284,7 +284,7 @@ func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 }
 
 func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
-	who, other := e.Thread, t.other(e.Key, e.Thread)
+	who, other := e.Thread, t.others(e.Key, e.Thread)
 	gone := !e.Key.Exists()
 	switch {
 	case b.Call == lock.CallLock && b.Level == 1:
@@ -311,7 +311,7 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 }
 
 func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
-	who, other := e.Thread, t.other(e.Key, e.Thread)
+	who, other := e.Thread, t.others(e.Key, e.Thread)
 	switch {
 	case b.Call == lock.CallRenew && other != "":
 		return t.say("%s's watchdog has found the key of %s, and goes on all the same.", who, other)

@@ -87,9 +87,12 @@ func shortText(text string) string {
 func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 	left, other := t.ms(max(k.PTTL, 0)), t.other(k, who)
 	_, counted := k.Fields[t.idOf(k, who)]
+	counted = counted && k.Type == trace.TypeHash
 	switch {
 	case !k.Exists():
 		return t.say("There is no key.")
+	case shared(t.sc.Lock.Kind, k) && t.inKey(k) != "":
+		return t.say("%s %s", t.inKey(k), t.stays(k))
 	case t.holds(k, who) && counted && k.PTTL < 0:
 		return t.say("Its field in the key is %s, and the key has no expiry.", k.Fields[t.idOf(k, who)])
 	case t.holds(k, who) && counted:
@@ -109,6 +112,47 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 	}
 }
 
+// inKey says what a key with several holders says of them, a sentence; "" where it names
+// nobody.
+func (t *Narrator) inKey(k trace.KeyState) string {
+	holders := slices.DeleteFunc(t.holders(k, t.holding().Holders(k)), func(name string) bool { return !t.named(name) })
+	n, all := k.CountMembers(), t.sc.Lock.Kind.Permits
+	switch {
+	case n == 0:
+		return ""
+	case all > 0 && n > all:
+		return t.say("%d members for %d permits.", n, all)
+	case all == 2 && n == all:
+		return t.say("Both permits are taken.")
+	case all > 0 && n == all:
+		return t.say("All %d permits are taken.", all)
+	case all > 0 && n == 1:
+		return t.say("1 of %d permits is taken.", all)
+	case all > 0:
+		return t.say("%d of %d permits are taken.", n, all)
+	case len(holders) == 0:
+		return ""
+	case k.Mode() == trace.ModeRead && len(holders) > 1:
+		return t.say("%s read.", t.few(holders))
+	case k.Mode() == trace.ModeRead:
+		return t.say("%s reads.", holders[0])
+	case k.Mode() == trace.ModeWrite && len(holders) == 1:
+		return t.say("%s writes.", holders[0])
+	case len(holders) > 1:
+		return t.say("%s are in the key.", t.few(holders))
+	default:
+		return t.say("%s is in the key.", holders[0])
+	}
+}
+
+// stays says how long a key lives.
+func (t *Narrator) stays(k trace.KeyState) string {
+	if k.PTTL < 0 {
+		return t.say("The key has no expiry.")
+	}
+	return t.say("The key has %s left.", t.ms(k.PTTL))
+}
+
 // named reports whether a holder is one of the run's threads.
 func (t *Narrator) named(holder string) bool { return holder != t.say("another owner") }
 
@@ -126,17 +170,21 @@ func (t *Narrator) idOf(k trace.KeyState, who string) string {
 // theirOutcome says what a call of somebody's own client came to, as its commands show it,
 // and false where it got no answer: that is said of all alike.
 func (t *Narrator) theirOutcome(e trace.Event, b trace.Outcome) (string, bool) {
-	text := ""
+	text, permits := "", t.sc.Lock.Kind.Permits > 0
 	switch b.Result {
 	case trace.Acquired:
-		text = t.say("%s gets the lock.", e.Thread)
-		if b.TakesOver {
+		switch text = t.say("%s gets the lock.", e.Thread); {
+		case b.TakesOver:
 			text = t.say("%s takes the lock over: the deadline in its value had passed.", e.Thread)
+		case permits:
+			text = t.say("%s gets a permit.", e.Thread)
 		}
 	case trace.Reentered:
 		text = t.say("%s gets the lock again: level %d.", e.Thread, b.Level)
 	case trace.Refused:
-		text = t.say("%s does not get the lock.", e.Thread)
+		if text = t.say("%s does not get the lock.", e.Thread); permits {
+			text = t.say("%s gets no permit.", e.Thread)
+		}
 	case trace.Released, trace.Decremented, trace.Renewed:
 		text = t.say("%s's %s is done.", e.Thread, b.Call)
 	case trace.NotHeld:
@@ -159,6 +207,8 @@ func (t *Narrator) ownOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 		return "", false
 	case b.Result == trace.Acquired && b.Token > 0:
 		text = t.say("%s has the lock and fencing token %d: its script says yes.", e.Thread, b.Token)
+	case b.Result == trace.Acquired && t.sc.Lock.Kind.Permits > 0:
+		text = t.say("%s has a permit: its script says yes.", e.Thread)
 	case b.Result == trace.Acquired:
 		text = t.say("%s has the lock: its script says yes.", e.Thread)
 	case b.Result == trace.Reentered:

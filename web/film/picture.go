@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -165,11 +164,13 @@ type Hold struct {
 type Area struct {
 	Span
 
-	Ordinal int    // of the owner, -1 for one that is no thread
-	Thread  string // its name where there is room
+	Ordinal int    // of the owner, -1 for several, and for one that is no thread
+	Thread  string // its name where there is room; of several their names, or how many permits they have taken
 	Endless bool   // the key has no expiry
 	Beyond  string // its lease where that is far above the lane's height
 	Points  []Point
+
+	owner string // Thread, as if there were room
 }
 
 // Point is a point of the picture.
@@ -522,7 +523,7 @@ func (d *drawing) flags() {
 func (d *drawing) titles(rules []string) []string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {
-		titles[i] = d.lang.Clause(check.Title(rule))
+		titles[i] = d.lang.Clause(d.lock.Title(rule))
 	}
 	return titles
 }
@@ -744,23 +745,24 @@ func (d *drawing) sawtooth() {
 		if !r.key.Exists() {
 			continue
 		}
-		holder, endless := r.holder, r.key.PTTL < 0
+		next := Area{Span: place, Ordinal: r.holder, Endless: r.key.PTTL < 0, owner: d.owner(r)}
+		endless := next.Endless
 		if d.goesOn() && row == len(d.rows)-1 {
-			d.open(place, holder, endless, float64(r.key.PTTL))
+			d.open(next, float64(r.key.PTTL))
 			break
 		}
 		n := len(*areas)
-		if n == 0 || (*areas)[n-1].To != place.From || (*areas)[n-1].Ordinal != holder || (*areas)[n-1].Endless != endless {
-			*areas = append(*areas, Area{Span: place, Ordinal: holder, Endless: endless})
+		if n == 0 || !(*areas)[n-1].goesOn(next) || (*areas)[n-1].Endless != endless {
+			*areas = append(*areas, next)
 			n++
 		}
 		a := &(*areas)[n-1]
 		a.To = place.To
 		left, right := float64(r.key.PTTL), float64(r.key.PTTL)
-		if next := row + 1; next < len(d.at) {
-			passed := d.rows[next].at - r.until
+		if after := row + 1; after < len(d.at) {
+			passed := d.rows[after].at - r.until
 			right = max(right-passed, 0)
-			whole := d.at[next] - d.at[row] // of which the picture can show a part
+			whole := d.at[after] - d.at[row] // of which the picture can show a part
 			shown := func(x float64) float64 {
 				return left - (left-right)*(d.origin+x/d.stretch-d.at[row])/whole
 			}
@@ -782,9 +784,31 @@ func (d *drawing) goesOn() bool {
 	return d.text && d.end == len(d.rows) && d.end > d.first && d.ended < len(d.threads)
 }
 
+// owner says whose the key is in a row: a thread's name, those of several, or how many
+// permits are taken.
+func (d *drawing) owner(r laneRow) string {
+	switch {
+	case r.taken > d.lock.Permits:
+		return d.lang.Say("%d for %d permits", r.taken, d.lock.Permits)
+	case r.taken > 0:
+		return d.lang.Say("%d of %d", r.taken, d.lock.Permits)
+	case len(r.several) > 0:
+		return few(r.several)
+	case r.holder >= 0:
+		return d.threads[r.holder]
+	default:
+		return ""
+	}
+}
+
+// goesOn tells whether the key is the same one's in the area after it.
+func (a *Area) goesOn(next Area) bool {
+	return a.To == next.From && a.Ordinal == next.Ordinal && a.owner == next.owner
+}
+
 // open draws the lease after the last row, of which left milliseconds are left.
-func (d *drawing) open(place Span, holder int, endless bool, left float64) {
-	a := &Area{Span: place, Ordinal: holder, Endless: endless}
+func (d *drawing) open(a Area, left float64) {
+	endless, place := a.Endless, a.Span
 	if left > 2*d.full() {
 		a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
 	}
@@ -797,10 +821,10 @@ func (d *drawing) open(place Span, holder int, endless bool, left float64) {
 	}
 	end := min(y+d.p.Key.Slope*(place.To-place.From), d.p.Key.Bottom)
 	a.Points = []Point{{place.From, y}, {place.To, round(end)}}
-	if n := len(d.p.Key.Areas); holder >= 0 && (n == 0 || d.p.Key.Areas[n-1].To != place.From || d.p.Key.Areas[n-1].Ordinal != holder) {
-		a.Thread = d.threads[holder]
+	if n := len(d.p.Key.Areas); n == 0 || !d.p.Key.Areas[n-1].goesOn(a) {
+		a.Thread = a.owner
 	}
-	d.p.Key.Open = a
+	d.p.Key.Open = &a
 }
 
 // line goes on with two points, without those that it does not need. PTTLs
@@ -819,8 +843,8 @@ func line(points []Point, next ...Point) []Point {
 func (d *drawing) name() {
 	for i := range d.p.Key.Areas {
 		a := &d.p.Key.Areas[i]
-		if a.Ordinal >= 0 && d.text && wide(d.threads[a.Ordinal])+12 <= a.To-a.From {
-			a.Thread = d.threads[a.Ordinal]
+		if a.owner != "" && d.text && wide(a.owner)+12 <= a.To-a.From {
+			a.Thread = a.owner
 		}
 	}
 }

@@ -227,6 +227,7 @@ const (
 type Key struct {
 	Type     string      `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
 	Holds    []HoldCount `json:"fields,omitempty"`
+	Mode     string      `json:"mode,omitempty"`  // of a hash of readers and a writer: what it says of who holds it
 	Calls    []LastCall  `json:"calls,omitempty"` // in the same hash, by field, if the lock's calls are numbered
 	PTTL     Left        `json:"lease"`
 	Fraction int         `json:"left"`            // of the lease left, in thousandths
@@ -235,6 +236,7 @@ type Key struct {
 
 	Heartbeat bool   `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
 	Lease     string `json:"-"`                   // "151 ms", "no expiry", or "" without a key
+	Taken     string `json:"-"`                   // "2 of 3 permits", "" where the lock has none
 }
 
 // Left is what is left of a lease, Redis' own figure: milliseconds,
@@ -252,6 +254,9 @@ func (k Key) Short() string {
 		return "∅"
 	}
 	var fields []string
+	if k.Mode != "" {
+		fields = append(fields, trace.Mode+": "+k.Mode)
+	}
 	for _, h := range k.Holds {
 		name := h.Thread
 		if name == "" {
@@ -267,6 +272,27 @@ func (k Key) Short() string {
 	}
 	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
 }
+
+// Entries returns what is in the key, in the order in which it is shown: a hash's mode is the
+// first, and nobody's.
+func (k Key) Entries() []HoldCount {
+	if k.Mode == "" {
+		return k.Holds
+	}
+	return append([]HoldCount{{Owner: trace.Mode, Ordinal: -1, Count: k.Mode}}, k.Holds...)
+}
+
+// Text returns an entry as it stands in the key, without what is around it: "id: 2", and of a
+// set "id".
+func (h HoldCount) Text() string {
+	if h.Count == "" {
+		return h.Owner
+	}
+	return h.Owner + ": " + h.Count
+}
+
+// Quoted reports whether the key is one value, and no list of entries.
+func (k Key) Quoted() bool { return k.Type == trace.TypeString }
 
 // Changed reports whether two states of the key differ in who holds it or for
 // how long. The number of a last call does not count.
@@ -309,7 +335,7 @@ type HoldCount struct {
 	Owner   string `json:"owner"`  // shortened
 	Thread  string `json:"-"`      // "" for an owner that is no thread's
 	Ordinal int    `json:"thread"` // -1 for an owner that is no thread's
-	Count   string `json:"count"`  // "" if the key is a string, which has no counts
+	Count   string `json:"count"`  // of a sorted set: the score; "" if the key is a string or a set, which have no counts
 }
 
 // Violation is a broken rule.

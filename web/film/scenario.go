@@ -71,6 +71,9 @@ func settings(l words.Language, s Scenario) []string {
 		return []string{s.Protocol}
 	}
 	list := []string{s.Protocol}
+	if s.lockKind.Said() {
+		list = append(list, s.lockKind.String())
+	}
 	if s.Nodes > 1 {
 		list = append(list, l.Say("nodes: %d", s.Nodes))
 	}

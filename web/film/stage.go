@@ -347,7 +347,7 @@ func (s *stager) belief(i int, name string) Belief {
 	case Waits:
 		b.Says, b.Does = s.l.Say("I wait"), s.waits(name)
 	case Holds:
-		b.Says, b.Does = s.claims(levels), s.works(name)
+		b.Says, b.Does = s.claims(name, levels), s.works(name)
 		b.Calls = s.calls(name)
 		if t.renewed >= 0 {
 			b.Beat = s.l.Say("renewed at %s", s.length(t.renewed))
@@ -426,12 +426,19 @@ func (s *stager) state(name string) State {
 	}
 }
 
-func (s *stager) claims(levels int) string {
+func (s *stager) claims(name string, levels int) string {
+	told := s.timeline.told.findings.Facts()
 	switch {
 	case s.protocol.Guard == protocol.Nothing && levels == 1:
 		return s.l.Say("I am inside")
 	case s.protocol.Guard == protocol.Nothing:
 		return s.l.Say("I am inside, %d times", levels)
+	case levels == 1 && s.sc.Lock.Kind.Permits > 0:
+		return s.l.Say("I hold a permit")
+	case levels == 1 && told.Shares(name):
+		return s.l.Say("I read")
+	case levels == 1 && told.Writes(name):
+		return s.l.Say("I write")
 	case levels == 1:
 		return s.l.Say("I hold the lock")
 	case levels == 2:
@@ -472,6 +479,10 @@ func (s *stager) asks(name string) string {
 		return ""
 	case stack.Levels > 1:
 		return s.l.Say("for level %d", stack.Levels)
+	case s.sc.Lock.Kind.Permits > 0 && stack.Attempt > 1:
+		return s.l.Say("for a permit, retry %d", stack.Attempt-1)
+	case s.sc.Lock.Kind.Permits > 0:
+		return s.l.Say("for a permit")
 	case stack.Attempt > 1:
 		return s.l.Say("for the lock, retry %d", stack.Attempt-1)
 	default:
@@ -632,10 +643,7 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 		b.Cord = Asking
 	}
 	if b.Cord == NoCord && b.State == Waits {
-		b.Cord, b.Tie = Kept, s.l.Say("refused")
-		if place := s.place(name); place > 0 {
-			b.Tie = s.l.Say("number %d", place)
-		}
+		b.Cord, b.Tie = Kept, s.keptOut(name)
 	}
 	if held && (b.Cord == Parted || b.Cord == Open) {
 		b.Odd = s.l.Say("nobody has told it")
@@ -645,6 +653,21 @@ func (s *stager) tie(b *Belief, name string, levels int) {
 	}
 }
 
+// keptOut says what keeps a thread out that waits.
+func (s *stager) keptOut(name string) string {
+	if place := s.place(name); place > 0 {
+		return s.l.Say("number %d", place)
+	}
+	says := ""
+	switch {
+	case full(s.sc.Lock.Kind, s.now.Key):
+		says = allTaken(s.l.Language, s.sc.Lock.Kind)
+	case s.now.Key.Mode() != "":
+		says = sayMode(s.l.Language, s.now.Key, s.timeline.holding().Holders(s.now.Key))
+	}
+	return cmp.Or(says, s.l.Say("refused"))
+}
+
 // holds reports whether the key is the thread's.
 func (s *stager) holds(name string) bool { return s.timeline.holding().Hold(s.now.Key, name) }
 
@@ -652,6 +675,9 @@ func (s *stager) holds(name string) bool { return s.timeline.holding().Hold(s.no
 func (s *stager) loose(state State) string {
 	switch state {
 	case Done, Crashed, Failed, GaveUp, LostIt:
+		if shared(s.sc.Lock.Kind, s.now.Key) {
+			return s.l.Say("is still in the key")
+		}
 		return s.l.Say("its key is there")
 	case Asks:
 		return s.l.Say("under way")
@@ -668,12 +694,7 @@ func (s *stager) agree(b *Belief, name string, levels int) {
 		return
 	}
 	b.Cord = Agrees
-	count := ""
-	for id, n := range s.now.Key.Fields {
-		if s.owners[id] == name {
-			count = n
-		}
-	}
+	count := s.timeline.told.findings.Facts().Count(s.now.Key, name)
 	switch {
 	case count != "" && count != strconv.Itoa(levels):
 		b.Cord, b.Tie, b.Wrong = Twice, s.l.Say("Redis: %s", words.Short(count, mostName)), true
@@ -746,6 +767,7 @@ func (s *stager) card(broken []Violation) Card {
 		s.ofKey(&c)
 	default:
 		c.Raw, c.Left = s.l.Say("no key"), "–"
+		c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held)
 	}
 	if s.line != nil {
 		names, certain := s.line.Threads(mostLines)
@@ -771,7 +793,9 @@ func (s *stager) ofKey(c *Card) {
 	c.Gone, c.Part, c.Left = false, s.shown.Fraction, s.left()
 	believed := false
 	for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
-		c.Owners = append(c.Owners, Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)})
+		if one := (Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)}); !slices.Contains(c.Owners, one) {
+			c.Owners = append(c.Owners, one)
+		}
 		believed = believed || h.Thread != "" && (s.now.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
 	}
 	switch {
@@ -779,38 +803,78 @@ func (s *stager) ofKey(c *Card) {
 		c.Held = s.l.Say("not a lock")
 	case !believed && s.shown.Holds[0].Thread != "":
 		c.Held, c.Odd = s.l.Say("is written there"), s.l.Say("nobody believes that it holds it")
-	case k.Value != nil:
-		c.Held = s.l.Say("is the owner")
-	case len(c.Owners) > 1:
-		c.Held = s.l.Say("hold it")
+		if len(c.Owners) > 1 {
+			c.Held = s.l.Say("are written there")
+		}
 	default:
-		c.Held = s.l.Say("holds it, ×%s", words.Short(s.shown.Holds[0].Count, mostName))
+		c.Held = s.held(len(c.Owners))
 	}
-	switch k.Type {
-	case trace.TypeString:
-		c.Raw = "STRING"
-		if len(s.shown.Holds) > 0 {
-			c.Raw = `STRING "` + s.shown.Holds[0].Owner + `"`
-		}
-	case trace.TypeHash:
-		holds, calls := s.shown.Holds[:min(len(s.shown.Holds), mostLines)], s.shown.Calls[:min(len(s.shown.Calls), mostLines)]
-		if len(holds) == 1 && len(calls) == 0 { // as nearly always
-			c.Raw = "HASH { " + holds[0].Owner + ": " + holds[0].Count + " }"
-			break
-		}
+	entries, calls := s.shown.Entries(), s.shown.Calls
+	entries, calls = entries[:min(len(entries), mostLines)], calls[:min(len(calls), mostLines)]
+	switch {
+	case len(entries) == 0:
+		c.Raw = strings.ToUpper(k.Type)
+	case s.shown.Quoted():
+		c.Raw = `STRING "` + entries[0].Owner + `"`
+	case k.Type == trace.TypeHash && len(entries) == 1 && len(calls) == 0: // as nearly always
+		c.Raw = "HASH { " + entries[0].Owner + ": " + entries[0].Count + " }"
+	default:
 		var fields []string
-		for _, h := range holds {
-			fields = append(fields, h.Owner+": "+h.Count)
+		for _, h := range entries {
+			fields = append(fields, h.Text())
 		}
 		for _, call := range calls {
 			fields = append(fields, call.String())
 		}
-		c.Raw = "HASH { " + strings.Join(fields, ", ") + " }"
-	default:
-		c.Raw = strings.ToUpper(k.Type)
+		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
 	}
 	if k.PTTL < 0 {
 		c.Odd, c.Wrong = s.l.Say("no expiry"), true
+	}
+}
+
+// held says what so many owners of the key have.
+func (s *stager) held(owners int) string {
+	k, count := s.shown, ""
+	if k.Type == trace.TypeHash && len(k.Holds) == 1 {
+		count = words.Short(k.Holds[0].Count, mostName)
+	}
+	switch {
+	case k.Quoted():
+		return s.l.Say("is the owner")
+	case s.sc.Lock.Kind.Permits > 0:
+		return s.permits(owners)
+	case k.Mode == trace.ModeRead && owners > 1:
+		return s.l.Say("read it")
+	case k.Mode == trace.ModeRead && count != "" && count != "1":
+		return s.l.Say("reads it, ×%s", count)
+	case k.Mode == trace.ModeRead:
+		return s.l.Say("reads it")
+	case k.Mode == trace.ModeWrite && count != "" && count != "1":
+		return s.l.Say("writes it, ×%s", count)
+	case k.Mode == trace.ModeWrite && owners == 1:
+		return s.l.Say("writes it")
+	case owners > 1:
+		return s.l.Say("hold it")
+	case count == "":
+		return s.l.Say("holds it")
+	default:
+		return s.l.Say("holds it, ×%s", count)
+	}
+}
+
+// permits says how many of them so many owners have, of a key that has members.
+func (s *stager) permits(owners int) string {
+	n, all := len(s.shown.Holds), s.sc.Lock.Kind.Permits
+	switch {
+	case n > all && owners == n:
+		return s.l.Say("are %d for %d permits", n, all)
+	case n > all:
+		return s.l.Say("%d members for %d permits", n, all)
+	case owners == 1:
+		return s.l.Say("holds %d of %d permits", n, all)
+	default:
+		return s.l.Say("hold %d of %d permits", n, all)
 	}
 }
 

@@ -173,7 +173,7 @@ func (t *Narrator) counts() bool {
 }
 
 // holding is whose the key is after the last event.
-func (t *Narrator) holding() *facts.Holding { return t.findings.Holding() }
+func (t *Narrator) holding() *facts.Holding { return t.findings.Facts().Holding() }
 
 // holders returns who holds the key, by name, given the threads of the run among them.
 func (t *Narrator) holders(k trace.KeyState, threads []string) []string {
@@ -185,12 +185,12 @@ func (t *Narrator) holders(k trace.KeyState, threads []string) []string {
 		list = append(list, t.owner(*k.Value))
 	}
 	for id := range k.Fields {
-		if !trace.IsNumber(id) {
+		if k.IsMember(id) {
 			list = append(list, t.owner(id))
 		}
 	}
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
 
 // owner returns the thread of an owner id.
@@ -219,6 +219,15 @@ func (t *Narrator) other(k trace.KeyState, thread string) string {
 // otherHeld is other for the key as the event found it.
 func (t *Narrator) otherHeld(k trace.KeyState, thread string) string {
 	return butFor(t.holders(k, t.holding().Held(k)), thread)
+}
+
+// others are the holders of the key as the event leaves it, "A and B", "" where this thread
+// is among them, or nobody is.
+func (t *Narrator) others(k trace.KeyState, thread string) string {
+	if t.holds(k, thread) {
+		return ""
+	}
+	return t.few(t.holders(k, t.holding().Holders(k)))
 }
 
 // butFor returns the first of the holders that is not this thread, or "".

@@ -90,7 +90,7 @@ func (t *Timeline) Alone(e trace.Event) Row {
 func (t *Timeline) Findings() *check.Findings { return t.told.findings }
 
 // holding is whose the key is after the last event.
-func (t *Timeline) holding() *facts.Holding { return t.told.findings.Holding() }
+func (t *Timeline) holding() *facts.Holding { return t.told.findings.Facts().Holding() }
 
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
@@ -196,7 +196,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		}
 	case trace.Violation:
 		row.Violations = append(row.Violations, Violation{
-			Rule: b.Rule, Title: t.l.Clause(check.Title(b.Rule)), Named: RuleNamed(t.l, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
+			Rule: b.Rule, Title: t.l.Clause(t.scenario.lockKind.Title(b.Rule)), Named: RuleOf(t.l, t.scenario.lockKind, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
 		})
 	case trace.End:
 		row.Final = true
@@ -472,13 +472,18 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		name := t.holding().Of(k, *k.Value)
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
+	out.Mode = k.Mode()
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
-		if trace.IsNumber(id) {
+		switch {
+		case k.IsMember(id):
+		case trace.IsNumber(id):
 			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
 			if call.Ordinal >= 0 {
 				call.Thread = id[1:]
 			}
 			out.Calls = append(out.Calls, call)
+			continue
+		default: // the mode
 			continue
 		}
 		name := t.holding().Of(k, id)
@@ -486,6 +491,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})
 	}
+	out.Taken = permitsTaken(t.l, t.scenario.lockKind, k)
 	if k.PTTL < 0 {
 		out.Lease = t.l.Say("no expiry")
 		out.Fraction = 1000

@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/journal"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // asked is the answer that an attempt of the outcome's thread got at all: a command of it ran.
@@ -225,7 +226,7 @@ var clauses = []struct {
 		func(s scene, _ []string) string { return noKey(s) },
 	},
 	{
-		"gone", `the key is (?:gone|gone at once)`, `键(?:已经|不存在了|随即消失|现在已经没了)`,
+		"gone", `the key is (?:gone|gone at once)`, `(?:^|[^等])键(?:已经|不存在了|随即消失|现在已经没了)`,
 		func(s scene, _ []string) string {
 			return s.unless(!s.has(s.key, s.who), "the key is %v's", s.holders(s.key))
 		},
@@ -406,6 +407,9 @@ var truths = map[string]holds{
 	"%s ends its work at level %d, and in Redis the lock is not its own.":               all(level(2), notOwn),
 	"%s ends its work at level %d, and its key has no expiry.":                          all(level(2), own, noExpiry),
 	"%s ends its work at level %d, and its lease has %s left.":                          all(level(2), own, left(3)),
+	"%s ends its work at level %d, and the key has %s left.":                            all(level(2), own, left(3)),
+	"%s works at level %d for %s, and the key has %s left.":                             all(level(2), workFor(3), own, left(4)),
+	"%s works on at level %d for %s, and the key has %s left.":                          all(level(2), workFor(3), own, left(4)),
 	"%s stops its work at level %d, which would take %s: its hold's context has ended.": all(level(2), workFor(3)),
 	"%s stops asking for level %d: the context of the level that called it has ended.":  all(result(trace.Cancelled), level(2)),
 	"%s works at level %d for %s, and nothing keeps the others out.":                    all(level(2), workFor(3), noLock),
@@ -468,12 +472,15 @@ var truths = map[string]holds{
 	"Redis drops %s's key: its lease of %s is over, and %s goes on as if it held the lock.": all(expired(1), given(2), believed(1)),
 	"Redis drops %s's key: its lease of %s is over, and nobody has renewed it.":             all(expired(1), given(2)),
 	"Redis drops the key: its lease of %s is over.":                                         given(1),
+	"Redis drops the key of %s: its lease of %s is over.":                                   all(dropped(1), given(2)),
+	"Redis drops the key of %s: its clock has jumped by %s, beyond the lease of %s.":        all(dropped(1), given(3)),
 	"The new master drops %s's key: there its lease of %s is over.":                         all(expired(1), given(2)),
 
 	"%s is done: its business call has returned without an error, round %d of %d.": all(quantity(2, func(s scene) int { return s.thread().Repeat }), quantity(3, func(s scene) int { return s.thread().Repeat })),
 	"%s is done, but its key is still there, with count %d.":                       all(counts(0, 2), own),
 	"%s is done, and its key stays on purpose, for another %s.":                    all(own, keepsKey, left(2)),
 	"%s is done, but its key is still there.":                                      own,
+	"%s is done, but it is still in the key.":                                      own,
 	"The run is over at step %d, and no rule was broken.":                          all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
 	"The run is over at step %d: no rule was broken, but this cannot be judged.":   all(quantity(1, func(s scene) int { return s.e.Step }), noViolation),
 	"The run is over at step %d, and one rule was broken.":                         all(quantity(1, func(s scene) int { return s.e.Step }), func(s scene) string { s.said = []string{"1"}; return violations(1)(s) }),
@@ -586,6 +593,7 @@ var truths = map[string]holds{
 	"%s's watchdog stops: it renews a lock for %s at most, and they are over. The key is not its own.":     all(notOwn, aged),
 	"%[1]s is told %[3]s in answer to its %[2]s: what Redis ran of it has changed nothing.":                all(toldCode(3), nothingWritten),
 	"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: what Redis ran of it has changed nothing.": all(toldCode(4), nothingWritten),
+	"%s has a permit: its script says yes.":                                                                all(result(trace.Acquired), theirs, counted),
 	"%s has the lock: its script says yes.":                                                                all(result(trace.Acquired), theirs),
 	"%s is at level %d: its script says yes.":                                                              all(result(trace.Reentered), level(2), theirs),
 	"%s has the lock and fencing token %d: its script says yes.":                                           all(result(trace.Acquired), theirs),
@@ -599,6 +607,8 @@ var truths = map[string]holds{
 	"%s's %s arrives late. %s":                                                                             func(s scene) string { return s.unless(s.command().Late, "it is not late") },
 	"%s gets the lock.":                                                                                    all(framed, result(trace.Acquired)),
 	"%s gets the lock again: level %d.":                                                                    all(framed, result(trace.Reentered), level(2)),
+	"%s gets a permit.":                                                                                    all(framed, result(trace.Acquired), counted),
+	"%s gets no permit.":                                                                                   all(framed, result(trace.Refused), counted),
 	"%s does not get the lock.":                                                                            all(framed, result(trace.Refused)),
 	"%s's %s is done.":                                                                                     all(framed, result(trace.Released, trace.Decremented, trace.Renewed)),
 	"%s's %s finds nothing of its own.":                                                                    all(framed, result(trace.NotHeld)),
@@ -659,6 +669,12 @@ var truths = map[string]holds{
 	"%s is at no level, and its hold count is %d: it must be 0.": func(s scene) string {
 		s.who = s.value(1)
 		return s.unless(s.field(s.who) == strconv.Itoa(s.number(2)) && s.e.Belief[s.who] == 0, "%v %v", s.key, s.e.Belief)
+	},
+	"%s and %s are inside at once, and in Redis the lock is held by %s.": func(s scene) string {
+		return s.unless(s.value(3) == s.all(s.key), "it is %v's", s.holders(s.key))
+	},
+	"%s is inside while %s reads: only readers share the lock.": func(s scene) string {
+		return s.unless(s.e.Belief[s.value(1)] > 0 && s.e.Belief[s.value(2)] > 0 && s.cameIn(s.value(2)) == trace.ModeRead && s.cameIn(s.value(1)) != trace.ModeRead, "%s came in as %q, %s as %q", s.value(1), s.cameIn(s.value(1)), s.value(2), s.cameIn(s.value(2)))
 	},
 	"%s and %s are inside at once, and in Redis the lock is %s's.":                                          func(s scene) string { return s.unless(s.has(s.key, s.value(3)), "it is %v's", s.holders(s.key)) },
 	"%s and %s are inside at once: Redis has two masters, and %s asks the old one.":                         func(s scene) string { return s.unless(s.twoMasters(), "there is one master") },
@@ -817,6 +833,59 @@ var besides = map[string]holds{
 	"The key names no thread and has %s left.":               all(nobodys, left(1)),
 	"Its field in the key is %s, and the key has no expiry.": all(counts(0, 1), noExpiry),
 	"Its field in the key is %s, and the key has %s left.":   all(counts(0, 1), left(2)),
+	"The key has no expiry.":                                 noExpiry,
+	"The key has %s left.":                                   left(1),
+	"%d members for %d permits.": all(taken(1), permits(2), func(s scene) string {
+		return s.unless(s.members() > s.sc.Lock.Kind.Permits, "there are no more than permits")
+	}),
+	"Both permits are taken.": func(s scene) string {
+		return s.unless(s.members() == 2 && s.sc.Lock.Kind.Permits == 2, "%d are", s.members())
+	},
+	"All %d permits are taken.":   all(taken(1), permits(1)),
+	"1 of %d permits is taken.":   all(permits(1), func(s scene) string { return s.unless(s.members() == 1, "%d are", s.members()) }),
+	"%d of %d permits are taken.": all(taken(1), permits(2)),
+	"%s read.":                    all(everybody(1), mode(trace.ModeRead), func(s scene) string { return s.unless(s.l != words.English || len(s.holders(s.key)) > 1, "one does") }),
+	"%s reads.":                   all(everybody(1), mode(trace.ModeRead)),
+	"%s writes.":                  all(everybody(1), mode(trace.ModeWrite)),
+	"%s are in the key.":          all(everybody(1), func(s scene) string { return s.unless(s.l != words.English || len(s.holders(s.key)) > 1, "one is") }),
+	"%s is in the key.":           everybody(1),
+}
+
+// counted is a lock that has permits.
+func counted(s scene) string { return s.unless(s.sc.Lock.Kind.Permits > 0, "it is %v", s.sc.Lock.Kind) }
+
+// dropped are those whose key has expired, more than one.
+func dropped(n int) holds {
+	return func(s scene) string {
+		b, ok := s.e.Body.(trace.Expired)
+		return s.unless(ok && s.value(n) == s.all(b.Was) && (s.l != words.English || len(s.holders(b.Was)) > 1), "it was %v's", s.holders(b.Was))
+	}
+}
+
+// cameIn is the mode that the key had when a thread that is inside came in.
+func (s scene) cameIn(who string) string {
+	at := s.i
+	for at > 0 && s.events[at-1].Belief[who] > 0 {
+		at--
+	}
+	return s.events[at].Key.Fields[trace.Mode]
+}
+
+// everybody are all holders of the key.
+func everybody(n int) holds {
+	return func(s scene) string { return s.unless(s.value(n) == s.all(s.key), "they are %v", s.holders(s.key)) }
+}
+
+func taken(n int) holds { return quantity(n, scene.members) }
+
+func permits(n int) holds {
+	return quantity(n, func(s scene) int { return s.sc.Lock.Kind.Permits })
+}
+
+func mode(is string) holds {
+	return func(s scene) string {
+		return s.unless(s.key.Fields[trace.Mode] == is, "the mode is %q", s.key.Fields[trace.Mode])
+	}
 }
 
 func nobodys(s scene) string {

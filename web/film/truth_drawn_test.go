@@ -52,6 +52,23 @@ var ownLocks = []map[string]any{
 		"lock":   "if redis.call('SET', KEYS[1], 'taken', 'NX', 'PX', ARGV[3]) then return 1 end\nreturn 0",
 		"unlock": "redis.call('DEL', KEYS[1])\nreturn 1",
 	}},
+	{"kind": "permits=2", "scripts": map[string]any{ // a sorted set, each member with its own deadline
+		"lock":   "local t = redis.call('TIME')\nlocal now = t[1] * 1000 + math.floor(t[2] / 1000)\nredis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)\nif redis.call('ZCARD', KEYS[1]) >= 2 then return 0 end\nredis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])\nredis.call('PEXPIRE', KEYS[1], ARGV[3])\nreturn 1",
+		"unlock": "return redis.call('ZREM', KEYS[1], ARGV[1])",
+	}},
+	{"kind": "permits=3", "scripts": map[string]any{ // a sorted set, into which one more goes than there are permits
+		"lock":   "if redis.call('ZCARD', KEYS[1]) > 3 then return 0 end\nredis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])\nredis.call('PEXPIRE', KEYS[1], ARGV[3])\nreturn 1",
+		"unlock": "return redis.call('ZREM', KEYS[1], ARGV[1])",
+		"renew":  "if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end\nreturn 0",
+	}},
+	{"scripts": map[string]any{ // a sorted set of which nobody says how many it lets in
+		"lock":   "redis.call('ZADD', KEYS[1], 1, ARGV[1])\nreturn 1",
+		"unlock": "return redis.call('ZREM', KEYS[1], ARGV[1])",
+	}},
+	{"kind": "readers", "scripts": map[string]any{ // who reads, and who writes, is in the owner's id
+		"lock":   "local want = 'read'\nif string.byte(ARGV[1]) % 2 == 0 then want = 'write' end\nlocal mode = redis.call('HGET', KEYS[1], 'mode')\nif mode and not (mode == 'read' and want == 'read') then return 0 end\nredis.call('HSET', KEYS[1], 'mode', want)\nredis.call('HINCRBY', KEYS[1], ARGV[1], 1)\nredis.call('PEXPIRE', KEYS[1], ARGV[3])\nreturn 1",
+		"unlock": "if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end\nredis.call('HDEL', KEYS[1], ARGV[1])\nif redis.call('HLEN', KEYS[1]) == 1 then redis.call('DEL', KEYS[1]) end\nreturn 1",
+	}},
 	{"like": protocol.Reentrant.Name, "scripts": map[string]any{"unlock": "redis.call('DEL', KEYS[1])\nreturn 1"}},
 	{"like": protocol.Reentrant.Name, "scripts": map[string]any{"unlock": "if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return {-1, 0} end\nredis.call('HINCRBY', KEYS[1], ARGV[1], -1)\nreturn {1, ARGV[2] - 1}"}},
 	{"like": "mutex", "scripts": map[string]any{"unlock": "return redis.call('DEL', KEYS[1])"}},

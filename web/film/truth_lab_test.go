@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/effects"
 	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -17,11 +18,12 @@ import (
 	"relock/web/words"
 )
 
-// theirTraces are traces of labs, those of the course and of libraries, and of logs.
+// theirTraces are traces of labs, those of the course and of libraries, and of logs, some of
+// which say which lock it is.
 func theirTraces(t *testing.T) map[string]lessonstest.Run {
 	t.Helper()
 	all := map[string]lessonstest.Run{}
-	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "engine/logs/testdata/*.txt"} {
+	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "engine/logs/testdata/*.txt", "web/film/testdata/*.log"} {
 		files, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, files, err)
@@ -44,7 +46,7 @@ func theirTrace(t *testing.T, file string, data []byte) lessonstest.Run {
 		if err != nil {
 			t.Fatal(file, err)
 		}
-		found, err := log.Trace(t.Context(), logs.Options{})
+		found, err := log.Trace(t.Context(), lockOf(t, data))
 		if err != nil {
 			t.Fatal(file, err)
 		}
@@ -68,10 +70,25 @@ func theirTrace(t *testing.T, file string, data []byte) lessonstest.Run {
 	return lessonstest.Run{Scenario: sc, Header: h, Owners: h.Owners, Events: events}
 }
 
+// lockOf is the lock that the first line of a log tells, "# -lock KEY:KIND".
+func lockOf(t *testing.T, log []byte) logs.Options {
+	t.Helper()
+	first, _, _ := strings.Cut(string(log), "\n")
+	said, is := strings.CutPrefix(first, "# -lock ")
+	if !is {
+		return logs.Options{}
+	}
+	lock, err := effects.ParseLock(strings.Fields(said)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return logs.Options{Key: lock.Key, Kind: lock.Kind}
+}
+
 // What may be said of a command of somebody's own client, and of what a call came to.
 var (
 	didThat  = regexp.MustCompile(`^(\S+'s \S+ arrives late\. )?\S+ (sends \S+, and Redis answers|takes the lock: SET NX finds no key and makes one, for|gets an error from) |^(\S+'s \S+ arrives late\. )?\S+'s script runs \S+, which answers `)
-	cameToIt = regexp.MustCompile(`^\S+ (gets the lock|does not get the lock\.|hears no answer to|is told \S+ in answer to|fails)|^\S+'s \S+ (is done|finds nothing of its own)\.`)
+	cameToIt = regexp.MustCompile(`^\S+ (gets the lock|does not get the lock\.|gets a permit\.|gets no permit\.|hears no answer to|is told \S+ in answer to|fails)|^\S+'s \S+ (is done|finds nothing of its own)\.`)
 )
 
 // Of clients that are not ours each sentence says what a command did or what a

@@ -166,11 +166,29 @@ func (s scene) holders(k trace.KeyState) []string {
 		name(*k.Value, s.wrote(*k.Value))
 	}
 	for id := range k.Fields {
-		if !strings.HasPrefix(id, "#") {
+		if k.Type != trace.TypeHash || !strings.HasPrefix(id, "#") && id != trace.Mode {
 			name(id, s.made(id))
 		}
 	}
 	return list
+}
+
+// all are all holders of a key, as a sentence names them.
+func (s scene) all(k trace.KeyState) string {
+	list := s.holders(k)
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) > 2 {
+		return s.l.Say("%s and %d others", list[0], len(list)-1)
+	}
+	return s.l.List(list)
+}
+
+// members is how many there are in the key.
+func (s scene) members() int {
+	if s.key.Type == trace.TypeSet || s.key.Type == trace.TypeZSet {
+		return len(s.key.Fields)
+	}
+	return len(s.holders(s.key))
 }
 
 // made is the thread whose command made a field of the key, or "".
@@ -186,9 +204,12 @@ func (s scene) made(field string) string {
 	return who
 }
 
-// wrote is the thread whose command last wrote a value, or "".
+// wrote is the thread whose command last wrote a value, or "" where that is not known.
 func (s scene) wrote(value string) string {
 	for i := s.i; i >= 0; i-- {
+		if f, is := s.events[i].Body.(trace.Fault); i < s.i && is && (f.Do == fault.FailOver || f.Do == fault.Restart || f.Do == fault.OneMaster) { // it may be older data
+			return ""
+		}
 		c, is := s.events[i].Body.(trace.Command)
 		swaps := strings.EqualFold(c.Arg(0), "GETSET")
 		if is && (swaps || strings.EqualFold(c.Arg(0), "SET") && c.Reply != nil || strings.EqualFold(c.Arg(0), "SETNX") && c.Reply == int64(1)) && c.Arg(2) == value {
@@ -427,7 +448,8 @@ var (
 // of is a thread other than the one that acts, which has the key.
 func of(n int) holds {
 	return func(s scene) string {
-		return s.unless(s.value(n) != s.who && s.has(s.key, s.value(n)), "the key is %v's", s.holders(s.key))
+		among := s.value(n) == s.all(s.key) && !s.has(s.key, s.who)
+		return s.unless(among || s.value(n) != s.who && s.has(s.key, s.value(n)), "the key is %v's", s.holders(s.key))
 	}
 }
 
@@ -534,7 +556,7 @@ func was(n int) holds { // whose key it was before: of the acting thread for 0
 		if n > 0 {
 			who = s.value(n)
 		}
-		return s.unless(s.has(s.before(), who), "it was %v's", s.holders(s.before()))
+		return s.unless(s.has(s.before(), who) || who == s.all(s.before()), "it was %v's", s.holders(s.before()))
 	}
 }
 
@@ -647,7 +669,7 @@ func patternOf(l words.Language, key string, so holds) pattern {
 		p.at = append(p.at, marks[mark])
 		return groups[mark]
 	})
-	p.whole, p.last = regexp.MustCompile("^"+text+"$"), regexp.MustCompile("^(.+?) ?"+text+"$")
+	p.whole, p.last = regexp.MustCompile("^"+text+"$"), regexp.MustCompile("^(.+[.。]) ?"+text+"$")
 	for _, part := range open.Split(l.Say(phrase.Text(key), args...), -1) {
 		if len(part) > len(p.words) {
 			p.words = part
@@ -662,7 +684,7 @@ func (p pattern) after(text string) (before string, said []string, ok bool) {
 		return "", nil, false
 	}
 	m := p.last.FindStringSubmatch(text)
-	if m == nil || !strings.HasSuffix(m[1], ".") && !strings.HasSuffix(m[1], "。") {
+	if m == nil {
 		return "", nil, false
 	}
 	said, ok = p.values(m[2:])

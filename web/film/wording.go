@@ -233,8 +233,11 @@ func purchase(l words.Language, b trace.Resource) string {
 func RuleTitle(l words.Language, rule string) string { return l.Clause(check.Title(rule)) }
 
 // RuleNamed returns a rule's name for people, followed by its identifier.
-func RuleNamed(l words.Language, rule string) string {
-	title := check.Title(rule)
+func RuleNamed(l words.Language, rule string) string { return RuleOf(l, check.Kind{}, rule) }
+
+// RuleOf returns RuleNamed for a lock of a kind.
+func RuleOf(l words.Language, kind check.Kind, rule string) string {
+	title := kind.Title(rule)
 	if title.Text == "" {
 		return rule // from a foreign trace
 	}

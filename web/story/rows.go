@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/templates"
 	"relock/web/words"
@@ -195,6 +196,13 @@ func (m *maker) keys() []Story {
 	text := film.Key{Type: "string", Holds: []film.HoldCount{{Thread: "B", Ordinal: 1, Owner: owner(1)}}, Lease: m.ms(120), Fraction: 600}
 	majority := text
 	majority.Nodes = []film.Node{node(1, 1), node(2, -1), node(3, 1), node(4, 0), node(5, 1)}
+	readers := m.hash(120, field(0, 1), field(1, 1))
+	readers.Mode = trace.ModeRead
+	member := func(ordinal int, score string) film.HoldCount {
+		return film.HoldCount{Thread: names(ordinal), Ordinal: ordinal, Owner: owner(ordinal), Count: score}
+	}
+	permits := film.Key{Type: trace.TypeSet, Holds: []film.HoldCount{member(0, ""), member(1, "")}, Taken: l.Say("%d of %d permits", 2, 3), Lease: m.ms(120), Fraction: 600}
+	scores := film.Key{Type: trace.TypeZSet, Holds: []film.HoldCount{member(0, "1700000000400"), member(1, "1700000000420")}, Taken: l.Say("%d of %d permits", 2, 2), Lease: m.ms(120), Fraction: 600}
 	list := []struct {
 		state string
 		key   film.Key
@@ -208,6 +216,9 @@ func (m *maker) keys() []Story {
 		{"of nobody here", m.hash(40, film.HoldCount{Owner: "other-program", Count: "1"})},
 		{"no expiry", film.Key{Type: "hash", Holds: []film.HoldCount{field(0, 1)}, Lease: l.Say("no expiry"), Fraction: 1000}},
 		{"almost over", m.hash(1, field(0, 1))},
+		{"readers", readers},
+		{"permits in a set", permits},
+		{"permits in a sorted set", scores},
 		{"nodes, a majority", majority},
 		{"nodes that do not answer", film.Key{Nodes: []film.Node{node(1, 0), {Number: 2, Down: true}, {Number: 3, Down: true, Thread: names(1), Ordinal: 1}, {Number: 4, Cut: names(1)}, node(5, 0)}}},
 		{"nodes, no majority", film.Key{Nodes: []film.Node{node(1, 0), node(2, 0), node(3, 1), node(4, 1), node(5, -1)}}},

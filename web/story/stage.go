@@ -32,6 +32,34 @@ func (m *maker) stage() []Story {
 	queue.Queue = []film.Owner{{Thread: 1, Name: "B"}, {Thread: 2, Name: "C"}}
 	queue.Resource = &film.ResourceLine{Name: l.Say("purchases"), Texts: []string{l.Say("user %s: %d of %d", "7", 1, 2)}, Wrong: l.Say("user %s: %d of %d", "8", 3, 2)}
 
+	permits := func(held string, members int) film.Card {
+		c := owns(0, "1", "")
+		c.Owners, c.Held, c.Raw = nil, held, "SET { job-1, job-2, job-3 }"
+		for i := range members {
+			c.Owners = append(c.Owners, film.Owner{Thread: i, Name: names(i)})
+		}
+		if members == 2 {
+			c.Raw = "SET { job-1, job-2 }"
+		}
+		return c
+	}
+	full := permits(l.Say("hold %d of %d permits", 3, 3), 3)
+	full.Owners = []film.Owner{{Thread: 1, Name: names(1)}, {Thread: 2, Name: names(2)}, {Thread: 3, Name: names(3)}}
+	free := gone
+	free.Held = l.Say("all %d permits are free", 3)
+	mode := func(held, raw string, threads ...int) film.Card {
+		c := owns(0, "1", "")
+		c.Owners, c.Held, c.Raw = nil, held, "HASH { mode: "+raw+" }"
+		for _, i := range threads {
+			c.Owners = append(c.Owners, film.Owner{Thread: i, Name: names(i)})
+		}
+		return c
+	}
+	readers := mode(l.Say("read it"), "read, 0678…102: 1, e137…47f: 1", 0, 1)
+	others := mode(l.Say("read it"), "read, e137…47f: 1, 9ac0…e55: 1", 1, 2)
+	writer := mode(l.Say("writes it"), "write, 0678…102: 1", 0)
+	theirs := mode(l.Say("writes it"), "write, e137…47f: 1", 1)
+
 	holds := l.Say("I hold the lock")
 	works := l.Say("works until %s", m.ms(140))
 	at := func(name string, b film.Belief, c film.Card, broken string) Story {
@@ -60,6 +88,15 @@ func (m *maker) stage() []Story {
 		at("a string, without a count", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, text, ""),
 		at("no expiry", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, endless(wrong(as, l.Say("no expiry")), l.Say("for ever")), ""),
 		at("another released it", film.Belief{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Open, Tie: l.Say("not in Redis"), Wrong: true}, wrong(gone, m.title(check.ForeignRelease)), m.title(check.ForeignRelease)),
+		at("holds a permit", film.Belief{State: film.Holds, Says: l.Say("I hold a permit"), Does: works, Cord: film.Agrees}, permits(l.Say("hold %d of %d permits", 2, 3), 2), ""),
+		at("asks for a permit", film.Belief{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for a permit"), Cord: film.Asking}, free, ""),
+		at("all permits are taken", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("all %d are taken", 3)}, full, ""),
+		at("more inside than permits", film.Belief{State: film.Holds, Says: l.Say("I hold a permit"), Does: works, Cord: film.Agrees}, permits(l.Say("are %d for %d permits", 3, 2), 3), m.l.Clause(check.Kind{Permits: 2}.Title(check.MutualExclusion))),
+		at("is still in the key", film.Belief{State: film.Crashed, Says: l.Say("Crashed"), Does: l.Say("believes nothing any more"), Cord: film.Loose, Tie: l.Say("is still in the key")}, permits(l.Say("hold %d of %d permits", 2, 3), 2), ""),
+		at("reads", film.Belief{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees}, readers, ""),
+		at("waits for readers", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("%s read", l.List([]string{"B", "C"}))}, others, ""),
+		at("writes", film.Belief{State: film.Holds, Says: l.Say("I write"), Does: works, Cord: film.Agrees}, writer, ""),
+		at("waits for a writer", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("%s writes", "B")}, theirs, ""),
 		at("no lock", film.Belief{State: film.Holds, Says: l.Say("I am inside"), Does: works, Cord: film.Agrees}, none, ""),
 	}
 	beliefs := []film.Belief{
@@ -76,10 +113,16 @@ func (m *maker) stage() []Story {
 		{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Parted, Tie: l.Say("%d of %d", 1, 3), Need: l.Say("%d are needed", 2), Wrong: true},
 		{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for the lock"), Cord: film.Loose, Tie: l.Say("%d of %d", 1, 3)},
 	}
+	shared := []film.Belief{
+		{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees},
+		{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees},
+		{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("refused once"), Cord: film.Kept, Tie: l.Say("%s read", l.List([]string{"A", "B"}))},
+	}
 	return append(
 		list,
 		Story{Name: "Stage: a pair", Component: templates.Stage(m.scenario(2), page.Standing{Stage: film.Stage{Beliefs: beliefs[:2], Card: as}})},
 		Story{Name: "Stage: rows, with a queue", Component: templates.StageStill(m.scenario(3), page.Standing{Stage: film.Stage{Beliefs: beliefs, Card: queue}})},
+		Story{Name: "Stage: rows, two of which read", Component: templates.StageStill(m.scenario(3), page.Standing{Stage: film.Stage{Beliefs: shared, Card: readers}})},
 		Story{Name: "Stage: nodes", Component: templates.StageStill(m.scenario(2), page.Standing{Stage: film.Stage{Beliefs: counted, Card: gone, Nodes: nodes}})},
 	)
 }

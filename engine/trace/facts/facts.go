@@ -38,7 +38,7 @@ type Facts struct {
 	dropped  map[string]trace.Millis
 	calledIn map[string]bool
 	aside    map[string]bool
-	shares   map[string]bool // came in while the key said that readers share it
+	modes    map[string]string // what the key said of readers and a writer when the thread came in
 }
 
 // Seqs maps threads to numbers of events.
@@ -59,7 +59,7 @@ func New(owners map[string]string) *Facts {
 	f := &Facts{
 		Before: trace.Absent(), Entered: Seqs{}, Gained: Seqs{}, Lost: Seqs{}, Counted: Seqs{}, Last: Seqs{}, Read: Seqs{},
 		holding: NewHolding(owners), ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
-		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{}, aside: map[string]bool{}, shares: map[string]bool{},
+		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{}, aside: map[string]bool{}, modes: map[string]string{},
 	}
 	for id, thread := range owners {
 		f.ids[thread] = id
@@ -73,7 +73,7 @@ func (f *Facts) Clone() *Facts {
 	for _, m := range []*Seqs{&c.Entered, &c.Gained, &c.Lost, &c.Counted, &c.Last, &c.Read} {
 		*m = maps.Clone(*m)
 	}
-	c.depth, c.dropped, c.calledIn, c.aside, c.shares = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn), maps.Clone(f.aside), maps.Clone(f.shares)
+	c.depth, c.dropped, c.calledIn, c.aside, c.modes = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn), maps.Clone(f.aside), maps.Clone(f.modes)
 	return &c
 }
 
@@ -88,7 +88,7 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		thread := names[name]
 		b = fmt.Appendf(b, "%s%d %t %t;", name, f.depth[thread], f.calledIn[thread], f.aside[thread])
-		if f.depth[thread] > 0 && f.shares[thread] {
+		if f.depth[thread] > 0 && f.Shares(thread) {
 			b = append(b, "shares;"...)
 		}
 	}
@@ -188,7 +188,7 @@ func (f *Facts) followInside(e trace.Event) {
 		f.depth[thread] = max(depth, 0)
 		if before == 0 && depth > 0 {
 			f.Entered[thread] = e.Seq
-			f.shares[thread] = e.Key.Fields[trace.Mode] == trace.ModeRead
+			f.modes[thread] = e.Key.Mode()
 		}
 	}
 	f.believed = e.Belief
@@ -207,7 +207,10 @@ func (f *Facts) Inside() []string {
 }
 
 // Shares reports whether a thread came in last as a reader, who shares the lock.
-func (f *Facts) Shares(thread string) bool { return f.shares[thread] }
+func (f *Facts) Shares(thread string) bool { return f.modes[thread] == trace.ModeRead }
+
+// Writes reports whether a thread came in last as a writer beside readers.
+func (f *Facts) Writes(thread string) bool { return f.modes[thread] == trace.ModeWrite }
 
 // Holders returns the threads that hold the key as the current event left it, by name:
 // whom it names or, if it names none, who put what it holds.
