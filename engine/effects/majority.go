@@ -75,7 +75,7 @@ func (m *Majority) See(r Record) {
 	maps.Copy(m.owners, s.owners)
 	m.hashes = m.hashes || r.After.Type == trace.TypeHash
 	if i := slices.IndexFunc(s.events, func(e trace.Event) bool { return e.Kind() == trace.KindCommand }); i >= 0 && !r.Late {
-		m.asks(r.Node, r.Thread, s.events[i].Body.(trace.Command).Call) //nolint:forcetypeassert // by its kind
+		m.asks(r.Node, r.Thread, s.events[i].Body.(trace.Command).Call)
 	}
 	for _, e := range s.events {
 		m.take(r, e)
