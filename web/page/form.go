@@ -319,7 +319,7 @@ func (f *former) scripts() FormPart {
 	}
 	names := plainChoices(scenario.Writable()...)
 	names.List = append([]Choice{f.option("", "an empty frame")}, names.List...)
-	like := f.wide(f.choice("lock.like", "Start from", "", names))
+	like := f.choice("lock.like", "Start from", "", names)
 	like.Hint = f.l.Say("Its scripts replace yours. A script that you leave empty is that lock's own.")
 	if lock.Like == "" {
 		like.Hint = f.l.Say("Choose an existing lock, and its scripts replace yours.")
@@ -353,8 +353,8 @@ func (f *former) shape() Field {
 	for i := range list {
 		list[i].Selected = list[i].Value == is
 	}
-	hint := f.l.Say("How the scripts were printed: what they get, in which order, and what they return. In the YAML: args, replies.")
-	return Field{Name: "lock.shape", Label: f.l.Say("What they get and return"), Choices: []Choices{{List: list}}, Hint: hint, Wide: true}
+	hint := f.l.Say("As the scripts were printed. In the YAML: args, replies.")
+	return Field{Name: "lock.shape", Label: f.l.Say("What they get and return"), Choices: []Choices{{List: list}}, Hint: hint}
 }
 
 // argMeans says what each word of args: is.

@@ -14,6 +14,11 @@ export function drawComparison(stage, html, closed) {
     return;
   }
   section.innerHTML = html;
+  section.onkeydown = (event) => {
+    if (event.key === "Escape") {
+      byId("close-compared").click();
+    }
+  };
   byId("close-compared").onclick = () => {
     closed();
     const led = byId("compare") ?? stage.querySelector("[data-dialog=locks]"); // here; in a menu that is closed it takes no focus

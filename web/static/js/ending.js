@@ -21,9 +21,13 @@ export const brokenIn = (film) =>
       return { row, name: alarm?.split(/[:：]/)[0] ?? `T${row}`, why };
     });
 
+/** The rule in a name, without its step. @param {string} name */
+const ruleIn = (name) => name.replace(/^T\d+\W*/, "");
+
 /**
  * Draws what stays at the end, below the sentence: the first broken rule with its
- * reason, from which one goes there, and the last one; and where to go on.
+ * reason, and the first other rule, or else the last time, from each of which one goes
+ * there; and where to go on.
  * @param {Film} film
  * @param {{there: boolean, row: number}} at there: you stand at its end. row: at which
  * @param {{seek: (row: number) => void, missing: (row: number) => string}} on missing: what to say of a row that has not come
@@ -44,10 +48,15 @@ export function drawEnding(film, { there, row }, on) {
     film.portions?.look(first.row);
   }
   const text = say("%s: %s", "", first.why ?? on.missing(first.row));
-  const later = all.length > 1 ? ` ${say("Later: %s", all[all.length - 1].name)}` : "";
+  const other = all.find(({ name }) => ruleIn(name) !== ruleIn(first.name)) ?? all[all.length - 1];
+  const [before, after] = all.length > 1 ? say("Later: %s", "\n").split("\n") : ["", ""];
+  const later = all.length > 1 ? ` ${before}${other.name}${after}` : "";
   if (cause.textContent !== first.name + text + later) { // else the focus may be in it
-    const way = make("button", { type: "button", class: "to-row" }, first.name);
-    way.onclick = () => on.seek(first.row);
-    cause.replaceChildren(way, text, later);
+    const way = (/** @type {{row: number, name: string}} */ { row, name }) => {
+      const button = make("button", { type: "button", class: "to-row" }, name);
+      button.onclick = () => on.seek(row);
+      return button;
+    };
+    cause.replaceChildren(way(first), text, ...(all.length > 1 ? [` ${before}`, way(other), after] : []));
   }
 }

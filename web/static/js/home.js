@@ -34,9 +34,6 @@ export function home() {
     const x = box.querySelector("[data-cursor]")?.getAttribute("x");
     if (run && x) {
       run.style.clipPath = `inset(0 calc(100% - ${x} - 14px) 0 -1rem)`; // what is to come is not drawn
-      const { left, width } = run.getBoundingClientRect();
-      const now = left - box.getBoundingClientRect().left + box.scrollLeft + (width * parseFloat(x)) / 100;
-      box.scrollLeft = now - box.clientWidth + 24; // on a phone they are wider than the window
     }
   }
 
