@@ -65,17 +65,35 @@ func TestWhatWouldMendIt(t *testing.T) {
 			do(ctx, t, click(`#causes [data-row="7"]`))
 			until(ctx, t, `!document.getElementById("mender").checkVisibility() && document.getElementById("place").textContent.includes("T7") && !location.search.includes("mend")`)
 
-			// A change is put in, and played; Back brings all of it back.
-			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"), click(".cure-card.best .primary"))
+			// A change is put in, and played; Back brings all of it back without a search.
+			const takesAlong = `document.getElementById("mend-program")?.value.includes("func ") && document.getElementById("mend-report").value.startsWith("# ")`
+			do(ctx, t, chromedp.KeyEvent("e"), click("#saved"))
+			until(ctx, t, takesAlong)
+			do(ctx, t, click(".cure-card.best .primary"))
 			until(ctx, t, `document.getElementById("title").textContent.includes(" · ") && document.getElementById("place").textContent.includes("T2")`)
 			do(ctx, t, chromedp.NavigateBack())
 			until(ctx, t, `document.getElementById("mender").checkVisibility() && document.querySelectorAll("#causes li").length === 4 && !document.getElementById("title").textContent.includes(" · ")`)
-			until(ctx, t, `document.getElementById("mend-program")?.value.includes("func ") && document.getElementById("mend-report").value.startsWith("# ")`)
+			if !get[bool](ctx, t, takesAlong) {
+				t.Error("there is nothing to take along")
+			}
 			if got := get[string](ctx, t, problem); got != "" {
 				t.Errorf("the page complains: %q", got)
 			}
 		})
 	}
+}
+
+// Who puts a change in before the search is over, and comes back, gets all of it.
+func TestASearchThatWasLeftIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"), chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent("e"))
+	at(ctx, t, "7 of 7")
+	do(ctx, t, click("#saved"))
+	until(ctx, t, `!document.getElementById("mend-acts").hidden && (document.querySelector("#mended .cure-card .primary, #mended .cure-card [data-variant]")?.click(), document.querySelector("#mended .cure-card [data-variant]") !== null)`)
+	until(ctx, t, `document.getElementById("title").textContent.includes(" · ")`)
+	do(ctx, t, chromedp.NavigateBack())
+	until(ctx, t, `document.getElementById("mender").checkVisibility() && document.getElementById("mend-report")?.value.startsWith("# ")`)
 }
 
 // From every order one press leads to what would have saved it: a branch that breaks the

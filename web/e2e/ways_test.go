@@ -126,7 +126,7 @@ func TestAnOwnLockBeginsWithItsScript(t *testing.T) {
 	}
 	choose("own")
 	shows(ctx, t, `document.activeElement.name === "lock.scripts.lock"`)
-	if !get[bool](ctx, t, `document.activeElement.getBoundingClientRect().top < innerHeight * .55 && !document.getElementById("f-lock-key").checkVisibility() && document.querySelector(".page-tabs [aria-current]").checkVisibility()`) {
+	if !get[bool](ctx, t, `document.activeElement.getBoundingClientRect().top < innerHeight / 2 && !document.getElementById("f-lock-key").checkVisibility() && document.querySelector(".page-tabs [aria-current]").checkVisibility()`) {
 		t.Error("the script is not first, the rest is not folded, or the tabs are not there")
 	}
 	choose("mutex")
