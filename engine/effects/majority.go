@@ -234,11 +234,8 @@ func (m *Majority) add(thread string, body trace.Body) {
 		if !slices.Contains(Rules(), f.Rule) {
 			continue
 		}
-		if f.Rule == check.MutualExclusion && !m.marks {
-			hold := append(m.checker.Holders(e.Key), thread)
-			if untold := slices.DeleteFunc(slices.Clone(f.Threads), func(t string) bool { return slices.Contains(hold, t) }); len(untold) > 0 {
-				f = f.Inferred(untold)
-			}
+		if !m.marks {
+			f = inferred(f, append(m.checker.Holders(e.Key), thread))
 		}
 		m.violate(f)
 	}

@@ -183,22 +183,25 @@ func (j *Reading) add(thread string, body trace.Body) {
 		switch {
 		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
-			if untold := j.untold(f, thread); len(untold) > 0 {
-				f = f.Inferred(untold)
+			if !j.marks { // which say who is inside
+				f = inferred(f, append(j.checker.Holders(j.now), thread))
 			}
 			j.violate(f)
 		}
 	}
 }
 
-// untold are the threads of two inside at once that have lost the lock, and that no answer has told
-// so: nobody knows it where marks say who is inside. Thread is the one that came in last.
-func (j *Reading) untold(f check.Finding, thread string) []string {
-	if f.Rule != check.MutualExclusion || j.marks {
-		return nil
+// inferred returns a finding of two inside at once with those of its threads that have lost
+// the lock, and that no answer has told so. Hold are those who have it, and the one that came
+// in last.
+func inferred(f check.Finding, hold []string) check.Finding {
+	if f.Rule != check.MutualExclusion {
+		return f
 	}
-	hold := append(j.checker.Holders(j.now), thread)
-	return slices.DeleteFunc(slices.Clone(f.Threads), func(t string) bool { return slices.Contains(hold, t) })
+	if untold := slices.DeleteFunc(slices.Clone(f.Threads), func(t string) bool { return slices.Contains(hold, t) }); len(untold) > 0 {
+		return f.Inferred(untold)
+	}
+	return f
 }
 
 func (j *Reading) note(e trace.Event) {
