@@ -327,9 +327,10 @@ func titlesOf(l words.Language, rules []string) []string {
 // CureSays is a change's verdict, a sentence.
 func CureSays(l words.Language, c *mend.Cure) string {
 	orders, broken := Grouped(c.After.Orders), Grouped(c.After.Broken)
+	standing := StandingStill(l, c.After.Broken, c.After.Standing)
 	switch c.Verdict {
 	case mend.Mends:
-		if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
+		if standing != "" {
 			return l.Say("%[1]s of %[2]s orders break a rule, %[3]s. Next, have the resource check each write (a fencing token, a version).", broken, orders, standing)
 		}
 		if c.After.Delays < c.Asked {
@@ -342,8 +343,8 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		}
 		return l.Say("What the lock protects stays intact. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
 	case mend.UpTo:
-		if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
-			return l.Say("%[1]s of %[2]s orders break a rule, %[3]s.", broken, orders, standing)
+		if standing != "" {
+			break // some do
 		}
 		if c.Longer == nil || len(c.Longer.Rules) == 0 {
 			return l.Say("None of %s orders breaks a rule, as long as nothing takes longer than the lease.", orders)
@@ -359,7 +360,7 @@ func CureSays(l words.Language, c *mend.Cure) string {
 		return l.Say("%[1]s of the %[2]s orders tried break a rule. There are more.", broken, orders)
 	}
 	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
-	if standing := StandingStill(l, c.After.Broken, c.After.Standing); standing != "" {
+	if standing != "" {
 		says = l.Say("%[1]s of %[2]s orders break a rule, %[3]s.", broken, orders, standing)
 	}
 	if c.Verdict == mend.Partly && len(c.Cured) > 0 {

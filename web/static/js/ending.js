@@ -48,15 +48,18 @@ export function drawEnding(film, { there, row }, on) {
     film.portions?.look(first.row);
   }
   const text = say("%s: %s", "", first.why ?? on.missing(first.row));
-  const other = all.find(({ name }) => ruleIn(name) !== ruleIn(first.name)) ?? all[all.length - 1];
-  const [before, after] = all.length > 1 ? say("Later: %s", "\n").split("\n") : ["", ""];
-  const later = all.length > 1 ? ` ${before}${other.name}${after}` : "";
-  if (cause.textContent !== first.name + text + later) { // else the focus may be in it
-    const way = (/** @type {{row: number, name: string}} */ { row, name }) => {
-      const button = make("button", { type: "button", class: "to-row" }, name);
-      button.onclick = () => on.seek(row);
-      return button;
-    };
-    cause.replaceChildren(way(first), text, ...(all.length > 1 ? [` ${before}`, way(other), after] : []));
+  const way = (/** @type {{row: number, name: string}} */ { row, name }) => {
+    const button = make("button", { type: "button", class: "to-row" }, name);
+    button.onclick = () => on.seek(row);
+    return button;
+  };
+  const parts = [way(first), text];
+  if (all.length > 1) {
+    const other = all.find(({ name }) => ruleIn(name) !== ruleIn(first.name)) ?? all[all.length - 1];
+    const [before, after] = say("Later: %s", "\n").split("\n");
+    parts.push(` ${before}`, way(other), after);
+  }
+  if (cause.textContent !== parts.map((part) => (typeof part === "string" ? part : part.textContent)).join("")) { // else the focus may be in it
+    cause.replaceChildren(...parts);
   }
 }

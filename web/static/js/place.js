@@ -9,7 +9,7 @@ let last = 0; // when it was changed
 let wanted = "";
 
 /** The row that an address names, -1 for none. */
-export const rowInAddress = (address = location.href) => Number(/#row-(\d+)$/.exec(address)?.[1] ?? -1);
+export const rowInAddress = (address = location.href) => Number(/^#row-(\d+)$/.exec(new URL(address).hash)?.[1] ?? -1);
 
 /**
  * Notes where you are. The end has no name: who is there goes along with a
