@@ -53,9 +53,12 @@ export async function read() {
 export function address(packed, branches, changed) {
   let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
+  let read = 0; // how often another address was read: what was shown before is not written over it
   const other = () => location.hash !== known && LINK.test(fragment());
   function follow() {
     if (other()) {
+      clearTimeout(writing);
+      read++;
       known = location.hash;
       changed();
     }
@@ -64,9 +67,10 @@ export function address(packed, branches, changed) {
   addEventListener("popstate", follow); // where the query differs, too, no hash has changed
   async function now() {
     clearTimeout(writing);
+    const before = read;
     const text = await packed();
-    if (other()) {
-      return; // somebody has put it there just now, and it is about to be read
+    if (other() || read !== before) {
+      return; // somebody has put it there just now, and it is read, or about to be
     }
     known = text.length <= LONGEST ? `#${text}` : "";
     history.replaceState(history.state, "", location.pathname + location.search + known);
