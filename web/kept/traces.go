@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -119,14 +120,7 @@ func (s *Traces) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	h, events, sc, err := runs.ReadTrace(r.Context(), data)
-	if err == nil {
-		_, err = readBrief(r.Context(), data)
-	}
-	if err == nil {
-		err = fitsPage(r.Context(), h, events, sc)
-	}
-	if err != nil {
+	if err := readable(r.Context(), data); err != nil {
 		return refusedWhole(err)
 	}
 	id, err := s.putTrace(r, data)
@@ -135,6 +129,24 @@ func (s *Traces) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	}
 	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
 	return nil
+}
+
+// readable fails with what keeps a trace from its page: read whole, and, where its page cuts lines, read so.
+func readable(ctx context.Context, data []byte) error {
+	whole, err := readWhole(ctx, data)
+	if err != nil {
+		return err
+	}
+	short, err := runs.Brief(ctx, data)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(short, data) {
+		if _, err := readWhole(ctx, short); err != nil {
+			return err
+		}
+	}
+	return fitsPage(ctx, whole.Header, whole.Events, whole.Scenario)
 }
 
 // readBrief reads a trace as its page shows it.
