@@ -92,9 +92,19 @@ var names = struct{ first, second [][2]string }{
 	},
 }
 
-// drawName returns a random nickname.
-func drawName() int {
-	return rand.IntN(len(names.first) * len(names.second))
+// freeName draws a nickname that none of these people has, or any if all are taken.
+func freeName(people map[string]*Member) int {
+	taken := map[int]bool{}
+	for _, m := range people {
+		taken[m.Name] = true
+	}
+	all := rand.Perm(len(names.first) * len(names.second))
+	for _, name := range all {
+		if !taken[name] {
+			return name
+		}
+	}
+	return all[0]
 }
 
 // Nickname returns a member's nickname in a language, by its code; in English if

@@ -314,7 +314,7 @@ func (f *referee) joined(o Request) (*Member, error) {
 		n, _ := strconv.Atoi(known[1:])
 		id = max(id, n+1)
 	}
-	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: f.freeName(), Proof: o.Fresh, Conn: o.Conn, From: o.From}, nil
+	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: freeName(f.state.People), Proof: o.Fresh, Conn: o.Conn, From: o.From}, nil
 }
 
 // seatFor fails if nobody else may come in from there: an address may have
@@ -369,22 +369,6 @@ func (f *referee) traceless() []string {
 	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
 	slices.SortFunc(away, ByAge)
 	return away[:max(0, len(away)-most)]
-}
-
-// freeName draws a nickname that nobody has, as long as there are any.
-func (f *referee) freeName() int {
-	taken := map[int]bool{}
-	for _, m := range f.state.People {
-		taken[m.Name] = true
-	}
-	name := drawName()
-	for range 50 {
-		if !taken[name] {
-			break
-		}
-		name = drawName()
-	}
-	return name
 }
 
 func anybody(*State, *Member) error { return nil }

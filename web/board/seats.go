@@ -270,7 +270,7 @@ func (s Seat) without(member string) Seat {
 
 func (f *referee) rename(_ context.Context, m *Member, _ Command) (Entry, error) {
 	one := *m
-	one.Name = f.freeName()
+	one.Name = freeName(f.state.People)
 	return Entry{People: []Member{one}}, nil
 }
 
