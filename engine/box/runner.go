@@ -74,6 +74,11 @@ func (r *runner) run(q Question) (Answer, error) {
 	if a.Items, err = r.redis.Contents(); err != nil {
 		return Answer{}, &Fault{Kind: ErrContents, What: err.Error()}
 	}
+	for _, i := range a.Items {
+		if len(i.Lives) > 0 { // a frame does not have them
+			return Answer{}, &Fault{Kind: ErrContents, What: "box: " + i.Name + " is a hash whose fields expire"}
+		}
+	}
 	return a, nil
 }
 

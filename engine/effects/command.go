@@ -63,6 +63,7 @@ func Touches(args []string) Footprint {
 	case "GET", "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "DELEX", "APPEND", "STRLEN", "INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY",
 		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE",
 		"HSTRLEN", "HGET", "HSET", "HSETNX", "HMGET", "HMSET", "HDEL", "HEXISTS", "HINCRBY", "HGETALL", "HLEN", "HKEYS", "HVALS",
+		"HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HPERSIST", "HTTL", "HPTTL", "HEXPIRETIME", "HPEXPIRETIME", "HSETEX", "HGETEX", "HGETDEL",
 		"LPUSH", "RPUSH", "LPOP", "RPOP", "LLEN", "LRANGE", "LREM", "LINDEX", "LTRIM", "SADD", "SREM", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SCARD",
 		"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZCARD", "ZRANGE", "ZREVRANGE", "ZRANK", "ZREVRANK", "ZINCRBY", "ZPOPMIN", "ZPOPMAX",
 		"ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "ZCOUNT", "XADD", "XLEN":
@@ -79,7 +80,7 @@ func Touches(args []string) Footprint {
 		return at(1, len(args)-1, 1)
 	case "BLMOVE", "BRPOPLPUSH", "RENAME", "RENAMENX", "COPY", "LMOVE", "RPOPLPUSH", "SMOVE":
 		return at(1, 3, 1)
-	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
 		f := at(3, 3+KeyCount(args), 1)
 		f.Writes = !strings.HasSuffix(v, "_RO")
 		return f
@@ -139,6 +140,9 @@ func Shown(args []string) string {
 	}
 	f := Touches(args)
 	words := []string{v}
+	if strings.HasPrefix(v, "FCALL") && len(args) > 1 {
+		words = append(words, args[1])
+	}
 	for _, k := range f.Keys {
 		words = append(words, strings.TrimPrefix(k, "\x00"))
 	}
@@ -159,7 +163,7 @@ func MakesLock(args []string) bool {
 	switch Verb(args) {
 	case "SET":
 		return slices.ContainsFunc(args[min(3, len(args)):], func(a string) bool { return strings.EqualFold(a, "NX") })
-	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA":
+	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA", "FCALL":
 		return true
 	}
 	return false

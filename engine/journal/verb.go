@@ -8,7 +8,7 @@ import (
 // reads are the commands that change no data; a message (PUBLISH) does not.
 var reads = []string{
 	"EXISTS", "TYPE", "PTTL", "TTL", "EXPIRETIME", "PEXPIRETIME", "TIME", "GET", "STRLEN",
-	"HEXISTS", "HGET", "HMGET", "HGETALL", "HLEN", "HKEYS", "HVALS", "HSTRLEN",
+	"HEXISTS", "HGET", "HMGET", "HGETALL", "HLEN", "HKEYS", "HVALS", "HSTRLEN", "HTTL", "HPTTL", "HEXPIRETIME", "HPEXPIRETIME",
 	"MGET", "GETRANGE", "LINDEX", "LLEN", "LRANGE", "LPOS", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SCARD",
 	"ZCARD", "ZSCORE", "ZMSCORE", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZRANK", "ZREVRANK", "ZCOUNT", "PUBLISH", "WAIT",
 }
@@ -17,7 +17,7 @@ var reads = []string{
 // commands without the flag denyoom in the command table of Redis 7.
 var frees = []string{
 	"DEL", "UNLINK", "GETDEL", "DELEX", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "GETEX",
-	"HDEL", "LPOP", "RPOP", "LREM", "LTRIM", "SREM", "SPOP", "ZREM", "ZPOPMIN", "ZPOPMAX", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK",
+	"HDEL", "HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HPERSIST", "LPOP", "RPOP", "LREM", "LTRIM", "SREM", "SPOP", "ZREM", "ZPOPMIN", "ZPOPMAX", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK",
 }
 
 // answersNothing are the commands that have changed nothing where they answer nil, 0

@@ -180,6 +180,12 @@ func (s *search) conclude() {
 	if d := s.found.First; d != nil {
 		e.First = phrase.Say("The first: at decision %[1]d, which expected %[2]s and got %[3]s.", d.At, d.Want.String(), d.Have)
 	}
+	if s.found.Ending == Worker {
+		s.g.mu.Lock()
+		s.failed.add(s.g.failed) // of the round that was not played to its end
+		s.g.mu.Unlock()
+		e.Unended = s.found.Orders == 0 && s.found.Drawn == nil
+	}
 	e.Failures = s.failed.list()
 	switch s.found.Ending {
 	case Bound:

@@ -384,16 +384,9 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 		g.room.Broadcast()
 	}
 	c.lane.moved = time.Now()
-	for _, k := range effects.Touches(it.args).Keys {
-		if !strings.HasPrefix(k, "\x00") && !g.live { // where no round begins, none is forgotten
-			g.touched[k] = true
-		}
-	}
-	for _, t := range it.tx {
-		for _, k := range effects.Touches(t).Keys {
-			if !g.live {
-				g.touched[k] = true
-			}
+	for _, args := range append([][]string{it.args}, it.tx...) {
+		if !g.live { // where no round begins, none is forgotten
+			g.touches(args)
 		}
 	}
 	switch do {
@@ -440,6 +433,19 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 		g.pump(c)
 	}
 	return r
+}
+
+// touches notes the keys that a command names.
+func (g *Gate) touches(args []string) {
+	f := effects.Touches(args)
+	if f.All && effects.Mark(args) == "" {
+		f.Keys = g.redis.keys(args)
+	}
+	for _, k := range f.Keys {
+		if !strings.HasPrefix(k, "\x00") {
+			g.touched[k] = true
+		}
+	}
 }
 
 // answers counts a command that fails. Nobody counts where there are no rounds.

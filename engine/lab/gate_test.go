@@ -235,7 +235,8 @@ func TestPolitenessAndRefusals(t *testing.T) {
 			"ECHO hello":             "",
 			"CLIENT TRACKING ON":     "CLIENT TRACKING",
 			"FUNCTION LIST":          "FUNCTION",
-			"SET k v IFEQ w":         "IFEQ",
+			"SET k v IFDEQ w":        "from 8.4 on",
+			"HGETEX k FIELDS 1 f":    "from 8.0 on",
 			"CONFIG SET maxmemory 1": "CONFIG SET",
 			"SPUBLISH c m":           "SPUBLISH",
 			"SELECT 3":               "one database",
@@ -394,6 +395,29 @@ func TestRealRedis(t *testing.T) {
 	found := search(t, o)
 	if found.Store != trace.StoreExternal || found.Ending != lab.Exhausted || found.Orders != embedded.Orders || rules(found) != rules(embedded) {
 		t.Errorf("%s: %d orders, %s; embedded: %d orders, %s", found.Store, found.Orders, rules(found), embedded.Orders, rules(embedded))
+	}
+}
+
+// A function of the server is searched as the same script, and leaves its key in no
+// later round.
+func TestRealRedisRunsFunctions(t *testing.T) {
+	const library = `#!lua name=locks
+redis.register_function("take", function(KEYS, ARGV) return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 600000) end)
+redis.register_function("give", function(KEYS, ARGV)
+` + release + `
+end)`
+	var found [2]*lab.Found
+	for i, kind := range []string{"scripts", "functions"} {
+		o := options(t, kind)
+		o.Faults, o.MaxFaults = []string{lab.LoseReply}, 1
+		external(t, &o)
+		if err := o.External.Client().FunctionLoad(t.Context(), library).Err(); err != nil {
+			t.Fatal(err)
+		}
+		found[i] = search(t, o)
+	}
+	if s, f := found[0], found[1]; rules(s) == "" || s.Orders != f.Orders || rules(s) != rules(f) || f.Diverged > 0 {
+		t.Errorf("scripts: %d orders, %s; functions: %d orders, %s, %d diverged", s.Orders, rules(s), f.Orders, rules(f), f.Diverged)
 	}
 }
 

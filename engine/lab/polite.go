@@ -95,18 +95,32 @@ func (g *Gate) refused(args []string) string {
 	if kind, _ := g.redis.kind(); kind != trace.StoreEmbedded {
 		return ""
 	}
-	const instead = "; a real Redis behind the gate has it: -redis URL"
+	instead := "; a real Redis behind the gate has it" + fromVersion(v) + ": -redis URL"
 	switch {
 	case v == "SCRIPT" && sub(args) == "DEBUG", v == "CONFIG" && sub(args) != "GET":
 		return fmt.Sprintf("ERR the lab's Redis has no '%s %s'%s", v, sub(args), instead)
 	case v == "SET" && slices.ContainsFunc(args[1:], func(a string) bool {
-		return slices.Contains([]string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"}, strings.ToUpper(a))
+		return slices.Contains([]string{"IFDEQ", "IFDNE"}, strings.ToUpper(a))
 	}) && len(args) > 4:
-		return "ERR the lab's Redis has no 'SET … IFEQ'" + instead
+		return "ERR the lab's Redis has no 'SET … IFDEQ'; Redis has it from 8.4 on: -redis URL"
 	case slices.Contains([]string{"HELLO", "CLIENT", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "QUIT", "COMMAND", "INFO"}, v):
 		return ""
 	case !g.redis.knows(v):
 		return fmt.Sprintf("ERR the lab's Redis has no '%s'%s", v, instead)
+	}
+	return ""
+}
+
+// versions are those in which Redis got the commands that people lock with and that the
+// embedded one lacks.
+var versions = map[string]string{
+	"FUNCTION": "7.0", "FCALL": "7.0", "FCALL_RO": "7.0", "WAITAOF": "7.2", "HGETEX": "8.0", "HGETDEL": "8.0", "MSETEX": "8.4", "DIGEST": "8.4",
+}
+
+// fromVersion says from which version on Redis has a command, or "".
+func fromVersion(verb string) string {
+	if v := versions[verb]; v != "" {
+		return ", from " + v + " on"
 	}
 	return ""
 }

@@ -6,9 +6,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,6 +45,7 @@ type backend interface {
 	expiry() (time.Duration, bool)
 	advance(d time.Duration)         // moves its clock; nothing on the wall's
 	reset(touched []string) error    // begins a round on an empty Redis
+	keys(args []string) []string     // that a command names which effects.Touches does not know, where reset needs them
 	evict(name string)               //
 	flush()                          // forgets all keys, in mid-round
 	close()                          //
@@ -88,6 +92,8 @@ func newEmbedded(wall bool, limit time.Duration) *embedded {
 	}
 	return b
 }
+
+func (b *embedded) keys([]string) []string { return nil }
 
 type ownSession struct {
 	b *embedded
@@ -232,6 +238,7 @@ type external struct {
 	began time.Time
 	limit time.Duration // of an answer
 	why   string        // it has not answered in time
+	plain bool          // no field of a hash can expire
 }
 
 // newExternal fails where no server has the lock's key, which only of a cluster needs to
@@ -452,6 +459,9 @@ func (b *external) key(name string) trace.KeyState {
 	switch k.Type {
 	case trace.TypeHash:
 		k.Fields = c.HGetAll(ctx, name).Val()
+		if k.PTTL == trace.NoExpiry && len(k.Fields) > 0 {
+			k.PTTL = b.lastField(ctx, name, k.Fields)
+		}
 	case trace.TypeSet:
 		k.Fields = map[string]string{}
 		for _, m := range c.SMembers(ctx, name).Val() {
@@ -467,6 +477,35 @@ func (b *external) key(name string) trace.KeyState {
 		k.Value = &v
 	}
 	return k
+}
+
+// lastField is how many milliseconds a hash has left whose fields all expire by
+// themselves; trace.NoExpiry of others, and where Redis, before 7.4, has no such fields.
+func (b *external) lastField(ctx context.Context, name string, fields map[string]string) int64 {
+	if b.plain {
+		return trace.NoExpiry
+	}
+	left, err := b.x.Client().HPTTL(ctx, name, slices.Collect(maps.Keys(fields))...).Result()
+	if err != nil || len(left) == 0 {
+		b.plain = strings.Contains(fmt.Sprint(err), "unknown command")
+		return trace.NoExpiry
+	}
+	if slices.Min(left) < 0 {
+		return trace.NoExpiry
+	}
+	return slices.Max(left)
+}
+
+// keys are those that a command names which the lab does not know.
+func (b *external) keys(args []string) []string {
+	ctx, cancel := b.within()
+	defer cancel()
+	ask := []any{"COMMAND", "GETKEYS"}
+	for _, a := range args {
+		ask = append(ask, a)
+	}
+	names, _ := b.x.Client().Do(ctx, ask...).StringSlice() // none, or no such command
+	return names
 }
 
 func (b *external) knows(string) bool             { return true }

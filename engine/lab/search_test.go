@@ -15,6 +15,7 @@ import (
 
 	"relock/engine/lab"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/runs"
 )
 
@@ -463,6 +464,43 @@ func TestStops(t *testing.T) {
 	found, err := lab.Search(ctx, o)
 	if err != nil || found.Ending != lab.Stopped || found.Orders < 3 {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// A lock whose field expires is searched as one whose key does.
+func TestALeaseOfAField(t *testing.T) {
+	t.Parallel()
+	var found [2]*lab.Found
+	for i, kind := range []string{"a lease of the key", "a lease of the field"} {
+		o := options(t, kind)
+		o.Faults, o.MaxFaults = []string{lab.LeaseEnds}, 1
+		found[i] = search(t, o)
+	}
+	if key, field := found[0], found[1]; rules(key) == "" || key.Orders != field.Orders || rules(key) != rules(field) || field.Diverged > 0 {
+		t.Errorf("of the key %d orders, %s; of the field %d orders, %s", key.Orders, rules(key), field.Orders, rules(field))
+	}
+}
+
+// Where no order comes to its end, the reason is told and nothing else: not that nobody
+// was inside, which nobody knows.
+func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
+	t.Parallel()
+	o := options(t, "asks what is not here")
+	o.Faults, o.MaxFaults = []string{lab.LeaseEnds}, 1
+	found, err := lab.Search(t.Context(), o)
+	if err != nil || found.Failed == nil {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	j := found.Evidence.Judge()
+	var reasons []verdict.Reason
+	for _, l := range j.Unjudged {
+		reasons = append(reasons, l.Reason)
+	}
+	if want := []verdict.Reason{verdict.CommandsFailed, verdict.Cut}; j.Verdict != verdict.Unjudged || !slices.Equal(reasons, want) {
+		t.Errorf("%s: %s, want %s", j.Verdict, reasons, want)
+	}
+	if says := j.Unjudged[0].Says.String(); !strings.Contains(says, "FUNCTION") || !strings.Contains(says, "from 7.0 on") {
+		t.Error(says)
 	}
 }
 

@@ -150,6 +150,44 @@ func act(kind string) {
 				unlock("k", me)
 			}
 		}
+	case "a lease of the key", "a lease of the field": // in one script
+		const set = `if redis.call("EXISTS", KEYS[1]) == 1 then
+  return 0
+end
+redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
+`
+		lease := `redis.call("PEXPIRE", KEYS[1], 2000) return 1`
+		if kind == "a lease of the field" {
+			lease = `redis.call("HPEXPIRE", KEYS[1], 2000, "FIELDS", 1, ARGV[1]) return 1`
+		}
+		for round() {
+			if n, _ := c.Eval(ctx, set+lease, []string{"k"}, me).Int(); n == 1 {
+				marked(func() {})
+				c.HDel(ctx, "k", me)
+			}
+		}
+	case "scripts", "functions": // of the server, which has the same under both names
+		const take, give = `return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 600000)`, release
+		run := func(name, text string) any {
+			if kind == "scripts" {
+				return c.Eval(ctx, text, []string{"k"}, me).Val()
+			}
+			return c.FCall(ctx, name, []string{"k"}, me).Val()
+		}
+		for round() {
+			if run("take", take) != nil {
+				marked(func() {})
+				run("give", give)
+			}
+		}
+	case "asks what is not here":
+		for round() {
+			c.SetNX(ctx, "k", me, lease)
+			if err := c.FunctionList(ctx, redis.FunctionListQuery{}).Err(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}
 	case "once": // without rounds: a process for each order
 		if t := lock("k", 2); t != "" {
 			unlock("k", t)

@@ -255,7 +255,7 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 	case errors.Is(err, box.ErrTooLarge):
 		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
 	case errors.Is(err, box.ErrContents):
-		m.What = phrase.Say("it leaves a type of key in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
+		m.What = phrase.Say("it leaves a type of key in Redis that no lock has: strings, hashes without expiring fields, lists and sorted sets are allowed")
 	}
 	return m
 }

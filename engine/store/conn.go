@@ -74,12 +74,12 @@ func (e *Embedded) Knows(verb string) bool {
 	return verb != inScript && e.server.Server().IsRegisteredCommand(verb)
 }
 
-// NextExpiry returns how much time is left until a key expires, and whether any
-// will.
+// NextExpiry returns how much time is left until a key expires, or a field of one, and
+// whether any will.
 func (e *Embedded) NextExpiry() (left time.Duration, any bool) {
 	for _, name := range e.server.Keys() {
-		if ttl := e.server.TTL(name); ttl > 0 && (!any || ttl < left) {
-			left, any = ttl, true
+		if first, _ := e.server.ends(name); first > 0 && (!any || first < left) {
+			left, any = first, true
 		}
 	}
 	return left, any

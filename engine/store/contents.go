@@ -20,6 +20,8 @@ type Item struct {
 	List []string          // of a list
 	Set  []Scored          // of a sorted set, by member
 	TTL  time.Duration     // left, or 0 if the key has no expiry
+
+	Lives map[string]time.Duration // of a hash, how much is left of each field that has an expiry
 }
 
 // Scored is a member of a sorted set.
@@ -52,6 +54,12 @@ func (e *Embedded) Items(names []string) ([]Item, error) {
 			i.Hash = make(map[string]string, len(fields))
 			for _, f := range fields {
 				i.Hash[f] = e.server.HGet(name, f)
+				if ttl := e.server.HTTL(name, f); ttl > 0 {
+					if i.Lives == nil {
+						i.Lives = map[string]time.Duration{}
+					}
+					i.Lives[f] = ttl
+				}
 			}
 		case "list":
 			i.List, err = e.server.List(name)
@@ -109,6 +117,10 @@ func fill(server *mended, i Item) error {
 		for field, value := range i.Hash {
 			server.HSet(i.Name, field, value)
 		}
+		for field, ttl := range i.Lives {
+			server.HExpire(i.Name, field, ttl)
+		}
+		server.expire(len(i.Lives) > 0)
 	case "list":
 		_, err := server.Push(i.Name, i.List...)
 		return err

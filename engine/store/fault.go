@@ -33,7 +33,8 @@ func (e *Embedded) Empty() bool { return len(e.server.Keys()) == 0 }
 
 // HasExpiry reports whether any key will expire.
 func (e *Embedded) HasExpiry() bool {
-	return slices.ContainsFunc(e.server.Keys(), func(name string) bool { return e.server.TTL(name) > 0 })
+	_, any := e.NextExpiry()
+	return any
 }
 
 // HasScripts reports whether a script with one of the digests is cached.

@@ -35,6 +35,7 @@ type mended struct {
 	scripts map[string]string // the cached texts, by digest
 	ctx     context.Context   // ends scripts, or nil
 	endless bool              // it has ended one
+	fields  bool              // fields of hashes may have expiries
 
 	connecting sync.Mutex
 	closed     bool // under connecting
@@ -52,6 +53,9 @@ func newMended(now time.Time) *mended {
 		_ = c.Close()
 	}
 	_ = m.Server().Register(inScript, m.comeBack) // a new server does not have it
+	for _, verb := range newer {                  // the hook answers them
+		_ = m.Server().Register(verb, func(c *server.Peer, verb string, _ []string) { c.WriteError("ERR unknown command '" + verb + "'") })
+	}
 	m.Server().SetPreHook(m.hook)
 	return m
 }

@@ -33,6 +33,11 @@ func init() { // they run commands, which are looked up here
 		"INCRBY":  {2, 2, func(r running, args []string) []byte { return count(r, args[0], args[1], false) }},
 		"DECRBY":  {2, 2, func(r running, args []string) []byte { return count(r, args[0], args[1], true) }},
 		"HINCRBY": {3, 3, hincrby},
+		"HEXPIRE": {0, 0, fieldExpire("hexpire", 1000, false)}, "HPEXPIRE": {0, 0, fieldExpire("hpexpire", 1, false)},
+		"HEXPIREAT": {0, 0, fieldExpire("hexpireat", 1000, true)}, "HPEXPIREAT": {0, 0, fieldExpire("hpexpireat", 1, true)},
+		"HTTL": {0, 0, fieldLeft("httl", 1000, false)}, "HPTTL": {0, 0, fieldLeft("hpttl", 1, false)},
+		"HEXPIRETIME": {0, 0, fieldLeft("hexpiretime", 1000, true)}, "HPEXPIRETIME": {0, 0, fieldLeft("hpexpiretime", 1, true)},
+		"HSETEX": {0, 0, fieldsExpire}, "HSET": {3, 0, fieldsStay(2)}, "HMSET": {3, 0, fieldsStay(2)}, "HDEL": {2, 0, fieldsStay(1)},
 	}
 }
 
@@ -131,9 +136,12 @@ func (o options) lease(r running, verb string) (ms int64, failed string) {
 	return ms, failed
 }
 
-// set is SET. An instant that is past leaves no key, and nothing of its lease; one that is
+// set is SET. An IFEQ or IFNE, of Redis 8.4, is a look at the value before. An instant that is past leaves no key, and nothing of its lease; one that is
 // now leaves a key for this millisecond.
 func set(r running, args []string) []byte {
+	if at := conditionOf(args); at > 0 {
+		return setIf(r, args, at)
+	}
 	o, ok := optionsOf(args[2:], " NX XX GET EX PX EXAT PXAT KEEPTTL ")
 	if !ok {
 		return failure(syntax)
@@ -155,6 +163,49 @@ func set(r running, args []string) []byte {
 		r.do("DEL", args[0])
 	}
 	return raw
+}
+
+// conditions of SET that look at the value.
+var conditions = []string{"IFEQ", "IFNE"}
+
+// conditionOf returns where a SET has one, or 0.
+func conditionOf(args []string) int {
+	for at := 2; at < len(args); at++ {
+		switch word := strings.ToUpper(args[at]); {
+		case slices.Contains(conditions, word):
+			return at
+		case slices.Contains([]string{"EX", "PX", "EXAT", "PXAT"}, word):
+			at++
+		}
+	}
+	return 0
+}
+
+// setIf is SET with a condition. Where that does not hold, the option with which SET does
+// nothing takes its place, so that the answer is miniredis' own.
+func setIf(r running, args []string, at int) []byte {
+	if at+1 == len(args) {
+		return failure(syntax)
+	}
+	rest := slices.Concat(args[:at], args[at+2:])
+	exclusive := func(word string) bool { return slices.Contains([]string{"NX", "XX"}, strings.ToUpper(word)) }
+	if conditionOf(rest) > 0 || slices.ContainsFunc(rest[2:], exclusive) {
+		return failure(syntax)
+	}
+	have, err := r.ask("GET", args[0])
+	if err != nil {
+		return failure(err.Error())
+	}
+	value, there := have.(string)
+	same := there && value == args[at+1]
+	switch {
+	case same == strings.EqualFold(args[at], "IFEQ"):
+	case there:
+		rest = append(rest, "NX")
+	default:
+		rest = append(rest, "XX")
+	}
+	return r.command(append([]string{"SET"}, rest...))
 }
 
 // getex is GETEX with an option.

@@ -86,8 +86,8 @@ func (e *Embedded) Key(name string) trace.KeyState {
 	}
 	k.Type = e.server.Type(name)
 	k.PTTL = trace.NoExpiry
-	if ttl := e.server.TTL(name); ttl > 0 {
-		k.PTTL = ttl.Milliseconds()
+	if _, last := e.server.ends(name); last > 0 {
+		k.PTTL = last.Milliseconds()
 	}
 	switch k.Type {
 	case trace.TypeHash:

@@ -116,6 +116,7 @@ type Evidence struct {
 	Diverged int            // of them, those that went another way
 	First    phrase.Wording // where the first of them did, a sentence; "" if that is not known
 	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
+	Unended  bool           // no order was played to its end: nothing is known of the key, of who was inside, of faults
 
 	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
 }
@@ -149,6 +150,7 @@ func (e *Evidence) lacks() []Lack {
 		lack(CommandsFailed, says, e.Advice.Failed)
 	}
 	switch {
+	case e.Unended:
 	case !e.Key:
 		lack(NoKey, phrase.Say("No command made a key that looks like a lock."), e.Advice.NoKey)
 	case !e.Kind.IsZero():
@@ -159,6 +161,9 @@ func (e *Evidence) lacks() []Lack {
 		lack(OneInside, phrase.Say("No second thread was ever inside, at a time of its own.").And(e.Alone), e.Advice.One)
 	}
 	for _, u := range e.Unstruck {
+		if e.Unended {
+			break
+		}
 		list = append(list, Lack{Reason: FaultNeverStruck, Says: u.says().And(u.Why), Helps: e.Advice.Unstruck, Fault: u.Fault})
 	}
 	if 10*e.Diverged > e.Replays {
