@@ -42,9 +42,7 @@ func (s *search) draw(ctx context.Context) error {
 		if len(order.Rules) > 0 {
 			d.Broken++
 		}
-		if harmed(order.Rules) {
-			s.drawnHarmed++
-		}
+		s.drawn.add(order.Rules)
 		for _, name := range order.Rules {
 			broken[name] = true
 			if !slices.ContainsFunc(s.found.Rules, func(r Rule) bool { return r.Name == name }) {

@@ -151,20 +151,35 @@ func (o *Order) leased() bool {
 	return slices.ContainsFunc(o.records, func(r effects.Record) bool { return r.After.PTTL > 0 || r.Before.PTTL > 0 })
 }
 
-// harmed reports whether what the lock protects comes to harm where these rules break.
-func harmed(rules []string) bool { return slices.ContainsFunc(rules, check.Harms) }
+// tally counts orders by what of their rules counts, where not all do.
+type tally struct {
+	harmed int // what the lock protects has come to harm
+	apart  int // a rule is broken that does not ask whom the lock lets in together
+}
 
-// onlyHarms leaves out rules about a lock whose kind is not known.
-func (s *search) onlyHarms() {
+func (t *tally) add(rules []string) {
+	if slices.ContainsFunc(rules, check.Harms) {
+		t.harmed++
+	}
+	if slices.ContainsFunc(rules, apart) {
+		t.apart++
+	}
+}
+
+// apart reports whether a rule holds for every lock, whomever it lets in together.
+func apart(rule string) bool { return rule != check.MutualExclusion }
+
+// only leaves out rules that do not count, where so many orders break one that does.
+func (s *search) only(counts func(rule string) bool, tried, drawn int) {
 	f := s.found
-	f.Broken = s.harmed
-	f.Rules = slices.DeleteFunc(f.Rules, func(r Rule) bool { return !check.Harms(r.Name) })
+	f.Broken = tried
+	f.Rules = slices.DeleteFunc(f.Rules, func(r Rule) bool { return !counts(r.Name) })
 	for _, r := range f.Rules {
-		r.Order.Rules = slices.DeleteFunc(r.Order.Rules, func(name string) bool { return !check.Harms(name) })
+		r.Order.Rules = slices.DeleteFunc(r.Order.Rules, func(name string) bool { return !counts(name) })
 	}
 	if d := f.Drawn; d != nil {
-		d.Broken = s.drawnHarmed
-		d.Rules = slices.DeleteFunc(d.Rules, func(name string) bool { return !check.Harms(name) })
+		d.Broken = drawn
+		d.Rules = slices.DeleteFunc(d.Rules, func(name string) bool { return !counts(name) })
 		d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
 	}
 }
@@ -172,8 +187,11 @@ func (s *search) onlyHarms() {
 // conclude completes the evidence at the end of a search or a replay.
 func (s *search) conclude() {
 	e := &s.evidence
-	if !e.Kind.IsZero() {
-		s.onlyHarms()
+	switch {
+	case !e.Kind.IsZero():
+		s.only(check.Harms, s.tried.harmed, s.drawn.harmed)
+	case !e.Key && s.o.Key == "":
+		s.only(apart, s.tried.apart, s.drawn.apart)
 	}
 	e.Broken = len(s.found.Rules) > 0
 	e.Replays, e.Diverged = s.replays, s.found.Diverged

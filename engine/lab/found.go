@@ -97,9 +97,7 @@ func (s *search) count(o *Order) {
 	if len(o.Rules) > 0 {
 		s.found.Broken++
 	}
-	if harmed(o.Rules) {
-		s.harmed++
-	}
+	s.tried.add(o.Rules)
 	for _, name := range o.Rules {
 		i := slices.IndexFunc(s.found.Rules, func(r Rule) bool { return r.Name == name })
 		if i < 0 {

@@ -62,7 +62,7 @@ type search struct {
 	replays    int
 	made       []string // keys that may be the lock, in the order in which commands made them
 
-	harmed, drawnHarmed int // orders after which what the lock protects has come to harm
+	tried, drawn tally // of orders that break a rule
 }
 
 // newSearch returns a search that has found nothing yet.

@@ -504,6 +504,21 @@ func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
 	}
 }
 
+// Where no lock is known, two inside at once can be what it is for: that breaks a rule of
+// one that somebody has named.
+func TestTwoInsideOfALockThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"": "unjudged no-key", "k": "broken no-key"} {
+		o := options(t, "locks nothing")
+		o.Key = key
+		found := search(t, o)
+		j := found.Evidence.Judge()
+		if len(j.Unjudged) != 1 || fmt.Sprint(j.Verdict, " ", j.Unjudged[0].Reason) != want || found.Broken > 0 != (key != "") {
+			t.Errorf("with the key %q: %+v, %d orders break %s; want %s", key, j, found.Broken, rules(found), want)
+		}
+	}
+}
+
 // A worker that fails ends the search, and is told of with its last words.
 func TestBadWorkers(t *testing.T) {
 	for _, c := range []struct{ kind, thread, why, last, words string }{
