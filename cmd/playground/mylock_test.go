@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// pythonWithRedis returns a Python that has redis-py. Without one it skips, and fails in CI.
+func pythonWithRedis(t *testing.T) string {
+	t.Helper()
+	var failed error
+	for _, python := range []string{"python3", "/usr/bin/python3"} { // Debian's has Debian's packages
+		err := exec.CommandContext(t.Context(), python, "-c", "import redis").Run()
+		if err == nil {
+			return python
+		}
+		failed = errors.Join(failed, err)
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("the examples need redis-py (make deps):", failed)
+	}
+	t.Skip("redis-py is not installed: the examples cannot run:", failed)
+	return ""
+}
+
+// Each command of MYLOCK.md prints the lines that stand below it, in their order. With
+// -short every third one is run.
+func TestMyLockIsAsItIsTold(t *testing.T) {
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	python := pythonWithRedis(t)
+	doc, err := os.ReadFile("../../.github/MYLOCK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../../lessons/mylock")
+	commands := 0
+	for block := range strings.SplitSeq(string(doc), "```console\n") {
+		block, _, is := strings.Cut(block, "\n```\n")
+		for i, part := range strings.Split("\n"+block, "\n$ playground ") {
+			if i == 0 || !is {
+				continue
+			}
+			commands++
+			if testing.Short() && commands%3 != 1 {
+				continue
+			}
+			line, want, _ := strings.Cut(part, "\n")
+			args := strings.Fields(line)
+			for j, a := range args {
+				if a == "python3" {
+					args[j] = python
+				}
+			}
+			env, out, stderr := labEnvironment("")
+			command(t.Context(), args, env)
+			rest := out.Bytes()
+			for told := range strings.SplitSeq(want, "\n") {
+				if told == "…" {
+					continue
+				}
+				_, after, found := bytes.Cut(append([]byte("\n"), rest...), []byte("\n"+told))
+				if !found {
+					t.Errorf("%s\ndoes not print, or not there:\n%s\nbut:\n%s%s", line, told, out, stderr)
+					break
+				}
+				rest = after
+			}
+		}
+	}
+	if commands < 12 {
+		t.Errorf("%d commands are told", commands)
+	}
+}
