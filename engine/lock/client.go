@@ -3,6 +3,9 @@ package lock
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,6 +48,29 @@ func tamed(client Redis) Redis {
 	default:
 		return client
 	}
+}
+
+// sameRedis reports whether two clients surely ask one server.
+func sameRedis(a, b Redis) bool {
+	x, known := a.(*goRedis)
+	y, both := b.(*goRedis)
+	if !known || !both {
+		return reflect.ValueOf(a).Comparable() && a == b
+	}
+	one, is := x.processor.(*redis.Client)
+	other, too := y.processor.(*redis.Client)
+	if !is || !too {
+		return x.processor == y.processor
+	}
+	p, q := one.Options(), other.Options()
+	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB
+}
+
+// dialsPlainly reports whether a client connects to its address, and not as a Dialer of
+// its own likes.
+func dialsPlainly(o *redis.Options) bool {
+	f := runtime.FuncForPC(reflect.ValueOf(o.Dialer).Pointer())
+	return f != nil && strings.HasPrefix(f.Name(), reflect.TypeFor[redis.Options]().PkgPath()+".")
 }
 
 // Pin implements [protocol.Pinner].

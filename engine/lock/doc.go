@@ -18,6 +18,22 @@
 //	defer hold.Unlock(ctx)
 //	return work(hold.Context())
 //
+// # Who re-enters
+//
+// A flow of work that holds a lock and asks for it again is let in one level
+// deeper, where another owner would wait. [Locker.Do] finds the hold in the
+// context: a Do of the same key under it is a level deeper, one at a time; a Do
+// of another key, or with a context that outlives the hold, is an owner of its
+// own. A call that would wait for its own context's hold fails with [ErrSelf].
+//
+//	Do(ctx, "batch", f)                        owner 1, level 1
+//	├─ go Do(ctx, "customer:7", …)             owner 2
+//	├─ go Do(ctx, "customer:7", …)             owner 3, waits for owner 2
+//	├─ Do(ctx, "batch", …)                     owner 1, level 2
+//	├─ go Do(ctx, "batch", …)                  owner 1, waits until level 2 is left
+//	├─ Lock(ctx, "batch", NewOwner())          ErrSelf
+//	└─ go Do(WithoutCancel(ctx), "batch", …)   owner 4, waits until f has returned
+//
 // # What it guarantees
 //
 // While Redis keeps its data and its clock runs evenly, at most one owner holds

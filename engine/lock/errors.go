@@ -16,6 +16,10 @@ var (
 	// ErrHeld: another owner holds the lock, or the same owner through another
 	// Locker. It comes with ErrNotAcquired.
 	ErrHeld = errors.New("lock: held by another owner")
+	// ErrSelf: the call would wait for itself. Its context ends when a hold of the same
+	// key is released, which another owner has or another Locker made. It comes with
+	// ErrNotAcquired, is also an ErrHeld, and nothing was sent.
+	ErrSelf = fmt.Errorf("lock: this context holds it already: %w", ErrHeld)
 	// ErrNotHeld: the hold to unlock is not held. Nothing was changed.
 	ErrNotHeld = errors.New("lock: not held")
 	// ErrLost: the lease expired, or the lock was taken away, while this owner

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ type Hold struct {
 	level  int
 	token  int64
 	parent context.Context
+	inner  turns // of calls of Do under it
 
 	// Guarded by s.mu.
 	ctx  *holdContext // nil until Context is called
@@ -36,6 +38,9 @@ func (h *Hold) Level() int { return h.level }
 func (h *Hold) Token() int64 { return h.token }
 
 type holdKey struct{}
+
+// keyed asks a context for the innermost hold of a key.
+type keyed string
 
 // HoldOf returns the hold whose context ctx is or derives from: in the function
 // that [Locker.Do] calls, the hold that it runs under. Of several holds it is
@@ -137,9 +142,9 @@ func (c *holdContext) Err() error {
 // calls Value.
 func (c *holdContext) Value(key any) any {
 	switch k := key.(type) {
-	case ownerKey:
-		if k.l == c.h.s.l {
-			return c.h.s.owner
+	case keyed:
+		if string(k) == c.h.s.key {
+			return c.h
 		}
 	case holdKey:
 		return c.h
@@ -173,6 +178,23 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	}
 	defer s.leave()
 	return s.unlock(ctx, limited, h)
+}
+
+// leave is Unlock for one who will not try again: if an inner level is still held, nothing
+// of the hold is renewed any more.
+func (h *Hold) leave(ctx context.Context) error {
+	err := h.Unlock(ctx)
+	if errors.Is(err, ErrInnerHeld) {
+		h.s.runOut(ErrLost)
+	}
+	return err
+}
+
+// isInnermost reports whether its owner is at this level, of a lock that may be lost.
+func (h *Hold) isInnermost() bool {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.s.isHeld(h) && len(h.s.holds) == h.level
 }
 
 // reenter returns the session of a hold, which may be over, for another call.

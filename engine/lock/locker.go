@@ -127,44 +127,124 @@ func (l *Locker) isSwift() bool {
 // starts afresh. If an outer level is unlocked meanwhile it fails with
 // ErrReleased.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.acquire(ctx, key, owner, l.o.Retries, options)
+	return l.lock(ctx, key, owner, l.o.Retries, options)
 }
 
 // TryLock is Lock with a single attempt, whatever Redis answers.
 func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.acquire(ctx, key, owner, 0, options)
+	return l.lock(ctx, key, owner, 0, options)
 }
-
-type ownerKey struct{ l *Locker }
 
 // Do runs f under the lock of key, and releases it when f returns or panics. F
 // gets the hold's context and should return when it ends; [HoldOf] returns the
-// hold, with its fencing token. A Do inside f, with a context derived from f's,
-// re-enters the lock; f must not give that context to several goroutines that
-// call Do.
+// hold, with its fencing token.
+//
+// A Do of the same key inside f, with a context derived from f's, re-enters the
+// lock: it is one level deeper. Of several such Do at once, in goroutines of f,
+// one is inside and the others wait for it. Any other Do is an owner of its own:
+// that of another key, and one whose context outlives f's
+// ([context.WithoutCancel]). F should return after all that it started under the
+// lock: if it returns before, its level cannot be left any more, and is renewed
+// no longer.
 //
 // It fails like Lock, in which case f was not called; otherwise with f's error
 // joined with Unlock's. ErrLost means that f did not have the lock to itself
 // until it returned.
 func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) (err error) {
-	owner, within := ctx.Value(ownerKey{l}).(Owner)
-	if !within {
-		owner = NewOwner()
+	owner := NewOwner()
+	if outer := l.outerOf(ctx, key); outer != nil {
+		if err := l.inTurn(ctx, outer, options); err != nil {
+			return err
+		}
+		defer outer.inner.leave()
+		if outer.isInnermost() {
+			owner = outer.Owner()
+		}
 	}
 	hold, err := l.Lock(ctx, key, owner, options...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.Unlock(ctx)) }()
+	defer func() { err = errors.Join(err, hold.leave(ctx)) }()
 	return f(hold.Context())
 }
 
-func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
-	since := l.o.Clock.Now()
-	mine, err := l.o.leaseOf(options)
+// inTurn waits until no other call of Do is under a hold.
+func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) error {
+	_, wait, err := l.o.of(options)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotAcquired, err)
+	}
+	if wait > 0 {
+		waits, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(wait))
+		defer cancel()
+		ctx = waits
+	}
+	if outer.inner.take(ctx, l.o.Clock) != nil {
+		return notAcquired(ctx, ErrHeld)
+	}
+	return nil
+}
+
+// outerOf returns the hold of a key under which a call with ctx is, or nil.
+func (l *Locker) outerOf(ctx context.Context, key string) *Hold {
+	h := holdOf(ctx, key)
+	if h == nil || h.s.l != l {
+		return nil
+	}
+	return h
+}
+
+// holdOf returns the innermost hold of a key, through any Locker, whose end would end ctx.
+func holdOf(ctx context.Context, key string) *Hold {
+	if ctx.Done() == nil { // of context.WithoutCancel
+		return nil
+	}
+	h, _ := ctx.Value(keyed(key)).(*Hold)
+	return h
+}
+
+// itself reports whether an owner that is not that of a hold under which the call is would
+// wait for it: until that is released, which ends ctx.
+func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
+	h := holdOf(ctx, key)
+	if h == nil || h.s.l.p.Name != l.p.Name || !sameRedis(h.s.l.client, l.client) {
+		return false
+	}
+	if h.s.owner == owner && (h.s.l == l || !l.p.Numbered) { // which re-enters
+		return false
+	}
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.over == nil && h.s.isHeld(h)
+}
+
+// lock is Lock with so many retries.
+func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+	mine, wait, err := l.o.of(options)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+	case l.itself(ctx, key, owner):
+		return nil, fmt.Errorf("%w: %w: %q", ErrNotAcquired, ErrSelf, key)
+	case wait == 0:
+		return l.acquire(ctx, key, owner, retries, mine)
+	}
+	waits, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(wait))
+	defer cancel()
+	h, err := l.acquire(waits, key, owner, retries, mine)
+	if err != nil {
+		return nil, err
+	}
+	h.s.mu.Lock()
+	h.parent = ctx // not that of the wait, which is over
+	h.s.mu.Unlock()
+	return h, nil
+}
+
+func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, mine lease) (*Hold, error) {
+	since := l.o.Clock.Now()
+	switch {
 	case !owner.valid():
 		return nil, fmt.Errorf("%w: %w: it must not be empty, begin with # or have white space or control characters, given %q", ErrNotAcquired, ErrOwner, owner)
 	}

@@ -112,12 +112,17 @@ type Options struct {
 // LockOption configures one call of Lock.
 type LockOption func(*lockOptions)
 
-type lockOptions struct{ lease time.Duration }
+type lockOptions struct{ lease, wait time.Duration }
 
 // WithLease gives a first acquisition a lease other than Options.Lease: whole
 // milliseconds, at least one. The watchdog's interval and the margin scale with
 // it. A re-entry keeps the lease of the first acquisition.
 func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lease = d } }
+
+// WithWait bounds the wait for the lock, beside ctx: after d, which is positive, the call
+// fails as at the end of ctx, with [context.DeadlineExceeded]. The hold's context does not
+// end with it. So a request can wait for 300 ms and then work for as long as it has.
+func WithWait(d time.Duration) LockOption { return func(o *lockOptions) { o.wait = d } }
 
 // lease is the timing of one hold.
 type lease struct {
@@ -126,25 +131,33 @@ type lease struct {
 	renew  time.Duration // between renewals, or NoWatchdog
 }
 
-// leaseOf returns the lease of a call with options. It fails with ErrOptions.
-func (o *Options) leaseOf(options []LockOption) (lease, error) {
-	mine := lease{o.Lease, o.Margin, o.Renew}
+// of returns the lease of a call with options, and how long it waits, 0 if only its context
+// says. It fails with ErrOptions.
+func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err error) {
+	mine = lease{o.Lease, o.Margin, o.Renew}
 	if len(options) == 0 {
-		return mine, nil
+		return mine, 0, nil
 	}
-	given := lockOptions{o.Lease}
+	const unbounded = math.MaxInt64
+	given := lockOptions{o.Lease, unbounded}
 	for _, option := range options {
 		option(&given)
 	}
 	if err := checkLease(given.lease); err != nil {
-		return lease{}, err
+		return lease{}, 0, err
+	}
+	switch {
+	case given.wait <= 0:
+		return lease{}, 0, bad("a wait must be positive", given.wait)
+	case given.wait < unbounded:
+		wait = given.wait
 	}
 	scale := float64(given.lease) / float64(o.Lease)
 	mine = lease{given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
 	if o.Renew != NoWatchdog {
 		mine.renew = max(time.Duration(float64(o.Renew)*scale), time.Microsecond)
 	}
-	return mine, nil
+	return mine, wait, nil
 }
 
 func bad(what string, given any) error {

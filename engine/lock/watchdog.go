@@ -129,13 +129,21 @@ func (s *session) renew() {
 // run out.
 func (s *session) age() {
 	s.mu.Lock()
+	s.aged = true
+	s.mu.Unlock()
+	s.runOut(ErrMaxAge)
+}
+
+// runOut renews no longer. At the end of its lease the hold is lost by cause.
+func (s *session) runOut(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	left := s.deadline.Sub(s.l.o.Clock.Now())
-	s.stopping, s.aged = true, true
+	s.stopping = true
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
-	s.expiry = s.l.o.Clock.AfterFunc(left, "lease", func() { s.lose(ErrMaxAge) })
-	s.mu.Unlock()
+	s.expiry = s.l.o.Clock.AfterFunc(left, OwnLease, func() { s.lose(cause) })
 }
 
 // overwritten reports whether err means that the lock is gone because something

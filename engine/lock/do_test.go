@@ -1,0 +1,204 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+	"relock/engine/store"
+	"relock/engine/store/storetest"
+)
+
+// onEach runs a test for each protocol in one Redis, a real one.
+func onEach(t *testing.T, test func(t *testing.T, c redis.UniversalClient, l *lock.Locker)) {
+	t.Helper()
+	for _, p := range []lock.Protocol{lock.Sequenced, lock.Fenced, lock.ReentrantNotify, lock.ReentrantFair, lock.Reentrant} {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			c := storetest.Redis(t)
+			l := locker(t, c, lock.Options{Protocol: p, Interval: 2 * time.Millisecond})
+			t.Cleanup(l.Close)
+			test(t, c, l)
+		})
+	}
+}
+
+// inside counts who is inside at once, and keeps the most.
+type inside struct{ now, most atomic.Int32 }
+
+// visit is inside until every other goroutine has had its chance to be there, too.
+func (i *inside) visit(c redis.UniversalClient) {
+	n := i.now.Add(1)
+	for most := i.most.Load(); n > most && !i.most.CompareAndSwap(most, n); most = i.most.Load() {
+	}
+	for range 20 { // round trips in which another could come
+		c.Ping(context.Background())
+	}
+	i.now.Add(-1)
+}
+
+// together runs a function so many times at once, and returns the errors.
+func together(n int, f func() error) []error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { errs[i] = f() })
+	}
+	group.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// Goroutines under one lock exclude each other at another, and at the same.
+func TestGoroutinesUnderALock(t *testing.T) {
+	onEach(t, func(t *testing.T, c redis.UniversalClient, l *lock.Locker) {
+		for _, other := range []string{"customer:7", key} {
+			var in inside
+			err := l.Do(t.Context(), key, func(ctx context.Context) error {
+				return errors.Join(together(3, func() error {
+					return l.Do(ctx, other, func(ctx context.Context) error {
+						if level := lock.HoldOf(ctx).Level(); (level == 2) != (other == key) {
+							t.Errorf("%s is at level %d", other, level)
+						}
+						in.visit(c)
+						return nil
+					})
+				})...)
+			})
+			if err != nil || in.most.Load() != 1 {
+				t.Errorf("%s: %d inside at once, %v", other, in.most.Load(), err)
+			}
+			if n := c.Exists(t.Context(), key, other).Val(); n != 0 {
+				t.Errorf("%d keys are left of %s and %s", n, key, other)
+			}
+		}
+	})
+}
+
+// What outlives the function is an owner of its own, and waits for it.
+func TestBackgroundJobsWait(t *testing.T) {
+	onEach(t, func(t *testing.T, c redis.UniversalClient, l *lock.Locker) {
+		var in inside
+		var jobs sync.WaitGroup
+		var errs [2]error
+		err := l.Do(t.Context(), key, func(ctx context.Context) error {
+			for i := range errs {
+				jobs.Go(func() {
+					errs[i] = l.Do(context.WithoutCancel(ctx), key, func(context.Context) error { in.visit(c); return nil })
+				})
+			}
+			in.visit(c)
+			return nil
+		})
+		jobs.Wait()
+		if err := errors.Join(err, errs[0], errs[1]); err != nil || in.most.Load() != 1 {
+			t.Errorf("%d inside at once, %v", in.most.Load(), err)
+		}
+	})
+}
+
+// A level that can never be left is not renewed: its lease ends, and others get in.
+func TestALevelThatIsLeftBehindEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease})
+		in, done := make(chan struct{}), make(chan error, 1)
+		err := l.Do(t.Context(), key, func(ctx context.Context) error {
+			go func() {
+				done <- l.Do(context.WithValue(ctx, key, 1), key, func(inner context.Context) error {
+					close(in)
+					<-inner.Done()
+					return context.Cause(inner)
+				})
+			}()
+			<-in
+			return nil
+		})
+		wantIs(t, err, lock.ErrInnerHeld)
+		left := time.Now()
+		wantIs(t, <-done, lock.ErrLost)
+		if took := time.Since(left); took > lease {
+			t.Errorf("the inner level is renewed for %v", took)
+		}
+		time.Sleep(lease)
+		if h, err := l.TryLock(t.Context(), key, lock.NewOwner()); err != nil {
+			t.Errorf("another is not let in: %v", err)
+		} else {
+			unlock(t, h)
+		}
+	})
+}
+
+// Who would wait for itself is told at once.
+func TestWaitingForOneselfIsAnError(t *testing.T) {
+	t.Parallel()
+	s := storetest.Start(t)
+	client := func() redis.UniversalClient {
+		c := redis.NewClient(&redis.Options{Addr: s.Addr})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	c := client()
+	l, other, apart := locker(t, c, lock.Options{}), locker(t, c, lock.Options{}), locker(t, client(), lock.Options{})
+	e := store.NewEmbedded(time.Time{})
+	t.Cleanup(func() { _ = e.Close() })
+	elsewhere := locker(t, e.Client(), lock.Options{})
+	nothing := func(context.Context) error { return nil }
+	err := l.Do(t.Context(), key, func(ctx context.Context) error {
+		_, err := l.Lock(ctx, key, lock.NewOwner())
+		wantIs(t, err, lock.ErrNotAcquired, lock.ErrSelf, lock.ErrHeld)
+		_, err = other.Lock(ctx, key, lock.HoldOf(ctx).Owner())
+		wantIs(t, err, lock.ErrSelf)
+		wantIs(t, other.Do(ctx, key, nothing), lock.ErrSelf)
+		wantIs(t, apart.Do(ctx, key, nothing), lock.ErrSelf)
+		h, err := l.Lock(ctx, key, lock.HoldOf(ctx).Owner())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIs(t, l.Do(ctx, key, nothing), lock.ErrSelf) // its level is not the innermost
+		unlock(t, h)
+		_, err = l.TryLock(context.WithoutCancel(ctx), key, lock.NewOwner())
+		if wantIs(t, err, lock.ErrHeld); errors.Is(err, lock.ErrSelf) {
+			t.Error("what outlives the hold does not wait for itself:", err)
+		}
+		return errors.Join(l.Do(ctx, "another", nothing), elsewhere.Do(ctx, key, nothing))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A wait that is bounded does not bound the work.
+func TestWaitBrieflyWorkLong(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease, Interval: 10 * time.Millisecond})
+		const wait = 50 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := l.Do(ctx, key, func(held context.Context) error {
+			time.Sleep(20 * wait)
+			began := time.Now()
+			_, err := l.Lock(ctx, key, lock.NewOwner(), lock.WithWait(wait))
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrHeld, context.DeadlineExceeded)
+			if took := time.Since(began); took < wait || took > 2*wait {
+				t.Errorf("it waited for %v", took)
+			}
+			if _, has := held.Deadline(); !has || context.Cause(held) != nil {
+				t.Errorf("after the wait the hold's context has ended: %v", context.Cause(held))
+			}
+			return nil
+		}, lock.WithWait(wait))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, bad := range []time.Duration{0, -1} {
+			_, err := l.Lock(ctx, key, lock.NewOwner(), lock.WithWait(bad))
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrOptions)
+		}
+	})
+}
