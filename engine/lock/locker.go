@@ -265,6 +265,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	var a acquisition
 	var last error      // what the attempt before came to
 	var unanswered bool // an earlier attempt was, and may still be granted
+	var sent bool       // an attempt was, so that Redis may know of the call
 	defer func() {      // even if a simulated process dies in here
 		if !a.abandoned { // otherwise the task that waits for the reply leaves
 			s.leave()
@@ -283,13 +284,14 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		if a.hold != nil {
 			return a.hold, nil
 		}
-		unanswered = a.unknown || unanswered && (a.refused || c.Level == 1)
+		unanswered = a.unknown || unanswered && (a.refused || a.unsent || c.Level == 1)
 		a.unknown = unanswered
+		sent = sent || !a.unsent
 		last = a.err
 		over := w.over(a)
 		switch {
 		case a.final || (over && !a.held):
-			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1) {
+			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
 				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
 			left, of := a, c
@@ -300,7 +302,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			})
 		case over:
 			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
-			if retries > 0 && l.p.Leave != nil || a.unknown {
+			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
 				left, of := a, c
 				a.abandoned = true
 				err = s.part(ctx, err, func() {
@@ -315,7 +317,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if ctx.Err() == nil {
 				last = err
 			}
-			if l.p.Leave == nil && !a.unknown {
+			if (l.p.Leave == nil || !sent) && !a.unknown {
 				return nil, notAcquired(ctx, last)
 			}
 			left, of := a, c
@@ -400,7 +402,7 @@ type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
 	until time.Time // when a waiter of the fair lock loses its place
-	fails int       // attempts in a row that Redis refused to run
+	fails int       // attempts in a row that Redis refused to run, or that were not sent
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
 }
@@ -448,7 +450,7 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	o := &w.l.o
 	now := o.Clock.Now()
 	w.fails++
-	if !a.refused {
+	if !a.refused && !a.unsent {
 		w.fails = 0
 	}
 	if w.l.p.Granting && a.held && a.pttl > 0 {
@@ -465,11 +467,22 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	if span := o.JitterMax - o.JitterMin; span > 0 {
 		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
-	if w.fails > 0 {
+	switch {
+	case a.unsent: // all of the Locker's owners meet with that at once
+		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
+		d = max(d, most/2+time.Duration(o.Random(int64(most/2)+1)))
+	case w.fails > 0:
 		d = max(d, pause(o.Interval, w.fails))
 	}
 	w.due = now.Add(d)
 	return d
+}
+
+// owners returns how many owners of keys there are.
+func (l *Locker) owners() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.sessions)
 }
 
 // stops returns why a waiting call must go on no longer, or nil.

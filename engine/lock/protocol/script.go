@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -165,6 +166,13 @@ func mentions(said error, code string) bool {
 // Answered reports whether err is Redis' own answer, so that the command's
 // outcome is known: nothing ran, because scripts fail before they write.
 func Answered(err error) bool { return refusal(err) != nil }
+
+// Unsent reports whether a command has surely not been sent to its one server: the client
+// got no connection.
+func Unsent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+}
 
 // passing are the codes by which Redis says that it cannot run anything now:
 // it is loading its data, busy with a script, a replica, cut off from its
