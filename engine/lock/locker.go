@@ -470,7 +470,10 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	switch {
 	case a.unsent: // all of the Locker's owners meet with that at once
 		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
-		d = max(d, most/2+time.Duration(o.Random(int64(most/2)+1)))
+		if w.l.windows != nil { // a run's clock has no crowds
+			most = most/2 + time.Duration(o.Random(int64(most/2)+1))
+		}
+		d = max(d, most)
 	case w.fails > 0:
 		d = max(d, pause(o.Interval, w.fails))
 	}
