@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -200,5 +201,19 @@ func TestWaitBrieflyWorkLong(t *testing.T) {
 			_, err := l.Lock(ctx, key, lock.NewOwner(), lock.WithWait(bad))
 			wantIs(t, err, lock.ErrNotAcquired, lock.ErrOptions)
 		}
+	})
+}
+
+// An error that ends a wait is one line, which names the key.
+func TestAnErrorIsOneLine(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease})
+		unlock(t, acquire(t, l, lock.NewOwner()))
+		h := acquire(t, l, lock.NewOwner())
+		_, err := l.Lock(t.Context(), "k", lock.NewOwner(), lock.WithWait(time.Millisecond))
+		if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || !strings.Contains(text, "held by another owner") {
+			t.Errorf("%q", text)
+		}
+		unlock(t, h)
 	})
 }

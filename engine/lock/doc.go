@@ -61,6 +61,10 @@
 // longer be relied on; a release until Options.Limit is reached. Any other
 // refusal (a user without the right to, a full Redis) ends the call.
 //
+// A command for which the client got no connection was not sent: there is nothing
+// to give back, and the owners of a Locker try again in turn, a thousand of them
+// some 330 times a second.
+//
 // An acquisition that fails unanswered is given back, on a context of its own
 // ([context.WithoutCancel], limited by Options.Limit), after the reply if one
 // comes. If a repeated release is answered "not held" while the lease cannot

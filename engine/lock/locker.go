@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -221,12 +222,21 @@ func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 
 // lock is Lock with so many retries.
 func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+	h, err := l.within(ctx, key, owner, retries, options)
+	if err != nil {
+		return nil, fmt.Errorf("%w (key %q)", err, key)
+	}
+	return h, nil
+}
+
+// within is lock for as long as a call may wait.
+func (l *Locker) within(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
 	mine, wait, err := l.o.of(options)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	case l.itself(ctx, key, owner):
-		return nil, fmt.Errorf("%w: %w: %q", ErrNotAcquired, ErrSelf, key)
+		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, ErrSelf)
 	case wait == 0:
 		return l.acquire(ctx, key, owner, retries, mine)
 	}
@@ -521,7 +531,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// notAcquired joins ErrNotAcquired with every reason there is.
+// notAcquired joins ErrNotAcquired with every reason there is, in one line.
 func notAcquired(ctx context.Context, err error) error {
 	errs := []error{ErrNotAcquired}
 	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
@@ -529,7 +539,11 @@ func notAcquired(ctx context.Context, err error) error {
 			errs = append(errs, e)
 		}
 	}
-	return errors.Join(errs...)
+	said := make([]any, len(errs))
+	for i, e := range errs {
+		said[i] = e
+	}
+	return fmt.Errorf("%w"+strings.Repeat(": %w", len(errs)-1), said...)
 }
 
 // enter takes the turn of the session of one owner and key, until leave. It
