@@ -25,7 +25,7 @@ func (s *Links) Incident(cured bool) func(http.ResponseWriter, *http.Request) er
 		for _, symptom := range symptoms {
 			for _, i := range symptom.Incidents {
 				if i.ID == r.PathValue("id") && (i.Cured || !cured) {
-					return s.staged(w, r, i, cured)
+					return s.staged(w, r, i, symptom.Rule, cured)
 				}
 			}
 		}
@@ -33,7 +33,7 @@ func (s *Links) Incident(cured bool) func(http.ResponseWriter, *http.Request) er
 	}
 }
 
-func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, cured bool) error {
+func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, rule string, cured bool) error {
 	file := i.File(cured)
 	data, err := fs.ReadFile(lessons.IncidentFiles(), file)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 	}
 	staged := sc
 	if !cured {
-		if staged, err = page.GoesWrong(i.ID, sc); err != nil {
+		if staged, err = page.GoesWrong(i.ID, rule, sc); err != nil {
 			return fmt.Errorf("front: incidents/%s: %w", file, err)
 		}
 	}

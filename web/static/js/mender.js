@@ -1,6 +1,7 @@
 // What would mend it? A mode of the page: the stage stands still at the row that breaks
 // a rule, and below it is how it came to this, and each change that was tried.
 import { byId } from "./dom.js";
+import { say } from "./words.js";
 
 /**
  * @typedef {object} Mending what the page knows
@@ -25,6 +26,16 @@ export function mended(was, frame, known = false) {
   }
   return frame.mended ? { ...was, going: frame.mended.going } : was;
 }
+
+/**
+ * Whether cards that were shown change places where others are shown in their stead.
+ * @param {string[]} was what each is called, in order
+ * @param {string[]} next
+ */
+export const moved = (was, next) => was.some((title, i) => title !== next[i]);
+
+/** What the cards in a box are called. @param {ParentNode} box */
+const titles = (box) => [...box.querySelectorAll(".cure-card h3")].map((title) => title.textContent ?? "");
 
 /** On a stage without it. */
 const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
@@ -57,6 +68,23 @@ export function mender(stage, on) {
   const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
   const causes = byId("causes");
   const box = byId("mended");
+  const next = document.createElement("template"); // what is to be shown, while somebody aims at what is there
+  let pointed = false;
+
+  /** Shows what has come, but moves nothing that somebody points at or has in focus. */
+  function lay() {
+    if (next.content.childElementCount > 0 && !box.contains(document.activeElement) && !(pointed && moved(titles(box), titles(next.content)))) {
+      box.replaceChildren(next.content);
+    }
+  }
+  box.addEventListener("pointerenter", () => {
+    pointed = true;
+  });
+  box.addEventListener("pointerleave", () => {
+    pointed = false;
+    lay();
+  });
+  box.addEventListener("focusout", () => setTimeout(lay)); // once the focus is where it goes
 
   const isOpen = () => !panel.hidden;
 
@@ -97,6 +125,11 @@ export function mender(stage, on) {
   function look() {
     const standing = on.standing();
     if (!standing) {
+      return;
+    }
+    if (standing.tip === 0) {
+      next.innerHTML = "";
+      box.textContent = say("Nothing has happened yet: go back, play the run to where a rule breaks, and ask again.");
       return;
     }
     on.attempt(async () => {
@@ -191,6 +224,7 @@ export function mender(stage, on) {
         causes.replaceChildren();
         if (state === UNASKED) {
           asked = "";
+          next.innerHTML = "";
           box.replaceChildren();
         }
         if (!known) {
@@ -205,7 +239,8 @@ export function mender(stage, on) {
         byId("mend-place").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        box.innerHTML = frame.mended.html;
+        next.innerHTML = frame.mended.html;
+        lay();
       }
       mark();
     },
