@@ -14,7 +14,7 @@ import (
 type Shape struct {
 	Name       string
 	Title      phrase.Text
-	Reentrant  bool // its owner can enter again
+	Reentrant  bool                // its owner can enter again
 	convention protocol.Convention // of all calls
 }
 

@@ -130,15 +130,15 @@ func (s *Pages) mends(shown *runs.Recording, row int) (string, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontMend == "" {
-		sc, err := page.Until(context.Background(), shown.Scenario, row)
-		if err != nil {
-			return "", err
-		}
-		open, err := link.Encode(link.Contents{Scenario: sc, At: len(sc.Schedule)})
+		at, err := page.AtRow(context.Background(), shown.Scenario, row)
 		if err != nil {
 			return "", fmt.Errorf("front: %w", err)
 		}
-		s.frontMend = "/play/" + frontExample + "?mend#" + open
+		open, err := link.Encode(link.Contents{Scenario: at.Scenario, At: len(at.Scenario.Schedule)})
+		if err != nil {
+			return "", fmt.Errorf("front: %w", err)
+		}
+		s.frontMend = fmt.Sprintf("/play/%s?mend=%d#%s", frontExample, row, open)
 	}
 	return s.frontMend, nil
 }

@@ -129,6 +129,8 @@ export function mender(stage, on) {
     }
     if (standing.tip === 0) {
       next.innerHTML = "";
+      byId("mend-place").textContent = on.title();
+      causes.replaceChildren();
       box.textContent = say("Nothing has happened yet: go back, play the run to where a rule breaks, and ask again.");
       return;
     }
