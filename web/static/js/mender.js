@@ -68,23 +68,49 @@ export function mender(stage, on) {
   const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
   const causes = byId("causes");
   const box = byId("mended");
-  const next = document.createElement("template"); // what is to be shown, while somebody aims at what is there
+  const next = document.createElement("template"); // what has come
+  /** @type {Element | undefined} */
+  let waiting; // cards that come when nobody aims at those that are there
   let pointed = false;
+  /** The best cards in a box. @param {ParentNode} parent */
+  const cardsOf = (parent) => [...parent.children].find((child) => child.classList.contains("cure-cards"));
 
-  /** Shows what has come, but moves nothing that somebody points at or has in focus. */
+  /** Whether somebody aims at cards which others would take the places of. @param {Element} cards @param {Element} came */
+  const aimed = (cards, came) => cards.contains(document.activeElement) || (pointed && moved(titles(cards), titles(came)));
+
+  /** Shows what has come. Cards that somebody aims at stay, and all around them is new. */
   function lay() {
-    if (next.content.childElementCount > 0 && !box.contains(document.activeElement) && !(pointed && moved(titles(box), titles(next.content)))) {
+    const [cards, came] = [cardsOf(box), cardsOf(next.content)];
+    if (!cards || !came || !aimed(cards, came)) {
+      waiting = undefined;
       box.replaceChildren(next.content);
+      return;
+    }
+    const parts = [...next.content.childNodes];
+    const at = parts.indexOf(came);
+    [...box.childNodes].filter((node) => node !== cards).forEach((node) => node.remove());
+    cards.before(...parts.slice(0, at));
+    cards.after(...parts.slice(at + 1));
+    waiting = came;
+  }
+
+  /** Shows cards that have waited, as soon as nobody aims at those that are there. */
+  function settle() {
+    const cards = cardsOf(box);
+    if (waiting && cards && !aimed(cards, waiting)) {
+      cards.replaceWith(waiting);
+      waiting = undefined;
     }
   }
-  box.addEventListener("pointerenter", () => {
-    pointed = true;
+  box.addEventListener("pointerover", (event) => {
+    pointed = cardsOf(box)?.contains(/** @type {Node} */ (event.target)) ?? false;
+    settle();
   });
   box.addEventListener("pointerleave", () => {
     pointed = false;
-    lay();
+    settle();
   });
-  box.addEventListener("focusout", () => setTimeout(lay)); // once the focus is where it goes
+  box.addEventListener("focusout", () => setTimeout(settle)); // once the focus is where it goes
 
   const isOpen = () => !panel.hidden;
 
@@ -128,10 +154,10 @@ export function mender(stage, on) {
       return;
     }
     if (standing.tip === 0) {
-      next.innerHTML = "";
       byId("mend-place").textContent = on.title();
       causes.replaceChildren();
-      box.textContent = say("Nothing has happened yet: go back, play the run to where a rule breaks, and ask again.");
+      waiting = undefined;
+      box.textContent = say("There is nothing to mend yet: go back, play the run to where a rule breaks, and ask again.");
       return;
     }
     on.attempt(async () => {
@@ -226,7 +252,7 @@ export function mender(stage, on) {
         causes.replaceChildren();
         if (state === UNASKED) {
           asked = "";
-          next.innerHTML = "";
+          waiting = undefined;
           box.replaceChildren();
         }
         if (!known) {
