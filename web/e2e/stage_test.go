@@ -129,7 +129,7 @@ func TestNothingLiesOnSomethingElse(t *testing.T) {
 	open("long-pause", 1440, 900)
 	do(ctx, t, click("#explore"))
 	until(ctx, t, `document.querySelector(".move .outlook") !== null`)
-	if !get[bool](ctx, t, `[...document.querySelectorAll(".move:has(.outlook)")].every((move) => `+apart+`(...[...move.children].map(`+box+`)) && [...move.children].every((e) => `+box+`(e).bottom <= `+box+`(move).bottom))`) {
+	if !get[bool](ctx, t, `[...document.querySelectorAll(".move:has(.outlook)")].every((move) => `+apart+`(...[...move.children].map(`+box+`)) && [...move.children].every((e) => `+box+`(e).bottom <= `+box+`(move).bottom && `+box+`(e).top >= `+box+`(move).top))`) {
 		t.Error("what becomes of a move lies on what it does")
 	}
 
