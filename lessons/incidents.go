@@ -34,6 +34,7 @@ func IncidentFiles() fs.FS {
 type Symptom struct {
 	ID        string      `yaml:"id"` // unique; addresses name it
 	Name      phrase.Text `yaml:"name"`
+	Rule      string      `yaml:"rule"`      // the rule whose break it is; some of its incidents break none
 	Incidents []Incident  `yaml:"incidents"` // at least one
 }
 
@@ -96,8 +97,8 @@ func readIncidents(texts []byte, files []string) ([]Symptom, error) {
 	}
 	ids := map[string]bool{}
 	for _, s := range symptoms {
-		if s.ID == "" || ids[s.ID] || s.Name == "" || len(s.Incidents) == 0 {
-			return nil, fmt.Errorf("lessons: incidents.yaml: symptom %q: an id of its own, a name and an incident are needed", s.ID)
+		if s.ID == "" || ids[s.ID] || s.Name == "" || s.Rule == "" || len(s.Incidents) == 0 {
+			return nil, fmt.Errorf("lessons: incidents.yaml: symptom %q: an id of its own, a name, a rule and an incident are needed", s.ID)
 		}
 		ids[s.ID] = true
 		for n := range s.Incidents {

@@ -14,6 +14,7 @@ import (
 type Shape struct {
 	Name       string
 	Title      phrase.Text
+	Reentrant  bool                // its owner can enter again
 	convention protocol.Convention // of all calls
 }
 
@@ -39,17 +40,17 @@ var shapes = func() []Shape {
 	owner, token := protocol.ArgOwner, protocol.ArgToken
 	ms, s := protocol.ArgLeaseMS, protocol.ArgLeaseS
 	return []Shape{
-		{"set-nx", "SET NX PX: owner, lease in milliseconds; 1 is yes, 0 is no", protocol.Convention{Args: args(word(owner, ms), word(owner), word(owner, ms))}},
-		{"hash-count", "A hash with a count: owner, lease in seconds; 1 is yes, 0 is no", protocol.Convention{Args: args(word(owner, s), word(owner), word(owner, s))}},
-		{"redisson", "Redisson's: lease in milliseconds, owner; nil is yes, a number is how long not", protocol.Convention{
+		{"set-nx", "SET NX PX: owner, lease in milliseconds; 1 is yes, 0 is no", false, protocol.Convention{Args: args(word(owner, ms), word(owner), word(owner, ms))}},
+		{"hash-count", "A hash with a count: owner, lease in seconds; 1 is yes, 0 is no", true, protocol.Convention{Args: args(word(owner, s), word(owner), word(owner, s))}},
+		{"redisson", "Redisson's: lease in milliseconds, owner; nil is yes, a number is how long not", true, protocol.Convention{
 			Args: args(word(ms, owner), word("0", ms, owner), word(ms, owner)),
 			Replies: map[string]protocol.Replies{
 				protocol.CallLock:   {protocol.Entered: none, protocol.RefusedWord: {Kind: protocol.AnswerPTTL}},
 				protocol.CallUnlock: {protocol.Released: number(1), protocol.Entered: number(0)},
 			},
 		}},
-		{"setnx-expire", "SETNX and EXPIRE: token, lease in seconds; 1 is yes, 0 is no", protocol.Convention{Args: args(word(token, s), word(token), word(token, s))}},
-		{"set-reply", "What SET returns: token, lease in milliseconds; OK is yes, nil is no", protocol.Convention{
+		{"setnx-expire", "SETNX and EXPIRE: token, lease in seconds; 1 is yes, 0 is no", false, protocol.Convention{Args: args(word(token, s), word(token), word(token, s))}},
+		{"set-reply", "What SET returns: token, lease in milliseconds; OK is yes, nil is no", false, protocol.Convention{
 			Args:    args(word(token, ms), word(token), word(token, ms)),
 			Replies: map[string]protocol.Replies{protocol.CallLock: {protocol.Entered: {Kind: protocol.AnswerText, Text: "OK"}, protocol.RefusedWord: none}},
 		}},

@@ -150,6 +150,7 @@ func (d *Draft) change(key, value string) {
 }
 
 // shape gives the scripts of an own lock one of the usual shapes; "" is Relock's own.
+// Who cannot enter again with it enters once.
 func (d *Draft) shape(name string) {
 	lock := d.sketch().Lock
 	values := lock.Shaped(name)
@@ -161,6 +162,12 @@ func (d *Draft) shape(name string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		d.Set("lock."+key, values[key])
+	}
+	if slices.ContainsFunc(scenario.Shapes(), func(s scenario.Shape) bool { return s.Name == name && !s.Reentrant }) {
+		d.Delete("defaults.depth")
+		for i := range d.Len("threads") {
+			d.Delete(at("threads", i) + ".depth")
+		}
 	}
 }
 

@@ -39,6 +39,31 @@ func TestAShapeIsChosen(t *testing.T) {
 	}
 }
 
+// With scripts that nobody can enter twice, each thread enters once; a depth that comes
+// with the shape is kept.
+func TestWhoCannotEnterAgainEntersOnce(t *testing.T) {
+	const text = "lock:\n  protocol: own\n  lease: 30s\n  scripts:\n    lock: return 1\n    unlock: return 1\ndefaults: {depth: 3}\nthreads: [{name: A, depth: 2}, {name: B}]\n"
+	for _, shape := range scenario.Shapes() {
+		for _, depth := range []string{"2", "4"} { // as it was, and another
+			merged, err := draft.Merge(text, text, "", url.Values{"lock.shape": {shape.Name}, "threads[0].depth": {depth}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := scenario.Parse([]byte(merged))
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", shape.Name, err, merged)
+			}
+			want := map[bool][2]int{true: {2, 3}, false: {1, 1}}[shape.Reentrant]
+			if depth == "4" {
+				want[0] = 4
+			}
+			if got := [2]int{sc.Threads[0].Depth, sc.Threads[1].Depth}; got != want {
+				t.Errorf("%s, with %s: depths %v, want %v\n%s", shape.Name, depth, got, want, merged)
+			}
+		}
+	}
+}
+
 // Other scripts, and another lock, have other arguments.
 func TestOtherScriptsForgetTheShape(t *testing.T) {
 	const text = "lock:\n  protocol: own\n  args: {lock: [owner]}\n  keys: ['{key}', '{key}:n']\n  replies: {lock: {entered: nil}}\n  release: once\n  scripts:\n    lock: return 1\n    unlock: return 1\nthreads: [{name: A}]\n"

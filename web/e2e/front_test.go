@@ -114,7 +114,7 @@ func TestTheFrontPageGoesByHand(t *testing.T) {
 	}
 	do(ctx, t, click("#go"))
 	until(ctx, t, `location.pathname === "/play/late-write-without-a-token" && document.getElementById("mender")?.hidden === false`)
-	until(ctx, t, `document.getElementById("place").textContent.includes("T8")`)
+	until(ctx, t, `document.getElementById("place").textContent.includes("T10")`) // the moment that it was shown
 }
 
 // Who presses Play, and leaves the mouse there, reads why at the first broken rule,

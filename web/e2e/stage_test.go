@@ -103,3 +103,40 @@ func stageOf(t testing.TB, l words.Language, sc film.Scenario, at page.Standing)
 	}
 	return html
 }
+
+// Nothing on the page lies on something else: on a projector with the tools open, in a
+// low window with many lanes, and where each move says what becomes of it.
+func TestNothingLiesOnSomethingElse(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	const apart = `((...boxes) => boxes.every((a, i) => boxes.slice(i + 1).every((b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1)))`
+	const box = `((e) => e.getBoundingClientRect())`
+	open := func(name string, wide, high int64) {
+		do(ctx, t, chromedp.EmulateViewport(wide, high), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/"+name), chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent("e"))
+		until(ctx, t, place+`.includes("T") && document.querySelector("#lanes-card .lane-at") !== null`)
+	}
+	for _, name := range []string{"fair", "mutex-late-release", "fenced-fail-over", "mutex-redis-full"} {
+		open(name, 1366, 768)
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		if !get[bool](ctx, t, `[...document.querySelectorAll(".lane-at, [data-pill]")].every((e) => `+box+`(e).bottom <= `+box+`(document.getElementById("scroll")).top)`) {
+			t.Errorf("%s: the table lies on the lanes' axis", name)
+		}
+		if !get[bool](ctx, t, `((pill) => [...document.querySelectorAll(".lane-at")].filter((e) => e.checkVisibility({visibilityProperty: true})).every((e) => `+apart+`(pill, `+box+`(e))))(`+box+`(document.querySelector("[data-pill]")))`) {
+			t.Errorf("%s: the clock lies on a number of the axis", name)
+		}
+	}
+
+	open("long-pause", 1440, 900)
+	do(ctx, t, click("#explore"))
+	until(ctx, t, `document.querySelector(".move .outlook") !== null`)
+	if got := get[string](ctx, t, `[...document.querySelectorAll(".move:has(.outlook) > *")].filter((e) => { const lines = e.clientHeight / parseFloat(getComputedStyle(e).lineHeight); return e.clientHeight > 0 && Math.abs(lines - Math.round(lines)) > .1; }).map((e) => e.textContent).join("; ")`); got != "" {
+		t.Errorf("what becomes of a move leaves half a line for %q", got)
+	}
+
+	open("lease-expiry", 1440, 900)
+	do(ctx, t, chromedp.KeyEvent("f"), chromedp.KeyEvent("t"))
+	until(ctx, t, `document.documentElement.dataset.theme === "stage" && document.getElementById("side").checkVisibility()`)
+	if !get[bool](ctx, t, apart+`(...[...document.querySelectorAll("#stage > :is(.who, .redis)")].map(`+box+`)) && [...document.querySelectorAll("#stage .who")].every((e) => `+box+`(e).width > 150)`) {
+		t.Error("on a projector the beliefs lie on each other while the tools are open")
+	}
+}

@@ -156,6 +156,16 @@ func (a *axis) longestWhole(scale float64) float64 {
 	return 0
 }
 
+// toScale tells whether no wait is drawn shorter or longer than the scale has it.
+func (a *axis) toScale() bool {
+	for i := 1; i < len(a.instants); i++ {
+		if a.shortened[i] || a.wait(i)*a.scale < a.apart[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // of are the places of a run's rows.
 func (a *axis) of(times []float64) []float64 {
 	at := make([]float64, len(times))

@@ -247,6 +247,41 @@ func TestOnlyWhatMustBeIsShortened(t *testing.T) {
 	}
 }
 
+// An axis is called to scale only where each wait is as wide as it is long.
+func TestToScaleIsTrue(t *testing.T) {
+	said := 0
+	for _, file := range lessonstest.Names(t) {
+		run := lessonstest.Play(t, file)
+		l := film.LanesOf(run.Scenario, run.Owners)
+		for _, e := range run.Events {
+			l.Add(e)
+		}
+		for _, p := range append(film.Together(words.English, []*film.Lanes{l, l}, []string{"a", "b"}), l.Still(words.English, "p")) {
+			if p.Scale == "" {
+				continue
+			}
+			said++
+			scale := 0.0
+			for i := 1; i < len(p.Columns); i++ {
+				a, b := p.Columns[i-1], p.Columns[i]
+				switch ms := b.At - a.At; {
+				case ms == 0:
+				case scale == 0:
+					scale = (b.X - a.X) / ms
+				case math.Abs((b.X-a.X)/ms-scale) > .03*scale+.15/ms:
+					t.Errorf("%s: %v ms before T%d are %v wide; elsewhere it is %v for each", file, ms, b.Step, b.X-a.X, scale)
+				}
+			}
+			if len(p.AxisBreaks) > 0 {
+				t.Errorf("%s: it is to scale, and has axis breaks", file)
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("no picture is to scale")
+	}
+}
+
 // What is drawn together can be compared by eye: the same instant is at the
 // same place, and what is wider is longer.
 func TestTogetherTheScaleIsOne(t *testing.T) {

@@ -363,7 +363,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	if l.inMinutes() {
 		d.p.Unit = "min"
 	}
-	if d.numbers {
+	if d.numbers && d.axis.toScale() {
 		d.p.Scale = lang.Say("to scale")
 	}
 	d.instants()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/check"
+	"relock/engine/effects"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -129,6 +130,9 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"), how: sc.Lock.Implementation(), lockKind: sc.Lock.Kind,
+	}
+	if s.Key == effects.NoKey {
+		s.Key = l.Say("The lock's key")
 	}
 	if w := sc.Lock.Wait; w.Count > 0 {
 		s.Wait = w.String()

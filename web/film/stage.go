@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/effects"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -362,6 +363,9 @@ func (s *stager) belief(i int, name string) Belief {
 		b.Says, b.Does = s.l.Say("I gave up"), s.l.Say("at %s", s.length(t.left))
 	case Failed:
 		b.Says, b.Does = s.l.Say("I failed"), s.l.Say("at %s", s.length(t.left))
+		if t.lost != "" {
+			b.Does = s.l.Say("the lock was lost: %s", t.lost)
+		}
 	case Crashed:
 		b.Says, b.Does = s.l.Say("Crashed"), s.l.Say("believes nothing any more")
 	case Done:
@@ -405,7 +409,7 @@ func (s *stager) state(name string) State {
 		return Done
 	case t.ended == trace.Exhausted:
 		return GaveUp
-	case t.ended != "" && t.lost != "":
+	case t.ended == trace.Lost:
 		return LostIt
 	case t.ended != "":
 		return Failed
@@ -765,6 +769,8 @@ func (s *stager) card(broken []Violation) Card {
 		s.ofDevice(&c)
 	case s.now.Key.Exists():
 		s.ofKey(&c)
+	case s.sc.Lock.Key == effects.NoKey:
+		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
 	default:
 		c.Raw, c.Left = s.l.Say("no key"), "–"
 		c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held)

@@ -78,6 +78,32 @@ func TestWhatIsOnTheStage(t *testing.T) {
 	}
 }
 
+// A thread that its end calls lost has lost the lock, and no other.
+func TestAnEndIsCalledTheSame(t *testing.T) {
+	failed := false
+	for _, name := range lessonstest.Names(t) {
+		p, rows, _ := staged(t, name)
+		if len(rows) == 0 {
+			continue
+		}
+		for _, e := range p.Events {
+			b, is := e.Body.(trace.End)
+			if !is || e.Thread == "" {
+				continue
+			}
+			i := slices.IndexFunc(p.Scenario.Threads, func(t scenario.Thread) bool { return t.Name == e.Thread })
+			is = rows[len(rows)-1].Stage.Beliefs[i].State == film.LostIt
+			failed = failed || b.Result == trace.Failed
+			if is != (b.Result == trace.Lost) {
+				t.Errorf("%s: %s ended as %s, and the stage says %q", name, e.Thread, b.Result, told(rows[len(rows)-1].Stage, i))
+			}
+		}
+	}
+	if !failed {
+		t.Error("no thread of any lesson ends with an error")
+	}
+}
+
 func TestWhatTheCardSays(t *testing.T) {
 	for _, c := range []struct {
 		file string

@@ -16,6 +16,7 @@ import (
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/frame"
+	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
@@ -32,6 +33,7 @@ type Pages struct {
 
 	front     sync.Mutex
 	frontFilm *runs.Recording // what the front page shows, from its first request on
+	frontMend string          // where its last button leads, likewise
 }
 
 // New returns the pages of a server that there are to read. Their pictures are drawn
@@ -86,9 +88,13 @@ func (s *Pages) Home(w http.ResponseWriter, r *http.Request) error {
 	}
 	rows := reel.Rows()
 	stops := page.StopsOf(rows, l.Each(frontMoves))
+	mends, err := s.mends(shown, stops[len(stops)-1].Row)
+	if err != nil {
+		return err
+	}
 	p := page.Home{
 		Page: s.Frame(r, l.Say("A lock lets one in at a time."), "js/home.js"), Name: frontExample, Stops: stops,
-		Mend: "/play/" + frontExample + "?mend", Last: l.Say("What would have saved it?"),
+		Mend: mends, Last: l.Say("What would have saved it?"),
 	}
 	sc := film.NewScenario(l, shown.Scenario)
 	p.Viewer = page.Viewer{Scenario: sc, Rows: len(rows), Lanes: runs.LanesAround(l, reel.Lanes(), stops[0].Row), Standing: page.Before(l, shown.Scenario).After(&rows[stops[0].Row-1])}
@@ -116,6 +122,25 @@ func (s *Pages) replayed() (*runs.Recording, error) {
 		s.frontFilm = made
 	}
 	return s.frontFilm, nil
+}
+
+// mends is the address of what would have saved the run on the front page, at the row
+// that it shows last.
+func (s *Pages) mends(shown *runs.Recording, row int) (string, error) {
+	s.front.Lock()
+	defer s.front.Unlock()
+	if s.frontMend == "" {
+		at, err := page.AtRow(context.Background(), shown.Scenario, row)
+		if err != nil {
+			return "", fmt.Errorf("front: %w", err)
+		}
+		open, err := link.Encode(link.Contents{Scenario: at.Scenario, At: len(at.Scenario.Schedule)})
+		if err != nil {
+			return "", fmt.Errorf("front: %w", err)
+		}
+		s.frontMend = fmt.Sprintf("/play/%s?mend=%d#%s", frontExample, row, open)
+	}
+	return s.frontMend, nil
 }
 
 // Scenarios is the gallery.

@@ -6,7 +6,9 @@ import (
 
 	"relock/lessons/lessonstest"
 	"relock/web/film"
+	"relock/web/link"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/words"
 )
 
@@ -42,5 +44,24 @@ func TestTheMovesOfTheFrontPage(t *testing.T) {
 	}
 	if b := stops[3].Stage.Beliefs[1]; b.State != film.Done || !strings.Contains(b.Does, "wrote 1") {
 		t.Errorf("after %q B is %+v", frontMoves[2], b)
+	}
+}
+
+// The front page's last button leads to the moment that it shows last.
+func TestTheLastButtonOfTheFrontPageLeadsToItsMoment(t *testing.T) {
+	p := lessonstest.Play(t, frontExample+".yaml")
+	s := &Pages{}
+	address, err := s.mends(&runs.Recording{Scenario: p.Scenario}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, open, _ := strings.Cut(strings.TrimPrefix(address, "/play/"+frontExample+"?mend="), "#")
+	shown, err := link.Decode(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := lessonstest.PlayScenario(t, shown.Scenario)
+	if last := played.Events[len(played.Events)-1]; row != "10" || shown.At != len(shown.Scenario.Schedule) || last.Step < 10 {
+		t.Errorf("%s leads to T%s after %d of %d moves, in a run of %d rows", address, row, shown.At, len(shown.Scenario.Schedule), last.Step)
 	}
 }

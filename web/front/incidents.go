@@ -25,7 +25,7 @@ func (s *Links) Incident(cured bool) func(http.ResponseWriter, *http.Request) er
 		for _, symptom := range symptoms {
 			for _, i := range symptom.Incidents {
 				if i.ID == r.PathValue("id") && (i.Cured || !cured) {
-					return s.staged(w, r, i, cured)
+					return s.staged(w, r, i, symptom.Rule, cured)
 				}
 			}
 		}
@@ -33,7 +33,7 @@ func (s *Links) Incident(cured bool) func(http.ResponseWriter, *http.Request) er
 	}
 }
 
-func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, cured bool) error {
+func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Incident, rule string, cured bool) error {
 	file := i.File(cured)
 	data, err := fs.ReadFile(lessons.IncidentFiles(), file)
 	if err != nil {
@@ -43,13 +43,13 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 	if err != nil {
 		return fmt.Errorf("front: incidents/%s: %w", file, err)
 	}
-	staged := sc
+	at := page.Moment{Scenario: sc}
 	if !cured {
-		if staged, err = page.GoesWrong(i.ID, sc); err != nil {
+		if at, err = page.GoesWrong(i.ID, rule, sc); err != nil {
 			return fmt.Errorf("front: incidents/%s: %w", file, err)
 		}
 	}
-	open, err := link.Encode(link.Contents{Scenario: staged, At: len(staged.Schedule)})
+	open, err := link.Encode(link.Contents{Scenario: at.Scenario, At: len(at.Scenario.Schedule)})
 	if err != nil {
 		return fmt.Errorf("front: incidents/%s: %w", file, err)
 	}
@@ -58,7 +58,7 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 	if cured {
 		shows = i.Here
 	}
-	return s.playPage(w, r, played{open: open, shown: sc, title: l.Say(i.Title), shows: l.Say(shows), incident: i.ID, elsewhere: !cured})
+	return s.playPage(w, r, played{open: open, row: at.Row, shown: sc, title: l.Say(i.Title), shows: l.Say(shows), incident: i.ID, elsewhere: !cured})
 }
 
 // Incidents is the page of what really happened to people.

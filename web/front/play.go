@@ -56,6 +56,7 @@ var roomCode = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 type played struct {
 	name         string // of an example, or ""
 	open         string // a link
+	row          int    // where the page stands in it, 0: at its end
 	shown        *scenario.Scenario
 	title, shows string
 	ending       page.Ending
@@ -71,7 +72,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 		return err
 	}
 	p := page.Play{
-		Files: export.Files(l), Gallery: groups, Scenario: of.open, Problem: of.problem, Reach: s.ReachOf(r),
+		Files: export.Files(l), Gallery: groups, Scenario: of.open, Row: of.row, Problem: of.problem, Reach: s.ReachOf(r),
 		Example: of.name, Shows: of.shows, Ending: of.ending, Incident: of.incident, Elsewhere: of.elsewhere,
 	}
 	p.SetFaults(l)

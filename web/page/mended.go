@@ -71,7 +71,7 @@ type CureWhy struct {
 // of its card.
 type BrokenCount struct {
 	What string // a rule's title, or with which pause
-	Says string // "42 → 0 of 55", "still 42 of 55"
+	Says string // "42 → 0 of 55", "42 of 55 → 0 of 85" of other totals, "still 42 of 55"
 	Tone film.Tone
 }
 
@@ -183,7 +183,11 @@ func brokenCounts(l words.Language, r *mend.Report, c *mend.Cure) []BrokenCount 
 	slices.SortStableFunc(rules, func(a, b mend.Broken) int { return harmFirst(a.Rule, b.Rule) })
 	for _, b := range rules {
 		after := c.After.Of(b.Rule)
-		one := BrokenCount{What: l.Clause(check.Title(b.Rule)), Says: l.Say("%[1]s → %[2]s", Grouped(b.Orders), of(after, &c.After)), Tone: film.Plain}
+		before := Grouped(b.Orders)
+		if c.After.All != r.Before.All || c.After.Orders.Cmp(r.Before.Orders) != 0 {
+			before = of(b.Orders, &r.Before)
+		}
+		one := BrokenCount{What: l.Clause(check.Title(b.Rule)), Says: l.Say("%[1]s → %[2]s", before, of(after, &c.After)), Tone: film.Plain}
 		switch {
 		case after.Sign() == 0 && c.After.All:
 			one.Tone = film.Good

@@ -67,6 +67,33 @@ func TestWhyAChangeMends(t *testing.T) {
 	}
 }
 
+// A count before a change and one after it have one total only where they are of as many orders.
+func TestEachCountHasItsOwnTotal(t *testing.T) {
+	sc, err := scenario.Parse([]byte("lock: {protocol: mutex}\nthreads: [{name: A}, {name: B}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := mend.Count{Orders: big.NewInt(182), Broken: big.NewInt(78), All: true, Rules: []mend.Broken{{Rule: "mutual-exclusion", Orders: big.NewInt(78)}}}
+	for _, c := range []struct {
+		orders int64
+		all    bool
+		want   string
+	}{
+		{182, true, "78 → 0 of 182"},
+		{54, true, "78 of 182 → 0 of 54"},
+		{182, false, "78 of 182 → 0 of 182 tried"},
+	} {
+		cure := mend.Cure{Change: mend.Change{Name: "x", Scenario: sc}, After: mend.Count{Orders: big.NewInt(c.orders), Broken: new(big.Int), All: c.all}}
+		m, err := page.NewMended(words.All()[0], &mend.Report{Scenario: sc, Before: before, Cures: []mend.Cure{cure}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := append(m.Cures, m.Others...)[0].Broken[0].Says; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // No order breaks a rule is not said where some do, be it by standing still alone.
 func TestStandingStillCounts(t *testing.T) {
 	for _, v := range []mend.Verdict{mend.Mends, mend.UpTo} {

@@ -39,6 +39,7 @@ type Play struct {
 	Summaries map[string]string
 	Problem   string // why what was asked for is not shown
 	Reach     Reach
+	Row       int    // where the page stands in it, 0: at its end
 	Elsewhere bool   // it opens elsewhere than at the start, which the page shows at first
 	Room      string // the code of the room from which one has come, "" for none
 	Scene     string // of the room then

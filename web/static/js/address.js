@@ -45,7 +45,7 @@ export async function read() {
  * Keeps the address up to date.
  * @param {() => Promise<string>} packed the link of what is shown
  * @param {() => Omit<Kept, "link"> | null} branches all there are, or null where that is not known now
- * @param {() => void} changed it names something else
+ * @param {() => Promise<void>} changed it names something else; until it has been read, what is shown is not written
  * @returns {{write: () => void, turn: (query: string) => Promise<void>, put: (hash: string) => string, other: () => boolean}}
  *   write is to be called when something else is shown; turn goes on with another query, from
  *   which Back comes back here; put opens what a fragment names, and says the one before; other tells whether that is about to be read
@@ -54,13 +54,15 @@ export function address(packed, branches, changed) {
   let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
   let read = 0; // how often another address was read: what was shown before is not written over it
+  let reading = 0; // how many are being read
   const other = () => location.hash !== known && LINK.test(fragment());
   function follow() {
     if (other()) {
       clearTimeout(writing);
       read++;
       known = location.hash;
-      changed();
+      reading++;
+      changed().finally(() => reading--);
     }
   }
   addEventListener("hashchange", follow);
@@ -83,7 +85,9 @@ export function address(packed, branches, changed) {
   return {
     write() {
       clearTimeout(writing);
-      writing = window.setTimeout(now, PAUSE);
+      if (reading === 0) {
+        writing = window.setTimeout(now, PAUSE);
+      }
     },
     turn(query) {
       return now().then(() => history.pushState({ turned: true }, "", location.pathname + query + location.hash));

@@ -18,6 +18,8 @@ export function alone(stage) {
   let turned = Promise.resolve(); // what the address is to say is there
   /** Whether the address asks what would mend the run. */
   const mends = () => new URLSearchParams(location.search).has("mend");
+  /** The row to stand at, where that is not the last one of what is opened: of the address, or of the page. */
+  const rowOf = () => Number(new URLSearchParams(location.search).get("mend")) || (state().session?.asServed ? Number(stage.dataset.row) : 0);
   const { state, view, happened, frame, dial, complain, refused, attempt, inTurn, dress, cures, breaks } = board(stage, {
     state: initial(/** @type {string} */ (stage.dataset.open)),
     ask: (command) => server.ask(command),
@@ -29,7 +31,9 @@ export function alone(stage) {
       }),
     describe,
     drawn() {
-      where.write();
+      if (state().opening === null) { // else a row of what was left
+        where.write();
+      }
       stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: moves, outlook, back } }));
     },
     keys: { s: () => sharing.open() },
@@ -80,6 +84,10 @@ export function alone(stage) {
         view.act("play");
       }
       plays = false;
+      const row = rowOf();
+      if (row > 0) {
+        view.toRow(row);
+      }
       if (mends() && !cures.isOpen()) {
         if (!breaks()) {
           view.act("violation");

@@ -3,6 +3,9 @@
 import { settings } from "./settings.js";
 
 settings();
+if (!document.getElementById("transport")) {
+  document.querySelector(".to-controls")?.remove(); // it leads nowhere; a style sheet would look through the page at each change of it
+}
 /** @type {[string, () => Promise<(section: HTMLElement) => void>][]} */
 const parts = [
   [".run[data-run]", async () => (await import("./live.js")).live],

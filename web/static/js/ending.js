@@ -36,6 +36,7 @@ export function drawEnding(film, { there, row }, on) {
   const box = document.getElementById("ending");
   if (box) {
     box.hidden = !there;
+    box.closest(".foot")?.classList.toggle("ended", there);
   }
   const all = there ? brokenIn(film) : [];
   const [first] = all;

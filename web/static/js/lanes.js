@@ -241,7 +241,12 @@ export function lanes(box, on) {
     const units = Number(box.querySelector(".lanes-run")?.getAttribute("width") ?? 0);
     const half = pillWidth(said) / 2 + 2;
     const [before, after] = [(x * units) / 100, ((100 - x) * units) / 100];
-    at.setAttribute("transform", `translate(${Math.max(0, half - before) - Math.max(0, half - after)} 0)`);
+    const shift = Math.max(0, half - before) - Math.max(0, half - after);
+    at.setAttribute("transform", `translate(${shift} 0)`);
+    for (const number of box.querySelectorAll(".lane-at")) {
+      const apart = Math.abs((part(number, "x") * units) / 100 - before - shift);
+      number.classList.toggle("under-pill", apart < half + 4 * (number.textContent ?? "").length);
+    }
   }
 
   return {

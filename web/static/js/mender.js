@@ -1,6 +1,7 @@
 // What would mend it? A mode of the page: the stage stands still at the row that breaks
 // a rule, and below it is how it came to this, and each change that was tried.
 import { byId } from "./dom.js";
+import { say } from "./words.js";
 
 /**
  * @typedef {object} Mending what the page knows
@@ -25,6 +26,16 @@ export function mended(was, frame, known = false) {
   }
   return frame.mended ? { ...was, going: frame.mended.going } : was;
 }
+
+/**
+ * Whether cards that were shown change places where others are shown in their stead.
+ * @param {string[]} was what each is called, in order
+ * @param {string[]} next
+ */
+export const moved = (was, next) => was.some((title, i) => title !== next[i]);
+
+/** What the cards in a box are called. @param {ParentNode} box */
+const titles = (box) => [...box.querySelectorAll(".cure-card h3")].map((title) => title.textContent ?? "");
 
 /** On a stage without it. */
 const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
@@ -57,6 +68,49 @@ export function mender(stage, on) {
   const back = /** @type {HTMLAnchorElement} */ (byId("close-mender"));
   const causes = byId("causes");
   const box = byId("mended");
+  const next = document.createElement("template"); // what has come
+  /** @type {Element | undefined} */
+  let waiting; // cards that come when nobody aims at those that are there
+  let pointed = false;
+  /** The best cards in a box. @param {ParentNode} parent */
+  const cardsOf = (parent) => [...parent.children].find((child) => child.classList.contains("cure-cards"));
+
+  /** Whether somebody aims at cards which others would take the places of. @param {Element} cards @param {Element} came */
+  const aimed = (cards, came) => cards.contains(document.activeElement) || (pointed && moved(titles(cards), titles(came)));
+
+  /** Shows what has come. Cards that somebody aims at stay, and all around them is new. */
+  function lay() {
+    const [cards, came] = [cardsOf(box), cardsOf(next.content)];
+    if (!cards || !came || !aimed(cards, came)) {
+      waiting = undefined;
+      box.replaceChildren(next.content);
+      return;
+    }
+    const parts = [...next.content.childNodes];
+    const at = parts.indexOf(came);
+    [...box.childNodes].filter((node) => node !== cards).forEach((node) => node.remove());
+    cards.before(...parts.slice(0, at));
+    cards.after(...parts.slice(at + 1));
+    waiting = came;
+  }
+
+  /** Shows cards that have waited, as soon as nobody aims at those that are there. */
+  function settle() {
+    const cards = cardsOf(box);
+    if (waiting && cards && !aimed(cards, waiting)) {
+      cards.replaceWith(waiting);
+      waiting = undefined;
+    }
+  }
+  box.addEventListener("pointerover", (event) => {
+    pointed = cardsOf(box)?.contains(/** @type {Node} */ (event.target)) ?? false;
+    settle();
+  });
+  box.addEventListener("pointerleave", () => {
+    pointed = false;
+    settle();
+  });
+  box.addEventListener("focusout", () => setTimeout(settle)); // once the focus is where it goes
 
   const isOpen = () => !panel.hidden;
 
@@ -97,6 +151,13 @@ export function mender(stage, on) {
   function look() {
     const standing = on.standing();
     if (!standing) {
+      return;
+    }
+    if (standing.tip === 0) {
+      byId("mend-place").textContent = on.title();
+      causes.replaceChildren();
+      waiting = undefined;
+      box.textContent = say("There is nothing to mend yet: go back, play the run to where a rule breaks, and ask again.");
       return;
     }
     on.attempt(async () => {
@@ -191,6 +252,7 @@ export function mender(stage, on) {
         causes.replaceChildren();
         if (state === UNASKED) {
           asked = "";
+          waiting = undefined;
           box.replaceChildren();
         }
         if (!known) {
@@ -205,7 +267,8 @@ export function mender(stage, on) {
         byId("mend-place").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
       }
       if (frame.mended) {
-        box.innerHTML = frame.mended.html;
+        next.innerHTML = frame.mended.html;
+        lay();
       }
       mark();
     },

@@ -79,6 +79,7 @@ export function drawOptions(position, on) {
   const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
   list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...others);
   list.dataset.moves = String(Math.min(list.children.length, 9));
+  list.closest(".foot")?.classList.toggle("can-move", list.querySelector('.move:not([aria-disabled="true"])') !== null); // a style sheet that looks for one does so at each change of the page
   if (focused) {
     const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
     again?.focus({ preventScroll: true });

@@ -331,6 +331,7 @@ export function table({ body, scroller }, on) {
   function spread() {
     const row = state.moment === 0 && state.current > 0 && (phone.matches || columns() > 5) ? body.querySelector("tr[aria-current]") : null;
     const commands = row ? [...row.querySelectorAll(".acting .command")] : [];
+    body.querySelectorAll(".spread").forEach((other) => other.classList.toggle("spread", other === row && commands.length > 0));
     if (!row || commands.length === 0) {
       ran.remove();
       return;
@@ -341,6 +342,7 @@ export function table({ body, scroller }, on) {
       cell.replaceChildren(...commands.flatMap((command, i) => (i > 0 ? [" · ", command.cloneNode(true)] : [command.cloneNode(true)])));
       row.after(ran);
     }
+    row.classList.add("spread");
   }
 
   /** Whether a phone has most of the stage in sight, which says what a row does. */
