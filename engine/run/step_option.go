@@ -100,7 +100,7 @@ func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Op
 	}
 	o := Option{
 		Thread: f.t.spec.Name, Network: true, Choice: choice, Next: NextArrive, Call: f.call, Node: f.node,
-		First: s.r.protocol().FirstCommand(f.call.Name, f.call.Level), At: task.At,
+		First: s.r.protocol().FirstCommand(f.call.Name, s.r.inLock(f.call.Level)), At: task.At,
 	}
 	if late {
 		o.Next = NextCopy
@@ -122,7 +122,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if sends {
 		o.Call, o.Node = r.call, r.node
 	}
-	o.First = s.r.protocol().FirstCommand(o.Call.Name, o.Call.Level)
+	o.First = s.r.protocol().FirstCommand(o.Call.Name, s.r.inLock(o.Call.Level))
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
