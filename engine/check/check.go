@@ -189,7 +189,7 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 func (c *Checker) observeSeveral(e trace.Event) []Finding {
 	c.facts.Last[e.Thread] = e.Seq
 	var found []Finding
-	for i, one := range c.locks {
+	for i, one := range c.locks[:min(len(c.locks), len(e.Locks))] { // of a foreign trace, an event may have fewer
 		if mine, ok := e.Of(i); ok {
 			for _, f := range one.Observe(mine) {
 				found = append(found, f.of(c.keys[i]))

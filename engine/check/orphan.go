@@ -28,7 +28,7 @@ func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 		return c.finish(keys[0])
 	}
 	var found []Finding
-	for i, one := range c.locks {
+	for i, one := range c.locks[:min(len(c.locks), len(keys))] {
 		for _, f := range one.finish(keys[i]) {
 			found = append(found, f.of(c.keys[i]))
 		}

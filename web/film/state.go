@@ -29,6 +29,7 @@ type Narrator struct {
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
 	framed   bool              // the scenario is only a frame: nobody knows the threads' program
+	several  *several          // of several locks: a narrator for each; else nil
 
 	masters facts.Masters
 	before  trace.KeyState   // the key before the current event, as its thread's masters had it

@@ -271,10 +271,13 @@ func (f *former) lock() FormPart {
 	name.Hint, name.Wide = summary, true
 	key := f.field("lock.key", "Key in Redis", lock.Key)
 	key.Wide = true // so that the lease and the watchdog are beside each other
-	fields := []Field{
-		name, key,
-		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
+	fields := []Field{name}
+	if f.sc.Locks == nil || f.d.Has("lock.key") {
+		fields = append(fields, key)
 	}
+	fields = append(fields,
+		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
+	)
 	if lock.Implementation().HasWatchdog() || f.d.Has("lock.watchdog") {
 		watchdog := phrase.Duration(lock.Watchdog)
 		if lock.Watchdog == 0 {

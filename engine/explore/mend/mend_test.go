@@ -59,6 +59,9 @@ func TestKnownCures(t *testing.T) {
 		{"invoice-sent-twice", "77 of 96", "checks: key", true, true, map[string]mend.Verdict{
 			"checks: token, protocol: fenced": mend.Partly, "protocol: mutex": mend.Nothing, "on-lost: stop": mend.Nothing,
 		}},
+		{"two-locks-deadlock", "4968 of 4974", "takes: in the order of locks", false, false, map[string]mend.Verdict{
+			"takes: in the order of locks": mend.Mends, "give-back: true, jitter: 0ms-50ms": mend.Mends, "lease: 1m": mend.Nothing, "on-lost: stop": mend.Nothing, "protocol: reentrant": mend.Nothing,
+		}},
 		{"two-threads", "0 of 1574", "", false, false, nil},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
