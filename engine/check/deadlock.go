@@ -31,7 +31,7 @@ func (c *Checker) Deadlock(circle []Waits) Finding {
 		says = phrase.Say("%[1]s; %[2]s", says, one)
 	}
 	return found(Deadlock, threads, proof(c.facts.Last.Of(threads...)...), says,
-		phrase.Say("%s wait for one another: each has a key that another of them wants, and gives it back only once it has its own.", threads))
+		phrase.Say("%s wait for one another: each keeps a key that another of them wants.", threads))
 }
 
 // Deadlocked reports whether each of some threads waits for a lock of several that one of

@@ -74,7 +74,7 @@ func (t *Narrator) tellSeveral(e trace.Event) string {
 	case waits && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
 		text = t.say("%s has given back what it had, as it was refused %s. It waits %s, and begins again.", e.Thread, last.Lock, t.millis(wait.For))
 	case said != "" && (e.Lock != "" || works):
-		text = t.say("%[1]s: %[2]s", key, said)
+		text = t.say("%s %s", said, t.say("The lock is %s.", key))
 	}
 	if b, ok := e.Body.(trace.Outcome); ok && b.Call == lock.CallLock {
 		t.several.last[e.Thread] = e
@@ -158,6 +158,12 @@ func (s *stager) several(b *Belief, name string) {
 			}
 		}
 	}
+	if in := s.inRedis(name); len(in) > 0 && b.State != Holds {
+		if b.Cord = Agrees; b.State != Leaves {
+			b.Cord, b.Tie = Loose, s.loose(b.State)
+		}
+		return
+	}
 	if b.State == Holds && len(holds) > 0 {
 		b.Says = s.l.Say("I hold %s", s.l.List(holds))
 		b.Cord = Agrees
@@ -192,6 +198,17 @@ func (s *stager) several(b *Belief, name string) {
 	if b.Paused {
 		b.Does = s.paused(name)
 	}
+}
+
+// inRedis are those of several locks that are a thread's own in Redis.
+func (s *stager) inRedis(name string) []string {
+	var list []string
+	for _, one := range s.now.Locks {
+		if s.owners.Hold(one.Key, name) {
+			list = append(list, one.Lock)
+		}
+	}
+	return list
 }
 
 // wants is the lock that a thread asks for, and the one that it waits for after it was

@@ -22,7 +22,7 @@ import (
 
 // Narrator explains each event of a run in one sentence. A sentence claims
 // nothing that the events so far do not show, and has at most 140 characters in
-// English and 70 in Chinese. It is not safe for concurrent use.
+// English and 70 in Chinese, without which of several locks it is about. It is not safe for concurrent use.
 type Narrator struct {
 	l        words.Language
 	sc       *scenario.Scenario
