@@ -121,7 +121,10 @@ func Terms() []FieldTerm {
 		{"queue", "queue", "Waiters queue in Redis, and the lock goes to the first.", "fair", command("RPUSH")},
 		{"deadlock", "deadlock", "Threads wait for one another in a circle: each keeps a lock that the next one wants.", "two-locks-deadlock", broken(check.Deadlock)},
 		{"lock-ordering", "lock ordering", "All take their locks in one order, so a circle of waiting cannot close.", "two-locks-ordered", outcome(trace.Refused)},
-		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "two-locks-give-back", outcome(trace.Refused)},
+		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
+			_, ok := e.Body.(trace.Wait)
+			return ok && e.Belief[e.Thread] == 0
+		}},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}
 }
