@@ -480,7 +480,7 @@ func (f *former) resource() FormPart {
 func (f *former) work(key string, t scenario.Thread) []Field {
 	fields := []Field{f.field(key+".start", "Starts at", phrase.Duration(t.Start))}
 	if f.sc.Locks != nil || f.d.Has(key+".takes") {
-		fields = append(fields, f.field(key+".takes", "Takes, in this order", strings.Join(t.Takes.Keys(), " ")))
+		fields = append(fields, f.wide(f.field(key+".takes", "Takes, in this order", strings.Join(t.Takes.Keys(), " "))))
 	}
 	if f.ofOneLock(key + ".depth") {
 		fields = append(fields, f.digits(key+".depth", "Depth", t.Depth))
