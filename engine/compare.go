@@ -66,6 +66,9 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 		if !slices.Contains(known, p) {
 			return nil, fmt.Errorf("%w: there is no %q; there are %s", ErrCompared, p, strings.Join(known, ", "))
 		}
+		if sc.Locks != nil && !slices.Contains(scenario.Several(), p) {
+			return nil, fmt.Errorf("%w (%w)", phrase.New("a scenario has one lock %s; there can be several of %s", p, strings.Join(scenario.Several(), ", ")), ErrCompared)
+		}
 		if slices.Contains(protocols[:i], p) {
 			return nil, fmt.Errorf("%w: %s is named twice", ErrCompared, p)
 		}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -137,5 +138,22 @@ threads: [{name: A, work: 20ms}, {name: B, start: 5ms, work: 10ms}]
 	}
 	if p := played[1]; p.Own != 1 || p.Fitted != 0 || p.Parted != 0 {
 		t.Errorf("redlock: %d own moves, %d fitted, parted at %v", p.Own, p.Fitted, p.Parted)
+	}
+}
+
+// Several locks are compared with locks of which there can be several, and with no others.
+func TestSeveralLocksAreComparedWithTheirLike(t *testing.T) {
+	sc, err := scenario.Parse([]byte("lock: {protocol: mutex}\nlocks: [x, y]\nthreads: [{name: A}, {name: B, takes: [y, x]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := engine.Compare(t.Context(), sc, []string{"mutex", "reentrant"})
+	if err != nil || len(played) != 2 || played[1].Err != nil {
+		t.Errorf("%v, %+v", err, played)
+	}
+	for _, name := range []string{"redlock", "reentrant-fair", "fenced", "none"} {
+		if _, err := engine.Compare(t.Context(), sc, []string{"mutex", name}); !errors.Is(err, engine.ErrCompared) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

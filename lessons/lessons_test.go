@@ -72,6 +72,8 @@ func impatient(t *testing.T, sc *scenario.Scenario, on *store.External) string {
 		return "its minutes would really pass"
 	case sc.Lock.Nodes > 1:
 		return "one Redis is not several"
+	case sc.Locks != nil:
+		return "several locks are stepped"
 	case slices.ContainsFunc(sc.Schedule, func(m scenario.Move) bool { return m.Fault != nil || m.Until > 0 }):
 		return "its moves need somebody to make them"
 	case slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }):

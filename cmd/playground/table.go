@@ -83,8 +83,9 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 		}
 	}
 	t.widths = append(t.widths, keyWidth)
-	key := middle(sc.Key, keyWidth-columns(l.Say("%s, after", "")))
-	head = append(head, []styled{{l.Say("%s, after", key), bold}})
+	shown := sc
+	shown.Key = middle(sc.Key, keyWidth-columns(l.Say("%s, after", "")))
+	head = append(head, []styled{{shown.After(l), bold}})
 
 	t.line(titleOf(l, sc.Title), bold)
 	about := []string{place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog)}
@@ -238,6 +239,12 @@ func node(l film.Line) string {
 
 func (t table) keyLines(k film.Key) []styled {
 	var lines []styled
+	for _, one := range k.Locks {
+		lines = append(append(lines, styled{middle(one.Name, keyWidth), bold}), t.keyLines(one.Key)...)
+	}
+	if len(k.Locks) > 0 {
+		return lines
+	}
 	if len(k.Nodes) > 0 {
 		text := t.l.Say("nodes")
 		for _, n := range k.Nodes {

@@ -20,6 +20,7 @@ type Finding struct {
 
 	Says phrase.Wording // what happened, as a clause; Violation.Detail is the part common to all guards
 	Why  phrase.Wording // what it means, a sentence of at most 140 characters
+	Lock string         // of several, the one whose rule is broken, by its key; else ""
 }
 
 // rules are all rules in the order in which they are explained, which is also
@@ -41,7 +42,7 @@ var rules = []struct {
 	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard, Kind) automaton { return selfDeadlock{} }, false},
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard, Kind) automaton { return &tokenRegression{} }, false},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
-	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle. It takes two keys, so only the lab finds it: a scenario has one lock.", nil, false},
+	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle: each has one that another waits for.", nil, false},
 	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard, Kind) automaton { return &oversold{} }, true},
 	{DoneTwice, "done twice", "An effect that must happen once must not happen again, and one that is due once in a time, such as a tick, not within that time.", func(protocol.Guard, Kind) automaton { return &doneTwice{} }, true},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard, Kind) automaton { return overLimit{} }, true},
@@ -137,6 +138,12 @@ type Checker struct {
 	watches []automaton
 
 	end end
+
+	// Of several locks: one for each, which looks at what is of its own lock, and who
+	// waits for which. Then there are no watches.
+	locks   []*Checker
+	keys    []string
+	waiting waiting
 }
 
 // New returns a checker for a run whose owners map to threads as in owners,
@@ -151,9 +158,22 @@ func New(owners map[string]string, g protocol.Guard, k Kind) *Checker {
 	return c
 }
 
+// NewSeveral is New for a run with several locks, by their keys in the order of the events'
+// Locks.
+func NewSeveral(keys []string, owners map[string]string, g protocol.Guard, k Kind) *Checker {
+	c := &Checker{facts: facts.New(owners), keys: keys}
+	for range keys {
+		c.locks = append(c.locks, New(owners, g, k))
+	}
+	return c
+}
+
 // Observe takes the next event and returns the rules it breaks. A state that
 // stays broken is reported once.
 func (c *Checker) Observe(e trace.Event) []Finding {
+	if c.locks != nil {
+		return c.observeSeveral(e)
+	}
 	c.facts.Add(e)
 	c.end.see(e)
 	var found []Finding
@@ -165,15 +185,61 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 	return found
 }
 
+// observeSeveral is Observe for several locks.
+func (c *Checker) observeSeveral(e trace.Event) []Finding {
+	c.facts.Last[e.Thread] = e.Seq
+	var found []Finding
+	for i, one := range c.locks[:min(len(c.locks), len(e.Locks))] { // of a foreign trace, an event may have fewer
+		if mine, ok := e.Of(i); ok {
+			for _, f := range one.Observe(mine) {
+				found = append(found, f.of(c.keys[i]))
+			}
+		}
+	}
+	if circle := c.waiting.observe(e, c.holder); circle != nil {
+		found = append(found, c.Deadlock(circle))
+	}
+	return found
+}
+
+// of names the lock of a finding, of several.
+func (f Finding) of(lock string) Finding {
+	f.Lock = lock
+	f.Says, f.Why = phrase.Say("%[1]s: %[2]s", lock, f.Says), phrase.Say("%[1]s: %[2]s", lock, f.Why)
+	f.Detail = lock + ": " + f.Detail
+	return f
+}
+
+// holder returns the thread that has a lock of several in Redis, "" for none.
+func (c *Checker) holder(lock string) string {
+	for i, key := range c.keys {
+		if held := c.locks[i].facts.Held(); key == lock && len(held) > 0 {
+			return held[0]
+		}
+	}
+	return ""
+}
+
 // Holders returns the threads that hold the key as the last event left it, by name.
 func (c *Checker) Holders(key trace.KeyState) []string { return c.facts.Holders(key) }
+
+// HoldersOf is Holders of one of several locks, by its place.
+func (c *Checker) HoldersOf(lock int, key trace.KeyState) []string {
+	if c.locks == nil {
+		return c.Holders(key)
+	}
+	return c.locks[lock].Holders(key)
+}
 
 // Put returns who put what the key holds since the last event.
 func (c *Checker) Put() facts.Put { return c.facts.Put() }
 
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {
-	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), end: c.end.clone()}
+	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), end: c.end.clone(), keys: c.keys, waiting: c.waiting.clone()}
+	for _, one := range c.locks {
+		clone.locks = append(clone.locks, one.Clone())
+	}
 	for i, w := range c.watches {
 		clone.watches[i] = w.clone()
 	}
@@ -185,6 +251,12 @@ func (c *Checker) Clone() *Checker {
 // events. Each thread goes by the name that as returns for its own, and so does
 // whom it buys for where it goes by the thread's name.
 func (c *Checker) AppendState(b []byte, now time.Duration, as func(thread string) string) []byte {
+	if c.locks != nil {
+		for _, one := range c.locks {
+			b = one.AppendState(b, now, as)
+		}
+		return c.waiting.append(b, as)
+	}
 	b = c.facts.AppendState(b, as)
 	for _, w := range c.watches {
 		b = w.append(b, now, as)
@@ -194,7 +266,7 @@ func (c *Checker) AppendState(b []byte, now time.Duration, as func(thread string
 
 // found returns a finding whose trace text is the same as its own.
 func found(rule string, threads []string, events []int, says, why phrase.Wording) Finding {
-	return Finding{trace.Violation{Rule: rule, Threads: threads, Detail: says.String(), Events: events}, says, why}
+	return Finding{trace.Violation{Rule: rule, Threads: threads, Detail: says.String(), Events: events}, says, why, ""}
 }
 
 // proof sorts events, without the zeros.

@@ -1,7 +1,13 @@
 package check
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
+	"relock/engine/lock"
 	"relock/engine/phrase"
+	"relock/engine/trace"
 )
 
 // Deadlock is the rule that no threads wait for one another's keys in a circle.
@@ -25,5 +31,98 @@ func (c *Checker) Deadlock(circle []Waits) Finding {
 		says = phrase.Say("%[1]s; %[2]s", says, one)
 	}
 	return found(Deadlock, threads, proof(c.facts.Last.Of(threads...)...), says,
-		phrase.Say("%s wait for one another: each has a key that another of them wants, and gives it back only once it has its own.", threads))
+		phrase.Say("%s wait for one another: each keeps a key that another of them wants.", threads))
+}
+
+// Deadlocked reports whether each of some threads waits for a lock of several that one of
+// them has: then only the end of a lease lets any of them go on.
+func (c *Checker) Deadlocked(threads []string) bool {
+	return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
+		key, waits := c.waiting.wants[thread]
+		holder := c.holder(key)
+		return !waits || holder == thread || !slices.Contains(threads, holder)
+	})
+}
+
+// waiting is which lock each thread waits for, of several: it was refused it, and asks
+// again after a while. Who gives back what it has waits for nothing meanwhile. The zero
+// value knows of none.
+type waiting struct {
+	wants map[string]string // by thread
+	told  []string          // the threads of the circle that was reported, as long as it lasts
+}
+
+func (w *waiting) clone() waiting { return waiting{maps.Clone(w.wants), w.told} } // told is never changed in place
+
+// append writes all on which later findings depend.
+func (w *waiting) append(b []byte, as naming) []byte {
+	wants := named(w.wants, as)
+	for _, thread := range slices.Sorted(maps.Keys(wants)) {
+		b = append(append(append(append(b, thread...), ' '), wants[thread]...), ',')
+	}
+	told := make([]string, len(w.told))
+	for i, thread := range w.told {
+		told[i] = as(thread)
+	}
+	slices.Sort(told)
+	return append(append(b, strings.Join(told, " ")...), ';')
+}
+
+// observe takes the next event, with who has each lock after it, and returns the threads
+// that wait in a circle since then, once; nil where there are none.
+func (w *waiting) observe(e trace.Event, holder func(lock string) string) []Waits {
+	switch b := e.Body.(type) {
+	case trace.Wait:
+		if (b.Why == trace.WaitRetry || b.Why == trace.WaitNotify) && e.Lock != "" {
+			if w.wants == nil {
+				w.wants = map[string]string{}
+			}
+			w.wants[e.Thread] = e.Lock
+		}
+	case trace.Outcome:
+		if b.Call != lock.CallRenew && b.Result != trace.Refused {
+			delete(w.wants, e.Thread)
+		}
+	case trace.End:
+		delete(w.wants, e.Thread)
+	}
+	for _, thread := range slices.Sorted(maps.Keys(w.wants)) {
+		circle := w.circle(thread, holder)
+		if circle == nil {
+			continue
+		}
+		threads := make([]string, len(circle))
+		for i, one := range circle {
+			threads[i] = one.Thread
+		}
+		slices.Sort(threads)
+		if slices.Equal(threads, w.told) {
+			return nil
+		}
+		w.told = threads
+		return circle
+	}
+	w.told = nil
+	return nil
+}
+
+// circle follows who waits for whom, from a thread back to itself; nil if it does not lead
+// there.
+func (w *waiting) circle(thread string, holder func(lock string) string) []Waits {
+	var list []Waits
+	for at := thread; ; {
+		key, waits := w.wants[at]
+		next := holder(key)
+		if !waits || next == "" || next == at || slices.ContainsFunc(list, func(one Waits) bool { return one.Thread == at }) {
+			return nil
+		}
+		list = append(list, Waits{Thread: at, For: key})
+		if at = next; at == thread {
+			break
+		}
+	}
+	for i := range list { // each has what the one before it waits for
+		list[i].Has = list[(i+len(list)-1)%len(list)].For
+	}
+	return list
 }

@@ -35,6 +35,13 @@ func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []s
 	return b
 }
 
+// NewFindingsOfSeveral is NewFindings for several locks, by their keys.
+func NewFindingsOfSeveral(keys []string, owners map[string]string, g protocol.Guard, k Kind, endless []string) *Findings {
+	b := NewFindings(owners, g, k, endless)
+	b.checker = NewSeveral(keys, owners, g, k)
+	return b
+}
+
 // Facts returns what follows from the events so far. Nobody may add to them.
 func (b *Findings) Facts() *facts.Facts { return b.checker.facts }
 
@@ -95,10 +102,22 @@ func (b *Findings) take(v trace.Violation) (Finding, bool) {
 	return Finding{}, false
 }
 
+// keysOf are the keys of an event's locks, where there are several, or its key.
+func keysOf(e trace.Event) []trace.KeyState {
+	if len(e.Locks) == 0 {
+		return []trace.KeyState{e.Key}
+	}
+	keys := make([]trace.KeyState, len(e.Locks))
+	for i, one := range e.Locks {
+		keys[i] = one.Key
+	}
+	return keys
+}
+
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	switch { // these two rules are judged at the end of a run, not event by event
 	case v.Rule == Orphan:
-		b.found(b.checker.Finish(e.Key)...)
+		b.found(b.checker.Finish(keysOf(e)...)...)
 	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
 		b.found(b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}

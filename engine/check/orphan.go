@@ -22,7 +22,21 @@ const Orphan = "orphan"
 // ended, or at once where nobody can know how long a lease is, and nobody believes that
 // it holds the lock. A key whose value is a deadline is not left behind: who comes after
 // it takes the key. Nor is one that its last release has kept on purpose.
-func (c *Checker) Finish(key trace.KeyState) []Finding {
+// Of several locks there is a key of each.
+func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
+	if c.locks == nil {
+		return c.finish(keys[0])
+	}
+	var found []Finding
+	for i, one := range c.locks[:min(len(c.locks), len(keys))] {
+		for _, f := range one.finish(keys[i]) {
+			found = append(found, f.of(c.keys[i]))
+		}
+	}
+	return found
+}
+
+func (c *Checker) finish(key trace.KeyState) []Finding {
 	if !key.Exists() || c.end.kept && key.PTTL >= 0 || c.end.deadline != "" && key.PTTL < 0 && key.Value != nil && *key.Value == c.end.deadline {
 		return nil
 	}

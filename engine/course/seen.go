@@ -95,6 +95,15 @@ func seeCall(thread string) seeing {
 			return phrase.Say("%s has not asked for the lock yet", thread)
 		}
 		o := e.Body.(trace.Outcome)
+		switch {
+		case e.Lock == "":
+		case o.Result == trace.Acquired:
+			return phrase.Say("%[1]s gets %[2]s", thread, e.Lock)
+		case o.Result == trace.Refused:
+			return phrase.Say("%[1]s is refused %[2]s", thread, e.Lock)
+		case o.Result == trace.Released:
+			return phrase.Say("%[1]s gives %[2]s back", thread, e.Lock)
+		}
 		switch o.Result {
 		case trace.Acquired:
 			return phrase.Say("%s gets in", thread)

@@ -56,6 +56,9 @@ func (t *thread) rounds() (err error) {
 	for round := 1; round <= t.spec.Repeat; round++ {
 		t.round.Store(int64(round))
 		call := func() error { return t.business(context.Background(), 1, false) }
+		if t.spec.Retry.GiveBack {
+			call = func() error { return t.giveBack(context.Background()) }
+		}
 		if t.r.sc.Kind == scenario.KindHeartbeat {
 			call = func() error { return t.heartbeat(round) }
 		}
@@ -72,7 +75,7 @@ func (t *thread) rounds() (err error) {
 func (t *thread) business(ctx context.Context, level int, more bool) (err error) {
 	t.next.Store(lock.Call{Name: lock.CallLock, Level: level, Attempt: 1})
 	t.r.machine.awaitGate(t)
-	hold, err := t.locker.lock(ctx, t.r.key, t.owner)
+	hold, err := t.enter(ctx, level)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			t.tell(trace.Outcome{Call: lock.CallLock, Result: trace.Cancelled, Level: level, Attempt: t.coming().Attempt, Error: err.Error()})
@@ -93,7 +96,7 @@ func (t *thread) business(ctx context.Context, level int, more bool) (err error)
 			return
 		}
 		t.next.Store(lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1})
-		u := unlock{level: hold.Level(), last: level == 1, leaves: !t.more, stops: t.stops()}
+		u := unlock{level: t.levelOf(lock.Call{Level: hold.Level()}, t.keyOf(level)).Level, last: level == 1, leaves: !t.more, stops: t.stops()}
 		t.believes(func(b beliefs, thread string) { b.calls(thread, u) })
 		t.r.machine.awaitGate(t)
 		if uerr := hold.Unlock(context.Background()); err == nil {
@@ -113,6 +116,35 @@ func (t *thread) business(ctx context.Context, level int, more bool) (err error)
 	}
 	panicking = false
 	return err
+}
+
+// enter asks for the lock of a level. A thread that gives back asks once for another than
+// its first.
+func (t *thread) enter(ctx context.Context, level int) (hold, error) {
+	t.asked = level
+	ask := t.locker.lock
+	if t.spec.Retry.GiveBack && level > 1 {
+		ask = t.locker.try
+	}
+	return ask(ctx, t.keyOf(level), t.owner)
+}
+
+// giveBack makes the business call, of several locks, again after each time that it was
+// refused another lock than its first, and has given back those that it had.
+func (t *thread) giveBack(ctx context.Context) error {
+	retry := t.spec.Retry
+	for again := 0; ; again++ {
+		err := t.business(ctx, 1, false)
+		if !errors.Is(err, lock.ErrHeld) || t.asked == 1 || again == retry.Times {
+			return err
+		}
+		d := drawn(t.pauses, retry.Pause())
+		t.next.Store(lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1})
+		t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})
+		if err := t.process.Sleep(ctx, d); err != nil {
+			return err
+		}
+	}
 }
 
 // stops tells whether the thread looks at its holds' contexts.
@@ -214,6 +246,7 @@ func (t *thread) heartbeat(round int) error {
 // attempted notes what an attempt came to.
 func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	defer t.r.machine.hasAsked(t) // also of a lock that asks no Redis
+	a.Call = t.levelOf(a.Call, a.Key)
 	t.redis.answered(a.Call)
 	t.told(toldOutcome, a.Name, string(a.Result), a.Count, a.Level, a.Attempt, a.Token)
 	if a.Name != lock.CallRenew {
@@ -221,6 +254,9 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 		next.Attempt++
 		t.next.Store(next)
 		t.handed.Store(false)
+	}
+	if a.Result == lock.Exhausted && t.spec.Retry.GiveBack && a.Level > 1 {
+		return // that it was refused is all that it was told: it gives back, and does not give up
 	}
 	o := trace.Outcome{
 		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt, Token: a.Token,

@@ -3,6 +3,7 @@ package run
 import (
 	"relock/engine/check"
 	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -16,10 +17,17 @@ type checked struct {
 	broken   []string // rules, since last asked
 
 	standstill standstill
+	sc         *scenario.Scenario
 }
 
 func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis, r.sc.Lock.Kind), believed: newBeliefs()}
+	c := checked{log: r.log, believed: newBeliefs(), sc: r.sc}
+	if r.sc.Locks == nil {
+		c.checker = check.New(r.header.Owners, protocol.InRedis, r.sc.Lock.Kind)
+	} else {
+		c.checker = check.NewSeveral(r.sc.Locks, r.header.Owners, protocol.InRedis, r.sc.Lock.Kind)
+	}
+	return c
 }
 
 func (c *checked) append(e trace.Event) {
@@ -33,10 +41,25 @@ func (c *checked) append(e trace.Event) {
 		}
 	}
 	e.Belief, e.Leaving = c.believed.after(e.Thread, e.Body)
+	for i := range e.Locks {
+		e.Locks[i].Belief = c.believedOf(e.Locks[i].Lock, e.Belief)
+	}
 	e = c.log.Append(e)
 	c.standstill.follow(e)
 	for _, found := range c.checker.Observe(e) {
 		c.broken = append(c.broken, found.Rule)
-		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving, Lock: found.Lock, Locks: e.Locks})
 	}
+}
+
+// believedOf is who believes that it holds one of several locks: a thread holds that of
+// each level that it has entered.
+func (c *checked) believedOf(lock string, levels map[string]int) map[string]int {
+	list := map[string]int{}
+	for _, t := range c.sc.Threads {
+		if level := t.Takes.Level(lock); level > 0 && levels[t.Name] >= level {
+			list[t.Name] = 1
+		}
+	}
+	return list
 }

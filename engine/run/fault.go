@@ -70,6 +70,14 @@ func (m moment) described(f scenario.Fault) trace.Fault {
 	return out
 }
 
+// lockAt is of which of several locks a fault is that strikes here: that of the call.
+func (t *thread) lockAt(m moment) string {
+	if m.place == fault.AtWork || m.place == fault.AtStart {
+		return ""
+	}
+	return t.spec.Takes.Key(m.level)
+}
+
 // find finds a fault for this moment that has not struck, marks it, and tells
 // of it.
 func (t *thread) find(m moment, wanted func(do string) bool) (scenario.Fault, bool) {
@@ -77,7 +85,7 @@ func (t *thread) find(m moment, wanted func(do string) bool) (scenario.Fault, bo
 		here := !f.Timed && f.Thread == t.spec.Name && f.At == m.place &&
 			(f.Level == 0 || f.Level == m.level) && (f.Command == m.command || m.command == 0) && int64(f.Round) == t.round.Load()
 		if here && wanted(f.Do) && !t.dead.Load() && t.struck[i].CompareAndSwap(false, true) {
-			t.tell(m.described(f))
+			t.tellOf(t.lockAt(m), m.described(f))
 			return f, true
 		}
 	}
@@ -92,7 +100,7 @@ func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Faul
 	f, ok := t.r.rec.armed(t, m.place, wanted)
 	if ok {
 		t.toldFault(f)
-		t.tell(m.described(f))
+		t.tellOf(t.lockAt(m), m.described(f))
 	}
 	return f, ok
 }

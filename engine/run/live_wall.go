@@ -120,7 +120,7 @@ func (w *wall) mayEnd() {
 
 func (w *wall) now() time.Duration { return time.Since(w.start) }
 
-func (w *wall) local(thread string, body trace.Body) {
+func (w *wall) local(thread, _ string, body trace.Body) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := w.now()

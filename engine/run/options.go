@@ -53,6 +53,7 @@ type Impossible struct {
 	Cluster  bool   // Protocol needs one Redis
 	Min      bool   // its master is to need replicas
 	Wait     bool   // the lock waits for replicas, which a cluster has for each of its Redises
+	Locks    bool   // there are several
 	Own      bool   // the lock's scripts are somebody's own
 	Protocol string // whose nodes are each a Redis of its own, or ""
 	Nodes    int
@@ -66,6 +67,8 @@ func (i *Impossible) Error() string { return fmt.Sprintf("%v: %v", ErrFault, i.S
 // Says implements [phrase.Speaker].
 func (i *Impossible) Says() phrase.Wording {
 	switch {
+	case i.Locks:
+		return phrase.Say("several locks run step by step, on the virtual clock: not live, and not on a Redis of yours")
 	case i.Own:
 		return phrase.Say("the scripts of your own lock run step by step, or live on a Redis of yours: not live on the embedded one, which is in this process")
 	case i.Min:
@@ -89,6 +92,9 @@ func (i *Impossible) Unwrap() error { return ErrFault }
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
+	if sc.Locks != nil && !virtual {
+		return &Impossible{Locks: true}
+	}
 	if sc.Lock.Own() && !virtual && o.External == nil {
 		return &Impossible{Own: true}
 	}

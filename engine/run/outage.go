@@ -126,11 +126,11 @@ func (w *wall) strikeTimed(ctx context.Context) {
 		var back []string
 		w.locked(func() { back = w.outages.back(w.now()) })
 		for _, whom := range back {
-			w.local("", trace.Fault{Do: fault.Up, Thread: whom})
+			w.local("", "", trace.Fault{Do: fault.Up, Thread: whom})
 		}
 		for len(left) > 0 && left[0].Time <= w.now() {
 			w.locked(func() { w.outages.strike(left[0], w.now()) })
-			w.local("", described(left[0]))
+			w.local("", "", described(left[0]))
 			left = left[1:]
 		}
 	}

@@ -37,7 +37,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
 	}
 	for _, spec := range sc.Threads {
-		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work"), after: source(sc.Seed, spec.Name, "after")}
+		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work"), after: source(sc.Seed, spec.Name, "after"), pauses: source(sc.Seed, spec.Name, "give-back")}
 		t.struck = make([]atomic.Bool, len(sc.Faults))
 		t.next.Store(lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1})
 		t.owner = r.newOwner(spec.Name)

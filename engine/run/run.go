@@ -64,8 +64,8 @@ type machine interface {
 
 // recorder writes down events. Its methods are called by the threads.
 type recorder interface {
-	// local notes what happened in the client.
-	local(thread string, body trace.Body)
+	// local notes what happened in the client, of one of several locks or "".
+	local(thread, lock string, body trace.Body)
 	// sending is called before a script is sent; the function it returns is
 	// called with the records that came back, none if there was no answer.
 	sending() func(t *thread, records []sent)
@@ -151,6 +151,45 @@ func (r *Run) keys() []string {
 	return r.protocol().Keys(r.key)
 }
 
+// levelOf is a call as the thread makes it: of several locks each is a level of its own,
+// for which the lock's client, who knows of no other, counts from 1.
+func (t *thread) levelOf(call lock.Call, key string) lock.Call {
+	if level := t.spec.Takes.Level(key); level > 0 {
+		call.Level = level
+	}
+	return call
+}
+
+// inLock is the level that a lock's client knows, of a level of the thread.
+func (r *Run) inLock(level int) int {
+	if r.sc.Locks != nil {
+		return 1
+	}
+	return level
+}
+
+// keyOf is the key of the lock that a thread takes at a level.
+func (t *thread) keyOf(level int) string {
+	if t.r.sc.Locks == nil {
+		return t.r.key
+	}
+	return t.spec.Takes.Key(level)
+}
+
+// lockOf is which lock an event of a thread is about, "" where there is one lock.
+func (t *thread) lockOf(body trace.Body) string {
+	switch b := body.(type) {
+	case trace.Command:
+		return t.spec.Takes.Key(b.Level)
+	case trace.Outcome:
+		return t.spec.Takes.Key(b.Level)
+	case trace.Wait:
+		return t.spec.Takes.Key(t.coming().Level)
+	default:
+		return ""
+	}
+}
+
 func (r *Run) protocol() lock.Protocol { return r.how }
 
 // nodeNumber is a node's number in the trace, 0 where there is only one.
@@ -210,6 +249,7 @@ type thread struct {
 	owner   lock.Owner
 	random  *rand.Rand
 	after   *rand.Rand // for its work after nested calls
+	pauses  *rand.Rand // before it begins again, having given back its locks
 	process *clock.Drifting
 	redis   *wire
 	locker  locker
@@ -222,6 +262,7 @@ type thread struct {
 
 	// To choose or steer by.
 	next    atomic.Value // the lock.Call that it makes next
+	asked   int          // the level that it asked for last
 	working bool         // it is at work, or stands still in it
 	more    bool         // as it unlocks: a level outside has work left to do
 	handed  atomic.Bool  // it was sent the lock, and has not asked since
@@ -235,9 +276,12 @@ func (t *thread) alive() bool { return !t.ended.Load() }
 
 // tell notes what happened in the thread. What still runs in a dead one, its
 // deferred functions, is ignored.
-func (t *thread) tell(body trace.Body) {
+func (t *thread) tell(body trace.Body) { t.tellOf(t.lockOf(body), body) }
+
+// tellOf is tell, of one of several locks.
+func (t *thread) tellOf(lock string, body trace.Body) {
 	if !t.dead.Load() {
-		t.r.rec.local(t.spec.Name, body)
+		t.r.rec.local(t.spec.Name, lock, body)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type standstill struct {
 	key     trace.KeyState
 	nodes   []trace.KeyState
+	locks   []trace.LockState
 	refused map[string]int // by thread
 }
 
@@ -31,8 +32,9 @@ func (s *standstill) follow(e trace.Event) {
 	if s.refused == nil {
 		s.refused, s.key = map[string]int{}, trace.Absent()
 	}
-	same := sameKey(s.key, e.Key) && slices.EqualFunc(s.nodes, e.Nodes, sameKey)
-	s.key, s.nodes = e.Key, e.Nodes
+	same := sameKey(s.key, e.Key) && slices.EqualFunc(s.nodes, e.Nodes, sameKey) &&
+		slices.EqualFunc(s.locks, e.Locks, func(a, b trace.LockState) bool { return sameKey(a.Key, b.Key) })
+	s.key, s.nodes, s.locks = e.Key, e.Nodes, e.Locks
 	switch b := e.Body.(type) {
 	case trace.Violation, trace.Wait:
 	case trace.Command:

@@ -39,6 +39,7 @@ type Option struct {
 	Next       Next             // what it would do
 	Call       lock.Call        // and the call that comes with that
 	First      string           // the first Redis command of that call: "EXISTS"
+	Lock       string           // of several, the key of the lock that the call is about, "" where that is not known
 	Node       int              // that gets it, from 1, where there are several and it is known; else 0
 	Retries    int              // how many there are in all
 	Handed     bool             // NextRetry hears that it was handed the lock, and need not ask
@@ -100,7 +101,7 @@ func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Op
 	}
 	o := Option{
 		Thread: f.t.spec.Name, Network: true, Choice: choice, Next: NextArrive, Call: f.call, Node: f.node,
-		First: s.r.protocol().FirstCommand(f.call.Name, f.call.Level), At: task.At,
+		First: s.r.protocol().FirstCommand(f.call.Name, s.r.inLock(f.call.Level)), Lock: f.t.spec.Takes.Key(f.call.Level), At: task.At,
 	}
 	if late {
 		o.Next = NextCopy
@@ -122,7 +123,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if sends {
 		o.Call, o.Node = r.call, r.node
 	}
-	o.First = s.r.protocol().FirstCommand(o.Call.Name, o.Call.Level)
+	o.First = s.r.protocol().FirstCommand(o.Call.Name, s.r.inLock(o.Call.Level))
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
@@ -150,6 +151,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 			o.Next = NextAsk
 		}
 	}
+	o.Lock = t.spec.Takes.Key(o.Call.Level)
 	if o.Next == NextRetry && o.Call.Name == lock.CallLock && o.Retries != scenario.Unlimited && o.Call.Attempt > o.Retries+1 {
 		o.Next = NextEnd
 	}

@@ -33,8 +33,8 @@ func (s *Stepper) leases() time.Duration {
 			ends = min(ends, task.At)
 		}
 	}
-	for _, key := range s.states() {
-		if at, ok := s.expires(key); ok && slices.ContainsFunc(s.checker.Holders(key), stands) {
+	for i, key := range s.states() {
+		if at, ok := s.expires(key); ok && slices.ContainsFunc(s.checker.HoldersOf(i, key), stands) {
 			ends = min(ends, at)
 		}
 	}

@@ -154,14 +154,14 @@ func (s *Stepper) finish(err error) {
 	}
 	s.over = true
 	s.newSlice = true
-	s.emit("", ended(err))
+	s.emit("", "", ended(err))
 }
 
 // stop ends the run with what it broke last.
 func (s *Stepper) stop(broken ...check.Finding) {
 	for _, one := range broken {
 		s.newSlice = true
-		s.emit("", one.Violation)
+		s.emit("", one.Lock, one.Violation)
 	}
 	s.finish(nil)
 }
@@ -268,11 +268,14 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case asking != nil:
 			s.stop(s.checker.Stuck(s.r.alive(), asking))
 			return nil
+		case s.deadlocked():
+			s.stop()
+			return nil
 		case s.idle != forever:
 			s.end = max(s.clock.Now(), s.idle+s.r.sc.Lock.Lease)
 		}
 		if s.end != forever && (!s.exists() || s.clock.Now() >= s.end) {
-			s.stop(s.checker.Finish(s.key())...)
+			s.stop(s.checker.Finish(s.atTheEnd()...)...)
 			return nil
 		}
 		if len(s.ready) > 0 || s.end == forever {
@@ -284,6 +287,29 @@ func (s *Stepper) settle(ctx context.Context) error {
 		}
 		s.advance(min(next, s.end))
 	}
+}
+
+// atTheEnd is what Finish judges: the key, or those of several locks.
+func (s *Stepper) atTheEnd() []trace.KeyState {
+	if s.r.sc.Locks != nil {
+		return s.states()
+	}
+	return []trace.KeyState{s.key()}
+}
+
+// deadlocked tells whether all threads that are left wait for one another's locks
+// without end, and nothing is to come that could change that: their leases are renewed.
+func (s *Stepper) deadlocked() bool {
+	l := s.r.sc.Lock
+	if s.muted || s.r.sc.Locks == nil || l.Watchdog == 0 || l.MaxHold > 0 || s.ahead > 0 || len(s.faults) > 0 || s.backAt() != forever {
+		return false
+	}
+	for _, t := range s.r.threads {
+		if t.alive() && (!t.endless() || len(s.waiting[t]) > 0) {
+			return false
+		}
+	}
+	return s.checker.Deadlocked(s.r.alive())
 }
 
 // nothingComes tells whether threads are left that nothing will ever move.
@@ -317,7 +343,7 @@ func (s *Stepper) inVain() []string {
 func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	e := s.node(f)
 	var err error
-	before := e.Key(s.r.key)
+	before := s.statesOn(e)
 	switch f.Do {
 	case fault.Evict:
 		e.Evict(s.r.key)
@@ -352,11 +378,9 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 		e.lives++
 	}
 	s.newSlice = true
-	s.emit("", described(f))
-	if f.Do == fault.ClockJump && before.Exists() && !e.Key(s.r.key).Exists() {
-		before.PTTL = 0
-		s.newSlice = true
-		s.emit("", trace.Expired{Was: before, Node: s.r.nodeNumber(max(f.Node-1, 0))})
+	s.emit("", "", described(f))
+	if f.Do == fault.ClockJump {
+		s.lapse(e, before)
 	}
 	return nil
 }
@@ -381,7 +405,10 @@ func (s *Stepper) divide(ctx context.Context, n *node, f scenario.Fault) error {
 // advance moves the clock to at, or to the expiry of the key if that is
 // earlier.
 func (s *Stepper) advance(at time.Duration) {
-	before := s.states()
+	before := make([][]trace.KeyState, len(s.nodes))
+	for i, n := range s.nodes {
+		before[i] = s.statesOn(n)
+	}
 	if expiry, ok := s.expiry(); ok {
 		at = min(at, expiry)
 	}
@@ -391,12 +418,35 @@ func (s *Stepper) advance(at time.Duration) {
 		if n.old != nil {
 			n.old.SetTime(n.timeAt(at))
 		}
-		if before[i].Exists() && !n.Key(s.r.key).Exists() {
-			before[i].PTTL = 0
+		s.lapse(n, before[i])
+	}
+}
+
+// lapse tells which locks have ended on a node that has dropped their keys since before.
+func (s *Stepper) lapse(n *node, before []trace.KeyState) {
+	for i, after := range s.statesOn(n) {
+		if was := before[i]; was.Exists() && !after.Exists() {
+			was.PTTL = 0
 			s.newSlice = true
-			s.emit("", trace.Expired{Was: before[i], Node: s.r.nodeNumber(i)})
+			lock := ""
+			if s.r.sc.Locks != nil {
+				lock = s.r.sc.Locks[i]
+			}
+			s.emit("", lock, trace.Expired{Was: was, Node: s.r.nodeNumber(slices.Index(s.nodes, n))})
 		}
 	}
+}
+
+// statesOn is each lock's key on a node, in the scenario's order.
+func (s *Stepper) statesOn(n *node) []trace.KeyState {
+	if s.r.sc.Locks == nil {
+		return []trace.KeyState{n.Key(s.r.key)}
+	}
+	list := make([]trace.KeyState, len(s.r.sc.Locks))
+	for i, key := range s.r.sc.Locks {
+		list[i] = n.Key(key)
+	}
+	return list
 }
 
 // expiry is the next instant at which a node will drop the key.
@@ -425,8 +475,11 @@ func (s *Stepper) node(f scenario.Fault) *node { return s.nodes[max(f.Node-1, 0)
 // timeAt is what the node's clock shows when the clients' shows at.
 func (n *node) timeAt(at time.Duration) time.Time { return clock.Epoch.Add(at + n.ahead) }
 
-// states is the key on each node.
+// states is the key on each node or, of several locks on their one node, of each.
 func (s *Stepper) states() []trace.KeyState {
+	if s.r.sc.Locks != nil {
+		return s.statesOn(s.nodes[0])
+	}
 	list := make([]trace.KeyState, len(s.nodes))
 	for i, n := range s.nodes {
 		list[i] = n.Key(s.r.key)
@@ -439,7 +492,7 @@ func (s *Stepper) exists() bool {
 	return slices.ContainsFunc(s.states(), trace.KeyState.Exists)
 }
 
-// key is the key, or what a majority of the nodes has.
+// key is the key, of several locks the first one's, or what a majority of the nodes has.
 func (s *Stepper) key() trace.KeyState {
 	if len(s.nodes) == 1 {
 		return s.nodes[0].Key(s.r.key)
@@ -447,11 +500,11 @@ func (s *Stepper) key() trace.KeyState {
 	return trace.Majority(s.states())
 }
 
-func (s *Stepper) emit(thread string, body trace.Body) {
+func (s *Stepper) emit(thread, lock string, body trace.Body) {
 	if s.muted {
 		return
 	}
-	s.put(trace.Event{Thread: thread, Body: body, Key: s.key()})
+	s.put(trace.Event{Thread: thread, Lock: lock, Body: body, Key: s.key()})
 }
 
 func (s *Stepper) put(e trace.Event) {
@@ -464,9 +517,19 @@ func (s *Stepper) put(e trace.Event) {
 	s.append(e)
 }
 
-// place gives an event the nodes' states, where there are several: a command
-// knows its own node's to the command, and the others stand still.
+// place gives an event the states of nodes or locks, where there are several: a
+// command knows its own to the command, and the others stand still.
 func (s *Stepper) place(e *trace.Event) {
+	if s.r.sc.Locks != nil {
+		e.Locks = make([]trace.LockState, len(s.r.sc.Locks))
+		for i, key := range s.statesOn(s.nodes[0]) {
+			e.Locks[i] = trace.LockState{Lock: s.r.sc.Locks[i], Key: key}
+			if _, ok := e.Body.(trace.Command); ok && e.Locks[i].Lock == e.Lock {
+				e.Locks[i].Key = e.Key
+			}
+		}
+		e.Key = e.Locks[0].Key
+	}
 	if len(s.nodes) == 1 {
 		return
 	}
@@ -477,7 +540,7 @@ func (s *Stepper) place(e *trace.Event) {
 	e.Key = trace.Majority(e.Nodes)
 }
 
-func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
+func (s *Stepper) local(thread, lock string, body trace.Body) { s.emit(thread, lock, body) }
 
 func (s *Stepper) believes(change func(beliefs)) { change(s.believed) }
 
@@ -493,7 +556,7 @@ func (s *Stepper) sending() func(*thread, []sent) {
 				continue
 			}
 			for _, e := range s.r.commands(one) {
-				e.Thread = t.spec.Name
+				e.Thread, e.Lock = t.spec.Name, t.lockOf(e.Body)
 				if b, ok := e.Body.(trace.Command); ok && aside {
 					left := e.Key
 					b.OldMaster, b.OldKey = true, &left
@@ -596,12 +659,12 @@ func (s *Stepper) comeBack() {
 	for i, n := range s.nodes {
 		for _, thread := range n.outages.back(s.clock.Now()) {
 			s.newSlice = true
-			s.emit("", trace.Fault{Do: fault.Up, Node: s.r.nodeNumber(i), Thread: thread})
+			s.emit("", "", trace.Fault{Do: fault.Up, Node: s.r.nodeNumber(i), Thread: thread})
 		}
 		if n.old != nil && n.old.until <= s.clock.Now() {
 			for _, thread := range slices.Sorted(maps.Keys(n.old.threads)) {
 				s.newSlice = true
-				s.emit("", trace.Fault{Do: fault.OneMaster, Node: s.r.nodeNumber(i), Thread: thread})
+				s.emit("", "", trace.Fault{Do: fault.OneMaster, Node: s.r.nodeNumber(i), Thread: thread})
 			}
 			_ = n.old.Close() // in memory: there is nothing to lose
 			n.old = nil

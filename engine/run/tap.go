@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 // EvalSha passes the gate, where the call's faults strike; Eval is only its
 // fall-back and part of the same decision.
 func (p *tap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	ctx = p.ofThread(ctx, keys[0])
 	return p.strike(ctx, false, atOnce, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
 }
 
@@ -27,7 +29,17 @@ func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
 	if args[0] == protocol.WAIT {
 		return p.wait(ctx, args[1].(int), time.Duration(args[2].(int64))*time.Millisecond)
 	}
+	ctx = p.ofThread(ctx, fmt.Sprint(args[1]))
 	return p.strike(ctx, true, atOnce, func(ctx context.Context) *redis.Cmd { return p.journal.Do(ctx, args...) })
+}
+
+// ofThread gives a command the call that it is part of as the thread makes it.
+func (p *tap) ofThread(ctx context.Context, key string) context.Context {
+	if p.t.r.sc.Locks == nil {
+		return ctx
+	}
+	call, _ := protocol.CallOf(ctx)
+	return protocol.WithCall(ctx, p.t.levelOf(call, key))
 }
 
 // wait asks how many replicas have what the thread wrote. No script can.
@@ -74,7 +86,7 @@ func (p *tap) strike(ctx context.Context, inFull bool, blocks func() time.Durati
 			return cmd
 		}
 		d := min(firstResend<<min(again, 10), lastResend)
-		p.t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitClient})
+		p.t.tellOf(p.t.spec.Takes.Key(call.Level), trace.Wait{For: trace.MillisOf(d), Why: trace.WaitClient})
 		if p.t.process.Sleep(ctx, d) != nil {
 			return cmd
 		}

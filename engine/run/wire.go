@@ -24,6 +24,7 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 
 // Eval sends a script in full.
 func (p *tap) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	ctx = p.ofThread(ctx, keys[0])
 	return p.send(ctx, passage{inFull: true}, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
 }
 

@@ -73,6 +73,7 @@ func (r *Run) wireUp(ctx context.Context, client func(thread string, node int) j
 // that of an exhibit.
 type locker struct {
 	lock  func(ctx context.Context, key string, owner lock.Owner) (hold, error)
+	try   func(ctx context.Context, key string, owner lock.Owner) (hold, error) // without a retry; nil of an exhibit
 	close func()
 }
 
@@ -100,7 +101,10 @@ func newLocker(client lock.Redis, o lock.Options) (locker, error) {
 		return locker{}, fmt.Errorf("make a locker: %w", err)
 	}
 	return locker{
-		lock:  func(ctx context.Context, key string, owner lock.Owner) (hold, error) { return l.Lock(ctx, key, owner) },
+		lock: func(ctx context.Context, key string, owner lock.Owner) (hold, error) { return l.Lock(ctx, key, owner) },
+		try: func(ctx context.Context, key string, owner lock.Owner) (hold, error) {
+			return l.TryLock(ctx, key, owner)
+		},
 		close: l.Close,
 	}, nil
 }

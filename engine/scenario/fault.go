@@ -87,7 +87,7 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fa
 		return fault.Kind{Places: fault.Anywhere(), Fields: slices.Sorted(maps.Keys(f))}, false
 	}
 	if p.judges() && !slices.Contains(able, into.Do) {
-		p.wrong(f["do"], quoted(into.Do), say("with %s, only %s", s.reason(fault.AtLock), strings.Join(able, ", ")))
+		p.wrong(f["do"], quoted(into.Do), say("with %s, only %s", s.cannotHave(kind), strings.Join(able, ", ")))
 	}
 	return kind, true
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -34,11 +35,11 @@ const minWatchdog = time.Millisecond
 // The keys of a scenario's parts, in the order in which a mistake lists them. Parse
 // reads no others, and Schema has no others.
 var (
-	scenarioKeys = []string{"title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
+	scenarioKeys = []string{"title", "kind", "lock", "locks", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect"}
 	resourceKeys = []string{"kind", "size", "limit", "checks", "looks", "once-per"}
 	lockKeys     = []string{"protocol", "key", "kind", "lease", "watchdog", "max-hold", "retry", "nodes", "wait", "min-replicas", "keep", "like", "scripts", "args", "keys", "replies", "release"}
-	retryKeys    = []string{"times", "interval", "wait", "jitter"}
-	threadKeys   = []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
+	retryKeys    = []string{"times", "interval", "wait", "jitter", "give-back"}
+	threadKeys   = []string{"start", "takes", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry"} // and name
 	expectKeys   = []string{"violations", "outcome", "explore"}
 	exploredKeys = []string{"delays", "faults", "max-faults", "violations"}
 )
@@ -55,7 +56,9 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	before := len(p.mistakes)
 	p.oneOf(m, "kind", &s.Kind, KindLock, KindHeartbeat)
 	p.unknown = len(p.mistakes) > before
+	p.several = has(m, "locks")
 	p.lock(m, s)
+	p.locks(m, s)
 	if m != nil {
 		p.threads(m, s)
 	}
@@ -204,6 +207,16 @@ func defaultWatchdog(lease time.Duration) time.Duration {
 	return max((lease / 3).Round(time.Microsecond), minWatchdog)
 }
 
+// defaultThread returns what a thread of the scenario has that says nothing: it takes all
+// locks in their order.
+func (s *Scenario) defaultThread() Thread {
+	t := defaultThread(s.Lock.Retry)
+	if t.Takes = takesOf(s.Locks); s.Locks != nil {
+		t.Depth = len(s.Locks)
+	}
+	return t
+}
+
 func defaultThread(retry Retry) Thread {
 	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Process: DefaultProcess, Retry: retry}
 }
@@ -224,9 +237,7 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 	p.unknown = p.unknown || !known
 	p.own(v, f, s)
 	how := l.Implementation()
-	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), func(s string) bool {
-		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
-	})
+	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), keyForm)
 	kind := l.Kind.String()
 	p.text(f, "kind", &kind, say("%s, N from 1 to %d", check.Kinds, check.MostPermits), func(s string) (ok bool) {
 		var err error
@@ -280,6 +291,13 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	jitter := Range{r.JitterMin, r.JitterMax}
 	p.between(f, "jitter", &jitter, MaxInterval)
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max
+	if v, ok := f["give-back"]; ok && !p.several {
+		p.wrong(v, say("the key %s", quote("give-back")), say("give-back only with locks: a thread without another lock has none to give back"))
+		return
+	}
+	back := strconv.FormatBool(r.GiveBack)
+	p.oneOf(f, "give-back", &back, "true", "false")
+	r.GiveBack = back == "true"
 }
 
 // unlimited is the word for Unlimited in a scenario.
@@ -301,9 +319,11 @@ func (p *parser) times(f map[string]value, into *int) {
 var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
-	common := defaultThread(s.Lock.Retry)
+	common := s.defaultThread()
 	if v, ok := m["defaults"]; ok {
-		p.thread(p.fields(v, threadKeys...), &common)
+		f := p.fields(v, threadKeys...)
+		p.thread(f, &common)
+		p.takes(f, s, &common)
 	}
 	v, ok := m["threads"]
 	if !ok {
@@ -325,6 +345,7 @@ func (p *parser) threads(m map[string]value, s *Scenario) {
 			return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name) && s.thread(name) == nil
 		})
 		p.thread(f, &t)
+		p.takes(f, s, &t)
 		s.Threads = append(s.Threads, t)
 	}
 }

@@ -16,6 +16,7 @@ type (
 	threadForm struct {
 		Name    string     `json:"name"`
 		Start   *duration  `json:"start,omitempty"`
+		Takes   []string   `json:"takes,omitempty"`
 		Depth   *int       `json:"depth,omitempty"`
 		Work    *Range     `json:"work,omitempty"`
 		After   *Range     `json:"after,omitempty"`
@@ -47,6 +48,7 @@ type (
 		Interval *duration `json:"interval,omitempty"`
 		Wait     *string   `json:"wait,omitempty"`
 		Jitter   *Range    `json:"jitter,omitempty"`
+		GiveBack *bool     `json:"give-back,omitempty"`
 	}
 	expectForm struct {
 		Violations *[]string         `json:"violations,omitempty"`
@@ -71,6 +73,7 @@ type (
 		Title    string        `json:"title,omitempty"`
 		Kind     *string       `json:"kind,omitempty"`
 		Lock     *lockForm     `json:"lock,omitempty"`
+		Locks    []string      `json:"locks,omitempty"`
 		Resource *resourceForm `json:"resource,omitempty"`
 		Threads  []threadForm  `json:"threads"`
 		Faults   []Fault       `json:"faults,omitempty"`
@@ -83,7 +86,7 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, max-hold, keep, wait, min-replicas, args, keys, replies, release, after, calls,
+// scenarios never have: kind, locks, takes, give-back, max-hold, keep, wait, min-replicas, args, keys, replies, release, after, calls,
 // process, user, drift and client-retries. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
@@ -103,7 +106,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 	l, usual := s.Lock, defaultLock()
 	how := l.Implementation()
 	f := scenarioForm{
-		Title: s.Title, Kind: unless(s.Kind, KindLock, false), Faults: s.Faults, Schedule: s.Schedule,
+		Title: s.Title, Kind: unless(s.Kind, KindLock, false), Locks: s.Locks, Faults: s.Faults, Schedule: s.Schedule,
 		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
 		Lock: &lockForm{
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
@@ -121,11 +124,14 @@ func (s *Scenario) form(all bool) scenarioForm {
 		}
 		f.Lock.Watchdog = &word
 	}
+	if s.Locks != nil { // they are named there
+		f.Lock.Key = nil
+	}
 	if *f.Lock == (lockForm{}) {
 		f.Lock = nil
 	}
 	for _, t := range s.Threads {
-		f.Threads = append(f.Threads, t.form(l.Retry, all))
+		f.Threads = append(f.Threads, t.form(s.defaultThread(), all))
 	}
 	if r := s.Resource; r != nil {
 		f.Resource = &resourceForm{Kind: r.Kind, Size: unless(r.Size, defaultSize(r.Kind), all), Limit: unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), Checks: r.Checks, OncePer: (*duration)(unless(r.OncePer, 0, false))}
@@ -146,15 +152,21 @@ func (s *Scenario) form(all bool) scenarioForm {
 	return f
 }
 
-func (t Thread) form(retry Retry, all bool) threadForm {
-	usual := defaultThread(retry)
-	return threadForm{
+func (t Thread) form(usual Thread, all bool) threadForm {
+	f := threadForm{
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
 		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Calls: unless(t.Calls, usual.Calls, false), Repeat: unless(t.Repeat, usual.Repeat, all),
 		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
 		Drift: unless(t.Drift, usual.Drift, false), Resends: unless(t.ClientRetries, usual.ClientRetries, false),
 		Retry: t.Retry.form(usual.Retry, all),
 	}
+	if t.Takes != "" { // then its depth follows
+		f.Depth = nil
+	}
+	if t.Takes != usual.Takes {
+		f.Takes = t.Takes.Keys()
+	}
+	return f
 }
 
 func (r Retry) form(usual Retry, all bool) *retryForm {
@@ -165,6 +177,7 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 		(*times)(unless(r.Times, usual.Times, all)), (*duration)(unless(r.Interval, usual.Interval, all)),
 		unless(r.Wait, usual.Wait, all),
 		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
+		unless(r.GiveBack, usual.GiveBack, false),
 	}
 }
 

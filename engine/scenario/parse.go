@@ -117,6 +117,7 @@ func JoinSurrogates(data []byte) []byte {
 type parser struct {
 	mistakes Mistakes
 	unknown  bool // the lock's protocol is not known
+	several  bool // there are several locks
 }
 
 // judges reports whether settings without effect on the lock are mistakes.

@@ -75,6 +75,7 @@ const Unlimited = -1
 type Scenario struct {
 	Title    string
 	Lock     Lock
+	Locks    []string  // the keys of several locks that are all like Lock, 2 to MaxLocks, whose key is the first; nil: there is one lock
 	Kind     string    // KindLock or KindHeartbeat
 	Threads  []Thread  // with the scenario's defaults filled in
 	Resource *Resource // what the lock protects, or nil
@@ -119,6 +120,9 @@ type Retry struct {
 	Interval             time.Duration // 1ms to MaxInterval
 	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
+	// GiveBack, of several locks: who is refused another lock than its first asks no
+	// more, releases what it has, waits, and begins again with its first, Times times.
+	GiveBack bool
 }
 
 // Pause returns how long a thread waits between two attempts.
@@ -215,7 +219,8 @@ type Range struct{ Min, Max time.Duration }
 type Thread struct {
 	Name    string
 	Start   time.Duration // 0 to MaxDuration
-	Depth   int           // acquisitions in all, 1 to MaxDepth
+	Takes   Takes         // of several locks, which ones and in which order: one at each level
+	Depth   int           // acquisitions in all, 1 to MaxDepth; of several locks as many as it takes
 	Work    Range         // per level, before it makes its nested call if it makes one, 0 to MaxDuration
 	After   Range         // per level but the innermost, when its nested call has returned, 0 to MaxDuration
 	Calls   string        // names of its functions, outermost first, with spaces between; levels beyond have none

@@ -28,6 +28,7 @@ func Schema() Object {
 		"title":    says(text(MaxTitle, ""), "what it is called: a line"),
 		"kind":     says(words(KindLock, KindHeartbeat), "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it"),
 		"lock":     lockSchema(),
+		"locks":    says(Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "the keys of several locks, each like lock, which then names none"),
 		"resource": resourceSchema(),
 		"threads": Object{
 			"type": "array", "minItems": 1, "maxItems": MaxThreads, "description": "who asks for the lock",
@@ -122,10 +123,11 @@ func usuallyTime(s Object, d time.Duration) Object { return usually(s, phrase.Du
 
 func retrySchema() Object {
 	return says(part(retryKeys, Object{
-		"times":    says(usually(Object{"anyOf": []any{number(0, MaxRetries), words(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
-		"interval": says(usuallyTime(aTime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
-		"wait":     says(words(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
-		"jitter":   says(span(), "drawn and added to the interval"),
+		"times":     says(usually(Object{"anyOf": []any{number(0, MaxRetries), words(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
+		"interval":  says(usuallyTime(aTime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
+		"wait":      says(words(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
+		"jitter":    says(span(), "drawn and added to the interval"),
+		"give-back": says(usually(Object{"enum": []any{true, false, "true", "false"}}, false), "of several locks: who is refused another than its first releases what it has, waits, and begins again"),
 	}), "how a refused acquisition is tried again")
 }
 
@@ -232,6 +234,7 @@ func threadSchema() Object {
 	return Object{
 		"name":           name(),
 		"start":          says(aTime(), "when it begins"),
+		"takes":          says(Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "which of several locks, in which order; all in theirs if left out"),
 		"depth":          says(usually(number(1, MaxDepth), usual.Depth), "how many levels it enters: a call that calls itself"),
 		"work":           says(usually(span(), usual.Work.String()), "of each level, drawn where it is a range"),
 		"after":          says(span(), "of each level but the innermost, when its nested call has returned"),

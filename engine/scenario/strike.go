@@ -52,7 +52,7 @@ func (s *Scenario) strikesAt(k fault.Kind, place string) bool {
 // canHave reports whether a fault of a kind can strike at all.
 func (s *Scenario) canHave(k fault.Kind) bool {
 	if k.Target == fault.Redis {
-		return s.asksRedis()
+		return s.asksRedis() && (s.Locks == nil || !ofOneKey(k))
 	}
 	return len(s.reach(k)) > 0
 }
@@ -68,6 +68,14 @@ func (s *Scenario) canStrike(f Fault) bool {
 	default:
 		return s.strikesAt(k, f.At) && f.Command <= max(s.commands(f.At), 1)
 	}
+}
+
+// cannotHave returns the setting that keeps a fault of a kind from striking at all.
+func (s *Scenario) cannotHave(k fault.Kind) string {
+	if s.Locks != nil && ofOneKey(k) {
+		return "locks"
+	}
+	return s.reason(fault.AtLock)
 }
 
 // reason returns the setting that keeps a fault from striking at place.
@@ -145,7 +153,7 @@ func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 	never := ""
 	switch {
 	case !s.canHave(k):
-		never = s.reason(fault.AtLock)
+		never = s.cannotHave(k)
 	case f.At != "" && !slices.Contains(s.reach(k), f.At):
 		never = s.reason(f.At)
 	}

@@ -35,6 +35,7 @@ const MaxOwners = 4096
 const (
 	maxOwner = 256 // bytes of an owner's id
 	maxNodes = 64
+	maxLocks = 16
 )
 
 // Check verifies that events from outside are consistent, so that code that
@@ -67,12 +68,29 @@ func Check(h Header, events []Event, threads []string) error {
 			return wrong(line, "it is a command without a thread or without a name")
 		case !within(command.Reply, bound.Depth):
 			return wrong(line, "its reply has lists within lists, more than %d deep; allowed: %d", bound.Depth, bound.Depth)
+		case len(e.Locks) > maxLocks:
+			return wrong(line, "it names %d locks; allowed: at most %d", len(e.Locks), maxLocks)
+		case !e.namesItsLock():
+			return wrong(line, "its lock %.60q is not one of its locks; allowed: one of them, each with a name of its own of at most %d bytes", e.Lock, maxOwner)
 		case len(e.Nodes) > maxNodes:
 			return wrong(line, "it names %d nodes; allowed: at most %d", len(e.Nodes), maxNodes)
 		}
 		step = e.Step
 	}
 	return nil
+}
+
+// namesItsLock reports whether the lock that the event is about is one of its locks, if there
+// are several, and whether each of these has a name that can be shown.
+func (e Event) namesItsLock() bool {
+	found := e.Lock == ""
+	for i, one := range e.Locks {
+		if one.Lock == "" || len(one.Lock) > maxOwner || slices.ContainsFunc(e.Locks[:i], func(o LockState) bool { return o.Lock == one.Lock }) {
+			return false
+		}
+		found = found || one.Lock == e.Lock
+	}
+	return found
 }
 
 // within reports whether a reply's lists are nested at most depth times.

@@ -121,6 +121,37 @@ func (k KeyState) Mode() string {
 	return k.Fields[Mode]
 }
 
+// LockState is one of several locks as an event left it.
+type LockState struct {
+	Lock   string         `json:"lock"`   // its key, as the scenario names it
+	Key    KeyState       `json:"key"`    // as it really is in Redis
+	Belief map[string]int `json:"belief"` // levels each thread believes it holds of this lock
+}
+
+// Of returns the event as it is to one lock alone, by its place in Locks: with this
+// lock's key, and with what each thread believes of it. A call of this lock is of level
+// 1, as a thread takes each lock once. It reports false where the event is about another
+// lock.
+func (e Event) Of(lock int) (Event, bool) {
+	one := e.Locks[lock]
+	if e.Lock != "" && e.Lock != one.Lock {
+		return Event{}, false
+	}
+	e.Key, e.Belief, e.Locks = one.Key, one.Belief, nil
+	if e.Lock == "" {
+		return e, true
+	}
+	switch b := e.Body.(type) {
+	case Command:
+		b.Level = 1
+		e.Body = b
+	case Outcome:
+		b.Level = 1
+		e.Body = b
+	}
+	return e, true
+}
+
 // Event is one thing that happened: Body says what, the rest when and where.
 // Events are values; do not change their maps.
 type Event struct {
@@ -131,7 +162,13 @@ type Event struct {
 	Body   Body           // what happened; its type follows Kind
 	Key    KeyState       // the lock's key right after the event; with several nodes, what a majority has
 	Nodes  []KeyState     // the key on each node, where there are several
-	Belief map[string]int // levels each thread believes it holds
+	Belief map[string]int // levels each thread believes it holds, of all locks
+
+	// Where a scenario has several locks: which of them the event is about, by its key
+	// as the scenario names it ("": none, or all of them), and each of them right after
+	// the event, in the scenario's order. Key is then that of the first.
+	Lock  string
+	Locks []LockState
 
 	// Leaving has the threads, by name, that are on their way out: they have
 	// called the first unlock after which no level has work left to do, and
@@ -354,6 +391,7 @@ type head struct {
 	At     Millis `json:"at_ms"`
 	Thread string `json:"thread"`
 	Kind   Kind   `json:"kind"`
+	Lock   string `json:"lock,omitempty"`
 }
 
 type tail struct {
@@ -361,7 +399,8 @@ type tail struct {
 	Nodes  []KeyState     `json:"nodes,omitempty"`
 	Belief map[string]int `json:"belief"`
 
-	Leaving []string `json:"leaving,omitempty"`
+	Leaving []string    `json:"leaving,omitempty"`
+	Locks   []LockState `json:"locks,omitempty"`
 }
 
 // MarshalJSON writes e as one flat object with its fields in a fixed order, so
@@ -372,7 +411,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		belief = map[string]int{}
 	}
 	var out []byte
-	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, e.Nodes, belief, e.Leaving}} {
+	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind(), e.Lock}, e.Body, tail{e.Key, e.Nodes, belief, e.Leaving, e.Locks}} {
 		b, err := json.Marshal(part)
 		if err != nil {
 			return nil, fmt.Errorf("trace: event %d: %w", e.Seq, err)
@@ -401,7 +440,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("trace: event %d: %w", h.Seq, err)
 	}
-	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Nodes: t.Nodes, Belief: t.Belief, Leaving: t.Leaving}
+	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Nodes: t.Nodes, Belief: t.Belief, Leaving: t.Leaving, Lock: h.Lock, Locks: t.Locks}
 	return nil
 }
 

@@ -10,6 +10,9 @@ func (e Event) Size() int {
 	for _, k := range e.Nodes {
 		size += int(unsafe.Sizeof(k)) + k.size()
 	}
+	for _, l := range e.Locks {
+		size += int(unsafe.Sizeof(l)) + l.Key.size() + mapSize(len(l.Belief))
+	}
 	switch b := e.Body.(type) {
 	case Command:
 		size += int(unsafe.Sizeof(b)) + len(b.Error) + valueSize(b.Reply)

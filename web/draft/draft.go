@@ -168,9 +168,21 @@ func (d *Draft) node(key string) *yaml.Node {
 	return n
 }
 
-// Value returns the scalar value of a key, and whether it has one.
+// listKey matches the keys whose value is a list of words. A form has them in one input,
+// with spaces between.
+var listKey = regexp.MustCompile(`^(?:locks|(?:defaults|threads\[\d+\])\.takes)$`)
+
+// Value returns the scalar value of a key, and whether it has one. Of a list of words it is
+// the words.
 func (d *Draft) Value(key string) (string, bool) {
 	n := d.node(key)
+	if n != nil && n.Kind == yaml.SequenceNode && listKey.MatchString(key) {
+		words := make([]string, len(n.Content))
+		for i, one := range n.Content {
+			words[i] = one.Value
+		}
+		return strings.Join(words, " "), true
+	}
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		return "", false
 	}
@@ -204,7 +216,7 @@ func (d *Draft) Len(key string) int {
 	return len(n.Content)
 }
 
-// Set gives a key a scalar value, creating its parents. The last index of a
+// Set gives a key a scalar value or, where it has one, a list of words, creating its parents. The last index of a
 // list may be one past its end. A key that cannot exist changes nothing.
 func (d *Draft) Set(key, value string) {
 	n := d.doc.Content[0]
@@ -213,6 +225,9 @@ func (d *Draft) Set(key, value string) {
 		next := child(n, s)
 		last := i == len(path)-1
 		switch {
+		case last && next != nil && listKey.MatchString(key):
+			writeWords(next, value)
+			return
 		case last && next != nil:
 			write(next, value)
 			return
@@ -223,6 +238,8 @@ func (d *Draft) Set(key, value string) {
 				if path[i+1].name == "" {
 					made = &yaml.Node{Kind: yaml.SequenceNode}
 				}
+			} else if listKey.MatchString(key) {
+				writeWords(made, value)
 			} else {
 				write(made, value)
 			}
@@ -247,6 +264,16 @@ func write(n *yaml.Node, value string) {
 	}
 	if n.Style == 0 && n.ShortTag() == "!!null" {
 		n.Style = yaml.DoubleQuotedStyle // a text that YAML would read as null
+	}
+}
+
+// writeWords turns n into a list of words.
+func writeWords(n *yaml.Node, value string) {
+	n.Kind, n.Tag, n.Value, n.Style, n.Alias, n.Anchor, n.Content = yaml.SequenceNode, "", "", yaml.FlowStyle, nil, "", nil
+	for word := range strings.FieldsSeq(value) {
+		one := &yaml.Node{}
+		write(one, word)
+		n.Content = append(n.Content, one)
 	}
 }
 
@@ -277,8 +304,8 @@ func attach(n *yaml.Node, s step, made *yaml.Node) bool {
 // order is the order in which keys are written.
 func order() []string {
 	return slices.Concat([]string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}, fault.Keys(), []string{
-		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "wait", "args", "keys", "replies", "release", "scripts",
-		"resource", "size", "limit", "checks", "looks", "once-per", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
+		"start", "takes", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "give-back", "wait", "args", "keys", "replies", "release", "scripts",
+		"locks", "resource", "size", "limit", "checks", "looks", "once-per", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
 	})
 }
 

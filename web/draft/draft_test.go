@@ -168,10 +168,10 @@ func leaves(t *testing.T, text string) url.Values {
 			v.Set(key, value)
 		}
 	}
-	thread := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
+	thread := []string{"start", "takes", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "retry.times", "retry.interval", "retry.jitter", "retry.wait", "retry.give-back"}
 	for _, key := range []string{
 		"title", "kind", "seed", "policy", "lock.protocol", "lock.key", "lock.kind", "lock.lease", "lock.watchdog", "lock.max-hold", "lock.keep", "lock.wait", "lock.min-replicas", "lock.nodes", "lock.retry.times",
-		"lock.retry.interval", "lock.retry.jitter", "lock.retry.wait", "resource.kind", "resource.size", "resource.limit", "resource.checks", "resource.looks", "resource.once-per",
+		"lock.retry.interval", "lock.retry.jitter", "lock.retry.wait", "lock.retry.give-back", "locks", "resource.kind", "resource.size", "resource.limit", "resource.checks", "resource.looks", "resource.once-per",
 	} {
 		add(key)
 	}

@@ -28,12 +28,12 @@ const (
 )
 
 const (
-	retryKeys  = `retry\.(?:times|interval|jitter|wait)`
-	threadKeys = `(?:start|depth|work|after|calls|repeat|on-lost|process|user|drift|client-retries|` + retryKeys + `)`
+	retryKeys  = `retry\.(?:times|interval|jitter|wait|give-back)`
+	threadKeys = `(?:start|takes|depth|work|after|calls|repeat|on-lost|process|user|drift|client-retries|` + retryKeys + `)`
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|locks|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
 	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
 

@@ -65,8 +65,8 @@ func TestTheStageDoesNotAnswerFirst(t *testing.T) {
 			ctx := tab(t)
 			do(ctx, t, chromedp.EmulateViewport(size.width, size.height))
 			for n, i := range c.All() {
-				if testing.Short() && n%8 != 0 || i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend {
-					continue
+				if testing.Short() && n%8 != 0 || i.Kind != course.Predict && i.Kind != course.Why {
+					continue // what would mend a run is not to be seen in it: its stage is not covered
 				}
 				do(ctx, t, chromedp.Navigate(url+"/learn/"+i.Path()))
 				until(ctx, t, `document.readyState === "complete" && document.getElementById("place").textContent !== ""`)

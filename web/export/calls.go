@@ -15,6 +15,7 @@ type call struct {
 	thread    string
 	name      string // fault.AtLock, …
 	level     int
+	lock      string // of several, its key
 	givesBack bool
 	attempts  []attempt
 }
@@ -112,14 +113,14 @@ func (f *callFold) add(i int, e trace.Event) {
 		if b.Late { // its caller has given up
 			return
 		}
-		a := f.attempt(i, e.Thread, b.Call, b.Level, b.Attempt, b.GivesBack)
+		a := f.attempt(i, e, b.Call, b.Level, b.Attempt, b.GivesBack)
 		a.commands = append(a.commands, i)
 	case trace.Fault:
 		if kind, ok := fault.Named(b.Do); ok && kind.Target == fault.OnTheWay && slices.Contains(fault.Calls(), b.At) && e.Thread != "" {
-			f.struck(i, e.Thread, b)
+			f.struck(i, e, b)
 		}
 	case trace.Outcome:
-		a := f.attempt(i, e.Thread, b.Call, b.Level, b.Attempt, b.GivesBack)
+		a := f.attempt(i, e, b.Call, b.Level, b.Attempt, b.GivesBack)
 		a.to, a.outcome = i, &b
 	case trace.End:
 		for at, c := range f.open {
@@ -132,8 +133,8 @@ func (f *callFold) add(i int, e trace.Event) {
 
 // struck opens the attempt that a fault strikes on its way to Redis, where it has
 // no earlier event: a request that is lost has no command.
-func (f *callFold) struck(i int, thread string, b trace.Fault) {
-	at := lane{thread, b.At == fault.AtRenew, false}
+func (f *callFold) struck(i int, e trace.Event, b trace.Fault) {
+	at := lane{e.Thread, b.At == fault.AtRenew, false}
 	if c := f.open[at]; c != nil && c.last().outcome == nil {
 		return
 	}
@@ -141,15 +142,15 @@ func (f *callFold) struck(i int, thread string, b trace.Fault) {
 	if c := f.open[at]; c != nil && c.name == b.At && c.level == b.Level && unfinished(c.result()) {
 		number = c.last().number + 1
 	}
-	f.attempt(i, thread, b.At, b.Level, number, false)
+	f.attempt(i, e, b.At, b.Level, number, false)
 }
 
 // unfinished reports whether another attempt can follow one with this result.
 func unfinished(r trace.Result) bool { return r == trace.Refused || r == trace.Failed }
 
 // attempt finds or opens an attempt.
-func (f *callFold) attempt(i int, thread, name string, level, number int, givesBack bool) *attempt {
-	at := lane{thread, name == fault.AtRenew, givesBack}
+func (f *callFold) attempt(i int, e trace.Event, name string, level, number int, givesBack bool) *attempt {
+	at := lane{e.Thread, name == fault.AtRenew, givesBack}
 	c := f.open[at]
 	if c != nil && c.last().outcome == nil && c.name == name && c.last().number == number {
 		c.level = level // a fault that opened it may not say
@@ -159,7 +160,7 @@ func (f *callFold) attempt(i int, thread, name string, level, number int, givesB
 		if c != nil && c.last().outcome == nil && !f.closed[c] {
 			f.end(c, max(c.last().from, i-1))
 		}
-		c = &call{thread: thread, name: name, level: level, givesBack: givesBack}
+		c = &call{thread: e.Thread, name: name, level: level, lock: e.Lock, givesBack: givesBack}
 		f.made, f.open[at] = append(f.made, c), c
 	}
 	if n := len(c.attempts); n > 0 && c.attempts[n-1].number == number { // the last word on an attempt that was refused

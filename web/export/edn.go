@@ -3,6 +3,7 @@ package export
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -20,13 +21,15 @@ const (
 	ednInfo   = "info" // whether it took place is not known
 )
 
-// history is a Jepsen history as it is written: one map a line, so that programs
+// history is a Jepsen history of a lock as it is written: one map a line, so that programs
 // that read a line at a time read it too.
 type history struct {
 	b       *bound.Buffer
-	index   int
-	process map[string]int // of a thread, now
-	threads int
+	index   *int              // of the next line, of all locks
+	lock    string            // of several, its key
+	process map[string]int    // of a thread, now
+	threads int               // of all locks
+	before  map[string]int    // what was believed before an event
 	open    map[string]string // a thread's operation under way, "" for none
 	held    map[string]bool   // when it began, the thread believed that it held the lock
 	leaving map[string]int    // a thread's calls of release under way
@@ -42,14 +45,28 @@ type history struct {
 // the caller, ends a lease; so who leaves its critical section without a release that
 // was its own (it crashed, it was told that the lock is lost) is written as a release
 // whose moment is not known. Faults are the nemesis'.
+//
+// Each of several locks has a history of its own: its operations have the lock's key as
+// their value, as Jepsen's independent has it, and processes of their own.
 func writeEDN(b *bound.Buffer, r Run) error {
 	calls, err := r.calls(b)
 	if err != nil {
 		return err
 	}
-	h := &history{b: b, process: map[string]int{}, threads: len(r.Scenario.Threads), open: map[string]string{}, held: map[string]bool{}, leaving: map[string]int{}}
-	for i, t := range r.Scenario.Threads {
-		h.process[t.Name] = i
+	index := 0
+	var locks []*history
+	for n := range r.Scenario.Keys() {
+		h := &history{
+			b: b, index: &index, process: map[string]int{}, threads: len(r.Scenario.Threads) * len(r.Scenario.Keys()),
+			open: map[string]string{}, held: map[string]bool{}, leaving: map[string]int{}, before: map[string]int{},
+		}
+		if r.Scenario.Locks != nil {
+			h.lock = r.Scenario.Locks[n]
+		}
+		for i, t := range r.Scenario.Threads {
+			h.process[t.Name] = i + n*len(r.Scenario.Threads)
+		}
+		locks = append(locks, h)
 	}
 	begins, ends := make([][]call, len(r.Events)), make([][]call, len(r.Events))
 	for _, c := range calls {
@@ -58,50 +75,68 @@ func writeEDN(b *bound.Buffer, r Run) error {
 			ends[c.to()] = append(ends[c.to()], c)
 		}
 	}
-	before := map[string]int{} // what was believed before an event
 	return r.each(b, func(i int, e trace.Event) error {
-		for _, c := range begins[i] {
-			h.invoke(c.thread, operation(c), before[c.thread] > 0, e)
-			if operation(c) == opRelease {
-				h.leaving[c.thread]++
-			}
+		if len(e.Locks) < len(locks) || r.Scenario.Locks == nil {
+			locks[0].add(r, e, begins[i], ends[i], true)
+			return nil
 		}
-		for _, thread := range e.Leaving {
-			if before[thread] > 0 && h.open[thread] == "" {
-				h.invoke(thread, opRelease, true, e)
-			}
+		for n, h := range locks {
+			one := e
+			one.Belief = e.Locks[n].Belief
+			h.add(r, one, begins[i], ends[i], n == 0)
 		}
-		if f, ok := e.Body.(trace.Fault); ok {
-			h.nemesis(f, e)
-		}
-		for _, c := range ends[i] {
-			kind, rest := ending(c, h.held[c.thread]), ""
-			if o := c.last().outcome; o != nil && kind == ednOK {
-				if o.Token > 0 {
-					rest += " :token " + strconv.FormatInt(o.Token, 10)
-				}
-				if c.name != fault.AtLock && c.name != fault.AtUnlock {
-					rest += " :result " + ednKeyword(string(o.Result))
-				}
-			}
-			if h.open[c.thread] == operation(c) {
-				h.write(kind, c.thread, operation(c), e, rest)
-			}
-		}
-		for _, t := range r.Scenario.Threads {
-			if before[t.Name] > 0 && e.Belief[t.Name] == 0 && h.leaving[t.Name] == 0 {
-				h.invoke(t.Name, opRelease, true, e)
-				h.write(ednInfo, t.Name, opRelease, e, "")
-			}
-		}
-		for _, c := range ends[i] {
-			if operation(c) == opRelease {
-				h.leaving[c.thread]--
-			}
-		}
-		before = e.Belief
 		return nil
 	})
+}
+
+// add adds an event, with the calls that begin and end with it. First: no other lock's
+// history has it already.
+func (h *history) add(r Run, e trace.Event, begins, ends []call, first bool) {
+	mine := func(list []call) []call {
+		return slices.DeleteFunc(slices.Clone(list), func(c call) bool { return c.lock != h.lock })
+	}
+	begins, ends = mine(begins), mine(ends)
+	before := h.before
+	for _, c := range begins {
+		h.invoke(c.thread, operation(c), before[c.thread] > 0, e)
+		if operation(c) == opRelease {
+			h.leaving[c.thread]++
+		}
+	}
+	for _, thread := range e.Leaving {
+		if before[thread] > 0 && h.open[thread] == "" {
+			h.invoke(thread, opRelease, true, e)
+		}
+	}
+	if f, ok := e.Body.(trace.Fault); ok && first {
+		h.nemesis(f, e)
+	}
+	for _, c := range ends {
+		kind, rest := ending(c, h.held[c.thread]), ""
+		if o := c.last().outcome; o != nil && kind == ednOK {
+			if o.Token > 0 {
+				rest += " :token " + strconv.FormatInt(o.Token, 10)
+			}
+			if c.name != fault.AtLock && c.name != fault.AtUnlock {
+				rest += " :result " + ednKeyword(string(o.Result))
+			}
+		}
+		if h.open[c.thread] == operation(c) {
+			h.write(kind, c.thread, operation(c), e, rest)
+		}
+	}
+	for _, t := range r.Scenario.Threads {
+		if before[t.Name] > 0 && e.Belief[t.Name] == 0 && h.leaving[t.Name] == 0 {
+			h.invoke(t.Name, opRelease, true, e)
+			h.write(ednInfo, t.Name, opRelease, e, "")
+		}
+	}
+	for _, c := range ends {
+		if operation(c) == opRelease {
+			h.leaving[c.thread]--
+		}
+	}
+	h.before = e.Belief
 }
 
 // Operations of a lock.
@@ -113,9 +148,9 @@ const (
 // operation is what a call is in a history, "" if nothing.
 func operation(c call) string {
 	switch {
-	case c.name == fault.AtLock && c.level <= 1:
+	case c.name == fault.AtLock && (c.level <= 1 || c.lock != ""):
 		return opAcquire
-	case c.name == fault.AtUnlock && c.level <= 1 && !c.givesBack:
+	case c.name == fault.AtUnlock && (c.level <= 1 || c.lock != "") && !c.givesBack:
 		return opRelease
 	case c.name == trace.CallBeat || c.name == trace.CallLook:
 		return c.name
@@ -152,9 +187,13 @@ func (h *history) invoke(thread, what string, held bool, e trace.Event) {
 }
 
 func (h *history) write(kind, thread, what string, e trace.Event, rest string) {
-	fmt.Fprintf(h.b, "{:type :%s :process %d :f %s :value nil :time %d :index %d :thread %s%s}\n",
-		kind, h.process[thread], ednKeyword(what), e.At.Duration().Nanoseconds(), h.index, ednText(thread), rest)
-	h.index++
+	value := "nil"
+	if h.lock != "" {
+		value = "[" + ednText(h.lock) + " nil]"
+	}
+	fmt.Fprintf(h.b, "{:type :%s :process %d :f %s :value %s :time %d :index %d :thread %s%s}\n",
+		kind, h.process[thread], ednKeyword(what), value, e.At.Duration().Nanoseconds(), *h.index, ednText(thread), rest)
+	*h.index++
 	h.open[thread] = ""
 	switch kind {
 	case ednInvoke:
@@ -170,8 +209,8 @@ func (h *history) nemesis(f trace.Fault, e trace.Event) {
 		value = ednText(e.Thread)
 	}
 	fmt.Fprintf(h.b, "{:type :info :process :nemesis :f %s :value %s :time %d :index %d}\n",
-		ednKeyword(f.Do), value, e.At.Duration().Nanoseconds(), h.index)
-	h.index++
+		ednKeyword(f.Do), value, e.At.Duration().Nanoseconds(), *h.index)
+	*h.index++
 }
 
 // ednKeyword returns a word as a keyword, without what a keyword cannot have.

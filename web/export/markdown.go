@@ -75,7 +75,7 @@ func writeMarkdown(b *bound.Buffer, r Run) error {
 	for _, thread := range r.scenario().Threads {
 		head = append(head, plain(headOf(say("Thread %s", thread.Name), thread)))
 	}
-	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)), plain(say("Why")))
+	head = append(head, plain(r.scenario().After(r.Language)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
 	for _, row := range reel.Rows() {
@@ -139,7 +139,19 @@ func (r Run) keyCell(row film.Row) []string {
 	if row.Event != "" {
 		parts = append(parts, "**"+plain(row.Event)+"**")
 	}
-	k := row.Key
+	for _, one := range row.Key.Locks {
+		parts = append(append(parts, "**"+plain(one.Name)+"**"), r.ofKey(one.Key)...)
+	}
+	if len(row.Key.Locks) > 0 {
+		return parts
+	}
+	return append(parts, r.ofKey(row.Key)...)
+}
+
+// ofKey returns what is in a key.
+func (r Run) ofKey(k film.Key) []string {
+	say := r.Language.Say
+	var parts []string
 	for _, n := range k.Nodes {
 		switch {
 		case n.Down && n.Thread == "":

@@ -212,7 +212,7 @@ func (w *otelWriter) parent(thread string) string { return w.roots[w.root[thread
 // call writes a call and its attempts.
 func (w *otelWriter) call(c call) error {
 	events := w.run.Events
-	of := []otelAttribute{otelText(telemetry.Call, c.name), otelInt(telemetry.Level, int64(c.level)), otelText(telemetry.Key, w.run.Scenario.Lock.Key), otelText(telemetry.Owner, w.ids[c.thread])}
+	of := []otelAttribute{otelText(telemetry.Call, c.name), otelInt(telemetry.Level, int64(c.level)), otelText(telemetry.Key, cmp.Or(c.lock, w.run.Scenario.Lock.Key)), otelText(telemetry.Owner, w.ids[c.thread])}
 	if c.givesBack {
 		yes := true
 		of = append(of, otelAttribute{telemetry.GivesBack, otelValue{Bool: &yes}})

@@ -25,11 +25,12 @@ import (
 // operation is an entry of a Jepsen history.
 type operation struct {
 	kind, f     string
+	value       string
 	process     int
 	index, time int64
 }
 
-var ednLine = regexp.MustCompile(`^\{:type :(invoke|ok|fail|info) :process (\d+|:nemesis) :f :([A-Za-z0-9_-]+) :value (?:nil|"(?:[^"\\]|\\.)*") :time (\d+) :index (\d+)(?: :thread "(?:[^"\\]|\\.)*"(?: :token \d+)?(?: :result :[a-z]+)?)?\}$`)
+var ednLine = regexp.MustCompile(`^\{:type :(invoke|ok|fail|info) :process (\d+|:nemesis) :f :([A-Za-z0-9_-]+) :value (nil|"(?:[^"\\]|\\.)*"|\["(?:[^"\\]|\\.)*" nil\]) :time (\d+) :index (\d+)(?: :thread "(?:[^"\\]|\\.)*"(?: :token \d+)?(?: :result :[a-z]+)?)?\}$`)
 
 // history reads a Jepsen history, and refuses what Jepsen does not write: a process
 // with two operations at once, one that speaks again after it was not answered, or
@@ -46,7 +47,7 @@ func history(text string) ([]operation, error) {
 			n, _ := strconv.ParseInt(s, 10, 64)
 			return n
 		}
-		one := operation{kind: m[1], f: m[3], process: int(number(m[2])), time: number(m[4]), index: number(m[5])}
+		one := operation{kind: m[1], f: m[3], value: m[4], process: int(number(m[2])), time: number(m[5]), index: number(m[6])}
 		if one.index != int64(i) || one.time < last {
 			return nil, fmt.Errorf("edn: line %d: %q", i, l)
 		}
@@ -134,6 +135,15 @@ func TestHistoriesAreCheckedByPorcupine(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		r := played(t, name)
 		list, err := history(render(t, export.EDN, r))
+		if r.Scenario.Locks != nil { // each has a history of its own
+			for _, key := range r.Scenario.Locks {
+				one := slices.DeleteFunc(slices.Clone(list), func(o operation) bool { return o.value != `["`+key+`" nil]` })
+				if len(one) == 0 || !linearizable(t, one) {
+					t.Errorf("%s, %s: %d operations, of no mutex", name, key, len(one))
+				}
+			}
+			continue
+		}
 		if err != nil || r.Scenario.Kind == scenario.KindHeartbeat || strings.HasPrefix(name, "no-lock") || len(list) == 0 {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -289,6 +289,12 @@ func (c *chrome) counters(e trace.Event, threads int) {
 	for n, key := range statesOf(e) {
 		lease["node "+strconv.Itoa(n+1)] = max(key.PTTL, 0)
 	}
+	for n, one := range e.Locks {
+		if n == 0 {
+			clear(lease)
+		}
+		lease[one.Lock] = max(one.Key.PTTL, 0)
+	}
 	inside := 0
 	for _, levels := range e.Belief {
 		if levels > 0 {

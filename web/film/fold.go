@@ -135,7 +135,8 @@ func (c *Cell) standsAs(was Cell) bool {
 
 // sameButLease tells whether the same is in the key, whatever is left of its lease.
 func (k *Key) sameButLease(was Key) bool {
-	return k.Type == was.Type && (k.Lease == "") == (was.Lease == "") && k.Mode == was.Mode && slices.Equal(k.Holds, was.Holds) && slices.Equal(k.Calls, was.Calls) && slices.Equal(k.Nodes, was.Nodes)
+	return k.Type == was.Type && (k.Lease == "") == (was.Lease == "") && k.Mode == was.Mode && slices.Equal(k.Holds, was.Holds) && slices.Equal(k.Calls, was.Calls) && slices.Equal(k.Nodes, was.Nodes) &&
+		slices.EqualFunc(k.Locks, was.Locks, func(a, b Lock) bool { return a.Name == b.Name && a.Key.sameButLease(b.Key) })
 }
 
 // asking says which nodes a call has asked, and what came of it.

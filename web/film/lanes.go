@@ -23,9 +23,11 @@ type Lanes struct {
 	of      func(words.Language) []string // what each belongs to; nil where that is nothing
 	holding facts.Holding
 	lock    check.Kind
-	lease   float64 // milliseconds
-	private bool    // the lock is not in Redis, which cannot know of it
-	device  bool    // the key is a device's sign of life, and no lock's
+	keys    []string         // of several locks, else nil
+	takes   []scenario.Takes // of each thread
+	lease   float64          // milliseconds
+	private bool             // the lock is not in Redis, which cannot know of it
+	device  bool             // the key is a device's sign of life, and no lock's
 
 	kind      string // of the resource, "" where there is none
 	size      int    // its initial value
@@ -54,6 +56,7 @@ type laneRow struct {
 	several   []string // who holds it, where they are several
 	taken     int      // permits, of a lock that has some
 	nodes     []trace.KeyState
+	locks     []trace.LockState
 	down      []int         // of these, those that do not answer, from 0
 	threads   []threadState // after it
 	marks     []laneMark
@@ -134,7 +137,10 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		}
 		return of
 	}
-	l.lock = sc.Lock.Kind
+	l.lock, l.keys = sc.Lock.Kind, sc.Locks
+	for _, t := range sc.Threads {
+		l.takes = append(l.takes, t.Takes)
+	}
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
 	if r := sc.Resource; r != nil && !l.device {
@@ -164,7 +170,7 @@ func (l *Lanes) Add(e trace.Event) {
 	}
 	row := &l.rows[len(l.rows)-1]
 	l.holding.Add(e)
-	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
+	row.until, row.key, row.nodes, row.locks = max(row.at, at), e.Key, e.Nodes, e.Locks
 	row.holder, row.several, row.taken = l.holder(e.Key), nil, 0
 	if len(e.Key.Fields) > 1 {
 		if list := l.holding.Holders(e.Key); len(list) > 1 {
@@ -193,13 +199,20 @@ func (l *Lanes) Add(e trace.Event) {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
 		s.leaving = facts.Leaves(e, name)
-		s.parted = s.level > 0 && !l.private && !l.holding.Hold(e.Key, name) && (s.parted || !s.unlocking)
+		s.parted = s.level > 0 && !l.private && !l.holds(e, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)
 }
 
-// downNodes are those of all nodes that answer nobody, from 0.
+// holds reports whether all that a thread believes to hold is its own in Redis.
+func (l *Lanes) holds(e trace.Event, thread string) bool {
+	if len(e.Locks) == 0 {
+		return l.holding.Hold(e.Key, thread)
+	}
+	return !slices.ContainsFunc(e.Locks, func(one trace.LockState) bool { return one.Belief[thread] > 0 && !l.holding.Hold(one.Key, thread) })
+}
+
 // cover takes out which rules were broken, and where belief and Redis parted.
 func (l *Lanes) cover() {
 	l.broken = 0
@@ -212,6 +225,7 @@ func (l *Lanes) cover() {
 	}
 }
 
+// downNodes are those of all nodes that answer nobody, from 0.
 func (l *Lanes) downNodes(all int) []int {
 	var down []int
 	for i := range all {

@@ -23,7 +23,7 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 	return &Narrator{
 		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners,
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Lock.Kind, sc.Endless()),
+		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: findingsOf(sc, owners), several: severalOf(l, sc, owners),
 	}
 }
 
@@ -46,6 +46,9 @@ func (t *Narrator) Share(f *check.Findings) { t.findings = f }
 // Tell explains the next event. It must be called with each event once, in
 // order.
 func (t *Narrator) Tell(e trace.Event) string {
+	if t.several != nil {
+		return t.tellSeveral(e)
+	}
 	t.findings.See(e)
 	t.watch.See(e)
 	t.before, t.nodes = t.masters.Before(e.Thread, e.At)

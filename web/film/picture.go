@@ -240,7 +240,7 @@ func (l *Lanes) measures(followed bool) measures {
 	if l.kind != "" {
 		m.resource = resourceHeight
 	}
-	switch strips := max(l.mostNodes(), len(l.processes)); {
+	switch strips := max(l.mostNodes(), len(l.processes), len(l.keys)); {
 	case strips > 0:
 		m.key = min(float64(strips)*stripHeight, mostStrips)
 	case l.private:
@@ -388,6 +388,8 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.nodes(nodes)
 	case len(d.processes) > 0:
 		d.words()
+	case len(d.keys) > 0:
+		d.locks()
 	default:
 		d.sawtooth()
 	}
@@ -654,7 +656,7 @@ func (d *drawing) lane(i int) Lane {
 		}
 		slices.Sort(marked)
 		for j := range lane.Bars {
-			d.inscribe(&lane.Bars[j], marked)
+			d.inscribe(&lane.Bars[j], marked, d.levelOf(i, lane.Bars[j].Level))
 		}
 	}
 	return lane
@@ -687,8 +689,16 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 	lane.Bars = append(lane.Bars, b)
 }
 
+// levelOf is what a thread's level is called: of several locks by the lock's key.
+func (d *drawing) levelOf(thread, level int) string {
+	if len(d.keys) > 0 {
+		return words.Short(d.takes[thread].Key(level), mostName)
+	}
+	return d.lang.Say("level %d", level)
+}
+
 // inscribe writes into a bar what fits beside the marks, from left to right.
-func (d *drawing) inscribe(b *Bar, marked []float64) {
+func (d *drawing) inscribe(b *Bar, marked []float64, level string) {
 	if b.Height < 11 {
 		return
 	}
@@ -701,7 +711,7 @@ func (d *drawing) inscribe(b *Bar, marked []float64) {
 			free = append(free, rest)
 		}
 	}
-	long, short := d.lang.Say("level %d", b.Level), strconv.Itoa(b.Level)
+	long, short := level, strconv.Itoa(b.Level)
 	switch {
 	case b.Leaving && b.Level == 1:
 		long, short = d.lang.Say("leaving"), ""

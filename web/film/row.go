@@ -92,7 +92,7 @@ const (
 // TooLong reports whether a row has more than a page can show of one step. Only
 // a handwritten trace has such rows.
 func (r *Row) TooLong() bool {
-	items := len(r.Violations) + len(r.Key.Holds) + len(r.Key.Calls) + len(r.Key.Nodes)
+	items := len(r.Violations) + len(r.Key.Holds) + len(r.Key.Calls) + len(r.Key.Nodes) + len(r.Key.Locks)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		items += len(c.Lines) + len(c.Notes) + len(c.Earlier)
@@ -232,6 +232,7 @@ type Key struct {
 	PTTL     Left        `json:"lease"`
 	Fraction int         `json:"left"`            // of the lease left, in thousandths
 	Nodes    []Node      `json:"nodes,omitempty"` // if there are several; the rest is what a majority has
+	Locks    []Lock      `json:"locks,omitempty"` // if there are several; the rest is the first one
 	More     int         `json:"more,omitempty"`  // fields and calls that are left out, as there are too many
 
 	Heartbeat bool   `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
@@ -248,8 +249,15 @@ func (l Left) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, max(int64(l), -1), 10), nil
 }
 
-// Short returns the key in one line: "{A: 2, #A: 3} 151 ms".
+// Short returns the key in one line: "{A: 2, #A: 3} 151 ms", of several locks with their names.
 func (k Key) Short() string {
+	if len(k.Locks) > 0 {
+		list := make([]string, len(k.Locks))
+		for i, one := range k.Locks {
+			list[i] = one.Name + " " + one.Key.Short()
+		}
+		return strings.Join(list, ", ")
+	}
 	if k.Lease == "" {
 		return "∅"
 	}
@@ -298,6 +306,12 @@ func (k Key) Quoted() bool { return k.Type == trace.TypeString }
 // how long. The number of a last call does not count.
 func (k Key) Changed(before Key) bool {
 	k.Calls, before.Calls = nil, nil
+	if len(k.Locks) > 0 && len(k.Locks) == len(before.Locks) {
+		return slices.ContainsFunc(k.Locks, func(one Lock) bool {
+			i := slices.IndexFunc(before.Locks, func(was Lock) bool { return was.Name == one.Name })
+			return i < 0 || one.Key.Changed(before.Locks[i].Key)
+		})
+	}
 	return k.Short() != before.Short()
 }
 

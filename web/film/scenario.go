@@ -19,6 +19,7 @@ type Scenario struct {
 	Kind        string // "lock", or "heartbeat", which has no lock
 	Protocol    string
 	Key         string
+	Locks       []string // the keys of several locks, or nil
 	Lease       string
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" if the lock has none
@@ -41,6 +42,15 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 
 // granting reports whether its lock is handed to the next waiter.
 func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }
+
+// After is the head of the table's column that has the lock's key after each row, or the
+// keys of several.
+func (s Scenario) After(l words.Language) string {
+	if len(s.Locks) > 0 {
+		return l.Say("The locks, after")
+	}
+	return l.Say("%s, after", s.Key)
+}
 
 // Queues reports whether who waits for its lock is in a line: the lock is handed on.
 func (s Scenario) Queues() bool { return s.granting() }
@@ -75,6 +85,9 @@ func settings(l words.Language, s Scenario) []string {
 	if s.lockKind.Said() {
 		list = append(list, s.lockKind.String())
 	}
+	if len(s.Locks) > 0 {
+		list = append(list, l.Say("locks: %s", l.List(s.Locks)))
+	}
 	if s.Nodes > 1 {
 		list = append(list, l.Say("nodes: %d", s.Nodes))
 	}
@@ -106,6 +119,9 @@ type Thread struct {
 // it buys for, if that matters, and how its clock runs, if not as the others.
 func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
+	if t.Takes != "" {
+		of = append(of, l.Say("takes %s", strings.Join(t.Takes.Keys(), l.Say(", "))))
+	}
 	if t.Process != scenario.DefaultProcess {
 		of = append(of, l.Say("process %s", t.Process))
 	}
@@ -127,7 +143,7 @@ func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) strin
 // NewScenario words sc in l.
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
-		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
+		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Locks: sc.Locks, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"), how: sc.Lock.Implementation(), lockKind: sc.Lock.Kind,
 	}

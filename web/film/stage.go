@@ -177,6 +177,7 @@ type stager struct {
 // believer is what a thread was told, beside its levels.
 type believer struct {
 	asking   bool         // its lock call is under way
+	wants    string       // of several locks, the one that it asks for
 	refusals int          // of its call so far
 	message  bool         // it waits for one
 	unknown  string       // why it does not know what came of its lock call, or ""
@@ -242,6 +243,7 @@ func (t *believer) hears(l words.Language, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Command:
 		if b.Call == lock.CallLock && !b.Late && !b.GivesBack {
+			t.wants = e.Lock
 			t.asking, t.unknown, t.lost = true, "", ""
 		}
 	case trace.Outcome:
@@ -325,6 +327,8 @@ func (s *stager) Stage(broken []Violation) Stage {
 		out.Nodes = s.ofWords()
 	case len(s.now.Nodes) > 0:
 		out.Nodes = s.ofNodes()
+	case s.sc.Locks != nil:
+		out.Nodes = s.ofLocks()
 	}
 	for i, t := range s.sc.Threads {
 		out.Beliefs = append(out.Beliefs, s.belief(i, t.Name))
@@ -381,7 +385,11 @@ func (s *stager) belief(i int, name string) Belief {
 	if b.Paused {
 		b.Does = s.paused(name)
 	}
-	s.tie(&b, name, levels)
+	if s.sc.Locks != nil {
+		s.several(&b, name)
+	} else {
+		s.tie(&b, name, levels)
+	}
 	if s.first(i) {
 		b.Does, b.Cord, b.Tie = s.l.Say("asks at %s", s.length(trace.MillisOf(s.sc.Threads[i].Start))), Asking, s.l.Say("about to ask")
 	}
@@ -544,7 +552,7 @@ func (s *stager) works(name string) string {
 // names.
 func (s *stager) calls(name string) []Call {
 	stack, known := s.stacks[name]
-	if !known || s.framed || stack.Levels < 2 && s.sc.Threads[s.ordinals[name]].Calls == "" {
+	if !known || s.framed || s.sc.Locks != nil || stack.Levels < 2 && s.sc.Threads[s.ordinals[name]].Calls == "" {
 		return nil
 	}
 	var list []Call

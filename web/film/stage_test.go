@@ -135,6 +135,44 @@ func TestWhatTheCardSays(t *testing.T) {
 	}
 }
 
+// checkSeveral holds a belief in several locks against an event.
+func checkSeveral(t *testing.T, name string, step int, b film.Belief, e trace.Event, owners facts.Owners, thread string) {
+	t.Helper()
+	var holds, believes []string
+	parted := false
+	for _, one := range e.Locks {
+		has, thinks := owners.Hold(one.Key, thread), one.Belief[thread] > 0
+		parted = parted || thinks && !has
+		if has {
+			holds = append(holds, one.Lock)
+		}
+		if thinks && !facts.Leaves(e, thread) {
+			believes = append(believes, one.Lock)
+		}
+	}
+	var want []film.Cord
+	switch {
+	case len(believes) > 0 && parted:
+		want = []film.Cord{film.Parted}
+	case len(believes) > 1:
+		want = []film.Cord{film.Twice}
+	case len(believes) > 0:
+		want = []film.Cord{film.Agrees}
+	case len(holds) > 0:
+		want = []film.Cord{film.Agrees, film.Loose}
+	default:
+		want = []film.Cord{film.NoCord, film.Kept, film.Asking}
+	}
+	if !slices.Contains(want, b.Cord) {
+		t.Errorf("%s, T%d: %s has the cord %q, holds %q, believes in %q", name, step, thread, b.Cord, holds, believes)
+	}
+	for _, lock := range believes {
+		if !strings.Contains(b.Says, lock) {
+			t.Errorf("%s, T%d: %s says %q, and believes in %q", name, step, thread, b.Says, believes)
+		}
+	}
+}
+
 // What is on the stage after each row of all bundled runs is held against the
 // row's last event: what threads believe, and who is in the key.
 func TestTheStageIsTrue(t *testing.T) {
@@ -156,6 +194,10 @@ func TestTheStageIsTrue(t *testing.T) {
 					t.Errorf("%s, T%d: %s %s, believes %v", name, r.Step, thread, b.State, e.Belief)
 				}
 				if !inRedis {
+					continue
+				}
+				if len(e.Locks) > 0 {
+					checkSeveral(t, name, r.Step, b, e, owners, thread)
 					continue
 				}
 				holds := owners.Hold(e.Key, thread)

@@ -22,13 +22,14 @@ import (
 
 // Narrator explains each event of a run in one sentence. A sentence claims
 // nothing that the events so far do not show, and has at most 140 characters in
-// English and 70 in Chinese. It is not safe for concurrent use.
+// English and 70 in Chinese, without which of several locks it is about. It is not safe for concurrent use.
 type Narrator struct {
 	l        words.Language
 	sc       *scenario.Scenario
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
 	framed   bool              // the scenario is only a frame: nobody knows the threads' program
+	several  *several          // of several locks: a narrator for each; else nil
 
 	masters facts.Masters
 	before  trace.KeyState   // the key before the current event, as its thread's masters had it

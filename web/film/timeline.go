@@ -66,6 +66,9 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
 	t.told = &soFar{findings: check.NewFindings(owners, s.guard(), s.lockKind, endless)}
+	if len(s.Locks) > 0 {
+		t.told.findings = check.NewFindingsOfSeveral(s.Locks, owners, s.guard(), s.lockKind, endless)
+	}
 	return t
 }
 
@@ -123,7 +126,7 @@ func (t *Timeline) Add(e trace.Event) int {
 		t.down.Strike(b)
 	}
 	row.Key = t.keyCell(t.after.Add(e))
-	row.Key.Nodes = t.nodes(e.Nodes)
+	row.Key.Nodes, row.Key.Locks = t.nodes(e.Nodes), t.locks(e.Locks)
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
 		if row.Thread < 0 {
 			row.Thread = i
@@ -174,12 +177,11 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 
 // mark notes in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
-	held := t.holding().Holders(e.Key)
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
 		c.Leaving = facts.Leaves(e, c.Thread)
-		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
+		c.Parted = !c.Leaving && t.parted(e, c.Thread) && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
@@ -190,6 +192,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
 		if t.scenario.Heartbeat() {
 			row.Event = t.l.Say("The key's time is over: Redis dropped it")
+		}
+		if e.Lock != "" {
+			row.Event = t.l.Say("The lease of %s ran out: Redis dropped the key", e.Lock)
 		}
 		if b.Node > 0 {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
@@ -242,12 +247,13 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.holding().Holders(e.Key); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.scenario.granting() {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
+		title = t.ofLock(e, title)
 		if t.decided[c.Thread] == e.Step { // one more call in the same step
 			c.note(title, tone)
 			break
@@ -357,7 +363,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 		switch {
 		case i == 0 && a == t.key && l.Verb == "EXISTS" && len(b.Args) > 2:
 			a = "key" // one of several: without it, it would not be among them
-		case i == 0 && a == t.key:
+		case i == 0 && a == t.key && len(t.scenario.Locks) == 0:
 			continue
 		case t.owners[a] != "":
 			a = ShortOwner(a)
@@ -386,7 +392,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 // ofQueue reports whether a key or a channel belongs to the queue: it is beside
 // the lock's key, and is neither of the two others that can be there.
 func (t *Timeline) ofQueue(key string) bool {
-	return key != "" && key != t.key && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
+	return key != "" && key != t.key && len(t.scenario.Locks) == 0 && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
 }
 
 func (t *Timeline) reply(b trace.Command) string {

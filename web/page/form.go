@@ -271,10 +271,18 @@ func (f *former) lock() FormPart {
 	name.Hint, name.Wide = summary, true
 	key := f.field("lock.key", "Key in Redis", lock.Key)
 	key.Wide = true // so that the lease and the watchdog are beside each other
-	fields := []Field{
-		name, key,
-		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
+	fields := []Field{name}
+	if f.ofOneLock("lock.key") {
+		fields = append(fields, key)
 	}
+	if f.sc.Locks != nil || f.d.Has("locks") {
+		several := f.wide(f.field("locks", "Several locks: their keys", ""))
+		several.Hint = f.l.Say("With spaces between. Each thread says in which order it takes them.")
+		fields = append(fields, several)
+	}
+	fields = append(fields,
+		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
+	)
 	if lock.Implementation().HasWatchdog() || f.d.Has("lock.watchdog") {
 		watchdog := phrase.Duration(lock.Watchdog)
 		if lock.Watchdog == 0 {
@@ -287,12 +295,12 @@ func (f *former) lock() FormPart {
 		most.Hint = f.l.Say("Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.")
 		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog), f.wide(most))
 	}
-	if lock.Implementation().CanKeep() || f.d.Has("lock.keep") {
+	if lock.Implementation().CanKeep() && f.ofOneLock("lock.keep") || f.d.Has("lock.keep") {
 		keep := f.wide(f.field("lock.keep", "Keeps its key after the work for", ""))
 		keep.Hint = f.l.Say("A tick that is done once in this time, even by several servers: the last release leaves the key.")
 		fields = append(fields, keep)
 	}
-	if lock.Implementation().CanSync() || f.d.Has("lock.wait") {
+	if lock.Implementation().CanSync() && f.ofOneLock("lock.wait") || f.d.Has("lock.wait") {
 		wait := f.wide(f.field("lock.wait", "Waits for replicas", ""))
 		wait.Hint = f.l.Say("For example 1 of 2 in 50ms: the thread relies on a lock or a renewal once one of two replicas has acknowledged it.")
 		fields = append(fields, wait)
@@ -397,6 +405,12 @@ func (f *former) retry(key string, r scenario.Retry) []Field {
 		f.field(key+".interval", "Retry every", phrase.Duration(r.Interval)),
 		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
 	}
+	if f.sc.Locks != nil || f.d.Has(key+".give-back") {
+		back := f.wide(f.choice(key+".give-back", "Refused its second lock", strconv.FormatBool(r.GiveBack), Choices{List: []Choice{
+			f.option("false", "it keeps the first, and asks again"), f.option("true", "it gives the first back, and begins again"),
+		}}))
+		fields = append(fields, back)
+	}
 	if f.d.Has(key + ".wait") {
 		fields = append(fields, f.choice(key+".wait", "How it waits", r.Wait, plainChoices(scenario.WaitPoll, scenario.WaitNotify)))
 	}
@@ -464,20 +478,30 @@ func (f *former) resource() FormPart {
 
 // work returns the thread's inputs that nearly every scenario uses.
 func (f *former) work(key string, t scenario.Thread) []Field {
-	return []Field{
-		f.field(key+".start", "Starts at", phrase.Duration(t.Start)),
-		f.digits(key+".depth", "Depth", t.Depth),
-		f.field(key+".work", "Work per level", t.Work.String()),
+	fields := []Field{f.field(key+".start", "Starts at", phrase.Duration(t.Start))}
+	if f.sc.Locks != nil || f.d.Has(key+".takes") {
+		fields = append(fields, f.wide(f.field(key+".takes", "Takes, in this order", strings.Join(t.Takes.Keys(), " "))))
 	}
+	if f.ofOneLock(key + ".depth") {
+		fields = append(fields, f.digits(key+".depth", "Depth", t.Depth))
+	}
+	return append(fields, f.field(key+".work", "Work per level", t.Work.String()))
 }
+
+// ofOneLock reports whether a key that only a scenario with one lock has is to be shown.
+func (f *former) ofOneLock(key string) bool { return f.sc.Locks == nil || f.d.Has(key) }
 
 // seldom returns the thread's other inputs.
 func (f *former) seldom(key string, t scenario.Thread) []Field {
-	after := f.field(key+".after", "Work after the inner call", t.After.String())
-	after.Hint = f.l.Say("What each level but the innermost still does when its inner call has returned.")
+	var fields []Field
+	if f.ofOneLock(key + ".after") {
+		after := f.field(key+".after", "Work after the inner call", t.After.String())
+		after.Hint = f.l.Say("What each level but the innermost still does when its inner call has returned.")
+		fields = append(fields, f.wide(after))
+	}
 	calls := f.field(key+".calls", "Functions", t.Calls)
 	calls.Hint = f.l.Say("What the levels are called in the call stack, outermost first: order pay")
-	fields := append([]Field{f.wide(after), f.wide(calls), f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
+	fields = append(append(fields, f.wide(calls), f.digits(key+".repeat", "Rounds", t.Repeat)), f.retry(key+".retry", t.Retry)...)
 	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
 		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
 	}})

@@ -49,6 +49,13 @@ func struck(name string) func(*facts.Facts, trace.Event) bool {
 	}
 }
 
+func broken(rule string) func(*facts.Facts, trace.Event) bool {
+	return func(_ *facts.Facts, e trace.Event) bool {
+		b, ok := e.Body.(trace.Violation)
+		return ok && b.Rule == rule
+	}
+}
+
 func command(verb string) func(*facts.Facts, trace.Event) bool {
 	return func(_ *facts.Facts, e trace.Event) bool {
 		b, ok := e.Body.(trace.Command)
@@ -91,10 +98,7 @@ func Terms() []FieldTerm {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
 		}},
-		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "tick-on-each-pod", func(_ *facts.Facts, e trace.Event) bool {
-			b, ok := e.Body.(trace.Violation)
-			return ok && b.Rule == check.DoneTwice
-		}},
+		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "tick-on-each-pod", broken(check.DoneTwice)},
 		{"idempotency-key", "idempotency key", "What all tries of the same thing have in common: the receiver knows the second one, and does it once.", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Refused
@@ -115,6 +119,12 @@ func Terms() []FieldTerm {
 		{"drift", "clock drift", "Clocks drift apart, or jump. A holder must stop before its lease ends, by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
 		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
 		{"queue", "queue", "Waiters queue in Redis, and the lock goes to the first.", "fair", command("RPUSH")},
+		{"deadlock", "deadlock", "Threads wait for one another in a circle: each keeps a lock that the next one wants.", "two-locks-deadlock", broken(check.Deadlock)},
+		{"lock-ordering", "lock ordering", "All take their locks in one order, so a circle of waiting cannot close.", "two-locks-ordered", outcome(trace.Refused)},
+		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
+			_, ok := e.Body.(trace.Wait)
+			return ok && e.Belief[e.Thread] == 0
+		}},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}
 }

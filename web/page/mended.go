@@ -141,7 +141,11 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 	return m, nil
 }
 
+// programOf is "" of several locks: the programs take one.
 func programOf(sc *scenario.Scenario) string {
+	if sc.Locks != nil {
+		return ""
+	}
 	checks := ""
 	if sc.Resource != nil {
 		checks = sc.Resource.Checks

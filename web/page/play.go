@@ -249,6 +249,9 @@ func does(l words.Language, o run.Option) string {
 	if o.First != "" {
 		call = l.Say("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
 	}
+	if o.First != "" && o.Lock != "" {
+		call = l.Say("%s %s … in %s", o.First, o.Lock, o.Call.Name)
+	}
 	if o.Call.GivesBack {
 		call = l.Say("gives back a lock that it may have acquired: %s", call)
 	}
@@ -267,6 +270,9 @@ func does(l words.Language, o run.Option) string {
 	case run.NextRenew:
 		if o.Node > 0 {
 			return l.Say("watchdog: asks node %d: %s … in renew", o.Node, o.First)
+		}
+		if o.Lock != "" {
+			return l.Say("watchdog: %s", call)
 		}
 		return l.Say("watchdog: %s … in renew", o.First)
 	case run.NextArrive:

@@ -113,6 +113,12 @@ func (m *maker) stage() []Story {
 		{State: film.Holds, Says: holds, Does: works, Odd: l.Say("nobody has told it"), Cord: film.Parted, Tie: l.Say("%d of %d", 1, 3), Need: l.Say("%d are needed", 2), Wrong: true},
 		{State: film.Asks, Says: l.Say("I ask"), Does: l.Say("for the lock"), Cord: film.Loose, Tie: l.Say("%d of %d", 1, 3)},
 	}
+	wanted := func(thread int, key, by string) film.NodeCard {
+		return film.NodeCard{Name: key, Owner: film.Owner{Thread: thread, Name: string(rune('A' + thread))}, Left: m.ms(29_950), Part: 998, Clock: l.Say("waited for by %s", by)}
+	}
+	circle := func(has, wants string) film.Belief {
+		return film.Belief{State: film.Holds, Says: l.Say("I hold %s", has), Does: l.Say("waits for %s: %s", wants, l.Say("%s, again at %s", l.Say("refused once"), m.ms(100))), Cord: film.Agrees, Tie: l.Say("waits for %s", wants)}
+	}
 	shared := []film.Belief{
 		{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees},
 		{State: film.Holds, Says: l.Say("I read"), Does: works, Cord: film.Agrees},
@@ -124,6 +130,9 @@ func (m *maker) stage() []Story {
 		Story{Name: "Stage: rows, with a queue", Component: templates.StageStill(m.scenario(3), page.Standing{Stage: film.Stage{Beliefs: beliefs, Card: queue}})},
 		Story{Name: "Stage: rows, two of which read", Component: templates.StageStill(m.scenario(3), page.Standing{Stage: film.Stage{Beliefs: shared, Card: readers}})},
 		Story{Name: "Stage: nodes", Component: templates.StageStill(m.scenario(2), page.Standing{Stage: film.Stage{Beliefs: counted, Card: gone, Nodes: nodes}})},
+		Story{Name: "Stage: two locks, and a deadlock", Component: templates.StageStill(m.scenario(2), page.Standing{Broken: m.title(check.Deadlock), Stage: film.Stage{
+			Beliefs: []film.Belief{circle("account-a", "account-b"), circle("account-b", "account-a")}, Card: gone, Nodes: []film.NodeCard{wanted(0, "account-a", "B"), wanted(1, "account-b", "A")},
+		}})},
 	)
 }
 

@@ -19,14 +19,16 @@ import (
 // Kind is what a change changes.
 type Kind string
 
-// The kinds, the cheapest first: a setting, a line in the threads' code, waiting
-// for replicas, keeping the key after the work, another script, another lock, and what the lock protects. A lock
+// The kinds, the cheapest first: a setting, a line in the threads' code, of several locks
+// their order and giving them back, waiting for replicas, keeping the key after the work, another script, another lock, and what the lock protects. A lock
 // with its watchdog is one change.
 const (
 	Watchdog Kind = "watchdog"
 	MaxHold  Kind = "max-hold"
 	Lease    Kind = "lease"
 	OnLost   Kind = "on-lost"
+	Order    Kind = "order"
+	GiveBack Kind = "give-back"
 	Replicas Kind = "replicas"
 	Keep     Kind = "keep"
 	Script   Kind = "script"
@@ -34,7 +36,7 @@ const (
 	Resource Kind = "resource"
 )
 
-var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Replicas, Keep, Script, Lock, Resource}
+var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Order, GiveBack, Replicas, Keep, Script, Lock, Resource}
 
 // Change is one change of a scenario. It is not changed once made.
 type Change struct {
@@ -106,6 +108,8 @@ func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 		}
 	}
 	m.threads()
+	m.order()
+	m.giveBack()
 	m.lease()
 	m.resource()
 	if isLock {
@@ -223,6 +227,58 @@ func (m *maker) threads() {
 			Note: phrase.Say(stopNote),
 		}, m.sc, stop))
 	}
+}
+
+// order adds, of several locks, that every thread takes them in one order.
+func (m *maker) order() {
+	var ordered []any
+	for _, t := range m.sc.Threads {
+		takes := slices.DeleteFunc(slices.Clone(m.sc.Locks), func(key string) bool { return t.Takes.Level(key) == 0 })
+		if !slices.Equal(takes, t.Takes.Keys()) {
+			list := make([]any, len(takes))
+			for i, key := range takes {
+				list[i] = key
+			}
+			ordered = append(ordered, map[string]any{"name": t.Name, "takes": list})
+		}
+	}
+	if ordered == nil {
+		return
+	}
+	m.add(Change{
+		Kind: Order, Name: "takes: in the order of locks", Title: phrase.Say("One order for all threads"),
+		Note: phrase.Say("Each takes its locks in the order in which the scenario lists them, so no circle can close. It must know before the first one which others it will need"),
+	}, m.sc, map[string]any{"threads": ordered})
+}
+
+// giveBack adds, of several locks, that who is refused another gives back those that it
+// has. Without jitter, threads would give way to one another again and again.
+func (m *maker) giveBack() {
+	var back []any
+	jitter := scenario.Range{}
+	for _, t := range m.sc.Threads {
+		r := t.Retry
+		if r.GiveBack || len(t.Takes.Keys()) < 2 {
+			continue
+		}
+		retry := map[string]any{"give-back": true}
+		if r.JitterMax == 0 {
+			jitter = scenario.Range{Max: r.Interval}
+			retry["jitter"] = jitter.String()
+		}
+		back = append(back, map[string]any{"name": t.Name, "retry": retry})
+	}
+	if back == nil {
+		return
+	}
+	name := "give-back: true"
+	if jitter.Max > 0 {
+		name += ", jitter: " + jitter.String()
+	}
+	m.add(Change{
+		Kind: GiveBack, Name: name, Title: phrase.Say("Try, and give back"),
+		Note: phrase.Say("Who is refused another lock releases what it has, waits for a time drawn at random, and begins again: nobody waits with a lock in its hand. Work between two locks is done again"),
+	}, m.sc, map[string]any{"threads": back})
 }
 
 // stops is the change by which all threads stop when they lose the lock, or nil: they do.

@@ -107,6 +107,48 @@ func TestKnownCures(t *testing.T) {
 
 // Each number is that of a search of the changed scenario by itself, and each example
 // breaks what it says.
+// Of a deadlock one order of the locks is the cure, and giving back; a longer lease, or
+// another lock, is none.
+func TestTheCuresOfADeadlock(t *testing.T) {
+	bounds := explore.Bounds{Delays: 1}
+	if testing.Short() { // then no delay is needed to find it
+		bounds.Delays = 0
+	}
+	for _, times := range []string{"3", "unlimited"} {
+		sc := bundled(t, "two-locks-deadlock")
+		if times != "3" {
+			other, err := sc.Change(map[string]any{"lock": map[string]any{"retry": map[string]any{"times": times}}, "expect": nil})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc = other
+		}
+		r, err := mend.Search(t.Context(), sc, bounds, mend.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Before.Breaks(check.Deadlock) == nil {
+			t.Errorf("%s retries: no deadlock before", times)
+		}
+		want := map[string]mend.Verdict{
+			"takes: in the order of locks": mend.Mends, "give-back: true, jitter: 0ms-50ms": mend.Mends,
+			"lease: 1m": mend.Nothing, "on-lost: stop": mend.Nothing, "protocol: reentrant": mend.Nothing,
+		}
+		for _, c := range r.Cures {
+			if v, known := want[c.Name]; known && v != c.Verdict {
+				t.Errorf("%s retries, %s: %q, want %q", times, c.Name, c.Verdict, v)
+			}
+			delete(want, c.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s retries: not tried: %v", times, want)
+		}
+		if best := r.Best(); best == nil || best.Kind != mend.Order {
+			t.Errorf("%s retries: the best is %+v", times, best)
+		}
+	}
+}
+
 func TestACureIsWhatASearchFinds(t *testing.T) {
 	sc := bundled(t, "late-write-without-a-token")
 	b := explore.Bounds{Delays: 1}

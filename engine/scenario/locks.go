@@ -1,0 +1,154 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+)
+
+// MaxLocks is how many locks a scenario may have: as many cards as fit on a stage. A
+// circle of threads needs two.
+const MaxLocks = 4
+
+// Takes are the keys of the locks that a thread takes, the first one first, with spaces
+// between; "" where the scenario has one lock, which has no name but its own.
+type Takes string
+
+// Keys returns the keys, the first one first.
+func (t Takes) Keys() []string { return strings.Fields(string(t)) }
+
+// Key returns the key of a level, from 1; of a scenario with one lock "".
+func (t Takes) Key(level int) string {
+	keys := t.Keys()
+	if level < 1 || level > len(keys) {
+		return ""
+	}
+	return keys[level-1]
+}
+
+// Level returns at which level a thread takes a lock, from 1; 0: it does not.
+func (t Takes) Level(key string) int { return slices.Index(t.Keys(), key) + 1 }
+
+func takesOf(keys []string) Takes { return Takes(strings.Join(keys, " ")) }
+
+// Keys returns the keys of the locks, in the order of the scenario: of one lock its own.
+func (s *Scenario) Keys() []string {
+	if s.Locks == nil {
+		return []string{s.Lock.Key}
+	}
+	return s.Locks
+}
+
+// Several returns the names of the locks of which a scenario can have several: each of
+// their keys is a lock of its own, and nothing else in Redis is theirs.
+func Several() []string {
+	var names []string
+	for _, p := range exhibit.All() {
+		if canBeSeveral(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// canBeSeveral reports whether a scenario can have several locks of a protocol. Waiters
+// that are told hear of one key, an exhibit's locker has one, and what is in memory has none.
+func canBeSeveral(p *protocol.Protocol) bool {
+	_, strange := exhibit.HabitsOf(p)
+	return !strange && p.Guard == protocol.InRedis && p.Base == nil && p.Nodes == 0 && p.Leave == nil && p.Companions == nil && p.Token == nil
+}
+
+// keyForm reports whether a text can be the key of a lock.
+func keyForm(s string) bool {
+	return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
+}
+
+// locks reads the keys of several locks, after the lock that they are like.
+func (p *parser) locks(m map[string]value, s *Scenario) {
+	v, ok := m["locks"]
+	if !ok {
+		return
+	}
+	if s.Kind != KindLock {
+		p.wrong(v, say("the key %s", quote("locks")), say("locks only with kind: %s", KindLock))
+	}
+	keys := p.namedKeys(v, "a list of 2 to %s keys", keyForm)
+	switch {
+	case keys == nil:
+		return
+	case len(keys) < 2:
+		p.wrong(v, say("%s keys", len(keys)), say("a list of 2 to %s keys", MaxLocks))
+		return
+	}
+	s.Locks, s.Lock.Key = keys, keys[0]
+	if p.judges() && !canBeSeveral(s.Lock.Implementation()) {
+		p.wrong(v, say("the key %s", quote("locks")), say("several locks only with protocol: %s", strings.Join(Several(), ", ")))
+	}
+	p.alone(m, "resource")
+	if l, ok := m["lock"]; ok && s.Lock.Protocol != protocol.Own {
+		f := (&parser{}).fields(l, lockKeys...) // its mistakes are known
+		for _, key := range []string{"key", "kind", "wait", "min-replicas", "keep"} {
+			p.alone(f, key)
+		}
+	}
+}
+
+// alone refuses a key that only a scenario with one lock has.
+func (p *parser) alone(m map[string]value, key string) {
+	if v, ok := m[key]; ok && p.several {
+		p.wrong(v, say("the key %s", quote(key)), say("%s only with one lock, without locks", key))
+	}
+}
+
+// namedKeys reads a list of different keys, or nil.
+func (p *parser) namedKeys(v value, allowed phrase.Text, ok func(string) bool) []string {
+	list := p.list(v, MaxLocks, allowed, "%s keys")
+	keys := make([]string, 0, len(list))
+	for _, one := range list {
+		key, before := "", len(p.mistakes)
+		p.text(map[string]value{"": one}, "", &key, say("1 to %s printable characters without spaces, { and }, each key once", MaxKey), func(key string) bool {
+			return ok(key) && !slices.Contains(keys, key)
+		})
+		if len(p.mistakes) > before {
+			return nil
+		}
+		keys = append(keys, key)
+	}
+	if list == nil {
+		return nil
+	}
+	return keys
+}
+
+// takes reads which locks a thread takes, and in which order: each is a level.
+func (p *parser) takes(f map[string]value, s *Scenario, t *Thread) {
+	v, ok := f["takes"]
+	switch {
+	case !p.several && ok:
+		p.wrong(v, say("the key %s", quote("takes")), say("takes only with locks, which it is an order of"))
+		return
+	case !p.several || s.Locks == nil:
+		return
+	}
+	p.alone(f, "depth")
+	p.alone(f, "after")
+	if ok {
+		keys := p.namedKeys(v, "a list of at most %s keys", func(key string) bool { return slices.Contains(s.Locks, key) })
+		if keys != nil && len(keys) == 0 {
+			p.wrong(v, say("an empty list"), say("keys of locks, each once: %s", strings.Join(s.Locks, ", ")))
+		}
+		if len(keys) == 0 {
+			return
+		}
+		t.Takes = takesOf(keys)
+	}
+	t.Depth = len(t.Takes.Keys())
+}
+
+// ofOneKey reports whether a kind of fault is about the one key of a scenario.
+func ofOneKey(k fault.Kind) bool { return k.Name == fault.Evict || k.Name == fault.TwoMasters }

@@ -1,0 +1,283 @@
+package film
+
+import (
+	"slices"
+
+	"relock/engine/check"
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// findingsOf returns the findings of a run of sc without events.
+func findingsOf(sc *scenario.Scenario, owners map[string]string) *check.Findings {
+	guard := sc.Lock.Implementation().Guard
+	if sc.Locks == nil {
+		return check.NewFindings(owners, guard, sc.Lock.Kind, sc.Endless())
+	}
+	return check.NewFindingsOfSeveral(sc.Locks, owners, guard, sc.Lock.Kind, sc.Endless())
+}
+
+// several are the narrators of several locks, one for each, which knows of no other.
+type several struct {
+	locks []*Narrator
+	last  map[string]trace.Event // by thread: the last outcome that it was told of a lock call
+}
+
+// severalOf returns those of a run of sc, nil where it has one lock.
+func severalOf(l words.Language, sc *scenario.Scenario, owners map[string]string) *several {
+	if sc.Locks == nil {
+		return nil
+	}
+	s := &several{last: map[string]trace.Event{}}
+	for _, key := range sc.Locks {
+		alone := *sc
+		alone.Locks, alone.Lock.Key = nil, key
+		alone.Threads = slices.Clone(sc.Threads)
+		for i := range alone.Threads {
+			alone.Threads[i].Takes, alone.Threads[i].Depth = "", 1
+		}
+		s.locks = append(s.locks, NewNarrator(l, &alone, owners))
+	}
+	return s
+}
+
+// tellSeveral is Tell for several locks: the sentence of the one that the event is about.
+func (t *Narrator) tellSeveral(e trace.Event) string {
+	t.findings.See(e)
+	t.watch.See(e)
+	key := t.lockOf(e)
+	said := ""
+	for i, one := range t.several.locks[:min(len(t.several.locks), len(e.Locks))] {
+		mine, ok := e.Of(i)
+		if !ok {
+			continue
+		}
+		if text := one.Tell(mine); e.Locks[i].Lock == key {
+			said = text
+		}
+	}
+	end, ends := e.Body.(trace.End)
+	_, works := e.Body.(trace.Work)
+	wait, waits := e.Body.(trace.Wait)
+	text := said
+	switch last := t.several.last[e.Thread]; {
+	case e.Kind() == trace.KindViolation:
+		text = t.tell(e)
+	case ends && e.Thread == "":
+		text = t.endOfRun(e, end)
+	case ends && end.Result == trace.Exhausted && t.spec(e.Thread).Retry.GiveBack:
+		text = t.say("%s ends without %s: it has begun again as often as it may.", e.Thread, last.Lock)
+	case ends && end.Result == trace.Exhausted:
+		text = t.say("%s ends without %s: it was refused as often as it asks.", e.Thread, last.Lock)
+	case waits && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
+		text = t.say("%s has given back what it had, as it was refused %s. It waits %s, and begins again.", e.Thread, last.Lock, t.millis(wait.For))
+	case said != "" && (e.Lock != "" || works):
+		text = t.say("%s %s", said, t.say("The lock is %s.", key))
+	}
+	if b, ok := e.Body.(trace.Outcome); ok && b.Call == lock.CallLock {
+		t.several.last[e.Thread] = e
+	}
+	if ends && e.Thread != "" {
+		t.failed = failedToo(t.failed, e)
+	}
+	return text
+}
+
+// lockOf is which of several locks an event is about: of what a thread does under its locks
+// the one that it took last.
+func (t *Narrator) lockOf(e trace.Event) string {
+	if e.Lock != "" {
+		return e.Lock
+	}
+	takes := t.spec(e.Thread).Takes
+	if b, ok := e.Body.(trace.Work); ok {
+		return takes.Key(b.Level)
+	}
+	return takes.Key(max(e.Belief[e.Thread], 1))
+}
+
+// Lock is one of several locks' keys after a row.
+type Lock struct {
+	Name string `json:"name"`
+	Key  Key    `json:"key"`
+}
+
+// locks are the keys of several locks.
+func (t *Timeline) locks(states []trace.LockState) []Lock {
+	var list []Lock
+	for _, one := range states {
+		list = append(list, Lock{one.Lock, t.keyCell(one.Key)})
+	}
+	return list
+}
+
+// keyOf is the key that an event is about: of several locks that of its own.
+func keyOf(e trace.Event) trace.KeyState {
+	for _, one := range e.Locks {
+		if one.Lock == e.Lock {
+			return one.Key
+		}
+	}
+	return e.Key
+}
+
+// parted reports whether a thread believes that it holds a lock, one of several, that is
+// not its own in Redis.
+func (t *Timeline) parted(e trace.Event, thread string) bool {
+	if len(e.Locks) == 0 {
+		return e.Belief[thread] > 0 && !slices.Contains(t.holding().Holders(e.Key), thread)
+	}
+	return slices.ContainsFunc(e.Locks, func(one trace.LockState) bool {
+		return one.Belief[thread] > 0 && !t.owners.Hold(one.Key, thread)
+	})
+}
+
+// ofLock puts the lock of an event before a text about it, where there are several.
+func (t *Timeline) ofLock(e trace.Event, text string) string {
+	if e.Lock == "" {
+		return text
+	}
+	return t.l.Say("%[1]s, %[2]s", e.Lock, text)
+}
+
+// several tells what a thread believes of several locks, and how that is tied to Redis.
+func (s *stager) several(b *Belief, name string) {
+	var holds, gone []string
+	for _, key := range s.sc.Threads[s.ordinals[name]].Takes.Keys() {
+		for _, one := range s.now.Locks {
+			switch {
+			case one.Lock != key || one.Belief[name] == 0:
+				continue
+			case !s.owners.Hold(one.Key, name):
+				gone = append(gone, key)
+			}
+			if one.Lock == key {
+				holds = append(holds, key)
+			}
+		}
+	}
+	if in := s.inRedis(name); len(in) > 0 && b.State != Holds {
+		if b.Cord = Agrees; b.State != Leaves {
+			b.Cord, b.Tie = Loose, s.loose(b.State)
+		}
+		return
+	}
+	if b.State == Holds && len(holds) > 0 {
+		b.Says = s.l.Say("I hold %s", s.l.List(holds))
+		b.Cord = Agrees
+		if len(holds) > 1 {
+			b.Cord = Twice
+		}
+	}
+	asks, waits := s.wants(name)
+	stand := s.timeline.stands[name]
+	switch {
+	case b.State == Waits && s.sc.Threads[s.ordinals[name]].Takes.Level(waits) > 1: // it has given back what it had
+		b.Does, b.Cord = s.l.Say("has given back what it had"), NoCord
+		if stand.timed && stand.until > s.now.At {
+			b.Does = s.l.Say("has given back what it had, begins again at %s", s.length(stand.until))
+		}
+	case len(gone) > 0 && b.State == Holds:
+		b.Cord, b.Tie, b.Wrong = Parted, s.l.Say("%s: not in Redis", s.l.List(gone)), true
+		b.Odd = s.l.Say("nobody has told it")
+	case waits != "" && (b.State == Holds || b.State == Waits):
+		b.Does = s.l.Say("waits for %s: %s", waits, s.waits(name))
+		b.Tie = s.l.Say("waits for %s", waits)
+		if b.State == Waits {
+			b.Cord = Kept
+		}
+	case asks != "" && (b.State == Holds || b.State == Asks):
+		b.Does = s.l.Say("asks for %s", asks)
+		b.Tie = s.l.Say("asks for %s", asks)
+		if b.State == Asks {
+			b.Cord = Asking
+		}
+	}
+	if b.Paused {
+		b.Does = s.paused(name)
+	}
+}
+
+// inRedis are those of several locks that are a thread's own in Redis.
+func (s *stager) inRedis(name string) []string {
+	var list []string
+	for _, one := range s.now.Locks {
+		if s.owners.Hold(one.Key, name) {
+			list = append(list, one.Lock)
+		}
+	}
+	return list
+}
+
+// wants is the lock that a thread asks for, and the one that it waits for after it was
+// refused, of several; "" for none.
+func (s *stager) wants(name string) (asks, waits string) {
+	t := s.threads[name]
+	switch {
+	case t.ended != "":
+		return "", ""
+	case t.asking:
+		return t.wants, ""
+	case t.refusals > 0:
+		return "", t.wants
+	default:
+		return "", ""
+	}
+}
+
+// ofLocks are the cards of several locks.
+func (s *stager) ofLocks() []NodeCard {
+	var list []NodeCard
+	for i, key := range s.sc.Locks {
+		n := NodeCard{Name: words.Short(key, mostName), Left: s.l.Say("no key")}
+		if i < len(s.now.Locks) {
+			k := s.now.Locks[i].Key
+			if holders := s.owners.Holders(k); len(holders) > 0 {
+				n.Owner = s.owner(holders[0])
+			}
+			if k.Exists() {
+				n.Left, n.Part = s.l.Say("no expiry"), 1000
+				if k.PTTL >= 0 {
+					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), s.timeline.left(k.PTTL)
+				}
+			}
+			n.Clock = s.waitFor(key)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// waitFor says who waits for one of several locks.
+func (s *stager) waitFor(key string) string {
+	var names []string
+	for _, t := range s.sc.Threads {
+		if _, waits := s.wants(t.Name); waits == key && s.now.Belief[t.Name] > 0 {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return s.l.Say("waited for by %s", s.l.List(names))
+}
+
+// locks draws who has each of several locks.
+func (d *drawing) locks() {
+	k := &d.p.Key
+	k.Name, k.Full = d.lang.Say("locks"), ""
+	labels := make([]string, len(d.keys))
+	for i, key := range d.keys {
+		labels[i] = words.Short(key, mostLabel)
+	}
+	d.strips(labels)
+	for row, place := range d.shown {
+		for i, one := range d.rows[row].locks[:min(len(d.rows[row].locks), len(d.keys))] {
+			if one.Key.Exists() {
+				k.Strips[i].hold(Hold{place, d.holder(one.Key), true})
+			}
+		}
+	}
+}
