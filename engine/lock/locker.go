@@ -182,7 +182,7 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 		ctx = waits
 	}
 	if outer.inner.take(ctx, l.o.Clock) != nil {
-		return notAcquired(ctx, ErrHeld)
+		return notAcquired(ctx, outer.s.key, ErrHeld)
 	}
 	return nil
 }
@@ -222,21 +222,12 @@ func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 
 // lock is Lock with so many retries.
 func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
-	h, err := l.within(ctx, key, owner, retries, options)
-	if err != nil {
-		return nil, fmt.Errorf("%w (key %q)", err, key)
-	}
-	return h, nil
-}
-
-// within is lock for as long as a call may wait.
-func (l *Locker) within(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
 	mine, wait, err := l.o.of(options)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	case l.itself(ctx, key, owner):
-		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, ErrSelf)
+		return nil, fmt.Errorf("%w: %w: %q", ErrNotAcquired, ErrSelf, key)
 	case wait == 0:
 		return l.acquire(ctx, key, owner, retries, mine)
 	}
@@ -266,7 +257,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
-		return nil, notAcquired(ctx, err)
+		return nil, notAcquired(ctx, key, err)
 	}
 	s.begin(mine)
 	s.since = since
@@ -289,7 +280,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if last == nil || l.o.Clock.Now().Sub(began) >= swift {
 				last = a.err
 			}
-			return nil, notAcquired(ctx, last)
+			return nil, notAcquired(ctx, key, last)
 		}
 		if a.hold != nil {
 			return a.hold, nil
@@ -328,7 +319,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 				last = err
 			}
 			if (l.p.Leave == nil || !sent) && !a.unknown {
-				return nil, notAcquired(ctx, last)
+				return nil, notAcquired(ctx, key, last)
 			}
 			left, of := a, c
 			a.abandoned = true // the caller need not wait for the goodbye
@@ -337,7 +328,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
 			})
-			return nil, notAcquired(ctx, last)
+			return nil, notAcquired(ctx, key, last)
 		}
 		next := c
 		next.Attempt++
@@ -385,7 +376,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer cancel()
 	}
 	if said.Wait(waits) != nil && ctx.Err() != nil {
-		return notAcquired(ctx, err)
+		return notAcquired(ctx, s.key, err)
 	}
 	return err
 }
@@ -531,8 +522,8 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// notAcquired joins ErrNotAcquired with every reason there is, in one line.
-func notAcquired(ctx context.Context, err error) error {
+// notAcquired joins ErrNotAcquired, for a key, with every reason there is, in one line.
+func notAcquired(ctx context.Context, key string, err error) error {
 	errs := []error{ErrNotAcquired}
 	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
 		if e != nil && !slices.ContainsFunc(errs, func(had error) bool { return errors.Is(had, e) }) {
@@ -543,7 +534,8 @@ func notAcquired(ctx context.Context, err error) error {
 	for i, e := range errs {
 		said[i] = e
 	}
-	return fmt.Errorf("%w"+strings.Repeat(": %w", len(errs)-1), said...)
+	said = slices.Insert(said, 1, any(key))
+	return fmt.Errorf("%w: %q"+strings.Repeat(": %w", len(errs)-1), said...)
 }
 
 // enter takes the turn of the session of one owner and key, until leave. It
