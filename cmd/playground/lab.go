@@ -113,6 +113,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	var vars listFlag
 	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
 	fs.IntVar(&f.o.Threads, "threads", 2, fmt.Sprintf("`N` threads, 1 to %d", lab.MaxThreads))
+	fs.IntVar(&f.o.Nodes, "nodes", 1, fmt.Sprintf("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
@@ -336,6 +337,7 @@ type (
 		Lab       int            `json:"lab"` // the version
 		Command   []string       `json:"command"`
 		Threads   int            `json:"threads"`
+		Nodes     int            `json:"nodes,omitempty"` // where there are several
 		Faults    []string       `json:"faults"`
 		MaxFaults int            `json:"max_faults"`
 		Ending    string         `json:"ending"`
@@ -384,6 +386,9 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(),
 		Judgement: found.Judgement(),
+	}
+	if f.o.Nodes > 1 {
+		form.Nodes = f.o.Nodes
 	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}
@@ -549,7 +554,7 @@ func (f labFlags) listen(ctx context.Context, env environment) int {
 	}
 	defer watch.Close()
 	for i, address := range watch.Addresses() {
-		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), address))
+		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), strings.Join(address, " redis://")))
 	}
 	fmt.Fprintln(env.out)
 	rows := watch.Rows()

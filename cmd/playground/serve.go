@@ -267,6 +267,9 @@ func labArguments(o lab.Options, anyone bool) []string {
 	case o.Key != "":
 		args = append(args, "-key", o.Key)
 	}
+	if o.Nodes > 1 {
+		args = append(args, "-nodes", strconv.Itoa(o.Nodes))
+	}
 	if o.Resource != "" {
 		args = append(args, "-resource", o.Resource)
 	}

@@ -35,6 +35,7 @@ type Footprint struct {
 	Keys   []string
 	All    bool // it may depend on anything
 	Writes bool
+	Node   int // of several servers, from 1, the only one that it can read or change; 0: all
 }
 
 // Names reports whether a key is among them.
@@ -105,6 +106,9 @@ func KeyCount(args []string) int {
 
 // Conflicts reports whether the order of two commands can matter.
 func (f Footprint) Conflicts(g Footprint) bool {
+	if f.Node != g.Node && f.Node > 0 && g.Node > 0 {
+		return false
+	}
 	if f.All || g.All {
 		return true
 	}

@@ -129,7 +129,7 @@ func (o Options) evidence() verdict.Evidence {
 }
 
 // shows adds what an order has shown, which was read.
-func (s *search) shows(o *Order, j *effects.Reading) {
+func (s *search) shows(o *Order, j effects.Fold) {
 	w := *j.Witness()
 	w.Struck = o.struck
 	s.evidence.Add(&w)

@@ -70,9 +70,7 @@ type Order struct {
 
 	records  []effects.Record
 	began    time.Time // the instant, by the wall's clock, from which its records count
-	final    trace.KeyState
-	waiting  []string
-	asking   []string
+	final    effects.Over
 	marks    bool
 	lease    int64 // the longest that was seen, in ms, also in rounds before it
 	hash     bool  // the lock is one

@@ -10,12 +10,14 @@ import (
 	"relock/engine/effects"
 	"relock/engine/panics"
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 	"relock/engine/verdict"
 )
 
 // Limits of a search.
 const (
 	MaxThreads   = 6
+	MaxNodes     = scenario.MaxNodes
 	MaxFaults    = 4
 	MaxOrders    = 1_000_000
 	maxDecisions = 1000 // of one order: a worker that makes more has forgotten its round
@@ -27,15 +29,17 @@ const (
 // item of the search: a way to go on.
 type branch struct {
 	way    []Decision
-	asleep []sleeper // choices that would repeat a tried order
+	asleep []sleeper // choices that would repeat a tried order, before the last decision
+	did    *deed     // of the last decision
 	again  bool
 }
 
 // sleeper is a choice that was tried already: a move that is independent of it may come
 // before it or after it, and the result is the same.
 type sleeper struct {
-	d Decision
-	f effects.Footprint
+	d   Decision
+	f   effects.Footprint
+	did *deed
 }
 
 // search is one search.
@@ -47,9 +51,10 @@ type search struct {
 	steered   bool // by a person: nothing is held back, and nobody is ended
 	met       bool // the lock's key was named in this round
 	marks     bool
-	version   int             // of the keys: grows with each change
-	used      int             // faults so far in this order
-	elsewhere map[string]bool // other keys than the lock's that were there in this round
+	version   int            // of the keys: grows with each change
+	used      int            // faults so far in this order
+	elsewhere map[place]bool // other keys than the lock's that were there in this round
+	seen      sight
 	struck    map[string]bool
 	found     *Found
 	waiting   [][]branch // by cost
@@ -68,7 +73,7 @@ type search struct {
 // newSearch returns a search that has found nothing yet.
 func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
 	return &search{
-		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{}, elsewhere: map[string]bool{},
+		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{}, elsewhere: map[place]bool{},
 		evidence: o.evidence(), failed: failures{}, lastSaid: map[string]effects.Record{},
 	}
 }
@@ -156,14 +161,9 @@ func open(o Options) (*search, func(), error) {
 	if err := o.Check(); err != nil {
 		return nil, nil, err
 	}
-	var b backend = newEmbedded(o.Clock == ClockWall, o.Timeout)
-	if o.External != nil {
-		b.close()
-		x, err := newExternal(o.External, o.Key, o.Timeout)
-		if err != nil {
-			return nil, nil, err
-		}
-		b = x
+	b, err := o.backends()
+	if err != nil {
+		return nil, nil, err
 	}
 	g, err := listen(o.host(), o.Threads, b)
 	if err != nil {
@@ -264,13 +264,13 @@ func (s *search) push(b branch) {
 	}
 }
 
-func (s *search) judge(o *Order) *effects.Reading {
-	j := effects.New(s.names, effects.Lock{Key: s.g.key, Kind: s.o.Kind}, s.o.Resource, s.marks, s.roles)
+func (s *search) judge(o *Order) effects.Fold {
+	j := s.o.fold(s.g.key, s.marks, s.roles)
 	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)
 	}
-	j.Finish(o.final, o.asking, o.waiting)
+	j.Finish(o.final)
 	return j
 }
 
@@ -305,8 +305,12 @@ func (s *search) warm(ctx context.Context) error {
 // other choice on the way is one more branch.
 func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order, error) {
 	asleep := b.asleep
+	var last *choice // before which they were asleep
 	return s.round(ctx, func(o *Order, list []choice) (c choice, cut bool) {
 		n, at := len(o.Decisions), 0
+		if last != nil {
+			asleep, last = s.awake(asleep, last), nil
+		}
 		switch {
 		case n < len(b.way):
 			at = slices.IndexFunc(list, func(c choice) bool { return c.d.same(b.way[n]) })
@@ -315,13 +319,15 @@ func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order,
 				b.way, asleep, push = b.way[:n], nil, nil
 				at = max(at, 0)
 			}
+			if n == len(b.way)-1 {
+				list[at].did = b.did
+				last = &list[at]
+			}
 		default:
 			if at, cut = s.branch(o, list, asleep, push); cut {
 				return c, true
 			}
-		}
-		if n >= len(b.way) {
-			asleep = awake(asleep, list[at])
+			last = &list[at]
 		}
 		return list[at], false
 	})
@@ -354,27 +360,17 @@ func (s *search) branch(o *Order, list []choice, asleep []sleeper, push func(bra
 		if sleeps(c) {
 			continue
 		}
+		did := &deed{}
 		if at < 0 && c.d.Do == "" {
 			at = i
+			list[i].did = did
 		} else {
-			others = append(others, branch{way: append(slices.Clone(o.Decisions), c.d), asleep: awake(tried, c)})
+			others = append(others, branch{way: append(slices.Clone(o.Decisions), c.d), asleep: slices.Clone(tried), did: did})
 		}
-		tried = append(tried, sleeper{c.d, c.f})
+		tried = append(tried, sleeper{c.d, c.f, did})
 	}
 	for _, b := range slices.Backward(others) {
 		push(b)
 	}
 	return max(at, 0), at < 0
-}
-
-// awake is what still sleeps after a choice: what is independent of it, and of another
-// thread.
-func awake(asleep []sleeper, c choice) []sleeper {
-	var list []sleeper
-	for _, z := range asleep {
-		if z.d.Thread != c.d.Thread && !z.f.Conflicts(c.f) {
-			list = append(list, z)
-		}
-	}
-	return list
 }

@@ -318,6 +318,8 @@ func act(kind string) {
 				}
 			}
 		}
+	case "majority", "majority, unmarked", "majority in turn", "majority of one value", "majority, not waiting":
+		majority(ctx, kind, me)
 	case "forever": // asks until it has the lock
 		for round() {
 			t := lock("k", 1<<30)
@@ -393,6 +395,54 @@ func act(kind string) {
 	case "connects, and says nothing":
 		net.Dial("tcp", os.Getenv("REDIS_HOST")+":"+os.Getenv("REDIS_PORT"))
 		time.Sleep(time.Hour)
+	}
+}
+
+// majority is a worker whose lock is on more than half of its nodes: it asks all of them at
+// once, or in turn, and waits for all answers, or for as many as decide.
+func majority(ctx context.Context, kind, me string) {
+	var nodes []*redis.Client
+	for i := 1; os.Getenv(fmt.Sprint("REDIS_URL_", i)) != ""; i++ {
+		o, err := redis.ParseURL(os.Getenv(fmt.Sprint("REDIS_URL_", i)))
+		if err != nil {
+			panic(err)
+		}
+		o.MaxRetries, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, o.DialTimeout = -1, -1, -1, time.Minute, time.Minute
+		nodes = append(nodes, redis.NewClient(o))
+	}
+	each := func(ask func(*redis.Client) bool) (yes int) {
+		answers := make(chan bool, len(nodes))
+		for _, c := range nodes {
+			if kind == "majority in turn" {
+				answers <- ask(c)
+			} else {
+				go func() { answers <- ask(c) }()
+			}
+		}
+		no := 0
+		for range nodes {
+			if <-answers {
+				yes++
+			} else {
+				no++
+			}
+			if kind == "majority, not waiting" && (yes > len(nodes)/2 || no >= (len(nodes)+1)/2) {
+				break
+			}
+		}
+		return yes
+	}
+	for n := 0; nodes[0].Echo(ctx, effects.MarkRound).Err() == nil; n++ {
+		t := fmt.Sprint(me, "-", os.Getpid(), "-", n)
+		if kind == "majority of one value" {
+			t = "locked"
+		}
+		granted := each(func(c *redis.Client) bool { return c.SetNX(ctx, "k", t, 2*time.Second).Val() }) > len(nodes)/2
+		if granted && kind == "majority" {
+			nodes[0].Echo(ctx, effects.MarkEnter)
+			nodes[0].Echo(ctx, effects.MarkLeave)
+		}
+		each(func(c *redis.Client) bool { return c.Eval(ctx, release, []string{"k"}, t).Err() == nil })
 	}
 }
 

@@ -1,0 +1,61 @@
+package effects
+
+import (
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/verdict"
+)
+
+// Fold folds the records of one order into events and broken rules: a *Reading of one
+// server, or the *Majority of several. It is not safe for concurrent use.
+type Fold interface {
+	See(r Record)
+	From(t time.Time)
+	OnlyHarms()
+	Forget()
+	Finish(over Over)
+	Kind() (says, helps phrase.Wording)
+	Events() []trace.Event
+	Owners() map[string]string
+	Named() []string
+	Broken() []check.Finding
+	Rules() []string
+	Witness() *verdict.Witness
+	Misread() bool
+	Stands() bool
+}
+
+// Judges fails, with one sentence, if a lock of that kind is not judged on so many servers.
+func Judges(k check.Kind, servers int) error {
+	if servers > 1 && k.Said() && !k.Exclusive {
+		return phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", k.String(), servers)
+	}
+	return nil
+}
+
+// Over is how an order ended.
+type Over struct {
+	Key     trace.KeyState // the lock's, of one server
+	At      time.Duration  // of several: when
+	Waiting []string       // threads that wait though nobody can move
+	Asking  []string       // of these, those that ask in vain
+}
+
+func (o Over) result() trace.Result {
+	if len(o.Waiting) > 0 {
+		return check.Stuck
+	}
+	return trace.Done
+}
+
+// Fresh returns the fold of no records yet, of so many servers; the rest is as for New. Of
+// several, the lock is exclusive.
+func Fresh(servers int, threads []string, of Lock, resource string, marks bool, known Roles) Fold {
+	if servers > 1 {
+		return NewMajority(servers, threads, of.Key, resource, marks, known)
+	}
+	return New(threads, of, resource, marks, known)
+}
