@@ -49,6 +49,10 @@ when all are ready, on an empty Redis. Without it, each order takes a new proces
 ECHO relock:enter and ECHO relock:leave say that it is inside, and that it has
 left; without them, the lab infers that from what its commands do to the key.
 
+With -nodes N each worker has N Redis, REDIS_URL_1 to REDIS_URL_N, for a lock of their
+majority: who has more than half of them is inside, and orders that cannot differ
+because they are of different nodes are tried once.
+
 With -open a browser shows the lab: each thread's next command waits there for
 you, with the faults beside it. Without a COMMAND, -json reads JSON Lines from
 standard input that steer it.

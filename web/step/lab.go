@@ -284,7 +284,7 @@ func made(at labs.Place, d lab.Decision) any {
 			if c.Thread != t.Name || c.Do != "" {
 				continue
 			}
-			if c.Thread == d.Thread && c.Nth == d.Nth {
+			if c.Thread == d.Thread && c.Node == d.Node && c.Nth == d.Nth {
 				return n
 			}
 			n++
