@@ -128,7 +128,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 			before[node]++
 			c := choice{d: d, it: it, lane: l, f: s.print(it)}
 			late := slices.Contains(l.late, it)
-			if !late && !s.steered && l.spin.times >= maxSpin && l.spin.command == d.Command && l.spin.version == s.version {
+			if !late && !s.steered && l.spin.times >= s.patience(l, d.Command) && l.spin.command == d.Command && l.spin.version == s.version {
 				stuck, asking = append(stuck, l.name), append(asking, l.name)
 				continue
 			}
@@ -425,6 +425,14 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	return nil
 }
 
+// patience is how often a thread may ask something in vain before it must wait for others.
+func (s *search) patience(l *lane, command string) int {
+	if s.endless[l.name+" "+command] {
+		return 1
+	}
+	return maxSpin
+}
+
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
 // Elsewhere says that another key has changed, or may have.
 func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
@@ -448,7 +456,9 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 		s.version++
 		l.spin = spin{}
 	case l.spin.command == name && l.spin.version == s.version:
-		l.spin.times++
+		if l.spin.times++; l.spin.times == maxSpin && !s.steered && !s.endless[l.name+" "+name] {
+			s.endless[l.name+" "+name], s.afresh = true, true
+		}
 	default:
 		l.spin = spin{name, 1, s.version}
 	}

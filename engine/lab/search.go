@@ -21,7 +21,7 @@ const (
 	MaxFaults    = 4
 	MaxOrders    = 1_000_000
 	maxDecisions = 1000 // of one order: a worker that makes more has forgotten its round
-	maxSpin      = 8    // times that a thread may ask the same in vain before it must wait for others
+	maxSpin      = 8    // times that a thread may ask the same in vain before it must wait for others; from then on, once
 	drainFor     = 2 * time.Second
 	maxWaiting   = 4_000_000 // orders that wait to be tried
 )
@@ -48,8 +48,10 @@ type search struct {
 	g         *Gate
 	roles     effects.Roles
 	names     []string
-	steered   bool // by a person: nothing is held back, and nobody is ended
-	met       bool // the lock's key was named in this round
+	steered   bool            // by a person: nothing is held back, and nobody is ended
+	met       bool            // the lock's key was named in this round
+	endless   map[string]bool // what threads ask until they are granted it, by thread and command
+	afresh    bool            // the search begins again: one more was found
 	marks     bool
 	version   int            // of the keys: grows with each change
 	used      int            // faults so far in this order
@@ -72,10 +74,16 @@ type search struct {
 
 // newSearch returns a search that has found nothing yet.
 func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
-	return &search{
-		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{}, elsewhere: map[place]bool{},
-		evidence: o.evidence(), failed: failures{}, lastSaid: map[string]effects.Record{},
-	}
+	s := &search{o: o, g: g, roles: roles, names: threadNames(o.Threads), struck: map[string]bool{}, elsewhere: map[place]bool{}, endless: map[string]bool{}}
+	s.forget(store)
+	return s
+}
+
+// forget forgets what was found.
+func (s *search) forget(store string) {
+	s.found = &Found{Store: store, roles: s.roles}
+	s.evidence, s.failed, s.lastSaid = s.o.evidence(), failures{}, map[string]effects.Record{}
+	s.everInside, s.leased, s.replays, s.harmed, s.drawnHarmed, s.afresh = verdict.Witness{}, false, 0, 0, 0, false
 }
 
 // Search starts the workers and tries every order within the bounds, fewest faults
@@ -135,7 +143,12 @@ func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, err
 	if err := s.warm(ctx); err != nil {
 		return failed(err)
 	}
+	s.afresh = false
 	order, err := s.play(ctx, branch{way: way}, nil)
+	if err == nil && s.afresh { // as the search knew what is asked in vain
+		s.afresh = false
+		order, err = s.play(ctx, branch{way: way}, nil)
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -205,6 +218,12 @@ func (s *search) all(ctx context.Context) error {
 		order, err := s.play(ctx, b, s.push)
 		if err != nil {
 			return err
+		}
+		if s.afresh { // it would try orders that only repeat what is asked in vain
+			s.forget(s.found.Store)
+			s.waiting = make([][]branch, s.o.MaxFaults+1)
+			s.waiting[0] = []branch{{}}
+			continue
 		}
 		if len(b.way) > 0 {
 			s.replays++
