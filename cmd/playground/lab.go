@@ -79,10 +79,10 @@ type labFlags struct {
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
-func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, byDefault string) {
-	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+" (default: "+byDefault+")", func(text string) error {
+func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, also *[]string, byDefault string) {
+	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+"; or KEY,KEY for several, each exclusive (default: "+byDefault+")", func(text string) error {
 		l, err := effects.ParseLock(text)
-		*key, *kind = l.Key, l.Kind
+		*key, *kind, *also = l.Key, l.Kind, l.Also
 		return err
 	})
 	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
@@ -121,7 +121,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
-	lockFlags(fs, &f.o.Key, &f.o.Kind, "the key whose state decided what another thread was told")
+	lockFlags(fs, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
 	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")
@@ -349,8 +349,8 @@ type (
 		Broken    string         `json:"broken"`
 		Diverged  int            `json:"diverged"`
 		Store     string         `json:"store"`
-		Key       string         `json:"key,omitempty"`  // the lock's
-		Kind      string         `json:"kind,omitempty"` // as said with -lock
+		Key       string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
+		Kind      string         `json:"kind,omitempty"` // as said with -lock; keys of several
 		First     *divergedForm  `json:"first_difference,omitempty"`
 		Worker    *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
@@ -394,6 +394,9 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	if f.o.Nodes > 1 {
 		form.Nodes = f.o.Nodes
 	}
+	if len(f.o.Also) > 0 {
+		form.Key, form.Kind = f.o.Lock().String(), "keys"
+	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}
 	}
@@ -425,7 +428,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(f.title(), bold)
-	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind}.String(), l.Say("none seen"))
+	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind, Also: f.o.Also}.String(), l.Say("none seen"))
 	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(t.w)

@@ -10,7 +10,7 @@ import (
 )
 
 // Fold folds the records of one order into events and broken rules: a *Reading of one
-// server, or the *Majority of several. It is not safe for concurrent use.
+// server, the *Majority of several, or *Several of several locks. It is not safe for concurrent use.
 type Fold interface {
 	See(r Record)
 	From(t time.Time)
@@ -28,8 +28,12 @@ type Fold interface {
 	Stands() bool
 }
 
-// Judges fails, with one sentence, if a lock of that kind is not judged on so many servers.
-func Judges(k check.Kind, servers int) error {
+// Judges fails, with one sentence, if such a lock is not judged on so many servers.
+func Judges(l Lock, servers int) error {
+	k := l.Kind
+	if servers > 1 && len(l.Also) > 0 {
+		return phrase.New("%s: of a lock on %d servers one key is judged; allowed: KEY or KEY:exclusive", l.String(), servers)
+	}
 	if servers > 1 && k.Said() && !k.Exclusive {
 		return phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", k.String(), servers)
 	}
@@ -38,10 +42,11 @@ func Judges(k check.Kind, servers int) error {
 
 // Over is how an order ended.
 type Over struct {
-	Key     trace.KeyState // the lock's, of one server
-	At      time.Duration  // of several: when
-	Waiting []string       // threads that wait though nobody can move
-	Asking  []string       // of these, those that ask in vain
+	Key     trace.KeyState   // the lock's, of one server
+	Also    []trace.KeyState // of further locks, in the order of Lock.Also
+	At      time.Duration    // of several: when
+	Waiting []string         // threads that wait though nobody can move
+	Asking  []string         // of these, those that ask in vain
 }
 
 func (o Over) result() trace.Result {
@@ -56,6 +61,9 @@ func (o Over) result() trace.Result {
 func Fresh(servers int, threads []string, of Lock, resource string, marks bool, known Roles) Fold {
 	if servers > 1 {
 		return NewMajority(servers, threads, of.Key, resource, marks, known)
+	}
+	if len(of.Also) > 0 {
+		return NewSeveral(threads, of.Keys(), resource, known)
 	}
 	return New(threads, of, resource, marks, known)
 }

@@ -19,7 +19,7 @@ type Kind struct {
 
 // AsFlag is how a person says to lab and import which key is the lock, one of a kind that
 // is judged.
-const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers"
+const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers, -lock KEY,KEY"
 
 // sayKind is what helps where a person has to say the kind.
 const sayKind phrase.Text = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."

@@ -148,7 +148,9 @@ func (s *search) shows(o *Order, j effects.Fold) {
 
 // leased reports whether the lock's key ever had an expiry.
 func (o *Order) leased() bool {
-	return slices.ContainsFunc(o.records, func(r effects.Record) bool { return r.After.PTTL > 0 || r.Before.PTTL > 0 })
+	return slices.ContainsFunc(o.records, func(r effects.Record) bool {
+		return r.After.PTTL > 0 || r.Before.PTTL > 0 || slices.ContainsFunc(r.Also, func(c effects.Change) bool { return c.After.PTTL > 0 || c.Before.PTTL > 0 })
+	})
 }
 
 // harmed reports whether what the lock protects comes to harm where these rules break.

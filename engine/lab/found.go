@@ -113,7 +113,7 @@ func (s *search) count(o *Order) {
 }
 
 func (s *search) by() string {
-	if s.marks {
+	if s.marks && len(s.o.Also) == 0 { // a mark does not say of which lock
 		return trace.ByMarks
 	}
 	return trace.ByEffects

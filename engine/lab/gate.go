@@ -36,7 +36,8 @@ type Gate struct {
 	lost    bool // the next messages are lost
 	wg      sync.WaitGroup
 
-	key      string // the lock's, "" while nobody knows
+	key      string   // the lock's, "" while nobody knows
+	also     []string // keys of further locks
 	resource string
 	onRecord func(effects.Record)
 }
@@ -396,6 +397,31 @@ func (g *Gate) state(node int) trace.KeyState {
 	return g.nodes[node].key(g.key)
 }
 
+// opens notes the further locks' keys before what befalls them on a node.
+func (g *Gate) opens(r *effects.Record, node int) {
+	for _, key := range g.also {
+		r.Also = append(r.Also, effects.Change{Before: g.nodes[node].key(key)})
+	}
+}
+
+// closes notes them after.
+func (g *Gate) closes(r *effects.Record, node int) {
+	for i, key := range g.also {
+		r.Also[i].After = g.nodes[node].key(key)
+	}
+}
+
+// lapses notes which of them have expired before a command gets there.
+func (g *Gate) lapses(r *effects.Record, node int) {
+	for i, key := range g.also {
+		now := g.nodes[node].key(key)
+		if was := r.Also[i].Before; was.Exists() && !now.Exists() {
+			r.Also[i].Lapsed = &was
+		}
+		r.Also[i].Before = now
+	}
+}
+
 // numbered is a node as traces and orders have it: from 1 where there are several, else 0.
 func (g *Gate) numbered(node int) int {
 	if len(g.nodes) == 1 {
@@ -410,6 +436,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	c := it.c
 	node := c.node
 	r := effects.Record{Thread: c.lane.name, Node: g.numbered(node), Args: it.args, Tx: it.tx, Do: do, Mark: effects.Mark(it.args), Before: g.state(node)}
+	g.opens(&r, node)
 	late := slices.Contains(c.lane.late, it)
 	if late {
 		c.lane.late = slices.DeleteFunc(c.lane.late, func(o *item) bool { return o == it })
@@ -435,12 +462,14 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	switch do {
 	case LoseRequest:
 		r.At, r.After = g.nodes.now(), r.Before
+		g.closes(&r, node)
 		c.lane.tells(&r)
 		g.hangUp(c)
 		return r
 	case LateCopy:
 		c.lane.late = append(c.lane.late, it)
 		r.At, r.After = g.nodes.now(), r.Before
+		g.closes(&r, node)
 		c.lane.tells(&r)
 		g.hangUp(c)
 		return r
@@ -455,11 +484,13 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 			r.Lapsed = &was
 		}
 		r.Before = g.state(node)
+		g.lapses(&r, node)
 	case LoseMessage:
 		g.lost = true
 	}
 	raw := g.execute(it, &r)
 	r.At, r.After = g.nodes.now(), g.state(node)
+	g.closes(&r, node)
 	g.push()
 	switch {
 	case late:

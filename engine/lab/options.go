@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"relock/engine/check"
@@ -27,6 +28,7 @@ type Options struct {
 	MaxOrders int        // that are tried in order; beyond, some are drawn at random
 	Key       string     // the lock's
 	Kind      check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Also      []string   // keys of further locks, each exclusive
 	Resource  string     // the key of what the lock protects
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
@@ -40,9 +42,12 @@ type Options struct {
 // Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
 func (o Options) Of(lock string) (Options, error) {
 	l, err := effects.ParseLock(lock)
-	o.Key, o.Kind = l.Key, l.Kind
+	o.Key, o.Kind, o.Also = l.Key, l.Kind, l.Also
 	return o, err
 }
+
+// Lock returns the lock that the options name.
+func (o Options) Lock() effects.Lock { return effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also} }
 
 // Check fails with a clear sentence if options do not go together.
 func (o Options) Check() error {
@@ -61,10 +66,10 @@ func (o Options) Check() error {
 		return phrase.New("-clock %.40q: allowed: %s, %s", o.Clock, ClockGate, ClockWall)
 	case o.Timeout <= 0:
 		return phrase.New("-timeout %s: allowed: more than 0", o.Timeout)
-	case o.Key != "" && o.Key == o.Resource:
+	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
-	if err := effects.Judges(o.Kind, o.Nodes); err != nil {
+	if err := effects.Judges(o.Lock(), o.Nodes); err != nil {
 		return err //nolint:wrapcheck // a sentence for a person
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
@@ -102,7 +107,7 @@ func (o Options) backends() (nodes, error) {
 
 // fold returns the fold of no records yet of one order.
 func (o Options) fold(key string, marks bool, known effects.Roles) effects.Fold {
-	return effects.Fresh(o.Nodes, threadNames(o.Threads), effects.Lock{Key: key, Kind: o.Kind}, o.Resource, marks, known)
+	return effects.Fresh(o.Nodes, threadNames(o.Threads), effects.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
 }
 
 // ListenAll is every address of this machine.

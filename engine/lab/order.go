@@ -80,7 +80,7 @@ func Faults() []string {
 type Decision struct {
 	Thread  string `json:"thread,omitempty"`  // whose next command is answered, or struck; "" where it befalls Redis
 	Node    int    `json:"node,omitempty"`    // to which it was sent, or that it befalls, from 1; 0 where there is one, or of all
-	Nth     int    `json:"nth,omitempty"`     // of its commands that wait there, where there are several: 0 is of the oldest connection
+	Nth     int    `json:"nth,omitempty"`     // of its commands that wait there, or of the locks that are evicted, where there are several: 0 is of the oldest connection, or the first lock
 	Command string `json:"command,omitempty"` // what it is; empty: whatever comes
 	Do      string `json:"do,omitempty"`      // the fault, or ""
 }

@@ -160,9 +160,11 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: effects.Everything})
 		}
 		for node := range s.g.nodes {
-			if slices.Contains(s.o.Faults, Evict) && s.g.state(node).Exists() {
-				at := s.g.numbered(node)
-				faults = append(faults, choice{d: Decision{Node: at, Do: Evict}, f: effects.Footprint{Keys: []string{s.g.key}, Writes: true, Node: at}})
+			for nth, key := range s.keys() {
+				if slices.Contains(s.o.Faults, Evict) && s.g.nodes[node].key(key).Exists() {
+					at := s.g.numbered(node)
+					faults = append(faults, choice{d: Decision{Node: at, Nth: nth, Do: Evict}, f: effects.Footprint{Keys: []string{key}, Writes: true, Node: at}})
+				}
 			}
 		}
 	}
@@ -289,7 +291,11 @@ func (s *search) finalState() effects.Over {
 
 // final is the lock's key at the end of an order: of several nodes the records have them.
 func (s *search) final() effects.Over {
-	return effects.Over{Key: s.g.state(0), At: s.g.nodes.now()}
+	over := effects.Over{Key: s.g.state(0), At: s.g.nodes.now()}
+	for _, key := range s.g.also {
+		over.Also = append(over.Also, s.g.nodes[0].key(key))
+	}
+	return over
 }
 
 // ends notes the rounds that have ended since.
@@ -303,7 +309,10 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			o.note(effects.Record{Thread: l.name, Ended: result, After: s.g.state(0), At: s.g.nodes.now()})
+			r := effects.Record{Thread: l.name, Ended: result, After: s.g.state(0), At: s.g.nodes.now()}
+			s.g.opens(&r, 0)
+			s.g.closes(&r, 0)
+			o.note(r)
 		}
 	}
 }
@@ -337,18 +346,21 @@ func (s *search) pass(o *Order) bool {
 
 // lapse moves Redis' clock, and reports whether that ended the lock's lease.
 func (s *search) lapse(o *Order, d time.Duration, wall bool) bool {
-	before := make([]trace.KeyState, len(s.g.nodes))
+	before := make([]effects.Record, len(s.g.nodes))
 	for node := range before {
-		before[node] = s.g.state(node)
+		before[node] = effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Before: s.g.state(node)}
+		s.g.opens(&before[node], node)
 	}
 	if wall {
 		time.Sleep(d + time.Millisecond)
 	}
 	s.g.nodes.advance(d)
 	ended := false
-	for node, was := range before {
-		r := effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Before: was, After: s.g.state(node), At: s.g.nodes.now()}
-		if was.Exists() && !r.After.Exists() {
+	for node, r := range before {
+		r.After, r.At = s.g.state(node), s.g.nodes.now()
+		s.g.closes(&r, node)
+		over := func(c effects.Change) bool { return c.Before.Exists() && !c.After.Exists() }
+		if over(effects.Change{Before: r.Before, After: r.After}) || slices.ContainsFunc(r.Also, over) {
 			ended = true
 			o.note(r)
 		}
@@ -383,9 +395,11 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		left, _ := s.g.nodes.expiry()
 		var first int64
 		for node := range s.g.nodes {
-			if pttl := s.g.state(node).PTTL; pttl > 0 && (first == 0 || pttl < first) { // of the lock, where there are others
-				first = pttl
-				left = time.Duration(pttl) * time.Millisecond
+			for _, key := range s.keys() {
+				if pttl := s.g.nodes[node].key(key).PTTL; pttl > 0 && (first == 0 || pttl < first) { // of a lock, where there are other keys
+					first = pttl
+					left = time.Duration(pttl) * time.Millisecond
+				}
 			}
 		}
 		if s.lapse(o, left, wall) {
@@ -396,7 +410,9 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	case Evict:
 		node := max(c.d.Node-1, 0)
 		r := effects.Record{Node: c.d.Node, Do: Evict, Before: s.g.state(node)}
-		s.g.nodes[node].evict(s.g.key)
+		s.g.opens(&r, node)
+		s.g.nodes[node].evict(s.keys()[min(c.d.Nth, len(s.g.also))])
+		s.g.closes(&r, node)
 		r.After, r.At = s.g.state(node), s.g.nodes.now()
 		o.note(r)
 		s.version++
@@ -462,6 +478,14 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	default:
 		l.spin = spin{name, 1, s.version}
 	}
+}
+
+// keys are those of the locks, none while nobody knows.
+func (s *search) keys() []string {
+	if s.g.key == "" {
+		return nil
+	}
+	return append([]string{s.g.key}, s.g.also...)
 }
 
 // place is a key on a node, from 0.
@@ -536,6 +560,7 @@ func (s *search) strike(o *Order, c choice) error {
 	w := c.lane.worker
 	node := c.it.c.node
 	r := effects.Record{Thread: c.d.Thread, Node: c.d.Node, Args: c.it.args, Do: c.d.Do, Before: s.g.state(node)}
+	s.g.opens(&r, node)
 	if c.d.Do == Crash {
 		w.kill()
 		for _, cn := range slices.Clone(c.lane.conns) {
@@ -553,9 +578,15 @@ func (s *search) strike(o *Order, c choice) error {
 		c.lane.moved = time.Now()
 	}
 	r.After, r.At = s.g.state(node), s.g.nodes.now()
+	s.g.closes(&r, node)
 	if r.Before.Exists() && !r.After.Exists() && c.d.Do == Pause {
 		was := r.Before
 		r.Lapsed = &was
+	}
+	for i, k := range r.Also {
+		if k.Before.Exists() && !k.After.Exists() && c.d.Do == Pause {
+			r.Also[i].Lapsed = &k.Before
+		}
 	}
 	o.note(r)
 	s.version++

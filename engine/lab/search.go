@@ -183,7 +183,7 @@ func open(o Options) (*search, func(), error) {
 		b.close()
 		return nil, nil, err
 	}
-	g.key, g.resource = o.Key, o.Resource
+	g.key, g.also, g.resource = o.Key, o.Also, o.Resource
 	kind, _ := b.kind()
 	s := newSearch(o, g, effects.Roles{}, kind)
 	return s, func() {
@@ -284,7 +284,12 @@ func (s *search) push(b branch) {
 }
 
 func (s *search) judge(o *Order) effects.Fold {
-	j := s.o.fold(s.g.key, s.marks, s.roles)
+	return o.read(s.o, s.g.key, s.marks, s.roles)
+}
+
+// read folds an order.
+func (o *Order) read(opts Options, key string, marks bool, known effects.Roles) effects.Fold {
+	j := opts.fold(key, marks, known)
 	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)

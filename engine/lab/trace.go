@@ -38,11 +38,18 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
 	known := effects.Roles{}
 	maps.Copy(known, f.roles)
-	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	key := f.Key
+	nth := 0
+	if len(opts.Also) > 0 { // it shows the one that breaks
+		j := o.read(opts, key, o.marks, maps.Clone(known))
+		nth = j.(*effects.Several).Worst(o.Rules)
+		key = opts.Lock().Keys()[nth]
+	}
+	t := &telling{o: o, nth: nth, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
 	t.harms = t.unknown
 	defer t.close()
-	t.begin(f.Key, o.marks, known)
-	if err := t.goOn(f.Key, o.marks); err != nil {
+	t.begin(key, o.marks, known)
+	if err := t.goOn(key, o.marks); err != nil {
 		return trace.Header{}, nil, err
 	}
 	t.finish()
@@ -65,6 +72,7 @@ func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 // before it were something else, it begins again. It is not safe for concurrent use.
 type telling struct {
 	o     *Order
+	nth   int // the lock that it tells of, where there are several
 	opts  Options
 	title string
 	store string
@@ -105,7 +113,10 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 		}
 		t.redis = append(t.redis, b)
 	}
-	t.reading = t.opts.fold(key, marks, known)
+	one := t.opts
+	marks = marks && len(one.Also) == 0 // as in a search
+	one.Also = nil
+	t.reading = one.fold(key, marks, known)
 	t.reading.From(t.o.began)
 	if t.harms {
 		t.reading.OnlyHarms()
@@ -163,6 +174,7 @@ func (t *telling) goOn(key string, marks bool) error {
 func (t *telling) readOn() {
 	named := len(t.reading.Named())
 	for _, r := range t.o.records[t.read:] {
+		r = r.Of(t.nth)
 		r.Inner = t.again(r)
 		before := len(t.reading.Named())
 		t.reading.See(r)
@@ -212,7 +224,11 @@ func (t *telling) keep(text string) {
 func (t *telling) finish() {
 	if !t.over {
 		t.over = true
-		t.reading.Finish(t.o.final)
+		over := t.o.final
+		if t.nth > 0 {
+			over.Key = over.Also[t.nth-1]
+		}
+		t.reading.Finish(over)
 	}
 }
 
@@ -223,7 +239,7 @@ func (t *telling) again(r effects.Record) []journal.Entry {
 		t.redis.advance(d)
 	}
 	b := t.redis[max(r.Node-1, 0)]
-	if r.Do == Evict {
+	if r.Do == Evict && r.Before.Exists() && !r.After.Exists() {
 		b.evict(t.key)
 	}
 	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {

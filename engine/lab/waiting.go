@@ -240,6 +240,8 @@ func gaveUp(it *item) []byte {
 // expire answers a command that has waited in vain.
 func (g *Gate) expire(it *item) effects.Record {
 	r := effects.Record{Thread: it.c.lane.name, Args: it.args, Node: g.numbered(it.c.node), Before: g.state(it.c.node), After: g.state(it.c.node), At: g.nodes.now(), Vain: true}
+	g.opens(&r, it.c.node)
+	g.closes(&r, it.c.node)
 	raw := gaveUp(it)
 	r.Reply, r.Err = resp.Value(raw)
 	if len(it.c.queue) > 0 {

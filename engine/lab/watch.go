@@ -49,7 +49,7 @@ func Watch(o Options) (*Watching, error) {
 	var marks bool // of what it is a reading
 	var of string
 	g.mu.Lock()
-	g.live, g.watched, g.key, g.resource = true, true, o.Key, o.Resource
+	g.live, g.watched, g.key, g.also, g.resource = true, true, o.Key, o.Also, o.Resource
 	g.onRecord = func(r effects.Record) {
 		if g.key == "" {
 			if g.key = s.lockKey(r); g.key != "" {

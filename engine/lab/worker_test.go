@@ -300,6 +300,22 @@ func act(kind string) {
 				c.Del(ctx, k)
 			}
 		}
+	case "two locks", "two locks, one of which anybody deletes": // both in one order, twice
+		for round() {
+			x, y := "", ""
+			if x = lock("x", 2); x != "" {
+				if y = lock("y", 1); y != "" {
+					unlock("y", y)
+				}
+				unlock("x", x)
+			}
+			if kind != "two locks" {
+				c.Del(ctx, "y")
+			}
+			if y = lock("y", 1); y != "" {
+				unlock("y", y)
+			}
+		}
 	case "looks at a list": // until something comes, which nobody sends; A has the lock meanwhile
 		for round() {
 			if !c.SetNX(ctx, "k", me, 0).Val() {

@@ -343,7 +343,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := effects.Judges(o.Kind, servers); err != nil {
+	if err := effects.Judges(effects.Lock{Key: o.Key, Kind: o.Kind}, servers); err != nil {
 		return nil, err
 	}
 	if servers > 1 && l.nodes == nil {
