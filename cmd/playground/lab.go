@@ -434,7 +434,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		fmt.Fprintln(t.w)
 	}
 	for _, r := range found.Rules {
-		text := page.LabRuleCounted(l, r.Name, r.Orders, found.Orders)
+		text := page.LabRuleCounted(l, f.o.Kind, r.Name, r.Orders, found.Orders)
 		if r.Name == "mutual-exclusion" && r.By == trace.ByEffects {
 			text += " " + l.Say(page.LabUnmarked)
 		}
@@ -460,7 +460,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		}
 		fmt.Fprintln(t.w)
 		if r.Name != "" {
-			t.line(l.Say("The smallest order that breaks %s:", film.RuleNamed(l, r.Name)), bold)
+			t.line(l.Say("The smallest order that breaks %s:", film.RuleOf(l, f.o.Kind, r.Name)), bold)
 		}
 		printTable(env, l, film.NewScenario(l, sc), h, events)
 		fmt.Fprintln(t.w)

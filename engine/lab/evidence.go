@@ -106,7 +106,7 @@ func shown(answer string) string {
 
 // evidence is what no order yet has shown, where these faults are asked for.
 func (o Options) evidence() verdict.Evidence {
-	e := verdict.Evidence{Advice: verdict.Advice{
+	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
 		NoKey:    phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody:   phrase.Say("Let the worker say when it is inside (ECHO %[1]s, ECHO %[2]s), give it more retries, or look at its last answers.", effects.MarkEnter, effects.MarkLeave),
 		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (ECHO %[1]s, ECHO %[2]s).", effects.MarkEnter, effects.MarkLeave),
@@ -218,7 +218,7 @@ func (s *search) outside() phrase.Wording {
 	var says phrase.Wording
 	for _, name := range s.names {
 		r, sent := s.lastSaid[name]
-		if s.everInside.Alone[name] || !sent {
+		if s.everInside.Alone[name] || s.evidence.Shared && s.everInside.Inside[name] || !sent {
 			continue
 		}
 		says = says.And(phrase.Say("The last that %[1]s asked was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r)))

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -69,7 +68,7 @@ func Watch(o Options) (*Watching, error) {
 		j.See(r)
 		w.row(r, g.key)
 		for _, f := range j.Broken()[seen:] {
-			w.say(Row{phrase.Say("%s: %s", check.Title(f.Rule), f.Says), true})
+			w.say(Row{phrase.Say("%s: %s", o.Kind.Title(f.Rule), f.Says), true})
 		}
 	}
 	g.mu.Unlock()

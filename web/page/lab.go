@@ -262,7 +262,7 @@ type LabRule struct {
 }
 
 // NewLabFound words a search: as far as it has come, and what it came to.
-func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
+func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
 	names := make([]string, 0, len(in.Faults))
 	for _, f := range LabFaults(l, true) {
 		if slices.Contains(in.Faults, f.Name) {
@@ -297,7 +297,7 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 		f.Notes = append(f.Notes, tried.Failed.Error())
 	}
 	for i, r := range tried.Rules {
-		one := LabRule{Place: i, Title: LabRuleCounted(l, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
+		one := LabRule{Place: i, Title: LabRuleCounted(l, kind, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
 		f.Rules = append(f.Rules, one)
 		if r.Rule == "mutual-exclusion" && r.By == trace.ByEffects {
 			f.Notes = append(f.Notes, l.Say(LabUnmarked))
@@ -327,11 +327,11 @@ func LabProgress(l words.Language, orders, waiting, broken int) string {
 
 // LabRuleCounted is a rule, and in how many of so many orders it was broken; none of
 // those that were tried where it was seen in one that was drawn.
-func LabRuleCounted(l words.Language, rule string, orders, of int) string {
+func LabRuleCounted(l words.Language, kind check.Kind, rule string, orders, of int) string {
 	if orders == 0 {
-		return l.Say("%s: in an order drawn at random", film.RuleNamed(l, rule))
+		return l.Say("%s: in an order drawn at random", film.RuleOf(l, kind, rule))
 	}
-	return l.Say("%s: in %s of %s orders", film.RuleNamed(l, rule), count(orders), count(of))
+	return l.Say("%s: in %s of %s orders", film.RuleOf(l, kind, rule), count(orders), count(of))
 }
 
 // LabEnding says how a search of a lab has ended. It says "all" only if each replay went

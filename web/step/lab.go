@@ -229,7 +229,7 @@ func (p *labPlayer) showNew() error {
 	}
 	if s := p.state.Search; s != nil && (p.search == nil || !reflect.DeepEqual(*s, *p.search)) {
 		p.search = s
-		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
+		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, p.state.Scenario.Lock.Kind, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
 		if err != nil {
 			return err
 		}
