@@ -30,6 +30,7 @@ type Found struct {
 	Failed   *WorkerError // of the ending Worker
 	Drawn    *Drawn       // of the ending Bound
 	Took     time.Duration
+	Sent     int  // commands that were answered
 	Started  bool // each order took new processes: a worker asks for no rounds
 	Evidence verdict.Evidence
 

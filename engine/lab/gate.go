@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -79,6 +80,7 @@ type conn struct {
 	library  map[string]string // as it has said itself: LIB-NAME, LIB-VER
 	mute     bool              // CLIENT REPLY OFF
 	skip     bool              // CLIENT REPLY SKIP: the next answer is left out
+	unsent   []byte            // of answers that the client has not taken yet
 }
 
 // item is a command that waits for its turn.
@@ -207,7 +209,7 @@ func (g *Gate) serve(c *conn) {
 			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) {
 				g.write(c, resp.Failure("ERR Protocol error: "+err.Error()))
 			}
-			g.hangUp(c)
+			g.leaves(c)
 			g.mu.Unlock()
 			return
 		}
@@ -233,6 +235,19 @@ func (c *conn) full() bool {
 }
 
 func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
+
+// leaves ends a connection that its client has closed. What it has sent is on its way and
+// reaches Redis at some later moment, as a late copy does, but for what waits for others.
+func (g *Gate) leaves(c *conn) {
+	if c.isOpen() {
+		for _, it := range c.queue {
+			if !it.blocking && !blocks(it.args) && effects.Mark(it.args) == "" && !passes(it.args) && len(c.lane.late) < maxQueue {
+				c.lane.late = append(c.lane.late, it)
+			}
+		}
+	}
+	g.hangUp(c)
+}
 
 // hangUp ends a connection; what waits on it never reaches Redis.
 func (g *Gate) hangUp(c *conn) {
@@ -265,10 +280,41 @@ func (g *Gate) reply(c *conn, raw []byte) {
 	g.write(c, raw)
 }
 
+// write sends an answer. The gate waits for nobody to take it: what is left goes out by
+// itself. The caller holds the gate.
 func (g *Gate) write(c *conn, raw []byte) {
-	_ = c.c.SetWriteDeadline(time.Now().Add(slowReply))
-	if _, err := c.c.Write(raw); err != nil {
-		_ = c.c.Close() // its reader ends it
+	if len(c.unsent) > 0 {
+		if c.unsent = append(c.unsent, raw...); len(c.unsent) > maxUnsent {
+			_ = c.c.Close() // its reader ends it
+		}
+		return
+	}
+	_ = c.c.SetWriteDeadline(time.Now().Add(quickReply))
+	n, err := c.c.Write(raw)
+	switch {
+	case err == nil:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.unsent = slices.Clone(raw[n:])
+		g.wg.Go(func() { g.send(c) })
+	default:
+		_ = c.c.Close()
+	}
+}
+
+// send sends what a client has not taken at once, and ends a connection that takes nothing.
+func (g *Gate) send(c *conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(c.unsent) > 0 {
+		part := c.unsent
+		g.mu.Unlock()
+		_ = c.c.SetWriteDeadline(time.Now().Add(slowReply))
+		n, err := c.c.Write(part)
+		g.mu.Lock()
+		if c.unsent = c.unsent[n:]; err != nil {
+			_ = c.c.Close()
+			c.unsent = nil
+		}
 	}
 }
 
@@ -494,7 +540,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	g.push()
 	switch {
 	case late:
-		if !c.isOpen() {
+		if !c.isOpen() && !slices.ContainsFunc(c.lane.late, func(o *item) bool { return o.c == c }) {
 			c.s.close()
 		}
 	case do == LoseReply:

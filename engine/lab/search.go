@@ -114,7 +114,7 @@ func (s *search) outcome(ctx context.Context) (*Found, error) {
 		return nil, err
 	}
 	s.g.mu.Lock()
-	s.found.Key = s.g.key
+	s.found.Key, s.found.Sent = s.g.key, s.g.came
 	s.found.Started = slices.ContainsFunc(s.g.lanes, func(l *lane) bool { return l.worker != nil && l.spoken && !l.rounds })
 	s.g.mu.Unlock()
 	s.sort()

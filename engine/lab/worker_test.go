@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,17 @@ func act(kind string) {
 				unlock("k", t)
 			}
 		}
+	case "alone": // rounds of "lock", so many, where nobody holds them
+		rounds, _ := strconv.Atoi(os.Getenv("LAB_TEST_ROUNDS"))
+		c.Echo(ctx, effects.MarkRound)
+		began := time.Now()
+		for range rounds {
+			round()
+			t := lock("k", 2)
+			marked(func() {})
+			unlock("k", t)
+		}
+		fmt.Println(time.Since(began).Nanoseconds())
 	case "unmarked":
 		for round() {
 			if t := lock("k", 2); t != "" {
