@@ -360,7 +360,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		t.rule()
 		for _, r := range space.Rules() {
 			t.row([][]styled{
-				{{film.RuleNamed(l, r.Name), red}},
+				{{film.RuleOf(l, space.Scenario().Lock.Kind, r.Name), red}},
 				shares(l, r, space),
 				{{page.Cost(l, r), ""}},
 			})

@@ -49,6 +49,10 @@ when all are ready, on an empty Redis. Without it, each order takes a new proces
 ECHO relock:enter and ECHO relock:leave say that it is inside, and that it has
 left; without them, the lab infers that from what its commands do to the key.
 
+With -nodes N each worker has N Redis, REDIS_URL_1 to REDIS_URL_N, for a lock of their
+majority: who has more than half of them is inside, and orders that cannot differ
+because they are of different nodes are tried once.
+
 With -open a browser shows the lab: each thread's next command waits there for
 you, with the faults beside it. Without a COMMAND, -json reads JSON Lines from
 standard input that steer it.
@@ -75,10 +79,10 @@ type labFlags struct {
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
-func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, byDefault string) {
-	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+" (default: "+byDefault+")", func(text string) error {
+func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, also *[]string, byDefault string) {
+	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+"; or KEY,KEY for several, each exclusive (default: "+byDefault+")", func(text string) error {
 		l, err := effects.ParseLock(text)
-		*key, *kind = l.Key, l.Kind
+		*key, *kind, *also = l.Key, l.Kind, l.Also
 		return err
 	})
 	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
@@ -113,10 +117,11 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	var vars listFlag
 	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
 	fs.IntVar(&f.o.Threads, "threads", 2, fmt.Sprintf("`N` threads, 1 to %d", lab.MaxThreads))
+	fs.IntVar(&f.o.Nodes, "nodes", 1, fmt.Sprintf("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
 	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
-	lockFlags(fs, &f.o.Key, &f.o.Kind, "the key whose state decided what another thread was told")
+	lockFlags(fs, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
 	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")
@@ -336,6 +341,7 @@ type (
 		Lab       int            `json:"lab"` // the version
 		Command   []string       `json:"command"`
 		Threads   int            `json:"threads"`
+		Nodes     int            `json:"nodes,omitempty"` // where there are several
 		Faults    []string       `json:"faults"`
 		MaxFaults int            `json:"max_faults"`
 		Ending    string         `json:"ending"`
@@ -343,8 +349,8 @@ type (
 		Broken    string         `json:"broken"`
 		Diverged  int            `json:"diverged"`
 		Store     string         `json:"store"`
-		Key       string         `json:"key,omitempty"`  // the lock's
-		Kind      string         `json:"kind,omitempty"` // as said with -lock
+		Key       string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
+		Kind      string         `json:"kind,omitempty"` // as said with -lock; keys of several
 		First     *divergedForm  `json:"first_difference,omitempty"`
 		Worker    *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
@@ -385,6 +391,12 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(),
 		Judgement: found.Judgement(),
 	}
+	if f.o.Nodes > 1 {
+		form.Nodes = f.o.Nodes
+	}
+	if len(f.o.Also) > 0 {
+		form.Key, form.Kind = f.o.Lock().String(), "keys"
+	}
 	if d := found.First; d != nil {
 		form.First = &divergedForm{d.At, d.Want, d.Have}
 	}
@@ -416,13 +428,13 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(f.title(), bold)
-	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind}.String(), l.Say("none seen"))
+	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind, Also: f.o.Also}.String(), l.Say("none seen"))
 	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(t.w)
 	}
 	for _, r := range found.Rules {
-		text := page.LabRuleCounted(l, r.Name, r.Orders, found.Orders)
+		text := page.LabRuleCounted(l, f.o.Kind, r.Name, r.Orders, found.Orders)
 		if r.Name == "mutual-exclusion" && r.By == trace.ByEffects {
 			text += " " + l.Say(page.LabUnmarked)
 		}
@@ -448,7 +460,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		}
 		fmt.Fprintln(t.w)
 		if r.Name != "" {
-			t.line(l.Say("The smallest order that breaks %s:", film.RuleNamed(l, r.Name)), bold)
+			t.line(l.Say("The smallest order that breaks %s:", film.RuleOf(l, f.o.Kind, r.Name)), bold)
 		}
 		printTable(env, l, film.NewScenario(l, sc), h, events)
 		fmt.Fprintln(t.w)
@@ -549,7 +561,7 @@ func (f labFlags) listen(ctx context.Context, env environment) int {
 	}
 	defer watch.Close()
 	for i, address := range watch.Addresses() {
-		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), address))
+		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), strings.Join(address, " redis://")))
 	}
 	fmt.Fprintln(env.out)
 	rows := watch.Rows()

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -308,7 +307,7 @@ func conclusion(l words.Language, sc *scenario.Scenario, name string, events []t
 	}
 	var broken []string
 	for _, rule := range engine.Broken(events) {
-		broken = append(broken, l.Clause(check.Title(rule)))
+		broken = append(broken, l.Clause(sc.Lock.Kind.Title(rule)))
 	}
 	var gaveUp []string
 	for _, e := range events {

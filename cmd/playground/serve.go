@@ -21,7 +21,6 @@ import (
 
 	"relock/engine/box"
 	"relock/engine/course"
-	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/store"
 	"relock/lessons"
@@ -262,10 +261,13 @@ func (f *serveFlags) lab() web.LabConfig {
 func labArguments(o lab.Options, anyone bool) []string {
 	args := []string{"lab", "-json", "-clock", lab.ClockGate, "-threads", strconv.Itoa(o.Threads), "-timeout", o.Timeout.String()}
 	switch {
-	case o.Kind.Said():
-		args = append(args, "-lock", effects.Lock{Key: o.Key, Kind: o.Kind}.String())
+	case o.Kind.Said(), len(o.Also) > 0:
+		args = append(args, "-lock", o.Lock().String())
 	case o.Key != "":
 		args = append(args, "-key", o.Key)
+	}
+	if o.Nodes > 1 {
+		args = append(args, "-nodes", strconv.Itoa(o.Nodes))
 	}
 	if o.Resource != "" {
 		args = append(args, "-resource", o.Resource)

@@ -59,6 +59,9 @@ func MeantAsKind(text string) bool {
 // Said reports whether somebody has said it.
 func (k Kind) Said() bool { return k != Kind{} }
 
+// Shared reports whether somebody has said that several threads may be inside at once.
+func (k Kind) Shared() bool { return k.Readers || k.Permits > 0 }
+
 // String returns the kind as ParseKind reads it, "" if nobody has said it.
 func (k Kind) String() string {
 	switch {

@@ -35,6 +35,7 @@ type Footprint struct {
 	Keys   []string
 	All    bool // it may depend on anything
 	Writes bool
+	Node   int // of several servers, from 1, the only one that it can read or change; 0: all
 }
 
 // Names reports whether a key is among them.
@@ -106,6 +107,9 @@ func KeyCount(args []string) int {
 
 // Conflicts reports whether the order of two commands can matter.
 func (f Footprint) Conflicts(g Footprint) bool {
+	if f.Node != g.Node && f.Node > 0 && g.Node > 0 {
+		return false
+	}
 	if f.All || g.All {
 		return true
 	}
@@ -173,10 +177,17 @@ func MakesLock(args []string) bool {
 type Lock struct {
 	Key  string     // "" if it is to be found
 	Kind check.Kind // who may be inside at once, if somebody has said it
+	Also []string   // keys of further locks that threads hold beside it, each exclusive
 }
 
-// ParseLock reads a lock as a person calls it: KEY, or KEY:KIND with a kind as
-// check.ParseKind reads it. It fails with one sentence.
+// MostLocks is how many locks are judged at once.
+const MostLocks = 8
+
+// Keys returns the keys of all locks.
+func (l Lock) Keys() []string { return append([]string{l.Key}, l.Also...) }
+
+// ParseLock reads a lock as a person calls it: KEY, KEY:KIND with a kind as check.ParseKind
+// reads it, or KEY,KEY for several. It fails with one sentence.
 func ParseLock(text string) (Lock, error) {
 	l := Lock{Key: text}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
@@ -185,20 +196,30 @@ func ParseLock(text string) (Lock, error) {
 			if err != nil {
 				return Lock{}, err
 			}
-			l = Lock{text[:i], kind}
+			l = Lock{Key: text[:i], Kind: kind}
 		}
 	}
+	keys := strings.Split(l.Key, ",")
+	slices.Sort(keys)
 	switch {
 	case l.Key == "":
 		return Lock{}, phrase.New("it has no key; allowed: %s", AsFlag)
-	case strings.Contains(l.Key, ","):
-		return Lock{}, phrase.New("%.60q: several locks at once cannot be judged yet; allowed: one KEY, and -key for a key with a comma in it", text)
+	case len(keys) == 1:
+		return l, nil
+	case keys[0] == "" || len(slices.Compact(keys)) < len(keys) || len(keys) > MostLocks:
+		return Lock{}, phrase.New("%.60q: allowed: up to %d keys, each once, with a comma between two; and -key for a key with a comma in it", text, MostLocks)
+	case l.Kind.Said() && !l.Kind.Exclusive:
+		return Lock{}, phrase.New("%.60q: of several locks, each is one that a single thread holds at a time; allowed: KEY,KEY", text)
 	}
-	return l, nil
+	keys = strings.Split(l.Key, ",")
+	return Lock{Key: keys[0], Also: keys[1:]}, nil
 }
 
 // String returns the lock as ParseLock reads it, "" of one without a key.
 func (l Lock) String() string {
+	if len(l.Also) > 0 {
+		return strings.Join(l.Keys(), ",")
+	}
 	if !l.Kind.Said() || l.Key == "" {
 		return l.Key
 	}

@@ -2,6 +2,7 @@ package effects_test
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -76,14 +77,15 @@ func TestMarks(t *testing.T) {
 func TestALockIsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]effects.Lock{
 		"stock": {Key: "stock"}, "a:b": {Key: "a:b"}, "a:b:exclusive": {Key: "a:b", Kind: check.Kind{Exclusive: true}}, "doc:9:readers": {Key: "doc:9", Kind: check.Kind{Readers: true}}, "p:permits=2": {Key: "p", Kind: check.Kind{Permits: 2}},
+		"a,b:c,d": {Key: "a", Also: []string{"b:c", "d"}},
 	} {
 		got, err := effects.ParseLock(text)
-		if err != nil || got != want || got.String() != text {
+		if err != nil || !reflect.DeepEqual(got, want) || got.String() != text {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers, permits=N", "p:permits=0": "permits=1 to", "a,b": "several locks",
+		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers, permits=N", "p:permits=0": "permits=1 to", "a,": "each once", "a,a": "each once", "a,b:permits=2": "a single thread",
 	} {
 		if got, err := effects.ParseLock(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, got, err)

@@ -19,7 +19,7 @@ type Kind struct {
 
 // AsFlag is how a person says to lab and import which key is the lock, one of a kind that
 // is judged.
-const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers"
+const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:readers, -lock KEY,KEY"
 
 // sayKind is what helps where a person has to say the kind.
 const sayKind phrase.Text = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."
@@ -29,6 +29,7 @@ var (
 	shared    = Kind{Holds: "several threads at once, none of whom was refused", Told: true, says: "The key names several threads at once, and none of them was refused.", helps: sayKind}
 	unmoded   = Kind{Holds: "readers, and no field mode", says: "The key has no field mode, which says who reads.", helps: "A read-write lock of another form cannot be judged yet."}
 	hashes    = Kind{Holds: "a hash on several servers at once", says: "The key is a hash on several servers.", helps: "Of a lock of a majority only strings can be judged yet."}
+	oneValue  = Kind{Holds: "one value that all write, on several servers", says: "Several threads write one value on the same server, and it does not say whose it is.", helps: "Of a lock of a majority only values of one thread each can be judged yet."}
 	otherwise = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
 )
 
@@ -45,6 +46,7 @@ func Kinds() []Kind {
 		unmoded,
 		{Holds: "a list of tokens", typed: "list", says: "The key holds a list.", helps: "A list of tokens cannot be judged yet."},
 		hashes,
+		oneValue,
 		otherwise,
 	}
 }

@@ -34,6 +34,7 @@ func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 	for _, says := range []string{
 		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key has no field mode, which says who reads.",
 		"The key names several threads at once, and none of them was refused.", "The key is a hash on several servers.",
+		"Several threads write one value on the same server, and it does not say whose it is.",
 	} {
 		if again, helps := effects.KindSaid(says); again.String() != says || helps.IsZero() {
 			t.Errorf("%q is read as %q, which %q helps", says, again, helps)

@@ -10,6 +10,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Majority folds the records of one order of a lock that is on several servers, each
@@ -26,8 +27,12 @@ type Majority struct {
 	inside  map[string]int // by marks
 	hashes  bool           // a server's key was a hash
 	harms   bool           // only rules about what the lock protects count
+	forgets bool           // of the events only the last is kept
+	seq     int            // events so far
 	events  []trace.Event
 	broken  []check.Finding
+	named   []string // owner ids, in the order in which they became somebody's
+	witness verdict.Witness
 	step    int
 	at      time.Duration
 }
@@ -65,14 +70,26 @@ func NewMajority(servers int, threads []string, key, resource string, marks bool
 
 func (m *Majority) quorum() int { return len(m.servers)/2 + 1 }
 
-// See takes the next record, of the server Record.Node.
+// See takes the next record, of the server Record.Node, or of a thread's end.
 func (m *Majority) See(r Record) {
 	m.step++
 	m.at = max(m.at, r.At)
+	if r.Ended != "" {
+		delete(m.belief, r.Thread)
+		delete(m.inside, r.Thread)
+		m.add(r.Thread, trace.End{Result: r.Ended})
+		return
+	}
 	s := m.servers[r.Node-1]
 	s.events = s.events[:0]
+	named := len(s.named)
 	s.See(r)
 	maps.Copy(m.owners, s.owners)
+	for _, id := range s.named[named:] {
+		if !slices.Contains(m.named, id) {
+			m.named = append(m.named, id)
+		}
+	}
 	m.hashes = m.hashes || r.After.Type == trace.TypeHash
 	if i := slices.IndexFunc(s.events, func(e trace.Event) bool { return e.Kind() == trace.KindCommand }); i >= 0 && !r.Late {
 		m.asks(r.Node, r.Thread, s.events[i].Body.(trace.Command).Call)
@@ -105,6 +122,9 @@ func (m *Majority) take(r Record, e trace.Event) {
 				b.Attempt = max(one.attempt, 1)
 			}
 		}
+		m.add(e.Thread, b)
+	case trace.Fault:
+		b.Node = r.Node
 		m.add(e.Thread, b)
 	case trace.Work:
 		m.inside = maps.Clone(m.inside)
@@ -228,8 +248,8 @@ func (m *Majority) add(thread string, body trace.Body) {
 		belief = m.inside
 	}
 	nodes := m.states()
-	e := trace.Event{Seq: len(m.events) + 1, Step: m.step, At: trace.MillisOf(m.at), Thread: thread, Body: body, Key: trace.Majority(nodes), Nodes: nodes, Belief: maps.Clone(belief)}
-	m.events = append(m.events, e)
+	e := trace.Event{Seq: m.seq + 1, Step: m.step, At: trace.MillisOf(m.at), Thread: thread, Body: body, Key: trace.Majority(nodes), Nodes: nodes, Belief: maps.Clone(belief)}
+	m.note(e)
 	for _, f := range m.checker.Observe(e) {
 		if !slices.Contains(Rules(), f.Rule) {
 			continue
@@ -239,6 +259,14 @@ func (m *Majority) add(thread string, body trace.Body) {
 		}
 		m.violate(f)
 	}
+}
+
+func (m *Majority) note(e trace.Event) {
+	if m.seq++; m.forgets {
+		m.events = m.events[:0]
+	}
+	m.events = append(m.events, e)
+	m.witness.See(e)
 }
 
 func (m *Majority) violate(f check.Finding) {
@@ -253,26 +281,29 @@ func (m *Majority) violate(f check.Finding) {
 	if n := len(m.events); n > 0 {
 		last = m.events[n-1]
 	}
-	last.Seq, last.Body, last.Thread = len(m.events)+1, f.Violation, ""
-	m.events = append(m.events, last)
+	last.Seq, last.Body, last.Thread = m.seq+1, f.Violation, ""
+	m.note(last)
 	m.checker.Observe(last)
 }
 
-// Finish judges the end of an order, at an instant.
-func (m *Majority) Finish(at time.Duration) {
-	m.at = max(m.at, at)
+// Finish judges the end of an order: its instant, and who waits; the keys are those that
+// the records have left.
+func (m *Majority) Finish(over Over) {
+	m.at = max(m.at, over.At)
 	key := trace.Majority(m.states())
 	believed := len(m.belief) > 0
 	if m.marks {
 		believed = len(m.inside) > 0
 	}
-	if key.Exists() && !believed {
+	if len(over.Waiting) > 0 {
+		m.violate(m.checker.Stuck(over.Waiting, over.Asking))
+	} else if key.Exists() && !believed {
 		for _, f := range m.checker.Finish(key) {
 			m.violate(f)
 		}
 	}
 	m.step++
-	m.add("", trace.End{Result: trace.Done})
+	m.add("", trace.End{Result: over.result()})
 }
 
 // From says from which instant the records count.
@@ -292,13 +323,40 @@ func (m *Majority) Kind() (says, helps phrase.Wording) {
 			return s.Kind()
 		}
 	}
-	if m.hashes {
+	switch {
+	case m.hashes:
 		return hashes.unknown()
+	case slices.ContainsFunc(m.servers, func(s *server) bool { return len(s.shared) > 0 }):
+		return oneValue.unknown()
 	}
 	return phrase.Wording{}, phrase.Wording{}
 }
 
-// Events returns the events of the records so far.
+// Believes returns who believes that it holds the lock, with how often. Nobody may change it.
+func (m *Majority) Believes() map[string]int { return m.belief }
+
+// Misread reports whether a script was taken for something else before it did what it
+// does: read the records again with the same Roles.
+func (m *Majority) Misread() bool {
+	return slices.ContainsFunc(m.servers, func(s *server) bool { return s.Misread() })
+}
+
+// Named returns the owner ids of Owners in the order in which they came to it.
+func (m *Majority) Named() []string { return m.named }
+
+// Broken returns the broken rules so far in words, in their order.
+func (m *Majority) Broken() []check.Finding { return m.broken }
+
+// Witness returns what a judgement needs of the records so far. Nobody may change it.
+func (m *Majority) Witness() *verdict.Witness { return &m.witness }
+
+// Forget keeps only the last event from now on.
+func (m *Majority) Forget() { m.forgets = true }
+
+// Stands reports whether the lock's key existed on a majority after the last record.
+func (m *Majority) Stands() bool { return trace.Majority(m.states()).Exists() }
+
+// Events returns the events of the records so far, or after Forget only the last.
 func (m *Majority) Events() []trace.Event { return m.events }
 
 // Owners returns the thread of each owner id in the keys. It grows with the records.

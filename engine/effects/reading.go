@@ -990,7 +990,8 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 
 // Finish judges the end of an order: a key that is left although no thread believes
 // that it holds the lock.
-func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
+func (j *Reading) Finish(over Over) {
+	key, asking, waiting := over.Key, over.Asking, over.Waiting
 	j.now = key
 	believed := len(j.belief) > 0
 	if j.marks {
@@ -1004,11 +1005,7 @@ func (j *Reading) Finish(key trace.KeyState, asking, waiting []string) {
 		}
 	}
 	j.step++
-	result := trace.Done
-	if len(waiting) > 0 {
-		result = check.Stuck
-	}
-	j.add("", trace.End{Result: result})
+	j.add("", trace.End{Result: over.result()})
 }
 
 // Rules returns the names of the rules that were broken, in the order of Rules.

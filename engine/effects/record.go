@@ -23,6 +23,7 @@ type Record struct {
 	Vain   bool         // it waited for others in vain
 	Before trace.KeyState
 	After  trace.KeyState
+	Also   []Change      // of further locks, in the order of Lock.Also
 	At     time.Duration // since the round began, by Redis' clock
 	Passed time.Duration // of a fault: how long Redis' clock went on before
 	Inner  []journal.Entry

@@ -367,7 +367,7 @@ func (b *table) fold() *effects.Reading {
 		}
 	}
 	if b.end != nil {
-		r.Finish(b.end.key, b.end.asking, b.end.waiting)
+		r.Finish(effects.Over{Key: b.end.key, Asking: b.end.asking, Waiting: b.end.waiting})
 	}
 	return r
 }

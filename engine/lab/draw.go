@@ -65,7 +65,7 @@ func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (
 		var tasks []string
 		for _, c := range list {
 			if c.d.Do == "" {
-				free, tasks = append(free, c), append(tasks, fmt.Sprint(c.d.Thread, c.d.Nth))
+				free, tasks = append(free, c), append(tasks, fmt.Sprint(c.d.Thread, c.d.Node, " ", c.d.Nth))
 			} else {
 				faults = append(faults, c)
 			}

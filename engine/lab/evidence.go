@@ -106,7 +106,7 @@ func shown(answer string) string {
 
 // evidence is what no order yet has shown, where these faults are asked for.
 func (o Options) evidence() verdict.Evidence {
-	e := verdict.Evidence{Advice: verdict.Advice{
+	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
 		NoKey:    phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody:   phrase.Say("Let the worker say when it is inside (ECHO %[1]s, ECHO %[2]s), give it more retries, or look at its last answers.", effects.MarkEnter, effects.MarkLeave),
 		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (ECHO %[1]s, ECHO %[2]s).", effects.MarkEnter, effects.MarkLeave),
@@ -129,7 +129,7 @@ func (o Options) evidence() verdict.Evidence {
 }
 
 // shows adds what an order has shown, which was read.
-func (s *search) shows(o *Order, j *effects.Reading) {
+func (s *search) shows(o *Order, j effects.Fold) {
 	w := *j.Witness()
 	w.Struck = o.struck
 	s.evidence.Add(&w)
@@ -148,7 +148,9 @@ func (s *search) shows(o *Order, j *effects.Reading) {
 
 // leased reports whether the lock's key ever had an expiry.
 func (o *Order) leased() bool {
-	return slices.ContainsFunc(o.records, func(r effects.Record) bool { return r.After.PTTL > 0 || r.Before.PTTL > 0 })
+	return slices.ContainsFunc(o.records, func(r effects.Record) bool {
+		return r.After.PTTL > 0 || r.Before.PTTL > 0 || slices.ContainsFunc(r.Also, func(c effects.Change) bool { return c.After.PTTL > 0 || c.Before.PTTL > 0 })
+	})
 }
 
 // tally counts orders by what of their rules counts, where not all do.
@@ -240,7 +242,7 @@ func (s *search) outside() phrase.Wording {
 	var says phrase.Wording
 	for _, name := range s.names {
 		r, sent := s.lastSaid[name]
-		if s.everInside.Alone[name] || !sent {
+		if s.everInside.Alone[name] || s.evidence.Shared && s.everInside.Inside[name] || !sent {
 			continue
 		}
 		says = says.And(phrase.Say("The last that %[1]s asked was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r)))

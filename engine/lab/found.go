@@ -30,6 +30,7 @@ type Found struct {
 	Failed   *WorkerError // of the ending Worker
 	Drawn    *Drawn       // of the ending Bound
 	Took     time.Duration
+	Sent     int  // commands that were answered
 	Started  bool // each order took new processes: a worker asks for no rounds
 	Evidence verdict.Evidence
 
@@ -70,9 +71,7 @@ type Order struct {
 
 	records  []effects.Record
 	began    time.Time // the instant, by the wall's clock, from which its records count
-	final    trace.KeyState
-	waiting  []string
-	asking   []string
+	final    effects.Over
 	marks    bool
 	lease    int64 // the longest that was seen, in ms, also in rounds before it
 	hash     bool  // the lock is one
@@ -113,7 +112,7 @@ func (s *search) count(o *Order) {
 }
 
 func (s *search) by() string {
-	if s.marks {
+	if s.marks && len(s.o.Also) == 0 { // a mark does not say of which lock
 		return trace.ByMarks
 	}
 	return trace.ByEffects

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,34 +16,37 @@ import (
 )
 
 // Gate is a RESP2 and RESP3 server with a port for each thread, in front of one
-// Redis. It holds every command until it gets a decision. Its methods are safe for
+// Redis or several, the nodes of a lock of a majority. It holds every command until it gets a decision. Its methods are safe for
 // concurrent use.
 type Gate struct {
 	mu      sync.Mutex
 	room    sync.Cond     // in somebody's queue
 	changed chan struct{} // closed, and made again, when something comes or goes
-	redis   backend
-	own     session // for questions of the gate's
+	nodes   nodes
+	own     []session // for questions of the gate's, to each node
 	lanes   []*lane
+	sends   map[uint64]int    // how many commands a thread has sent when it is silent, by what it was told
 	scripts map[string]string // text by digest
 	failed  failures          // in this round; nil where there are none
 	touched map[string]bool
 	made    int  // connections so far
+	came    int  // commands so far
 	live    bool // commands are answered as they come
 	watched bool // scripts are journalled
 	closed  bool
 	lost    bool // the next messages are lost
 	wg      sync.WaitGroup
 
-	key      string // the lock's, "" while nobody knows
+	key      string   // the lock's, "" while nobody knows
+	also     []string // keys of further locks
 	resource string
 	onRecord func(effects.Record)
 }
 
-// lane is what comes in on one port: a thread.
+// lane is what comes in on one port, or of several nodes on a port for each: a thread.
 type lane struct {
 	name   string
-	l      net.Listener
+	ports  []net.Listener
 	conns  []*conn
 	late   []*item // sent, given up by their client, and still to arrive
 	last   string  // its last command, in words
@@ -51,12 +55,15 @@ type lane struct {
 	moved  time.Time
 	worker *worker
 	spin   spin
+	told   uint64 // what it was told in this round, of several nodes, until it has sent something
+	heard  uint64 // and since
 }
 
 // conn is one connection of a thread.
 type conn struct {
 	id       int
 	lane     *lane
+	node     int // from 0
 	c        net.Conn
 	s        session
 	queue    []*item
@@ -73,12 +80,14 @@ type conn struct {
 	library  map[string]string // as it has said itself: LIB-NAME, LIB-VER
 	mute     bool              // CLIENT REPLY OFF
 	skip     bool              // CLIENT REPLY SKIP: the next answer is left out
+	unsent   []byte            // of answers that the client has not taken yet
 }
 
 // item is a command that waits for its turn.
 type item struct {
 	c        *conn
 	args     []string
+	nth      int        // of all that have come
 	weight   int        // in bytes
 	tx       [][]string // of EXEC
 	blocking bool
@@ -88,24 +97,30 @@ type item struct {
 
 // listen opens a gate on loopback, or on the host given. Threads are named A, B, …
 // It fails where it cannot listen.
-func listen(host string, threads int, redis backend) (*Gate, error) {
-	g := &Gate{redis: redis, changed: make(chan struct{}), scripts: map[string]string{}, touched: map[string]bool{}}
+func listen(host string, threads int, behind nodes) (*Gate, error) {
+	g := &Gate{nodes: behind, changed: make(chan struct{}), scripts: map[string]string{}, touched: map[string]bool{}, sends: map[uint64]int{}}
 	g.room.L = &g.mu
-	own, err := redis.session()
-	if err != nil {
-		return nil, err
-	}
-	g.own = own
-	for i := range threads {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, "0")) //nolint:noctx // it is there at once
+	for _, redis := range behind {
+		own, err := redis.session()
 		if err != nil {
 			g.Close()
-			return nil, fmt.Errorf("lab: %w", err)
+			return nil, err
 		}
-		ln := &lane{name: Thread(i), l: l}
+		g.own = append(g.own, own)
+	}
+	for i := range threads {
+		ln := &lane{name: Thread(i)}
 		g.lanes = append(g.lanes, ln)
-		g.wg.Add(1)
-		go func() { defer g.wg.Done(); g.accept(ln) }()
+		for node := range behind {
+			l, err := net.Listen("tcp", net.JoinHostPort(host, "0")) //nolint:noctx // it is there at once
+			if err != nil {
+				g.Close()
+				return nil, fmt.Errorf("lab: %w", err)
+			}
+			ln.ports = append(ln.ports, l)
+			g.wg.Add(1)
+			go func() { defer g.wg.Done(); g.accept(ln, node) }()
+		}
 	}
 	return g, nil
 }
@@ -113,11 +128,20 @@ func listen(host string, threads int, redis backend) (*Gate, error) {
 // Thread names the ith thread, from 0: A, B, …
 func Thread(i int) string { return string(rune('A' + i)) }
 
-// Ports returns the address of each thread.
-func (g *Gate) Ports() []string {
-	list := make([]string, len(g.lanes))
+// Ports returns the addresses of each thread, one for each node.
+func (g *Gate) Ports() [][]string {
+	list := make([][]string, len(g.lanes))
 	for i, l := range g.lanes {
-		list[i] = l.l.Addr().String()
+		list[i] = l.addresses()
+	}
+	return list
+}
+
+// addresses are those of its ports, one for each node.
+func (l *lane) addresses() []string {
+	list := make([]string, len(l.ports))
+	for i, p := range l.ports {
+		list[i] = p.Addr().String()
 	}
 	return list
 }
@@ -127,7 +151,9 @@ func (g *Gate) Close() {
 	g.mu.Lock()
 	g.closed = true
 	for _, l := range g.lanes {
-		_ = l.l.Close()
+		for _, p := range l.ports {
+			_ = p.Close()
+		}
 		for _, c := range l.conns {
 			_ = c.c.Close()
 		}
@@ -135,7 +161,9 @@ func (g *Gate) Close() {
 	g.room.Broadcast()
 	g.mu.Unlock()
 	g.wg.Wait()
-	g.own.close()
+	for _, s := range g.own {
+		s.close()
+	}
 }
 
 // tell wakes all who wait for something to come or go. The caller holds the gate.
@@ -144,9 +172,9 @@ func (g *Gate) tell() {
 	g.changed = make(chan struct{})
 }
 
-func (g *Gate) accept(ln *lane) {
+func (g *Gate) accept(ln *lane, node int) {
 	for {
-		c, err := ln.l.Accept()
+		c, err := ln.ports[node].Accept()
 		if err != nil {
 			return
 		}
@@ -154,7 +182,7 @@ func (g *Gate) accept(ln *lane) {
 		full := len(ln.conns) >= maxConns || g.closed
 		var s session
 		if !full {
-			s, err = g.redis.session()
+			s, err = g.nodes[node].session()
 		}
 		if full || err != nil {
 			g.mu.Unlock()
@@ -164,7 +192,7 @@ func (g *Gate) accept(ln *lane) {
 			continue
 		}
 		g.made++
-		cn := &conn{id: g.made, lane: ln, c: c, s: s, library: map[string]string{}}
+		cn := &conn{id: g.made, lane: ln, node: node, c: c, s: s, library: map[string]string{}}
 		ln.conns = append(ln.conns, cn)
 		g.wg.Add(1)
 		g.mu.Unlock()
@@ -181,7 +209,7 @@ func (g *Gate) serve(c *conn) {
 			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) {
 				g.write(c, resp.Failure("ERR Protocol error: "+err.Error()))
 			}
-			g.hangUp(c)
+			g.leaves(c)
 			g.mu.Unlock()
 			return
 		}
@@ -207,6 +235,19 @@ func (c *conn) full() bool {
 }
 
 func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
+
+// leaves ends a connection that its client has closed. What it has sent is on its way and
+// reaches Redis at some later moment, as a late copy does, but for what waits for others.
+func (g *Gate) leaves(c *conn) {
+	if c.isOpen() {
+		for _, it := range c.queue {
+			if !it.blocking && !blocks(it.args) && effects.Mark(it.args) == "" && !passes(it.args) && len(c.lane.late) < maxQueue {
+				c.lane.late = append(c.lane.late, it)
+			}
+		}
+	}
+	g.hangUp(c)
+}
 
 // hangUp ends a connection; what waits on it never reaches Redis.
 func (g *Gate) hangUp(c *conn) {
@@ -239,20 +280,53 @@ func (g *Gate) reply(c *conn, raw []byte) {
 	g.write(c, raw)
 }
 
+// write sends an answer. The gate waits for nobody to take it: what is left goes out by
+// itself. The caller holds the gate.
 func (g *Gate) write(c *conn, raw []byte) {
-	_ = c.c.SetWriteDeadline(time.Now().Add(slowReply))
-	if _, err := c.c.Write(raw); err != nil {
-		_ = c.c.Close() // its reader ends it
+	if len(c.unsent) > 0 {
+		if c.unsent = append(c.unsent, raw...); len(c.unsent) > maxUnsent {
+			_ = c.c.Close() // its reader ends it
+		}
+		return
+	}
+	_ = c.c.SetWriteDeadline(time.Now().Add(quickReply))
+	n, err := c.c.Write(raw)
+	switch {
+	case err == nil:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.unsent = slices.Clone(raw[n:])
+		g.wg.Go(func() { g.send(c) })
+	default:
+		_ = c.c.Close()
+	}
+}
+
+// send sends what a client has not taken at once, and ends a connection that takes nothing.
+func (g *Gate) send(c *conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(c.unsent) > 0 {
+		part := c.unsent
+		g.mu.Unlock()
+		_ = c.c.SetWriteDeadline(time.Now().Add(slowReply))
+		n, err := c.c.Write(part)
+		g.mu.Lock()
+		if c.unsent = c.unsent[n:]; err != nil {
+			_ = c.c.Close()
+			c.unsent = nil
+		}
 	}
 }
 
 // arrive takes a command into its connection's queue.
 func (g *Gate) arrive(c *conn, args []string) {
 	c.lane.spoken, c.lane.moved = true, time.Now()
+	c.lane.sent()
 	if effects.Mark(args) == effects.MarkRound {
 		c.lane.rounds = true
 	}
-	c.queue = append(c.queue, &item{c: c, args: args, weight: weight(args)})
+	g.came++
+	c.queue = append(c.queue, &item{c: c, args: args, nth: g.came, weight: weight(args)})
 	g.pump(c)
 	for woken := g.live; woken; { // what waited for others may be answered now
 		woken = false
@@ -361,19 +435,54 @@ func (g *Gate) text(args []string) (string, bool) {
 	return "", false
 }
 
-// state is the lock's key now.
-func (g *Gate) state() trace.KeyState {
+// state is the lock's key on a node now.
+func (g *Gate) state(node int) trace.KeyState {
 	if g.key == "" {
 		return trace.Absent()
 	}
-	return g.redis.key(g.key)
+	return g.nodes[node].key(g.key)
+}
+
+// opens notes the further locks' keys before what befalls them on a node.
+func (g *Gate) opens(r *effects.Record, node int) {
+	for _, key := range g.also {
+		r.Also = append(r.Also, effects.Change{Before: g.nodes[node].key(key)})
+	}
+}
+
+// closes notes them after.
+func (g *Gate) closes(r *effects.Record, node int) {
+	for i, key := range g.also {
+		r.Also[i].After = g.nodes[node].key(key)
+	}
+}
+
+// lapses notes which of them have expired before a command gets there.
+func (g *Gate) lapses(r *effects.Record, node int) {
+	for i, key := range g.also {
+		now := g.nodes[node].key(key)
+		if was := r.Also[i].Before; was.Exists() && !now.Exists() {
+			r.Also[i].Lapsed = &was
+		}
+		r.Also[i].Before = now
+	}
+}
+
+// numbered is a node as traces and orders have it: from 1 where there are several, else 0.
+func (g *Gate) numbered(node int) int {
+	if len(g.nodes) == 1 {
+		return 0
+	}
+	return node + 1
 }
 
 // perform runs a command at the head of a queue and answers it, unless a fault
 // strikes it.
 func (g *Gate) perform(it *item, do string) effects.Record {
 	c := it.c
-	r := effects.Record{Thread: c.lane.name, Args: it.args, Tx: it.tx, Do: do, Mark: effects.Mark(it.args), Before: g.state()}
+	node := c.node
+	r := effects.Record{Thread: c.lane.name, Node: g.numbered(node), Args: it.args, Tx: it.tx, Do: do, Mark: effects.Mark(it.args), Before: g.state(node)}
+	g.opens(&r, node)
 	late := slices.Contains(c.lane.late, it)
 	if late {
 		c.lane.late = slices.DeleteFunc(c.lane.late, func(o *item) bool { return o == it })
@@ -391,34 +500,40 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	}
 	switch do {
 	case LoseRequest:
-		r.At, r.After = g.redis.now(), r.Before
+		r.At, r.After = g.nodes.now(), r.Before
+		g.closes(&r, node)
+		c.lane.tells(&r)
 		g.hangUp(c)
 		return r
 	case LateCopy:
 		c.lane.late = append(c.lane.late, it)
-		r.At, r.After = g.redis.now(), r.Before
+		r.At, r.After = g.nodes.now(), r.Before
+		g.closes(&r, node)
+		c.lane.tells(&r)
 		g.hangUp(c)
 		return r
 	case Delay:
 		r.Passed = delayed
-		g.redis.advance(delayed)
-		if _, wall := g.redis.kind(); wall {
+		g.nodes.advance(delayed)
+		if _, wall := g.nodes.kind(); wall {
 			time.Sleep(delayed)
 		}
-		if now := g.state(); r.Before.Exists() && !now.Exists() {
+		if now := g.state(node); r.Before.Exists() && !now.Exists() {
 			was := r.Before
 			r.Lapsed = &was
 		}
-		r.Before = g.state()
+		r.Before = g.state(node)
+		g.lapses(&r, node)
 	case LoseMessage:
 		g.lost = true
 	}
 	raw := g.execute(it, &r)
-	r.At, r.After = g.redis.now(), g.state()
+	r.At, r.After = g.nodes.now(), g.state(node)
+	g.closes(&r, node)
 	g.push()
 	switch {
 	case late:
-		if !c.isOpen() {
+		if !c.isOpen() && !slices.ContainsFunc(c.lane.late, func(o *item) bool { return o.c == c }) {
 			c.s.close()
 		}
 	case do == LoseReply:
@@ -426,6 +541,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 	default:
 		g.reply(c, raw)
 	}
+	c.lane.tells(&r)
 	if g.onRecord != nil {
 		g.onRecord(r)
 	}
@@ -439,7 +555,7 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 func (g *Gate) touches(args []string) {
 	f := effects.Touches(args)
 	if f.All && effects.Mark(args) == "" {
-		f.Keys = g.redis.keys(args)
+		f.Keys = g.nodes.keys(args)
 	}
 	for _, k := range f.Keys {
 		if !strings.HasPrefix(k, "\x00") {
@@ -453,7 +569,7 @@ func (g *Gate) answers(args []string, raw []byte) {
 	if g.failed == nil || raw == nil {
 		return
 	}
-	kind, _ := g.redis.kind()
+	kind, _ := g.nodes.kind()
 	g.failed.see(args, kind == trace.StoreEmbedded, raw)
 }
 

@@ -125,7 +125,7 @@ func TestRecordedConversations(t *testing.T) {
 					t.Fatal(err)
 				}
 				if conns[s.Conn] == nil {
-					c, err := net.Dial("tcp", w.Addresses()[(s.Conn-1)%2])
+					c, err := net.Dial("tcp", w.Addresses()[(s.Conn-1)%2][0])
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -220,7 +220,7 @@ func TestPolitenessAndRefusals(t *testing.T) {
 	for _, proto := range []int{2, 3} {
 		w := watch(t, lab.Options{Clock: lab.ClockGate})
 		rowsOf(t, w)
-		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], Protocol: proto})
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], Protocol: proto})
 		defer c.Close()
 		for text, want := range map[string]string{
 			"CLIENT ID":              "",
@@ -302,7 +302,7 @@ func TestAnswersOnTheWire(t *testing.T) {
 		rowsOf(t, w)
 		for name, test := range tests {
 			t.Run(behind+"/"+name, func(t *testing.T) {
-				c, err := net.Dial("tcp", w.Addresses()[0])
+				c, err := net.Dial("tcp", w.Addresses()[0][0])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -328,7 +328,7 @@ func TestAnswersOnTheWire(t *testing.T) {
 func TestScriptIsJournalled(t *testing.T) {
 	w := watch(t, lab.Options{Clock: lab.ClockGate, Key: "k"})
 	rows := rowsOf(t, w)
-	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[1]})
+	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[1][0]})
 	defer c.Close()
 	c.SetNX(t.Context(), "k", "me", time.Second)
 	if n, err := c.Eval(t.Context(), release, []string{"k"}, "me").Int(); n != 1 || err != nil {
@@ -363,7 +363,7 @@ func TestScriptThatKeepsRedis(t *testing.T) {
 	w := watch(t, lab.Options{Timeout: 100 * time.Millisecond})
 	rowsOf(t, w)
 	for i, want := range []string{"a script does not end", "BUSY"} {
-		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[i], ReadTimeout: patience, MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[i][0], ReadTimeout: patience, MaxRetries: -1})
 		defer c.Close()
 		if err := c.Eval(t.Context(), asksForEver, []string{"k"}).Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -428,7 +428,7 @@ func TestRealRedisStandsStill(t *testing.T) {
 	w := watch(t, o)
 	rowsOf(t, w)
 	ask := func() error {
-		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], ReadTimeout: patience, MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], ReadTimeout: patience, MaxRetries: -1})
 		defer c.Close()
 		return c.Eval(t.Context(), "return 1", nil).Err()
 	}
@@ -441,7 +441,7 @@ func TestRealRedisStandsStill(t *testing.T) {
 	if err := ask(); err == nil || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("of a Redis that stands still: %v", err)
 	}
-	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], ReadTimeout: patience, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], ReadTimeout: patience, MaxRetries: -1})
 	defer c.Close()
 	listens := c.Subscribe(t.Context(), "news")
 	defer listens.Close()
@@ -467,8 +467,8 @@ func TestWaitingAndMessages(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, proto := range []int{2, 3} {
-		a := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], Protocol: proto})
-		b := redis.NewClient(&redis.Options{Addr: w.Addresses()[1], Protocol: proto})
+		a := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], Protocol: proto})
+		b := redis.NewClient(&redis.Options{Addr: w.Addresses()[1][0], Protocol: proto})
 		defer a.Close()
 		defer b.Close()
 		popped := make(chan error, 1)
@@ -511,8 +511,8 @@ func TestWaitingAndMessages(t *testing.T) {
 func TestAttacks(t *testing.T) {
 	w := watch(t, lab.Options{})
 	rowsOf(t, w)
-	address := w.Addresses()[0]
-	good := redis.NewClient(&redis.Options{Addr: w.Addresses()[1]})
+	address := w.Addresses()[0][0]
+	good := redis.NewClient(&redis.Options{Addr: w.Addresses()[1][0]})
 	defer good.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -586,7 +586,7 @@ func TestThousandConnections(t *testing.T) {
 	var conns []net.Conn
 	refused := 0
 	for range 1000 {
-		c, err := net.Dial("tcp", w.Addresses()[0])
+		c, err := net.Dial("tcp", w.Addresses()[0][0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -611,7 +611,7 @@ func TestThousandConnections(t *testing.T) {
 		t.Errorf("%d of 1,000 connections are open", open)
 	}
 	for late := time.Now().Add(patience); time.Now().Before(late); { // until the gate has seen that they are gone
-		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], MaxRetries: -1})
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], MaxRetries: -1})
 		err := c.Ping(t.Context()).Err()
 		c.Close()
 		if err == nil {
@@ -625,7 +625,7 @@ func TestThousandConnections(t *testing.T) {
 func TestSlowBytes(t *testing.T) {
 	w := watch(t, lab.Options{})
 	rowsOf(t, w)
-	c, err := net.Dial("tcp", w.Addresses()[0])
+	c, err := net.Dial("tcp", w.Addresses()[0][0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -648,7 +648,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := net.Dial("tcp", w.Addresses()[0])
+	c, err := net.Dial("tcp", w.Addresses()[0][0])
 	if err != nil {
 		t.Fatal(err)
 	}

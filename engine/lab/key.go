@@ -72,7 +72,7 @@ func (s *search) lasting(list []effects.Said) []string {
 	var keys []string
 	for _, one := range list {
 		for _, key := range one.Keys {
-			if k := s.g.redis.key(key); k.Exists() && k.PTTL < 0 {
+			if slices.ContainsFunc(s.g.nodes, func(b backend) bool { k := b.key(key); return k.Exists() && k.PTTL < 0 }) {
 				keys = append(keys, key)
 			}
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"relock/engine/check"
@@ -21,11 +22,13 @@ type Options struct {
 	Command   []string   // the worker; empty: any client that connects
 	Env       []string   // "K=V", for the workers
 	Threads   int        // 1 to MaxThreads
+	Nodes     int        // Redis that each has, of a lock of their majority, up to MaxNodes; 0 is one
 	Faults    []string   // kinds that may strike
 	MaxFaults int        // in one order
 	MaxOrders int        // that are tried in order; beyond, some are drawn at random
 	Key       string     // the lock's
 	Kind      check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Also      []string   // keys of further locks, each exclusive
 	Resource  string     // the key of what the lock protects
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
@@ -39,15 +42,22 @@ type Options struct {
 // Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
 func (o Options) Of(lock string) (Options, error) {
 	l, err := effects.ParseLock(lock)
-	o.Key, o.Kind = l.Key, l.Kind
+	o.Key, o.Kind, o.Also = l.Key, l.Kind, l.Also
 	return o, err
 }
+
+// Lock returns the lock that the options name.
+func (o Options) Lock() effects.Lock { return effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also} }
 
 // Check fails with a clear sentence if options do not go together.
 func (o Options) Check() error {
 	switch {
 	case o.Threads < 1 || o.Threads > MaxThreads:
 		return phrase.New("-threads %d: allowed: 1 to %d", o.Threads, MaxThreads)
+	case o.Nodes < 0 || o.Nodes > MaxNodes:
+		return phrase.New("-nodes %d: allowed: 1 to %d", o.Nodes, MaxNodes)
+	case o.Nodes > 1 && o.External != nil:
+		return phrase.New("-nodes and -redis: several nodes are built in, each a Redis of its own; allowed: one of both")
 	case o.MaxFaults < 0 || o.MaxFaults > MaxFaults:
 		return phrase.New("-max-faults %d: allowed: 0 to %d", o.MaxFaults, MaxFaults)
 	case o.MaxOrders < 1 || o.MaxOrders > MaxOrders:
@@ -56,8 +66,11 @@ func (o Options) Check() error {
 		return phrase.New("-clock %.40q: allowed: %s, %s", o.Clock, ClockGate, ClockWall)
 	case o.Timeout <= 0:
 		return phrase.New("-timeout %s: allowed: more than 0", o.Timeout)
-	case o.Key != "" && o.Key == o.Resource:
+	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
+	}
+	if err := effects.Judges(o.Lock(), o.Nodes); err != nil {
+		return err //nolint:wrapcheck // a sentence for a person
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
 		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
@@ -74,6 +87,27 @@ func (o Options) Check() error {
 		}
 	}
 	return nil
+}
+
+// backends makes the Redis behind the gate. It fails where one elsewhere cannot be had.
+func (o Options) backends() (nodes, error) {
+	if o.External != nil {
+		x, err := newExternal(o.External, o.Key, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		return nodes{x}, nil
+	}
+	var list nodes
+	for range max(o.Nodes, 1) {
+		list = append(list, newEmbedded(o.Clock == ClockWall, o.Timeout))
+	}
+	return list, nil
+}
+
+// fold returns the fold of no records yet of one order.
+func (o Options) fold(key string, marks bool, known effects.Roles) effects.Fold {
+	return effects.Fresh(o.Nodes, threadNames(o.Threads), effects.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
 }
 
 // ListenAll is every address of this machine.

@@ -79,26 +79,31 @@ func Faults() []string {
 // Decision is one decision of an order. -replay takes its JSON.
 type Decision struct {
 	Thread  string `json:"thread,omitempty"`  // whose next command is answered, or struck; "" where it befalls Redis
-	Nth     int    `json:"nth,omitempty"`     // of its commands that wait, where there are several: 0 is of the oldest connection
+	Node    int    `json:"node,omitempty"`    // to which it was sent, or that it befalls, from 1; 0 where there is one, or of all
+	Nth     int    `json:"nth,omitempty"`     // of its commands that wait there, or of the locks that are evicted, where there are several: 0 is of the oldest connection, or the first lock
 	Command string `json:"command,omitempty"` // what it is; empty: whatever comes
 	Do      string `json:"do,omitempty"`      // the fault, or ""
 }
 
 // String returns the decision in words: "A: SET invoice:7 NX, lose-reply".
 func (d Decision) String() string {
+	where := ""
+	if d.Node > 0 {
+		where = fmt.Sprintf(" (node %d)", d.Node)
+	}
 	switch {
 	case d.Thread == "":
-		return d.Do
+		return d.Do + where
 	case d.Do == "":
-		return d.Thread + ": " + d.Command
+		return d.Thread + ": " + d.Command + where
 	default:
-		return d.Thread + ": " + d.Command + ", " + d.Do
+		return d.Thread + ": " + d.Command + where + ", " + d.Do
 	}
 }
 
 // same reports whether two are the same choice, whatever its command is.
 func (d Decision) same(o Decision) bool {
-	return d.Thread == o.Thread && d.Nth == o.Nth && d.Do == o.Do
+	return d.Thread == o.Thread && d.Node == o.Node && d.Nth == o.Nth && d.Do == o.Do
 }
 
 // ErrOrder says that a text is not an order.
@@ -150,7 +155,7 @@ func ReadOrder(r io.Reader) ([]Decision, error) {
 
 func checked(order []Decision) ([]Decision, error) {
 	for _, d := range order {
-		if d.Thread == "" && d.Do == "" || d.Nth < 0 || d.Do != "" && !slices.Contains(Faults(), d.Do) {
+		if d.Thread == "" && d.Do == "" || d.Nth < 0 || d.Node < 0 || d.Do != "" && !slices.Contains(Faults(), d.Do) {
 			return nil, ErrOrder
 		}
 	}

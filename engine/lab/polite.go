@@ -76,7 +76,7 @@ func (g *Gate) ask(c *conn, args []string) []byte {
 
 // stays is an answer that sends nobody to another node of a cluster: there is no gate.
 func (g *Gate) stays(raw []byte) []byte {
-	if g.redis.cluster() && (bytes.HasPrefix(raw, []byte("-MOVED ")) || bytes.HasPrefix(raw, []byte("-ASK "))) {
+	if g.nodes.cluster() && (bytes.HasPrefix(raw, []byte("-MOVED ")) || bytes.HasPrefix(raw, []byte("-ASK "))) {
 		return resp.Failure(fmt.Sprintf("ERR the lab stands before the node that has the key %q; this key is on another one", effects.Short(g.key, 60)))
 	}
 	return raw
@@ -92,7 +92,7 @@ func (g *Gate) refused(args []string) string {
 	case slices.Contains([]string{"MONITOR", "SSUBSCRIBE", "SUNSUBSCRIBE", "SYNC", "PSYNC", "REPLCONF"}, v):
 		return fmt.Sprintf("ERR the lab has no '%s': what Redis sends of itself, it can neither hold nor tell from an answer", v)
 	}
-	if kind, _ := g.redis.kind(); kind != trace.StoreEmbedded {
+	if kind, _ := g.nodes.kind(); kind != trace.StoreEmbedded {
 		return ""
 	}
 	instead := "; a real Redis behind the gate has it" + fromVersion(v) + ": -redis URL"
@@ -105,7 +105,7 @@ func (g *Gate) refused(args []string) string {
 		return "ERR the lab's Redis has no 'SET … IFDEQ'; Redis has it from 8.4 on: -redis URL"
 	case slices.Contains([]string{"HELLO", "CLIENT", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "QUIT", "COMMAND", "INFO"}, v):
 		return ""
-	case !g.redis.knows(v):
+	case !g.nodes.knows(v):
 		return fmt.Sprintf("ERR the lab's Redis has no '%s'%s", v, instead)
 	}
 	return ""
@@ -131,7 +131,7 @@ const version = "7.0.15"
 // polite answers what a client sends to get ready.
 func (g *Gate) polite(c *conn, args []string) []byte {
 	v := effects.Verb(args)
-	kind, _ := g.redis.kind()
+	kind, _ := g.nodes.kind()
 	own := kind == trace.StoreEmbedded
 	switch v {
 	case "HELLO":
@@ -183,13 +183,13 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 	case "RESET":
 		c.mute, c.skip = false, false
 		c.multi, c.dirty, c.tx, c.watched, c.resp3 = false, false, nil, nil, false
-		if s, err := g.redis.session(); err == nil {
+		if s, err := g.nodes[c.node].session(); err == nil {
 			c.s.close()
 			c.s = s
 		}
 		return resp.Simple("RESET")
 	}
-	if v == "CLUSTER" && g.redis.cluster() {
+	if v == "CLUSTER" && g.nodes.cluster() {
 		return g.clustered(c, args)
 	}
 	if !own {
@@ -272,7 +272,7 @@ func (g *Gate) hello(c *conn, args []string, own bool) []byte {
 // clustered answers CLUSTER: of the whole cluster there is one node, at the thread's port.
 // So a cluster's client comes to no other.
 func (g *Gate) clustered(c *conn, args []string) []byte {
-	address := c.lane.l.Addr().String()
+	address := c.lane.ports[c.node].Addr().String()
 	host, text, _ := net.SplitHostPort(address)
 	port, _ := strconv.Atoi(text)
 	id := effects.Digest(address)

@@ -44,11 +44,11 @@ func FuzzReader(f *testing.F) {
 			// What is made of a command at once must do with any arguments.
 			_, _, _, _, _ = effects.Verb(args), effects.Shown(args), brief(args), effects.Touches(args), passes(args)
 			if effects.Mark(args) == "" && blocks(args) {
-				g := &Gate{redis: newEmbedded(false, time.Second), own: nothing{}}
-				it := &item{args: args, blocking: true}
+				g := &Gate{nodes: nodes{newEmbedded(false, time.Second)}, own: []session{nothing{}}}
+				it := &item{c: &conn{}, args: args, blocking: true}
 				g.begin(it)
 				g.ready(it)
-				g.redis.close()
+				g.nodes.close()
 			}
 		}
 		t.Fatal("more commands than bytes")

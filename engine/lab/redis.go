@@ -43,15 +43,73 @@ type backend interface {
 	knows(verb string) bool
 	now() time.Duration // since the round began, by its own clock
 	expiry() (time.Duration, bool)
-	advance(d time.Duration)         // moves its clock; nothing on the wall's
-	reset(touched []string) error    // begins a round on an empty Redis
-	keys(args []string) []string     // that a command names which effects.Touches does not know, where reset needs them
-	evict(name string)               //
-	flush()                          // forgets all keys, in mid-round
-	close()                          //
-	kind() (store string, wall bool) // as traces and -json name it
-	cluster() bool                   // it is one node of several
-	lost() string                    // why it answers no more, as what a worker does to it; "" while it answers
+	advance(d time.Duration)                      // moves its clock; nothing on the wall's
+	reset(touched []string, from time.Time) error // begins a round on an empty Redis, at an instant
+	keys(args []string) []string                  // that a command names which effects.Touches does not know, where reset needs them
+	evict(name string)                            //
+	flush()                                       // forgets all keys, in mid-round
+	close()                                       //
+	kind() (store string, wall bool)              // as traces and -json name it
+	cluster() bool                                // it is one node of several
+	lost() string                                 // why it answers no more, as what a worker does to it; "" while it answers
+}
+
+// nodes are the Redis behind the gate, one or several, of one clock. It is used by one
+// goroutine at a time.
+type nodes []backend
+
+func (n nodes) kind() (store string, wall bool) { return n[0].kind() }
+func (n nodes) cluster() bool                   { return n[0].cluster() }
+func (n nodes) knows(verb string) bool          { return n[0].knows(verb) }
+func (n nodes) now() time.Duration              { return n[0].now() }
+
+func (n nodes) expiry() (first time.Duration, some bool) {
+	for _, b := range n {
+		if left, is := b.expiry(); is && (!some || left < first) {
+			first, some = left, true
+		}
+	}
+	return first, some
+}
+
+func (n nodes) advance(d time.Duration) {
+	for _, b := range n {
+		b.advance(d)
+	}
+}
+
+func (n nodes) keys(args []string) []string { return n[0].keys(args) }
+
+func (n nodes) flush() {
+	for _, b := range n {
+		b.flush()
+	}
+}
+
+func (n nodes) close() {
+	for _, b := range n {
+		b.close()
+	}
+}
+
+func (n nodes) lost() string {
+	for _, b := range n {
+		if why := b.lost(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// reset begins a round on all of them, at one instant.
+func (n nodes) reset(touched []string) error {
+	from := time.Now()
+	for _, b := range n {
+		if err := b.reset(touched, from); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Limits of one command's answer.
@@ -211,12 +269,12 @@ func (b *embedded) flush() {
 }
 
 // reset also sets its clock to the wall's: some clients send instants of theirs.
-func (b *embedded) reset([]string) error {
+func (b *embedded) reset(_ []string, from time.Time) error {
 	if b.hung {
 		return fmt.Errorf("lab: begin a round: %w", store.ErrEndless)
 	}
 	b.flush()
-	b.from(time.Now())
+	b.from(from)
 	return nil
 }
 
@@ -523,13 +581,13 @@ func (b *external) evict(name string) {
 }
 
 // reset deletes what was touched: others may use this Redis, too.
-func (b *external) reset(touched []string) error {
+func (b *external) reset(touched []string, from time.Time) error {
 	if b.x.Sentinel() {
 		if err := b.find(); err != nil {
 			return err
 		}
 	}
-	b.began = time.Now()
+	b.began = from
 	if len(touched) == 0 {
 		return nil
 	}

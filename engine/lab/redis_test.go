@@ -55,7 +55,7 @@ func TestRealRedisIsOneNodeOfACluster(t *testing.T) {
 	w := watch(t, o)
 	rows := rowsOf(t, w)
 	for _, proto := range []int{2, 3} {
-		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{w.Addresses()[0]}, Protocol: proto, MaxRedirects: -1})
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{w.Addresses()[0][0]}, Protocol: proto, MaxRedirects: -1})
 		defer c.Close()
 		if err := c.Set(t.Context(), "k", "me", time.Minute).Err(); err != nil {
 			t.Fatal(err)
@@ -66,12 +66,12 @@ func TestRealRedisIsOneNodeOfACluster(t *testing.T) {
 		for _, key := range []string{"other", "foo", "b"} { // of two nodes, some are on the other one
 			c.Set(t.Context(), key, "x", time.Minute)
 		}
-		plain := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], Protocol: proto})
+		plain := redis.NewClient(&redis.Options{Addr: w.Addresses()[0][0], Protocol: proto})
 		defer plain.Close()
 		for text, want := range map[string]string{
-			"CLUSTER SLOTS":     w.Addresses()[0][len("127.0.0.1:"):],
-			"CLUSTER SHARDS":    w.Addresses()[0][len("127.0.0.1:"):],
-			"CLUSTER NODES":     w.Addresses()[0],
+			"CLUSTER SLOTS":     w.Addresses()[0][0][len("127.0.0.1:"):],
+			"CLUSTER SHARDS":    w.Addresses()[0][0][len("127.0.0.1:"):],
+			"CLUSTER NODES":     w.Addresses()[0][0],
 			"CLUSTER MYID":      "",
 			"CLUSTER INFO":      "cluster_state:ok",
 			"CLUSTER KEYSLOT k": "7629",
@@ -87,7 +87,7 @@ func TestRealRedisIsOneNodeOfACluster(t *testing.T) {
 			}
 		}
 	}
-	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[1]})
+	c := redis.NewClient(&redis.Options{Addr: w.Addresses()[1][0]})
 	defer c.Close()
 	refused := 0
 	for _, key := range []string{"a", "b", "c", "d"} {

@@ -42,7 +42,7 @@ func (s *search) start() error {
 				l.spoken, l.rounds, l.late = false, false, nil
 				s.g.mu.Unlock()
 			}
-			w, err := spawn(s.o.Command, s.o.Env, s.names[i], l.l.Addr().String())
+			w, err := spawn(s.o.Command, s.o.Env, s.names[i], l.addresses())
 			if err != nil {
 				return phrase.New("cannot start the worker: %s", err)
 			}
@@ -69,12 +69,12 @@ func (s *search) release() error {
 		touched = append(touched, k)
 	}
 	slices.Sort(touched)
-	if err := s.g.redis.reset(touched); err != nil {
+	if err := s.g.nodes.reset(touched); err != nil {
 		return err
 	}
 	s.g.failed = failures{}
-	for _, l := range s.g.lanes {
-		l.spin = spin{}
+	for i, l := range s.g.lanes {
+		l.spin, l.told, l.heard = spin{}, uint64(i), 0
 		if _, _, it := l.pending(s.g); it != nil {
 			it.c.queue = it.c.queue[1:]
 			l.moved = time.Now()
@@ -95,6 +95,7 @@ type choice struct {
 	it   *item
 	lane *lane
 	f    effects.Footprint
+	did  *deed // what it came to; nil where nobody asks
 }
 
 // choices are what can be decided now: first whose command is answered, then the faults.
@@ -106,21 +107,28 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 	for _, l := range s.g.lanes {
 		items, held, atRound := l.pending(s.g)
 		ended := atRound != nil || l.ended()
-		items = append(slices.Clone(items), l.late...)
-		if ended && atRound != nil { // what a worker sends after its round belongs to the next
-			items = slices.Clone(l.late)
+		items = slices.Clone(items)
+		if atRound != nil && len(s.g.nodes) == 1 { // what a worker sends after its round belongs to the next; of several nodes it may not wait for all
+			items = nil
 		}
+		if len(s.g.nodes) > 1 { // a client takes any connection of its pool
+			slices.SortFunc(items, func(a, b *item) int { return a.nth - b.nth })
+		}
+		items = append(items, l.late...)
 		if !ended || len(items) > 0 {
 			over = false
 		}
 		if held && len(items) == 0 && !ended {
 			stuck = append(stuck, l.name)
 		}
-		for n, it := range items {
-			d := Decision{Thread: l.name, Nth: n, Command: effects.Shown(it.args)}
-			c := choice{d, it, l, s.print(it)}
+		before := make([]int, len(s.g.nodes)) // items of each node
+		for _, it := range items {
+			node := it.c.node
+			d := Decision{Thread: l.name, Node: s.g.numbered(node), Nth: before[node], Command: effects.Shown(it.args)}
+			before[node]++
+			c := choice{d: d, it: it, lane: l, f: s.print(it)}
 			late := slices.Contains(l.late, it)
-			if !late && !s.steered && l.spin.times >= maxSpin && l.spin.command == d.Command && l.spin.version == s.version {
+			if !late && !s.steered && l.spin.times >= s.patience(l, d.Command) && l.spin.command == d.Command && l.spin.version == s.version {
 				stuck, asking = append(stuck, l.name), append(asking, l.name)
 				continue
 			}
@@ -148,11 +156,16 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 		return nil, true, nil, nil
 	}
 	if s.used < s.o.MaxFaults && (len(list) > 0 || s.steered) {
-		if _, some := s.g.redis.expiry(); some && slices.Contains(s.o.Faults, LeaseEnds) {
+		if _, some := s.g.nodes.expiry(); some && slices.Contains(s.o.Faults, LeaseEnds) {
 			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: effects.Everything})
 		}
-		if slices.Contains(s.o.Faults, Evict) && s.g.state().Exists() {
-			faults = append(faults, choice{d: Decision{Do: Evict}, f: effects.Footprint{Keys: []string{s.g.key}, Writes: true}})
+		for node := range s.g.nodes {
+			for nth, key := range s.keys() {
+				if slices.Contains(s.o.Faults, Evict) && s.g.nodes[node].key(key).Exists() {
+					at := s.g.numbered(node)
+					faults = append(faults, choice{d: Decision{Node: at, Nth: nth, Do: Evict}, f: effects.Footprint{Keys: []string{key}, Writes: true, Node: at}})
+				}
+			}
 		}
 	}
 	return append(list, faults...), false, stuck, asking
@@ -173,9 +186,22 @@ func (g *Gate) listened() bool {
 // print is the effects.Footprint of a command. What may publish depends on whatever goes before
 // somebody listens, which is no decision; a transaction on what its connection watches.
 func (s *search) print(it *item) effects.Footprint {
-	if effects.Mark(it.args) != "" {
+	if s.o.Full {
 		return effects.Everything
 	}
+	if effects.Mark(it.args) != "" {
+		if len(s.g.nodes) > 1 { // what a majority holds depends on no mark
+			return effects.Footprint{Keys: []string{effects.Channel(effects.MarkEnter)}, Writes: true}
+		}
+		return effects.Everything
+	}
+	f := s.printed(it)
+	f.Node = s.g.numbered(it.c.node)
+	return f
+}
+
+// printed is the footprint of a command on its node.
+func (s *search) printed(it *item) effects.Footprint {
 	f := effects.Touches(it.args)
 	for _, t := range it.tx {
 		one := effects.Touches(t)
@@ -190,7 +216,7 @@ func (s *search) print(it *item) effects.Footprint {
 	}
 	text, scripted := s.g.text(it.args)
 	publishes := effects.Verb(it.args) == "PUBLISH" || strings.Contains(strings.ToUpper(text), "PUBLISH") || scripted && s.g.listened()
-	if publishes || s.o.Full {
+	if publishes {
 		return effects.Everything
 	}
 	return f
@@ -204,6 +230,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 	}
 	o := &Order{Decisions: []Decision{}, began: time.Now(), struck: map[string]bool{}}
 	ended := map[string]bool{}
+	s.sights(o)
 	for {
 		if err := s.settle(ctx); err != nil {
 			return nil, err
@@ -213,9 +240,10 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 		}
 		s.g.mu.Lock()
 		s.ends(o, ended)
+		s.seen.settled()
 		list, over, stuck, asking := s.choices()
 		if over {
-			o.final, o.failed = s.g.state(), s.g.failed
+			o.final, o.failed = s.final(), s.g.failed
 			s.g.mu.Unlock()
 			break
 		}
@@ -226,7 +254,8 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 			if moved {
 				continue
 			}
-			o.final, o.waiting, o.asking = s.finalState(), stuck, asking
+			o.final = s.finalState()
+			o.final.Waiting, o.final.Asking = stuck, asking
 			if err := s.drain(ctx); err != nil {
 				return nil, err
 			}
@@ -244,6 +273,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 			return o, s.drain(ctx)
 		}
 		o.Decisions = append(o.Decisions, c.d)
+		s.seen.before(c)
 		if err := s.decide(ctx, o, c); err != nil {
 			return nil, err
 		}
@@ -253,10 +283,19 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 }
 
 // finalState is the state of the lock's key. The caller must not hold the gate.
-func (s *search) finalState() trace.KeyState {
+func (s *search) finalState() effects.Over {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
-	return s.g.state()
+	return s.final()
+}
+
+// final is the lock's key at the end of an order: of several nodes the records have them.
+func (s *search) final() effects.Over {
+	over := effects.Over{Key: s.g.state(0), At: s.g.nodes.now()}
+	for _, key := range s.g.also {
+		over.Also = append(over.Also, s.g.nodes[0].key(key))
+	}
+	return over
 }
 
 // ends notes the rounds that have ended since.
@@ -270,7 +309,10 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			o.note(effects.Record{Thread: l.name, Ended: result, After: s.g.state(), At: s.g.redis.now()})
+			r := effects.Record{Thread: l.name, Ended: result, After: s.g.state(0), At: s.g.nodes.now()}
+			s.g.opens(&r, 0)
+			s.g.closes(&r, 0)
+			o.note(r)
 		}
 	}
 }
@@ -286,9 +328,9 @@ func (s *search) pass(o *Order) bool {
 			}
 		}
 	}
-	now := s.g.redis.now()
-	left, expires := s.g.redis.expiry()
-	_, wall := s.g.redis.kind()
+	now := s.g.nodes.now()
+	left, expires := s.g.nodes.expiry()
+	_, wall := s.g.nodes.kind()
 	switch {
 	case expires && (first == nil || now+left < first.deadline):
 		s.lapse(o, left, wall)
@@ -304,17 +346,26 @@ func (s *search) pass(o *Order) bool {
 
 // lapse moves Redis' clock, and reports whether that ended the lock's lease.
 func (s *search) lapse(o *Order, d time.Duration, wall bool) bool {
-	r := effects.Record{Do: LeaseEnds, Before: s.g.state()}
+	before := make([]effects.Record, len(s.g.nodes))
+	for node := range before {
+		before[node] = effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Before: s.g.state(node)}
+		s.g.opens(&before[node], node)
+	}
 	if wall {
 		time.Sleep(d + time.Millisecond)
 	}
-	s.g.redis.advance(d)
-	r.After, r.At = s.g.state(), s.g.redis.now()
-	if !r.Before.Exists() || r.After.Exists() {
-		return false
+	s.g.nodes.advance(d)
+	ended := false
+	for node, r := range before {
+		r.After, r.At = s.g.state(node), s.g.nodes.now()
+		s.g.closes(&r, node)
+		over := func(c effects.Change) bool { return c.Before.Exists() && !c.After.Exists() }
+		if over(effects.Change{Before: r.Before, After: r.After}) || slices.ContainsFunc(r.Also, over) {
+			ended = true
+			o.note(r)
+		}
 	}
-	o.note(r)
-	return true
+	return ended
 }
 
 // strikes notes a fault that has struck.
@@ -338,12 +389,18 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 			s.struck[c.d.Thread] = true
 		}
 	}
-	_, wall := s.g.redis.kind()
+	_, wall := s.g.nodes.kind()
 	switch c.d.Do {
 	case LeaseEnds:
-		left, _ := s.g.redis.expiry()
-		if pttl := s.g.state().PTTL; pttl > 0 { // of the lock, where there are others
-			left = time.Duration(pttl) * time.Millisecond
+		left, _ := s.g.nodes.expiry()
+		var first int64
+		for node := range s.g.nodes {
+			for _, key := range s.keys() {
+				if pttl := s.g.nodes[node].key(key).PTTL; pttl > 0 && (first == 0 || pttl < first) { // of a lock, where there are other keys
+					first = pttl
+					left = time.Duration(pttl) * time.Millisecond
+				}
+			}
 		}
 		if s.lapse(o, left, wall) {
 			o.strikes(LeaseEnds)
@@ -351,9 +408,12 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		s.version++
 		return nil
 	case Evict:
-		r := effects.Record{Do: Evict, Before: s.g.state()}
-		s.g.redis.evict(s.g.key)
-		r.After, r.At = s.g.state(), s.g.redis.now()
+		node := max(c.d.Node-1, 0)
+		r := effects.Record{Node: c.d.Node, Do: Evict, Before: s.g.state(node)}
+		s.g.opens(&r, node)
+		s.g.nodes[node].evict(s.keys()[min(c.d.Nth, len(s.g.also))])
+		s.g.closes(&r, node)
+		r.After, r.At = s.g.state(node), s.g.nodes.now()
 		o.note(r)
 		s.version++
 		return nil
@@ -364,19 +424,29 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		s.marks = true
 	}
 	f := effects.Touches(c.it.args)
-	gone, before := s.gone(), s.others(f)
+	f.Node = c.it.c.node
+	gone, before := s.gone(f.Node), s.others(f)
 	r := s.g.perform(c.it, c.d.Do)
 	r.Gone = gone
-	if why := s.g.redis.lost(); why != "" {
+	if why := s.g.nodes.lost(); why != "" {
 		return c.lane.failed("%s", why)
 	}
 	after := s.others(f)
 	for key, k := range after {
-		s.elsewhere[key] = s.elsewhere[key] || k.Exists()
+		at := place{f.Node, key}
+		s.elsewhere[at] = s.elsewhere[at] || k.Exists()
 	}
 	s.learn(c, &r, f.All || !maps.EqualFunc(before, after, alike))
 	o.note(r)
 	return nil
+}
+
+// patience is how often a thread may ask something in vain before it must wait for others.
+func (s *search) patience(l *lane, command string) int {
+	if s.endless[l.name+" "+command] {
+		return 1
+	}
+	return maxSpin
 }
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
@@ -392,7 +462,7 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	if s.g.key == "" || s.steered && s.o.Key == "" && !s.met {
 		if key := s.lockKey(*r); key != "" {
 			s.g.key, s.met = key, true
-			r.After = s.g.state()
+			r.After = s.g.state(c.it.c.node)
 		}
 	}
 	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || elsewhere
@@ -402,13 +472,30 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 		s.version++
 		l.spin = spin{}
 	case l.spin.command == name && l.spin.version == s.version:
-		l.spin.times++
+		if l.spin.times++; l.spin.times == maxSpin && !s.steered && !s.endless[l.name+" "+name] {
+			s.endless[l.name+" "+name], s.afresh = true, true
+		}
 	default:
 		l.spin = spin{name, 1, s.version}
 	}
 }
 
-// others is the keys that a command writes, beside the lock's, as they are.
+// keys are those of the locks, none while nobody knows.
+func (s *search) keys() []string {
+	if s.g.key == "" {
+		return nil
+	}
+	return append([]string{s.g.key}, s.g.also...)
+}
+
+// place is a key on a node, from 0.
+type place struct {
+	node int
+	key  string
+}
+
+// others is the keys that a command writes on its node, from 0, beside the lock's, as they
+// are.
 func (s *search) others(f effects.Footprint) map[string]trace.KeyState {
 	states := map[string]trace.KeyState{}
 	for _, key := range f.Keys {
@@ -417,19 +504,19 @@ func (s *search) others(f effects.Footprint) map[string]trace.KeyState {
 		case strings.HasPrefix(key, effects.Channel("")): // nobody can look at it
 			states[key] = trace.KeyState{Type: "channel"}
 		default:
-			states[key] = s.g.redis.key(key)
+			states[key] = s.g.nodes[f.Node].key(key)
 		}
 	}
 	return states
 }
 
-// gone is the keys that were there after an earlier command and no longer are.
-func (s *search) gone() []string {
+// gone is the keys of a node that were there after an earlier command and no longer are.
+func (s *search) gone(node int) []string {
 	var list []string
-	for key, was := range s.elsewhere {
-		if was && !s.g.redis.key(key).Exists() {
-			list = append(list, key)
-			delete(s.elsewhere, key)
+	for at, was := range s.elsewhere {
+		if was && at.node == node && !s.g.nodes[node].key(at.key).Exists() {
+			list = append(list, at.key)
+			delete(s.elsewhere, at)
 		}
 	}
 	slices.Sort(list)
@@ -461,7 +548,7 @@ func (s *search) lockKey(r effects.Record) string {
 		if key == s.o.Resource || key == "" || key[0] == 0 {
 			continue
 		}
-		if k := s.g.redis.key(key); k.Type == trace.TypeString || k.Type == trace.TypeHash {
+		if k := s.g.nodes[max(r.Node-1, 0)].key(key); k.Type == trace.TypeString || k.Type == trace.TypeHash {
 			return key
 		}
 	}
@@ -471,7 +558,9 @@ func (s *search) lockKey(r effects.Record) string {
 // strike stops or ends a worker's process for real.
 func (s *search) strike(o *Order, c choice) error {
 	w := c.lane.worker
-	r := effects.Record{Thread: c.d.Thread, Args: c.it.args, Do: c.d.Do, Before: s.g.state()}
+	node := c.it.c.node
+	r := effects.Record{Thread: c.d.Thread, Node: c.d.Node, Args: c.it.args, Do: c.d.Do, Before: s.g.state(node)}
+	s.g.opens(&r, node)
 	if c.d.Do == Crash {
 		w.kill()
 		for _, cn := range slices.Clone(c.lane.conns) {
@@ -488,10 +577,16 @@ func (s *search) strike(o *Order, c choice) error {
 		w.signal(syscall.SIGCONT)
 		c.lane.moved = time.Now()
 	}
-	r.After, r.At = s.g.state(), s.g.redis.now()
+	r.After, r.At = s.g.state(node), s.g.nodes.now()
+	s.g.closes(&r, node)
 	if r.Before.Exists() && !r.After.Exists() && c.d.Do == Pause {
 		was := r.Before
 		r.Lapsed = &was
+	}
+	for i, k := range r.Also {
+		if k.Before.Exists() && !k.After.Exists() && c.d.Do == Pause {
+			r.Also[i].Lapsed = &k.Before
+		}
 	}
 	o.note(r)
 	s.version++
@@ -503,7 +598,7 @@ func (s *search) strike(o *Order, c choice) error {
 func (s *search) drain(ctx context.Context) error {
 	until := time.Now().Add(drainFor)
 	s.g.mu.Lock()
-	s.g.redis.flush()
+	s.g.nodes.flush()
 	s.g.mu.Unlock()
 	for n := 0; n < maxDecisions && time.Now().Before(until); n++ {
 		waits, cancel := context.WithDeadline(ctx, until)
@@ -535,7 +630,7 @@ func (s *search) drain(ctx context.Context) error {
 				s.g.perform(items[0], "")
 				moved = true
 			}
-			if why := s.g.redis.lost(); why != "" {
+			if why := s.g.nodes.lost(); why != "" {
 				s.g.mu.Unlock()
 				return l.failed("%s", why)
 			}

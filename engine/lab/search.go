@@ -10,16 +10,18 @@ import (
 	"relock/engine/effects"
 	"relock/engine/panics"
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 	"relock/engine/verdict"
 )
 
 // Limits of a search.
 const (
 	MaxThreads   = 6
+	MaxNodes     = scenario.MaxNodes
 	MaxFaults    = 4
 	MaxOrders    = 1_000_000
 	maxDecisions = 1000 // of one order: a worker that makes more has forgotten its round
-	maxSpin      = 8    // times that a thread may ask the same in vain before it must wait for others
+	maxSpin      = 8    // times that a thread may ask the same in vain before it must wait for others; from then on, once
 	drainFor     = 2 * time.Second
 	maxWaiting   = 4_000_000 // orders that wait to be tried
 )
@@ -27,15 +29,17 @@ const (
 // item of the search: a way to go on.
 type branch struct {
 	way    []Decision
-	asleep []sleeper // choices that would repeat a tried order
+	asleep []sleeper // choices that would repeat a tried order, before the last decision
+	did    *deed     // of the last decision
 	again  bool
 }
 
 // sleeper is a choice that was tried already: a move that is independent of it may come
 // before it or after it, and the result is the same.
 type sleeper struct {
-	d Decision
-	f effects.Footprint
+	d   Decision
+	f   effects.Footprint
+	did *deed
 }
 
 // search is one search.
@@ -44,12 +48,15 @@ type search struct {
 	g         *Gate
 	roles     effects.Roles
 	names     []string
-	steered   bool // by a person: nothing is held back, and nobody is ended
-	met       bool // the lock's key was named in this round
+	steered   bool            // by a person: nothing is held back, and nobody is ended
+	met       bool            // the lock's key was named in this round
+	endless   map[string]bool // what threads ask until they are granted it, by thread and command
+	afresh    bool            // the search begins again: one more was found
 	marks     bool
-	version   int             // of the keys: grows with each change
-	used      int             // faults so far in this order
-	elsewhere map[string]bool // other keys than the lock's that were there in this round
+	version   int            // of the keys: grows with each change
+	used      int            // faults so far in this order
+	elsewhere map[place]bool // other keys than the lock's that were there in this round
+	seen      sight
 	struck    map[string]bool
 	found     *Found
 	waiting   [][]branch // by cost
@@ -67,10 +74,16 @@ type search struct {
 
 // newSearch returns a search that has found nothing yet.
 func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
-	return &search{
-		o: o, g: g, roles: roles, names: threadNames(o.Threads), found: &Found{Store: store, roles: roles}, struck: map[string]bool{}, elsewhere: map[string]bool{},
-		evidence: o.evidence(), failed: failures{}, lastSaid: map[string]effects.Record{},
-	}
+	s := &search{o: o, g: g, roles: roles, names: threadNames(o.Threads), struck: map[string]bool{}, elsewhere: map[place]bool{}, endless: map[string]bool{}}
+	s.forget(store)
+	return s
+}
+
+// forget forgets what was found.
+func (s *search) forget(store string) {
+	s.found = &Found{Store: store, roles: s.roles}
+	s.evidence, s.failed, s.lastSaid = s.o.evidence(), failures{}, map[string]effects.Record{}
+	s.everInside, s.leased, s.replays, s.tried, s.drawn, s.afresh = verdict.Witness{}, false, 0, tally{}, tally{}, false
 }
 
 // Search starts the workers and tries every order within the bounds, fewest faults
@@ -101,7 +114,7 @@ func (s *search) outcome(ctx context.Context) (*Found, error) {
 		return nil, err
 	}
 	s.g.mu.Lock()
-	s.found.Key = s.g.key
+	s.found.Key, s.found.Sent = s.g.key, s.g.came
 	s.found.Started = slices.ContainsFunc(s.g.lanes, func(l *lane) bool { return l.worker != nil && l.spoken && !l.rounds })
 	s.g.mu.Unlock()
 	s.sort()
@@ -130,7 +143,12 @@ func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, err
 	if err := s.warm(ctx); err != nil {
 		return failed(err)
 	}
+	s.afresh = false
 	order, err := s.play(ctx, branch{way: way}, nil)
+	if err == nil && s.afresh { // as the search knew what is asked in vain
+		s.afresh = false
+		order, err = s.play(ctx, branch{way: way}, nil)
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -156,21 +174,16 @@ func open(o Options) (*search, func(), error) {
 	if err := o.Check(); err != nil {
 		return nil, nil, err
 	}
-	var b backend = newEmbedded(o.Clock == ClockWall, o.Timeout)
-	if o.External != nil {
-		b.close()
-		x, err := newExternal(o.External, o.Key, o.Timeout)
-		if err != nil {
-			return nil, nil, err
-		}
-		b = x
+	b, err := o.backends()
+	if err != nil {
+		return nil, nil, err
 	}
 	g, err := listen(o.host(), o.Threads, b)
 	if err != nil {
 		b.close()
 		return nil, nil, err
 	}
-	g.key, g.resource = o.Key, o.Resource
+	g.key, g.also, g.resource = o.Key, o.Also, o.Resource
 	kind, _ := b.kind()
 	s := newSearch(o, g, effects.Roles{}, kind)
 	return s, func() {
@@ -205,6 +218,12 @@ func (s *search) all(ctx context.Context) error {
 		order, err := s.play(ctx, b, s.push)
 		if err != nil {
 			return err
+		}
+		if s.afresh { // it would try orders that only repeat what is asked in vain
+			s.forget(s.found.Store)
+			s.waiting = make([][]branch, s.o.MaxFaults+1)
+			s.waiting[0] = []branch{{}}
+			continue
 		}
 		if len(b.way) > 0 {
 			s.replays++
@@ -264,13 +283,18 @@ func (s *search) push(b branch) {
 	}
 }
 
-func (s *search) judge(o *Order) *effects.Reading {
-	j := effects.New(s.names, effects.Lock{Key: s.g.key, Kind: s.o.Kind}, s.o.Resource, s.marks, s.roles)
+func (s *search) judge(o *Order) effects.Fold {
+	return o.read(s.o, s.g.key, s.marks, s.roles)
+}
+
+// read folds an order.
+func (o *Order) read(opts Options, key string, marks bool, known effects.Roles) effects.Fold {
+	j := opts.fold(key, marks, known)
 	j.From(o.began)
 	for _, r := range o.records {
 		j.See(r)
 	}
-	j.Finish(o.final, o.asking, o.waiting)
+	j.Finish(o.final)
 	return j
 }
 
@@ -305,8 +329,12 @@ func (s *search) warm(ctx context.Context) error {
 // other choice on the way is one more branch.
 func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order, error) {
 	asleep := b.asleep
+	var last *choice // before which they were asleep
 	return s.round(ctx, func(o *Order, list []choice) (c choice, cut bool) {
 		n, at := len(o.Decisions), 0
+		if last != nil {
+			asleep, last = s.awake(asleep, last), nil
+		}
 		switch {
 		case n < len(b.way):
 			at = slices.IndexFunc(list, func(c choice) bool { return c.d.same(b.way[n]) })
@@ -315,13 +343,15 @@ func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order,
 				b.way, asleep, push = b.way[:n], nil, nil
 				at = max(at, 0)
 			}
+			if n == len(b.way)-1 {
+				list[at].did = b.did
+				last = &list[at]
+			}
 		default:
 			if at, cut = s.branch(o, list, asleep, push); cut {
 				return c, true
 			}
-		}
-		if n >= len(b.way) {
-			asleep = awake(asleep, list[at])
+			last = &list[at]
 		}
 		return list[at], false
 	})
@@ -354,27 +384,17 @@ func (s *search) branch(o *Order, list []choice, asleep []sleeper, push func(bra
 		if sleeps(c) {
 			continue
 		}
+		did := &deed{}
 		if at < 0 && c.d.Do == "" {
 			at = i
+			list[i].did = did
 		} else {
-			others = append(others, branch{way: append(slices.Clone(o.Decisions), c.d), asleep: awake(tried, c)})
+			others = append(others, branch{way: append(slices.Clone(o.Decisions), c.d), asleep: slices.Clone(tried), did: did})
 		}
-		tried = append(tried, sleeper{c.d, c.f})
+		tried = append(tried, sleeper{c.d, c.f, did})
 	}
 	for _, b := range slices.Backward(others) {
 		push(b)
 	}
 	return max(at, 0), at < 0
-}
-
-// awake is what still sleeps after a choice: what is independent of it, and of another
-// thread.
-func awake(asleep []sleeper, c choice) []sleeper {
-	var list []sleeper
-	for _, z := range asleep {
-		if z.d.Thread != c.d.Thread && !z.f.Conflicts(c.f) {
-			list = append(list, z)
-		}
-	}
-	return list
 }

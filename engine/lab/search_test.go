@@ -424,6 +424,51 @@ func TestWhoAsksInVainOfOtherKeys(t *testing.T) {
 		if found.Ending != lab.Exhausted || !slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == want }) {
 			t.Errorf("%s: ended as %s with %d orders, %s; want %s", kind, found.Ending, found.Orders, rules(found), want)
 		}
+		if most := 40; found.Orders > most { // what is asked in vain without end is tried once
+			t.Errorf("%s: %d orders, want at most %d", kind, found.Orders, most)
+		}
+	}
+}
+
+// Several locks are judged each by itself, and a circle of waiting over all of them: what
+// breaks of the second is not seen where only the first is named.
+func TestSeveralLocks(t *testing.T) {
+	for _, c := range []struct {
+		kind, lock, fault string
+		broken            string
+		key               string // that the trace shows
+		want              verdict.Verdict
+	}{
+		{"two keys, crosswise", "x,y", "", "stuck deadlock", "x", verdict.Broken},
+		{"two locks", "x,y", "", "", "", verdict.Unbroken},
+		{"two locks, one of which anybody deletes", "x", "", "", "", verdict.Unbroken},
+		{"two locks, one of which anybody deletes", "x,y", "", "mutual-exclusion foreign-release", "y", verdict.Broken},
+		{"two locks", "x,y", lab.LeaseEnds, "mutual-exclusion", "y", verdict.Broken},
+		{"two locks", "x,nobody's", "", "", "", verdict.Unjudged},
+	} {
+		o, err := options(t, c.kind).Of(c.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.MaxOrders = 20_000; c.fault != "" {
+			o.Faults, o.MaxFaults = []string{c.fault}, 1
+		}
+		found := search(t, o)
+		var broken []string
+		for _, r := range found.Rules {
+			broken = append(broken, r.Name)
+		}
+		if got := strings.Join(broken, " "); found.Ending != lab.Exhausted || got != c.broken || found.Judgement().Verdict != c.want {
+			t.Errorf("%s, %s, %s: %d orders (%s) break %q: %+v", c.kind, c.lock, c.fault, found.Orders, found.Ending, got, found.Judgement())
+			continue
+		}
+		if len(found.Rules) > 0 {
+			h, events, err := found.Rules[0].Order.Trace(found, o, "test")
+			shown := slices.ContainsFunc(events, func(e trace.Event) bool { v, is := e.Body.(trace.Violation); return is && v.Rule == broken[0] })
+			if err != nil || !shown || !strings.Contains(string(h.Scenario), `"key":"`+c.key+`"`) {
+				t.Errorf("%s, %s: its trace is %s, %t, %v", c.kind, c.lock, h.Scenario, shown, err)
+			}
+		}
 	}
 }
 

@@ -67,13 +67,14 @@ func (e *DivergedError) Says() phrase.Wording {
 
 // Standing is the current state of a thread.
 type Standing struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`          // of its port
-	Client  string `json:"client,omitempty"` // what its client has called itself
-	Clients int    `json:"clients"`          // connections
-	State   string `json:"state"`            // Away, Waits, …
-	Last    string `json:"last,omitempty"`   // its last command, in words
-	Words   string `json:"words,omitempty"`  // the last line that its process has written, once that has ended
+	Name    string   `json:"name"`
+	Address string   `json:"address"`          // of its port
+	Nodes   []string `json:"nodes,omitempty"`  // of several, the address of each
+	Client  string   `json:"client,omitempty"` // what its client has called itself
+	Clients int      `json:"clients"`          // connections
+	State   string   `json:"state"`            // Away, Waits, …
+	Last    string   `json:"last,omitempty"`   // its last command, in words
+	Words   string   `json:"words,omitempty"`  // the last line that its process has written, once that has ended
 }
 
 // Choice is a possible decision.
@@ -250,12 +251,13 @@ func (t *Steering) seen(settled bool) {
 		free := slices.ContainsFunc(list, func(c choice) bool { return c.d.Do == "" })
 		switch {
 		case over:
-			t.over, t.order.final = true, t.s.g.state()
+			t.over, t.order.final = true, t.s.final()
 			return
 		case free || !settled || slices.ContainsFunc(t.s.g.lanes, func(l *lane) bool { return l.worker == nil && !l.rounds && l.spoken }):
 			return
 		case !t.s.pass(t.order):
-			t.over, t.order.final, t.order.waiting, t.order.asking = true, t.s.g.state(), stuck, asking
+			t.over, t.order.final = true, t.s.final()
+			t.order.final.Waiting, t.order.final.Asking = stuck, asking
 			return
 		}
 		waitsFor, _, err := t.s.g.unsettled(t.struck) // one that has waited in vain goes on
@@ -289,7 +291,7 @@ func (t *Steering) Look() Look {
 	if t.busy || t.closed {
 		return look
 	}
-	look.Expiry, _ = t.s.g.redis.expiry()
+	look.Expiry, _ = t.s.g.nodes.expiry()
 	if t.over {
 		return look
 	}
@@ -304,8 +306,11 @@ func (t *Steering) Look() Look {
 	return look
 }
 
-func (t *Steering) standing(l *lane, address string) Standing {
-	s := Standing{Name: l.name, Address: address, Clients: len(l.conns), Last: l.last, State: Busy}
+func (t *Steering) standing(l *lane, addresses []string) Standing {
+	s := Standing{Name: l.name, Address: addresses[0], Clients: len(l.conns), Last: l.last, State: Busy}
+	if len(addresses) > 1 {
+		s.Nodes = addresses
+	}
 	for _, c := range l.conns {
 		name := strings.TrimSpace(c.library["LIB-NAME"] + " " + c.library["LIB-VER"])
 		if name == "" {

@@ -44,7 +44,7 @@ func (g *Gate) subscribe(c *conn, args []string) []byte {
 	some := len(c.channels)+len(c.patterns) > 0
 	var err error
 	if some && c.in == nil {
-		c.in, err = g.redis.inbox()
+		c.in, err = g.nodes[c.node].inbox()
 	}
 	if err != nil { // it listens to nothing, and is not told that it does
 		c.in, c.channels, c.patterns = nil, nil, nil

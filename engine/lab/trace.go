@@ -21,7 +21,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: opts.Kind, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: opts.Kind, Nodes: opts.Nodes, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
@@ -38,11 +38,18 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
 	known := effects.Roles{}
 	maps.Copy(known, f.roles)
-	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	key := f.Key
+	nth := 0
+	if len(opts.Also) > 0 { // it shows the one that breaks
+		j := o.read(opts, key, o.marks, maps.Clone(known))
+		nth = j.(*effects.Several).Worst(o.Rules)
+		key = opts.Lock().Keys()[nth]
+	}
+	t := &telling{o: o, nth: nth, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
 	t.harms = t.unknown
 	defer t.close()
-	t.begin(f.Key, o.marks, known)
-	if err := t.goOn(f.Key, o.marks); err != nil {
+	t.begin(key, o.marks, known)
+	if err := t.goOn(key, o.marks); err != nil {
 		return trace.Header{}, nil, err
 	}
 	t.finish()
@@ -65,6 +72,7 @@ func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 // before it were something else, it begins again. It is not safe for concurrent use.
 type telling struct {
 	o     *Order
+	nth   int // the lock that it tells of, where there are several
 	opts  Options
 	title string
 	store string
@@ -73,9 +81,9 @@ type telling struct {
 	key      string
 	marks    bool
 	known    effects.Roles
-	redis    *embedded // on which the commands run again
-	sessions map[string]session
-	reading  *effects.Reading
+	redis    nodes             // on which the commands run again
+	sessions map[place]session // of threads, by their names
+	reading  effects.Fold
 	read     int             // records
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
@@ -97,11 +105,18 @@ func (t *telling) close() {
 func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	t.close()
 	t.key, t.marks, t.known = key, marks, known
-	t.redis, t.sessions = newEmbedded(false, scriptFor), map[string]session{}
-	if !t.o.began.IsZero() { // a client may have sent instants of its own clock
-		t.redis.from(t.o.began)
+	t.redis, t.sessions = nil, map[place]session{}
+	for range max(t.opts.Nodes, 1) {
+		b := newEmbedded(false, scriptFor)
+		if !t.o.began.IsZero() { // a client may have sent instants of its own clock
+			b.from(t.o.began)
+		}
+		t.redis = append(t.redis, b)
 	}
-	t.reading = effects.New(threadNames(t.opts.Threads), effects.Lock{Key: key, Kind: t.opts.Kind}, t.opts.Resource, marks, known)
+	one := t.opts
+	marks = marks && len(one.Also) == 0 // as in a search
+	one.Also = nil
+	t.reading = one.fold(key, marks, known)
 	t.reading.From(t.o.began)
 	if t.harms {
 		t.reading.OnlyHarms()
@@ -159,6 +174,7 @@ func (t *telling) goOn(key string, marks bool) error {
 func (t *telling) readOn() {
 	named := len(t.reading.Named())
 	for _, r := range t.o.records[t.read:] {
+		r = r.Of(t.nth)
 		r.Inner = t.again(r)
 		before := len(t.reading.Named())
 		t.reading.See(r)
@@ -208,27 +224,32 @@ func (t *telling) keep(text string) {
 func (t *telling) finish() {
 	if !t.over {
 		t.over = true
-		t.reading.Finish(t.o.final, t.o.asking, t.o.waiting)
+		over := t.o.final
+		if t.nth > 0 {
+			over.Key = over.Also[t.nth-1]
+		}
+		t.reading.Finish(over)
 	}
 }
 
 // again runs a record's command once more, and returns the commands of its script or
 // transaction.
 func (t *telling) again(r effects.Record) []journal.Entry {
-	b := t.redis
-	if d := r.At - b.at; d > 0 {
-		b.advance(d)
+	if d := r.At - t.redis.now(); d > 0 {
+		t.redis.advance(d)
 	}
-	if r.Do == Evict {
+	b := t.redis[max(r.Node-1, 0)]
+	if r.Do == Evict && r.Before.Exists() && !r.After.Exists() {
 		b.evict(t.key)
 	}
 	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {
 		return r.Inner
 	}
-	s := t.sessions[r.Thread]
+	at := place{r.Node, r.Thread}
+	s := t.sessions[at]
 	if s == nil {
 		s, _ = b.session()
-		t.sessions[r.Thread] = s
+		t.sessions[at] = s
 	}
 	switch effects.Verb(r.Args) {
 	case "XREADGROUP", "WATCH":

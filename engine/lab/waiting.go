@@ -13,7 +13,7 @@ import (
 
 // begin notes when a command that waits for others was sent.
 func (g *Gate) begin(it *item) {
-	now := g.redis.now()
+	now := g.nodes.now()
 	switch v := effects.Verb(it.args); v {
 	case "WAIT", "WAITAOF":
 		if ms, err := strconv.Atoi(it.args[len(it.args)-1]); err == nil && ms > 0 {
@@ -38,11 +38,11 @@ func (g *Gate) begin(it *item) {
 // wake answers a command that waits in vain at its deadline, where nobody is held and
 // Redis' clock is the wall's.
 func (g *Gate) wake(it *item) {
-	if _, wall := g.redis.kind(); !g.live || !wall || it.deadline == 0 {
+	if _, wall := g.nodes.kind(); !g.live || !wall || it.deadline == 0 {
 		return
 	}
 	g.wg.Add(1)
-	it.alarm = time.AfterFunc(it.deadline-g.redis.now(), func() {
+	it.alarm = time.AfterFunc(it.deadline-g.nodes.now(), func() {
 		defer g.wg.Done()
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -123,7 +123,7 @@ func (g *Gate) last(it *item) {
 			continue
 		}
 		it.args[at] = "0-0"
-		raw, err := g.own.do([]string{"XREVRANGE", key, "+", "-", "COUNT", "1"})
+		raw, err := g.own[it.c.node].do([]string{"XREVRANGE", key, "+", "-", "COUNT", "1"})
 		if err != nil {
 			continue
 		}
@@ -184,7 +184,7 @@ func (g *Gate) ready(it *item) bool {
 		return true
 	}
 	asks := func(args ...string) any {
-		raw, err := g.own.do(args)
+		raw, err := g.own[it.c.node].do(args)
 		if err != nil {
 			return nil
 		}
@@ -195,7 +195,7 @@ func (g *Gate) ready(it *item) bool {
 	case "WAIT", "WAITAOF":
 		return len(it.args) < 2 || it.args[1] == "0" && v == "WAIT"
 	case "XREAD":
-		raw, err := g.own.do(it.args)
+		raw, err := g.own[it.c.node].do(it.args)
 		v, failed := resp.Value(raw)
 		return err != nil || v != nil || failed != ""
 	case "XREADGROUP":
@@ -239,7 +239,9 @@ func gaveUp(it *item) []byte {
 
 // expire answers a command that has waited in vain.
 func (g *Gate) expire(it *item) effects.Record {
-	r := effects.Record{Thread: it.c.lane.name, Args: it.args, Before: g.state(), After: g.state(), At: g.redis.now(), Vain: true}
+	r := effects.Record{Thread: it.c.lane.name, Args: it.args, Node: g.numbered(it.c.node), Before: g.state(it.c.node), After: g.state(it.c.node), At: g.nodes.now(), Vain: true}
+	g.opens(&r, it.c.node)
+	g.closes(&r, it.c.node)
 	raw := gaveUp(it)
 	r.Reply, r.Err = resp.Value(raw)
 	if len(it.c.queue) > 0 {
@@ -247,6 +249,7 @@ func (g *Gate) expire(it *item) effects.Record {
 		g.room.Broadcast()
 	}
 	it.c.lane.moved = time.Now()
+	it.c.lane.tells(&r)
 	g.reply(it.c, raw)
 	g.pump(it.c)
 	return r

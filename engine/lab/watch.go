@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -16,7 +15,7 @@ import (
 // and every command is a row. Its methods are safe for concurrent use.
 type Watching struct {
 	g    *Gate
-	b    backend
+	b    nodes
 	rows chan Row
 	stop chan struct{}
 	once sync.Once
@@ -34,15 +33,9 @@ func Watch(o Options) (*Watching, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	var b backend
-	if o.External != nil {
-		x, err := newExternal(o.External, o.Key, o.Timeout)
-		if err != nil {
-			return nil, err
-		}
-		b = x
-	} else {
-		b = newEmbedded(o.Clock == ClockWall, o.Timeout)
+	b, err := o.backends()
+	if err != nil {
+		return nil, err
 	}
 	g, err := listen(o.host(), o.Threads, b)
 	if err != nil {
@@ -51,21 +44,21 @@ func Watch(o Options) (*Watching, error) {
 	}
 	w := &Watching{g: g, b: b, rows: make(chan Row, 64), stop: make(chan struct{})}
 	s := &search{o: o, g: g, roles: effects.Roles{}, names: threadNames(o.Threads), found: &Found{}}
-	var j *effects.Reading
+	var j effects.Fold
 	var marks bool // of what it is a reading
 	var of string
 	g.mu.Lock()
-	g.live, g.watched, g.key, g.resource = true, true, o.Key, o.Resource
+	g.live, g.watched, g.key, g.also, g.resource = true, true, o.Key, o.Also, o.Resource
 	g.onRecord = func(r effects.Record) {
 		if g.key == "" {
 			if g.key = s.lockKey(r); g.key != "" {
-				r.After = g.state()
+				r.After = g.state(max(r.Node-1, 0))
 			}
 		}
 		s.marks = s.marks || r.Mark != ""
 		if j == nil || marks != s.marks || of != g.key {
 			marks, of = s.marks, g.key
-			j = effects.New(s.names, effects.Lock{Key: g.key, Kind: o.Kind}, o.Resource, s.marks, s.roles)
+			j = o.fold(g.key, s.marks, s.roles)
 			j.Forget()
 		}
 		seen := len(j.Broken())
@@ -75,15 +68,15 @@ func Watch(o Options) (*Watching, error) {
 		j.See(r)
 		w.row(r, g.key)
 		for _, f := range j.Broken()[seen:] {
-			w.say(Row{phrase.Say("%s: %s", check.Title(f.Rule), f.Says), true})
+			w.say(Row{phrase.Say("%s: %s", o.Kind.Title(f.Rule), f.Says), true})
 		}
 	}
 	g.mu.Unlock()
 	return w, nil
 }
 
-// Addresses returns the address of each thread's port.
-func (w *Watching) Addresses() []string { return w.g.Ports() }
+// Addresses returns the addresses of each thread's ports, one for each node.
+func (w *Watching) Addresses() [][]string { return w.g.Ports() }
 
 // Rows returns the commands as they arrive. A client waits while nobody reads.
 func (w *Watching) Rows() <-chan Row { return w.rows }
@@ -107,6 +100,9 @@ func (w *Watching) say(r Row) {
 // row says a command, or each one of its script, with the key right after it.
 func (w *Watching) row(r effects.Record, key string) {
 	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
+	if r.Node > 0 {
+		head += fmt.Sprintf("%d  ", r.Node)
+	}
 	w.say(Row{Says: phrase.Plain(head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After))})
 	for _, e := range r.Inner {
 		state := ""

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,14 +55,18 @@ func (t *tail) String() string {
 	return strings.ToValidUTF8(string(bytes.TrimSpace(t.buf)), "")
 }
 
-// spawn starts a copy of the command for a thread.
-func spawn(command, env []string, thread, address string) (*worker, error) {
+// spawn starts a copy of the command for a thread, which has an address for each node.
+func spawn(command, env []string, thread string, addresses []string) (*worker, error) {
+	address := addresses[0]
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
 	w := &worker{cmd: exec.Command(command[0], command[1:]...), done: make(chan struct{}), out: &tail{}} //nolint:gosec,noctx // the user's own command; kill ends it
 	w.cmd.Env = append(os.Environ(), "REDIS_URL=redis://"+address, "REDIS_HOST="+host, "REDIS_PORT="+port, "RELOCK_THREAD="+thread)
+	for i, each := range addresses {
+		w.cmd.Env = append(w.cmd.Env, fmt.Sprintf("REDIS_URL_%d=redis://%s", i+1, each))
+	}
 	w.cmd.Env = append(w.cmd.Env, env...)
 	w.cmd.Stdout, w.cmd.Stderr = w.out, w.out
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -208,6 +215,9 @@ func (g *Gate) unsettled(struck func(*lane) bool) (waitsFor *lane, next time.Dur
 		list, held, atRound := l.pending(g)
 		switch {
 		case len(list) > 0 || atRound != nil || l.worker == nil && !l.rounds:
+			if again := g.more(l); again > 0 {
+				waitsFor, next = l, min(next, again)
+			}
 			continue
 		case l.worker != nil && l.worker.ended():
 			if err := l.dead(struck(l)); err != nil {
@@ -226,6 +236,99 @@ func (g *Gate) unsettled(struck func(*lane) bool) (waitsFor *lane, next time.Dur
 	}
 	return waitsFor, next, nil
 }
+
+// queued is how many commands of a thread wait.
+func (l *lane) queued() (n int) {
+	for _, c := range l.conns {
+		n += len(c.queue)
+	}
+	return n
+}
+
+// more returns for how long a thread may still send something beside what waits, 0 if it
+// does not: it talks to several nodes at once. Once it has been silent for a while, that
+// much is what it sends after what it was told, the next time, too.
+func (g *Gate) more(l *lane) time.Duration {
+	if len(g.nodes) == 1 || !l.rounds {
+		return 0
+	}
+	have := l.queued()
+	so := l.told + l.heard
+	most, known := g.sends[so]
+	quiet := time.Since(l.moved)
+	switch {
+	case known && have >= most:
+	case known && quiet < quietFor:
+		return quietFor - quiet
+	case quiet < sleepsFor:
+		return sleepsFor - quiet
+	case quiet < quietFor && !l.worker.sleeps():
+		return min(sleepsFor, quietFor-quiet)
+	case !known && len(g.sends) >= maxSends:
+		clear(g.sends)
+	}
+	g.sends[so] = max(have, most)
+	return 0
+}
+
+// sleeps reports whether a worker waits for something, as far as the system tells: what was
+// written to it, it has read. It is false where nobody can tell.
+func (w *worker) sleeps() bool {
+	if w == nil || w.cmd.Process == nil {
+		return false
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", w.cmd.Process.Pid))
+	if err != nil || len(tasks) == 0 {
+		return false
+	}
+	for _, task := range tasks {
+		if children, err := os.ReadFile(filepath.Join(task, "children")); err != nil || len(children) > 0 {
+			return false // of these nothing is known
+		}
+		stat, err := os.ReadFile(filepath.Join(task, "stat"))
+		if at := bytes.LastIndexByte(stat, ')'); err != nil || at+2 >= len(stat) || stat[at+2] != 'S' {
+			return false
+		}
+	}
+	return true
+}
+
+// sleepsFor is how long a thread of several nodes must have been silent before its process
+// is asked whether it waits.
+const sleepsFor = 4 * time.Millisecond
+
+// maxSends is how many things that threads were told are remembered.
+const maxSends = 1 << 16
+
+// tells notes what a thread is told, of several nodes: what it does then depends on that.
+func (l *lane) tells(r *effects.Record) {
+	if r.Node == 0 || r.Late {
+		return
+	}
+	reply := fmt.Sprintf("%T", r.Reply)
+	switch v := r.Reply.(type) {
+	case int64:
+		reply = strconv.FormatInt(v, 10)
+	case string:
+		if v == "OK" {
+			reply = v
+		}
+	}
+	code, _, _ := strings.Cut(r.Err, " ")
+	l.heard += maphash.String(history, fmt.Sprint(l.name, " ", r.Node, effects.Shown(r.Args), " ", r.Do, reply, code))
+}
+
+// sent notes that a thread has sent something after what it was told. Between, the order
+// of answers from several nodes makes no difference to it.
+func (l *lane) sent() {
+	if l.heard == 0 {
+		return
+	}
+	l.told, l.heard = maphash.Comparable(history, [2]uint64{l.told, l.heard}), 0
+}
+
+// history is of sums of what threads were told: in which order, a sum does not say.
+var history = maphash.MakeSeed()
 
 // settle waits until nobody is about to send anything. It fails with a *WorkerError, or
 // with ctx's error.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -137,6 +138,17 @@ func act(kind string) {
 				unlock("k", t)
 			}
 		}
+	case "alone": // rounds of "lock", so many, where nobody holds them
+		rounds, _ := strconv.Atoi(os.Getenv("LAB_TEST_ROUNDS"))
+		c.Echo(ctx, effects.MarkRound)
+		began := time.Now()
+		for range rounds {
+			round()
+			t := lock("k", 2)
+			marked(func() {})
+			unlock("k", t)
+		}
+		fmt.Println(time.Since(began).Nanoseconds())
 	case "unmarked":
 		for round() {
 			if t := lock("k", 2); t != "" {
@@ -342,6 +354,22 @@ redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 				c.Del(ctx, k)
 			}
 		}
+	case "two locks", "two locks, one of which anybody deletes": // both in one order, twice
+		for round() {
+			x, y := "", ""
+			if x = lock("x", 2); x != "" {
+				if y = lock("y", 1); y != "" {
+					unlock("y", y)
+				}
+				unlock("x", x)
+			}
+			if kind != "two locks" {
+				c.Del(ctx, "y")
+			}
+			if y = lock("y", 1); y != "" {
+				unlock("y", y)
+			}
+		}
 	case "looks at a list": // until something comes, which nobody sends; A has the lock meanwhile
 		for round() {
 			if !c.SetNX(ctx, "k", me, 0).Val() {
@@ -360,6 +388,8 @@ redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 				}
 			}
 		}
+	case "majority", "majority, unmarked", "majority in turn", "majority of one value", "majority, not waiting":
+		majority(ctx, kind, me)
 	case "forever": // asks until it has the lock
 		for round() {
 			t := lock("k", 1<<30)
@@ -435,6 +465,54 @@ redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 	case "connects, and says nothing":
 		net.Dial("tcp", os.Getenv("REDIS_HOST")+":"+os.Getenv("REDIS_PORT"))
 		time.Sleep(time.Hour)
+	}
+}
+
+// majority is a worker whose lock is on more than half of its nodes: it asks all of them at
+// once, or in turn, and waits for all answers, or for as many as decide.
+func majority(ctx context.Context, kind, me string) {
+	var nodes []*redis.Client
+	for i := 1; os.Getenv(fmt.Sprint("REDIS_URL_", i)) != ""; i++ {
+		o, err := redis.ParseURL(os.Getenv(fmt.Sprint("REDIS_URL_", i)))
+		if err != nil {
+			panic(err)
+		}
+		o.MaxRetries, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, o.DialTimeout = -1, -1, -1, time.Minute, time.Minute
+		nodes = append(nodes, redis.NewClient(o))
+	}
+	each := func(ask func(*redis.Client) bool) (yes int) {
+		answers := make(chan bool, len(nodes))
+		for _, c := range nodes {
+			if kind == "majority in turn" {
+				answers <- ask(c)
+			} else {
+				go func() { answers <- ask(c) }()
+			}
+		}
+		no := 0
+		for range nodes {
+			if <-answers {
+				yes++
+			} else {
+				no++
+			}
+			if kind == "majority, not waiting" && (yes > len(nodes)/2 || no >= (len(nodes)+1)/2) {
+				break
+			}
+		}
+		return yes
+	}
+	for n := 0; nodes[0].Echo(ctx, effects.MarkRound).Err() == nil; n++ {
+		t := fmt.Sprint(me, "-", os.Getpid(), "-", n)
+		if kind == "majority of one value" {
+			t = "locked"
+		}
+		granted := each(func(c *redis.Client) bool { return c.SetNX(ctx, "k", t, 2*time.Second).Val() }) > len(nodes)/2
+		if granted && kind == "majority" {
+			nodes[0].Echo(ctx, effects.MarkEnter)
+			nodes[0].Echo(ctx, effects.MarkLeave)
+		}
+		each(func(c *redis.Client) bool { return c.Eval(ctx, release, []string{"k"}, t).Err() == nil })
 	}
 }
 

@@ -343,8 +343,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if servers > 1 && o.Kind.Said() && !o.Kind.Exclusive {
-		return nil, phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", o.Kind.String(), servers)
+	if err := effects.Judges(effects.Lock{Key: o.Key, Kind: o.Kind}, servers); err != nil {
+		return nil, err
 	}
 	if servers > 1 && l.nodes == nil {
 		if l, err = l.alone(); err != nil {
@@ -383,8 +383,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	names := w.names()
 	roles := effects.Roles{}
 	known := true
-	read := func() (reading, []int, error) {
-		r := p.reading(servers, names, o.Kind, roles)
+	read := func() (effects.Fold, []int, error) {
+		r := effects.Fresh(servers, names, effects.Lock{Key: p.key, Kind: o.Kind}, p.resource, p.marks, roles)
 		if r.From(p.base); !known {
 			r.OnlyHarms()
 		}
@@ -412,7 +412,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	p.earlier(r.Events(), lines)
-	p.finish(r)
+	r.Finish(effects.Over{Key: p.state(), At: p.ended()})
 	title := o.Title
 	if title == "" {
 		title = key
@@ -461,36 +461,7 @@ func (f *Imported) judge() {
 	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 
-// reading folds what was played.
-type reading interface {
-	See(r effects.Record)
-	From(t time.Time)
-	OnlyHarms()
-	Kind() (says, helps phrase.Wording)
-	Events() []trace.Event
-	Owners() map[string]string
-	Rules() []string
-}
-
-// reading returns the reading of a lock on so many servers.
-func (p *player) reading(servers int, threads []string, kind check.Kind, roles effects.Roles) reading {
-	if servers > 1 {
-		return effects.NewMajority(servers, threads, p.key, p.resource, p.marks, roles)
-	}
-	return effects.New(threads, effects.Lock{Key: p.key, Kind: kind}, p.resource, p.marks, roles)
-}
-
-// finish judges the end of what was played.
-func (p *player) finish(r reading) {
-	switch r := r.(type) {
-	case *effects.Reading:
-		r.Finish(p.state(), nil, nil)
-	case *effects.Majority:
-		r.Finish(p.ended())
-	}
-}
-
-func lastStep(r reading) int {
+func lastStep(r effects.Fold) int {
 	if list := r.Events(); len(list) > 0 {
 		return list[len(list)-1].Step
 	}

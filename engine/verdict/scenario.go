@@ -13,7 +13,7 @@ import (
 // be exclusive, with the scenario's own faults and those of some other kinds asked
 // for.
 func Of(sc *scenario.Scenario, kinds []string) *Evidence {
-	e := &Evidence{Advice: Advice{
+	e := &Evidence{Shared: sc.Lock.Kind.Shared(), Advice: Advice{
 		NoKey:    phrase.Say("Choose a lock that has a key in Redis."),
 		Nobody:   phrase.Say("Give the threads more retries, or take a fault away that keeps them out."),
 		One:      phrase.Say("Give it more retries, start it later, or play every order: explore."),

@@ -105,7 +105,8 @@ type Failure struct {
 type Evidence struct {
 	Broken   bool           // a rule that applies to this kind of lock was broken
 	Key      bool           // the lock's key was there
-	Inside   int            // most threads that were inside in one order, each at a time when no other was
+	Shared   bool           // somebody has said that several may be inside at once
+	Inside   int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
 	Kind     phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
 	Kinds    phrase.Wording // what helps where it is not
 	Alone    phrase.Wording // what is known of the one thread, or of all, that did not get in: a sentence, or ""

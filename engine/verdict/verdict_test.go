@@ -85,6 +85,35 @@ func TestWhoWasInsideAtATimeOfItsOwn(t *testing.T) {
 	}
 }
 
+// Of a lock that lets several in, it is enough that two were inside at once; a key that has a
+// mode says so itself.
+func TestWhoWasInsideWhereSeveralMayBe(t *testing.T) {
+	together := []trace.Event{
+		{Body: trace.Wait{}, Belief: map[string]int{"A": 1}},
+		{Body: trace.Wait{}, Belief: map[string]int{"A": 1, "B": 1}},
+	}
+	for name, c := range map[string]struct {
+		shared bool
+		fields map[string]string
+		want   int
+	}{
+		"one at a time":      {false, map[string]string{"A": "1"}, 1},
+		"permits or readers": {true, nil, 2},
+		"a field mode":       {false, map[string]string{trace.Mode: "read"}, 2},
+	} {
+		var w verdict.Witness
+		for _, e := range together {
+			e.Key.Fields = c.fields
+			w.See(e)
+		}
+		e := verdict.Evidence{Shared: c.shared}
+		e.Add(&w)
+		if e.Inside != c.want {
+			t.Errorf("%s: %d inside, want %d", name, e.Inside, c.want)
+		}
+	}
+}
+
 func TestAFaultOfAThreadIsNotThatOfAnother(t *testing.T) {
 	e := verdict.Evidence{Unstruck: []verdict.Unstruck{{Fault: "pause", Thread: "A"}, {Fault: "pause", Thread: "B"}, {Fault: "evict"}, {Fault: "pause"}}}
 	var w verdict.Witness

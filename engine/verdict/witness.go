@@ -11,6 +11,8 @@ import (
 type Witness struct {
 	Key    bool            // the lock's key was there
 	Alone  map[string]bool // threads that were inside while no other was
+	Inside map[string]bool // threads that were inside
+	Shared bool            // the key says itself that several may be inside at once
 	Struck map[string]bool // faults by name; one of a thread also as "fault of thread"
 }
 
@@ -25,6 +27,15 @@ func (w *Witness) See(e trace.Event) {
 	case trace.Work:
 		if b.State == trace.WorkBegin && len(e.Belief) == 0 {
 			note(&w.Alone, e.Thread)
+			note(&w.Inside, e.Thread)
+		}
+	}
+	if _, mode := e.Key.Fields[trace.Mode]; mode {
+		w.Shared = true
+	}
+	for thread, levels := range e.Belief {
+		if levels > 0 && !slices.Contains(e.Leaving, thread) {
+			note(&w.Inside, thread)
 		}
 	}
 	inside := ""
@@ -56,6 +67,10 @@ func (w *Witness) Join(o *Witness) {
 	for thread := range o.Alone {
 		note(&w.Alone, thread)
 	}
+	for thread := range o.Inside {
+		note(&w.Inside, thread)
+	}
+	w.Shared = w.Shared || o.Shared
 	for fault := range o.Struck {
 		note(&w.Struck, fault)
 	}
@@ -67,6 +82,9 @@ func of(fault, thread string) string { return fault + " of " + thread }
 func (e *Evidence) Add(w *Witness) {
 	e.Key = e.Key || w.Key
 	e.Inside = max(e.Inside, len(w.Alone))
+	if e.Shared || w.Shared {
+		e.Inside = max(e.Inside, len(w.Inside))
+	}
 	e.Unstruck = slices.DeleteFunc(e.Unstruck, func(u Unstruck) bool {
 		if u.Thread != "" {
 			return w.Struck[of(u.Fault, u.Thread)]

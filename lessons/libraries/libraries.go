@@ -33,6 +33,7 @@ type Library struct {
 	Module   string      // Go: its module; "" of this one
 	Seen     bool        // it is among those that are shown beside each other
 	Real     bool        // it needs a real Redis
+	Nodes    int         // Redis of each worker, whose lock is on a majority of them; 0 is one
 	Retried  bool        // searched again with retries of its client's own
 	Own      phrase.Text // what its worker does that the others do not, or ""
 }
@@ -48,6 +49,8 @@ var all = []Library{
 	{Name: "ioredis-lock", Worker: "ioredis-lock.js", Retried: true, Home: "https://www.npmjs.com/package/ioredis-lock", Seen: true},
 	{Name: "redis-py", Worker: "redis-py.py", Language: "python", Home: "https://github.com/redis/redis-py", Seen: true, Own: withoutClock},
 	{Name: "relock", Worker: "relock.go", Seen: true, Own: asIsHere},
+	{Name: "redsync", Worker: "redsync-nodes.go", Home: "https://github.com/go-redsync/redsync", Module: "github.com/go-redsync/redsync/v4", Nodes: 3},
+	{Name: "redlock", Worker: "redlock-nodes.js", Home: "https://github.com/mike-marcacci/node-redlock", Nodes: 3},
 	{Name: "ioredis", Worker: "ioredis.js"},
 	{Name: "redis-cli", Worker: "redis-cli.sh", Language: "shell"},
 	{Name: "redisson", Worker: "Redisson.java", Language: "java"},

@@ -116,10 +116,12 @@ type Asked struct {
 	LabFault LabFault `key:"fault"`
 }
 
-// LabFault is a fault in a lab, and the thread whose command it strikes.
+// LabFault is a fault in a lab, and the thread whose command it strikes, or the node that
+// it befalls, where there are several.
 type LabFault struct {
 	Do     string `json:"do"`
 	Thread string `json:"thread"`
+	Node   int    `json:"node"`
 }
 
 // keys are those that a command takes, as names of Command's fields.

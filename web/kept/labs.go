@@ -71,7 +71,7 @@ func (s *Labs) Door(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Labs) showDoor(w http.ResponseWriter, r *http.Request, status int, p page.LabDoor) error {
 	l := words.From(r.Context())
-	p.Page, p.Most = s.Frame(r, l.Say("Your own lock")), lab.MaxThreads
+	p.Page, p.Most, p.MostNodes = s.Frame(r, l.Say("Your own lock")), lab.MaxThreads, lab.MaxNodes
 	if why := s.may(r); why != "" {
 		p.Closed = l.Say(why)
 	}
@@ -94,7 +94,12 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := page.LabDoor{Key: r.PostFormValue("key"), Shared: r.PostFormValue("resource")}
 	p.Threads, _ = strconv.Atoi(r.PostFormValue("threads")) // what is no number is refused below
-	o := lab.Options{Threads: p.Threads, Resource: p.Shared, MaxOrders: step.MostOrders, Clock: lab.ClockGate, Timeout: labPatience, Seed: 1}
+	if text := r.PostFormValue("nodes"); text != "" {       // forms made by hand may lack it
+		if p.Nodes, _ = strconv.Atoi(text); p.Nodes == 0 {
+			p.Nodes = -1
+		}
+	}
+	o := lab.Options{Threads: p.Threads, Nodes: p.Nodes, Resource: p.Shared, MaxOrders: step.MostOrders, Clock: lab.ClockGate, Timeout: labPatience, Seed: 1}
 	var err error
 	if p.Key != "" {
 		o, err = o.Of(p.Key)

@@ -60,10 +60,38 @@ type Place struct {
 func (p Place) First() (lab.Decision, bool) {
 	for _, c := range p.Choices {
 		if c.Do == "" && !c.Late {
-			return lab.Decision{Thread: c.Thread, Nth: c.Nth}, true
+			return lab.Decision{Thread: c.Thread, Node: c.Node, Nth: c.Nth}, true
 		}
 	}
 	return lab.Decision{}, false
+}
+
+// Step returns what lets the nth command of a thread through, of those that wait; of one
+// that does not wait, it is none that can be decided.
+func (p Place) Step(thread string, nth int) lab.Decision {
+	n := 0
+	for _, c := range p.Choices {
+		if c.Thread != thread || c.Do != "" {
+			continue
+		}
+		if n == nth {
+			return lab.Decision{Thread: thread, Node: c.Node, Nth: c.Nth}
+		}
+		n++
+	}
+	return lab.Decision{Thread: thread, Nth: nth}
+}
+
+// struck returns a fault as a decision: of a thread, the first command that it can strike.
+func (p Place) struck(f board.LabFault) lab.Decision {
+	d := lab.Decision{Thread: f.Thread, Node: f.Node, Do: f.Do}
+	at := slices.IndexFunc(p.Choices, func(c lab.Choice) bool {
+		return c.Thread == f.Thread && c.Do == f.Do && (f.Node == 0 || c.Node == f.Node)
+	})
+	if at >= 0 {
+		d.Node, d.Nth = p.Choices[at].Node, p.Choices[at].Nth
+	}
+	return d
 }
 
 // Lab is the machine of a board that its pages share: a branch is a round of its clients.
@@ -403,11 +431,17 @@ func (l *Lab) Make(ctx context.Context, branch, at int, c board.Command) (on int
 // wanted is what a command wants after the first at decisions of a branch: one more, nil
 // for none. Way is the decisions before it.
 func (l *Lab) wanted(b *Branch, at int, c board.Command) (way []lab.Decision, d *lab.Decision, err error) {
-	way, d = b.Way[:at], &lab.Decision{Thread: c.Thread, Nth: c.Nth}
+	way = b.Way[:at]
+	var here Place
+	if at < len(b.Places) {
+		here = b.Places[at]
+	}
+	one := here.Step(c.Thread, c.Nth)
+	d = &one
 	switch c.Do {
 	case "step":
 		if c.Thread == "" {
-			first, ok := b.Places[at].First()
+			first, ok := here.First()
 			if !ok {
 				return nil, nil, lab.ErrNoChoice
 			}
@@ -422,7 +456,7 @@ func (l *Lab) wanted(b *Branch, at int, c board.Command) (way []lab.Decision, d 
 		if !slices.Contains(lab.Faults(), c.LabFault.Do) {
 			return nil, nil, phrase.New("there is no fault %.40q; allowed: %s", c.LabFault.Do, phrase.Names(lab.Faults()))
 		}
-		d = &lab.Decision{Thread: c.LabFault.Thread, Do: c.LabFault.Do}
+		one = here.struck(c.LabFault)
 	case "order":
 		st, _ := l.State()
 		if s := st.Search; s == nil || s.Going || c.Found < 0 || c.Found >= len(s.Tried.Rules) {

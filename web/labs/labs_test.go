@@ -92,6 +92,37 @@ func decide(t *testing.T, s *Lab, branch, at int, thread string) int {
 	return made
 }
 
+// Of several nodes, the nth command of a thread that waits is at its node, and a fault strikes there.
+func TestALabOfSeveralNodes(t *testing.T) {
+	o := options
+	o.Nodes = 2
+	s, err := some(t, DefaultLimits()).Open(t.Context(), "::1", "me", "test", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, _ := s.State()
+	for _, address := range st.Look.Threads[0].Nodes {
+		c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, ReadTimeout: -1})
+		t.Cleanup(func() { _ = c.Close() })
+		go c.SetNX(context.WithoutCancel(t.Context()), "k", "a", time.Second)
+	}
+	places := func(st State) []lab.Choice {
+		b := st.Branches[len(st.Branches)-1]
+		return slices.DeleteFunc(slices.Clone(b.Places[len(b.Places)-1].Choices), func(c lab.Choice) bool { return c.Thread != "A" || c.Do != "" })
+	}
+	until(t, s, func(st State) bool { return len(st.Branches) > 0 && len(places(st)) == 2 })
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(0), Thread: "A", Asked: board.Asked{Nth: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Do(t.Context(), board.Command{Do: "strike", At: new(1), Asked: board.Asked{LabFault: board.LabFault{Do: lab.Evict, Node: 2}}}); err != nil {
+		t.Fatal(err)
+	}
+	st, _ = s.State()
+	if way := st.Branches[0].Way; len(way) != 2 || way[0].Node != 2 || way[1].Node != 2 || st.Scenario.Lock.Nodes != 2 {
+		t.Errorf("%+v of %d nodes", way, st.Scenario.Lock.Nodes)
+	}
+}
+
 // What is decided in the past is a branch, whose round is run again; the other branch
 // stays as it was.
 func TestBranches(t *testing.T) {

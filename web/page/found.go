@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/explore"
 	"relock/engine/ownlock"
 	"relock/engine/scenario"
@@ -157,7 +156,7 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		f.Least = l.Say("The smallest found takes")
 	}
 	for _, r := range s.Rules() {
-		one := BrokenRule{Name: r.Name, Title: l.Clause(check.Title(r.Name)), Cost: Cost(l, r)}
+		one := BrokenRule{Name: r.Name, Title: l.Clause(s.Scenario().Lock.Kind.Title(r.Name)), Cost: Cost(l, r)}
 		if !f.Going {
 			one.Orders = Share(l, r.Schedules, s.Schedules())
 			one.Standing = StoodStill(l, r)

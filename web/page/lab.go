@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"net"
 	"slices"
@@ -21,14 +22,16 @@ import (
 
 // LabDoor is the page on which a lab is opened.
 type LabDoor struct {
-	Page    Page
-	Closed  string // why this visitor can open none, or ""
-	Problem string // why what was asked for was refused
-	Most    int    // threads
-	Threads int    // as asked
-	Key     string
-	Shared  string // the key of what the lock protects
-	Others  LibrariesBeside
+	Page      Page
+	Closed    string // why this visitor can open none, or ""
+	Problem   string // why what was asked for was refused
+	Most      int    // threads
+	Threads   int    // as asked
+	MostNodes int
+	Nodes     int // as asked; 0 is one
+	Key       string
+	Shared    string // the key of what the lock protects
+	Others    LibrariesBeside
 }
 
 // LockWords are the kinds of locks as a person says them.
@@ -71,18 +74,18 @@ type Lab struct {
 // LabRail is the threads of a lab, and what can be done to them and to Redis.
 type LabRail struct {
 	Threads []LabThread
-	Evict   Strike
-	Command string // as Lab has it
-	Expires bool   // the end of a lease can be had
+	Evicts  []Strike // of each node
+	Command string   // as Lab has it
+	Expires bool     // the end of a lease can be had
 }
 
 // LabThread is a thread whose client is somebody's program.
 type LabThread struct {
 	Name    string
 	Ordinal int
-	URL     string // for the client
-	Copied  string // what its environment is to have
-	Client  string // as it has called itself, or ""
+	URLs    []string // for the client, as its environment has them
+	Copied  string   // what its environment is to have
+	Client  string   // as it has called itself, or ""
 	Strikes []Strike
 }
 
@@ -120,11 +123,22 @@ func LabFaults(l words.Language, wall bool) []LabFault {
 
 // NewLabRail returns the rail of a lab, whose clients reach it at a host.
 func NewLabRail(l words.Language, threads []lab.Standing, host, command string, wall bool) LabRail {
-	r := LabRail{Command: command, Expires: !wall, Evict: Strike{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(lab.Evict, "", "")}}
+	r := LabRail{Command: command, Expires: !wall}
 	for i, t := range threads {
-		_, port, _ := net.SplitHostPort(t.Address) // it is one
-		one := LabThread{Name: t.Name, Ordinal: i, URL: "redis://" + net.JoinHostPort(host, port), Client: t.Client}
-		one.Copied = "REDIS_URL=" + one.URL + " REDIS_HOST=" + host + " REDIS_PORT=" + port + " RELOCK_THREAD=" + t.Name
+		url := func(address string) string {
+			_, port, _ := net.SplitHostPort(address) // it is one
+			return "redis://" + net.JoinHostPort(host, port)
+		}
+		_, port, _ := net.SplitHostPort(t.Address)
+		one := LabThread{Name: t.Name, Ordinal: i, URLs: []string{"REDIS_URL=" + url(t.Address)}, Client: t.Client}
+		one.Copied = one.URLs[0] + " REDIS_HOST=" + host + " REDIS_PORT=" + port + " RELOCK_THREAD=" + t.Name
+		for n, address := range t.Nodes {
+			each := fmt.Sprintf("REDIS_URL_%d=%s", n+1, url(address))
+			one.URLs, one.Copied = append(one.URLs, each), one.Copied+" "+each
+		}
+		if i == 0 {
+			r.Evicts = evicts(l, len(t.Nodes))
+		}
 		for _, f := range labFaults {
 			if own := f.name == lab.Pause || f.name == lab.Crash; own && (!wall || command == "") {
 				continue
@@ -140,24 +154,37 @@ func NewLabRail(l words.Language, threads []lab.Standing, host, command string, 
 	return r
 }
 
+// evicts are what evicts the lock's key, of one Redis or of each of several nodes.
+func evicts(l words.Language, nodes int) []Strike {
+	if nodes == 0 {
+		return []Strike{{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(lab.Evict, "", "")}}
+	}
+	var list []Strike
+	for n := range nodes {
+		list = append(list, Strike{l.Say("node %d: evict key", n+1), l.Say("Node %d evicts the key", n+1), fmt.Sprintf(`{"do":%q,"node":%d}`, lab.Evict, n+1)})
+	}
+	return list
+}
+
 // NewLabOptions words what each thread of a lab would do, or why nothing of it waits.
 func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choice, over bool) []Option {
 	var out []Option
 	n := 0
 	for _, t := range threads {
-		some := false
+		some, nth := false, 0
 		for _, c := range choices {
 			if c.Thread != t.Name || c.Do != "" {
 				continue
 			}
 			first, _, _ := strings.Cut(strings.ToUpper(c.Text), " ")
-			o := Option{Thread: t.Name, Choice: n, Can: true, Does: c.Text, Nth: c.Nth, Network: c.Late, Background: some && !c.Late, Label: l.Say("%s: %s", t.Name, first)}
+			o := Option{Thread: t.Name, Choice: n, Can: true, Does: c.Text, Node: c.Node, Nth: nth, Network: c.Late, Background: some && !c.Late && c.Node == 0, Label: l.Say("%s: %s", t.Name, first)}
 			if c.Late {
 				o.Does, o.Label = l.Say("a late copy arrives: %s", c.Text), ""
 			}
 			some = some || !c.Late
 			out = append(out, o)
 			n++
+			nth++
 		}
 		if !some {
 			why := l.Say(standing(t, over))
@@ -235,7 +262,7 @@ type LabRule struct {
 }
 
 // NewLabFound words a search: as far as it has come, and what it came to.
-func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
+func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiting, broken int, going bool, tried lab.Tried, failed error) LabFound {
 	names := make([]string, 0, len(in.Faults))
 	for _, f := range LabFaults(l, true) {
 		if slices.Contains(in.Faults, f.Name) {
@@ -270,7 +297,7 @@ func NewLabFound(l words.Language, in lab.Bounds, orders, waiting, broken int, g
 		f.Notes = append(f.Notes, tried.Failed.Error())
 	}
 	for i, r := range tried.Rules {
-		one := LabRule{Place: i, Title: LabRuleCounted(l, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
+		one := LabRule{Place: i, Title: LabRuleCounted(l, kind, r.Rule, r.Orders, tried.Orders), Steps: l.Say("the smallest: %d decisions", len(r.Order))}
 		f.Rules = append(f.Rules, one)
 		if r.Rule == "mutual-exclusion" && r.By == trace.ByEffects {
 			f.Notes = append(f.Notes, l.Say(LabUnmarked))
@@ -300,11 +327,11 @@ func LabProgress(l words.Language, orders, waiting, broken int) string {
 
 // LabRuleCounted is a rule, and in how many of so many orders it was broken; none of
 // those that were tried where it was seen in one that was drawn.
-func LabRuleCounted(l words.Language, rule string, orders, of int) string {
+func LabRuleCounted(l words.Language, kind check.Kind, rule string, orders, of int) string {
 	if orders == 0 {
-		return l.Say("%s: in an order drawn at random", film.RuleNamed(l, rule))
+		return l.Say("%s: in an order drawn at random", film.RuleOf(l, kind, rule))
 	}
-	return l.Say("%s: in %s of %s orders", film.RuleNamed(l, rule), count(orders), count(of))
+	return l.Say("%s: in %s of %s orders", film.RuleOf(l, kind, rule), count(orders), count(of))
 }
 
 // LabEnding says how a search of a lab has ended. It says "all" only if each replay went

@@ -229,7 +229,7 @@ func (p *labPlayer) showNew() error {
 	}
 	if s := p.state.Search; s != nil && (p.search == nil || !reflect.DeepEqual(*s, *p.search)) {
 		p.search = s
-		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
+		html, err := templates.Text(p.l, templates.LabFound(page.NewLabFound(p.l, p.state.Scenario.Lock.Kind, s.Bounds, s.Orders, s.Waiting, s.Broken, s.Going, s.Tried, s.Err)))
 		if err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func made(at labs.Place, d lab.Decision) any {
 			if c.Thread != t.Name || c.Do != "" {
 				continue
 			}
-			if c.Thread == d.Thread && c.Nth == d.Nth {
+			if c.Thread == d.Thread && c.Node == d.Node && c.Nth == d.Nth {
 				return n
 			}
 			n++

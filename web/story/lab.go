@@ -1,6 +1,7 @@
 package story
 
 import (
+	"relock/engine/check"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -13,10 +14,12 @@ func (m *maker) lab() []Story {
 	l := m.l
 	in := lab.Bounds{Faults: []string{lab.LoseReply}, MaxFaults: 1, MaxOrders: 2000}
 	order := []lab.Decision{{Thread: "A", Do: lab.LoseReply}, {Thread: "A"}, {Thread: "B"}}
-	found := func(tried lab.Tried) page.LabFound { return page.NewLabFound(l, in, 0, 0, 0, false, tried, nil) }
+	found := func(tried lab.Tried) page.LabFound {
+		return page.NewLabFound(l, check.Kind{}, in, 0, 0, 0, false, tried, nil)
+	}
 	broken := verdict.Evidence{Broken: true, Key: true, Inside: 2}
 	return []Story{
-		{Name: "LabFound: the search goes on", Component: templates.LabFound(page.NewLabFound(l, in, 31, 12, 4, true, lab.Tried{}, nil))},
+		{Name: "LabFound: the search goes on", Component: templates.LabFound(page.NewLabFound(l, check.Kind{}, in, 31, 12, 4, true, lab.Tried{}, nil))},
 		{Name: "LabFound: a rule breaks", Component: templates.LabFound(found(lab.Tried{
 			Ending: lab.Exhausted, Orders: 65, Broken: 9, Rules: []lab.Broken{{Rule: "orphan", By: trace.ByEffects, Orders: 9, Order: order}}, Evidence: broken,
 		}))},
@@ -25,6 +28,6 @@ func (m *maker) lab() []Story {
 		{Name: "LabFound: there are more", Component: templates.LabFound(found(lab.Tried{
 			Ending: lab.Bound, Orders: 2000, Broken: 0, Drawn: &lab.Drawn{Orders: 200, Broken: 3, Low: .005, High: .043}, Evidence: broken,
 		}))},
-		{Name: "LabFound: it cannot be searched", Component: templates.LabFound(page.NewLabFound(l, in, 0, 0, 0, false, lab.Tried{}, &lab.RoundlessError{Thread: "B"}))},
+		{Name: "LabFound: it cannot be searched", Component: templates.LabFound(page.NewLabFound(l, check.Kind{}, in, 0, 0, 0, false, lab.Tried{}, &lab.RoundlessError{Thread: "B"}))},
 	}
 }
