@@ -110,8 +110,9 @@ func TestALabOfSeveralNodes(t *testing.T) {
 		b := st.Branches[len(st.Branches)-1]
 		return slices.DeleteFunc(slices.Clone(b.Places[len(b.Places)-1].Choices), func(c lab.Choice) bool { return c.Thread != "A" || c.Do != "" })
 	}
-	until(t, s, func(st State) bool { return len(st.Branches) > 0 && len(places(st)) == 2 })
-	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(0), Thread: "A", Asked: board.Asked{Nth: 1}}); err != nil {
+	st = until(t, s, func(st State) bool { return len(st.Branches) > 0 && len(places(st)) == 2 })
+	second := slices.IndexFunc(places(st), func(c lab.Choice) bool { return c.Node == 2 }) // whichever came first
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(0), Thread: "A", Asked: board.Asked{Nth: second}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Do(t.Context(), board.Command{Do: "strike", At: new(1), Asked: board.Asked{LabFault: board.LabFault{Do: lab.Evict, Node: 2}}}); err != nil {
