@@ -314,8 +314,8 @@ func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiti
 	return f
 }
 
-// LabUnmarked says what two holders were read from where workers send no marks.
-const LabUnmarked phrase.Text = "(the workers send no marks: the lab infers who is inside from what their commands did to the key)"
+// LabUnmarked says what two holders were read from where no marks name their lock.
+const LabUnmarked phrase.Text = "(inferred from what the commands did to the key: no mark says who is inside this lock)"
 
 // count is a number for people.
 func count(n int) string { return Grouped(big.NewInt(int64(n))) }
