@@ -26,9 +26,6 @@ type Frame struct {
 	Seed    uint64
 }
 
-// NoKey is the key of a frame's scenario where nobody has chosen the lock's key, and none was seen.
-const NoKey = "?"
-
 // Scenario returns the frame as a scenario. It fails if a thread's name is invalid.
 func (f Frame) Scenario() (*scenario.Scenario, error) {
 	type thread struct {
@@ -47,7 +44,7 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		Threads []thread `json:"threads"`
 		Seed    uint64   `json:"seed"`
 	}{Title: Short(strings.Map(printed, f.Title), scenario.MaxTitle), Seed: min(f.Seed, scenario.MaxSeed)}
-	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, NoKey, "off"
+	form.Lock.Protocol, form.Lock.Key, form.Lock.Watchdog = exhibit.Mutex.Name, scenario.NoKey, "off"
 	form.Lock.Kind = f.Kind.String()
 	if f.Hash {
 		form.Lock.Protocol = protocol.Reentrant.Name

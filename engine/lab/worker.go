@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -281,11 +282,13 @@ func (w *worker) sleeps() bool {
 	if err != nil || len(tasks) == 0 {
 		return false
 	}
+	proc := os.DirFS("/")
 	for _, task := range tasks {
-		if children, err := os.ReadFile(filepath.Join(task, "children")); err != nil || len(children) > 0 {
+		task = strings.TrimPrefix(task, "/")
+		if children, err := fs.ReadFile(proc, task+"/children"); err != nil || len(children) > 0 {
 			return false // of these nothing is known
 		}
-		stat, err := os.ReadFile(filepath.Join(task, "stat"))
+		stat, err := fs.ReadFile(proc, task+"/stat")
 		if at := bytes.LastIndexByte(stat, ')'); err != nil || at+2 >= len(stat) || stat[at+2] != 'S' {
 			return false
 		}

@@ -111,7 +111,7 @@ func TestALevelThatIsLeftBehindEnds(t *testing.T) {
 		in, done := make(chan struct{}), make(chan error, 1)
 		err := l.Do(t.Context(), key, func(ctx context.Context) error {
 			go func() {
-				done <- l.Do(context.WithValue(ctx, key, 1), key, func(inner context.Context) error {
+				done <- l.Do(ctx, key, func(inner context.Context) error {
 					close(in)
 					<-inner.Done()
 					return context.Cause(inner)

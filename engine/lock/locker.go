@@ -245,8 +245,7 @@ func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int,
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, mine lease) (*Hold, error) {
 	since := l.o.Clock.Now()
-	switch {
-	case !owner.valid():
+	if !owner.valid() {
 		return nil, fmt.Errorf("%w: %w: it must not be empty, begin with # or have white space or control characters, given %q", ErrNotAcquired, ErrOwner, owner)
 	}
 	if err := l.checkKey(key); err != nil {

@@ -71,6 +71,10 @@ const (
 // Unlimited as Retry.Times means asking until the lock is granted.
 const Unlimited = -1
 
+// NoKey is the key of a lock that is not known: of others' clients, whose lock nobody has
+// named, and none was seen.
+const NoKey = "?"
+
 // Scenario says what to run. Parse returns it; it is not changed afterwards.
 type Scenario struct {
 	Title    string

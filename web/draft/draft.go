@@ -233,14 +233,14 @@ func (d *Draft) Set(key, value string) {
 			return
 		case next == nil || !last && next.Kind != yaml.MappingNode && next.Kind != yaml.SequenceNode:
 			made := &yaml.Node{Kind: yaml.ScalarNode}
-			if !last {
+			switch {
+			case !last && path[i+1].name == "":
+				made = &yaml.Node{Kind: yaml.SequenceNode}
+			case !last:
 				made = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-				if path[i+1].name == "" {
-					made = &yaml.Node{Kind: yaml.SequenceNode}
-				}
-			} else if listKey.MatchString(key) {
+			case listKey.MatchString(key):
 				writeWords(made, value)
-			} else {
+			default:
 				write(made, value)
 			}
 			if !attach(n, s, made) {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"relock/engine/check"
-	"relock/engine/effects"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -147,7 +146,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"), how: sc.Lock.Implementation(), lockKind: sc.Lock.Kind,
 	}
-	if s.Key == effects.NoKey {
+	if s.Key == scenario.NoKey {
 		s.Key = l.Say("The lock's key")
 	}
 	if w := sc.Lock.Wait; w.Count > 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/effects"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -777,7 +776,7 @@ func (s *stager) card(broken []Violation) Card {
 		s.ofDevice(&c)
 	case s.now.Key.Exists():
 		s.ofKey(&c)
-	case s.sc.Lock.Key == effects.NoKey:
+	case s.sc.Lock.Key == scenario.NoKey:
 		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
 	default:
 		c.Raw, c.Left = s.l.Say("no key"), "–"
