@@ -70,7 +70,7 @@ func (o Options) Check() error {
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
 	if err := effects.Judges(o.Lock(), o.Nodes); err != nil {
-		return err //nolint:wrapcheck // a sentence for a person
+		return err
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
 		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
