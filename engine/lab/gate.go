@@ -119,7 +119,7 @@ func listen(host string, threads int, behind nodes) (*Gate, error) {
 			}
 			ln.ports = append(ln.ports, l)
 			g.wg.Add(1)
-			go func() { defer g.wg.Done(); g.accept(ln, node) }()
+			go func() { defer g.wg.Done(); g.accept(ln, l, node) }()
 		}
 	}
 	return g, nil
@@ -172,9 +172,9 @@ func (g *Gate) tell() {
 	g.changed = make(chan struct{})
 }
 
-func (g *Gate) accept(ln *lane, node int) {
+func (g *Gate) accept(ln *lane, port net.Listener, node int) {
 	for {
-		c, err := ln.ports[node].Accept()
+		c, err := port.Accept()
 		if err != nil {
 			return
 		}

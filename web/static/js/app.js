@@ -3,9 +3,8 @@
 import { settings } from "./settings.js";
 
 settings();
-if (!document.getElementById("transport")) {
-  document.querySelector(".to-controls")?.remove(); // it leads nowhere; a style sheet would look through the page at each change of it
-}
+// A style sheet would look through the page at each change of it.
+document.querySelector(".to-controls")?.classList.toggle("leads", document.getElementById("transport") !== null);
 /** @type {[string, () => Promise<(section: HTMLElement) => void>][]} */
 const parts = [
   [".run[data-run]", async () => (await import("./live.js")).live],
