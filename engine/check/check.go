@@ -147,23 +147,20 @@ type Checker struct {
 }
 
 // New returns a checker for a run whose owners map to threads as in owners,
-// with a guard between them, a lock of this kind.
-func New(owners map[string]string, g protocol.Guard, k Kind) *Checker {
-	c := &Checker{facts: facts.New(owners)}
+// with a guard between them, a lock of this kind. Of several locks, keys are theirs, in
+// the order of the events' Locks.
+func New(owners map[string]string, g protocol.Guard, k Kind, keys ...string) *Checker {
+	c := &Checker{facts: facts.New(owners), keys: keys}
+	if len(keys) > 0 {
+		for range keys {
+			c.locks = append(c.locks, New(owners, g, k))
+		}
+		return c
+	}
 	for _, r := range rules {
 		if r.watch != nil {
 			c.watches = append(c.watches, r.watch(g, k))
 		}
-	}
-	return c
-}
-
-// NewSeveral is New for a run with several locks, by their keys in the order of the events'
-// Locks.
-func NewSeveral(keys []string, owners map[string]string, g protocol.Guard, k Kind) *Checker {
-	c := &Checker{facts: facts.New(owners), keys: keys}
-	for range keys {
-		c.locks = append(c.locks, New(owners, g, k))
 	}
 	return c
 }

@@ -44,6 +44,38 @@ func (c *Checker) Deadlocked(threads []string) bool {
 	})
 }
 
+// Circle follows who waits for whom, from a thread back to itself; nil if that does not lead
+// there. Wants has the key for which a thread waits, and holder says who has a key, ""
+// for nobody.
+func Circle(thread string, wants map[string]string, holder func(key string) string) []Waits {
+	var list []Waits
+	for at := thread; ; {
+		key, waits := wants[at]
+		next := holder(key)
+		if !waits || next == "" || next == at || slices.ContainsFunc(list, func(one Waits) bool { return one.Thread == at }) {
+			return nil
+		}
+		list = append(list, Waits{Thread: at, For: key})
+		if at = next; at == thread {
+			break
+		}
+	}
+	for i := range list { // each has what the one before it waits for
+		list[i].Has = list[(i+len(list)-1)%len(list)].For
+	}
+	return list
+}
+
+// Waiters returns the threads of a circle, by name: the same wherever it begins.
+func Waiters(circle []Waits) []string {
+	threads := make([]string, len(circle))
+	for i, one := range circle {
+		threads[i] = one.Thread
+	}
+	slices.Sort(threads)
+	return threads
+}
+
 // waiting is which lock each thread waits for, of several: it was refused it, and asks
 // again after a while. Who gives back what it has waits for nothing meanwhile. The zero
 // value knows of none.
@@ -87,15 +119,11 @@ func (w *waiting) observe(e trace.Event, holder func(lock string) string) []Wait
 		delete(w.wants, e.Thread)
 	}
 	for _, thread := range slices.Sorted(maps.Keys(w.wants)) {
-		circle := w.circle(thread, holder)
+		circle := Circle(thread, w.wants, holder)
 		if circle == nil {
 			continue
 		}
-		threads := make([]string, len(circle))
-		for i, one := range circle {
-			threads[i] = one.Thread
-		}
-		slices.Sort(threads)
+		threads := Waiters(circle)
 		if slices.Equal(threads, w.told) {
 			return nil
 		}
@@ -104,25 +132,4 @@ func (w *waiting) observe(e trace.Event, holder func(lock string) string) []Wait
 	}
 	w.told = nil
 	return nil
-}
-
-// circle follows who waits for whom, from a thread back to itself; nil if it does not lead
-// there.
-func (w *waiting) circle(thread string, holder func(lock string) string) []Waits {
-	var list []Waits
-	for at := thread; ; {
-		key, waits := w.wants[at]
-		next := holder(key)
-		if !waits || next == "" || next == at || slices.ContainsFunc(list, func(one Waits) bool { return one.Thread == at }) {
-			return nil
-		}
-		list = append(list, Waits{Thread: at, For: key})
-		if at = next; at == thread {
-			break
-		}
-	}
-	for i := range list { // each has what the one before it waits for
-		list[i].Has = list[(i+len(list)-1)%len(list)].For
-	}
-	return list
 }

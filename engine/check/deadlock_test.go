@@ -30,7 +30,7 @@ func newBank(threads, keys string) *bank {
 	for _, key := range b.keys {
 		b.belief[key] = map[string]int{}
 	}
-	b.checker = check.NewSeveral(b.keys, owners, protocol.InRedis, check.Kind{})
+	b.checker = check.New(owners, protocol.InRedis, check.Kind{}, b.keys...)
 	return b
 }
 

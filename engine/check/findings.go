@@ -26,19 +26,12 @@ type Findings struct {
 
 // NewFindings returns the findings of a run without events yet. Owners maps
 // owner ids to threads, with a guard between them, a lock of this kind; endless are the
-// threads that ask until they have the lock.
-func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []string) *Findings {
-	b := &Findings{checker: New(owners, g, k), endless: map[string]bool{}, over: map[string]bool{}}
+// threads that ask until they have the lock, and keys are as for New.
+func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []string, keys ...string) *Findings {
+	b := &Findings{checker: New(owners, g, k, keys...), endless: map[string]bool{}, over: map[string]bool{}}
 	for _, name := range endless {
 		b.endless[name] = true
 	}
-	return b
-}
-
-// NewFindingsOfSeveral is NewFindings for several locks, by their keys.
-func NewFindingsOfSeveral(keys []string, owners map[string]string, g protocol.Guard, k Kind, endless []string) *Findings {
-	b := NewFindings(owners, g, k, endless)
-	b.checker = NewSeveral(keys, owners, g, k)
 	return b
 }
 

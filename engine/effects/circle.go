@@ -71,31 +71,13 @@ func (c *circle) note(in *map[string]string, name, value string) {
 	(*in)[name] = value
 }
 
-// round follows who waits for whom, from a thread back to itself.
+// round is the circle that a thread closes, once.
 func (c *circle) round(thread string) []check.Waits {
-	var list []check.Waits
-	for at := thread; ; {
-		key, waits := c.wants[at]
-		holder := c.has[key]
-		if !waits || holder == "" || holder == at || slices.ContainsFunc(list, func(w check.Waits) bool { return w.Thread == at }) {
-			return nil
-		}
-		list = append(list, check.Waits{Thread: at, For: key})
-		if at = holder; at == thread {
-			break
-		}
-	}
-	threads := make([]string, len(list))
-	for i, w := range list {
-		threads[i] = w.Thread
-	}
-	slices.Sort(threads)
-	if slices.Equal(threads, c.told) {
+	list := check.Circle(thread, c.wants, func(key string) string { return c.has[key] })
+	threads := check.Waiters(list)
+	if list == nil || slices.Equal(threads, c.told) {
 		return nil
 	}
 	c.told = threads
-	for i := range list { // each has what the one before it waits for
-		list[i].Has = list[(i+len(list)-1)%len(list)].For
-	}
 	return list
 }

@@ -10,7 +10,6 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
-	"relock/engine/verdict"
 )
 
 // Majority folds the records of one order of a lock that is on several servers, each
@@ -18,21 +17,16 @@ import (
 // value stands on more than half of them. What a command did to its server's key is read
 // by a Reading of that server alone. It is not safe for concurrent use.
 type Majority struct {
+	account
+
 	servers []*server
 	marks   bool
-	checker *check.Checker
 	owners  map[string]string // of all servers: grows
 	ballots map[string]*ballot
 	belief  map[string]int
 	inside  map[string]int // by marks
 	hashes  bool           // a server's key was a hash
-	harms   bool           // only rules about what the lock protects count
-	forgets bool           // of the events only the last is kept
-	seq     int            // events so far
-	events  []trace.Event
-	broken  []check.Finding
-	named   []string // owner ids, in the order in which they became somebody's
-	witness verdict.Witness
+	named   []string       // owner ids, in the order in which they became somebody's
 	step    int
 	at      time.Duration
 }
@@ -261,29 +255,8 @@ func (m *Majority) add(thread string, body trace.Body) {
 	}
 }
 
-func (m *Majority) note(e trace.Event) {
-	if m.seq++; m.forgets {
-		m.events = m.events[:0]
-	}
-	m.events = append(m.events, e)
-	m.witness.See(e)
-}
-
 func (m *Majority) violate(f check.Finding) {
-	if m.harms && !check.Harms(f.Rule) {
-		return
-	}
-	if f.Threads == nil {
-		f.Threads = []string{}
-	}
-	m.broken = append(m.broken, f)
-	last := trace.Event{Step: 1, Key: trace.Absent(), Nodes: m.states()}
-	if n := len(m.events); n > 0 {
-		last = m.events[n-1]
-	}
-	last.Seq, last.Body, last.Thread = m.seq+1, f.Violation, ""
-	m.note(last)
-	m.checker.Observe(last)
+	m.account.violate(f, trace.Event{Step: 1, Key: trace.Absent(), Nodes: m.states()})
 }
 
 // Finish judges the end of an order: its instant, and who waits; the keys are those that
@@ -313,9 +286,6 @@ func (m *Majority) From(t time.Time) {
 	}
 }
 
-// OnlyHarms leaves out rules about the lock, whose kind is not known.
-func (m *Majority) OnlyHarms() { m.harms = true }
-
 // Kind says why the kind of lock is not known, a sentence, and what helps; "" if it is known.
 func (m *Majority) Kind() (says, helps phrase.Wording) {
 	for _, s := range m.servers {
@@ -344,23 +314,8 @@ func (m *Majority) Misread() bool {
 // Named returns the owner ids of Owners in the order in which they came to it.
 func (m *Majority) Named() []string { return m.named }
 
-// Broken returns the broken rules so far in words, in their order.
-func (m *Majority) Broken() []check.Finding { return m.broken }
-
-// Witness returns what a judgement needs of the records so far. Nobody may change it.
-func (m *Majority) Witness() *verdict.Witness { return &m.witness }
-
-// Forget keeps only the last event from now on.
-func (m *Majority) Forget() { m.forgets = true }
-
 // Stands reports whether the lock's key existed on a majority after the last record.
 func (m *Majority) Stands() bool { return trace.Majority(m.states()).Exists() }
 
-// Events returns the events of the records so far, or after Forget only the last.
-func (m *Majority) Events() []trace.Event { return m.events }
-
 // Owners returns the thread of each owner id in the keys. It grows with the records.
 func (m *Majority) Owners() map[string]string { return m.owners }
-
-// Rules returns the names of the rules that were broken, in the order of Rules.
-func (m *Majority) Rules() []string { return broken(m.broken) }

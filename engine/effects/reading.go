@@ -18,7 +18,6 @@ import (
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
-	"relock/engine/verdict"
 )
 
 // Rules are the rules that a lab checks, in the order of check.Names.
@@ -33,6 +32,8 @@ type Roles map[string]string
 // Reading folds the records of one order into events, and into broken rules. It is not
 // safe for concurrent use.
 type Reading struct {
+	account
+
 	lock          Lock
 	key, resource string
 	marks         bool // beliefs are read from marks
@@ -42,15 +43,10 @@ type Reading struct {
 	owners        map[string]string   // of the header: grows
 	named         []string            // ids, in the order in which they became somebody's or nobody's
 	shared        map[string]bool     // owner ids that several threads have used
-	checker       *check.Checker
-	events        []trace.Event
-	forgets       bool // of the events only the last is kept: nobody asks for the others
-	seq           int  // events so far
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
 	kind          *Kind           // one that cannot be judged, by what the key has held; nil if it has held none
-	harms         bool            // only rules about what the lock protects count
 	refused       bool            // somebody was, in this order
 	several       bool            // fields of several threads stood at once
 	moded         bool            // it says itself whether readers hold it
@@ -67,8 +63,6 @@ type Reading struct {
 
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
-	broken         []check.Finding
-	witness        verdict.Witness
 	circle         circle
 }
 
@@ -204,29 +198,8 @@ func inferred(f check.Finding, hold []string) check.Finding {
 	return f
 }
 
-func (j *Reading) note(e trace.Event) {
-	if j.seq++; j.forgets {
-		j.events = j.events[:0]
-	}
-	j.events = append(j.events, e)
-	j.witness.See(e)
-}
-
 func (j *Reading) violate(f check.Finding) {
-	if j.harms && !check.Harms(f.Rule) {
-		return
-	}
-	if f.Threads == nil {
-		f.Threads = []string{}
-	}
-	j.broken = append(j.broken, f)
-	last := trace.Event{Step: 1, Key: j.now}
-	if n := len(j.events); n > 0 {
-		last = j.events[n-1]
-	}
-	last.Seq, last.Body, last.Thread = j.seq+1, f.Violation, ""
-	j.note(last)
-	j.checker.Observe(last)
+	j.account.violate(f, trace.Event{Step: 1, Key: j.now})
 }
 
 // command takes a command of a thread.
@@ -671,9 +644,6 @@ func (j *Reading) takesOver() bool {
 // From says from which instant the records count.
 func (j *Reading) From(t time.Time) { j.began = t }
 
-// OnlyHarms leaves out rules about the lock, whose kind is not known.
-func (j *Reading) OnlyHarms() { j.harms = true }
-
 // believes reads from a command what its thread believes after it: who makes the key
 // and is told anything but nil believes that it holds, and no more who deletes it, or is
 // told by a release or a renewal that it does not.
@@ -1008,37 +978,11 @@ func (j *Reading) Finish(over Over) {
 	j.add("", trace.End{Result: over.result()})
 }
 
-// Rules returns the names of the rules that were broken, in the order of Rules.
-func (j *Reading) Rules() []string { return broken(j.broken) }
-
-// broken returns the names of the rules in findings, each once.
-func broken(found []check.Finding) []string {
-	var list []string
-	for _, name := range Rules() {
-		if slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule == name }) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// Events returns the events of the records so far, or after Forget only the last.
-func (j *Reading) Events() []trace.Event { return j.events }
-
 // Owners returns the thread of each owner id in the key. It grows with the records.
 func (j *Reading) Owners() map[string]string { return j.owners }
 
 // Named returns the owner ids of Owners in the order in which they came to it, or left it.
 func (j *Reading) Named() []string { return j.named }
-
-// Broken returns the broken rules so far in words, in their order.
-func (j *Reading) Broken() []check.Finding { return j.broken }
-
-// Witness returns what a judgement needs of the records so far. Nobody may change it.
-func (j *Reading) Witness() *verdict.Witness { return &j.witness }
-
-// Forget keeps only the last event from now on.
-func (j *Reading) Forget() { j.forgets = true }
 
 // Stands reports whether the lock's key existed after the last record.
 func (j *Reading) Stands() bool { return j.now.Exists() }

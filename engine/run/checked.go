@@ -21,13 +21,7 @@ type checked struct {
 }
 
 func (r *Run) newChecked() checked {
-	c := checked{log: r.log, believed: newBeliefs(), sc: r.sc}
-	if r.sc.Locks == nil {
-		c.checker = check.New(r.header.Owners, protocol.InRedis, r.sc.Lock.Kind)
-	} else {
-		c.checker = check.NewSeveral(r.sc.Locks, r.header.Owners, protocol.InRedis, r.sc.Lock.Kind)
-	}
-	return c
+	return checked{log: r.log, believed: newBeliefs(), sc: r.sc, checker: check.New(r.header.Owners, protocol.InRedis, r.sc.Lock.Kind, r.sc.Locks...)}
 }
 
 func (c *checked) append(e trace.Event) {

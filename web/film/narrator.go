@@ -23,7 +23,7 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 	return &Narrator{
 		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners,
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: findingsOf(sc, owners), several: severalOf(l, sc, owners),
+		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Lock.Kind, sc.Endless(), sc.Locks...), several: severalOf(l, sc, owners),
 	}
 }
 

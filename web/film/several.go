@@ -3,21 +3,11 @@ package film
 import (
 	"slices"
 
-	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
-
-// findingsOf returns the findings of a run of sc without events.
-func findingsOf(sc *scenario.Scenario, owners map[string]string) *check.Findings {
-	guard := sc.Lock.Implementation().Guard
-	if sc.Locks == nil {
-		return check.NewFindings(owners, guard, sc.Lock.Kind, sc.Endless())
-	}
-	return check.NewFindingsOfSeveral(sc.Locks, owners, guard, sc.Lock.Kind, sc.Endless())
-}
 
 // several are the narrators of several locks, one for each, which knows of no other.
 type several struct {

@@ -65,10 +65,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		t.threads = append(t.threads, th.Name)
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
-	t.told = &soFar{findings: check.NewFindings(owners, s.guard(), s.lockKind, endless)}
-	if len(s.Locks) > 0 {
-		t.told.findings = check.NewFindingsOfSeveral(s.Locks, owners, s.guard(), s.lockKind, endless)
-	}
+	t.told = &soFar{findings: check.NewFindings(owners, s.guard(), s.lockKind, endless, s.Locks...)}
 	return t
 }
 

@@ -1,0 +1,76 @@
+package effects
+
+import (
+	"slices"
+
+	"relock/engine/check"
+	"relock/engine/trace"
+	"relock/engine/verdict"
+)
+
+// account is what a fold has told so far: events, and the rules that they break. It is not
+// safe for concurrent use.
+type account struct {
+	checker *check.Checker
+	events  []trace.Event
+	forgets bool // of the events only the last is kept: nobody asks for the others
+	seq     int  // events so far
+	broken  []check.Finding
+	harms   bool // only rules about what the lock protects count
+	witness verdict.Witness
+}
+
+func (a *account) note(e trace.Event) {
+	if a.seq++; a.forgets {
+		a.events = a.events[:0]
+	}
+	a.events = append(a.events, e)
+	a.witness.See(e)
+}
+
+// violate notes a broken rule, in the place of the last event; first is that of none.
+func (a *account) violate(f check.Finding, first trace.Event) {
+	if a.harms && !check.Harms(f.Rule) {
+		return
+	}
+	if f.Threads == nil {
+		f.Threads = []string{}
+	}
+	a.broken = append(a.broken, f)
+	last := first
+	if n := len(a.events); n > 0 {
+		last = a.events[n-1]
+	}
+	last.Seq, last.Body, last.Thread = a.seq+1, f.Violation, ""
+	a.note(last)
+	a.checker.Observe(last)
+}
+
+// OnlyHarms leaves out rules about the lock, whose kind is not known.
+func (a *account) OnlyHarms() { a.harms = true }
+
+// Forget keeps only the last event from now on.
+func (a *account) Forget() { a.forgets = true }
+
+// Events returns the events of the records so far, or after Forget only the last.
+func (a *account) Events() []trace.Event { return a.events }
+
+// Broken returns the broken rules so far in words, in their order.
+func (a *account) Broken() []check.Finding { return a.broken }
+
+// Rules returns the names of the rules that were broken, in the order of Rules.
+func (a *account) Rules() []string { return broken(a.broken) }
+
+// Witness returns what a judgement needs of the records so far. Nobody may change it.
+func (a *account) Witness() *verdict.Witness { return &a.witness }
+
+// broken returns the names of the rules in findings, each once.
+func broken(found []check.Finding) []string {
+	var list []string
+	for _, name := range Rules() {
+		if slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule == name }) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
