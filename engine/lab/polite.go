@@ -102,7 +102,7 @@ func (g *Gate) refused(args []string) string {
 	case v == "SET" && slices.ContainsFunc(args[1:], func(a string) bool {
 		return slices.Contains([]string{"IFDEQ", "IFDNE"}, strings.ToUpper(a))
 	}) && len(args) > 4:
-		return "ERR the lab's Redis has no 'SET … IFDEQ'; Redis has it from 8.4 on: -redis URL"
+		return "ERR the lab's Redis has no 'SET … IFDEQ'; a real Redis behind the gate has it" + fromVersion("IFDEQ") + ": -redis URL"
 	case slices.Contains([]string{"HELLO", "CLIENT", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "QUIT", "COMMAND", "INFO"}, v):
 		return ""
 	case !g.nodes.knows(v):
@@ -114,7 +114,7 @@ func (g *Gate) refused(args []string) string {
 // versions are those in which Redis got the commands that people lock with and that the
 // embedded one lacks.
 var versions = map[string]string{
-	"FUNCTION": "7.0", "FCALL": "7.0", "FCALL_RO": "7.0", "WAITAOF": "7.2", "HGETEX": "8.0", "HGETDEL": "8.0", "MSETEX": "8.4", "DIGEST": "8.4",
+	"FUNCTION": "7.0", "FCALL": "7.0", "FCALL_RO": "7.0", "WAITAOF": "7.2", "HGETEX": "8.0", "HGETDEL": "8.0", "MSETEX": "8.4", "DIGEST": "8.4", "IFDEQ": "8.4",
 }
 
 // fromVersion says from which version on Redis has a command, or "".

@@ -153,7 +153,7 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options .
 // until it returned.
 func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) (err error) {
 	owner := NewOwner()
-	if outer := l.outerOf(ctx, key); outer != nil {
+	if outer := heldIn(ctx, key); outer != nil && outer.s.l == l {
 		if err := l.inTurn(ctx, outer, options); err != nil {
 			return err
 		}
@@ -187,17 +187,8 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 	return nil
 }
 
-// outerOf returns the hold of a key under which a call with ctx is, or nil.
-func (l *Locker) outerOf(ctx context.Context, key string) *Hold {
-	h := holdOf(ctx, key)
-	if h == nil || h.s.l != l {
-		return nil
-	}
-	return h
-}
-
-// holdOf returns the innermost hold of a key, through any Locker, whose end would end ctx.
-func holdOf(ctx context.Context, key string) *Hold {
+// heldIn returns the innermost hold of a key, through any Locker, whose end would end ctx.
+func heldIn(ctx context.Context, key string) *Hold {
 	if ctx.Done() == nil { // of context.WithoutCancel
 		return nil
 	}
@@ -208,7 +199,7 @@ func holdOf(ctx context.Context, key string) *Hold {
 // itself reports whether an owner that is not that of a hold under which the call is would
 // wait for it: until that is released, which ends ctx.
 func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
-	h := holdOf(ctx, key)
+	h := heldIn(ctx, key)
 	if h == nil || h.s.l.p.Name != l.p.Name || !sameRedis(h.s.l.client, l.client) {
 		return false
 	}

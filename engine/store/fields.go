@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,10 +9,6 @@ import (
 
 	"relock/engine/trace"
 )
-
-// newer are commands of later Redis than the one that all others are compared with, 7.0.15,
-// which miniredis lacks. They do what their documentation says.
-var newer = strings.Fields("HPEXPIRE HEXPIREAT HPEXPIREAT HEXPIRETIME HPEXPIRETIME")
 
 // fieldsOf reads FIELDS, how many, and their names. It returns Redis' error, or "", and
 // none as what Redis says to a number that is none.
@@ -34,20 +29,12 @@ func fieldsOf(args []string, none string) (fields []string, failed string) {
 	return args[2:], ""
 }
 
-// few is Redis' answer to too few arguments.
-func few(verb string) []byte {
-	return failure(fmt.Sprintf("ERR wrong number of arguments for '%s' command", verb))
-}
-
 // longestField is the last instant at which a field can expire, in milliseconds.
 const longestField = 1<<46 - 1
 
 // fieldExpire is HEXPIRE and its like.
 func fieldExpire(verb string, unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
-		if len(args) < 5 {
-			return few(verb)
-		}
 		if raw := r.do("HLEN", args[0]); raw[0] == '-' {
 			return raw
 		}
@@ -115,12 +102,9 @@ func (r running) fieldLeft(key, field string) (ms int64, there bool) {
 	return int64(n), n != -2
 }
 
-// fieldLeft is HTTL and its like, or HEXPIRETIME's if it tells the instant.
-func fieldLeft(verb string, unit int64, at bool) func(r running, args []string) []byte {
+// fieldsLeft is HTTL and its like, or HEXPIRETIME's if it tells the instant.
+func fieldsLeft(unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
-		if len(args) < 3 {
-			return few(verb)
-		}
 		if raw := r.do("HLEN", args[0]); raw[0] == '-' {
 			return raw
 		}

@@ -53,8 +53,12 @@ func newMended(now time.Time) *mended {
 		_ = c.Close()
 	}
 	_ = m.Server().Register(inScript, m.comeBack) // a new server does not have it
-	for _, verb := range newer {                  // the hook answers them
-		_ = m.Server().Register(verb, func(c *server.Peer, verb string, _ []string) { c.WriteError("ERR unknown command '" + verb + "'") })
+	for verb := range repairs {
+		if !m.registered(verb) { // the hook answers it, where it has enough arguments
+			_ = m.Server().Register(verb, func(c *server.Peer, verb string, _ []string) {
+				c.WriteError("ERR wrong number of arguments for '" + strings.ToLower(verb) + "' command")
+			})
+		}
 	}
 	m.Server().SetPreHook(m.hook)
 	return m

@@ -33,10 +33,10 @@ func init() { // they run commands, which are looked up here
 		"INCRBY":  {2, 2, func(r running, args []string) []byte { return count(r, args[0], args[1], false) }},
 		"DECRBY":  {2, 2, func(r running, args []string) []byte { return count(r, args[0], args[1], true) }},
 		"HINCRBY": {3, 3, hincrby},
-		"HEXPIRE": {0, 0, fieldExpire("hexpire", 1000, false)}, "HPEXPIRE": {0, 0, fieldExpire("hpexpire", 1, false)},
-		"HEXPIREAT": {0, 0, fieldExpire("hexpireat", 1000, true)}, "HPEXPIREAT": {0, 0, fieldExpire("hpexpireat", 1, true)},
-		"HTTL": {0, 0, fieldLeft("httl", 1000, false)}, "HPTTL": {0, 0, fieldLeft("hpttl", 1, false)},
-		"HEXPIRETIME": {0, 0, fieldLeft("hexpiretime", 1000, true)}, "HPEXPIRETIME": {0, 0, fieldLeft("hpexpiretime", 1, true)},
+		"HEXPIRE": {5, 0, fieldExpire("hexpire", 1000, false)}, "HPEXPIRE": {5, 0, fieldExpire("hpexpire", 1, false)},
+		"HEXPIREAT": {5, 0, fieldExpire("hexpireat", 1000, true)}, "HPEXPIREAT": {5, 0, fieldExpire("hpexpireat", 1, true)},
+		"HTTL": {3, 0, fieldsLeft(1000, false)}, "HPTTL": {3, 0, fieldsLeft(1, false)},
+		"HEXPIRETIME": {3, 0, fieldsLeft(1000, true)}, "HPEXPIRETIME": {3, 0, fieldsLeft(1, true)},
 		"HSETEX": {0, 0, fieldsExpire}, "HSET": {3, 0, fieldsStay(2)}, "HMSET": {3, 0, fieldsStay(2)}, "HDEL": {2, 0, fieldsStay(1)},
 	}
 }

@@ -105,8 +105,6 @@ func TestKnownCures(t *testing.T) {
 	}
 }
 
-// Each number is that of a search of the changed scenario by itself, and each example
-// breaks what it says.
 // Of a deadlock one order of the locks is the cure, and giving back; a longer lease, or
 // another lock, is none.
 func TestTheCuresOfADeadlock(t *testing.T) {
@@ -149,6 +147,8 @@ func TestTheCuresOfADeadlock(t *testing.T) {
 	}
 }
 
+// Each number is that of a search of the changed scenario by itself, and each example
+// breaks what it says.
 func TestACureIsWhatASearchFinds(t *testing.T) {
 	sc := bundled(t, "late-write-without-a-token")
 	b := explore.Bounds{Delays: 1}
