@@ -112,22 +112,22 @@ func importLog(ctx context.Context, args []string, env environment) int {
 // code: broken, else unjudged.
 func importLocks(ctx context.Context, file logs.File, o logs.Options, keys []string, l words.Language, env environment) int {
 	data, err := io.ReadAll(io.LimitReader(file, logs.MaxBytes+1))
+	read := make([]*logs.Imported, len(keys))
+	for i := 0; i < len(keys) && err == nil; i++ {
+		o.Key, o.Kind = keys[i], check.Kind{Exclusive: true}
+		read[i], err = imported(ctx, data, o)
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: import: %v\n", err)
+		return exitUsage
+	}
 	worst := exitOK
-	for i, key := range keys {
-		o.Key, o.Kind = key, check.Kind{Exclusive: true}
-		var found *logs.Imported
-		if err == nil {
-			found, err = imported(ctx, data, o)
-		}
-		if err != nil {
-			fmt.Fprintf(env.err, "playground: import: %v\n", err)
-			return exitUsage
-		}
+	for i, found := range read {
 		if i > 0 {
 			fmt.Fprintln(env.out)
 		}
 		t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
-		t.line(l.Say("Lock %s:", key), bold)
+		t.line(l.Say("Lock %s:", keys[i]), bold)
 		printImported(env, l, found)
 		if code := exitOf(found.Judgement.Verdict); code == exitUnexpected || worst == exitOK {
 			worst = code

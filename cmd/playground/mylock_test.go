@@ -75,3 +75,11 @@ func TestMyLockIsAsItIsTold(t *testing.T) {
 		t.Errorf("%d commands are told", commands)
 	}
 }
+
+// Where one of several locks is not in the log, nothing is told of the others either.
+func TestAnImportOfSeveralLocksIsWhole(t *testing.T) {
+	const log = "../../lessons/mylock/readers.log"
+	if r := playground(t, "", "import", "-lock", "catalogue,other", log); r.code != exitUsage || r.out != "" || !strings.Contains(r.err, `"other"`) {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}

@@ -77,7 +77,7 @@ func (p *parser) locks(m map[string]value, s *Scenario) {
 	if s.Kind != KindLock {
 		p.wrong(v, say("the key %s", quote("locks")), say("locks only with kind: %s", KindLock))
 	}
-	keys := p.namedKeys(v, "a list of 2 to %s keys", keyForm)
+	keys := p.namedKeys(v, "a list of 2 to %s keys", say("1 to %s printable characters without spaces, { and }, each key once", MaxKey), keyForm)
 	switch {
 	case keys == nil:
 		return
@@ -105,13 +105,13 @@ func (p *parser) alone(m map[string]value, key string) {
 	}
 }
 
-// namedKeys reads a list of different keys, or nil.
-func (p *parser) namedKeys(v value, allowed phrase.Text, ok func(string) bool) []string {
+// namedKeys reads a list of different keys, each one that is ok, or nil.
+func (p *parser) namedKeys(v value, allowed phrase.Text, each phrase.Wording, ok func(string) bool) []string {
 	list := p.list(v, MaxLocks, allowed, "%s keys")
 	keys := make([]string, 0, len(list))
 	for _, one := range list {
 		key, before := "", len(p.mistakes)
-		p.text(map[string]value{"": one}, "", &key, say("1 to %s printable characters without spaces, { and }, each key once", MaxKey), func(key string) bool {
+		p.text(map[string]value{"": one}, "", &key, each, func(key string) bool {
 			return ok(key) && !slices.Contains(keys, key)
 		})
 		if len(p.mistakes) > before {
@@ -138,9 +138,10 @@ func (p *parser) takes(f map[string]value, s *Scenario, t *Thread) {
 	p.alone(f, "depth")
 	p.alone(f, "after")
 	if ok {
-		keys := p.namedKeys(v, "a list of at most %s keys", func(key string) bool { return slices.Contains(s.Locks, key) })
+		theirs := say("keys of locks, each once: %s", strings.Join(s.Locks, ", "))
+		keys := p.namedKeys(v, "a list of at most %s keys", theirs, func(key string) bool { return slices.Contains(s.Locks, key) })
 		if keys != nil && len(keys) == 0 {
-			p.wrong(v, say("an empty list"), say("keys of locks, each once: %s", strings.Join(s.Locks, ", ")))
+			p.wrong(v, say("an empty list"), theirs)
 		}
 		if len(keys) == 0 {
 			return

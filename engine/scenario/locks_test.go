@@ -53,7 +53,7 @@ func TestMistakesWithSeveralLocks(t *testing.T) {
 		{"messages", "mutex,", "reentrant-fair,", "line 2: locks: given the key \"locks\", allowed: several locks only with protocol: "},
 		{"a resource", "threads:", "resource: {kind: counter}\nthreads:", "line 3: resource: given the key \"resource\", allowed: resource only with one lock, without locks"},
 		{"a device", "threads:", "kind: heartbeat\nthreads:", "line 2: locks: given the key \"locks\", allowed: locks only with kind: lock"},
-		{"no such lock", "[account-b]}", "[c]}", "line 6: threads[2].takes[0]: given \"c\", allowed: "},
+		{"no such lock", "[account-b]}", "[c]}", "line 6: threads[2].takes[0]: given \"c\", allowed: keys of locks, each once: account-a, account-b"},
 		{"no lock", "[account-b]}", "[]}", "line 6: threads[2].takes: given an empty list, allowed: keys of locks, each once: account-a, account-b"},
 		{"depth", "[account-b]}", "[account-b], depth: 2}", "line 6: threads[2].depth: given the key \"depth\", allowed: depth only with one lock, without locks"},
 		{"after", "[account-b]}", "[account-b], after: 2ms}", "line 6: threads[2].after: given the key \"after\", allowed: after only with one lock, without locks"},
