@@ -9,14 +9,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// whereItRests answers with the middle of an element, once that is in sight, rests
-// and is not covered. A person does not click on what is still moving; a busy
+// whereItRests answers with the middle of an element, once that is in sight, enabled,
+// at rest and not covered. A person does not click on what is still moving; a busy
 // machine moves for long.
 const whereItRests = `(async (selector) => {
   const wait = () => new Promise((done) => setTimeout(done, 20));
   for (;;) {
     const e = document.querySelector(selector);
-    if (e?.checkVisibility()) {
+    if (e?.checkVisibility() && !e.matches(":disabled")) {
       e.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
       const was = e.getBoundingClientRect();
       await wait();

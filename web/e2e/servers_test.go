@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/gorilla/websocket"
 
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -46,7 +47,17 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 		})
 		servers = append(servers, s)
 	}
-	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { servers[now.Load()].ServeHTTP(w, r) }))
+	sockets := make(chan struct{}) // they open once it is closed
+	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if now.Load() == 1 && websocket.IsWebSocketUpgrade(r) {
+			select {
+			case <-sockets:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		servers[now.Load()].ServeHTTP(w, r)
+	}))
 	t.Cleanup(balancer.Close)
 
 	ctx := tab(t)
@@ -60,6 +71,11 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Reload(),
+		chromedp.WaitVisible(chromedp.CSS(`#controls [data-steer="pause"]:disabled`)),
+	)
+	close(sockets)
+	do(
+		ctx, t,
 		click(`#controls [data-steer="pause"]`),
 		chromedp.WaitVisible(chromedp.CSS(`#controls [data-steer="resume"]`)),
 	)

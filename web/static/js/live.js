@@ -34,7 +34,8 @@ export function live(run) {
   let seq = Number(run.dataset.seq);
   let newest = ""; // lanes, HTML, of who cannot unpack
   const followed = growing(); // lanes
-  const controls = document.getElementById("controls");
+  // Disabled without a connection: what is pressed then would be lost.
+  const controls = /** @type {HTMLFieldSetElement | null} */ (document.getElementById("controls"));
   const refused = byId("refused");
 
   const line = connect({
@@ -84,6 +85,9 @@ export function live(run) {
       const link = byId("link");
       link.textContent = lost ? say("Connection lost; trying again.") : "";
       link.hidden = !lost;
+      if (controls) {
+        controls.disabled = lost;
+      }
     },
   });
 
