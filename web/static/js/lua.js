@@ -30,20 +30,13 @@ export function show(pane, moment) {
       mark(script, script === shown ? moment : null);
     } else if (script.getAttribute("hidden") !== AWAY) {
       script.setAttribute("hidden", AWAY);
+      script.onbeforematch = () => mark(script, null); // a search in the page shows what did not run where you are
     }
   }
 }
 
 /** How a script is hidden: the browser keeps what it has laid out, marks too, as the next step may show it. */
 const AWAY = "until-found";
-
-// A search in the page shows a script that did not run where you are.
-document.addEventListener("beforematch", (event) => {
-  const script = /** @type {Element} */ (event.target).closest("[data-script]");
-  if (script instanceof HTMLElement) {
-    mark(script, null);
-  }
-});
 
 /**
  * Marks the lines of one script.
