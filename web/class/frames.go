@@ -380,8 +380,7 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 		return out
 	}
 	out.Right = &q.Right
-	unshown := st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At // by the run
-	if q.Round == 1 && q.Divided() && !q.Told && unshown {
+	if st.Talks() {
 		out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
 	}
 	return out
