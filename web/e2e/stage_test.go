@@ -116,7 +116,7 @@ func TestNothingLiesOnSomethingElse(t *testing.T) {
 		until(ctx, t, place+`.includes("T") && document.querySelector("#lanes-card .lane-at") !== null`)
 	}
 	for _, name := range []string{"fair", "mutex-late-release", "fenced-fail-over", "mutex-redis-full"} {
-		open(name, 1440, 900)
+		open(name, 1366, 768)
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		if !get[bool](ctx, t, `[...document.querySelectorAll(".lane-at, [data-pill]")].every((e) => `+box+`(e).bottom <= `+box+`(document.getElementById("scroll")).top)`) {
 			t.Errorf("%s: the table lies on the lanes' axis", name)
