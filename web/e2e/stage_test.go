@@ -117,15 +117,23 @@ func TestNothingLiesOnSomethingElse(t *testing.T) {
 		do(ctx, t, chromedp.EmulateViewport(wide, high), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/"+name), chromedp.WaitVisible(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent("e"))
 		until(ctx, t, place+`.includes("T") && document.querySelector("#lanes-card .lane-at") !== null`)
 	}
+	const clear = `[...document.querySelectorAll(".lane-at, [data-pill]")].every((e) => ` + box + `(e).bottom <= ` + box + `(document.getElementById("scroll")).top)`
 	for _, name := range []string{"fair", "mutex-late-release", "fenced-fail-over", "mutex-redis-full"} {
-		open(name, 1440, 900)
+		open(name, 1366, 768)
 		do(ctx, t, chromedp.KeyEvent(kb.End))
-		if !get[bool](ctx, t, `[...document.querySelectorAll(".lane-at, [data-pill]")].every((e) => `+box+`(e).bottom <= `+box+`(document.getElementById("scroll")).top)`) {
+		if !get[bool](ctx, t, clear) {
 			t.Errorf("%s: the table lies on the lanes' axis", name)
 		}
 		if !get[bool](ctx, t, `((pill) => [...document.querySelectorAll(".lane-at")].filter((e) => e.checkVisibility({visibilityProperty: true})).every((e) => `+apart+`(pill, `+box+`(e))))(`+box+`(document.querySelector("[data-pill]")))`) {
 			t.Errorf("%s: the clock lies on a number of the axis", name)
 		}
+	}
+
+	host, _ := makeRoom(t, url, "mutex-late-release")
+	do(host, t, chromedp.EmulateViewport(1366, 768), chromedp.KeyEvent(kb.ArrowRight))
+	until(host, t, stands+` === "T1" && document.querySelector(".lane-at") !== null`)
+	if !get[bool](host, t, clear) {
+		t.Error("the table of a host's page lies on the lanes' axis")
 	}
 
 	open("long-pause", 1440, 900)

@@ -215,6 +215,7 @@ export function klass(section) {
       document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
       if (!projects) {
         drawLesson(room.lesson ?? null);
+        section.classList.toggle("in-lesson", Boolean(room.lesson));
         setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
         setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
       }
