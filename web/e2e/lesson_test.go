@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +46,10 @@ func TestAHostGoesThroughALesson(t *testing.T) {
 	do(host, t, chromedp.KeyEvent("g"))
 	until(stage, t, stands+` === "T2"`)
 	until(host, t, `document.getElementById("lesson-next").textContent === "Next: ask" && document.getElementById("lesson-notes").textContent === "Let them talk."`)
+	moment := regexp.MustCompile(`^T\d+$`) // of the table
+	if shown := slices.DeleteFunc(get[[]string](host, t, controlsInSight), moment.MatchString); len(shown) > 20 || !slices.Contains(shown, "Next: ask") || !slices.Contains(shown, "Ask") || !slices.Contains(shown, "You play") {
+		t.Errorf("a host has %d controls in sight: %q", len(shown), shown)
+	}
 	until(phone, t, `!document.getElementById("held").hidden`)
 	do(stage, t, chromedp.KeyEvent(kb.PageDown)) // a presenter's remote
 	until(phone, t, `document.getElementById("question-text").textContent === "Who gets in?"`)
