@@ -87,8 +87,10 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 	stage, phone := another(host, t), join(host, t, room, "A")
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#goal`)))
 	until(stage, t, `document.getElementById("goal").textContent.includes("0 moves, 0 of them") && document.getElementById("goal").textContent.includes("It cannot be done with fewer than")`)
+	until(phone, t, `document.getElementById("goal").checkVisibility() && document.getElementById("goal").textContent.includes("0 moves, 0 of them")`)
 	do(phone, t, click(`[data-step="A"]`))
 	until(stage, t, `document.getElementById("goal").textContent.includes("1 moves")`)
+	until(phone, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 	until(host, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 
 	do(host, t, inMenu("#more", `[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))

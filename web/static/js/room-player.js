@@ -6,7 +6,7 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
-import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
+import { classAt, goal, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
 import { say } from "./words.js";
@@ -219,6 +219,8 @@ export function phone(section) {
     byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
     byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
+    byId("goal").hidden = !room.goal;
+    setText(byId("goal"), goal(room));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     drawDesk();
     const own = mine(state);
