@@ -99,6 +99,8 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 		until(ctx, t, place+fmt.Sprintf(` !== %q || !document.getElementById("after").hidden`, was))
 	}
 	until(ctx, t, `!document.getElementById("after").hidden`)
+	do(ctx, t, chromedp.EmulateViewport(390, 844))
+	until(ctx, t, `document.getElementById("reached").checkVisibility()`) // where the thumb is
 	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["tokens/too-late"]?.schedule?.some((m) => m.do === "pause")`)
 	do(ctx, t, chromedp.Navigate(url+"/learn"))
 	until(ctx, t, `document.querySelectorAll(".items .done").length === 2`)

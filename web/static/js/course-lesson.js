@@ -126,7 +126,7 @@ function judging(page, path, stage) {
       /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean, scene?: string}} */
       const { met, moves, own, par, proven, over, scene } = await answer.json();
       document.getElementById("own-scene")?.replaceChildren(...elements(scene ?? ""));
-      byId("after").hidden = !met;
+      byId("after").hidden = byId("reached").hidden = !met;
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
         tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and try something else, or start again.")}` : told;
