@@ -346,3 +346,36 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		}
 	}
 }
+
+// With a course of one's own no page leads to what that course lacks.
+func TestACourseOfOnesOwnHasNoDeadEnds(t *testing.T) {
+	t.Parallel()
+	prose := "# One\n## It {#it}\nRead it.\n"
+	s := open(t, func(c *web.Config) {
+		c.Course = fstest.MapFS{
+			"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems: [{id: it, kind: read, scenario: two-threads}]\n")},
+			"0-one/en.md":        {Data: []byte(prose)},
+			"0-one/zh.md":        {Data: []byte(prose)},
+		}
+	})
+	href := regexp.MustCompile(`href="(/learn/[^"?#]*)`)
+	seen := 0
+	for _, path := range []string{"/", "/learn", "/locks", "/glossary", "/incidents", "/scenarios", "/room/new"} {
+		_, body := s.do(t, http.MethodGet, path, nil)
+		for _, m := range href.FindAllStringSubmatch(body, -1) {
+			seen++
+			if res, _ := s.do(t, http.MethodGet, m[1], nil); res.StatusCode != http.StatusOK && res.Header.Get("Location") != "/learn" {
+				t.Errorf("%s leads to %s, which answers %d", path, m[1], res.StatusCode)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("only %d links to the course were followed", seen)
+	}
+	if _, body := s.do(t, http.MethodGet, "/room/new", nil); strings.Contains(body, "a workshop of 60 minutes") {
+		t.Error("a workshop is offered whose items are not there")
+	}
+	if res, _ := open(t, nil).do(t, http.MethodGet, "/learn/nothing", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a chapter that no course has answers %d", res.StatusCode)
+	}
+}

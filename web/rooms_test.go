@@ -34,6 +34,10 @@ type attendee struct {
 			By, Members []string
 			Wished      map[string]string
 			Next, Why   string
+			Armed       string
+			Knows       string
+			Belief      int
+			Watchdog    bool
 		}
 		Question     *roomQuestion
 		Says, Why    string
@@ -519,7 +523,7 @@ func TestAnItemAsksTheClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := map[course.Kind]int{}
-	was := ""
+	was, known := "", 0
 	for _, item := range built.Items() {
 		if asked[item.Kind] > 1 && item.Kind != course.Mend && item.Lab() == nil {
 			continue
@@ -560,6 +564,20 @@ func TestAnItemAsksTheClass(t *testing.T) {
 			continue
 		}
 		was = q.Text
+		a.until("it is asked", func() bool { return a.seq >= host.seq })
+		for who, one := range map[string]*attendee{"a phone": a, "the stage": stage} {
+			tells := one.room.Why
+			for _, seat := range one.room.Threads {
+				tells += seat.Next + seat.Why + seat.Armed + seat.Knows
+				if seat.Watchdog || seat.Belief != -1 {
+					tells += " belief"
+				}
+			}
+			if tells != "" {
+				t.Errorf("while %s is open, %s is told %q", item.Path(), who, tells)
+			}
+		}
+		known += len(host.room.Threads["A"].Next + host.room.Threads["A"].Knows)
 		run, events, row := made.Run, made.Stand, 0
 		if item.Kind == course.Mend {
 			run, events = made.Solved, len(made.Solved.Events)
@@ -576,6 +594,13 @@ func TestAnItemAsksTheClass(t *testing.T) {
 			t.Errorf("of %s is right: %v, want %d", item.Path(), q.Right, right)
 		}
 		host.must(object{"do": "close"})
+	}
+	if known == 0 {
+		t.Error("the host is not told what A would do")
+	}
+	a.until("the question is closed", func() bool { return a.seq >= host.seq })
+	if next := a.room.Threads["A"].Next + a.room.Threads["A"].Knows; next == "" {
+		t.Error("the phone is told nothing once the question is closed")
 	}
 	if asked[course.Predict] < 2 || asked[course.Why] < 1 || asked[course.Mend] < 1 {
 		t.Errorf("asked: %v", asked)

@@ -26,7 +26,7 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 	editor := &kept.Editor{Pages: common, Sessions: s.sessions, Searches: searches, Traces: found}
 	run := &kept.Runs{Pages: common, Sessions: s.sessions, Films: s.films}
 	lab := &kept.Labs{Pages: common, Stepping: s.stepping, Labs: s.labs, Config: c.Lab}
-	lessons := &learn.Pages{Pages: common, Course: s.stepping.Course, Searches: searches}
+	lessons := &learn.Pages{Pages: common, Course: s.stepping.Course, Own: c.Course != nil, Searches: searches}
 	class := s.rooms
 	list := []route{
 		{"GET /{$}", s.ForAll(reading.Home)},

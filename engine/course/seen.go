@@ -278,7 +278,14 @@ func seeValue(r *Run, count int, _ trace.Millis) phrase.Wording {
 		return phrase.Say("%d have been bought", n)
 	}
 	if r.Scenario.Resource != nil && r.Scenario.Resource.Kind == scenario.KindEffect {
-		return phrase.Say("it is done %d times", n)
+		switch n {
+		case 0:
+			return phrase.Say("it is not done yet")
+		case 1:
+			return phrase.Say("it is done once")
+		default:
+			return phrase.Say("it is done %d times", n)
+		}
 	}
 	return phrase.Say("the counter is %d", n)
 }

@@ -287,6 +287,20 @@ func (q *Question) Divided() bool {
 	return q.Kind != Write && len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
 }
 
+// Talks reports whether a class should talk and then vote again: it is divided after its
+// first vote, and neither its host nor the run has shown what is right.
+func (s *State) Talks() bool {
+	q := s.Question
+	return q != nil && q.Closed && q.Round == 1 && q.Divided() && !q.Told && s.unshown()
+}
+
+// unshown reports whether the class is where it was asked: the run goes on from
+// there, and has not shown the answer.
+func (s *State) unshown() bool {
+	q := s.Question
+	return s.Stand.Branch == q.Stand.Branch && s.Stand.At == q.Stand.At
+}
+
 // Veiled reports whether only hosts see the first votes.
 func (s *State) Veiled() bool {
 	q := s.Question

@@ -25,7 +25,8 @@ const (
 	LessonReturns = "return" // to this step's: the class has gone elsewhere, and something is to be asked there
 	LessonAsks    = "ask"
 	LessonReveals = "reveal"
-	LessonTells   = "tell" // what is right, or the bars, though the votes did not show it
+	LessonAgain   = "again" // the second vote, where the class can convince itself
+	LessonTells   = "tell"  // what is right, or the bars, though the votes did not show it
 	LessonEnds    = ""
 )
 
@@ -54,7 +55,9 @@ func (s *State) LessonNext() string {
 	switch {
 	case q != nil && !q.Closed:
 		return LessonReveals
-	case q != nil && !q.Told && (q.FewRight() || s.Veiled()) && s.Stand.Branch == q.Stand.Branch && s.Stand.At == q.Stand.At: // the run has not shown it
+	case s.Talks():
+		return LessonAgain
+	case q != nil && !q.Told && (q.FewRight() || s.Veiled()) && s.unshown():
 		return LessonTells
 	case asks && s.strays():
 		return LessonReturns
@@ -97,6 +100,8 @@ func (f *referee) nextInLesson(ctx context.Context, m *Member) (Entry, error) {
 	switch f.state.LessonNext() {
 	case LessonReveals:
 		return f.reveal(ctx, m, Command{})
+	case LessonAgain:
+		return f.again(ctx, m, Command{})
 	case LessonTells:
 		return f.tell(ctx, m, Command{})
 	case LessonReturns:

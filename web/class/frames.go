@@ -150,12 +150,28 @@ type roomPerson struct {
 // nowFrames makes frames of rooms as they are now.
 type nowFrames struct{ course func() *course.Course }
 
+// covered takes out of a room what tells the answer to a question that is open: what
+// each thread would do next, knows and believes. Hosts see it all the same.
+func (n *roomNow) covered() {
+	n.Why = ""
+	for name, seat := range n.Threads {
+		seat.Next, seat.Why, seat.Armed, seat.Dog, seat.Knows, seat.Belief = "", "", "", false, "", -1
+		n.Threads[name] = seat
+	}
+}
+
+// covers reports whether a question is open, or nobody knows yet what is right:
+// covers in room-state.js does the same.
+func (q *roomQuestion) covers() bool {
+	return q != nil && (q.Counts == nil || q.Right == nil || q.Talk)
+}
+
 // roomNowFrame makes the frame of a room as it is now. What hosts see more than
 // others is put to the frame of all.
 func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
-	unveiled := sees.Host && v.State.Veiled()
+	unveiled := sees.Host && (v.State.Veiled() || questionNow(l, v.State, false).covers())
 	if unveiled {
 		key += "/host"
 	}
@@ -252,7 +268,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
 		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
-		if q := now.Question; q != nil && (q.Right == nil || q.Talk) && len(at.Violations) > 0 {  // it may be what is asked
+		if now.Question.covers() && !unveiled && len(at.Violations) > 0 {                         // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
 		}
@@ -265,6 +281,9 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 			seat.Belief = -1
 		}
 		now.Threads[t.Name] = seat
+	}
+	if now.Question.covers() && !unveiled {
+		now.covered()
 	}
 	return now, nil
 }
@@ -380,8 +399,7 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 		return out
 	}
 	out.Right = &q.Right
-	unshown := st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At // by the run
-	if q.Round == 1 && q.Divided() && !q.Told && unshown {
+	if st.Talks() {
 		out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
 	}
 	return out

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"relock/engine"
+	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -31,6 +32,17 @@ import (
 type workshop struct {
 	name   string
 	lesson *lesson.Lesson
+}
+
+// fits reports whether a course has all items that the workshop asks for.
+func (w workshop) fits(c *course.Course) bool {
+	return !slices.ContainsFunc(w.lesson.Steps, func(s lesson.Step) bool {
+		if s.Item == "" {
+			return false
+		}
+		_, has := c.Item(s.Item)
+		return !has
+	})
 }
 
 // workshops are read when somebody first asks.

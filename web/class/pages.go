@@ -56,7 +56,9 @@ func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	from := r.URL.Query().Get("from")
 	p := page.RoomNew{Page: s.Frame(r, l.Say("Make a room"), "js/room-new.js"), From: from}
 	for _, w := range workshops() {
-		p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
+		if w.fits(s.plans.course()) {
+			p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
+		}
 	}
 	if from == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))

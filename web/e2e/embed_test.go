@@ -19,7 +19,7 @@ func TestSlidesFrameAStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(device(host, t), t, chromedp.Navigate("file://"+slides))
-	do(host, t, click(`[data-dialog=people]`))
+	do(host, t, inMenu("#more", `[data-dialog=people]`))
 	until(host, t, `document.querySelectorAll("#people-list [data-key^=remove]").length === 1`) // it has joined
 }
 

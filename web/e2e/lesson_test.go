@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +46,10 @@ func TestAHostGoesThroughALesson(t *testing.T) {
 	do(host, t, chromedp.KeyEvent("g"))
 	until(stage, t, stands+` === "T2"`)
 	until(host, t, `document.getElementById("lesson-next").textContent === "Next: ask" && document.getElementById("lesson-notes").textContent === "Let them talk."`)
+	moment := regexp.MustCompile(`^T\d+$`) // of the table
+	if shown := slices.DeleteFunc(get[[]string](host, t, controlsInSight), moment.MatchString); len(shown) > 20 || !slices.Contains(shown, "Next: ask") || !slices.Contains(shown, "Ask") || !slices.Contains(shown, "You play") {
+		t.Errorf("a host has %d controls in sight: %q", len(shown), shown)
+	}
 	until(phone, t, `!document.getElementById("held").hidden`)
 	do(stage, t, chromedp.KeyEvent(kb.PageDown)) // a presenter's remote
 	until(phone, t, `document.getElementById("question-text").textContent === "Who gets in?"`)
@@ -81,8 +87,10 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 	stage, phone := another(host, t), join(host, t, room, "A")
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#goal`)))
 	until(stage, t, `document.getElementById("goal").textContent.includes("0 moves, 0 of them") && document.getElementById("goal").textContent.includes("It cannot be done with fewer than")`)
+	until(phone, t, `document.getElementById("goal").checkVisibility() && document.getElementById("goal").textContent.includes("0 moves, 0 of them")`)
 	do(phone, t, click(`[data-step="A"]`))
 	until(stage, t, `document.getElementById("goal").textContent.includes("1 moves")`)
+	until(phone, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 	until(host, t, `document.getElementById("goal").textContent.includes("1 moves")`)
 
 	do(host, t, inMenu("#more", `[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))

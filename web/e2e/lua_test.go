@@ -91,8 +91,14 @@ func TestAScriptIsMarkedWhereItStands(t *testing.T) {
 	if got := get[string](ctx, t, `pane.querySelector('[data-script="unlock.lua"] [data-line="20"] code').textContent`); got != "  redis.call('DEL', KEYS[1]) -- a full Redis refuses to count, but not to delete" {
 		t.Errorf("the code is not as it is written: %q", got)
 	}
-	if got := get[int](ctx, t, `(show(pane, null), pane.querySelectorAll(".lua-now, .lua-ran, .lua-next, .lua-untaken").length)`); got != 0 {
+	const marked = `pane.querySelectorAll("[data-script]:not([hidden]) :is(.lua-now, .lua-ran, .lua-next, .lua-untaken)").length`
+	if got := get[int](ctx, t, `(show(pane, null), `+marked+`)`); got != 0 {
 		t.Errorf("%d marks without a moment", got)
+	}
+	read(16)
+	found := `[...pane.querySelectorAll("[data-script][hidden]")].forEach((s) => { s.dispatchEvent(new Event("beforematch", {bubbles: true})); s.hidden = false; })`
+	if before, after := get[int](ctx, t, marked), get[int](ctx, t, `(`+found+`, `+marked+`)`); before == 0 || after != before {
+		t.Errorf("%d marks, and %d once a search has shown the other scripts", before, after)
 	}
 	if wide := get[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 		t.Errorf("the page scrolls sideways by %d px", wide)

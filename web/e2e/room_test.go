@@ -141,7 +141,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, stands+` === "T2"`)
-	do(host, t, click("#tab-redis"), click(`#to-expiry`))
+	do(host, t, inMenu("#more", "#beside"), click("#tab-redis"), click(`#to-expiry`))
 	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
 	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
 }
@@ -225,7 +225,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, `document.getElementById("remote-ask").textContent === "Vote again"`)
 	do(host, t, click(`#close-question`))
 	until(phone, t, `document.getElementById("asked").hidden`)
-	do(host, t, click(`[data-dialog=scenes]`))
+	do(host, t, inMenu("#more", `[data-dialog=scenes]`))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-link`), own+kb.Enter))
 	until(phone, t, classAt+` === "The class is at T1."`)
 	until(phone, t, `document.querySelector("h1").textContent.includes("lease")`)
@@ -233,7 +233,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
 	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, `document.querySelector(".lanes-run [data-later]").getAttribute("display") !== "none" && document.querySelector("#rows tr[aria-current]") === null`)
-	do(host, t, click("#tab-redis"), click(`#to-event`))
+	do(host, t, inMenu("#more", "#beside"), click("#tab-redis"), click(`#to-event`))
 	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		if !get[bool](tab, t, `window.same === true`) {
@@ -242,7 +242,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	}
 
 	// At the end: of each scenario its branches, and what one can still do.
-	do(host, t, click(`[data-dialog=room]`), click(`#end`), click(`#end-now`))
+	do(host, t, inMenu("#more", `[data-dialog=room]`), click(`#end`), click(`#end-now`))
 	for tab, again := range map[context.Context]string{host: "/scenarios", phone: "/room"} {
 		until(tab, t, `document.querySelector("#gone-ways a")?.getAttribute("href") === "`+again+`"`)
 		until(tab, t, `[...document.querySelectorAll("#gone-links .of-scene")].map((li) => li.querySelectorAll("a").length).join() === "1,1,2"`)
@@ -285,7 +285,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
-	do(host, t, chromedp.EmulateViewport(360, 740), click(`[data-dialog=people]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
+	do(host, t, chromedp.EmulateViewport(360, 740), inMenu("#more", `[data-dialog=people]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
 	do(host, t, click(`#deal`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key="free A"]`)))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
 	do(host, t, click(`#people-list [data-key="free A"]`))
@@ -303,16 +303,16 @@ func TestAHostLeadsPeople(t *testing.T) {
 	until(host, t, `document.querySelector("#hold span").textContent === "You play" && `+members+`.endsWith("the host leads")`)
 	do(host, t, click(`#remote-hold`))
 	until(phone, t, `document.getElementById("held").hidden`)
-	do(host, t, click(`[data-dialog=room]`))
+	do(host, t, inMenu("#more", `[data-dialog=room]`))
 	do(host, t, click(`[data-allow="crash"]`))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"] [data-do="crash"]`)))
-	do(host, t, chromedp.KeyEvent(kb.Escape), click(`[data-dialog=people]`))
+	do(host, t, chromedp.KeyEvent(kb.Escape), inMenu("#more", `[data-dialog=people]`))
 	do(host, t, click(`#people-list [data-key^=remove]`))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
 	do(host, t, click(`#people-list [data-key^=restore]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=remove]`)))
 	do(phone, t, click(`#gone-ways a`))
 	until(phone, t, `document.getElementById("claims")?.checkVisibility()`)
-	do(host, t, click(`#people form > .row:last-child button`), click(`[data-dialog=room]`))
+	do(host, t, click(`#people form > .row:last-child button`), inMenu("#more", `[data-dialog=room]`))
 	do(host, t, click(`#end`), click(`#end-now`))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
 	until(host, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
@@ -355,7 +355,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 		t.Errorf("a second tab of %q is %q", me, got)
 	}
 	until(host, t, members+` === "1 here"`)
-	do(host, t, click(`[data-dialog=people]`), click(`#people-list [data-key^=remove]`))
+	do(host, t, inMenu("#more", `[data-dialog=people]`), click(`#people-list [data-key^=remove]`))
 	until(second, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
 	third := another(phone, t)
 	do(third, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room))
@@ -406,11 +406,11 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 	until(host, t, stands+` === "T1"`)
 	look("host", host)
 	for _, dialog := range []string{"people", "scenes", "room", "join"} {
-		do(host, t, click(`[data-dialog=`+dialog+`]`), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
+		do(host, t, inMenu("#more", `[data-dialog=`+dialog+`]`), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
 		look("dialog "+dialog, host)
 		do(host, t, chromedp.KeyEvent(kb.Escape))
 	}
-	do(host, t, click(`#explore`), chromedp.WaitVisible(chromedp.CSS(`#explorer`)))
+	do(host, t, inMenu("#more", "#explore"), chromedp.WaitVisible(chromedp.CSS(`#explorer`)))
 	look("explorer", host)
 	do(host, t, click(`#close-explorer`))
 	do(host, t, chromedp.KeyEvent("a"))
@@ -537,7 +537,7 @@ func TestAHostSearchesEveryOrder(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := another(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
-	do(host, t, click(`#explore`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
+	do(host, t, inMenu("#more", "#explore"), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
 	until(host, t, theMove("A")+`.querySelector(".outlook")?.textContent === "30 of 36 break"`)
 	do(host, t, click(moveOf("A")))
 	until(stage, t, stands+` === "T1"`)
@@ -568,7 +568,7 @@ func TestAHostSearchesEveryOrder(t *testing.T) {
 		t.Errorf("the run is %.0f px high beside the question", high)
 	}
 	do(host, t, click(`#close-explorer`))
-	until(host, t, `!document.getElementById("explorer").checkVisibility() && document.activeElement.id === "explore"`)
+	until(host, t, `!document.getElementById("explorer").checkVisibility() && document.activeElement.closest("#more") !== null`)
 	if got := get[string](host, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
 	}

@@ -45,6 +45,7 @@ func TestTheScriptDrawsTheStageOfTheServer(t *testing.T) {
 		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(address))
 		until(ctx, t, place+` !== ""`)
 		var rows []struct {
+			Step   int
 			Stage  film.Stage
 			Broken string
 		}
@@ -83,7 +84,8 @@ func TestTheScriptDrawsTheStageOfTheServer(t *testing.T) {
 		do(ctx, t, chromedp.KeyEvent(kb.Home))
 		until(ctx, t, `document.querySelector('[data-go="back"]').getAttribute("aria-disabled") === "true"`)
 		same(0)
-		for row := 1; row <= len(rows) && row <= 40; row++ {
+		// A page of a long run comes with its first rows and its last.
+		for row := 1; row <= len(rows) && row <= 40 && rows[row-1].Step == row; row++ {
 			do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 			until(ctx, t, fmt.Sprintf(`document.querySelector("#rows tr[aria-current]")?.dataset.step === "%d"`, row))
 			same(row)

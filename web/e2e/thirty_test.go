@@ -28,7 +28,7 @@ func TestAClassOfThirty(t *testing.T) {
 	}
 	do(host, t, chromedp.KeyEvent("h"))
 	all(`document.body.innerText.includes("The host is leading now")`)
-	do(host, t, click(`[data-dialog=people]`), click(`#deal`), chromedp.KeyEvent(kb.Escape))
+	do(host, t, inMenu("#more", `[data-dialog=people]`), click(`#deal`), chromedp.KeyEvent(kb.Escape))
 	all(`document.querySelector("[data-mine]:not([hidden])") !== null`)
 	seats := map[string]int{}
 	for _, phone := range phones {

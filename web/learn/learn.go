@@ -86,6 +86,7 @@ type Pages struct {
 	*frame.Pages
 
 	Course   func() *course.Course
+	Own      bool           // it is the operator's: pages link to chapters and items that it may lack
 	Searches *step.Searches // that judge what is written
 }
 
@@ -147,10 +148,20 @@ func (s *Pages) Class(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) Chapter(w http.ResponseWriter, r *http.Request) error {
 	ch, ok := s.Course().Chapter(r.PathValue("chapter"))
 	if !ok || len(ch.Items) == 0 {
-		return site.ErrNoPage
+		return s.missing(w, r)
 	}
 	to := url.URL{Path: "/learn/" + ch.Items[0].Path(), RawQuery: r.URL.RawQuery}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return nil
+}
+
+// missing answers for what the course lacks: one of the operator's own has its
+// contents instead of what pages link to.
+func (s *Pages) missing(w http.ResponseWriter, r *http.Request) error {
+	if !s.Own {
+		return site.ErrNoPage
+	}
+	http.Redirect(w, r, "/learn", http.StatusSeeOther)
 	return nil
 }
 
@@ -161,7 +172,7 @@ func (s *Pages) Chapter(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.Course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
-		return site.ErrNoPage
+		return s.missing(w, r)
 	}
 	l := words.From(r.Context())
 	p, err := s.lessonOf(r, l, item, nil)

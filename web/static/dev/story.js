@@ -24,7 +24,7 @@ const fill = {
   mine(box, seat) {
     const part = /** @type {HTMLElement} */ (box.querySelector("[data-mine]"));
     part.hidden = false;
-    drawMine(part, seat, { closed: "", held: "", wish: "", lost: false, allowed: ["crash"] });
+    drawMine(part, seat, { covered: false, closed: "", held: "", wish: "", lost: false, allowed: ["crash"] });
   },
   question: (_, question) => questionBox(null)(question, 1, false),
 };

@@ -328,4 +328,6 @@ export function klass(section) {
   byId("clock").addEventListener("click", () => play.inTurn(() => request({ do: "clock", seconds: 60 })));
   byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
+  const beside = document.getElementById("beside"); // a stage has none
+  beside?.addEventListener("click", () => beside.setAttribute("aria-expanded", String(section.classList.toggle("sided"))));
 }

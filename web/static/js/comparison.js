@@ -1,5 +1,5 @@
 // A comparison: of two branches, or of several locks.
-import { byId, onceDrawn } from "./dom.js";
+import { byId, focusOn, onceDrawn } from "./dom.js";
 
 /**
  * Shows one, or hides it.
@@ -21,8 +21,7 @@ export function drawComparison(stage, html, closed) {
   };
   byId("close-compared").onclick = () => {
     closed();
-    const led = byId("compare") ?? stage.querySelector("[data-dialog=locks]"); // here; in a menu that is closed it takes no focus
-    (led?.closest("details.menu:not([open])")?.querySelector("summary") ?? led).focus();
+    focusOn(byId("compare") ?? stage.querySelector("[data-dialog=locks]")); // what led here
   };
 }
 

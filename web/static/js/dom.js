@@ -42,6 +42,10 @@ export function download(name, blob) {
   URL.revokeObjectURL(a.href);
 }
 
+/** Puts the focus on an element, or where that is in a menu which is closed, on the menu.
+ *  @param {HTMLElement | null | undefined} e @param {FocusOptions} [how] */
+export const focusOn = (e, how) => (e?.closest("details.menu:not([open])")?.querySelector("summary") ?? e)?.focus(how);
+
 /** @type {Map<unknown, () => void>} */
 const looks = new Map();
 

@@ -1,6 +1,6 @@
 // Searches every order: the panel with the bounds, what is found while the
 // search goes on, and the picture of the space, in which one can walk.
-import { byId } from "./dom.js";
+import { byId, focusOn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -121,7 +121,7 @@ export function explorer(stage, on) {
   };
   byId("close-explorer").onclick = () => {
     close();
-    toggle.focus();
+    focusOn(toggle);
   };
 
   const bound = (/** @type {string} */ name) => /** @type {RadioNodeList} */ (form.elements.namedItem(name)).value;

@@ -25,10 +25,18 @@ export function show(pane, moment) {
   const shown = scripts.find((s) => s.dataset.script === moment?.script);
   const stays = shown ?? scripts.find((s) => !s.hidden); // one at a time
   for (const script of scripts) {
-    script.hidden = script !== stays;
-    mark(script, script === shown ? moment : null);
+    if (script === stays) {
+      script.hidden = false;
+      mark(script, script === shown ? moment : null);
+    } else if (script.getAttribute("hidden") !== AWAY) {
+      script.setAttribute("hidden", AWAY);
+      script.onbeforematch = () => mark(script, null); // a search in the page shows what did not run where you are
+    }
   }
 }
+
+/** How a script is hidden: the browser keeps what it has laid out, marks too, as the next step may show it. */
+const AWAY = "until-found";
 
 /**
  * Marks the lines of one script.
@@ -36,9 +44,7 @@ export function show(pane, moment) {
  * @param {Moment | null} moment
  */
 function mark(script, moment) {
-  for (let n = 0; n < 8; n++) {
-    script.classList.toggle(`t${n}`, moment?.thread !== undefined && moment.thread % 8 === n);
-  }
+  const own = moment?.thread === undefined ? "" : `t${moment.thread % 8}`; // on the lines alone: a colour of the script's would restyle all of it
   for (const line of script.querySelectorAll("[data-line]")) {
     if (!(line instanceof HTMLElement)) {
       continue;
@@ -48,13 +54,14 @@ function mark(script, moment) {
     const ran = moment?.ran.includes(number) ?? false;
     const next = number === moment?.next;
     const untaken = moment?.untaken.includes(number) ?? false;
-    line.classList.toggle("lua-now", now);
-    line.classList.toggle("lua-ran", ran && !next);
-    line.classList.toggle("lua-next", next);
-    line.classList.toggle("lua-untaken", untaken);
+    const classes = [now && "lua-now", ran && !next && "lua-ran", next && "lua-next", untaken && "lua-untaken", (now || ran || next) && own].filter(Boolean).join(" ");
+    if (line.className !== classes) {
+      line.className = classes;
+    }
     const said = line.querySelector(".lua-said");
-    if (said) {
-      said.textContent = meaning(now, ran, next, untaken);
+    const means = meaning(now, ran, next, untaken);
+    if (said && said.textContent !== means) {
+      said.textContent = means;
     }
     if (now || (next && !moment?.line)) {
       onceDrawn(script, () => reveal(line));

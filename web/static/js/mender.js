@@ -1,6 +1,6 @@
 // What would mend it? A mode of the page: the stage stands still at the row that breaks
 // a rule, and below it is how it came to this, and each change that was tried.
-import { byId } from "./dom.js";
+import { byId, focusOn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -134,7 +134,7 @@ export function mender(stage, on) {
       look();
     } else {
       stop(); // nobody looks at it
-      (opener?.checkVisibility() ? opener : toggle).focus({ preventScroll: true });
+      focusOn(opener?.checkVisibility() ? opener : toggle, { preventScroll: true });
     }
     on.show();
   }

@@ -11,6 +11,7 @@ export function nextOf({ next, step, steps }) {
     case "return": return say("Next: back to its place");
     case "ask": return say("Next: ask");
     case "reveal": return say("Next: reveal");
+    case "again": return say("Next: vote again");
     case "tell": return say("Next: show the answer");
     default: return say("The end of the lesson");
   }

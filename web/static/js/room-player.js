@@ -6,9 +6,9 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
-import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
+import { classAt, goal, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
-import { canVote, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
+import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -219,14 +219,18 @@ export function phone(section) {
     byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
     byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
+    byId("goal").hidden = !room.goal;
+    setText(byId("goal"), goal(room));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     drawDesk();
     const own = mine(state);
+    const covered = covers(room.question);
+    byId("own").hidden = byId("take-home").hidden = covered; // on one's own the run goes on
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
       const name = part.dataset.mine ?? "";
       part.hidden = !own.includes(name);
       if (!part.hidden) {
-        drawMine(part, room.threads[name], { closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), wish: myWish(state, name), lost, allowed: room.allowed });
+        drawMine(part, room.threads[name], { covered, closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), wish: myWish(state, name), lost, allowed: room.allowed });
       }
     }
     byId("claims").hidden = own.length > 0;

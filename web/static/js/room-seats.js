@@ -7,6 +7,7 @@ import { say } from "./words.js";
  * @typedef {import("./room-state.js").Thread} Thread
  *
  * @typedef {object} Rules what counts for one's own thread now
+ * @property {boolean} covered a question is open, and nothing tells what is asked
  * @property {string} closed why it cannot step whatever it would do, or ""
  * @property {string} wish what one has wished for at a table, or ""
  * @property {string} held why nothing can be done to it, or ""
@@ -36,7 +37,10 @@ export function drawSeat(item, thread, left) {
  * @param {Thread} thread
  * @param {Rules} rules
  */
-export function drawMine(part, thread, { closed, held, wish, lost, allowed }) {
+export function drawMine(part, thread, { covered, closed, held, wish, lost, allowed }) {
+  for (const card of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll(".card"))) {
+    card.hidden = covered;
+  }
   setText(within(part, "[data-knows]"), thread.knows ?? "");
   setText(within(part, "[data-belief]"), belief(thread.belief ?? 0));
   setText(within(part, "[data-next-call]"), thread.next || say("nothing any more"));

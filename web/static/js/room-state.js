@@ -49,7 +49,7 @@
  * @property {number} step from 0
  * @property {string[]} steps what each is called
  * @property {string} notes for hosts alone
- * @property {"go" | "return" | "ask" | "reveal" | "tell" | ""} next
+ * @property {"go" | "return" | "ask" | "reveal" | "again" | "tell" | ""} next
  *
  * @typedef {object} Room
  * @property {string} code
