@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -25,6 +26,8 @@ func TestAClassWritesAScript(t *testing.T) {
 		text = `document.querySelector("#write textarea")`
 		told = `document.getElementById("write-told").textContent`
 		open = `document.getElementById("write-open")`
+
+		sideways = `document.documentElement.scrollWidth - innerWidth`
 	)
 	for _, phone := range []context.Context{a, b} {
 		until(phone, t, `!document.getElementById("write").hidden && `+text+`.value !== ""`)
@@ -39,14 +42,18 @@ func TestAClassWritesAScript(t *testing.T) {
 	do(a, t, click(`#write .primary`)) // as it was: without a look
 	until(a, t, told+`.startsWith("This still breaks: ") && !`+open+`.hidden`)
 	photograph(a, t, "write-phone-wrong")
-	write(b, "return (")
-	until(b, t, told+`.includes("第 1 行") && `+open+`.hidden`)
+	long := strings.Repeat("W", 400)
+	write(b, "error('<b>"+long+"</b>') -- "+long)
+	until(b, t, told+`.includes("第 1 行") && `+told+`.includes("<b>WWW") && `+open+`.hidden`)
+	if wide := get[int](b, t, sideways); wide > 0 {
+		t.Errorf("a long word in a verdict makes the phone's page %d px too wide", wide)
+	}
 	photograph(b, t, "write-phone-refused")
 	write(b, `if redis.call('get', KEYS[1]) == ARGV[1] then
   redis.call('del', KEYS[1])
   return {1, 0}
 end
-return {0, 0}`)
+return {0, 0} -- `+long)
 	until(b, t, told+`.includes("75")`)
 	photograph(b, t, "write-phone-right")
 	until(host, t, votes+` === "2 of 2 have handed in"`)
@@ -59,6 +66,9 @@ return {0, 0}`)
 	do(host, t, click(`#scripts-open`))
 	until(host, t, `document.querySelectorAll("#class-scripts-list [data-member]").length === 2`)
 	photograph(host, t, "write-host-scripts")
+	if wide := get[int](host, t, `(() => { document.querySelectorAll("#class-scripts-list details").forEach((d) => { d.open = true; }); const d = document.getElementById("class-scripts"); return d.scrollWidth - d.clientWidth; })()`); wide > 0 {
+		t.Errorf("a long word in a script makes the host's list %d px too wide", wide)
+	}
 	get[bool](host, t, `(document.querySelector("#class-scripts-list li:has(.bad) button").click(), true)`)
 	for _, tab := range []context.Context{host, stage} {
 		until(tab, t, `document.getElementById("title").textContent.includes("A script of this class") && document.getElementById("asked").hidden`)

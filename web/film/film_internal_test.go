@@ -3,6 +3,7 @@ package film
 import (
 	"testing"
 
+	"relock/engine/trace"
 	"relock/web/words"
 )
 
@@ -32,5 +33,19 @@ func TestWhatStandsForARow(t *testing.T) {
 		if f.Why != c.want {
 			t.Errorf("%s: %q, want %q", c.name, f.Why, c.want)
 		}
+	}
+}
+
+// A fault's label is in the picture also where the fault struck at once.
+func TestALabelBeginsInThePicture(t *testing.T) {
+	t.Parallel()
+	l := NewLanes([]string{"A"}, nil, 100)
+	l.Add(trace.Event{Step: 1, Body: trace.Fault{Do: "two-masters"}})
+	p := l.Window(words.English, "p", 0, 1)
+	if len(p.Events) != 1 || p.Events[0].Text == "" {
+		t.Fatalf("events: %+v", p.Events)
+	}
+	if e := p.Events[0]; e.X+e.TextX-wide(e.Text)/2 < p.Left {
+		t.Errorf("the label %q begins at %g, the picture at %g", e.Text, e.X+e.TextX-wide(e.Text)/2, p.Left)
 	}
 }

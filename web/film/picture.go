@@ -186,8 +186,9 @@ type Flag struct {
 // Event is something that happened to Redis itself.
 type Event struct {
 	X       float64
-	Expired bool   // the key's lease ran out; else a fault
-	Text    string // of a fault, where there is room
+	Expired bool    // the key's lease ran out; else a fault
+	Text    string  // of a fault, where there is room
+	TextX   float64 // its middle, from X
 }
 
 // measures are the heights of a picture's parts.
@@ -997,9 +998,9 @@ func (d *drawing) events() {
 		}
 		e := Event{X: d.x(d.at[i]), Expired: len(row.faults) == 0}
 		text := few(row.faults)
-		if half := wide(text) / 2; d.text && text != "" && e.X-half > taken {
-			e.Text = text
-			taken = e.X + half + 4
+		if half := wide(text) / 2; d.text && text != "" && max(e.X-half, d.p.Left) > taken {
+			e.Text, e.TextX = text, max(0, d.p.Left+half-e.X) // it begins in the picture
+			taken = e.X + e.TextX + half + 4
 		}
 		d.p.Events = append(d.p.Events, e)
 	}

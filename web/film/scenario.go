@@ -78,7 +78,7 @@ func settings(l words.Language, s Scenario) []string {
 	case s.Heartbeat():
 		return []string{s.Kind, l.Say("the key stays for %s", s.Lease)}
 	case !InRedis(s.Protocol):
-		return []string{s.Protocol}
+		return []string{l.Say("lock: %s", s.Protocol)}
 	}
 	list := []string{s.Protocol}
 	if s.lockKind.Said() {

@@ -410,8 +410,8 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 		{"two-threads", "reentrant, lease 200ms, watchdog 100ms", "lease", "200 ms"},
 		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off", "nodes", "quorum 3 of 5"},
 		{"heartbeat", "heartbeat, the key stays for 5m", "expiry", "5 min"},
-		{"spin-two-processes", "spin", "word", "in memory"},
-		{"no-lock-flash-sale", "none", "no key", ""},
+		{"spin-two-processes", "lock: spin", "word", "in memory"},
+		{"no-lock-flash-sale", "lock: none", "no key", ""},
 	} {
 		p := lessonstest.Play(t, c.name+".yaml")
 		if got := strings.Join(film.NewScenario(words.English, p.Scenario).Facts, ", "); got != c.facts {

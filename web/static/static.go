@@ -183,23 +183,25 @@ func compact(css string) string {
 	return strings.Join(lines, "\n")
 }
 
-// uncommented leaves out of a script what only people read: its JSDoc, and the
-// lines that are a comment alone. What stays is on the line that it was on.
+// uncommented leaves out of a script what only people read: its JSDoc, and remarks to the
+// end of a line. What stays is on the line that it was on.
 func uncommented(script []byte) []byte {
 	out := make([]byte, 0, len(script))
 	for i := 0; i < len(script); {
 		rest := script[i:]
 		if i == 0 || script[i-1] == '\n' {
-			if line, _, _ := bytes.Cut(rest, []byte("\n")); bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
+			line, _, _ := bytes.Cut(rest, []byte("\n"))
+			if at := remark(line); at >= 0 {
+				out = append(out, bytes.TrimRight(line[:at], " \t")...)
 				i += len(line)
 				continue
 			}
 		}
 		if bytes.HasPrefix(rest, []byte("/**")) {
 			if end := bytes.Index(rest[3:], []byte("*/")); end >= 0 {
-				remark := rest[:3+end+2]
-				out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(remark, []byte("\n")))...)
-				i += len(remark)
+				doc := rest[:3+end+2]
+				out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(doc, []byte("\n")))...)
+				i += len(doc)
 				continue
 			}
 		}
@@ -207,6 +209,16 @@ func uncommented(script []byte) []byte {
 		i++
 	}
 	return out
+}
+
+// remark is where a remark to the end of a line begins, -1 where there is none, or where
+// what is before it may be the beginning of a text or of an expression.
+func remark(line []byte) int {
+	at := bytes.Index(line, []byte("//"))
+	if at < 0 || bytes.ContainsAny(line[:at], "'\"`/") || at > 0 && line[at-1] != ' ' && line[at-1] != '\t' {
+		return -1
+	}
+	return at
 }
 
 // PictureStyle is the style sheet for a picture of lanes that is a file of its

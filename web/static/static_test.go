@@ -130,6 +130,9 @@ func TestTheStyleSheetHasAllSheets(t *testing.T) {
 	}
 }
 
+// remark matches a line of code with a remark at its end, where no text comes before it.
+var remark = regexp.MustCompile("^([^'\"`/]*\\S)\\s+//")
+
 // TestScriptsAreServedWithoutComments compares what is served with the source:
 // nothing but comments is left out, and each line is where it was.
 func TestScriptsAreServedWithoutComments(t *testing.T) {
@@ -159,6 +162,9 @@ func TestScriptsAreServedWithoutComments(t *testing.T) {
 					after = ""
 				}
 				code = strings.TrimSpace(after)
+			}
+			if m := remark.FindStringSubmatch(line); m != nil && !comment {
+				code = strings.TrimSpace(m[1])
 			}
 			for strings.Contains(code, "/**") {
 				before, rest, _ := strings.Cut(code, "/**")

@@ -228,7 +228,9 @@ export function lanes(box, on) {
   /** Writes into the pill what the clock shows; it stays within the picture. @param {number} x in % */
   function pill(x) {
     const at = box.querySelector("[data-pill]");
-    if (!at) {
+    // A page without a clock has a line alone.
+    at?.setAttribute("display", said ? "inline" : "none");
+    if (!at || !said) {
       return;
     }
     const [rect, text] = [at.querySelector("rect"), at.querySelector("text")];

@@ -1,0 +1,34 @@
+package templates_test
+
+import (
+	"strings"
+	"testing"
+
+	"relock/web/film"
+	"relock/web/page"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// What a class writes is shown to the letter: as text, and no mark in it turns the letters
+// around.
+func TestAScriptIsShownToTheLetter(t *testing.T) {
+	t.Parallel()
+	const script = "-- <img src=x onerror=alert(1)> **bold**\nlocal a = '\u202egnp.exe' -- \u05e9\u05dc\u05d5\u05dd"
+	html, err := templates.Text(words.English, templates.RoomScriptsPage(page.RoomScripts{
+		Scripts: []page.RoomScript{{Member: "m1", Script: film.Script{Name: "Quiet Otter", Lines: film.Coloured(script)}}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`-- &lt;img src=x onerror=alert(1)&gt; **bold**`, `\u{202e}gnp.exe`, "\u05e9\u05dc\u05d5\u05dd"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has not %q", want)
+		}
+	}
+	for _, bad := range []string{"<img src=x", "\u202e"} {
+		if strings.Contains(html, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+}
