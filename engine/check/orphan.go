@@ -30,7 +30,7 @@ func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 	var found []Finding
 	for i, one := range c.locks[:min(len(c.locks), len(keys))] {
 		for _, f := range one.finish(keys[i]) {
-			found = append(found, f.of(c.keys[i]))
+			found = append(found, f.Of(c.keys[i]))
 		}
 	}
 	return found

@@ -64,6 +64,7 @@ type Reading struct {
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
 	circle         circle
+	among          bool // it is one of several locks: who waits for whom is read for all of them
 }
 
 // scripted is what a script was taken for before it did anything, and whether it has.
@@ -88,8 +89,18 @@ func New(threads []string, of Lock, resource string, marks bool, known Roles) *R
 
 // See takes the next record.
 func (j *Reading) See(r Record) {
+	if !j.among {
+		j.deadlock(j.circle.stand(r.Asking)) // they waited until then
+	}
 	j.take(r)
-	if waits := j.circle.see(r); waits != nil {
+	if !j.among {
+		j.deadlock(j.circle.see(r))
+	}
+}
+
+// deadlock takes threads that wait for one another.
+func (j *Reading) deadlock(waits []check.Waits) {
+	if waits != nil {
 		j.violate(j.checker.Deadlock(waits))
 	}
 }
@@ -676,7 +687,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 		}
 	case told && r.Owner != "" && call == lock.CallLock && j.did == "" && before.Value != nil && *before.Value == r.Owner:
 		delete(j.belief, r.Thread) // refused by its own value: it does not know that it holds
-	case told && r.Err == "" && call != lock.CallLock && call != "" && no(r.Reply):
+	case told && r.Err == "" && call != lock.CallLock && call != "" && no(j.answer(r)):
 		delete(j.belief, r.Thread)
 	case told && r.Err == "" && j.sees(r):
 		delete(j.belief, r.Thread)
@@ -779,6 +790,15 @@ func (j *Reading) holds(r Record) int {
 	return 0
 }
 
+// answer is what a command was answered about the lock's key: of several keys that are
+// deleted at once, whether this one was there.
+func (j *Reading) answer(r Record) any {
+	if v := Verb(r.Args); (v == "DEL" || v == "UNLINK") && len(r.Args) > 2 && !r.Before.Exists() {
+		return int64(0)
+	}
+	return r.Reply
+}
+
 // no reports whether an answer is a no.
 func no(reply any) bool {
 	switch v := reply.(type) {
@@ -792,6 +812,9 @@ func no(reply any) bool {
 	return false
 }
 
+// other is the call of a command that is none of the lock's.
+const other = "other"
+
 // commands adds a command, or each one of its script.
 func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]int, call string, level, attempt int) {
 	last := func() {
@@ -801,7 +824,7 @@ func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]
 	}
 	one := trace.Command{Call: call, Attempt: attempt, Level: level, Late: r.Late}
 	if one.Call == "" {
-		one.Call = "other"
+		one.Call = other
 	}
 	if len(r.Inner) > 0 {
 		script := ""
@@ -962,6 +985,9 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 // that it holds the lock.
 func (j *Reading) Finish(over Over) {
 	key, asking, waiting := over.Key, over.Asking, over.Waiting
+	if !j.among {
+		j.deadlock(j.circle.stand(asking))
+	}
 	j.now = key
 	believed := len(j.belief) > 0
 	if j.marks {

@@ -13,7 +13,7 @@ import (
 
 // MaxLocks is how many locks a scenario may have: as many cards as fit on a stage. A
 // circle of threads needs two.
-const MaxLocks = 4
+const MaxLocks = 8
 
 // Takes are the keys of the locks that a thread takes, the first one first, with spaces
 // between; "" where the scenario has one lock, which has no name but its own.

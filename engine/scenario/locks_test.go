@@ -44,8 +44,8 @@ func TestSeveralLocks(t *testing.T) {
 
 func TestMistakesWithSeveralLocks(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
-		{"one", "[account-a, account-b]\n", "[account-a]\n", "line 2: locks: given 1 keys, allowed: a list of 2 to 4 keys"},
-		{"too many", "[account-a, account-b]\n", "[a, b, c, d, e]\n", "line 2: locks: given 5 keys, allowed: a list of 2 to 4 keys"},
+		{"one", "[account-a, account-b]\n", "[account-a]\n", "line 2: locks: given 1 key, allowed: a list of 2 to 8 keys"},
+		{"too many", "[account-a, account-b]\n", "[a, b, c, d, e, f, g, h, i]\n", "line 2: locks: given 9 keys, allowed: a list of 2 to 8 keys"},
 		{"twice", "[account-a, account-b]\n", "[account-a, account-a]\n", "line 2: locks[1]: given \"account-a\", allowed: 1 to 64 printable characters without spaces, { and }, each key once"},
 		{"a name of the lock's own", "mutex,", "mutex, key: K,", "line 1: lock.key: given the key \"key\", allowed: key only with one lock, without locks"},
 		{"replicas", "mutex,", "mutex, wait: 1 of 1 in 50ms,", "line 1: lock.wait: given the key \"wait\", allowed: wait only with one lock, without locks"},
