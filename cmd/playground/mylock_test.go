@@ -76,6 +76,36 @@ func TestMyLockIsAsItIsTold(t *testing.T) {
 	}
 }
 
+// A log of two locks is read once, for both: what is said of a circle of waiting is true where
+// each has asked again, and nothing is broken where each gives back what it has.
+func TestAnImportOfTwoLocks(t *testing.T) {
+	lines, err := os.ReadFile("../../lessons/mylock/two-keys.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deadlock = "B has account:2 and waits for account:1; A has account:1 and"
+	r := playground(t, string(lines), "import", "-lock", "account:1,account:2", "-")
+	if r.code != exitUnexpected || strings.Count(r.out, "deadlock (deadlock): ") != 1 || !strings.Contains(r.out, deadlock) || strings.Contains(r.out, "mutual-exclusion") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	var once []string
+	for line := range strings.Lines(string(lines)) {
+		if !strings.Contains(line, "0000.1003") && !strings.Contains(line, "0000.1004") { // who asks again
+			once = append(once, line)
+		}
+	}
+	if r := playground(t, strings.Join(once, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitOK || strings.Contains(r.out, "deadlock") || !strings.Contains(r.out, "No rule is broken in it.") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	half := strings.Join(once[:9], "") // B has never had the second key
+	if r := playground(t, half, "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "No second thread was ever inside") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := playground(t, string(lines), "import", "-json", "-lock", "account:1,account:2", "-"); r.code != exitUnexpected || !strings.Contains(r.out, `"locks":["account:1","account:2"]`) || !strings.Contains(r.out, `"lock":"account:2","call":"lock"`) {
+		t.Errorf("exit code %d\n%.2000s%s", r.code, r.out, r.err)
+	}
+}
+
 // Where one of several locks is not in the log, nothing is told of the others either.
 func TestAnImportOfSeveralLocksIsWhole(t *testing.T) {
 	const log = "../../lessons/mylock/readers.log"

@@ -366,17 +366,11 @@ func (s *Several) Kind() (says, helps phrase.Wording) {
 // Witness returns what a judgement needs of the records so far: all keys were there, and of
 // the lock that fewest threads had, those who had it.
 func (s *Several) Witness() *verdict.Witness {
-	w := verdict.Witness{Key: true}
-	for i, one := range s.locks {
-		mine := one.Witness()
-		w.Key = w.Key && mine.Key
-		if i == 0 || len(mine.Alone) < len(w.Alone) {
-			w.Alone = mine.Alone
-		}
-		if i == 0 {
-			w.Struck = mine.Struck
-		}
+	var list []verdict.Witness
+	for _, one := range s.locks {
+		list = append(list, *one.Witness())
 	}
+	w := verdict.OfEach(list)
 	return &w
 }
 

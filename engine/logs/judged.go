@@ -20,7 +20,7 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 	if !h.Framed() {
 		return verdict.Of(sc, nil)
 	}
-	e := &verdict.Evidence{Shared: sc.Lock.Kind.Shared(), Advice: verdict.Advice{
+	e := &verdict.Evidence{Shared: sc.Lock.Kind.Shared(), Each: sc.Locks != nil, Advice: verdict.Advice{
 		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
 		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
