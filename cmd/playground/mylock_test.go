@@ -97,8 +97,13 @@ func TestAnImportOfTwoLocks(t *testing.T) {
 	if r := playground(t, strings.Join(once, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitOK || strings.Contains(r.out, "deadlock") || !strings.Contains(r.out, "No rule is broken in it.") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
-	half := strings.Join(once[:9], "") // B has never had the second key
-	if r := playground(t, half, "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "No second thread was ever inside") {
+	var short []string // A has never had account:2
+	for _, line := range once {
+		if !strings.Contains(line, `50001] "SET" "account:2"`) {
+			short = append(short, line)
+		}
+	}
+	if r := playground(t, strings.Join(short, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "No second thread was ever inside") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	if r := playground(t, string(lines), "import", "-json", "-lock", "account:1,account:2", "-"); r.code != exitUnexpected || !strings.Contains(r.out, `"locks":["account:1","account:2"]`) || !strings.Contains(r.out, `"lock":"account:2","call":"lock"`) {

@@ -94,7 +94,7 @@ type ofOneLock struct {
 
 // lockByLock are runs, those of several locks once for each: what is told of an event is
 // about its own lock, and says which that is.
-func lockByLock(all map[string]lessonstest.Run, l words.Language) map[string]ofOneLock {
+func lockByLock(t *testing.T, all map[string]lessonstest.Run, l words.Language) map[string]ofOneLock {
 	list := map[string]ofOneLock{}
 	for name, p := range all {
 		told := sentences(p, l)
@@ -112,8 +112,12 @@ func lockByLock(all map[string]lessonstest.Run, l words.Language) map[string]ofO
 					continue
 				}
 				text, named := strings.CutSuffix(told[n], l.Say("The lock is %s.", key))
+				call := e.Kind() == trace.KindCommand || e.Kind() == trace.KindOutcome
 				if !named {
 					text = ""
+				}
+				if call && named != (e.Lock == key) {
+					t.Errorf("%s, event %d of %s: %q", name, e.Seq, e.Lock, told[n])
 				}
 				one.Events, one.told = append(one.Events, mine), append(one.told, strings.TrimSpace(text))
 			}
@@ -134,7 +138,7 @@ var (
 func TestSentencesOfOthersClientsAreTrue(t *testing.T) {
 	for l := range longest {
 		counted := newTally(l)
-		for name, one := range lockByLock(theirTraces(t), l) {
+		for name, one := range lockByLock(t, theirTraces(t), l) {
 			p := one.Run
 			r := newPlayedRun(p)
 			for i, text := range one.told {
