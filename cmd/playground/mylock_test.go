@@ -111,6 +111,35 @@ func TestAnImportOfTwoLocks(t *testing.T) {
 	}
 }
 
+// A list of tokens in a log: whom Redis serves that waits for one is recomputed; a list that
+// was never full in it, or whose permits nobody tells, is not judged.
+func TestAnImportOfTokens(t *testing.T) {
+	data, err := os.ReadFile("../../lessons/mylock/tokens.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := string(data)
+	const filled, refused, late = `"RPUSH" "printers" "1" "2"`, `000.000400 [0 127.0.0.1:50003] "LPOP" "printers"`, "1760000000.200100 [0 127.0.0.1:50003] \"LPOP\" \"printers\"\n"
+	waits := strings.Replace(strings.Replace(log, late, "", 1), refused, `000.000400 [0 127.0.0.1:50003] "BLPOP" "printers" "0"`, 1)
+	for name, c := range map[string]struct {
+		log, lock string
+		code      int
+		says      string
+	}{
+		"as it is":        {log, "printers:permits=2", exitOK, "No rule is broken in it."},
+		"one waits":       {waits, "printers:permits=2", exitOK, "BLPOP 0 → printers 1"},
+		"in vain":         {strings.Replace(waits, `"printers" "0"`, `"printers" "0.05"`, 1), "printers:permits=2", exitOK, "RPUSH 1 → 3"},
+		"filled twice":    {strings.Replace(log, refused, `000.000400 [0 127.0.0.1:50003] `+filled+"\n1760000000.000500 [0 127.0.0.1:50003] \"LPOP\" \"printers\"", 1), "printers:permits=2", exitUnexpected, "more inside than permits"},
+		"begun too late":  {strings.Replace(log, filled, `"RPUSH" "printers" "1"`, 1), "printers:permits=2", exitUnjudged, "fewer than its permits"},
+		"permits untold":  {log, "printers", exitUnjudged, "permits=N"},
+		"one is not back": {strings.Replace(log, "\"RPUSH\" \"printers\" \"2\"\n", "\"GET\" \"printers:made\"\n", 1), "printers:permits=2", exitOK, "No rule is broken"}, // B may still work
+	} {
+		if r := playground(t, c.log, "import", "-lock", c.lock, "-"); r.code != c.code || !strings.Contains(strings.Join(strings.Fields(r.out), " "), c.says) {
+			t.Errorf("%s: exit code %d\n%s%s", name, r.code, r.out, r.err)
+		}
+	}
+}
+
 // Where one of several locks is not in the log, nothing is told of the others either.
 func TestAnImportOfSeveralLocksIsWhole(t *testing.T) {
 	const log = "../../lessons/mylock/readers.log"

@@ -65,6 +65,7 @@ type player struct {
 	paths         map[string]*path
 	asked         map[situation]effects.Record
 	notes         map[string]*trace.LogNote
+	waiting       []*Entry // for a token of the lock's list, the longest first
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
@@ -357,7 +358,46 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		p.lease = max(p.lease, in.Key.PTTL)
 	}
 	p.keep(played{Record: r, line: e.Line, client: e.Client})
+	p.serve()
 	return nil
+}
+
+// pops reports whether a command waits for an element of the lock's list, and of no other.
+func (p *player) pops(args []string) bool {
+	verb := effects.Verb(args)
+	return (verb == "BLPOP" || verb == "BRPOP") && len(args) == 3 && args[1] == p.key
+}
+
+// pop takes an element for a command that waits for one; false while there is none.
+func (p *player) pop(e *Entry) (effects.Record, bool) {
+	r := effects.Record{Args: e.Args, Before: p.state(), Also: p.opens()}
+	if r.Before.Type != trace.TypeList {
+		return r, false
+	}
+	element, failed := resp.Value(p.s.Do([]string{effects.Verb(e.Args)[1:], p.key}))
+	if failed != "" {
+		return r, false
+	}
+	r.Reply, r.After, r.Also = []any{p.key, element}, p.state(), p.closes(r.Also)
+	return r, true
+}
+
+// serve gives elements of the lock's list to those that wait for one: Redis serves first who
+// has waited longest.
+func (p *player) serve() {
+	for len(p.waiting) > 0 {
+		e := p.waiting[0]
+		if until, err := strconv.ParseFloat(e.Args[2], 64); err == nil && until > 0 && p.log.Timed && p.at-e.At > time.Duration(until*float64(time.Second)) {
+			p.waiting = p.waiting[1:] // in vain
+			continue
+		}
+		r, ok := p.pop(e)
+		if !ok {
+			return
+		}
+		p.waiting = p.waiting[1:]
+		p.keep(played{Record: r, line: e.Line, client: e.Client})
+	}
 }
 
 // lapsed keeps the end of a lock's lease, and returns the keys as they are then, given those
@@ -474,6 +514,13 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	r := effects.Record{Args: e.Args}
 	if !isScript(e.Args) {
 		switch verb := effects.Verb(e.Args); {
+		case p.pops(e.Args):
+			r, ok := p.pop(e)
+			if !ok {
+				p.note(NoteWaits, e.Line)
+				p.waiting = append(p.waiting, e)
+			}
+			return r, ok
 		case quiet[verb], waits(e.Args):
 			return r, false
 		case !p.e.Knows(verb) || !safe(e.Args):

@@ -468,7 +468,7 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 		p.notes[l.notes[i].What] = &l.notes[i]
 	}
 	for _, what := range []string{
-		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteWaits, NoteTokens, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)

@@ -65,6 +65,8 @@ const (
 	NoteEven       = "even"       // an even number of servers, of which nobody has said that they are all
 	NoteSameValue  = "same-value" // on several servers all threads write one value: whose it is
 	NoteAbsent     = "absent"     // servers of which there is no log
+	NoteWaits      = "waits"      // commands that waited for an element of the lock's list: whom Redis served
+	NoteTokens     = "tokens"     // so many of a list's tokens were seen in it at once, less than its permits
 	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
 )
 
@@ -421,6 +423,11 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	p.earlier(r.Events(), lines)
+	if one, ok := r.(*effects.Reading); ok {
+		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
+			p.notes[NoteTokens] = &trace.LogNote{What: NoteTokens, Count: n}
+		}
+	}
 	over := effects.Over{Key: p.state(), At: p.ended()}
 	for _, one := range p.closes(p.opens()) {
 		over.Also = append(over.Also, one.After)

@@ -184,6 +184,9 @@ func (l *Lanes) Add(e trace.Event) {
 	if members := e.Key.CountMembers(); l.lock.Permits > 0 && members > 0 {
 		row.holder, row.taken = -1, members
 	}
+	if e.Key.Type == trace.TypeList || l.holding.Tokens() { // it says nothing of its holders
+		row.holder, row.several, row.taken = -1, nil, 0
+	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))
 	if i := slices.Index(l.threads, e.Thread); i >= 0 {
 		l.act(row, i, e)

@@ -502,7 +502,9 @@ func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})
 	}
-	out.Taken = permitsTaken(t.l, t.scenario.lockKind, k)
+	if out.Taken = permitsTaken(t.l, t.scenario.lockKind, k); k.Type == trace.TypeList {
+		out.Taken = freeTokens(t.l, k)
+	}
 	if k.PTTL < 0 {
 		out.Lease = t.l.Say("no expiry")
 		out.Fraction = 1000
