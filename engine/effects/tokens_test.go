@@ -60,6 +60,7 @@ func TestAListOfTokens(t *testing.T) {
 		{"A+2 A- B- C- A+1 C- B+1 C+1 A. B. C.", ""},                  // C was refused
 		{"A+2 A- B- C+2 C- A+1 B+1 C+1 A. B. C.", "mutual-exclusion"}, // filled twice
 		{"A+2 A! A. B. C.", "orphan"},                                 // it has a token, and does not know
+		{"A+2 A! B! A. B. C.", "orphan"},                              // none is left
 		{"A+2 A! A- A+1 A. B. C.", "orphan"},                          // it has taken two, and put back one
 		{"A+2 A- B- A+1 A+1 C- B+1 C+1 A. B. C.", ""},                 // a token too many lets nobody more in here
 		{"A+2 A- B+1 A. B. C.", ""},                                   // B gives back A's
