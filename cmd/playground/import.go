@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/check"
 	"relock/engine/effects"
 	"relock/engine/logs"
 	"relock/engine/phrase"
@@ -51,8 +50,7 @@ judged: it says why, and what helps.`
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
 	var o logs.Options
-	var also []string
-	lockFlags(fs, &o.Key, &o.Kind, &also, "of the keys that could be locks, the one that most commands name")
+	lockFlags(fs, &o.Key, &o.Kind, &o.Also, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
 	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
 	fs.IntVar(&o.Nodes, "nodes", 0, "how many servers the lock is on (default: as many as there are files); what a server did of which there is no log is not known")
@@ -68,12 +66,8 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
 		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))
 	}
-	lock := effects.Lock{Key: o.Key, Kind: o.Kind, Also: also}
-	if err := effects.Judges(lock, max(fs.NArg(), o.Nodes)); err != nil {
+	if err := effects.Judges(effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, max(fs.NArg(), o.Nodes)); err != nil {
 		return refuse(err)
-	}
-	if *asJSON && len(also) > 0 {
-		return refuse(phrase.New("-json prints the trace of one lock; allowed: -lock KEY"))
 	}
 	var files []logs.File
 	for _, name := range fs.Args() {
@@ -89,9 +83,6 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		}
 		files = append(files, logs.File{Name: name, Reader: in})
 	}
-	if len(also) > 0 {
-		return importLocks(ctx, files[0], o, lock.Keys(), *l, env)
-	}
 	found, err := importedFiles(ctx, files, o)
 	if err != nil {
 		return refuse(err)
@@ -106,34 +97,6 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		return exitUnexpected
 	}
 	return exitOf(found.Judgement.Verdict)
-}
-
-// importLocks reads a log for each of several locks, and says the worst of them in its exit
-// code: broken, else unjudged.
-func importLocks(ctx context.Context, file logs.File, o logs.Options, keys []string, l words.Language, env environment) int {
-	data, err := io.ReadAll(io.LimitReader(file, logs.MaxBytes+1))
-	read := make([]*logs.Imported, len(keys))
-	for i := 0; i < len(keys) && err == nil; i++ {
-		o.Key, o.Kind = keys[i], check.Kind{Exclusive: true}
-		read[i], err = imported(ctx, data, o)
-	}
-	if err != nil {
-		fmt.Fprintf(env.err, "playground: import: %v\n", err)
-		return exitUsage
-	}
-	worst := exitOK
-	for i, found := range read {
-		if i > 0 {
-			fmt.Fprintln(env.out)
-		}
-		t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
-		t.line(l.Say("Lock %s:", keys[i]), bold)
-		printImported(env, l, found)
-		if code := exitOf(found.Judgement.Verdict); code == exitUnexpected || worst == exitOK {
-			worst = code
-		}
-	}
-	return worst
 }
 
 // importedFiles reads a log or a trace of ours, or the logs of several servers.

@@ -141,6 +141,9 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	if example != "" {
 		return printWorker(example, fs.NArg(), env)
 	}
+	if f.o.Nodes == 0 { // which options take for one
+		return f.bad(phrase.New("-nodes %d: allowed: 1 to %d", 0, lab.MaxNodes), env)
+	}
 	f.o.Command, f.o.Env, f.o.Seed = fs.Args(), vars, 1
 	if seed.set {
 		f.o.Seed = seed.value

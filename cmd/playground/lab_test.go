@@ -140,6 +140,7 @@ func crashing(t *testing.T) string {
 func TestLabRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"-threads 0 -- x":                             "allowed: 1 to",
+		"-nodes 0 -- x":                               "-nodes 0: allowed: 1 to",
 		"-threads 99 -- x":                            "allowed: 1 to",
 		"-faults explode -- x":                        "allowed: lose-request",
 		"-faults crash -- x":                          "-clock wall",

@@ -76,6 +76,70 @@ func TestMyLockIsAsItIsTold(t *testing.T) {
 	}
 }
 
+// A log of two locks is read once, for both: what is said of a circle of waiting is true where
+// each has asked again, and nothing is broken where each gives back what it has.
+func TestAnImportOfTwoLocks(t *testing.T) {
+	lines, err := os.ReadFile("../../lessons/mylock/two-keys.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const deadlock = "B has account:2 and waits for account:1; A has account:1 and"
+	r := playground(t, string(lines), "import", "-lock", "account:1,account:2", "-")
+	if r.code != exitUnexpected || strings.Count(r.out, "deadlock (deadlock): ") != 1 || !strings.Contains(r.out, deadlock) || strings.Contains(r.out, "mutual-exclusion") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	var once []string
+	for line := range strings.Lines(string(lines)) {
+		if !strings.Contains(line, "0000.1003") && !strings.Contains(line, "0000.1004") { // who asks again
+			once = append(once, line)
+		}
+	}
+	if r := playground(t, strings.Join(once, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitOK || strings.Contains(r.out, "deadlock") || !strings.Contains(r.out, "No rule is broken in it.") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	var short []string // A has never had account:2
+	for _, line := range once {
+		if !strings.Contains(line, `50001] "SET" "account:2"`) {
+			short = append(short, line)
+		}
+	}
+	if r := playground(t, strings.Join(short, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "No second thread was ever inside") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	if r := playground(t, string(lines), "import", "-json", "-lock", "account:1,account:2", "-"); r.code != exitUnexpected || !strings.Contains(r.out, `"locks":["account:1","account:2"]`) || !strings.Contains(r.out, `"lock":"account:2","call":"lock"`) {
+		t.Errorf("exit code %d\n%.2000s%s", r.code, r.out, r.err)
+	}
+}
+
+// A list of tokens in a log: whom Redis serves that waits for one is recomputed; a list that
+// was never full in it, or whose permits nobody tells, is not judged.
+func TestAnImportOfTokens(t *testing.T) {
+	data, err := os.ReadFile("../../lessons/mylock/tokens.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := string(data)
+	const filled, refused, late = `"RPUSH" "printers" "1" "2"`, `000.000400 [0 127.0.0.1:50003] "LPOP" "printers"`, "1760000000.200100 [0 127.0.0.1:50003] \"LPOP\" \"printers\"\n"
+	waits := strings.Replace(strings.Replace(log, late, "", 1), refused, `000.000400 [0 127.0.0.1:50003] "BLPOP" "printers" "0"`, 1)
+	for name, c := range map[string]struct {
+		log, lock string
+		code      int
+		says      string
+	}{
+		"as it is":        {log, "printers:permits=2", exitOK, "No rule is broken in it."},
+		"one waits":       {waits, "printers:permits=2", exitOK, "BLPOP 0 → printers 1"},
+		"in vain":         {strings.Replace(waits, `"printers" "0"`, `"printers" "0.05"`, 1), "printers:permits=2", exitOK, "RPUSH 1 → 3"},
+		"filled twice":    {strings.Replace(log, refused, `000.000400 [0 127.0.0.1:50003] `+filled+"\n1760000000.000500 [0 127.0.0.1:50003] \"LPOP\" \"printers\"", 1), "printers:permits=2", exitUnexpected, "more inside than permits"},
+		"begun too late":  {strings.Replace(log, filled, `"RPUSH" "printers" "1"`, 1), "printers:permits=2", exitUnjudged, "fewer than its permits"},
+		"permits untold":  {log, "printers", exitUnjudged, "permits=N"},
+		"one is not back": {strings.Replace(log, "\"RPUSH\" \"printers\" \"2\"\n", "\"GET\" \"printers:made\"\n", 1), "printers:permits=2", exitOK, "No rule is broken"}, // B may still work
+	} {
+		if r := playground(t, c.log, "import", "-lock", c.lock, "-"); r.code != c.code || !strings.Contains(strings.Join(strings.Fields(r.out), " "), c.says) {
+			t.Errorf("%s: exit code %d\n%s%s", name, r.code, r.out, r.err)
+		}
+	}
+}
+
 // Where one of several locks is not in the log, nothing is told of the others either.
 func TestAnImportOfSeveralLocksIsWhole(t *testing.T) {
 	const log = "../../lessons/mylock/readers.log"

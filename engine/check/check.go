@@ -189,7 +189,7 @@ func (c *Checker) observeSeveral(e trace.Event) []Finding {
 	for i, one := range c.locks[:min(len(c.locks), len(e.Locks))] { // of a foreign trace, an event may have fewer
 		if mine, ok := e.Of(i); ok {
 			for _, f := range one.Observe(mine) {
-				found = append(found, f.of(c.keys[i]))
+				found = append(found, f.Of(c.keys[i]))
 			}
 		}
 	}
@@ -199,8 +199,8 @@ func (c *Checker) observeSeveral(e trace.Event) []Finding {
 	return found
 }
 
-// of names the lock of a finding, of several.
-func (f Finding) of(lock string) Finding {
+// Of returns a finding that names its lock, of several.
+func (f Finding) Of(lock string) Finding {
 	f.Lock = lock
 	f.Says, f.Why = phrase.Say("%[1]s: %[2]s", lock, f.Says), phrase.Say("%[1]s: %[2]s", lock, f.Why)
 	f.Detail = lock + ": " + f.Detail

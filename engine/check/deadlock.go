@@ -19,6 +19,11 @@ type Waits struct{ Thread, Has, For string }
 // Deadlock returns the finding for threads that wait in a circle, at least two: each for
 // a key that the next one has, and the last for one of the first.
 func (c *Checker) Deadlock(circle []Waits) Finding {
+	return InCircle(circle, c.facts.Last.Of(Waiters(circle)...))
+}
+
+// InCircle is Deadlock with the events that prove it, by their seqs.
+func InCircle(circle []Waits, events []int) Finding {
 	var threads phrase.Names
 	var says phrase.Wording
 	for i, w := range circle {
@@ -30,7 +35,7 @@ func (c *Checker) Deadlock(circle []Waits) Finding {
 		}
 		says = phrase.Say("%[1]s; %[2]s", says, one)
 	}
-	return found(Deadlock, threads, proof(c.facts.Last.Of(threads...)...), says,
+	return found(Deadlock, threads, proof(events...), says,
 		phrase.Say("%s wait for one another: each keeps a key that another of them wants.", threads))
 }
 

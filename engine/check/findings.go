@@ -15,20 +15,21 @@ import (
 // not safe for concurrent use.
 type Findings struct {
 	checker *Checker
-	endless map[string]bool // threads that ask until they have the lock
-	over    map[string]bool // threads that have ended or hang
-	open    []Finding       // found, but not yet named by the trace
-	seen    int             // the seq of the last event
-	named   int             // the seq of the last violation
-	last    Finding         // its finding
-	times   int             // how many violations
+	endless map[string]bool   // threads that ask until they have the lock
+	refused map[string]string // by thread: of several locks, the one that its last call was refused
+	over    map[string]bool   // threads that have ended or hang
+	open    []Finding         // found, but not yet named by the trace
+	seen    int               // the seq of the last event
+	named   int               // the seq of the last violation
+	last    Finding           // its finding
+	times   int               // how many violations
 }
 
 // NewFindings returns the findings of a run without events yet. Owners maps
 // owner ids to threads, with a guard between them, a lock of this kind; endless are the
 // threads that ask until they have the lock, and keys are as for New.
 func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []string, keys ...string) *Findings {
-	b := &Findings{checker: New(owners, g, k, keys...), endless: map[string]bool{}, over: map[string]bool{}}
+	b := &Findings{checker: New(owners, g, k, keys...), endless: map[string]bool{}, refused: map[string]string{}, over: map[string]bool{}}
 	for _, name := range endless {
 		b.endless[name] = true
 	}
@@ -37,6 +38,9 @@ func NewFindings(owners map[string]string, g protocol.Guard, k Kind, endless []s
 
 // Facts returns what follows from the events so far. Nobody may add to them.
 func (b *Findings) Facts() *facts.Facts { return b.checker.facts }
+
+// FactsOf is Facts of one of several locks, by its place.
+func (b *Findings) FactsOf(lock int) *facts.Facts { return b.checker.locks[lock].facts }
 
 // Times returns how often a rule was broken so far.
 func (b *Findings) Times() int { return b.times }
@@ -53,6 +57,10 @@ func (b *Findings) See(e trace.Event) {
 		return
 	case trace.Fault:
 		b.over[e.Thread] = b.over[e.Thread] || body.Do == fault.Stall
+	case trace.Outcome:
+		if delete(b.refused, e.Thread); body.Result == trace.Refused && e.Lock != "" {
+			b.refused[e.Thread] = e.Lock
+		}
 	case trace.End:
 		b.over[e.Thread] = true
 	}
@@ -116,6 +124,11 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	}
 	if f, ok := b.take(v); ok {
 		return f
+	}
+	if v.Rule == Deadlock && len(v.Threads) > 0 { // of somebody's own client nobody knows whether it waits: it was refused
+		if circle := Circle(v.Threads[0], b.refused, b.checker.holder); slices.Equal(Waiters(circle), slices.Sorted(slices.Values(v.Threads))) {
+			return InCircle(circle, v.Events)
+		}
 	}
 	why := phrase.Say("Redis and the threads have broken a rule: %s.", v.Rule)
 	if len(v.Threads) > 0 {

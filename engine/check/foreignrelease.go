@@ -22,11 +22,14 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		return Finding{}, false
 	}
 	before, after := f.On(b.Node)
-	if after.Exists() || b.Reply == int64(0) || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
+	if !before.Exists() || after.Exists() || b.Reply == int64(0) || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
 		return Finding{}, false // it deletes nothing
 	}
 	if journal.Sweeps(b.Args[0]) {
 		return Finding{}, false // it drops what is over, whoever put it there
+	}
+	if taken, _ := journal.Tokens(b.Args, b.Reply, b.Arg(1)); taken > 0 {
+		return Finding{}, false // the last token of a list
 	}
 	held, _ := f.HeldOn(b.Node)
 	holders := phrase.Names(held)

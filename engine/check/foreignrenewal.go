@@ -23,6 +23,9 @@ func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || f.Aside(e.Thread) || b.Call != lock.CallRenew || b.Reply != int64(1) || !renews(b.Arg(0)) {
 		return Finding{}, false
 	}
+	if _, tokens := f.Put().Filled(); tokens {
+		return Finding{}, false // a list of tokens is nobody's
+	}
 	_, holds := f.HeldOn(b.Node)
 	holders := phrase.Names(holds)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {

@@ -30,13 +30,16 @@ func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 	var found []Finding
 	for i, one := range c.locks[:min(len(c.locks), len(keys))] {
 		for _, f := range one.finish(keys[i]) {
-			found = append(found, f.of(c.keys[i]))
+			found = append(found, f.Of(c.keys[i]))
 		}
 	}
 	return found
 }
 
 func (c *Checker) finish(key trace.KeyState) []Finding {
+	if all, tokens := c.facts.Put().Filled(); tokens {
+		return c.lost(int(key.Length), all)
+	}
 	if !key.Exists() || c.end.kept && key.PTTL >= 0 || c.end.deadline != "" && key.PTTL < 0 && key.Value != nil && *key.Value == c.end.deadline {
 		return nil
 	}
@@ -48,6 +51,18 @@ func (c *Checker) finish(key trace.KeyState) []Finding {
 		one.Detail = fmt.Sprintf(string(one.Says.Text), fmt.Sprint(key.PTTL, " ms"))
 	}
 	return []Finding{one}
+}
+
+// lost checks a list of tokens where nothing follows any more: all that it was filled with
+// are in it again.
+func (c *Checker) lost(left, all int) []Finding {
+	if left >= all {
+		return nil
+	}
+	holders := c.facts.Put().Threads()
+	return []Finding{found(Orphan, holders, proof(c.facts.Last.Of(holders...)...),
+		phrase.Say("nobody believes that it holds a permit, and the list has %[1]d of its %[2]d tokens", left, all),
+		phrase.Say("A token is lost: no thread believes that it has one, and the list has %[1]d of %[2]d.", left, all))}
 }
 
 func whyLeft(holders []string, pttl int64, left time.Duration) phrase.Wording {

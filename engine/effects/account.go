@@ -11,7 +11,7 @@ import (
 // account is what a fold has told so far: events, and the rules that they break. It is not
 // safe for concurrent use.
 type account struct {
-	checker *check.Checker
+	checker *check.Checker // nil where others find what is broken
 	events  []trace.Event
 	forgets bool // of the events only the last is kept: nobody asks for the others
 	seq     int  // events so far
@@ -41,9 +41,11 @@ func (a *account) violate(f check.Finding, first trace.Event) {
 	if n := len(a.events); n > 0 {
 		last = a.events[n-1]
 	}
-	last.Seq, last.Body, last.Thread = a.seq+1, f.Violation, ""
+	last.Seq, last.Body, last.Thread, last.Lock = a.seq+1, f.Violation, "", f.Lock
 	a.note(last)
-	a.checker.Observe(last)
+	if a.checker != nil {
+		a.checker.Observe(last)
+	}
 }
 
 // OnlyHarms leaves out rules about the lock, whose kind is not known.

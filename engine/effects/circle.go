@@ -8,25 +8,32 @@ import (
 )
 
 // circle notes who has which key and who was refused which, to find threads that wait
-// for one another: of any keys, as a deadlock needs two. The zero value knows of none.
-// It is not safe for concurrent use.
+// for one another: of any keys, as a deadlock needs two. Who was refused once may give back
+// what it has: it waits once it has asked again, or asks in vain while nobody can move. The
+// zero value knows of none. It is not safe for concurrent use.
 type circle struct {
-	has   map[string]string // by key: the thread that has made it
-	wants map[string]string // by thread: the key that its last command was refused
-	told  []string          // the threads of the circle that was found, until one of the keys is another's
+	has  map[string]string  // by key: the thread that has made it
+	asks map[string]refusal // by thread: what it was refused since it last took or gave back a key
+	told []string           // the threads of the circle that was found, until one of the keys is another's
+}
+
+// refusal is a key that a thread was refused, and how often in a row.
+type refusal struct {
+	key   string
+	times int
 }
 
 // see takes the next record, and returns the threads that wait in a circle since then,
-// from its own on, once; nil where there are none.
+// from its own on, once; nil where there are none. Those that ask in vain stand before it.
 func (c *circle) see(r Record) []check.Waits {
 	for _, key := range r.Gone {
 		c.free(key)
 	}
-	if r.Thread == "" || r.Mark != "" {
+	switch {
+	case r.Thread == "" || r.Mark != "":
 		return nil
-	}
-	delete(c.wants, r.Thread)
-	if r.Ended != "" || r.Late || r.Do != "" { // what it was told is not what Redis did
+	case r.Ended != "" || r.Late || r.Do != "": // what it was told is not what Redis did
+		delete(c.asks, r.Thread)
 		return nil
 	}
 	if len(r.Inner) == 0 {
@@ -35,7 +42,18 @@ func (c *circle) see(r Record) []check.Waits {
 	for _, e := range r.Inner {
 		c.command(r.Thread, e.Args, e.Reply)
 	}
-	return c.round(r.Thread)
+	return c.round(r.Thread, nil)
+}
+
+// stand returns the threads that wait in a circle, once, given those that ask in vain
+// while nobody can move.
+func (c *circle) stand(asking []string) []check.Waits {
+	for _, thread := range asking {
+		if found := c.round(thread, asking); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // command takes one command of a thread.
@@ -47,12 +65,27 @@ func (c *circle) command(thread string, args []string, reply any) {
 	switch {
 	case MakesLock(args):
 		if reply == nil || reply == int64(0) {
-			c.note(&c.wants, thread, key)
+			was := c.asks[thread]
+			if was.key != key {
+				was = refusal{key: key}
+			}
+			was.times++
+			if c.asks == nil {
+				c.asks = map[string]refusal{}
+			}
+			c.asks[thread] = was
 			return
 		}
-		c.note(&c.has, key, thread)
+		if c.has == nil {
+			c.has = map[string]string{}
+		}
+		c.has[key] = thread
+		delete(c.asks, thread)
 	case verb == "DEL" || verb == "UNLINK":
 		for _, key := range args[1:] {
+			if c.has[key] == thread {
+				delete(c.asks, thread)
+			}
 			c.free(key)
 		}
 	}
@@ -64,16 +97,15 @@ func (c *circle) free(key string) {
 	c.told = nil
 }
 
-func (c *circle) note(in *map[string]string, name, value string) {
-	if *in == nil {
-		*in = map[string]string{}
-	}
-	(*in)[name] = value
-}
-
 // round is the circle that a thread closes, once.
-func (c *circle) round(thread string) []check.Waits {
-	list := check.Circle(thread, c.wants, func(key string) string { return c.has[key] })
+func (c *circle) round(thread string, asking []string) []check.Waits {
+	wants := map[string]string{}
+	for who, one := range c.asks {
+		if one.times > 1 || slices.Contains(asking, who) {
+			wants[who] = one.key
+		}
+	}
+	list := check.Circle(thread, wants, func(key string) string { return c.has[key] })
 	threads := check.Waiters(list)
 	if list == nil || slices.Equal(threads, c.told) {
 		return nil

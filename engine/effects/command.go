@@ -10,6 +10,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/journal"
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 )
 
 // Marks of a worker's critical section and of its rounds, as arguments of ECHO.
@@ -181,7 +182,7 @@ type Lock struct {
 }
 
 // MostLocks is how many locks are judged at once.
-const MostLocks = 8
+const MostLocks = scenario.MaxLocks
 
 // Keys returns the keys of all locks.
 func (l Lock) Keys() []string { return append([]string{l.Key}, l.Also...) }

@@ -18,6 +18,7 @@ import (
 type Frame struct {
 	Title   string        // is cut where it is long
 	Key     string        // the lock's, or ""
+	Also    []string      // keys of further locks
 	Kind    check.Kind    // who may be inside at once, if somebody has said it
 	Hash    bool          // it is a hash
 	Nodes   int           // servers; more than one: it is a lock of their majority
@@ -35,12 +36,13 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		Title string `json:"title"`
 		Lock  struct {
 			Protocol string `json:"protocol"`
-			Key      string `json:"key"`
+			Key      string `json:"key,omitempty"`
 			Kind     string `json:"kind,omitempty"`
 			Lease    string `json:"lease"`
 			Watchdog string `json:"watchdog"`
 			Nodes    int    `json:"nodes,omitempty"`
 		} `json:"lock"`
+		Locks   []string `json:"locks,omitempty"`
 		Threads []thread `json:"threads"`
 		Seed    uint64   `json:"seed"`
 	}{Title: Short(strings.Map(printed, f.Title), scenario.MaxTitle), Seed: min(f.Seed, scenario.MaxSeed)}
@@ -53,7 +55,10 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 		form.Lock.Protocol, form.Lock.Nodes = protocol.Redlock.Name, f.Nodes
 	}
 	if f.Key != "" {
-		form.Lock.Key = Short(strings.Map(plain, f.Key), scenario.MaxKey)
+		form.Lock.Key = frameKey(f.Key)
+	}
+	if len(f.Also) > 0 {
+		form.Lock.Key, form.Locks = "", NamesOfLocks(append([]string{f.Key}, f.Also...))
 	}
 	lease := scenario.MaxDuration
 	if f.Lease > 0 {

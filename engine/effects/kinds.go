@@ -33,6 +33,9 @@ var (
 	otherwise = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
 )
 
+// tokens is a list of tokens: it says how many are free.
+var tokens = Kind{Holds: "a list of tokens: a token taken is a permit, until one is put back", Told: true, typed: trace.TypeList, says: "The key holds a list.", helps: "If it is one of tokens, say how many permits it has, two or more: -lock KEY:permits=N."}
+
 // Kinds returns the kinds of locks that are told apart, those that can be judged first.
 func Kinds() []Kind {
 	return []Kind{
@@ -44,7 +47,7 @@ func Kinds() []Kind {
 		{Holds: "a set of owners", Told: true, typed: trace.TypeSet, says: "The key holds a set.", helps: sayKind},
 		shared,
 		unmoded,
-		{Holds: "a list of tokens", typed: "list", says: "The key holds a list.", helps: "A list of tokens cannot be judged yet."},
+		tokens,
 		hashes,
 		oneValue,
 		otherwise,
@@ -82,6 +85,8 @@ func (j *Reading) unlike(k trace.KeyState) bool {
 		return false
 	case k.Type == trace.TypeZSet, k.Type == trace.TypeSet:
 		return !j.lock.Kind.Said()
+	case k.Type == trace.TypeList:
+		return j.lock.Kind.Permits == 0
 	}
 	return true
 }

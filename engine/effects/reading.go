@@ -53,6 +53,7 @@ type Reading struct {
 	fresh         map[string]bool // threads that have put their member, and have asked nothing since
 	unranked      map[string]bool // threads whose member made one more than there are permits, and that will ask for its rank
 	counter       bool            // its value is counted up and down
+	taken, put    int             // tokens that the current command took out of a list, and put back
 	last          trace.KeyState  // before the current command
 	ids           []string        // what the current command put into the key
 	did           string          // what it did to the lock, as a call
@@ -64,6 +65,7 @@ type Reading struct {
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
 	circle         circle
+	among          bool // it is one of several locks: who waits for whom is read for all of them
 }
 
 // scripted is what a script was taken for before it did anything, and whether it has.
@@ -88,8 +90,18 @@ func New(threads []string, of Lock, resource string, marks bool, known Roles) *R
 
 // See takes the next record.
 func (j *Reading) See(r Record) {
+	if !j.among {
+		j.deadlock(j.circle.stand(r.Asking)) // they waited until then
+	}
 	j.take(r)
-	if waits := j.circle.see(r); waits != nil {
+	if !j.among {
+		j.deadlock(j.circle.see(r))
+	}
+}
+
+// deadlock takes threads that wait for one another.
+func (j *Reading) deadlock(waits []check.Waits) {
+	if waits != nil {
 		j.violate(j.checker.Deadlock(waits))
 	}
 }
@@ -207,6 +219,7 @@ func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
 	j.look(r)
 	j.ids = j.puts(r)
+	j.tokens(r)
 	j.questions(r, ofLock)
 	j.did = j.does(r)
 	call := j.call(r, ofLock)
@@ -258,6 +271,40 @@ func (j *Reading) command(r Record) {
 		j.outcome(r, call, level, attempt, told)
 	}
 }
+
+// tokens counts the tokens that a command takes out of the lock's list, or puts back. Who
+// puts in what it has not taken fills it.
+func (j *Reading) tokens(r Record) {
+	j.taken, j.put = 0, 0
+	if j.lock.Kind.Permits == 0 || r.Do == fault.LoseRequest || r.Do == fault.LateCopy || r.Do == fault.Crash || r.Do == fault.Pause {
+		return
+	}
+	one := func(args []string, reply any) {
+		taken, put := journal.Tokens(args, reply, j.key)
+		j.taken, j.put = j.taken+taken, j.put+put
+	}
+	replies, _ := r.Reply.([]any)
+	switch {
+	case len(r.Tx) > 0 && len(replies) == len(r.Tx):
+		for i, args := range r.Tx {
+			one(args, replies[i])
+		}
+	case len(r.Inner) > 0:
+		for _, e := range r.Inner {
+			one(e.Args, e.Reply)
+		}
+	case r.Err == "" && len(r.Tx) == 0:
+		one(r.Args, r.Reply)
+	}
+	j.put = min(j.put, j.checker.Put().Tokens(r.Thread)+j.taken)
+}
+
+// Filled returns with how many tokens the lock's list was filled while none was out; false
+// where it is none of tokens.
+func (j *Reading) Filled() (int, bool) { return j.checker.Put().Filled() }
+
+// lists reports whether the lock is a list of tokens.
+func (j *Reading) lists() bool { _, is := j.Filled(); return is }
 
 // asks is the role of no command: clients of this lock put their member into it, and then
 // ask for its rank.
@@ -316,7 +363,7 @@ func (j *Reading) ofLock(r Record) bool {
 
 // Equal reports whether two states of a key are the same, their expiry included.
 func Equal(a, b trace.KeyState) bool {
-	return a.Type == b.Type && a.PTTL == b.PTTL && maps.Equal(a.Fields, b.Fields) && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
+	return a.Type == b.Type && a.PTTL == b.PTTL && a.Length == b.Length && maps.Equal(a.Fields, b.Fields) && (a.Value == nil) == (b.Value == nil) && (a.Value == nil || *a.Value == *b.Value)
 }
 
 // content is a key without its expiry.
@@ -346,7 +393,9 @@ func (j *Reading) call(r Record, ofLock bool) string {
 		return role
 	}
 	switch Verb(r.Args) {
-	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY":
+	case "LPUSH", "RPUSH", "LPUSHX", "RPUSHX": // it fills the list
+		return ""
+	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY", "LPOP", "RPOP", "BLPOP", "BRPOP":
 		return lock.CallLock
 	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL", "DECR", "DECRBY":
 		return lock.CallUnlock
@@ -404,6 +453,10 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
+	case j.taken > j.put:
+		return lock.CallLock
+	case j.put > 0:
+		return lock.CallUnlock
 	case j.stands(r), journal.Sweeps(Verb(r.Args)) && len(j.ids) == 0:
 		return ""
 	case len(j.ids) > 0, overAtOnce(r):
@@ -653,6 +706,13 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	rewrites := own && before.Value != nil && len(ids) > 0 && j.belief[r.Thread] > 0
 	switch {
 	case !ofLock || r.Late:
+	case j.taken+j.put > 0:
+		if told {
+			j.belief[r.Thread] += j.taken
+		}
+		if j.belief[r.Thread] = max(j.belief[r.Thread]-j.put, 0); j.belief[r.Thread] == 0 {
+			delete(j.belief, r.Thread)
+		}
 	case rewrites && j.did == lock.CallLock:
 		j.belief[r.Thread]++
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
@@ -676,7 +736,7 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 		}
 	case told && r.Owner != "" && call == lock.CallLock && j.did == "" && before.Value != nil && *before.Value == r.Owner:
 		delete(j.belief, r.Thread) // refused by its own value: it does not know that it holds
-	case told && r.Err == "" && call != lock.CallLock && call != "" && no(r.Reply):
+	case told && r.Err == "" && call != lock.CallLock && call != "" && no(j.answer(r)):
 		delete(j.belief, r.Thread)
 	case told && r.Err == "" && j.sees(r):
 		delete(j.belief, r.Thread)
@@ -779,6 +839,15 @@ func (j *Reading) holds(r Record) int {
 	return 0
 }
 
+// answer is what a command was answered about the lock's key: of several keys that are
+// deleted at once, whether this one was there.
+func (j *Reading) answer(r Record) any {
+	if v := Verb(r.Args); (v == "DEL" || v == "UNLINK") && len(r.Args) > 2 && !r.Before.Exists() {
+		return int64(0)
+	}
+	return r.Reply
+}
+
 // no reports whether an answer is a no.
 func no(reply any) bool {
 	switch v := reply.(type) {
@@ -792,6 +861,9 @@ func no(reply any) bool {
 	return false
 }
 
+// other is the call of a command that is none of the lock's.
+const other = "other"
+
 // commands adds a command, or each one of its script.
 func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]int, call string, level, attempt int) {
 	last := func() {
@@ -801,7 +873,7 @@ func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]
 	}
 	one := trace.Command{Call: call, Attempt: attempt, Level: level, Late: r.Late}
 	if one.Call == "" {
-		one.Call = "other"
+		one.Call = other
 	}
 	if len(r.Inner) > 0 {
 		script := ""
@@ -962,6 +1034,9 @@ func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) 
 // that it holds the lock.
 func (j *Reading) Finish(over Over) {
 	key, asking, waiting := over.Key, over.Asking, over.Waiting
+	if !j.among {
+		j.deadlock(j.circle.stand(asking))
+	}
 	j.now = key
 	believed := len(j.belief) > 0
 	if j.marks {
@@ -969,7 +1044,7 @@ func (j *Reading) Finish(over Over) {
 	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && !(j.counter && number(key) <= 0) {
+	} else if ends := key.Value != nil && isDeadline(*key.Value); (key.Exists() || j.lists()) && !believed && !ends && !(j.counter && number(key) <= 0) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}

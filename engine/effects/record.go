@@ -27,6 +27,7 @@ type Record struct {
 	At     time.Duration // since the round began, by Redis' clock
 	Passed time.Duration // of a fault: how long Redis' clock went on before
 	Inner  []journal.Entry
+	Asking []string        // of time that passes because nobody can move: the threads that ask in vain
 	Gone   []string        // keys that had expired before it, of those that commands have made
 	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil
 	Owner  string          // the owner id in it, where that is known

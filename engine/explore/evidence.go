@@ -3,6 +3,7 @@ package explore
 import (
 	"math/bits"
 
+	"relock/engine/phrase"
 	"relock/engine/verdict"
 )
 
@@ -52,6 +53,9 @@ func (s *Space) Evidence() *verdict.Evidence {
 	e.Broken = len(s.Rules()) > 0
 	if s.ending != Exhausted {
 		e.Cut = s.Why()
+		if s.givesWay {
+			e.Advice.Cut = phrase.Say("Bound the retries, retry: {times: N}; a jitter keeps threads from beginning again at the same instants.")
+		}
 	}
 	return e
 }

@@ -98,6 +98,8 @@ func (p *played) options() ([]option, state, error) {
 		return nil, p.left, fmt.Errorf("explore: %w", err)
 	case p.st.Over():
 		return nil, p.left, nil
+	case p.st.GiveWay():
+		return nil, p.left, ErrEndless
 	}
 	list, err := p.w.options(p.ctx, p.st, p.left)
 	return list, p.left, err

@@ -105,6 +105,9 @@ func (d *draw) play(ctx context.Context, decisions, most int) error {
 			d.ended = err == nil
 			break
 		}
+		if st.GiveWay() {
+			break
+		}
 		o, err := d.decide(ctx, st, slices.Contains(delays, d.made), slices.Contains(faults, d.made))
 		if err != nil {
 			return err

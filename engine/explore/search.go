@@ -195,6 +195,7 @@ func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
 	chain, err := s.workers[0].first(ctx)
 	s.passed.add(s.workers[0].passed)
+	s.space.givesWay = s.workers[0].givesWay
 	switch {
 	case err != nil:
 		return err
@@ -327,6 +328,7 @@ func (s *search) round(ctx context.Context) error {
 	all.Wait()
 	for _, w := range s.workers {
 		s.passed.add(w.passed)
+		s.space.givesWay = s.space.givesWay || w.givesWay
 	}
 	for i, it := range items {
 		if errs[i] != nil {
@@ -362,6 +364,8 @@ type worker struct {
 	log    *trace.Log // of the run under way: what was not muted
 	seen   int        // events of log
 	passed passed
+
+	givesWay bool // a way was cut where threads begin again and again
 }
 
 // open begins a run that stands where the search does.
@@ -477,6 +481,10 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 			return chain, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
+		}
+		if st.GiveWay() {
+			w.givesWay = true
+			return chain, nil
 		}
 		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken()), stood: st.StoodStill(), alone: w.alone()}
 		if f.over {

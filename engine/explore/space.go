@@ -28,10 +28,11 @@ const (
 // another, and what is broken on the way. Of a search that has ended it never
 // changes, and is safe for concurrent use.
 type Space struct {
-	search *search
-	ending Ending
-	cause  error  // of a search that was stopped
-	soFar  []Rule // by cost, while the search goes on
+	search   *search
+	ending   Ending
+	cause    error  // of a search that was stopped
+	givesWay bool   // ways were cut on which threads give back and begin again, over and over
+	soFar    []Rule // by cost, while the search goes on
 
 	all, clean counts // schedules from each node; of them, those that break nothing
 	complete   []bool // by node: nothing below it is untried
@@ -100,6 +101,8 @@ func (s *Space) Why() phrase.Wording {
 		return phrase.Wording{}
 	case len(s.search.nodes) >= s.search.b.MaxStates:
 		return phrase.Say("there are more than %d states", s.search.b.MaxStates)
+	case s.givesWay:
+		return phrase.Say("in some orders threads give back what they have and begin again, with no end in sight")
 	default:
 		return phrase.Say("some orders never end, or end too late to wait for")
 	}

@@ -84,7 +84,10 @@ type Order struct {
 // note adds what came of a decision, or happened by itself.
 func (o *Order) note(r effects.Record) {
 	o.records = append(o.records, r)
-	o.lease, o.hash = max(o.lease, r.After.PTTL), o.hash || r.After.Type == trace.TypeHash
+	for i := range len(r.Also) + 1 {
+		after := r.Of(i).After
+		o.lease, o.hash = max(o.lease, after.PTTL), o.hash || after.Type == trace.TypeHash
+	}
 }
 
 // count adds an order that was tried.

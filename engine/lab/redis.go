@@ -530,6 +530,8 @@ func (b *external) key(name string) trace.KeyState {
 		for _, z := range c.ZRangeWithScores(ctx, name, 0, -1).Val() {
 			k.Fields[fmt.Sprint(z.Member)] = trace.Score(z.Score)
 		}
+	case trace.TypeList:
+		k.Length = c.LLen(ctx, name).Val()
 	case trace.TypeString:
 		v := c.Get(ctx, name).Val()
 		k.Value = &v

@@ -248,7 +248,7 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 			break
 		}
 		if len(list) == 0 {
-			moved := s.pass(o)
+			moved := s.pass(o, asking)
 			o.failed = s.g.failed
 			s.g.mu.Unlock()
 			if moved {
@@ -318,8 +318,9 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 }
 
 // pass lets time pass, as nobody can move: to the first instant at which one that waits
-// would wait no more, or a key expires. It reports whether there was any.
-func (s *search) pass(o *Order) bool {
+// would wait no more, or a key expires. It reports whether there was any. Asking are the
+// threads that ask in vain.
+func (s *search) pass(o *Order, asking []string) bool {
 	var first *item
 	for _, l := range s.g.lanes {
 		for _, c := range l.conns {
@@ -333,9 +334,9 @@ func (s *search) pass(o *Order) bool {
 	_, wall := s.g.nodes.kind()
 	switch {
 	case expires && (first == nil || now+left < first.deadline):
-		s.lapse(o, left, wall)
+		s.lapse(o, left, wall, asking)
 	case first != nil:
-		s.lapse(o, first.deadline-now, wall)
+		s.lapse(o, first.deadline-now, wall, asking)
 		o.note(s.g.expire(first))
 	default:
 		return false
@@ -345,10 +346,10 @@ func (s *search) pass(o *Order) bool {
 }
 
 // lapse moves Redis' clock, and reports whether that ended the lock's lease.
-func (s *search) lapse(o *Order, d time.Duration, wall bool) bool {
+func (s *search) lapse(o *Order, d time.Duration, wall bool, asking []string) bool {
 	before := make([]effects.Record, len(s.g.nodes))
 	for node := range before {
-		before[node] = effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Before: s.g.state(node)}
+		before[node] = effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Asking: asking, Before: s.g.state(node)}
 		s.g.opens(&before[node], node)
 	}
 	if wall {
@@ -402,7 +403,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 				}
 			}
 		}
-		if s.lapse(o, left, wall) {
+		if s.lapse(o, left, wall, nil) {
 			o.strikes(LeaseEnds)
 		}
 		s.version++

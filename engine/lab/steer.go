@@ -89,7 +89,7 @@ type Choice struct {
 type Look struct {
 	Threads []Standing    `json:"threads"`
 	Choices []Choice      `json:"choices"`
-	Key     string        `json:"key,omitempty"` // the lock's, once it is known
+	Key     string        `json:"key,omitempty"` // the lock's, once it is known; of several with commas between them
 	Rounds  int           `json:"rounds"`        // begun so far
 	Order   []Decision    `json:"order"`         // of this round
 	Over    bool          `json:"over,omitempty"`
@@ -255,7 +255,7 @@ func (t *Steering) seen(settled bool) {
 			return
 		case free || !settled || slices.ContainsFunc(t.s.g.lanes, func(l *lane) bool { return l.worker == nil && !l.rounds && l.spoken }):
 			return
-		case !t.s.pass(t.order):
+		case !t.s.pass(t.order, asking):
 			t.over, t.order.final = true, t.s.final()
 			t.order.final.Waiting, t.order.final.Asking = stuck, asking
 			return
@@ -284,7 +284,7 @@ func (t *Steering) Look() Look {
 	defer t.mu.Unlock()
 	t.s.g.mu.Lock()
 	defer t.s.g.mu.Unlock()
-	look := Look{Key: t.s.g.key, Rounds: t.rounds, Order: slices.Clip(t.order.Decisions), Over: t.over, Busy: t.busy, Version: len(t.order.records)}
+	look := Look{Key: strings.Join(t.s.keys(), ","), Rounds: t.rounds, Order: slices.Clip(t.order.Decisions), Over: t.over, Busy: t.busy, Version: len(t.order.records)}
 	for i, l := range t.s.g.lanes {
 		look.Threads = append(look.Threads, t.standing(l, t.s.g.Ports()[i]))
 	}

@@ -21,7 +21,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Kind: opts.Kind, Nodes: opts.Nodes, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Also: opts.Also, Kind: opts.Kind, Nodes: opts.Nodes, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
@@ -39,13 +39,7 @@ func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []tra
 	known := effects.Roles{}
 	maps.Copy(known, f.roles)
 	key := f.Key
-	nth := 0
-	if len(opts.Also) > 0 { // it shows the one that breaks
-		j := o.read(opts, key, o.marks, maps.Clone(known))
-		nth = j.(*effects.Several).Worst(o.Rules)
-		key = opts.Lock().Keys()[nth]
-	}
-	t := &telling{o: o, nth: nth, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
 	t.harms = t.unknown
 	defer t.close()
 	t.begin(key, o.marks, known)
@@ -72,7 +66,6 @@ func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 // before it were something else, it begins again. It is not safe for concurrent use.
 type telling struct {
 	o     *Order
-	nth   int // the lock that it tells of, where there are several
 	opts  Options
 	title string
 	store string
@@ -113,10 +106,8 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 		}
 		t.redis = append(t.redis, b)
 	}
-	one := t.opts
-	marks = marks && len(one.Also) == 0 // as in a search
-	one.Also = nil
-	t.reading = one.fold(key, marks, known)
+	marks = marks && len(t.opts.Also) == 0 // as in a search
+	t.reading = t.opts.fold(key, marks, known)
 	t.reading.From(t.o.began)
 	if t.harms {
 		t.reading.OnlyHarms()
@@ -174,7 +165,6 @@ func (t *telling) goOn(key string, marks bool) error {
 func (t *telling) readOn() {
 	named := len(t.reading.Named())
 	for _, r := range t.o.records[t.read:] {
-		r = r.Of(t.nth)
 		r.Inner = t.again(r)
 		before := len(t.reading.Named())
 		t.reading.See(r)
@@ -224,11 +214,7 @@ func (t *telling) keep(text string) {
 func (t *telling) finish() {
 	if !t.over {
 		t.over = true
-		over := t.o.final
-		if t.nth > 0 {
-			over.Key = over.Also[t.nth-1]
-		}
-		t.reading.Finish(over)
+		t.reading.Finish(t.o.final)
 	}
 }
 
@@ -239,8 +225,10 @@ func (t *telling) again(r effects.Record) []journal.Entry {
 		t.redis.advance(d)
 	}
 	b := t.redis[max(r.Node-1, 0)]
-	if r.Do == Evict && r.Before.Exists() && !r.After.Exists() {
-		b.evict(t.key)
+	for i, key := range append([]string{t.key}, t.opts.Also...) {
+		if one := r.Of(i); r.Do == Evict && one.Before.Exists() && !one.After.Exists() {
+			b.evict(key)
+		}
 	}
 	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {
 		return r.Inner

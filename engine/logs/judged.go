@@ -12,7 +12,7 @@ import (
 )
 
 // unplayed are the notes about lines that name the key and that were not played.
-var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody}
+var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody, NoteTokens}
 
 // Evidence returns what is known of the lock in a trace before its first event: in that
 // of a log, of a lab, or of a run of ours.
@@ -20,7 +20,7 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 	if !h.Framed() {
 		return verdict.Of(sc, nil)
 	}
-	e := &verdict.Evidence{Shared: sc.Lock.Kind.Shared(), Advice: verdict.Advice{
+	e := &verdict.Evidence{Shared: sc.Lock.Kind.Shared(), Each: sc.Locks != nil, Advice: verdict.Advice{
 		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
 		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
 		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
@@ -143,6 +143,10 @@ func Says(n trace.LogNote) phrase.Wording {
 		return phrase.Say("Several connections write one value on the same server, and it does not say whose it is.")
 	case NoteAbsent:
 		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
+	case NoteWaits:
+		return phrase.Say("Commands that waited for a token: %d, the first in line %d. Redis serves first who has waited longest: that is recomputed.", n.Count, n.Line)
+	case NoteTokens:
+		return phrase.Say("Tokens that were put into the list while none was out: %d, fewer than its permits. The others were there, or taken, before the log began.", n.Count)
 	case NoteSameOwners:
 		return phrase.Say("The key itself names its holder: no other way of reading it fits.")
 	}

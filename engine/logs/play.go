@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -44,8 +45,9 @@ type played struct {
 type player struct {
 	log           *Log
 	key, resource string
-	plain         bool // no script is run
-	held          int  // bytes of what was played, as its events will take
+	also          []string // keys of further locks
+	plain         bool     // no script is run
+	held          int      // bytes of what was played, as its events will take
 	e             *store.Embedded
 	s             *store.Conn
 	base          time.Time
@@ -63,10 +65,11 @@ type player struct {
 	paths         map[string]*path
 	asked         map[situation]effects.Record
 	notes         map[string]*trace.LogNote
+	waiting       []*Entry // for a token of the lock's list, the longest first
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
-	p := &player{most: MostCommands, servers: 1, log: l, key: key, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
+	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
 	for _, e := range l.Entries {
 		switch verb := effects.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
@@ -107,16 +110,60 @@ func (p *player) state() trace.KeyState {
 	return p.e.Key(p.key)
 }
 
+// keys are those of the locks.
+func (p *player) keys() []string { return append([]string{p.key}, p.also...) }
+
+// opens are the further locks' keys before something.
+func (p *player) opens() []effects.Change {
+	var list []effects.Change
+	for _, key := range p.also {
+		list = append(list, effects.Change{Before: p.e.Key(key)})
+	}
+	return list
+}
+
+// closes are they after it.
+func (p *player) closes(list []effects.Change) []effects.Change {
+	for i, key := range p.also {
+		list[i].After = p.e.Key(key)
+	}
+	return list
+}
+
+// first is the key of the lock that a command is of: of several the first that it names.
+func (p *player) first(args []string) string {
+	for _, key := range effects.Touches(args).Keys {
+		if slices.Contains(p.also, key) {
+			return key
+		}
+		if key == p.key {
+			break
+		}
+	}
+	return p.key
+}
+
+// of is the state of the lock's key that a command is of.
+func (p *player) of(args []string) trace.KeyState {
+	if len(p.also) == 0 {
+		return p.state()
+	}
+	return p.e.Key(p.first(args))
+}
+
 // all runs what names the key, and what else scripts need that do.
 func (p *player) all(ctx context.Context, db int) error {
-	related := map[string]bool{p.key: true}
+	related := map[string]bool{}
+	for _, key := range p.keys() {
+		related[key] = true
+	}
 	relevant := make([]bool, len(p.log.Entries))
 	for i := range p.log.Entries {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
 		e := &p.log.Entries[i]
-		if !e.names(p.key) && (p.resource == "" || !e.names(p.resource)) {
+		if !slices.ContainsFunc(p.keys(), e.names) && (p.resource == "" || !e.names(p.resource)) {
 			continue
 		}
 		if e.DB != db {
@@ -166,7 +213,10 @@ func (p *player) all(ctx context.Context, db int) error {
 // marked tells which marks are of the lock. A mark belongs to the lock that its connection used last, or, without one, to
 // the lock that it uses next; a mark to leave belongs to the lock that was entered.
 func (p *player) marked(relevant []bool) []bool {
-	locks := map[string]bool{p.key: true}
+	locks := map[string]bool{}
+	for _, key := range p.keys() {
+		locks[key] = true
+	}
 	for _, k := range p.log.locks {
 		locks[k.Key] = true
 	}
@@ -224,7 +274,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	p.reach(e)
 	if mark != "" {
 		p.marks = true
-		p.keep(played{Record: effects.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state()}, line: e.Line, client: e.Client})
+		p.keep(played{Record: effects.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state(), Also: p.closes(p.opens())}, line: e.Line, client: e.Client})
 		return nil
 	}
 	if aside {
@@ -236,11 +286,13 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		p.note(what, e.Line)
 	}
 	if p.log.Timed {
-		if left := p.state().PTTL; left >= 0 && time.Duration(left)*time.Millisecond <= near {
+		if left := p.of(e.Args).PTTL; left >= 0 && time.Duration(left)*time.Millisecond <= near {
 			p.note(NoteClose, e.Line)
 		}
 	}
-	before := p.state()
+	key := p.first(e.Args)
+	before, also := p.state(), p.opens()
+	stood := p.e.Key(key)
 	names := p.touched(e)
 	saved, err := p.e.Items(names)
 	undo := func() {
@@ -253,23 +305,23 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		return nil
 	}
 	if !e.agrees(r) {
-		was := before
-		if err == nil && before.Exists() { // did its lease end before?
+		was := stood
+		if err == nil && stood.Exists() { // did its lease end before?
 			undo()
 			at := p.at
-			if before.PTTL > 0 && !p.log.Timed {
-				p.at += time.Duration(before.PTTL) * time.Millisecond
+			if stood.PTTL > 0 && !p.log.Timed {
+				p.at += time.Duration(stood.PTTL) * time.Millisecond
 				p.e.SetTime(p.base.Add(p.at - p.from))
 			} else {
-				_ = p.e.Put([]string{p.key}, nil)
+				_ = p.e.Put([]string{key}, nil)
 			}
 			again, ok := p.run(ctx, e)
-			if ok && e.agrees(again) && (before.PTTL > 0 || p.log.Timed) {
-				if before.PTTL >= 0 {
+			if ok && e.agrees(again) && (stood.PTTL > 0 || p.log.Timed) {
+				if stood.PTTL >= 0 {
 					was.PTTL = 0
 				}
-				p.keep(played{Record: effects.Record{Before: was, After: trace.Absent()}})
-				r, before = again, trace.Absent()
+				before, also = p.lapsed(key, was, before, also)
+				r = again
 				if p.log.Timed {
 					p.note(NoteOther, e.Line)
 				}
@@ -296,14 +348,76 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		}
 	}
 	r.Late = e.late
-	r.Before, r.After = before, p.state()
-	p.hash = p.hash || r.After.Type == trace.TypeHash
-	p.lease = max(p.lease, r.After.PTTL)
+	r.Before, r.After, r.Also = before, p.state(), p.closes(also)
+	for i := range p.keys() {
+		after := r.Of(i).After
+		p.hash = p.hash || after.Type == trace.TypeHash
+		p.lease = max(p.lease, after.PTTL)
+	}
 	for _, in := range r.Inner {
 		p.lease = max(p.lease, in.Key.PTTL)
 	}
 	p.keep(played{Record: r, line: e.Line, client: e.Client})
+	p.serve()
 	return nil
+}
+
+// pops reports whether a command waits for an element of the lock's list, and of no other.
+func (p *player) pops(args []string) bool {
+	verb := effects.Verb(args)
+	return (verb == "BLPOP" || verb == "BRPOP") && len(args) == 3 && args[1] == p.key
+}
+
+// pop takes an element for a command that waits for one; false while there is none.
+func (p *player) pop(e *Entry) (effects.Record, bool) {
+	r := effects.Record{Args: e.Args, Before: p.state(), Also: p.opens()}
+	if r.Before.Type != trace.TypeList {
+		return r, false
+	}
+	element, failed := resp.Value(p.s.Do([]string{effects.Verb(e.Args)[1:], p.key}))
+	if failed != "" {
+		return r, false
+	}
+	r.Reply, r.After, r.Also = []any{p.key, element}, p.state(), p.closes(r.Also)
+	return r, true
+}
+
+// serve gives elements of the lock's list to those that wait for one: Redis serves first who
+// has waited longest.
+func (p *player) serve() {
+	for len(p.waiting) > 0 {
+		e := p.waiting[0]
+		if until, err := strconv.ParseFloat(e.Args[2], 64); err == nil && until > 0 && p.log.Timed && p.at-e.At > time.Duration(until*float64(time.Second)) {
+			p.waiting = p.waiting[1:] // in vain
+			continue
+		}
+		r, ok := p.pop(e)
+		if !ok {
+			return
+		}
+		p.waiting = p.waiting[1:]
+		p.keep(played{Record: r, line: e.Line, client: e.Client})
+	}
+}
+
+// lapsed keeps the end of a lock's lease, and returns the keys as they are then, given those
+// before it.
+func (p *player) lapsed(key string, was, before trace.KeyState, also []effects.Change) (trace.KeyState, []effects.Change) {
+	r := effects.Record{Before: before, After: before, Gone: []string{key}}
+	next := slices.Clone(also)
+	for i, one := range also {
+		r.Also = append(r.Also, effects.Change{Before: one.Before, After: one.Before})
+		if p.also[i] == key {
+			r.Also[i] = effects.Change{Before: was, After: trace.Absent()}
+			next[i].Before = trace.Absent()
+		}
+	}
+	if key == p.key {
+		r.Before, r.After = was, trace.Absent()
+		before = trace.Absent()
+	}
+	p.keep(played{Record: r})
+	return before, next
 }
 
 func withoutReply(e *Entry) *Entry {
@@ -325,32 +439,56 @@ func (p *player) keep(one played) {
 
 // advance lets time pass, and tells the end of the lease.
 func (p *player) advance(to time.Duration, line int) {
-	before := p.state()
-	if left := time.Duration(before.PTTL) * time.Millisecond; before.PTTL >= 0 && p.at+left <= to {
+	for _, key := range p.inOrder() {
+		before := p.e.Key(key)
+		left := time.Duration(before.PTTL) * time.Millisecond
+		if before.PTTL < 0 || p.at+left > to {
+			continue
+		}
 		// Redis counts whole milliseconds.
 		end := p.base.Add(p.at-p.from).Truncate(time.Millisecond).Add(left).Sub(p.base) + p.from
-		p.at = max(p.at, min(end, to))
-		p.e.SetTime(p.base.Add(p.at - p.from))
-		if after := p.state(); !after.Exists() {
-			p.keep(played{Record: effects.Record{Before: before, After: after}})
-			if p.log.Timed && to-end <= near && line > 0 {
-				p.note(NoteClose, line)
-			}
+		p.reaches(max(p.at, min(end, to)))
+		if p.log.Timed && to-end <= near && line > 0 && !p.e.Key(key).Exists() {
+			p.note(NoteClose, line)
 		}
 	}
-	p.at = to
-	p.e.SetTime(p.base.Add(p.at - p.from))
-	if after := p.state(); before.Exists() && !after.Exists() && (len(p.played) == 0 || p.played[len(p.played)-1].Thread != "" || p.played[len(p.played)-1].Args != nil) {
-		p.keep(played{Record: effects.Record{Before: before, After: after}})
+	p.reaches(to)
+}
+
+// reaches lets time pass, and keeps the ends of those leases that are over then.
+func (p *player) reaches(at time.Duration) {
+	before, also := p.state(), p.opens()
+	stood := []trace.KeyState{before}
+	for _, one := range also {
+		stood = append(stood, one.Before)
 	}
+	p.at = at
+	p.e.SetTime(p.base.Add(p.at - p.from))
+	for i, key := range p.keys() {
+		if stood[i].Exists() && !p.e.Key(key).Exists() {
+			before, also = p.lapsed(key, stood[i], before, also)
+		}
+	}
+}
+
+// inOrder are the keys of the locks in the order in which their leases end.
+func (p *player) inOrder() []string {
+	keys := p.keys()
+	if len(keys) > 1 {
+		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(p.e.Key(a).PTTL, p.e.Key(b).PTTL) })
+	}
+	return keys
 }
 
 // touched are the keys that an entry can change.
 func (p *player) touched(e *Entry) []string {
-	if slices.Contains(e.keys, p.key) {
-		return e.keys
+	list := slices.Clip(e.keys)
+	for _, key := range p.keys() {
+		if !slices.Contains(e.keys, key) {
+			list = append(list, key)
+		}
 	}
-	return append(slices.Clip(e.keys), p.key)
+	return list
 }
 
 // do runs one command.
@@ -376,6 +514,13 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	r := effects.Record{Args: e.Args}
 	if !isScript(e.Args) {
 		switch verb := effects.Verb(e.Args); {
+		case p.pops(e.Args):
+			r, ok := p.pop(e)
+			if !ok {
+				p.note(NoteWaits, e.Line)
+				p.waiting = append(p.waiting, e)
+			}
+			return r, ok
 		case quiet[verb], waits(e.Args):
 			return r, false
 		case !p.e.Knows(verb) || !safe(e.Args):
@@ -439,7 +584,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		}
 		p.note(NoteInside, e.Line)
 	}
-	before := p.state()
+	before := p.of(e.Args)
 	for i, args := range e.Inner {
 		if waits(args) || !p.e.Knows(effects.Verb(args)) || isScript(args) || !safe(args) {
 			p.note(NoteUnknown, e.Line)
@@ -449,7 +594,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		if err != nil {
 			return r, false
 		}
-		one := journal.Entry{Args: args, Key: p.state()}
+		one := journal.Entry{Args: args, Key: p.of(e.Args)}
 		if i < len(e.lines) {
 			one.Line = e.lines[i]
 		}
@@ -458,7 +603,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	}
 	if e.exact && e.Reply != nil {
 		r.Reply, r.Err = e.Reply.Value, e.Reply.Err
-	} else if !effects.Equal(before, p.state()) { // what a script answers is not told: that it did something
+	} else if !effects.Equal(before, p.of(e.Args)) { // what a script answers is not told: that it did something
 		r.Reply = int64(1)
 	}
 	return r, true
@@ -537,13 +682,16 @@ func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
 	text, owner, level, lease := e.Args[1], e.Args[4], e.Args[5], e.Args[len(e.Args)-1]
 	r := effects.Record{Args: e.Args, Script: text}
 	p.keepScript(text)
-	before := p.state()
+	before := p.of(e.Args)
 	count, mine := before.Fields[owner]
 	ms, _ := strconv.ParseInt(lease, 10, 64) // of an unlock the level, by which nothing goes
 	now := situation{text, level, before.Type, mine, count, before.PTTL < ms}
 	if known, ok := p.asked[now]; ok {
 		for _, one := range known.Inner {
 			args := slices.Clone(one.Args)
+			if len(args) > 1 && args[1] == known.Args[3] {
+				args[1] = e.Args[3]
+			}
 			switch args[0] {
 			case "HEXISTS", "HGET", "HINCRBY":
 				args[2] = owner
@@ -554,7 +702,7 @@ func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
 			if err != nil {
 				return r, false
 			}
-			one.Args, one.Key = args, p.state()
+			one.Args, one.Key = args, p.of(e.Args)
 			one.Reply, one.Err = resp.Value(raw)
 			r.Inner = append(r.Inner, one)
 		}
@@ -582,7 +730,7 @@ func (p *player) follow(ctx context.Context, e *Entry, r effects.Record, w *path
 		if raw, err := p.do(ctx, args); err == nil {
 			one.Reply, one.Err = resp.Value(raw)
 		}
-		one.Key = p.state()
+		one.Key = p.of(e.Args)
 		r.Inner = append(r.Inner, one)
 	}
 	if r.Reply = w.reply; !w.always {

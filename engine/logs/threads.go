@@ -39,7 +39,7 @@ const few = 8
 
 // who returns the owner id that a command names: a value, or a field of the hash.
 func (p *player) who(args []string) string {
-	if len(args) < 3 || args[1] != p.key {
+	if len(args) < 3 || args[1] != p.key && !slices.Contains(p.also, args[1]) {
 		return ""
 	}
 	switch effects.Verb(args) {
@@ -121,6 +121,8 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			}
 		}
 		w.by, w.other = natural, by != "" && by != natural
+	case by == "" && len(clients) > 1 && p.apart():
+		w.by = ByConnection
 	case by == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
 		w.by = natural
 	case by == "":
@@ -145,7 +147,7 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			if was := lastOf[one.client]; was != "" && w.by != ByConnection {
 				id = was
 			}
-			for _, held := range holders(one.Before) { // several may share a connection: it is who holds by it
+			for _, held := range holders(one.Record) { // several may share a connection: it is who holds by it
 				if client, ok := maker[held]; ok && client == one.client && w.by != ByConnection {
 					id = held
 				}
@@ -172,7 +174,7 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			return nil, err
 		}
 		if p.played[i].Args == nil {
-			for _, id := range holders(p.played[i].Before) {
+			for _, id := range lapsing(p.played[i].Record) {
 				p.played[i].held = append(p.played[i].held, w.asOf[id])
 			}
 			continue
@@ -186,15 +188,36 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 	return w, nil
 }
 
+// apart reports whether each owner id is in the key of one of several locks alone: who holds
+// two has two, and what tells threads apart is their connections.
+func (p *player) apart() bool {
+	of := map[string]string{} // keys, by owner id
+	for i := range p.played {
+		one := &p.played[i]
+		if one.Args == nil || one.who == "" {
+			continue
+		}
+		key := p.first(one.Args)
+		if was, known := of[one.who]; known && was != key {
+			return false
+		}
+		of[one.who] = key
+	}
+	return len(p.also) > 0 && len(of) > 0
+}
+
 // made are the owner ids that a record has put into the key.
 func made(r effects.Record) []string {
 	var ids []string
-	if r.After.Value != nil && (r.Before.Value == nil || *r.Before.Value != *r.After.Value) {
-		ids = append(ids, *r.After.Value)
-	}
-	for f := range r.After.Fields {
-		if _, had := r.Before.Fields[f]; !had {
-			ids = append(ids, f)
+	for i := range len(r.Also) + 1 {
+		r := r.Of(i)
+		if r.After.Value != nil && (r.Before.Value == nil || *r.Before.Value != *r.After.Value) {
+			ids = append(ids, *r.After.Value)
+		}
+		for f := range r.After.Fields {
+			if _, had := r.Before.Fields[f]; !had {
+				ids = append(ids, f)
+			}
 		}
 	}
 	return ids
@@ -204,11 +227,8 @@ func made(r effects.Record) []string {
 func (w *weave) lane(p *player, i int) *lane {
 	id, one := w.of[i], &p.played[i]
 	standing := map[string]bool{}
-	if one.Before.Value != nil {
-		standing[w.asOf[*one.Before.Value]] = true
-	}
-	for f := range one.Before.Fields {
-		standing[w.asOf[f]] = true
+	for _, owner := range holders(one.Record) {
+		standing[w.asOf[owner]] = true
 	}
 	free := func(l *lane) bool { return l.now != id && w.last[l.now] < i && !standing[l.now] }
 	var found *lane
@@ -346,13 +366,35 @@ func (p *player) earlier(events []trace.Event, lines []int) {
 			continue
 		}
 		seen[e.Thread] = true
-		if c.Call != lock.CallLock && slices.Contains(effects.Touches(c.Args).Keys, p.key) {
+		if c.Call != lock.CallLock && slices.ContainsFunc(p.keys(), effects.Touches(c.Args).Names) {
 			p.note(NoteEarlier, lines[e.Step-1])
 		}
 	}
 }
 
-func holders(k trace.KeyState) []string {
+// holders are the owner ids in the keys before a record.
+func holders(r effects.Record) []string {
+	var ids []string
+	for i := range len(r.Also) + 1 {
+		ids = append(ids, owners(r.Of(i).Before)...)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// lapsing are those in the key whose lease it ends.
+func lapsing(r effects.Record) []string {
+	var ids []string
+	for i := range len(r.Also) + 1 {
+		if one := r.Of(i); !one.After.Exists() {
+			ids = append(ids, owners(one.Before)...)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func owners(k trace.KeyState) []string {
 	var ids []string
 	if k.Value != nil {
 		ids = append(ids, *k.Value)
@@ -362,7 +404,6 @@ func holders(k trace.KeyState) []string {
 			ids = append(ids, f)
 		}
 	}
-	slices.Sort(ids)
 	return ids
 }
 
@@ -415,11 +456,11 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 	if l.Cut {
 		p.notes[NoteCut] = &trace.LogNote{What: NoteCut}
 	}
-	if p.state().Exists() {
+	if p.e != nil && slices.ContainsFunc(p.keys(), func(key string) bool { return p.e.Key(key).Exists() }) || p.state().Exists() {
 		p.notes[NoteStanding] = &trace.LogNote{What: NoteStanding}
 	}
 	for _, m := range l.missing {
-		if m.key == p.key || m.key == "" {
+		if slices.Contains(p.keys(), m.key) || m.key == "" {
 			p.note(m.what, m.line)
 		}
 	}
@@ -427,7 +468,7 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 		p.notes[l.notes[i].What] = &l.notes[i]
 	}
 	for _, what := range []string{
-		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteSameOwners,
+		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteWaits, NoteTokens, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)

@@ -65,6 +65,8 @@ const (
 	NoteEven       = "even"       // an even number of servers, of which nobody has said that they are all
 	NoteSameValue  = "same-value" // on several servers all threads write one value: whose it is
 	NoteAbsent     = "absent"     // servers of which there is no log
+	NoteWaits      = "waits"      // commands that waited for an element of the lock's list: whom Redis served
+	NoteTokens     = "tokens"     // so many of a list's tokens were seen in it at once, less than its permits
 	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
 )
 
@@ -77,6 +79,7 @@ const MostCommands = 50_000
 type Options struct {
 	Key      string     // the lock's; "": the one that most commands name
 	Kind     check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Also     []string   // keys of further locks, each exclusive
 	Threads  string     // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
 	Resource string     // the key of what the lock protects: its GETs and SETs are reads and writes
 	Title    string     // of the trace; "": the key
@@ -343,7 +346,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := effects.Judges(effects.Lock{Key: o.Key, Kind: o.Kind}, servers); err != nil {
+	of := effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}
+	if err := effects.Judges(of, servers); err != nil {
 		return nil, err
 	}
 	if servers > 1 && l.nodes == nil {
@@ -360,11 +364,18 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		db = []int{0}
 		key, db[0], others, err = l.choose(ctx, o)
 	}
+	for _, also := range o.Also {
+		if err == nil {
+			_, _, others, err = l.choose(ctx, Options{Key: also})
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if o.Resource != "" && o.Resource == key {
-		return nil, phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", key)
+	of.Key = key
+	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return slices.Contains(of.Keys(), k.Key) })
+	if o.Resource != "" && slices.Contains(of.Keys(), o.Resource) {
+		return nil, phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Resource)
 	}
 	p := newPlayer(l, key, o)
 	defer p.close()
@@ -384,7 +395,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	roles := effects.Roles{}
 	known := true
 	read := func() (effects.Fold, []int, error) {
-		r := effects.Fresh(servers, names, effects.Lock{Key: p.key, Kind: o.Kind}, p.resource, p.marks, roles)
+		r := effects.Fresh(servers, names, of, p.resource, p.marks, roles)
 		if r.From(p.base); !known {
 			r.OnlyHarms()
 		}
@@ -412,12 +423,21 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	p.earlier(r.Events(), lines)
-	r.Finish(effects.Over{Key: p.state(), At: p.ended()})
+	if one, ok := r.(*effects.Reading); ok {
+		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
+			p.notes[NoteTokens] = &trace.LogNote{What: NoteTokens, Count: n}
+		}
+	}
+	over := effects.Over{Key: p.state(), At: p.ended()}
+	for _, one := range p.closes(p.opens()) {
+		over.Also = append(over.Also, one.After)
+	}
+	r.Finish(over)
 	title := o.Title
 	if title == "" {
-		title = key
+		title = of.String()
 	}
-	sc, err := effects.Frame{Title: title, Key: key, Kind: o.Kind, Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	sc, err := effects.Frame{Title: title, Key: key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
@@ -426,11 +446,15 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
 	by := trace.ByEffects
-	if p.marks {
+	if p.marks && len(o.Also) == 0 { // a mark does not say of which lock
 		by = trace.ByMarks
 	}
+	named := effects.Short(key, scenario.MaxKey)
+	if len(o.Also) > 0 {
+		named = strings.Join(effects.NamesOfLocks(of.Keys()), ",")
+	}
 	from := &trace.FromLog{
-		Format: l.Format, By: by, ThreadsBy: w.by, Key: effects.Short(key, scenario.MaxKey), Hash: p.hash, Commands: p.named,
+		Format: l.Format, By: by, ThreadsBy: w.by, Key: named, Hash: p.hash, Commands: p.named,
 		Servers: l.servers(), Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w, o, servers), Scripts: p.scripts,
 	}
 	found := &Imported{

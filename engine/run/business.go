@@ -82,6 +82,11 @@ func (t *thread) business(ctx context.Context, level int, more bool) (err error)
 		}
 		return err
 	}
+	if t.spec.Retry.GiveBack && level == t.spec.Depth {
+		for _, one := range t.r.threads {
+			one.begun = 0
+		}
+	}
 	var after time.Duration
 	if level < t.spec.Depth && t.spec.After.Max > 0 {
 		after = drawn(t.after, t.spec.After)
@@ -138,6 +143,7 @@ func (t *thread) giveBack(ctx context.Context) error {
 		if !errors.Is(err, lock.ErrHeld) || t.asked == 1 || again == retry.Times {
 			return err
 		}
+		t.begun++
 		d := drawn(t.pauses, retry.Pause())
 		t.next.Store(lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1})
 		t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})

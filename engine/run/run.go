@@ -263,6 +263,7 @@ type thread struct {
 	// To choose or steer by.
 	next    atomic.Value // the lock.Call that it makes next
 	asked   int          // the level that it asked for last
+	begun   int          // how often it has begun again, of several locks, since any thread had all of its own
 	working bool         // it is at work, or stands still in it
 	more    bool         // as it unlocks: a level outside has work left to do
 	handed  atomic.Bool  // it was sent the lock, and has not asked since

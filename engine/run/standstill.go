@@ -82,6 +82,26 @@ func (r *Run) inVain(s *standstill) []string {
 	return names
 }
 
+// givesWayAfter is how often each thread begins again before nobody waits for an end: where
+// nothing is drawn they may give way to one another for ever.
+const givesWayAfter = 4
+
+// GiveWay reports whether every thread that goes on gives back its locks and begins again
+// without a bound, and each has done so several times since any had all of its own.
+func (s *Stepper) GiveWay() bool {
+	some := false
+	for _, t := range s.r.threads {
+		switch {
+		case !t.alive() || t.stalls.Load():
+		case !t.spec.Retry.GiveBack || !t.endless() || t.begun < givesWayAfter:
+			return false
+		default:
+			some = true
+		}
+	}
+	return some
+}
+
 // ErrLimit is returned by Execute when a run grew beyond MaxEvents.
 var ErrLimit = phrase.New("the run reached its limit of %d events", MaxEvents)
 

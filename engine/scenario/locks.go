@@ -13,7 +13,7 @@ import (
 
 // MaxLocks is how many locks a scenario may have: as many cards as fit on a stage. A
 // circle of threads needs two.
-const MaxLocks = 4
+const MaxLocks = 8
 
 // Takes are the keys of the locks that a thread takes, the first one first, with spaces
 // between; "" where the scenario has one lock, which has no name but its own.
@@ -63,6 +63,25 @@ func canBeSeveral(p *protocol.Protocol) bool {
 	return !strange && p.Guard == protocol.InRedis && p.Base == nil && p.Nodes == 0 && p.Leave == nil && p.Companions == nil && p.Token == nil
 }
 
+// onlySeveral says of which locks there can be several, and why not of one.
+func onlySeveral(l Lock) phrase.Wording {
+	p, names := l.Implementation(), strings.Join(Several(), ", ")
+	switch {
+	case l.Own():
+		return say("with locks only %s: scripts of your own are given one key", names)
+	case p.Guard != protocol.InRedis:
+		return say("with locks only %s: this one is not in Redis", names)
+	case p.Nodes > 0:
+		return say("with locks only %s: this one has a key on each of several nodes", names)
+	case p.Token != nil:
+		return say("with locks only %s: this one counts its tokens for one key", names)
+	case p.Waiters != nil || p.Leave != nil || p.Companions != nil:
+		return say("with locks only %s: this one tells its waiters by messages about one key", names)
+	default:
+		return say("with locks only %s: the client of this one knows one key", names)
+	}
+}
+
 // keyForm reports whether a text can be the key of a lock.
 func keyForm(s string) bool {
 	return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
@@ -82,12 +101,22 @@ func (p *parser) locks(m map[string]value, s *Scenario) {
 	case keys == nil:
 		return
 	case len(keys) < 2:
-		p.wrong(v, say("%s keys", len(keys)), say("a list of 2 to %s keys", MaxLocks))
+		given := say("an empty list")
+		if len(keys) == 1 {
+			given = say("1 key")
+		}
+		p.wrong(v, given, say("a list of 2 to %s keys", MaxLocks))
 		return
 	}
 	s.Locks, s.Lock.Key = keys, keys[0]
 	if p.judges() && !canBeSeveral(s.Lock.Implementation()) {
-		p.wrong(v, say("the key %s", quote("locks")), say("several locks only with protocol: %s", strings.Join(Several(), ", ")))
+		at := v
+		if l, ok := m["lock"]; ok {
+			if named, ok := (&parser{}).fields(l, lockKeys...)["protocol"]; ok { // its mistakes are known
+				at = named
+			}
+		}
+		p.wrong(at, phrase.Plain(quote(s.Lock.Protocol)), onlySeveral(s.Lock))
 	}
 	p.alone(m, "resource")
 	if l, ok := m["lock"]; ok && s.Lock.Protocol != protocol.Own {

@@ -44,13 +44,16 @@ func TestSeveralLocks(t *testing.T) {
 
 func TestMistakesWithSeveralLocks(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
-		{"one", "[account-a, account-b]\n", "[account-a]\n", "line 2: locks: given 1 keys, allowed: a list of 2 to 4 keys"},
-		{"too many", "[account-a, account-b]\n", "[a, b, c, d, e]\n", "line 2: locks: given 5 keys, allowed: a list of 2 to 4 keys"},
+		{"one", "[account-a, account-b]\n", "[account-a]\n", "line 2: locks: given 1 key, allowed: a list of 2 to 8 keys"},
+		{"too many", "[account-a, account-b]\n", "[a, b, c, d, e, f, g, h, i]\n", "line 2: locks: given 9 keys, allowed: a list of 2 to 8 keys"},
 		{"twice", "[account-a, account-b]\n", "[account-a, account-a]\n", "line 2: locks[1]: given \"account-a\", allowed: 1 to 64 printable characters without spaces, { and }, each key once"},
 		{"a name of the lock's own", "mutex,", "mutex, key: K,", "line 1: lock.key: given the key \"key\", allowed: key only with one lock, without locks"},
 		{"replicas", "mutex,", "mutex, wait: 1 of 1 in 50ms,", "line 1: lock.wait: given the key \"wait\", allowed: wait only with one lock, without locks"},
-		{"nodes", "mutex,", "redlock,", "line 2: locks: given the key \"locks\", allowed: several locks only with protocol: reentrant, mutex, mutex-delex, mutex-own-value, mutex-pxat"},
-		{"messages", "mutex,", "reentrant-fair,", "line 2: locks: given the key \"locks\", allowed: several locks only with protocol: "},
+		{"nodes", "mutex,", "redlock,", "line 1: lock.protocol: given \"redlock\", allowed: with locks only reentrant, mutex, mutex-delex, mutex-own-value, mutex-pxat: this one has a key on each of several nodes"},
+		{"messages", "mutex,", "reentrant-fair,", "this one tells its waiters by messages about one key"},
+		{"tokens", "mutex,", "fenced,", "line 1: lock.protocol: given \"fenced\", allowed: with locks only reentrant, mutex, mutex-delex, mutex-own-value, mutex-pxat: this one counts its tokens for one key"},
+		{"scripts of one's own", "mutex,", "own, scripts: {lock: return 1, unlock: return 1},", "line 1: lock.protocol: given \"own\", allowed: with locks only reentrant, mutex, mutex-delex, mutex-own-value, mutex-pxat: scripts of your own are given one key"},
+		{"in memory", "mutex,", "spin,", "this one is not in Redis"},
 		{"a resource", "threads:", "resource: {kind: counter}\nthreads:", "line 3: resource: given the key \"resource\", allowed: resource only with one lock, without locks"},
 		{"a device", "threads:", "kind: heartbeat\nthreads:", "line 2: locks: given the key \"locks\", allowed: locks only with kind: lock"},
 		{"no such lock", "[account-b]}", "[c]}", "line 6: threads[2].takes[0]: given \"c\", allowed: keys of locks, each once: account-a, account-b"},

@@ -106,6 +106,9 @@ func (e *Embedded) Key(name string) trace.KeyState {
 		for _, m := range members {
 			k.Fields[m] = ""
 		}
+	case trace.TypeList:
+		list, _ := e.server.List(name) // known to be a list
+		k.Length = int64(len(list))
 	case trace.TypeZSet:
 		scores, _ := e.server.SortedSet(name) // known to be a sorted set
 		k.Fields = make(map[string]string, len(scores))

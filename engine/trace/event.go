@@ -58,6 +58,7 @@ const (
 	TypeHash   = "hash"
 	TypeSet    = "set"
 	TypeZSet   = "zset" // a sorted set
+	TypeList   = "list"
 )
 
 // PTTL values with a special meaning, as in Redis.
@@ -79,6 +80,7 @@ type KeyState struct {
 	Type   string            `json:"type"`            // "none", "string", "hash", or another of Redis' types
 	Fields map[string]string `json:"fields,omitzero"` // of a hash: owner id to hold count, and "#" with a Locker's id to the number of its last call; of a sorted set: member to score; of a set: member to ""
 	Value  *string           `json:"value,omitempty"` // of a string
+	Length int64             `json:"length,omitzero"` // of a list: how many elements it has
 	PTTL   int64             `json:"pttl_ms"`         // milliseconds left, or NoExpiry, or NoKey
 }
 

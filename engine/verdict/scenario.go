@@ -57,6 +57,7 @@ func OfRun(sc *scenario.Scenario, events []trace.Event) Judgement {
 type Watch struct {
 	before  *Evidence
 	witness Witness
+	each    []Witness // of several locks, where each has to be judged
 	broken  bool
 	over    time.Duration
 }
@@ -68,6 +69,17 @@ func Watching(before *Evidence) *Watch { return &Watch{before: before} }
 // See takes the next event: each rule that it says is broken applies.
 func (w *Watch) See(e trace.Event) {
 	w.witness.See(e)
+	for i := range e.Locks {
+		if !w.before.Each {
+			break
+		}
+		if i == len(w.each) {
+			w.each = append(w.each, Witness{})
+		}
+		if mine, ok := e.Of(i); ok {
+			w.each[i].See(mine)
+		}
+	}
 	if _, violation := e.Body.(trace.Violation); violation {
 		w.broken = true
 	}
@@ -79,7 +91,12 @@ func (w *Watch) Judge() Judgement {
 	e := *w.before
 	e.Unstruck = slices.Clone(e.Unstruck)
 	e.Broken = e.Broken || w.broken
-	e.Add(&w.witness)
+	witness := w.witness
+	if len(w.each) > 0 {
+		witness = OfEach(w.each)
+		witness.Struck = w.witness.Struck
+	}
+	e.Add(&witness)
 	for i, u := range e.Unstruck {
 		if u.at > w.over {
 			e.Unstruck[i].Why = phrase.Say("The run was over before.")

@@ -106,6 +106,7 @@ type Evidence struct {
 	Broken   bool           // a rule that applies to this kind of lock was broken
 	Key      bool           // the lock's key was there
 	Shared   bool           // somebody has said that several may be inside at once
+	Each     bool           // of several locks: two threads have to be inside each of them
 	Inside   int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
 	Kind     phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
 	Kinds    phrase.Wording // what helps where it is not

@@ -76,6 +76,22 @@ func (w *Witness) Join(o *Witness) {
 	}
 }
 
+// OfEach is what a judgement of several locks needs, given a witness of each: all keys were
+// there, and of the lock that fewest threads had, those who had it.
+func OfEach(locks []Witness) Witness {
+	w := Witness{Key: true}
+	for i, one := range locks {
+		w.Key = w.Key && one.Key
+		if i == 0 || len(one.Alone) < len(w.Alone) {
+			w.Alone = one.Alone
+		}
+		if i == 0 {
+			w.Struck = one.Struck
+		}
+	}
+	return w
+}
+
 func of(fault, thread string) string { return fault + " of " + thread }
 
 // Add adds what one order has shown.

@@ -122,6 +122,7 @@ type LabFault struct {
 	Do     string `json:"do"`
 	Thread string `json:"thread"`
 	Node   int    `json:"node"`
+	Nth    int    `json:"nth"` // of an eviction: which of several locks, from 0
 }
 
 // keys are those that a command takes, as names of Command's fields.

@@ -24,6 +24,11 @@ func permitsTaken(l words.Language, kind check.Kind, k trace.KeyState) string {
 	}
 }
 
+// freeTokens says how many tokens a list has.
+func freeTokens(l words.Language, k trace.KeyState) string {
+	return l.Say("free tokens: %d", k.Length)
+}
+
 // allTaken says that a lock has no permit left.
 func allTaken(l words.Language, kind check.Kind) string {
 	if kind.Permits == 2 {

@@ -23,11 +23,12 @@ type Lanes struct {
 	of      func(words.Language) []string // what each belongs to; nil where that is nothing
 	holding facts.Holding
 	lock    check.Kind
-	keys    []string         // of several locks, else nil
-	takes   []scenario.Takes // of each thread
-	lease   float64          // milliseconds
-	private bool             // the lock is not in Redis, which cannot know of it
-	device  bool             // the key is a device's sign of life, and no lock's
+	keys    []string        // of several locks, else nil
+	whose   []facts.Holding // of each of these
+	held    heldLocks       // by thread
+	lease   float64         // milliseconds
+	private bool            // the lock is not in Redis, which cannot know of it
+	device  bool            // the key is a device's sign of life, and no lock's
 
 	kind      string // of the resource, "" where there is none
 	size      int    // its initial value
@@ -57,6 +58,7 @@ type laneRow struct {
 	taken     int      // permits, of a lock that has some
 	nodes     []trace.KeyState
 	locks     []trace.LockState
+	holders   []int         // of these, as holder
 	down      []int         // of these, those that do not answer, from 0
 	threads   []threadState // after it
 	marks     []laneMark
@@ -71,7 +73,8 @@ type laneRow struct {
 // threadState is a thread after a row.
 type threadState struct {
 	level      int
-	parted     bool // it believes in a hold that Redis does not know
+	locks      []string // of several, those of its levels
+	parted     bool     // it believes in a hold that Redis does not know
 	waiting    bool
 	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
 	leaving    bool    // its work is over: it only has to unlock
@@ -120,7 +123,7 @@ const (
 // NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
-	return &Lanes{threads: threads, holding: facts.NewHolding(owners), lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
+	return &Lanes{threads: threads, holding: facts.NewHolding(owners), lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}, held: heldLocks{}}
 }
 
 // LanesOf returns the lanes of a run of sc in which nothing has happened.
@@ -138,8 +141,8 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		return of
 	}
 	l.lock, l.keys = sc.Lock.Kind, sc.Locks
-	for _, t := range sc.Threads {
-		l.takes = append(l.takes, t.Takes)
+	for range sc.Locks {
+		l.whose = append(l.whose, facts.NewHolding(owners))
 	}
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
@@ -170,6 +173,7 @@ func (l *Lanes) Add(e trace.Event) {
 	}
 	row := &l.rows[len(l.rows)-1]
 	l.holding.Add(e)
+	l.ofLocks(row, e)
 	row.until, row.key, row.nodes, row.locks = max(row.at, at), e.Key, e.Nodes, e.Locks
 	row.holder, row.several, row.taken = l.holder(e.Key), nil, 0
 	if len(e.Key.Fields) > 1 {
@@ -179,6 +183,9 @@ func (l *Lanes) Add(e trace.Event) {
 	}
 	if members := e.Key.CountMembers(); l.lock.Permits > 0 && members > 0 {
 		row.holder, row.taken = -1, members
+	}
+	if e.Key.Type == trace.TypeList || l.holding.Tokens() { // it says nothing of its holders
+		row.holder, row.several, row.taken = -1, nil, 0
 	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))
 	if i := slices.Index(l.threads, e.Thread); i >= 0 {
@@ -197,7 +204,7 @@ func (l *Lanes) Add(e trace.Event) {
 	}
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
-		s.level = e.Belief[name]
+		s.level, s.locks = e.Belief[name], l.held[name]
 		s.leaving = facts.Leaves(e, name)
 		s.parted = s.level > 0 && !l.private && !l.holds(e, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
@@ -210,7 +217,28 @@ func (l *Lanes) holds(e trace.Event, thread string) bool {
 	if len(e.Locks) == 0 {
 		return l.holding.Hold(e.Key, thread)
 	}
-	return !slices.ContainsFunc(e.Locks, func(one trace.LockState) bool { return one.Belief[thread] > 0 && !l.holding.Hold(one.Key, thread) })
+	for i, one := range e.Locks[:min(len(e.Locks), len(l.whose))] {
+		if one.Belief[thread] > 0 && !l.whose[i].Hold(one.Key, thread) {
+			return false
+		}
+	}
+	return true
+}
+
+// ofLocks notes who has each of several locks.
+func (l *Lanes) ofLocks(row *laneRow, e trace.Event) {
+	l.held.add(e)
+	row.holders = make([]int, len(e.Locks))
+	for i, one := range e.Locks {
+		row.holders[i] = -1
+		if i >= len(l.whose) { // of a foreign trace
+			continue
+		}
+		if mine, ok := e.Of(i); ok {
+			l.whose[i].Add(mine)
+		}
+		row.holders[i] = slices.IndexFunc(l.threads, func(name string) bool { return l.whose[i].Hold(one.Key, name) })
+	}
 }
 
 // cover takes out which rules were broken, and where belief and Redis parted.

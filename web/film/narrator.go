@@ -34,6 +34,11 @@ func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrat
 	t := NewNarrator(l, sc, h.Owners)
 	if h.Framed() {
 		t.framed, t.watch = true, verdict.Watching(logs.Evidence(h, sc))
+		if t.several != nil {
+			for _, one := range t.several.locks {
+				one.framed = true
+			}
+		}
 	}
 	return t
 }

@@ -91,6 +91,8 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 	switch {
 	case !k.Exists():
 		return t.say("There is no key.")
+	case k.Type == trace.TypeList:
+		return t.say("Free tokens: %d.", k.Length)
 	case shared(t.sc.Lock.Kind, k) && t.inKey(k) != "":
 		return t.say("%s %s", t.inKey(k), t.stays(k))
 	case t.holds(k, who) && counted && k.PTTL < 0:

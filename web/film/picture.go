@@ -125,6 +125,8 @@ type Bar struct {
 	Parted      bool   // its thread is inside, and Redis does not know the hold
 	Text        string // where there is room
 	TextX       float64
+
+	lock string // of several locks, the one that the level is
 }
 
 // LaneMark is something that happened on a lane.
@@ -624,7 +626,11 @@ func (d *drawing) lane(i int) Lane {
 	for row, place := range d.shown {
 		s := d.rows[row].threads[i]
 		for level := 1; level <= min(s.level, drawnLevels); level++ {
-			d.bar(&lane, Bar{Span: place, Level: level, Leaving: s.leaving, Parted: s.parted && !s.leaving})
+			one := Bar{Span: place, Level: level, Leaving: s.leaving, Parted: s.parted && !s.leaving}
+			if level <= len(s.locks) {
+				one.lock = s.locks[level-1]
+			}
+			d.bar(&lane, one)
 		}
 		if s.waiting {
 			lane.Waits = extend(lane.Waits, place)
@@ -657,7 +663,7 @@ func (d *drawing) lane(i int) Lane {
 		}
 		slices.Sort(marked)
 		for j := range lane.Bars {
-			d.inscribe(&lane.Bars[j], marked, d.levelOf(i, lane.Bars[j].Level))
+			d.inscribe(&lane.Bars[j], marked, d.levelOf(lane.Bars[j]))
 		}
 	}
 	return lane
@@ -676,7 +682,7 @@ func extend(spans []Span, s Span) []Span {
 func (d *drawing) bar(lane *Lane, b Bar) {
 	for j := len(lane.Bars) - 1; j >= 0; j-- {
 		if last := &lane.Bars[j]; last.Level == b.Level {
-			if last.Leaving == b.Leaving && last.Parted == b.Parted && last.To == b.From {
+			if last.Leaving == b.Leaving && last.Parted == b.Parted && last.lock == b.lock && last.To == b.From {
 				last.To = b.To
 				return
 			}
@@ -691,11 +697,11 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 }
 
 // levelOf is what a thread's level is called: of several locks by the lock's key.
-func (d *drawing) levelOf(thread, level int) string {
+func (d *drawing) levelOf(b Bar) string {
 	if len(d.keys) > 0 {
-		return words.Short(d.takes[thread].Key(level), mostName)
+		return words.Short(b.lock, mostName)
 	}
-	return d.lang.Say("level %d", level)
+	return d.lang.Say("level %d", b.Level)
 }
 
 // inscribe writes into a bar what fits beside the marks, from left to right.

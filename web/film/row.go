@@ -55,6 +55,7 @@ type Row struct {
 	Closed     bool        `json:"-"` // a table opens with the fold in its place
 
 	weight  int    // of Why
+	lapsed  bool   // Event tells of the end of a lease, of one of several locks
 	broken  bool   // at the run's end: a rule was
 	touched string // what was said of the resource
 	turn    turn

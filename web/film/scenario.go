@@ -1,6 +1,7 @@
 package film
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,7 +119,7 @@ type Thread struct {
 // it buys for, if that matters, and how its clock runs, if not as the others.
 func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
-	if t.Takes != "" {
+	if slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return !slices.Equal(t.Takes.Keys(), sc.Locks) }) { // else the scenario's own order says it
 		of = append(of, l.Say("takes %s", strings.Join(t.Takes.Keys(), l.Say(", "))))
 	}
 	if t.Process != scenario.DefaultProcess {

@@ -6,6 +6,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/words"
 )
 
@@ -13,6 +14,27 @@ import (
 type several struct {
 	locks []*Narrator
 	last  map[string]trace.Event // by thread: the last outcome that it was told of a lock call
+	held  heldLocks
+}
+
+// heldLocks are the locks that each thread believes that it holds, the one that it took
+// first before the others.
+type heldLocks map[string][]string
+
+// add takes the next event.
+func (h heldLocks) add(e trace.Event) {
+	for _, one := range e.Locks {
+		for thread, levels := range one.Belief {
+			if levels > 0 && !slices.Contains(h[thread], one.Lock) {
+				h[thread] = append(slices.Clip(h[thread]), one.Lock)
+			}
+		}
+	}
+	for thread, keys := range h {
+		h[thread] = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+			return !slices.ContainsFunc(e.Locks, func(one trace.LockState) bool { return one.Lock == key && one.Belief[thread] > 0 })
+		})
+	}
 }
 
 // severalOf returns those of a run of sc, nil where it has one lock.
@@ -20,7 +42,7 @@ func severalOf(l words.Language, sc *scenario.Scenario, owners map[string]string
 	if sc.Locks == nil {
 		return nil
 	}
-	s := &several{last: map[string]trace.Event{}}
+	s := &several{last: map[string]trace.Event{}, held: heldLocks{}}
 	for _, key := range sc.Locks {
 		alone := *sc
 		alone.Locks, alone.Lock.Key = nil, key
@@ -37,6 +59,7 @@ func severalOf(l words.Language, sc *scenario.Scenario, owners map[string]string
 func (t *Narrator) tellSeveral(e trace.Event) string {
 	t.findings.See(e)
 	t.watch.See(e)
+	t.several.held.add(e)
 	key := t.lockOf(e)
 	said := ""
 	for i, one := range t.several.locks[:min(len(t.several.locks), len(e.Locks))] {
@@ -61,9 +84,9 @@ func (t *Narrator) tellSeveral(e trace.Event) string {
 		text = t.say("%s ends without %s: it has begun again as often as it may.", e.Thread, last.Lock)
 	case ends && end.Result == trace.Exhausted:
 		text = t.say("%s ends without %s: it was refused as often as it asks.", e.Thread, last.Lock)
-	case waits && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
+	case waits && !t.framed && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
 		text = t.say("%s has given back what it had, as it was refused %s. It waits %s, and begins again.", e.Thread, last.Lock, t.millis(wait.For))
-	case said != "" && (e.Lock != "" || works):
+	case said != "" && (e.Lock != "" || works && !t.framed): // whose lock a mark is of nobody knows
 		text = t.say("%s %s", said, t.say("The lock is %s.", key))
 	}
 	if b, ok := e.Body.(trace.Outcome); ok && b.Call == lock.CallLock {
@@ -81,6 +104,11 @@ func (t *Narrator) lockOf(e trace.Event) string {
 	if e.Lock != "" {
 		return e.Lock
 	}
+	if held := t.several.held[e.Thread]; t.framed && len(held) > 0 { // nobody knows what its program takes
+		return held[len(held)-1]
+	} else if t.framed && len(e.Locks) > 0 {
+		return e.Locks[0].Lock
+	}
 	takes := t.spec(e.Thread).Takes
 	if b, ok := e.Body.(trace.Work); ok {
 		return takes.Key(b.Level)
@@ -97,10 +125,18 @@ type Lock struct {
 // locks are the keys of several locks.
 func (t *Timeline) locks(states []trace.LockState) []Lock {
 	var list []Lock
-	for _, one := range states {
-		list = append(list, Lock{one.Lock, t.keyCell(one.Key)})
+	for i, one := range states {
+		list = append(list, Lock{one.Lock, t.keyCellOf(one.Key, t.holdingOf(i))})
 	}
 	return list
+}
+
+// holdingOf is whose the key of a lock is, of several by its place.
+func (t *Timeline) holdingOf(lock int) *facts.Holding {
+	if lock >= len(t.scenario.Locks) { // of a foreign trace
+		return t.holding()
+	}
+	return t.told.findings.FactsOf(lock).Holding()
 }
 
 // keyOf is the key that an event is about: of several locks that of its own.
@@ -119,9 +155,12 @@ func (t *Timeline) parted(e trace.Event, thread string) bool {
 	if len(e.Locks) == 0 {
 		return e.Belief[thread] > 0 && !slices.Contains(t.holding().Holders(e.Key), thread)
 	}
-	return slices.ContainsFunc(e.Locks, func(one trace.LockState) bool {
-		return one.Belief[thread] > 0 && !t.owners.Hold(one.Key, thread)
-	})
+	for i, one := range e.Locks {
+		if one.Belief[thread] > 0 && !t.holdingOf(i).Hold(one.Key, thread) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofLock puts the lock of an event before a text about it, where there are several.
@@ -136,11 +175,11 @@ func (t *Timeline) ofLock(e trace.Event, text string) string {
 func (s *stager) several(b *Belief, name string) {
 	var holds, gone []string
 	for _, key := range s.sc.Threads[s.ordinals[name]].Takes.Keys() {
-		for _, one := range s.now.Locks {
+		for i, one := range s.now.Locks {
 			switch {
 			case one.Lock != key || one.Belief[name] == 0:
 				continue
-			case !s.owners.Hold(one.Key, name):
+			case !s.timeline.holdingOf(i).Hold(one.Key, name):
 				gone = append(gone, key)
 			}
 			if one.Lock == key {
@@ -164,7 +203,7 @@ func (s *stager) several(b *Belief, name string) {
 	asks, waits := s.wants(name)
 	stand := s.timeline.stands[name]
 	switch {
-	case b.State == Waits && s.sc.Threads[s.ordinals[name]].Takes.Level(waits) > 1: // it has given back what it had
+	case b.State == Waits && !s.framed && s.sc.Threads[s.ordinals[name]].Takes.Level(waits) > 1: // it has given back what it had
 		b.Does, b.Cord = s.l.Say("has given back what it had"), NoCord
 		if stand.timed && stand.until > s.now.At {
 			b.Does = s.l.Say("has given back what it had, begins again at %s", s.length(stand.until))
@@ -193,8 +232,8 @@ func (s *stager) several(b *Belief, name string) {
 // inRedis are those of several locks that are a thread's own in Redis.
 func (s *stager) inRedis(name string) []string {
 	var list []string
-	for _, one := range s.now.Locks {
-		if s.owners.Hold(one.Key, name) {
+	for i, one := range s.now.Locks {
+		if s.timeline.holdingOf(i).Hold(one.Key, name) {
 			list = append(list, one.Lock)
 		}
 	}
@@ -224,7 +263,7 @@ func (s *stager) ofLocks() []NodeCard {
 		n := NodeCard{Name: words.Short(key, mostName), Left: s.l.Say("no key")}
 		if i < len(s.now.Locks) {
 			k := s.now.Locks[i].Key
-			if holders := s.owners.Holders(k); len(holders) > 0 {
+			if holders := s.timeline.holdingOf(i).Holders(k); len(holders) > 0 {
 				n.Owner = s.owner(holders[0])
 			}
 			if k.Exists() {
@@ -266,7 +305,7 @@ func (d *drawing) locks() {
 	for row, place := range d.shown {
 		for i, one := range d.rows[row].locks[:min(len(d.rows[row].locks), len(d.keys))] {
 			if one.Key.Exists() {
-				k.Strips[i].hold(Hold{place, d.holder(one.Key), true})
+				k.Strips[i].hold(Hold{place, d.rows[row].holders[i], true})
 			}
 		}
 	}

@@ -780,7 +780,9 @@ func (s *stager) card(broken []Violation) Card {
 		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
 	default:
 		c.Raw, c.Left = s.l.Say("no key"), "–"
-		c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held)
+		if c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held); s.timeline.holding().Tokens() {
+			c.Held = freeTokens(s.l.Language, s.now.Key)
+		}
 	}
 	if s.line != nil {
 		names, certain := s.line.Threads(mostLines)
@@ -812,6 +814,8 @@ func (s *stager) ofKey(c *Card) {
 		believed = believed || h.Thread != "" && (s.now.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
 	}
 	switch {
+	case k.Type == trace.TypeList && s.timeline.holding().Tokens():
+		c.Held = freeTokens(s.l.Language, k)
 	case len(c.Owners) == 0:
 		c.Held = s.l.Say("not a lock")
 	case !believed && s.shown.Holds[0].Thread != "":
@@ -841,7 +845,7 @@ func (s *stager) ofKey(c *Card) {
 		}
 		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
 	}
-	if k.PTTL < 0 {
+	if k.PTTL < 0 && k.Type != trace.TypeList {
 		c.Odd, c.Wrong = s.l.Say("no expiry"), true
 	}
 }

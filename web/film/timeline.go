@@ -186,12 +186,17 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
+		was := row.Event
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
 		if t.scenario.Heartbeat() {
 			row.Event = t.l.Say("The key's time is over: Redis dropped it")
 		}
 		if e.Lock != "" {
 			row.Event = t.l.Say("The lease of %s ran out: Redis dropped the key", e.Lock)
+			if was != "" && row.lapsed { // two at once
+				row.Event = t.l.Say("%[1]s; %[2]s", was, row.Event)
+			}
+			row.lapsed = true
 		}
 		if b.Node > 0 {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
@@ -219,7 +224,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		}
 	case trace.Fault:
-		row.Event, row.EventTone = t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), Bad
+		row.Event, row.EventTone = t.ofLock(e, t.l.Clause(fault.Row(b, len(e.Nodes) > 0))), Bad
 	}
 }
 
@@ -259,7 +264,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if t.aside[c.Thread] && len(c.Lines) > 0 {
 			c.note(t.l.Say("on the old master"), Bad)
 		}
-		if tone != Bad {
+		if tone != Bad || e.Lock != "" { // a command may be of two locks
 			t.decided[c.Thread] = e.Step
 		}
 		if b.Result == trace.Failed {
@@ -459,7 +464,10 @@ func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	return list
 }
 
-func (t *Timeline) keyCell(k trace.KeyState) Key {
+func (t *Timeline) keyCell(k trace.KeyState) Key { return t.keyCellOf(k, t.holding()) }
+
+// keyCellOf is a key, given whose it is.
+func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 	out := Key{Type: cmp.Or(k.Type, trace.TypeNone), PTTL: Left(k.PTTL), Heartbeat: t.scenario.Heartbeat()}
 	switch {
 	case out.Heartbeat:
@@ -472,7 +480,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		return out
 	}
 	if k.Value != nil {
-		name := t.holding().Of(k, *k.Value)
+		name := whose.Of(k, *k.Value)
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
 	out.Mode = k.Mode()
@@ -489,12 +497,14 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		default: // the mode
 			continue
 		}
-		name := t.holding().Of(k, id)
+		name := whose.Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})
 	}
-	out.Taken = permitsTaken(t.l, t.scenario.lockKind, k)
+	if out.Taken = permitsTaken(t.l, t.scenario.lockKind, k); k.Type == trace.TypeList {
+		out.Taken = freeTokens(t.l, k)
+	}
 	if k.PTTL < 0 {
 		out.Lease = t.l.Say("no expiry")
 		out.Fraction = 1000

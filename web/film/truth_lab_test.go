@@ -23,7 +23,7 @@ import (
 func theirTraces(t *testing.T) map[string]lessonstest.Run {
 	t.Helper()
 	all := map[string]lessonstest.Run{}
-	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "engine/logs/testdata/*.txt", "web/film/testdata/*.log"} {
+	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "engine/logs/testdata/*.txt", "web/film/testdata/*.log", "lessons/mylock/*.log"} {
 		files, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, files, err)
@@ -82,7 +82,49 @@ func lockOf(t *testing.T, log []byte) logs.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return logs.Options{Key: lock.Key, Kind: lock.Kind}
+	return logs.Options{Key: lock.Key, Kind: lock.Kind, Also: lock.Also}
+}
+
+// ofOneLock is a run as it is to one lock alone, and what is told of each event of it.
+type ofOneLock struct {
+	lessonstest.Run
+
+	told []string
+}
+
+// lockByLock are runs, those of several locks once for each: what is told of an event is
+// about its own lock, and says which that is.
+func lockByLock(t *testing.T, all map[string]lessonstest.Run, l words.Language) map[string]ofOneLock {
+	list := map[string]ofOneLock{}
+	for name, p := range all {
+		told := sentences(p, l)
+		if p.Scenario.Locks == nil {
+			list[name] = ofOneLock{p, told}
+		}
+		for i, key := range p.Scenario.Locks {
+			one := ofOneLock{Run: p}
+			sc := *p.Scenario
+			sc.Locks, sc.Lock.Key = nil, key
+			one.Scenario, one.Events = &sc, nil
+			for n, e := range p.Events {
+				mine, ok := e.Of(i)
+				if !ok {
+					continue
+				}
+				text, named := strings.CutSuffix(told[n], l.Say("The lock is %s.", key))
+				call := e.Kind() == trace.KindCommand || e.Kind() == trace.KindOutcome
+				if !named {
+					text = ""
+				}
+				if call && named != (e.Lock == key) {
+					t.Errorf("%s, event %d of %s: %q", name, e.Seq, e.Lock, told[n])
+				}
+				one.Events, one.told = append(one.Events, mine), append(one.told, strings.TrimSpace(text))
+			}
+			list[name+", "+key] = one
+		}
+	}
+	return list
 }
 
 // What may be said of a command of somebody's own client, and of what a call came to.
@@ -96,9 +138,13 @@ var (
 func TestSentencesOfOthersClientsAreTrue(t *testing.T) {
 	for l := range longest {
 		counted := newTally(l)
-		for name, p := range theirTraces(t) {
+		for name, one := range lockByLock(t, theirTraces(t), l) {
+			p := one.Run
 			r := newPlayedRun(p)
-			for i, text := range sentences(p, l) {
+			for i, text := range one.told {
+				if text == "" {
+					continue
+				}
 				checkSentence(t, l, p, p.Events[i], text)
 				counted.hold(t, r, i, text, 0)
 				if l != words.English {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,7 +108,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		err = o.Check()
 	}
-	if err == nil && (len(o.Key) > scenario.MaxKey || len(p.Shared) > scenario.MaxKey) {
+	if err == nil && slices.ContainsFunc(append(o.Lock().Keys(), p.Shared), func(key string) bool { return len(key) > scenario.MaxKey }) {
 		err = phrase.New("a key has at most %d characters", scenario.MaxKey)
 	}
 	if err != nil {
@@ -178,7 +179,7 @@ func (s *Labs) rail(l words.Language, r *http.Request, st labs.State) page.LabRa
 		host = name
 	}
 	one, _ := s.Labs.Get(r.PathValue("id"))
-	return page.NewLabRail(l, st.Look.Threads, host, s.command(one), s.wall(one))
+	return page.NewLabRail(l, st.Look.Threads, st.Scenario.Locks, host, s.command(one), s.wall(one))
 }
 
 // Socket serves a page of a lab.

@@ -86,7 +86,7 @@ func (p Place) Step(thread string, nth int) lab.Decision {
 func (p Place) struck(f board.LabFault) lab.Decision {
 	d := lab.Decision{Thread: f.Thread, Node: f.Node, Do: f.Do}
 	at := slices.IndexFunc(p.Choices, func(c lab.Choice) bool {
-		return c.Thread == f.Thread && c.Do == f.Do && (f.Node == 0 || c.Node == f.Node)
+		return c.Thread == f.Thread && c.Do == f.Do && (f.Node == 0 || c.Node == f.Node) && (f.Thread != "" || c.Nth == f.Nth)
 	})
 	if at >= 0 {
 		d.Node, d.Nth = p.Choices[at].Node, p.Choices[at].Nth

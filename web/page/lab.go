@@ -74,7 +74,7 @@ type Lab struct {
 // LabRail is the threads of a lab, and what can be done to them and to Redis.
 type LabRail struct {
 	Threads []LabThread
-	Evicts  []Strike // of each node
+	Evicts  []Strike // of each node, or each lock
 	Command string   // as Lab has it
 	Expires bool     // the end of a lease can be had
 }
@@ -121,8 +121,9 @@ func LabFaults(l words.Language, wall bool) []LabFault {
 	return append(list, LabFault{lab.Evict, l.Say("evict key"), l.Say("Redis evicts the key")})
 }
 
-// NewLabRail returns the rail of a lab, whose clients reach it at a host.
-func NewLabRail(l words.Language, threads []lab.Standing, host, command string, wall bool) LabRail {
+// NewLabRail returns the rail of a lab, whose clients reach it at a host; locks are the keys
+// of several, else nil.
+func NewLabRail(l words.Language, threads []lab.Standing, locks []string, host, command string, wall bool) LabRail {
 	r := LabRail{Command: command, Expires: !wall}
 	for i, t := range threads {
 		url := func(address string) string {
@@ -137,7 +138,7 @@ func NewLabRail(l words.Language, threads []lab.Standing, host, command string, 
 			one.URLs, one.Copied = append(one.URLs, each), one.Copied+" "+each
 		}
 		if i == 0 {
-			r.Evicts = evicts(l, len(t.Nodes))
+			r.Evicts = evicts(l, len(t.Nodes), locks)
 		}
 		for _, f := range labFaults {
 			if own := f.name == lab.Pause || f.name == lab.Crash; own && (!wall || command == "") {
@@ -154,12 +155,19 @@ func NewLabRail(l words.Language, threads []lab.Standing, host, command string, 
 	return r
 }
 
-// evicts are what evicts the lock's key, of one Redis or of each of several nodes.
-func evicts(l words.Language, nodes int) []Strike {
-	if nodes == 0 {
+// mostEvicted is how much of a key a button shows, in bytes.
+const mostEvicted = 24
+
+// evicts are what evicts the lock's key, of one Redis or of each of several nodes, or the
+// key of each of several locks.
+func evicts(l words.Language, nodes int, locks []string) []Strike {
+	if nodes == 0 && locks == nil {
 		return []Strike{{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(lab.Evict, "", "")}}
 	}
 	var list []Strike
+	for n, key := range locks {
+		list = append(list, Strike{l.Say("evict %s", words.Short(key, mostEvicted)), l.Say("Redis evicts the key %s", key), fmt.Sprintf(`{"do":%q,"nth":%d}`, lab.Evict, n)})
+	}
 	for n := range nodes {
 		list = append(list, Strike{l.Say("node %d: evict key", n+1), l.Say("Node %d evicts the key", n+1), fmt.Sprintf(`{"do":%q,"node":%d}`, lab.Evict, n+1)})
 	}
