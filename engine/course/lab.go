@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"relock/engine/check"
@@ -43,6 +45,9 @@ func (f *Lab) Breaks(rule string) *big.Int {
 	return new(big.Int)
 }
 
+// Rules are those that some order breaks, by name.
+func (f *Lab) Rules() []string { return slices.Sorted(maps.Keys(f.rules)) }
+
 // Line is the command that makes the search.
 func (f *Lab) Line() string {
 	words := []string{"playground", "lab", "-faults", "none"}
@@ -57,15 +62,15 @@ func (f *Lab) Line() string {
 
 // recorded reads what a lab found, and the order that was saved of it: a run that
 // nobody can play again without its worker.
-func recorded(course fs.FS, name string) (*Run, error) {
+func recorded(course fs.FS, folder, name string) (*Run, error) {
 	if !nameLike(name) {
-		return nil, fmt.Errorf("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, labs)
+		return nil, fmt.Errorf("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, folder)
 	}
-	found, err := readLab(course, name)
+	found, err := readLab(course, folder, name)
 	if err != nil {
 		return nil, err
 	}
-	file := labs + "/" + name + ".jsonl"
+	file := folder + "/" + name + ".jsonl"
 	data, err := readFile(course, file)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
@@ -97,8 +102,8 @@ func recorded(course fs.FS, name string) (*Run, error) {
 func nameLike(text string) bool { return name.MatchString(text) }
 
 // readLab reads what `playground lab -json` printed.
-func readLab(course fs.FS, name string) (*Lab, error) {
-	file := labs + "/" + name + ".json"
+func readLab(course fs.FS, folder, name string) (*Lab, error) {
+	file := folder + "/" + name + ".json"
 	data, err := readFile(course, file)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
@@ -146,7 +151,7 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 		return nil, err
 	}
 	for _, word := range f.Command {
-		if worker := labs + "/" + word; fs.ValidPath(worker) && word != "" {
+		if worker := folder + "/" + word; fs.ValidPath(worker) && word != "" {
 			if text, err := readFile(course, worker); err == nil {
 				f.Worker = string(text)
 			}
