@@ -50,7 +50,7 @@ type Review struct {
 type CodeLine struct {
 	Text   string
 	Fault  string // that it is a part of, or ""
-	Markup bool   // it only holds others together: nobody can find fault with it
+	Markup bool   // it only holds others together, or is a comment: nobody can find fault with it
 }
 
 // DiffLine is a line of a diff.
@@ -161,7 +161,7 @@ func (r *Review) show() error {
 		if !line.shown {
 			continue
 		}
-		r.Lines = append(r.Lines, CodeLine{Text: line.text, Fault: idOf(line.region), Markup: strings.Trim(line.text, " \t{}()") == ""})
+		r.Lines = append(r.Lines, CodeLine{Text: line.text, Fault: idOf(line.region), Markup: markup(line.text)})
 		if id := idOf(line.region); id != "" && !slices.Contains(r.Faults, id) {
 			r.Faults = append(r.Faults, id)
 		}
@@ -176,6 +176,12 @@ func (r *Review) show() error {
 		return fmt.Errorf("it has %d faults; allowed: up to %d", len(r.Faults), MaxFaults)
 	}
 	return nil
+}
+
+// markup reports whether a line has brackets alone, or a comment.
+func markup(text string) bool {
+	text = strings.Trim(text, " \t{}()")
+	return text == "" || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "# ") || strings.HasPrefix(text, `"""`)
 }
 
 // block is a region, or what is between two.

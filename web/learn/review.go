@@ -24,7 +24,7 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 		}
 	}
 	none := query.Has("none")
-	p.Code = &page.Review{None: none}
+	p.Code = &page.Review{File: code.File, None: none}
 	for n, line := range code.Lines {
 		p.Code.Lines = append(p.Code.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
 	}

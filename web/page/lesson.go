@@ -104,6 +104,7 @@ func (l *Lesson) Asking() bool {
 
 // Review is code as it stands in a pull request.
 type Review struct {
+	File    string // its name
 	Lines   []ReviewLine
 	None    bool         // no line is at fault, as somebody says
 	Mistake string       // why the answer is none, or ""

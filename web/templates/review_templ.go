@@ -40,9 +40,9 @@ func reviewForm(r page.Review) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Mark each line at fault"))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "%s: the lines at fault", r.File))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/review.templ`, Line: 12, Col: 48}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/review.templ`, Line: 12, Col: 55}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -372,11 +372,11 @@ func reviewLine(one page.ReviewLine) templ.Component {
 func judgedClass(j page.LineJudged) string {
 	switch j {
 	case page.LineFound:
-		return "found"
+		return "line-found"
 	case page.LineToo:
-		return "too"
+		return "line-too"
 	case page.LineIdle:
-		return "idle"
+		return "line-idle"
 	default:
 		return ""
 	}
