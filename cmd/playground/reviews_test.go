@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,9 @@ func linesOf(t *testing.T, file string) []byte {
 	return append(text, '\n')
 }
 
+// drawnCall is what our own lock numbers its calls by.
+var drawnCall = regexp.MustCompile(`\b(\d{16}|[0-9a-f]{32})\b`)
+
 // ownerless is a trace whose owners are called as their threads: each run draws others.
 func ownerless(t *testing.T, text []byte) string {
 	t.Helper()
@@ -90,12 +94,12 @@ func ownerless(t *testing.T, text []byte) string {
 		t.Fatal(err)
 	}
 	plain := plainTokens(text)
-	for _, id := range slices.SortedFunc(maps.Keys(header.Owners), func(a, b string) int { return len(b) - len(a) }) {
-		if quoted, err := json.Marshal(id); err == nil && len(id) > 1 {
-			plain = strings.ReplaceAll(plain, strings.Trim(string(quoted), `"`), header.Owners[id])
+	for id, thread := range header.Owners {
+		if len(id) > 1 {
+			plain = strings.ReplaceAll(plain, id, thread)
 		}
 	}
-	return plain
+	return drawnCall.ReplaceAllString(plain, "0")
 }
 
 // What the course says of code under review is what the lab finds: as it stands, with

@@ -34,7 +34,8 @@ type Lab struct {
 	Broken  *big.Int // of them, those that break a rule
 	Within  explore.Bounds
 
-	rules map[string]*big.Int // of the orders, those that break a rule, by its name
+	resource string              // the key of what the lock protects, or ""
+	rules    map[string]*big.Int // of the orders, those that break a rule, by its name
 }
 
 // Breaks is how many of the orders break a rule.
@@ -56,6 +57,9 @@ func (f *Lab) Line() string {
 	}
 	if f.Within.MaxFaults > 1 {
 		words = append(words, "-max-faults", fmt.Sprint(f.Within.MaxFaults))
+	}
+	if f.resource != "" {
+		words = append(words, "-resource", f.resource)
 	}
 	return strings.Join(append(append(words, "--"), f.Command...), " ")
 }
@@ -128,6 +132,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			Broken    string   `json:"broken"`
 			Rule      string   `json:"rule"`
 			Verdict   string   `json:"verdict"`
+			Resource  string   `json:"resource"`
 		}
 		if err := json.Unmarshal(line, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -139,6 +144,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			return nil, fmt.Errorf("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
 		case said.Lab == 1:
 			f.Command, f.Orders, f.Broken = said.Command, count(said.Orders), count(said.Broken)
+			f.resource = said.Resource
 			f.Within = explore.Bounds{Delays: AnyDelays, Kinds: said.Faults, MaxFaults: said.MaxFaults}
 		case said.Rule != "":
 			f.rules[said.Rule] = count(said.Orders)

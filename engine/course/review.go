@@ -354,26 +354,18 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var out []Ran
-	step := 0
-	for _, e := range run.Events {
-		verb := ""
-		switch b := e.Body.(type) {
-		case trace.Command:
-			if verb = strings.ToUpper(b.Args[0]); b.Script != "" {
-				verb = "EVAL" // which EVALSHA is, too
+	for n, e := range run.Events {
+		verb, sends := verbOf(e)
+		if !sends || n > 0 && run.Events[n-1].Step == e.Step {
+			continue
+		}
+		for _, same := range run.Events[n:] { // where a fault strikes it, that comes first
+			if of, ok := verbOf(same); ok && same.Step == e.Step && verb == "" {
+				verb = of
 			}
-		case trace.Work:
-			verb = "ECHO"
-		case trace.Fault:
-		default:
-			continue
 		}
-		if e.Thread == "" || e.Step == step {
-			continue
-		}
-		step = e.Step
 		list := sent[e.Thread]
-		if len(list) == 0 || verb != "" && !strings.HasPrefix(list[0].Verb, verb) {
+		if len(list) == 0 || !strings.HasPrefix(list[0].Verb, verb) {
 			return nil, fmt.Errorf("%s: step %d of %s is %q, which no line sends then", file, e.Step, e.Thread, verb)
 		}
 		sent[e.Thread] = list[1:]
@@ -387,6 +379,23 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 		}
 	}
 	return out, nil
+}
+
+// verbOf is the command that an event tells of, "" where a fault has taken it, and
+// whether it tells of one.
+func verbOf(e trace.Event) (verb string, sends bool) {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Script != "" {
+			return "EVAL", true // which EVALSHA is, too
+		}
+		return strings.ToUpper(b.Args[0]), true
+	case trace.Work:
+		return "ECHO", true
+	case trace.Fault:
+		return "", e.Thread != ""
+	}
+	return "", false
 }
 
 // shown is the innermost of some lines of the file that is shown, as it is counted

@@ -26,8 +26,8 @@ func (s *Server) Charge(ctx context.Context, account string) error {
 	select {
 	case err := <-done:
 		return err
-	case <-ctx.Done():
 		// at fault: leaves
+	case <-ctx.Done():
 		return ctx.Err()
 		// end
 	}
@@ -68,10 +68,10 @@ func (b *Bank) Charge(string) error {
 const patience = 50 * time.Millisecond
 
 func main() {
-	rounds.Do(func(ctx context.Context, rdb *redis.Client, _ string) {
+	rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
 		ctx, gone := context.WithCancel(ctx)
 		b := &Bank{rdb: rdb, gone: gone, answered: make(chan struct{})}
-		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1)}, b}
+		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1), Token: thread}, b}
 		_ = s.Charge(ctx, "account:7")
 		close(b.answered)
 		b.working.Wait()

@@ -58,10 +58,10 @@ func (s *Server) statements(context.Context, string) ([]string, error) {
 }
 
 func main() {
-	rounds.Do(func(ctx context.Context, rdb *redis.Client, _ string) {
+	rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
 		ctx, gone := context.WithCancel(ctx)
 		defer gone()
-		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1)}, rdb}
+		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1), Token: thread}, rdb}
 		_ = s.Export(ctx, "account:7", Writer{gone})
 	})
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -16,7 +17,7 @@ import (
 // shown
 // Place keeps an order once, however often a browser sends the request.
 func Place(ctx context.Context, locks *redsync.Redsync, rdb *redis.Client, request, order string) error {
-	mutex := locks.NewMutex("lock:"+request, redsync.WithExpiry(30*time.Second), retries, patience)
+	mutex := locks.NewMutex("lock:"+request, redsync.WithExpiry(30*time.Second), retries)
 	if err := mutex.LockContext(ctx); err != nil {
 		return err
 	}
@@ -35,9 +36,12 @@ func Place(ctx context.Context, locks *redsync.Redsync, rdb *redis.Client, reque
 
 // folded
 
-var retries = redsync.WithTries(2)
-
-var patience = redsync.WithRetryDelay(time.Millisecond)
+// retries asks twice, with the thread's name as its value.
+var retries = redsync.OptionFunc(func(m *redsync.Mutex) {
+	redsync.WithTries(2).Apply(m)
+	redsync.WithRetryDelay(time.Millisecond).Apply(m)
+	redsync.WithGenValueFunc(func() (string, error) { return os.Getenv("RELOCK_THREAD"), nil }).Apply(m)
+})
 
 func main() {
 	rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {

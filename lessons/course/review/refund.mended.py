@@ -10,10 +10,10 @@ def refund(r, server, payment):
         try:
             # mended: retry
             got = r.set(key, server, nx=True, px=30_000) or r.get(key) == server
-            # end
             break
         except ConnectionError:
             got = False  # once more
+            # end
     if not got:
         return False
     # mended: finally

@@ -10,10 +10,10 @@ def refund(r, server, payment):
         try:
             # at fault: retry
             got = r.set(key, server, nx=True, px=30_000)
-            # end
             break
         except ConnectionError:
             got = False  # once more
+            # end
     if not got:
         return False
     # at fault: finally
