@@ -74,7 +74,7 @@ type sourceLine struct {
 	region string // "del 1": the first one at fault of that ID, or ""
 }
 
-// languages are the endings of files that can be reviewed, with what comments begin with there.
+// commentOf is what comments begin with, by the endings of files that can be reviewed.
 var commentOf = map[string]string{".go": "//", ".py": "#", ".js": "//"}
 
 // ReadReview reads the texts of a review, NAME.go and NAME.mended.go (or .py, .js) in the
