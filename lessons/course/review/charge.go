@@ -64,8 +64,9 @@ func (b *Bank) Charge(string) error {
 	return nil
 }
 
-// patience is how long the bank looks whether somebody still waits for it.
-const patience = 50 * time.Millisecond
+// patience is how long the bank looks whether somebody has gone: longer than the lab holds
+// a command.
+const patience = 200 * time.Millisecond
 
 func main() {
 	rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
