@@ -211,11 +211,6 @@ func (r *Review) compare(mended []sourceLine) error {
 		return errors.New("it has not the same regions as the file at fault")
 	}
 	changed := map[string]bool{}
-	add := func(sign string, lines []string) {
-		for _, text := range lines {
-			r.Diff = append(r.Diff, DiffLine{sign, text})
-		}
-	}
 	for n, b := range own {
 		same := slices.Equal(b.lines, other[n].lines)
 		switch {
@@ -225,13 +220,8 @@ func (r *Review) compare(mended []sourceLine) error {
 			r.mended[b.region] = other[n].lines
 			changed[idOf(b.region)] = changed[idOf(b.region)] || !same
 		}
-		switch {
-		case !b.shown:
-		case same:
-			add(" ", b.lines)
-		default:
-			add("-", b.lines)
-			add("+", other[n].lines)
+		if b.shown {
+			r.Diff = append(r.Diff, diff(b.lines, other[n].lines)...)
 		}
 	}
 	for len(r.Diff) > 0 && strings.TrimSpace(r.Diff[len(r.Diff)-1].Text) == "" {
@@ -243,6 +233,37 @@ func (r *Review) compare(mended []sourceLine) error {
 		}
 	}
 	return nil
+}
+
+// diff is what turns some lines into others, keeping as many as it can.
+func diff(from, to []string) []DiffLine {
+	most := make([][]int, len(from)+1) // lines that are kept of what is left of both
+	for i := range most {
+		most[i] = make([]int, len(to)+1)
+	}
+	for i := len(from) - 1; i >= 0; i-- {
+		for j := len(to) - 1; j >= 0; j-- {
+			most[i][j] = max(most[i+1][j], most[i][j+1])
+			if from[i] == to[j] {
+				most[i][j] = most[i+1][j+1] + 1
+			}
+		}
+	}
+	var out []DiffLine
+	for i, j := 0, 0; i < len(from) || j < len(to); {
+		switch {
+		case i < len(from) && j < len(to) && from[i] == to[j]:
+			out = append(out, DiffLine{" ", from[i]})
+			i, j = i+1, j+1
+		case j == len(to) || i < len(from) && most[i+1][j] >= most[i][j+1]:
+			out = append(out, DiffLine{"-", from[i]})
+			i++
+		default:
+			out = append(out, DiffLine{"+", to[j]})
+			j++
+		}
+	}
+	return out
 }
 
 // With is the whole file with some of its faults mended.

@@ -132,7 +132,7 @@ func TestAReviewIsHeldToItsFiles(t *testing.T) {
 		if got := r.With("one"); got != "package main\n\nfunc a() {\n\tb()\n\tb()\n}\n\nfunc b() {}\n" {
 			t.Errorf("mended it is %q", got)
 		}
-		if len(r.Lines) != 3 || len(r.Diff) != 5 {
+		if len(r.Lines) != 3 || len(r.Diff) != 4 || r.Diff[2] != (course.DiffLine{Sign: "+", Text: "\tb()"}) {
 			t.Errorf("it shows %v, and the diff %v", r.Lines, r.Diff)
 		}
 	}
