@@ -49,7 +49,7 @@ def each(r, thread):
     try:
         refund(r, thread, "payment:7")
     except ConnectionError:
-        pass  # whoever asked is told
+        pass  # the caller is told
 
 
 rounds.do(each)
