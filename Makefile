@@ -10,7 +10,7 @@ GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted
+UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestTheReviewsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted
 
 # Files of package web whose tests ask for one page after the other: likewise.
 PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
@@ -103,7 +103,7 @@ generate: ## Make *_templ.go from *.templ, the schemas, what the course's and th
 	$(GO) test ./engine/scenario -run Schema -count 1 -update
 	$(GO) test ./engine/course -run Schema -count 1 -update-schema
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
-	$(GO) test ./cmd/playground -run TestTheLabsOfTheCourse -count 1 -timeout 20m -update
+	$(GO) test ./cmd/playground -run 'TestThe(Labs|Reviews)OfTheCourse' -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
 	$(GO) test ./web/front -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -377,5 +378,100 @@ func TestACourseOfOnesOwnHasNoDeadEnds(t *testing.T) {
 	}
 	if res, _ := open(t, nil).do(t, http.MethodGet, "/learn/nothing", nil); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a chapter that no course has answers %d", res.StatusCode)
+	}
+}
+
+var codeLine = regexp.MustCompile(`<li class="([a-z-]*)">\s*(?:<label><input type="checkbox" name="line" value="(\d+)"( checked)?>)?`)
+
+// Lines that are marked are judged by the server: each says what came of it, what is right
+// is shown once it is found, and before that nothing tells.
+func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviews := 0
+	for _, i := range c.Items() {
+		if i.Kind != course.ReviewCode {
+			continue
+		}
+		reviews++
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := "/learn/" + i.Path()
+		_, asked := s.do(t, http.MethodGet, address, nil)
+		if strings.Contains(asked, `class="diff"`) || strings.Contains(asked, "data-ran") || strings.Contains(asked, `id="feedback"`) || !coveredStage.MatchString(asked) {
+			t.Errorf("%s: its page tells before it was asked", i.Path())
+		}
+		if n := len(codeLine.FindAllString(asked, -1)); n < len(made.Review.Lines) {
+			t.Errorf("%s shows %d lines of %d", i.Path(), n, len(made.Review.Lines))
+		}
+		right, wrong := url.Values{}, url.Values{"none": {"1"}}
+		if len(made.Review.Faults) == 0 {
+			right = url.Values{"none": {"1"}}
+			wrong = url.Values{}
+		}
+		for n, line := range made.Review.Lines {
+			switch {
+			case line.Markup:
+			case line.Fault != "":
+				right.Add("line", strconv.Itoa(n+1))
+			case len(made.Review.Faults) == 0 && !wrong.Has("line"):
+				wrong.Set("line", strconv.Itoa(n+1))
+			}
+		}
+		_, solved := s.do(t, http.MethodGet, address+"?"+right.Encode(), nil)
+		if !strings.Contains(solved, "data-solved") || strings.Contains(solved, `class="diff"`) != (len(made.Review.Faults) > 0) {
+			t.Errorf("%s: what is right is not", i.Path())
+		}
+		if n := strings.Count(solved, "data-ran="); n != len(made.Review.Ran) {
+			t.Errorf("%s: %d lines say when they ran, of %d", i.Path(), n, len(made.Review.Ran))
+		}
+		_, failed := s.do(t, http.MethodGet, address+"?"+wrong.Encode(), nil)
+		if strings.Contains(failed, "data-solved") || !strings.Contains(failed, `id="feedback"`) || strings.Contains(failed, `class="diff"`) || strings.Contains(failed, "line-found") {
+			t.Errorf("%s: what is wrong is judged as %v, or tells", i.Path(), codeLine.FindAllString(failed, -1))
+		}
+		both := url.Values{"none": {"1"}, "line": {"3"}}
+		if _, body := s.do(t, http.MethodGet, address+"?"+both.Encode(), nil); strings.Contains(body, `id="feedback"`) || !strings.Contains(body, "Either mark lines") {
+			t.Errorf("%s: a line, and none, is judged", i.Path())
+		}
+		for _, nonsense := range []string{"line=0", "line=-1", "line=99", "line=x", ""} {
+			if res, body := s.do(t, http.MethodGet, address+"?"+nonsense, nil); res.StatusCode != http.StatusOK || strings.Contains(body, `id="feedback"`) {
+				t.Errorf("%s?%s: %d, judged", i.Path(), nonsense, res.StatusCode)
+			}
+		}
+	}
+	if reviews < 8 {
+		t.Errorf("%d reviews", reviews)
+	}
+}
+
+// A line that is not at fault is told so, with what the lab found of the mended file.
+func TestALineThatMendsNothingIsToldSo(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for query, want := range map[string][]string{
+		"lock/review-capture?line=6":             {"line-idle", "Line 6 is not at fault. It is the same in the mended file", "The line at fault is another one."},
+		"messages/review-refund?line=6":          {"line-found", "There is more to find."},
+		"messages/review-settle?line=8&lang=en":  {"line-idle", "mends nothing"},
+		"lock/review-ship?none=1":                {"In 40 of them this happens"},
+		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "第七章才修"},
+		"tokens/review-place?line=15":            {"MSetNX", "What is left, in 96 orders"},
+		"lease/review-close?line=4":              {"30 * time.Second", "nanoseconds"},
+		"messages/review-export?line=8&told=1":   {"WithoutCancel"},
+		"yours/review-deposit?none=1":            {"None breaks a rule"},
+		"lease/review-charge?line=15":            {"line-found", "line-too"},
+		"lease/review-import?line=1&line=999999": {"Import"},
+	} {
+		_, body := s.do(t, http.MethodGet, "/learn/"+query, nil)
+		for _, one := range want {
+			if !strings.Contains(body, one) {
+				t.Errorf("%s: no %q", query, one)
+			}
+		}
 	}
 }

@@ -354,6 +354,7 @@ type (
 		Store     string         `json:"store"`
 		Key       string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
 		Kind      string         `json:"kind,omitempty"` // as said with -lock; keys of several
+		Resource  string         `json:"resource,omitempty"`
 		First     *divergedForm  `json:"first_difference,omitempty"`
 		Worker    *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
@@ -391,7 +392,7 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	enc.SetEscapeHTML(false)
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
-		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(),
+		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource,
 		Judgement: found.Judgement(),
 	}
 	if f.o.Nodes > 1 {

@@ -20,8 +20,8 @@
 //	short: true                     # also for those with little time
 //	items:
 //	  - id: who-knows
-//	    kind: predict               # read, predict, why, break, mend, order or write
-//	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: and what was recorded
+//	    kind: predict               # read, predict, why, break, mend, order, write or review
+//	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: or review: and what was recorded
 //	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
 //	    at: expired                 # where the stage stands
 //	    until: B acquired           # of predict: whose outcome is asked for
@@ -47,21 +47,26 @@
 // The kinds:
 //
 //   - read: a text beside the stage at a moment.
+//
 //   - predict: the stage stands at at; the question is what is seen after until.
 //     The item's own run is right. Each option is another run, one change away,
 //     and its text is what was seen there: at the same instant, or after its own
 //     until. An option that looks like another one is a mistake.
+//
 //   - why: goal is a moment that the run comes to. Of the options, each a change,
 //     exactly one prevents it.
+//
 //   - break: goal is a moment that the run does not come to by itself, mostly
 //     "broken RULE". Package explore finds the smallest way to it within:
 //     {delays: 2, faults: [pause], max-faults: 1}, which so is proven to be the
 //     smallest. For another goal solution are moves, as in a scenario's schedule.
 //     controls names what the learner may use beside the threads' own steps:
 //     time, and faults.
+//
 //   - mend: goal is "broken RULE", which some schedule within: breaks. Right is
 //     each option under which none does; of the others the smallest that still
 //     does is shown.
+//
 //   - order: a script is put together of its lines. script: names a lock and one
 //     of its scripts; pieces are all lines of code in it, in order, "6" or "6-8"
 //     where several go together; strays are lines of other scripts, which it does
@@ -69,12 +74,24 @@
 //     each of cases: how Redis is found before (commands; "key" is the lock's),
 //     and args, the owner first. then is a scenario that shows
 //     the finished script at work.
+//
 //   - write: the learner writes one script of a lock. The run's lock is protocol:
 //     own, like: a bundled one, and its only script is what is begun with. Right is
 //     whatever breaks no rule within: that the bundled lock keeps, and has every thread end as
 //     that does. goal is the rule that the first script breaks, if it is to break one.
 //     solution is a script that is right and sends as few commands as are needed; without
 //     it that is the bundled lock's.
+//
+//   - review: the learner reads client code, and marks each line at fault, or says that
+//     none is. review: capture is the file of that name in the folder review
+//     of the course, NAME.go, .py or .js. What is between the comments "shown" and "folded"
+//     is shown; the lines at fault are between "at fault: ID" and "end". NAME.mended.go
+//     is the same file with other lines there, between "mended: ID" and "end". Both are
+//     workers of the lab, which has searched them: NAME.json and NAME.mended.json, with
+//     two faults also NAME.mended-ID.json, where only one is mended. NAME.jsonl is an order
+//     of the file as it stands, NAME.lines.json the lines that sent its commands. goal is
+//     "broken RULE", which some order breaks, and none of what is mended. A heading with
+//     a fault's ID has the text on it.
 //
 // lab: lost-reply shows what `playground lab` found of somebody's own lock: the
 // folder labs of the course has lost-reply.json, as -json printed it,
@@ -143,10 +160,12 @@ const (
 	Mend    Kind = "mend"
 	Arrange Kind = "order"
 	Write   Kind = "write"
+
+	ReviewCode Kind = "review"
 )
 
 // kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write}
+var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write, ReviewCode}
 
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
@@ -204,6 +223,7 @@ type Item struct {
 	solution        []scenario.Move
 	within          explore.Bounds // of mend and break: how far is searched
 	arrangement     *arrangement
+	review          *Review
 	write           *written
 	taught          placed
 	line            int   // in chapter.yaml

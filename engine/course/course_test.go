@@ -96,6 +96,8 @@ func proved(t *testing.T, i *course.Item, made *course.Made) {
 		ordered(t, i, made)
 	case course.Write:
 		wrote(t, i, made)
+	case course.ReviewCode:
+		marked(t, i, made)
 	case course.Read:
 	}
 }
@@ -306,7 +308,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
-	if len(kinds) != 7 || len(c.Chapters) != 11 {
+	if len(kinds) != 8 || len(c.Chapters) != 11 {
 		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }

@@ -73,6 +73,7 @@ type (
 		Scenario placed       `yaml:"scenario"`
 		Run      yaml.Node    `yaml:"run"`
 		Lab      placed       `yaml:"lab"`
+		Review   placed       `yaml:"review"`
 		Change   yaml.Node    `yaml:"change"`
 		At       placed       `yaml:"at"`
 		Until    placed       `yaml:"until"`
@@ -332,7 +333,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
 	}
 	if !slices.Contains(kinds, i.Kind) {
-		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write", y.Kind.Text)
+		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write, review", y.Kind.Text)
 		return nil
 	}
 	if i.Table != "" && i.Table != "textbook" {
@@ -340,14 +341,17 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	}
 	var base []byte
 	var err error
-	if y.Lab.Text != "" {
+	switch {
+	case y.Lab.Text != "":
 		i.lab, err = r.ofLab(y, i.Kind)
+	case y.Review.Text != "":
+		i.review, i.lab, err = r.ofReview(y, i.Kind)
 	}
 	if err == nil {
 		base, err = r.base(y, i.lab)
 	}
 	if err != nil {
-		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line), "%v", err)
+		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line, y.Review.Line), "%v", err)
 		return nil
 	}
 	if i.Scenario, err = changed(base, &y.Change); err != nil {
@@ -440,7 +444,7 @@ func needs(at func(int, string, ...any), i *Item) {
 		}
 	}
 	n := needed[i.Kind]
-	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil}
+	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil}
 	for _, key := range n.keys {
 		lacks(!there[key], key)
 	}
@@ -459,7 +463,7 @@ func needs(at func(int, string, ...any), i *Item) {
 	case Write:
 		lacks(!searched, "within")
 		lacks(len(i.Options) > 0, "no options")
-	case Read, Predict, Why:
+	case Read, Predict, Why, ReviewCode:
 	}
 }
 
@@ -479,6 +483,8 @@ var needed = map[Kind]struct {
 	Mend:    {[]string{"goal"}, 2, manyOptions, "two options or more"},
 	Arrange: {[]string{"script"}, 0, 0, ""},
 	Write:   {},
+
+	ReviewCode: {keys: []string{"review"}},
 }
 
 func cmpLine(line, other int) int {
@@ -507,7 +513,7 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 		return nil
 	}
 	if i.lab != nil {
-		if o.lab, err = recorded(r.course, y.Lab.Text); err != nil {
+		if o.lab, err = recorded(r.course, labs, y.Lab.Text); err != nil {
 			at(y.Lab.Line, "option %s: %v", o.ID, err)
 			return nil
 		}
@@ -551,26 +557,26 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 // ofLab reads the trace of a lab's that an item shows.
 func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case kind == Break || kind == Arrange || kind == Write:
+	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode:
 		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
 		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")
 	}
-	return recorded(r.course, y.Lab.Text)
+	return recorded(r.course, labs, y.Lab.Text)
 }
 
 // base is the scenario of an item before its change, as YAML; of a lab's trace, its
 // frame.
 func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
 	given := 0
-	for _, one := range []bool{y.Scenario.Text != "", y.Run.Kind != 0, lab != nil} {
+	for _, one := range []bool{y.Scenario.Text != "", y.Run.Kind != 0, y.Lab.Text != "", y.Review.Text != ""} {
 		if one {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return nil, errors.New("an item has either scenario, run or lab")
+		return nil, errors.New("an item has either scenario, run, lab or review")
 	case lab != nil:
 		return raw(lab.Scenario)
 	case y.Scenario.Text != "":

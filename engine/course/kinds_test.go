@@ -128,7 +128,7 @@ func TestALabIsHeldToItsFiles(t *testing.T) {
 		{"a name with a way out", strings.Replace(predict, "lab: lost\n", "lab: ../lost\n", 1), "", "", `lab: given "../lost"`},
 		{"an option that is played", strings.Replace(predict, "lab: too-late, until: A refused", "change: {lock: {lease: 1s}}", 1), "", "", "an option of a lab's trace is another one"},
 		{"a change", strings.Replace(predict, "lab: lost\n", "lab: lost\n    change: {lock: {lease: 1s}}\n", 1), "", "", "cannot be changed"},
-		{"both", strings.Replace(predict, "lab: lost\n", "lab: lost\n    scenario: crash\n", 1), "", "", "either scenario, run or lab"},
+		{"both", strings.Replace(predict, "lab: lost\n", "lab: lost\n    scenario: crash\n", 1), "", "", "either scenario, run, lab or review"},
 		{"something to step", "kind: break\n    lab: lost\n    goal: broken orphan\n    within: {delays: 1}\n", "", "", "nobody can step what a lab recorded"},
 		{"nothing to mend", strings.Replace(mend, "broken orphan", "broken stuck", 1), "", "", "there is nothing to mend"},
 		{"an order that does not break it", strings.Replace(mend, "lab: lost\n", "lab: release-lost\n", 1), "", "", "does not come to \"broken orphan\""},

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"relock/engine/check"
@@ -32,7 +34,8 @@ type Lab struct {
 	Broken  *big.Int // of them, those that break a rule
 	Within  explore.Bounds
 
-	rules map[string]*big.Int // of the orders, those that break a rule, by its name
+	resource string              // the key of what the lock protects, or ""
+	rules    map[string]*big.Int // of the orders, those that break a rule, by its name
 }
 
 // Breaks is how many of the orders break a rule.
@@ -43,6 +46,9 @@ func (f *Lab) Breaks(rule string) *big.Int {
 	return new(big.Int)
 }
 
+// Rules are those that some order breaks, by name.
+func (f *Lab) Rules() []string { return slices.Sorted(maps.Keys(f.rules)) }
+
 // Line is the command that makes the search.
 func (f *Lab) Line() string {
 	words := []string{"playground", "lab", "-faults", "none"}
@@ -52,20 +58,23 @@ func (f *Lab) Line() string {
 	if f.Within.MaxFaults > 1 {
 		words = append(words, "-max-faults", fmt.Sprint(f.Within.MaxFaults))
 	}
+	if f.resource != "" {
+		words = append(words, "-resource", f.resource)
+	}
 	return strings.Join(append(append(words, "--"), f.Command...), " ")
 }
 
 // recorded reads what a lab found, and the order that was saved of it: a run that
 // nobody can play again without its worker.
-func recorded(course fs.FS, name string) (*Run, error) {
+func recorded(course fs.FS, folder, name string) (*Run, error) {
 	if !nameLike(name) {
-		return nil, fmt.Errorf("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, labs)
+		return nil, fmt.Errorf("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, folder)
 	}
-	found, err := readLab(course, name)
+	found, err := readLab(course, folder, name)
 	if err != nil {
 		return nil, err
 	}
-	file := labs + "/" + name + ".jsonl"
+	file := folder + "/" + name + ".jsonl"
 	data, err := readFile(course, file)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
@@ -97,8 +106,8 @@ func recorded(course fs.FS, name string) (*Run, error) {
 func nameLike(text string) bool { return name.MatchString(text) }
 
 // readLab reads what `playground lab -json` printed.
-func readLab(course fs.FS, name string) (*Lab, error) {
-	file := labs + "/" + name + ".json"
+func readLab(course fs.FS, folder, name string) (*Lab, error) {
+	file := folder + "/" + name + ".json"
 	data, err := readFile(course, file)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
@@ -123,6 +132,7 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 			Broken    string   `json:"broken"`
 			Rule      string   `json:"rule"`
 			Verdict   string   `json:"verdict"`
+			Resource  string   `json:"resource"`
 		}
 		if err := json.Unmarshal(line, &said); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -134,6 +144,7 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 			return nil, fmt.Errorf("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
 		case said.Lab == 1:
 			f.Command, f.Orders, f.Broken = said.Command, count(said.Orders), count(said.Broken)
+			f.resource = said.Resource
 			f.Within = explore.Bounds{Delays: AnyDelays, Kinds: said.Faults, MaxFaults: said.MaxFaults}
 		case said.Rule != "":
 			f.rules[said.Rule] = count(said.Orders)
@@ -146,7 +157,7 @@ func readLab(course fs.FS, name string) (*Lab, error) {
 		return nil, err
 	}
 	for _, word := range f.Command {
-		if worker := labs + "/" + word; fs.ValidPath(worker) && word != "" {
+		if worker := folder + "/" + word; fs.ValidPath(worker) && word != "" {
 			if text, err := readFile(course, worker); err == nil {
 				f.Worker = string(text)
 			}

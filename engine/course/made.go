@@ -66,6 +66,7 @@ type Made struct {
 	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved; of write: the most commands that the solution sends in one go
 	Proven  bool      // of break: no fewer are enough
 	Script  Script    // of write
+	Review  *Review   // of review
 	Steps   []scenario.Move
 
 	described []Step
@@ -130,6 +131,8 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 		err = i.makeArrange(ctx, m)
 	case Write:
 		err = i.makeWrite(ctx, m)
+	case ReviewCode:
+		err = i.makeReview(ctx, m)
 	case Read:
 	}
 	if err != nil {
@@ -546,6 +549,9 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 			t.options[a.Option.ID] = a.Run
 		}
 	}
+	if i.review != nil {
+		t.options["mended"] = &Run{Scenario: made.Run.Scenario, Header: made.Run.Header, Events: made.Run.Events, Lab: i.review.Mended()}
+	}
 	p := &Prose{Title: one.title, Labels: map[string]string{}, Says: map[string]string{}}
 	for _, part := range []struct {
 		of   string
@@ -574,6 +580,13 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 		}
 		if p.Says[o.ID], err = said.markdown(t); err != nil {
 			return nil, err
+		}
+	}
+	if i.review != nil {
+		for _, id := range i.review.Faults {
+			if p.Says[id], err = one.parts[id].markdown(t); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return p, nil

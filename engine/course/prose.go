@@ -121,6 +121,9 @@ func (r *reader) fits(ch *Chapter, t *text) {
 		for _, o := range i.Options {
 			wants = append(wants, o.ID)
 		}
+		if i.review != nil {
+			wants = append(wants, i.review.Faults...)
+		}
 		for _, w := range wants {
 			if p := one.parts[w]; p == nil || strings.TrimSpace(p.source) == "" {
 				r.mistake(t.file, one.line, "%s has no text under %q", i.ID, "### "+w)

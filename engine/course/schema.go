@@ -23,7 +23,7 @@ func Schema() scenario.Object {
 	item := m.object(reflect.TypeFor[itemYAML]())
 	again := scenario.Object{"type": item["type"], "additionalProperties": false, "properties": item["properties"]}
 	item["required"] = []string{"id", "kind"}
-	item["oneOf"] = []any{needing("scenario"), needing("run"), needing("lab")}
+	item["oneOf"] = []any{needing("scenario"), needing("run"), needing("lab"), needing("review")}
 	var byKind []any
 	for _, k := range slices.Sorted(maps.Keys(needed)) {
 		n := needed[k]

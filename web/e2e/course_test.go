@@ -19,6 +19,7 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
 		"/learn/again/side-by-side", "/learn/check?so=123000000000&half=after",
 		"/learn/check/sold-twice",
+		"/learn/lock/review-capture", "/learn/messages/review-refund?line=1&line=6", "/learn/lease/review-close?line=4",
 	}
 	for _, c := range []struct {
 		width, height int64
@@ -202,5 +203,45 @@ func TestLinesOfAScriptAreMoved(t *testing.T) {
 	until(ctx, t, told+`.startsWith("Line 1 of 2:")`)
 	if got := get[string](ctx, t, `[...document.querySelectorAll(".pieces li:not(.left-out) select")].slice(0, 2).map((s) => s.value).join("")`); got != "12" {
 		t.Errorf("after the drag the first two have the places %s", got)
+	}
+}
+
+// Lines of code are marked with the keyboard, or none is; once they are judged, the line
+// that runs is marked while one steps through the order that breaks it.
+func TestLinesUnderReviewAreMarked(t *testing.T) {
+	t.Parallel()
+	ctx := tab(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 1000), chromedp.Navigate(serve(t)+"/learn/lock/review-capture"))
+	const (
+		marked  = `[...document.querySelectorAll(".review :checked")].map((c) => c.name + c.value).join(" ")`
+		running = `[...document.querySelectorAll(".review .running input")].map((c) => c.value).join(" ")`
+	)
+	until(ctx, t, `document.querySelector(".run.replay").dataset.row !== undefined`)
+	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
+	if got := get[string](ctx, t, marked); got != "line4" {
+		t.Fatalf("marked: %s", got)
+	}
+	do(ctx, t, chromedp.Focus(`.review [name=none]`), chromedp.KeyEvent(" "))
+	if got := get[string](ctx, t, marked); got != "none1" {
+		t.Errorf("none is at fault, and marked: %s", got)
+	}
+	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
+	if got := get[string](ctx, t, marked); got != "line4" {
+		t.Errorf("one is at fault again, and marked: %s", got)
+	}
+	do(ctx, t, chromedp.Focus(`.review button`), chromedp.KeyEvent(kb.Enter))
+	until(ctx, t, `document.querySelector("[data-solved] .diff ins") !== null && document.querySelector(".run.replay").dataset.row !== undefined`)
+	row := func() int { return get[int](ctx, t, `Number(document.querySelector(".run.replay").dataset.row)`) }
+	seen := map[string]bool{}
+	for at := row(); at > 0; at-- {
+		do(ctx, t, click(`#transport [data-go="back"]`))
+		until(ctx, t, fmt.Sprintf(`document.querySelector(".run.replay").dataset.row === "%d"`, at-1))
+		seen[get[string](ctx, t, running)] = true
+	}
+	if !seen["4"] || !seen["6"] || !seen["11"] || !seen[""] || len(seen) != 4 {
+		t.Errorf("lines that ran: %v", seen)
+	}
+	if !get[bool](ctx, t, `"lock/review-capture" in JSON.parse(localStorage.getItem("relock-progress")).items`) {
+		t.Error("it is not noted as done")
 	}
 }

@@ -48,6 +48,8 @@ func kindName(k course.Kind) phrase.Text {
 		return "mend"
 	case course.Arrange:
 		return "order"
+	case course.ReviewCode:
+		return "review"
 	default:
 		return "write it"
 	}
@@ -64,7 +66,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	return &page.WayItem{
 		Again: again,
 		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
-		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange || i.Kind == course.ReviewCode,
 	}
 }
 
@@ -328,6 +330,10 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		}
 	case course.Write:
 		s.write(l, p, made, prose, wrote, &stage)
+	case course.ReviewCode:
+		if err := reviewed(l, p, item, made, prose, query, &stage); err != nil {
+			return nil, fmt.Errorf("learn: %w", err)
+		}
 	case course.Read:
 	}
 	if p.Check == "" {
@@ -556,6 +562,10 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	}
 	if item.Kind == course.Write {
 		writeHints(l, item, made, add)
+		return list
+	}
+	if item.Kind == course.ReviewCode {
+		reviewHints(l, item, made, text, to, add)
 		return list
 	}
 	if about := made.About(item); about != "" {

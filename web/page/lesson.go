@@ -51,11 +51,12 @@ type Lesson struct {
 	Item    WayItem
 	Counts  string // the address of the item that it counts for
 	Check   string // of the concept check: "before" or "after"
-	Kind    string // read, predict, why, break, mend, order or write
+	Kind    string // read, predict, why, break, mend, order, write or review
 
 	Body, Goal string // HTML
 	Options    []LessonOption
 	Pieces     []LessonPiece
+	Code       *Review       // of review
 	Script     *Field        // of write: what is being written
 	WrongLine  int           // of it, 0 for none
 	Beside     []film.Script // once it is right: that, and the bundled one
@@ -97,7 +98,51 @@ type Lesson struct {
 
 // Asking reports whether a question waits for its answer: then the stage must not
 // tell. What would mend a run is not to be seen in it.
-func (l *Lesson) Asking() bool { return len(l.Options) > 0 && !l.Answered && l.Kind != "mend" }
+func (l *Lesson) Asking() bool {
+	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && !l.Answered
+}
+
+// Review is code as it stands in a pull request.
+type Review struct {
+	File    string // its name
+	Lines   []ReviewLine
+	None    bool         // no line is at fault, as somebody says
+	Mistake string       // why the answer is none, or ""
+	Diff    []ReviewDiff // to what is mended, once it is solved
+}
+
+// ReviewLine is a line of code to be marked.
+type ReviewLine struct {
+	Number int
+	Text   string
+	Markup bool // it cannot be marked
+	Marked bool
+	Judged LineJudged
+	Ran    []ReviewRan // when it ran on the stage
+}
+
+// LineJudged is what came of a line.
+type LineJudged int
+
+// What comes of a line.
+const (
+	LineOpen  LineJudged = iota
+	LineFound            // it is at fault, and was marked
+	LineToo              // it belongs to a fault that was found
+	LineIdle             // it was marked, and is not at fault
+)
+
+// ReviewRan is a step of the run in which a line ran.
+type ReviewRan struct {
+	Step   int
+	Thread SceneThread
+}
+
+// ReviewDiff is a line of a diff.
+type ReviewDiff struct {
+	Sign string // "-", "+" or " "
+	Text string
+}
 
 // LessonOption is an answer to choose.
 type LessonOption struct {

@@ -37,6 +37,9 @@ func Delays(l words.Language, most int) string {
 // Bounds is "at most 2 delays and 1 fault (crash, lose-reply)"; of a negative number of
 // delays, which a lab does not count, the faults alone.
 func Bounds(l words.Language, b explore.Bounds) string {
+	if b.Delays < 0 && b.MaxFaults == 0 {
+		return l.Say("no fault")
+	}
 	if b.Delays < 0 {
 		return l.Say("faults: %s, at most %d", cmp.Or(strings.Join(b.Kinds, ", "), l.Say("none")), b.MaxFaults)
 	}

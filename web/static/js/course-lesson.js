@@ -1,6 +1,7 @@
 // An item of the course: notes that it is done, and of a break asks whether it
 // is. What is said and shown is in the page, and works without this.
 import { ordering } from "./course-order.js";
+import { reviewing } from "./course-review.js";
 import { byId, elements } from "./dom.js";
 import { digits } from "./keys.js";
 import { answered, load, madePath, save, solved } from "./course-progress.js";
@@ -37,6 +38,10 @@ export function lesson(page) {
   const pieces = /** @type {HTMLFormElement | null} */ (page.querySelector("form.pieces"));
   if (pieces) {
     ordering(pieces);
+  }
+  const code = /** @type {HTMLFormElement | null} */ (page.querySelector("form.review"));
+  if (code) {
+    reviewing(code, page.querySelector(".run.replay"));
   }
   const writing = /** @type {HTMLElement | null} */ (page.querySelector("form.writing"));
   if (writing) {

@@ -51,7 +51,13 @@ export function readingKeys(view, within, more) {
  *  @param {HTMLElement} stage */
 export function replay(stage) {
   const film = filmInPage();
-  const view = viewer({ film: () => film });
+  const view = viewer({
+    film: () => film,
+    shown(row) {
+      stage.dataset.row = String(row);
+      stage.dispatchEvent(new CustomEvent("relock:row"));
+    },
+  });
   readingKeys(view, document.querySelector(".replay"));
   // Where the page is about that row, it is brought into sight; on a phone one comes to it by reading.
   const follow = "stand" in stage.dataset && stage.closest("[data-lesson]") !== null && matchMedia("(min-width: 60.01rem)").matches;

@@ -33,7 +33,7 @@ import { duration, say } from "./words.js";
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
  * @property {() => string} [still] says why nothing has happened yet
- * @property {() => void} [shown] something else is shown now
+ * @property {(row: number) => void} [shown] something else is shown now: up to this row
  */
 
 const MOTION = 300; // ms that the lease and the clock take from one place to the next
@@ -172,7 +172,7 @@ export function viewer(owner) {
     detail();
     drawPlace();
     marked.show(film);
-    owner.shown?.();
+    owner.shown?.(step);
   }
 
   function end() {

@@ -1,0 +1,499 @@
+package course
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"slices"
+	"strings"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+)
+
+// reviews is the folder of a course that has client code to be reviewed, and what the
+// lab found of it.
+const reviews = "review"
+
+// MaxShown is how many lines of code an item shows: what is read beside the stage
+// without scrolling far.
+const MaxShown = 30
+
+// MaxFaults is how many faults a file may have: what is left of every choice of them
+// was searched.
+const MaxFaults = 2
+
+// ErrNotReviewed is returned for an item in which no code is to be reviewed.
+var ErrNotReviewed = phrase.New("this item shows no code to review")
+
+// Review is client code as it stands in a pull request, and what the lab found of it. It
+// is not changed after it was read.
+type Review struct {
+	Name   string
+	File   string     // of its text, in the folder of reviews
+	Lines  []CodeLine // that are shown
+	Faults []string   // their IDs, as they come; none where it is right
+	Diff   []DiffLine // from what is shown to what is mended; nil where it is right
+
+	Ran   []Ran // of the run that is shown
+	Whole *Lab  // as it stands
+	left  map[string]*Lab
+
+	source []sourceLine
+	mended map[string][]string // by region
+}
+
+// CodeLine is a line of code.
+type CodeLine struct {
+	Text   string
+	Fault  string // that it is a part of, or ""
+	Markup bool   // it only holds others together, or is a comment: nobody can find fault with it
+}
+
+// DiffLine is a line of a diff.
+type DiffLine struct {
+	Sign string // "-", "+" or " "
+	Text string
+}
+
+// Ran is a line that ran, in a step of the run.
+type Ran struct {
+	Step   int
+	Thread string
+	Line   int // that is shown, from 1
+}
+
+// sourceLine is a line of a file, without its markers.
+type sourceLine struct {
+	text   string
+	number int    // in the file, from 1
+	shown  bool   // it is between shown and folded
+	region string // "del 1": the first one at fault of that ID, or ""
+}
+
+// commentOf is what comments begin with, by the endings of files that can be reviewed.
+var commentOf = map[string]string{".go": "//", ".py": "#", ".js": "//"}
+
+// ReadReview reads the texts of a review, NAME.go and NAME.mended.go (or .py, .js) in the
+// folder review of a course, and nothing of what the lab found. It fails with what is
+// wrong with them.
+func ReadReview(course fs.FS, name string) (*Review, error) {
+	if !nameLike(name) {
+		return nil, fmt.Errorf("review: given %q, allowed: the name of a file in %s, such as capture", name, reviews)
+	}
+	for _, ending := range []string{".go", ".py", ".js"} {
+		file := reviews + "/" + name + ending
+		data, err := readFile(course, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("review: %w", err)
+		}
+		r := &Review{Name: name, File: name + ending}
+		if r.source, err = readSource(string(data), commentOf[ending], "at fault: "); err != nil {
+			return nil, fmt.Errorf("%s:%w", file, err)
+		}
+		if err := r.show(); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if len(r.Faults) == 0 {
+			return r, nil
+		}
+		file = reviews + "/" + name + ".mended" + ending
+		if data, err = readFile(course, file); err != nil {
+			return nil, fmt.Errorf("review: %w", err)
+		}
+		mended, err := readSource(string(data), commentOf[ending], "mended: ")
+		if err != nil {
+			return nil, fmt.Errorf("%s:%w", file, err)
+		}
+		if err := r.compare(mended); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return r, nil
+	}
+	return nil, fmt.Errorf("review: there is no %s/%s.go, .py or .js", reviews, name)
+}
+
+// readSource reads a file, whose regions begin with a word in a comment. It fails with
+// the line and what is wrong with it.
+func readSource(text, comment, begins string) ([]sourceLine, error) {
+	var list []sourceLine
+	shown, region, times := false, "", map[string]int{}
+	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		said, marker := strings.CutPrefix(strings.TrimSpace(line), comment+" ")
+		id, at := strings.CutPrefix(said, begins)
+		switch {
+		case marker && said == "shown" && !shown && region == "":
+			shown = true
+		case marker && said == "folded" && shown && region == "":
+			shown = false
+		case marker && at && shown && region == "" && nameLike(id):
+			times[id]++
+			region = fmt.Sprintf("%s %d", id, times[id])
+		case marker && said == "end" && region != "":
+			region = ""
+		case marker && (at || said == "shown" || said == "folded" || said == "end"):
+			return nil, fmt.Errorf("%d: %q is out of place; allowed: shown, then regions (%sID … end), then folded", n+1, said, begins)
+		default:
+			list = append(list, sourceLine{line, n + 1, shown, region})
+		}
+	}
+	if shown || region != "" {
+		return nil, errors.New("1: what is shown, or a region, has no end")
+	}
+	return list, nil
+}
+
+// idOf is the fault that a region belongs to.
+func idOf(region string) string {
+	id, _, _ := strings.Cut(region, " ")
+	return id
+}
+
+// show fills in the lines that are shown, and the faults.
+func (r *Review) show() error {
+	for _, line := range r.source {
+		if !line.shown {
+			continue
+		}
+		r.Lines = append(r.Lines, CodeLine{Text: line.text, Fault: idOf(line.region), Markup: markup(line.text)})
+		if id := idOf(line.region); id != "" && !slices.Contains(r.Faults, id) {
+			r.Faults = append(r.Faults, id)
+		}
+	}
+	for len(r.Lines) > 0 && strings.TrimSpace(r.Lines[len(r.Lines)-1].Text) == "" {
+		r.Lines = r.Lines[:len(r.Lines)-1]
+	}
+	switch {
+	case len(r.Lines) == 0 || len(r.Lines) > MaxShown:
+		return fmt.Errorf("it shows %d lines; allowed: 1 to %d", len(r.Lines), MaxShown)
+	case len(r.Faults) > MaxFaults:
+		return fmt.Errorf("it has %d faults; allowed: up to %d", len(r.Faults), MaxFaults)
+	}
+	return nil
+}
+
+// markup reports whether a line has brackets alone, or a comment.
+func markup(text string) bool {
+	text = strings.Trim(text, " \t{}()")
+	return text == "" || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "# ") || strings.HasPrefix(text, `"""`)
+}
+
+// block is a region, or what is between two.
+type block struct {
+	region string
+	shown  bool
+	lines  []string
+}
+
+func blocks(source []sourceLine) []block {
+	var list []block
+	for _, line := range source {
+		if n := len(list); n == 0 || list[n-1].region != line.region || list[n-1].shown != line.shown {
+			list = append(list, block{region: line.region, shown: line.shown})
+		}
+		last := &list[len(list)-1]
+		last.lines = append(last.lines, line.text)
+	}
+	return list
+}
+
+// compare reads what is mended: the same file but for its regions.
+func (r *Review) compare(mended []sourceLine) error {
+	r.mended = map[string][]string{}
+	own, other := blocks(r.source), blocks(mended)
+	if len(own) != len(other) {
+		return errors.New("it has not the same regions as the file at fault")
+	}
+	changed := map[string]bool{}
+	for n, b := range own {
+		same := slices.Equal(b.lines, other[n].lines)
+		switch {
+		case b.region != other[n].region || b.shown != other[n].shown || b.region == "" && !same:
+			return fmt.Errorf("it differs from the file at fault outside of a region: near %q", strings.TrimSpace(other[n].lines[0]))
+		case b.region != "":
+			r.mended[b.region] = other[n].lines
+			changed[idOf(b.region)] = changed[idOf(b.region)] || !same
+		}
+		if b.shown {
+			r.Diff = append(r.Diff, diff(b.lines, other[n].lines)...)
+		}
+	}
+	for len(r.Diff) > 0 && strings.TrimSpace(r.Diff[len(r.Diff)-1].Text) == "" {
+		r.Diff = r.Diff[:len(r.Diff)-1]
+	}
+	for _, id := range r.Faults {
+		if !changed[id] {
+			return fmt.Errorf("%s is not mended", id)
+		}
+	}
+	return nil
+}
+
+// diff is what turns some lines into others, keeping as many as it can.
+func diff(from, to []string) []DiffLine {
+	most := make([][]int, len(from)+1) // lines that are kept of what is left of both
+	for i := range most {
+		most[i] = make([]int, len(to)+1)
+	}
+	for i := len(from) - 1; i >= 0; i-- {
+		for j := len(to) - 1; j >= 0; j-- {
+			most[i][j] = max(most[i+1][j], most[i][j+1])
+			if from[i] == to[j] {
+				most[i][j] = most[i+1][j+1] + 1
+			}
+		}
+	}
+	var out []DiffLine
+	for i, j := 0, 0; i < len(from) || j < len(to); {
+		switch {
+		case i < len(from) && j < len(to) && from[i] == to[j]:
+			out = append(out, DiffLine{" ", from[i]})
+			i, j = i+1, j+1
+		case j == len(to) || i < len(from) && most[i+1][j] >= most[i][j+1]:
+			out = append(out, DiffLine{"-", from[i]})
+			i++
+		default:
+			out = append(out, DiffLine{"+", to[j]})
+			j++
+		}
+	}
+	return out
+}
+
+// With is the whole file with some of its faults mended.
+func (r *Review) With(faults ...string) string {
+	var out strings.Builder
+	for _, b := range blocks(r.source) {
+		lines := b.lines
+		if b.region != "" && slices.Contains(faults, idOf(b.region)) {
+			lines = r.mended[b.region]
+		}
+		for _, line := range lines {
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
+}
+
+// Variants are the choices of faults that are mended together, each with what its files
+// are called: none, where there are several one alone, and all of them.
+func (r *Review) Variants() map[string][]string {
+	out := map[string][]string{r.Name: nil}
+	if len(r.Faults) > 0 {
+		out[r.Name+".mended"] = r.Faults
+	}
+	if len(r.Faults) > 1 {
+		for _, id := range r.Faults {
+			out[r.Name+".mended-"+id] = []string{id}
+		}
+	}
+	return out
+}
+
+// choice tells a choice of faults from others.
+func (r *Review) choice(mended []string) string {
+	var list []string
+	for _, id := range r.Faults {
+		if slices.Contains(mended, id) {
+			list = append(list, id)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// Left is what the lab found with some of the faults mended.
+func (r *Review) Left(mended ...string) *Lab { return r.left[r.choice(mended)] }
+
+// Mended is what the lab found with all faults mended; of code without a fault, as it
+// stands.
+func (r *Review) Mended() *Lab { return r.Left(r.Faults...) }
+
+// Breaks is in how many orders of a search a fault shows: of those in which any rule is
+// broken, or, where some are broken whatever is mended, of those that break the item's.
+func (i *Item) Breaks(found *Lab) *big.Int {
+	if i.review.Mended().Broken.Sign() == 0 {
+		return found.Broken
+	}
+	return found.Breaks(i.goal.rule)
+}
+
+// ofReview reads the code of an item, and what the lab found of it.
+func (r *reader) ofReview(y itemYAML, kind Kind) (*Review, *Run, error) {
+	switch {
+	case kind != ReviewCode:
+		return nil, nil, errors.New("review: it is for items of the kind review")
+	case y.Again != nil || y.Change.Kind != 0 || y.Lua || len(y.Options) > 0 || y.Within.Delays > 0 || y.Within.Max > 0:
+		return nil, nil, errors.New("review: what was recorded has no options, changes or bounds of its own, and is asked once")
+	}
+	name := y.Review.Text
+	code, err := ReadReview(r.course, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := recorded(r.course, reviews, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	code.Whole, code.left = run.Lab, map[string]*Lab{}
+	for file, mended := range code.Variants() {
+		if code.left[code.choice(mended)], err = readLab(r.course, reviews, file); err != nil {
+			return nil, nil, err
+		}
+	}
+	if code.Ran, err = code.lines(r.course, run); err != nil {
+		return nil, nil, err
+	}
+	return code, run, nil
+}
+
+// sentLine is a command of a worker, and the lines of its file that sent it, the
+// innermost first.
+type sentLine struct {
+	Verb  string `json:"verb"`
+	Lines []int  `json:"lines"`
+}
+
+// lines reads which lines sent the commands of a run: in NAME.lines.json are those of
+// each thread, in their order. Without that file nobody knows.
+func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
+	file := reviews + "/" + r.Name + ".lines.json"
+	data, err := readFile(course, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var sent map[string][]sentLine
+	if err == nil {
+		err = json.Unmarshal(data, &sent)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var out []Ran
+	for n, e := range run.Events {
+		verb, sends := verbOf(e)
+		if !sends || n > 0 && run.Events[n-1].Step == e.Step {
+			continue
+		}
+		for _, same := range run.Events[n:] { // where a fault strikes it, that comes first
+			if of, ok := verbOf(same); ok && same.Step == e.Step && verb == "" {
+				verb = of
+			}
+		}
+		list := sent[e.Thread]
+		if len(list) == 0 || !strings.HasPrefix(list[0].Verb, verb) {
+			return nil, fmt.Errorf("%s: step %d of %s is %q, which no line sends then", file, e.Step, e.Thread, verb)
+		}
+		sent[e.Thread] = list[1:]
+		if n := r.shown(list[0].Lines); n > 0 {
+			out = append(out, Ran{e.Step, e.Thread, n})
+		}
+	}
+	for thread, list := range sent {
+		if len(list) > 0 {
+			return nil, fmt.Errorf("%s: of %s nobody has seen %q", file, thread, list[0].Verb)
+		}
+	}
+	return out, nil
+}
+
+// verbOf is the command that an event tells of, "" where a fault has taken it, and
+// whether it tells of one.
+func verbOf(e trace.Event) (verb string, sends bool) {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Script != "" {
+			return "EVAL", true // which EVALSHA is, too
+		}
+		return strings.ToUpper(b.Args[0]), true
+	case trace.Work:
+		return "ECHO", true
+	case trace.Fault:
+		return "", e.Thread != ""
+	}
+	return "", false
+}
+
+// shown is the innermost of some lines of the file that is shown, as it is counted
+// there; 0 where none is.
+func (r *Review) shown(lines []int) int {
+	for _, number := range lines {
+		n := 0
+		for _, line := range r.source {
+			if line.shown {
+				n++
+			}
+			if line.number == number && line.shown {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// makeReview holds a review to what the lab found.
+func (i *Item) makeReview(_ context.Context, m *Made) error {
+	r := i.review
+	m.Review, m.Solved = r, m.Run
+	if len(r.Faults) == 0 {
+		if r.Whole.Broken.Sign() > 0 {
+			return i.wrong(0, "no line of %s is at fault, and %s of %s orders break a rule", r.File, r.Whole.Broken, r.Whole.Orders)
+		}
+		return nil
+	}
+	mended := r.Mended()
+	if i.goal.rule == "" {
+		return i.wrong(0, "goal: what the fault breaks is a rule: broken RULE")
+	}
+	if n := mended.Breaks(i.goal.rule); n.Sign() > 0 {
+		return i.wrong(0, "with its faults mended, %s of %s orders break %s", n, mended.Orders, i.goal.rule)
+	}
+	if _, ok := i.goal.find(m.Run.Events); !ok {
+		return i.wrong(0, "goal: what is kept of the lab %s does not come to %q", r.Name, i.goal)
+	}
+	for file, ids := range r.Variants() {
+		if found := r.Left(ids...); len(ids) < len(r.Faults) && i.Breaks(found).Sign() == 0 {
+			return i.wrong(0, "%s breaks nothing: a fault that is left does no harm", file)
+		}
+	}
+	return nil
+}
+
+// Marked is what came of the lines that somebody has marked.
+type Marked struct {
+	Solved bool
+	Found  []string // faults of which a line is marked
+	Idle   []int    // lines that are marked, and not at fault
+	Missed int      // faults of which none is
+	Left   *Lab     // what the lab finds where Found are mended
+}
+
+// Mark judges lines, from 1, that somebody marks as at fault: right is every fault, each
+// by any of its lines, and nothing else. Lines that are not there, or hold only others
+// together, do not count. It fails with ErrNotReviewed.
+func (i *Item) Mark(lines []int) (Marked, error) {
+	if i.Kind != ReviewCode {
+		return Marked{}, ErrNotReviewed
+	}
+	if _, err := i.Made(); err != nil {
+		return Marked{}, err
+	}
+	r, m := i.review, Marked{}
+	for n, line := range r.Lines {
+		switch {
+		case !slices.Contains(lines, n+1) || line.Markup:
+		case line.Fault == "":
+			m.Idle = append(m.Idle, n+1)
+		case !slices.Contains(m.Found, line.Fault):
+			m.Found = append(m.Found, line.Fault)
+		}
+	}
+	m.Missed, m.Left = len(r.Faults)-len(m.Found), r.Left(m.Found...)
+	m.Solved = m.Missed == 0 && len(m.Idle) == 0
+	return m, nil
+}

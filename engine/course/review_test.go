@@ -1,0 +1,229 @@
+package course_test
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"relock/engine/course"
+	"relock/lessons"
+	"relock/web/words"
+)
+
+// marked judges the lines of an item in all the ways that somebody can get it wrong: only
+// all faults, and nothing else, are right.
+func marked(t *testing.T, i *course.Item, made *course.Made) {
+	t.Helper()
+	code := made.Review
+	judge := func(lines ...int) course.Marked {
+		m, err := i.Mark(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	var all []int
+	of := map[string][]int{} // by fault; "" are those that are right
+	for n, line := range code.Lines {
+		for _, word := range []string{"at fault:", "// end", "# end", "shown", "folded"} {
+			if strings.Contains(line.Text, word) {
+				t.Errorf("line %d shows a marker: %s", n+1, line.Text)
+			}
+		}
+		if !line.Markup {
+			all, of[line.Fault] = append(all, n+1), append(of[line.Fault], n+1)
+		}
+	}
+	if n := len(code.Lines); n < 14 || n > course.MaxShown {
+		t.Errorf("it shows %d lines", n)
+	}
+	if len(code.Ran) == 0 {
+		t.Error("nobody knows which lines have run")
+	}
+	var right []int
+	for _, id := range code.Faults {
+		if len(of[id]) == 0 {
+			t.Fatalf("no line of %s can be marked", id)
+		}
+		right = append(right, of[id][0])
+	}
+	if m := judge(right...); !m.Solved {
+		t.Errorf("a line of each fault: %+v", m)
+	}
+	if m := judge(all...); m.Solved || len(m.Idle) != len(of[""]) {
+		t.Errorf("all lines: %+v", m)
+	}
+	if m := judge(append(right, of[""][0])...); m.Solved || !slices.Equal(m.Idle, of[""][:1]) {
+		t.Errorf("with one that is not at fault: %+v", m)
+	}
+	if m := judge(); m.Solved != (len(code.Faults) == 0) || m.Missed != len(code.Faults) {
+		t.Errorf("no line: %+v", m)
+	}
+	for _, id := range code.Faults {
+		m := judge(of[id]...)
+		if m.Solved != (len(code.Faults) == 1) || !slices.Equal(m.Found, []string{id}) {
+			t.Errorf("the lines of %s alone: %+v", id, m)
+		}
+		if !m.Solved && i.Breaks(m.Left).Sign() == 0 {
+			t.Errorf("with %s mended nothing breaks, and there is another fault", id)
+		}
+	}
+	if i.Breaks(code.Mended()).Sign() > 0 || len(code.Faults) > 0 && i.Breaks(code.Whole).Sign() == 0 {
+		t.Errorf("as it stands %s orders break it, mended %s", i.Breaks(code.Whole), i.Breaks(code.Mended()))
+	}
+}
+
+// There are enough to learn from, in several languages, and "find the one" is no way: some
+// are right, one has two faults.
+func TestReviewsAreOfEachKind(t *testing.T) {
+	t.Parallel()
+	faults, endings := map[int]int{}, map[string]int{}
+	for _, i := range whole(t).Items() {
+		if i.Kind != course.ReviewCode {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults[len(made.Review.Faults)]++
+		endings[path.Ext(made.Review.File)]++
+	}
+	if faults[0] < 2 || faults[1] < 6 || faults[2] < 1 {
+		t.Errorf("by number of faults: %v", faults)
+	}
+	if endings[".go"] < 6 || endings[".py"]+endings[".js"] < 2 {
+		t.Errorf("by language: %v", endings)
+	}
+}
+
+// A file is held to its markers, and to the mended one beside it.
+func TestAReviewIsHeldToItsFiles(t *testing.T) {
+	t.Parallel()
+	const own = "package main\n\n// shown\nfunc a() {\n\t// at fault: one\n\tb()\n\t// end\n}\n\n// folded\nfunc b() {}\n"
+	mended := strings.Replace(strings.Replace(own, "at fault:", "mended:", 1), "\tb()", "\tb()\n\tb()", 1)
+	for _, c := range []struct{ name, own, mended, want string }{
+		{"as it should be", own, mended, ""},
+		{"nothing is shown", strings.Replace(own, "// shown\n", "", 1), mended, `x.go:4: "at fault: one" is out of place`},
+		{"no end", strings.Replace(own, "\t// end\n", "", 1), mended, "out of place"},
+		{"never folded", strings.Replace(own, "// folded\n", "", 1), mended, "has no end"},
+		{"too long", strings.Replace(own, "\tb()", strings.Repeat("\tb()\n", 30), 1), mended, "allowed: 1 to 30"},
+		{"three faults", strings.Replace(own, "\t// end\n", "\t// end\n\t// at fault: two\n\tb()\n\t// end\n\t// at fault: three\n\tb()\n\t// end\n", 1), mended, "allowed: up to 2"},
+		{"no mended one", own, "", "x.mended.go"},
+		{"not mended", own, strings.Replace(own, "at fault:", "mended:", 1), "one is not mended"},
+		{"another file", own, strings.Replace(mended, "func b() {}", "func b() { b() }", 1), "differs from the file at fault outside of a region"},
+		{"another fault", own, strings.Replace(mended, "mended: one", "mended: two", 1), "differs from the file at fault"},
+		{"no region", own, "package main\n", "not the same regions"},
+	} {
+		fsys := fstest.MapFS{"review/x.go": {Data: []byte(c.own)}}
+		if c.mended != "" {
+			fsys["review/x.mended.go"] = &fstest.MapFile{Data: []byte(c.mended)}
+		}
+		r, err := course.ReadReview(fsys, "x")
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if c.want != "" || err != nil {
+			continue
+		}
+		if got := r.With("one"); got != "package main\n\nfunc a() {\n\tb()\n\tb()\n}\n\nfunc b() {}\n" {
+			t.Errorf("mended it is %q", got)
+		}
+		if len(r.Lines) != 3 || len(r.Diff) != 4 || r.Diff[2] != (course.DiffLine{Sign: "+", Text: "\tb()"}) {
+			t.Errorf("it shows %v, and the diff %v", r.Lines, r.Diff)
+		}
+	}
+	if _, err := course.ReadReview(fstest.MapFS{}, "../x"); err == nil {
+		t.Error("a name with a way out is read")
+	}
+}
+
+// An item is held to what the lab found of its file.
+func TestAReviewIsHeldToTheLab(t *testing.T) {
+	t.Parallel()
+	const refund, settle = "kind: review\n    review: refund\n    goal: broken orphan\n", "kind: review\n    review: settle\n"
+	for _, c := range []struct{ name, item, file, old, new, want string }{
+		{"as it is", refund, "", "", "", ""},
+		{"right code", settle, "", "", "", ""},
+		{"no goal", strings.Replace(refund, "    goal: broken orphan\n", "", 1), "", "", "", "goal: what the fault breaks is a rule"},
+		{"another rule", strings.Replace(refund, "orphan", "stuck", 1), "", "", "", "does not come to"},
+		{"mended, it breaks", refund, "refund.mended.json", `"verdict":"unbroken"}`, "\"verdict\":\"broken\"}\n{\"rule\":\"orphan\",\"orders\":\"2\"}", "2 of 224 orders break orphan"},
+		{"one fault does no harm", refund, "refund.mended-retry.json", `"broken":"14"`, `"broken":"0"`, "a fault that is left does no harm"},
+		{"right code breaks", settle, "settle.json", `"broken":"0"`, `"broken":"3"`, "no line of settle.py is at fault, and 3 of"},
+		{"not to be judged", settle, "settle.json", `"verdict":"unbroken"`, `"verdict":"unjudged"`, `its verdict is "unjudged"`},
+		{"lines of another run", refund, "refund.lines.json", `"SET"`, `"GET"`, "which no line sends then"},
+		{"lines too many", refund, "refund.lines.json", `"A":[`, `"A":[{"verb":"SET","lines":[6]},`, "nobody has seen"},
+		{"options", refund + "    options:\n      - {id: a}\n", "", "", "", "has no options"},
+		{"of another kind", strings.Replace(settle, "kind: review", "kind: read", 1), "", "", "", "for items of the kind review"},
+		{"nothing to review", "kind: review\n    scenario: crash\n", "", "", "", "review needs review"},
+		{"no such file", strings.Replace(settle, "settle", "nowhere", 1), "", "", "", "there is no review/nowhere.go"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			prose := "# One\n## It {#it}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
+			if strings.Contains(c.item, "refund") {
+				prose += "### retry\nThat.\n### finally\nThat.\n"
+			}
+			fsys := fstest.MapFS{"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + c.item)}, "0-one/en.md": {Data: []byte(prose)}}
+			files, err := fs.Glob(lessons.Course(), "review/*.*")
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, name := range files {
+				data, err := fs.ReadFile(lessons.Course(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if path.Base(name) == c.file {
+					if !strings.Contains(string(data), c.old) {
+						t.Fatalf("%s has no %s", name, c.old)
+					}
+					data = []byte(strings.Replace(string(data), c.old, c.new, 1))
+				}
+				fsys[name] = &fstest.MapFile{Data: data}
+			}
+			got, err := course.ReadCourse(words.All()[:1], fsys, lessons.Scenarios())
+			if err == nil {
+				err = got.Prove()
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Nobody finds the fault by how its line looks.
+func TestNoLookGivesAFaultAway(t *testing.T) {
+	t.Parallel()
+	var list []asked
+	for _, i := range whole(t).Items() {
+		if i.Kind != course.ReviewCode {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := asked{path: i.Path()}
+		for _, line := range made.Review.Lines {
+			if !line.Markup {
+				q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.Fault != "")
+			}
+		}
+		list = append(list, q)
+	}
+	ways := guesses()
+	for _, word := range []string{"defer", "Set", "set", "(ctx", "return", "key", "lock"} {
+		ways["what has "+word] = func(options []string, n int) float64 { return float64(strings.Count(options[n], word)) }
+	}
+	ways["the last"] = func(_ []string, n int) float64 { return float64(n) }
+	for how, score := range ways {
+		if _, got := guessed(list, score); got > float64(len(list))/3 {
+			t.Errorf("of %d files, %s is at fault in %.1f", len(list), how, got)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+//go:build ignore
+
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+	"relock/lessons/course/review/rounds"
+)
+
+// shown
+// Charge charges an account. It answers as soon as ctx has ended: nobody
+// waits for a bank that is slow.
+func (s *Server) Charge(ctx context.Context, account string) error {
+	lock, err := s.locks.Obtain(ctx, "lock:"+account, 30*time.Second, s.retries)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Release(context.WithoutCancel(ctx)) }()
+	done := make(chan error, 1)
+	go func() { done <- s.bank.Charge(account) }()
+	select {
+	case err := <-done:
+		return err
+		// at fault: leaves
+	case <-ctx.Done():
+		return ctx.Err()
+		// end
+	}
+}
+
+// folded
+
+// Server has what its requests share.
+type Server struct {
+	locks   *redislock.Client
+	retries *redislock.Options
+	bank    *Bank
+}
+
+// Bank is slow: while it works, the one who asked has gone.
+type Bank struct {
+	rdb      *redis.Client
+	gone     context.CancelFunc
+	answered chan struct{} // closed once Charge has returned
+	working  sync.WaitGroup
+}
+
+// Charge works on for a while once the request has ended.
+func (b *Bank) Charge(string) error {
+	b.working.Add(1)
+	defer b.working.Done()
+	rounds.Inside(b.rdb, func() {
+		b.gone()
+		select {
+		case <-b.answered:
+		case <-time.After(patience):
+		}
+	})
+	return nil
+}
+
+// patience is how long the bank looks whether somebody has gone: longer than the lab holds
+// a command.
+const patience = 200 * time.Millisecond
+
+func main() {
+	rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
+		ctx, gone := context.WithCancel(ctx)
+		b := &Bank{rdb: rdb, gone: gone, answered: make(chan struct{})}
+		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1), Token: thread}, b}
+		_ = s.Charge(ctx, "account:7")
+		close(b.answered)
+		b.working.Wait()
+		gone()
+	})
+}

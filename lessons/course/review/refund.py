@@ -1,0 +1,55 @@
+from redis.exceptions import ConnectionError
+
+from rounds import rounds
+
+# shown
+def refund(r, server, payment):
+    """Pays a payment back, once, also where the network is bad."""
+    key = f"lock:{payment}"
+    for _ in range(3):
+        try:
+            # at fault: retry
+            got = r.set(key, server, nx=True, px=30_000)
+            break
+        except ConnectionError:
+            got = False  # once more
+            # end
+    if not got:
+        return False
+    # at fault: finally
+    pay_back(r, payment)
+    delete_if_own(r, key, server)
+    # end
+    return True
+
+# folded
+
+
+DELETE_IF_OWN = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0"""
+
+
+def delete_if_own(r, key, server):
+    """Deletes a key if it has a value, in one step; twice does no harm."""
+    for _ in range(2):
+        try:
+            return r.eval(DELETE_IF_OWN, 1, key, server)
+        except ConnectionError:
+            pass
+
+
+def pay_back(r, payment):
+    rounds.inside(r, lambda: r.get(f"paid:{payment}"))
+
+
+def each(r, thread):
+    try:
+        refund(r, thread, "payment:7")
+    except ConnectionError:
+        pass  # the caller is told
+
+
+rounds.do(each)
