@@ -13,7 +13,6 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/phrase"
-	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -680,33 +679,34 @@ func (m *Made) Solution() (steps []Step, first int) {
 
 // decided words a decision as the page names its buttons. Where nobody could move, time
 // passed first.
-func decided(options []run.Option, choice int, came []trace.Event) Step {
-	at := slices.IndexFunc(options, func(o run.Option) bool { return o.Choice == choice })
-	if at < 0 {
-		for _, e := range came {
-			if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
-				return Step{phrase.Say("let time pass, then step %s's watchdog", e.Thread), phrase.Say("it is about %s", e.Thread)}
-			}
-			if e.Thread != "" {
-				return Step{phrase.Say("let time pass, then step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
-			}
+func decided(b *engine.Branch, n, choice int) Step {
+	for _, o := range b.Positions[n].Options {
+		if o.Choice != choice {
+			continue
 		}
-		return Step{phrase.Say("let time pass"), phrase.Say("it is about who moves")}
+		about := phrase.Say("it is about %s", o.Thread)
+		switch {
+		case o.Network && o.Node > 0:
+			return Step{phrase.Say("deliver what %s sent to node %d", o.Thread, o.Node), about}
+		case o.Network:
+			return Step{phrase.Say("deliver what %s sent", o.Thread), about}
+		case o.Node > 0:
+			return Step{phrase.Say("step %s at node %d", o.Thread, o.Node), about}
+		case o.Background:
+			return Step{phrase.Say("step %s's watchdog", o.Thread), about}
+		default:
+			return Step{phrase.Say("step %s", o.Thread), about}
+		}
 	}
-	o := options[at]
-	about := phrase.Say("it is about %s", o.Thread)
-	switch {
-	case o.Network && o.Node > 0:
-		return Step{phrase.Say("deliver what %s sent to node %d", o.Thread, o.Node), about}
-	case o.Network:
-		return Step{phrase.Say("deliver what %s sent", o.Thread), about}
-	case o.Node > 0:
-		return Step{phrase.Say("step %s at node %d", o.Thread, o.Node), about}
-	case o.Background:
-		return Step{phrase.Say("step %s's watchdog", o.Thread), about}
-	default:
-		return Step{phrase.Say("step %s", o.Thread), about}
+	for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {
+		if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
+			return Step{phrase.Say("let time pass, then step %s's watchdog", e.Thread), phrase.Say("it is about %s", e.Thread)}
+		}
+		if e.Thread != "" {
+			return Step{phrase.Say("let time pass, then step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
+		}
 	}
+	return Step{phrase.Say("let time pass"), phrase.Say("it is about who moves")}
 }
 
 // describe words each move of a branch.
@@ -724,7 +724,7 @@ func describe(b *engine.Branch, list []scenario.Move) []Step {
 		case mv.Until > 0:
 			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while a thread could move")}
 		default:
-			out[n] = decided(b.Positions[n].Options, mv.Choice, b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq])
+			out[n] = decided(b, n, mv.Choice)
 		}
 	}
 	return out

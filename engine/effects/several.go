@@ -201,15 +201,12 @@ func (s *Several) alone(i int, e trace.Event, called bool) {
 				f.Events[n] = one.seqs[seq-1]
 			}
 		}
-		if f.Rule == check.Stuck { // of all locks
-			name = ""
-			if i > 0 {
-				break
-			}
-		} else {
-			f = f.Of(name)
+		switch {
+		case f.Rule != check.Stuck:
+			s.violate(f.Of(name))
+		case i == 0: // it is of all locks
+			s.violate(f)
 		}
-		s.violate(f)
 	case trace.Expired:
 		if b.Was.Exists() {
 			s.add(e, name)
