@@ -825,18 +825,19 @@ func (j *Reading) sees(r Record) bool {
 	return false
 }
 
-// holds returns the count that the thread of r has in the key; 0 where it has none there, as in a string.
+// holds returns the count that the thread of r has in the key; 0 where it has none there, as in
+// a string. Of several numbers the smallest is the count, as besideACount has it.
 func (j *Reading) holds(r Record) int {
 	if r.After.Type != trace.TypeHash {
 		return 0
 	}
+	count := 0
 	for id, v := range r.After.Fields {
-		if slices.Contains(j.ids, id) || j.checker.Put().Fields[id] == r.Thread {
-			n, _ := strconv.Atoi(v)
-			return n
+		if n, err := strconv.Atoi(v); err == nil && n > 0 && (slices.Contains(j.ids, id) || j.checker.Put().Fields[id] == r.Thread) && (count == 0 || n < count) {
+			count = n
 		}
 	}
-	return 0
+	return count
 }
 
 // answer is what a command was answered about the lock's key: of several keys that are

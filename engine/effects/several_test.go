@@ -3,6 +3,7 @@ package effects_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,22 @@ func TestNamesOfLocks(t *testing.T) {
 	sc, err := effects.Frame{Key: "{a}", Also: []string{"(a)", "b"}, Threads: []string{"A"}}.Scenario()
 	if err != nil || len(sc.Locks) != 3 || sc.Locks[2] != "b" {
 		t.Errorf("the frame has %v, %v", sc, err)
+	}
+}
+
+// A count beside the number of a call is told from it: the number is larger.
+func TestACountIsNotTheNumberOfACall(t *testing.T) {
+	for range 50 { // fields come in any order
+		j := effects.New([]string{"A"}, effects.Lock{Key: "k"}, "", false, effects.Roles{})
+		was := trace.Absent()
+		for n, count := range []string{"1", "2", "1"} {
+			now := trace.KeyState{Type: trace.TypeHash, PTTL: 30000, Fields: map[string]string{"a": count, "#l": strconv.Itoa(1795716618658999 + n)}}
+			j.See(effects.Record{Thread: "A", Args: []string{"EVAL", "return 1", "1", "k", "a"}, Reply: int64(1), Before: was, After: now})
+			was = now
+			all := j.Events()
+			if got := all[len(all)-1].Belief["A"]; strconv.Itoa(got) != count {
+				t.Fatalf("after %d calls A believes to hold %d levels, and the count is %s", n+1, got, count)
+			}
+		}
 	}
 }
