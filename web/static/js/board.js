@@ -80,14 +80,15 @@ export function board(stage, door) {
     busy: turn.busy,
     lanes: () => branch().lanes,
     async lanesAt(row) {
-      if (!state.fresh) {
-        try {
-          await ask({ do: "lanes", branch: state.current, row });
-        } catch (error) {
-          known(error); // the branch is gone, or the connection
-        }
-        view.show();
+      if (state.fresh) {
+        return undefined;
       }
+      try {
+        await ask({ do: "lanes", branch: state.current, row });
+      } catch (error) {
+        known(error); // the branch is gone, or the connection
+      }
+      view.show();
       return "";
     },
     more: leads

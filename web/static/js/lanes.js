@@ -354,7 +354,8 @@ const ASKING = 100; // ms between two requests for lanes
  * goes on gets there with them; a held key asks now and then only.
  * @param {object} on
  * @param {(row: number) => boolean} on.there those in the page will do
- * @param {(row: number) => Promise<string> | void} on.bring HTML, "" where they come by themselves
+ * @param {(row: number) => Promise<string | undefined> | void} on.bring HTML, "" where they come by themselves, undefined
+ *   where they cannot be asked for now
  * @param {(html: string) => void} on.draw
  */
 export function nearby({ there, bring, draw }) {
@@ -369,7 +370,9 @@ export function nearby({ there, bring, draw }) {
     wanted = missed = row;
     asked = Date.now();
     const html = await bring(row);
-    if (html && row === wanted) {
+    if (html === undefined) {
+      missed = 0;
+    } else if (html && row === wanted) {
       draw(html);
     }
   }

@@ -31,7 +31,7 @@ import { duration, say } from "./words.js";
  * @property {() => boolean} [busy] positions are being made
  * @property {boolean} [live] rows come by themselves, while time goes on
  * @property {() => string} [lanes] as the server drew them last, HTML
- * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
+ * @property {(row: number) => Promise<string | undefined> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes; undefined where it cannot now
  * @property {() => string} [still] says why nothing has happened yet
  * @property {(row: number) => void} [shown] something else is shown now: up to this row
  */

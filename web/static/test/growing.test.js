@@ -126,3 +126,16 @@ test("lanes that have come meanwhile are not asked for, and those of other rows 
   mock.timers.tick(0);
   assert.deepEqual(p.asked, [3, 3]);
 });
+
+test("lanes that nobody could be asked for are asked for again, once", async () => {
+  const p = part();
+  const answers = [undefined, ""];
+  p.lanes = nearby({ there: () => false, bring: async (row) => (p.asked.push(row), answers.shift()), draw: (html) => p.drawn.push(html) });
+  for (const asked of [[7], [7, 7], [7, 7]]) {
+    p.lanes.at(7);
+    mock.timers.tick(1000);
+    await settled();
+    assert.deepEqual(p.asked, asked);
+  }
+  assert.deepEqual(p.drawn, []);
+});
