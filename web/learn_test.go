@@ -14,10 +14,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web"
 	"relock/web/link"
@@ -74,6 +76,59 @@ func TestEveryItemHasAPage(t *testing.T) {
 }
 
 var coveredStage = regexp.MustCompile(`<section class="stage [^"]*\bcovered\b`)
+
+var answersForm = regexp.MustCompile(`(?s)<form method="get" class="answers".*?</form>`)
+
+// While a question is open its page does not tell when the next thing happens: no instant
+// that can be chosen and is still to come, neither in sight nor in what the scripts read.
+func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := 0
+	for _, i := range c.All() {
+		if i.Kind != course.Predict && i.Kind != course.Why {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := trace.Millis(-1)
+		if made.Stand > 0 {
+			now = made.Run.Events[made.Stand-1].At
+		}
+		for _, l := range words.All() {
+			_, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+l.Code(), nil)
+			rest := html.UnescapeString(answersForm.ReplaceAllString(body, ""))
+			for _, a := range made.Answers {
+				for _, clause := range a.Says {
+					if clause.Text != "%s gets in at %s" {
+						continue
+					}
+					at, _ := clause.Args[1].(time.Duration)
+					if at <= now.Duration() {
+						continue // the row in which one stands, or one before
+					}
+					chosen++
+					told := regexp.MustCompile(`(?:^|[^\d.,])` + regexp.QuoteMeta(l.Duration(at)) + fmt.Sprintf(`|"ms":%d\b`, at.Milliseconds()))
+					if found := told.FindStringIndex(rest); found != nil {
+						t.Errorf("%s in %s: %q can be chosen, and stands on the page: %s", i.Path(), l.Code(), l.Clause(clause), rest[max(0, found[0]-80):found[1]])
+					}
+				}
+			}
+			if i.Kind == course.Predict && !strings.Contains(rest, fmt.Sprintf(`<p class="asked"><b>T%d</b> ?</p>`, made.Asked().Step)) {
+				t.Errorf("%s in %s: its table does not say which row is asked about", i.Path(), l.Code())
+			}
+		}
+	}
+	if chosen < 40 {
+		t.Errorf("only %d instants can be chosen", chosen)
+	}
+}
 
 // Each term of a text that links to the glossary is in it.
 func TestTermsOfTheCourseAreInTheGlossary(t *testing.T) {

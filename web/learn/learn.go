@@ -291,8 +291,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		p.Open = "" // the playground would tell
 	}
 	if item.Kind == course.Predict && !stage.whole {
-		at := made.Asked()
-		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
+		p.Viewer.Asked = made.Asked().Step
 	}
 	return p, nil
 }
