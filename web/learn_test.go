@@ -14,10 +14,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web"
 	"relock/web/link"
@@ -74,6 +76,59 @@ func TestEveryItemHasAPage(t *testing.T) {
 }
 
 var coveredStage = regexp.MustCompile(`<section class="stage [^"]*\bcovered\b`)
+
+var answersForm = regexp.MustCompile(`(?s)<form method="get" class="answers".*?</form>`)
+
+// While a question is open its page does not tell when the next thing happens: no instant
+// that can be chosen and is still to come, neither in sight nor in what the scripts read.
+func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := 0
+	for _, i := range c.All() {
+		if i.Kind != course.Predict && i.Kind != course.Why {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := trace.Millis(-1)
+		if made.Stand > 0 {
+			now = made.Run.Events[made.Stand-1].At
+		}
+		for _, l := range words.All() {
+			_, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+l.Code(), nil)
+			rest := html.UnescapeString(answersForm.ReplaceAllString(body, ""))
+			for _, a := range made.Answers {
+				for _, clause := range a.Says {
+					if clause.Text != "%s gets in at %s" {
+						continue
+					}
+					at, _ := clause.Args[1].(time.Duration)
+					if at <= now.Duration() {
+						continue // the row in which one stands, or one before
+					}
+					chosen++
+					told := regexp.MustCompile(`(?:^|[^\d.,])` + regexp.QuoteMeta(l.Duration(at)) + fmt.Sprintf(`|"ms":%d\b`, at.Milliseconds()))
+					if found := told.FindStringIndex(rest); found != nil {
+						t.Errorf("%s in %s: %q can be chosen, and stands on the page: %s", i.Path(), l.Code(), l.Clause(clause), rest[max(0, found[0]-80):found[1]])
+					}
+				}
+			}
+			if i.Kind == course.Predict && !strings.Contains(rest, fmt.Sprintf(`<p class="asked"><b>T%d</b> ?</p>`, made.Asked().Step)) {
+				t.Errorf("%s in %s: its table does not say which row is asked about", i.Path(), l.Code())
+			}
+		}
+	}
+	if chosen < 40 {
+		t.Errorf("only %d instants can be chosen", chosen)
+	}
+}
 
 // Each term of a text that links to the glossary is in it.
 func TestTermsOfTheCourseAreInTheGlossary(t *testing.T) {
@@ -299,10 +354,15 @@ func TestAScriptIsTriedByTheServer(t *testing.T) {
 	}
 }
 
-var onward = regexp.MustCompile(`id="onward" href="([^"]*)"`)
+var (
+	onward     = regexp.MustCompile(`id="onward" href="([^"]*)"`)
+	watched    = regexp.MustCompile(`href="([^"]*)">Watch how it still goes wrong`)
+	backTo     = regexp.MustCompile(`href="([^"]*)">\s*Back to your answers`)
+	afterwards = regexp.MustCompile(`href="([^"]*)">After the course: the same ideas`)
+)
 
-// The concept check is done without a script: the address carries the answers,
-// and its end says how many were right.
+// The concept check is done without a script: the address carries the answers of both
+// halves, and its end says how many were right, what is right, and why an answer is wrong.
 func TestTheCheckNeedsNoScript(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -310,8 +370,8 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	to := "/learn/" + c.Check.Items[0].Path()
 	for at, half := range [][]*course.Item{c.Check.Items, c.Check.Items[0].Again.Half()} {
-		to := "/learn/" + half[0].Path()
 		for n, i := range half {
 			made, err := i.Made()
 			if err != nil {
@@ -337,11 +397,39 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			to = html.UnescapeString(m[1])
 		}
 		_, body := s.do(t, http.MethodGet, to, nil)
-		if !strings.Contains(body, "Right: 8 of 12.") || strings.Contains(body, "not answered") || strings.Contains(body, "What is right</b>") != (at == 1) {
-			t.Errorf("%s: not eight of twelve, or it tells too much or too little", to)
+		halves := at + 1 // the second has the first beside it
+		if n := strings.Count(body, "Right: 8 of 12."); n != halves || strings.Contains(body, "not answered") {
+			t.Errorf("%s: of %d halves %d have eight of twelve right", to, halves, n)
+		}
+		told := 8 * at // what is wrong in both is explained once both are done
+		watch := watched.FindAllStringSubmatch(body, -1)
+		if right, why := strings.Count(body, "<b>What is right</b>"), strings.Count(body, "With that change it still goes wrong, at T"); right != told || why != told || len(watch) != told {
+			t.Errorf("%s: %d are told, %d explained and %d can be watched, not %d", to, right, why, len(watch), told)
+		}
+		for _, m := range watch {
+			_, body := s.do(t, http.MethodGet, html.UnescapeString(m[1]), nil)
+			back := backTo.FindStringSubmatch(body)
+			if back == nil || !strings.Contains(body, "it still goes wrong.") {
+				t.Fatalf("%s does not show it, or leads nowhere", m[1])
+			}
+			if _, again := s.do(t, http.MethodGet, html.UnescapeString(back[1]), nil); strings.Count(again, "Right: 8 of 12.") != 2 {
+				t.Errorf("%s does not lead back to both halves", m[1])
+			}
+		}
+		if next := afterwards.FindStringSubmatch(body); (next == nil) != (at == 1) {
+			t.Errorf("%s: does the other half follow? %v", to, next)
+		} else if at == 0 {
+			to = html.UnescapeString(next[1])
 		}
 	}
-	for _, query := range []string{"", "?so=x&half=y", "?so=999999999999999", "?so=%00"} {
+	first := "/learn/" + c.Check.Items[0].Path() + "?so=2"
+	if _, body := s.do(t, http.MethodGet, first, nil); !strings.Contains(body, "data-answered") || strings.Count(body, `aria-pressed="true"`) != 1 {
+		t.Errorf("%s does not show what was answered", first)
+	}
+	if _, body := s.do(t, http.MethodGet, "/learn/check?so=12&half=before", nil); !strings.Contains(body, "10 are not answered yet.") || !strings.Contains(body, `href="/learn/`+c.Check.Items[2].Path()+`?so=120000000000"`) {
+		t.Error("what is half done does not go on at the third question")
+	}
+	for _, query := range []string{"", "?so=x&half=y", "?so=999999999999999", "?so=%00", "?other=%00&half=after", "?other=x9&so=0000000000000"} {
 		if res, body := s.do(t, http.MethodGet, "/learn/check"+query, nil); res.StatusCode != http.StatusOK || !strings.Contains(body, "Right: 0 of 12.") {
 			t.Errorf("%q: %d", query, res.StatusCode)
 		}

@@ -17,7 +17,7 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 	pages := []string{
 		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
 		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
-		"/learn/again/side-by-side", "/learn/check?so=123000000000&half=after",
+		"/learn/again/side-by-side", "/learn/check?so=123412341230&half=after&other=432143214321", "/learn/check?so=123000000000&half=before",
 		"/learn/check/sold-twice",
 		"/learn/lock/review-capture", "/learn/messages/review-refund?line=1&line=6", "/learn/lease/review-close?line=4",
 	}
@@ -111,7 +111,7 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 }
 
 // The concept check, with the keyboard alone, from its first question to what
-// came of it.
+// came of it; left half-way it goes on where it was, and says nothing of what was right.
 func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 	long(t)
 	t.Parallel()
@@ -119,6 +119,15 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 	url := serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/check/sold-twice"))
 	for n := range 12 {
+		if n == 3 {
+			do(ctx, t, chromedp.Navigate(url+"/learn"))
+			until(ctx, t, `(document.getElementById("check-before")?.textContent ?? "") !== ""`)
+			if told := get[string](ctx, t, `document.getElementById("check-before").textContent`); told != "3 of 12 answered" {
+				t.Errorf("half-way the course says %q", told)
+			}
+			do(ctx, t, chromedp.Focus(`[data-half="before"]`), chromedp.KeyEvent("\r"))
+			until(ctx, t, `document.querySelectorAll(".where .done").length === 3`)
+		}
 		until(ctx, t, fmt.Sprintf(`document.readyState === "complete" && !location.search.includes("pick=") && document.querySelector(".where [aria-current]") === document.querySelectorAll(".where [data-item]")[%d]`, n))
 		do(ctx, t, chromedp.Focus(`[name="pick"][value="1"]`), chromedp.KeyEvent("\r"))
 		until(ctx, t, `document.readyState === "complete" && "answered" in (document.querySelector("[data-lesson]")?.dataset ?? {})`)
@@ -127,7 +136,7 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 		do(ctx, t, chromedp.Focus("#onward"), chromedp.KeyEvent("\r"))
 	}
 	until(ctx, t, `location.pathname === "/learn/check" && document.querySelectorAll(".checked tbody tr").length === 12`)
-	right := get[int](ctx, t, `Object.values(JSON.parse(localStorage.getItem("relock-progress")).check.before).filter(Boolean).length`)
+	right := get[int](ctx, t, `Object.values(JSON.parse(localStorage.getItem("relock-progress")).check.before).filter((a) => a.right).length`)
 	if told := get[string](ctx, t, `document.querySelector("main strong").textContent`); told != fmt.Sprintf("Right: %d of 12.", right) {
 		t.Errorf("the page says %q, and %d answers were right", told, right)
 	}

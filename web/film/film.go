@@ -404,6 +404,7 @@ func (f *Film) Cover() {
 		for j := range row.Cells {
 			row.Cells[j].Parted = false
 		}
+		row.cover(f.timeline.l, rows[len(rows)-1].Millis)
 		for j := range row.Inside {
 			one := &row.Inside[j]
 			one.Why = ""

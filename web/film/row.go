@@ -59,6 +59,7 @@ type Row struct {
 	broken  bool   // at the run's end: a rule was
 	touched string // what was said of the resource
 	turn    turn
+	ahead   []trace.Millis // of each cell, the last instant that its title names, if that was to come; or 0
 }
 
 // InFull is Why; at the end of a run that breaks no rule and cannot be judged, with what is
@@ -168,6 +169,21 @@ type Cell struct {
 	Acting  bool
 	Doing   Doing
 	Ordinal int // from 0, for its colour
+}
+
+// cover takes what comes after an instant out of the titles: when a thread moves next would
+// tell what comes next.
+func (r *Row) cover(l words.Language, after trace.Millis) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		switch {
+		case c.Acting || r.ahead[i] <= after:
+		case c.Doing == Paused:
+			c.Title = l.Say("paused")
+		default:
+			c.Title = l.Say("waiting")
+		}
+	}
 }
 
 // Note stands beside the title of a cell, in a tone of its own.

@@ -58,12 +58,25 @@ func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 	}
 }
 
+// last is the instant at which the thread can move again, as far as that is known.
+func (s *standing) last() trace.Millis {
+	if s.timed {
+		return max(s.still, s.until)
+	}
+	return s.still
+}
+
+// ahead is last where say names it as one to come after at, or 0.
+func (s *standing) ahead(at trace.Millis) trace.Millis {
+	if last := s.last(); !s.byHand && last > at && (s.still > at || s.level == 0) {
+		return last
+	}
+	return 0
+}
+
 func (s *standing) say(l words.Language, at trace.Millis) string {
 	length := func(m trace.Millis) string { return l.Duration(m.Duration()) }
-	last := s.still
-	if s.timed {
-		last = max(s.still, s.until)
-	}
+	last := s.last()
 	switch {
 	case s.byHand:
 		return l.Say("paused by hand")

@@ -152,7 +152,9 @@ func (t *Timeline) newRow(e trace.Event) Row {
 		row.Key = t.rows[n-1].Key
 	}
 	for i, name := range t.threads {
-		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
+		stand := t.stands[name]
+		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: stand.say(t.l, e.At), Tone: Quiet})
+		row.ahead = append(row.ahead, stand.ahead(e.At))
 	}
 	return row
 }

@@ -4,7 +4,6 @@
 package learn
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -110,7 +109,9 @@ func (s *Pages) Learn(w http.ResponseWriter, r *http.Request) error {
 	}
 	if check := s.Course().Check; check != nil && len(check.Items) > 0 {
 		p.Check = len(check.Items)
-		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[0].Again.Path()
+		for _, i := range check.Items {
+			p.CheckBefore, p.CheckAfter = append(p.CheckBefore, i.Path()), append(p.CheckAfter, i.Again.Path())
+		}
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.WayPage(p))
 }
@@ -184,72 +185,6 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, p)
 }
 
-// soFar is what was answered of the concept check, with the answer to item that
-// the query may have: for each question a digit, 0 for none.
-func soFar(item *course.Item, query url.Values) string {
-	made := answersSoFar(query, len(item.Half()))
-	if pick := query.Get("pick"); len(pick) == 1 && pick > "0" && pick <= "9" {
-		made[item.Number()-1] = pick[0]
-	}
-	return string(made)
-}
-
-// answersSoFar reads what was answered of n questions.
-func answersSoFar(query url.Values, n int) []byte {
-	made := bytes.Repeat([]byte("0"), n)
-	for at, c := range []byte(query.Get("so")) {
-		if at < n && c >= '0' && c <= '9' {
-			made[at] = c
-		}
-	}
-	return made
-}
-
-// Checked is what came of a half of the concept check: the answers stand in
-// the address.
-func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
-	if s.Course().Check == nil {
-		return site.ErrNoPage
-	}
-	l, query := words.From(r.Context()), r.URL.Query()
-	half := s.Course().Check.Items[0].Half()
-	p := page.Checked{Page: s.Frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
-	if p.After {
-		half = half[0].Again.Half()
-	}
-	p.Again = half[0].Path()
-	carry := "?" + url.Values{"so": {query.Get("so")}}.Encode()
-	for n, answer := range answersSoFar(query, len(half)) {
-		item := half[n]
-		made, err := item.Made()
-		if err != nil {
-			return fmt.Errorf("learn: %w", err)
-		}
-		prose, err := item.Prose(l)
-		if err != nil {
-			return fmt.Errorf("learn: %w", err)
-		}
-		row := page.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
-		for at, a := range made.Answers {
-			text := page.Prose(prose.Labels[a.Option.ID])
-			if int(answer-'0') == at+1 {
-				row.Answer, row.Right = text, a.Right
-			}
-			if a.Right && p.After {
-				row.Wanted = text
-			}
-		}
-		if row.Answer != "" {
-			p.Answered++
-		}
-		if row.Right {
-			p.Right++
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
-}
-
 // show answers with an item's page.
 func (s *Pages) show(w http.ResponseWriter, r *http.Request, p *page.Lesson) error {
 	stage := "js/replay.js"
@@ -291,10 +226,8 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 			chapter.Items = append(chapter.Items, *wayItem(l, i))
 		}
 		p.Chapter = chapter
-	}
-	if p.Check != "" {
-		p.SoFar = soFar(item, r.URL.Query())
-		p.Carry = "?" + url.Values{"so": {p.SoFar}}.Encode()
+		given := givenOf(item, r.URL.Query())
+		p.SoFar, p.Other, p.Carry = given.so, given.other, given.carry()
 		for n := range p.Chapter.Items {
 			p.Chapter.Items[n].Answered = p.SoFar[n] != '0'
 		}
@@ -358,8 +291,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		p.Open = "" // the playground would tell
 	}
 	if item.Kind == course.Predict && !stage.whole {
-		at := made.Asked()
-		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
+		p.Viewer.Asked = made.Asked().Step
 	}
 	return p, nil
 }
@@ -394,6 +326,10 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 // chosen.
 func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
+	if p.Check != "" {
+		pick = int(p.SoFar[item.Number()-1] - '0')
+		seenWrong(l, p, item, made, query, stage)
+	}
 	for n, a := range made.Answers {
 		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
 		if item.Kind == course.Predict {

@@ -98,7 +98,7 @@ func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Conte
 		return nil, err
 	}
 	if !stage.whole {
-		p.Viewer.Asked, p.Open = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration())), ""
+		p.Viewer.Asked, p.Open = at.Step, ""
 	}
 	return p, nil
 }

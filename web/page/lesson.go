@@ -11,8 +11,8 @@ type Way struct {
 	Minutes  int
 	Short    []WayChapter // for those with little time
 
-	Check                   int // questions of the concept check
-	CheckBefore, CheckAfter string
+	Check                   int      // questions of the concept check
+	CheckBefore, CheckAfter []string // the addresses of its questions, one half each
 }
 
 // Class is the page on which teachers see what several people have done.
@@ -90,7 +90,8 @@ type Lesson struct {
 	Scenes []Scene // of break and mend: what is asked for, and what there is
 
 	SoFar string // of the concept check: what was answered, a digit for each question
-	Carry string // and the query that takes it along
+	Other string // the same of its other half, or ""
+	Carry string // and the query that takes both along
 
 	Before, After2 *WayItem  // in the course
 	Earlier        []WayItem // at the end of a chapter, to be answered once more
@@ -172,23 +173,43 @@ type LessonTry struct {
 	Right            bool
 }
 
-// Checked is what came of the concept check.
+// Checked is what came of the concept check: of one half, or of both side by side.
 type Checked struct {
-	Page     Page
-	After    bool // the half after the course
-	Rows     []CheckedRow
-	Right    int
-	Again    string // the address of its first question
-	Answered int
+	Page   Page
+	Halves []CheckedHalf
+	Rows   []CheckedRow // one for each idea
 }
 
-// CheckedRow is a question of it.
+// Both reports whether both halves are there.
+func (c *Checked) Both() bool { return len(c.Halves) > 1 }
+
+// Told reports whether right answers are told: not before the half after the course.
+func (c *Checked) Told() bool { return c.Halves[len(c.Halves)-1].After }
+
+// CheckedHalf is a half of it.
+type CheckedHalf struct {
+	After    bool // it is the half after the course
+	Right    int
+	Answered int
+	Again    string // the address of its first question
+	Open     string // the address of the first that is not answered, "" if all are
+	Onward   string // of the half before the course: the address at which the other begins
+}
+
+// CheckedRow is an idea: its question in each half that is there.
 type CheckedRow struct {
+	Answers []CheckedAnswer
+	Taught  WayItem
+}
+
+// CheckedAnswer is a question and what was answered.
+type CheckedAnswer struct {
 	Item   WayItem
 	Answer string // that was given, HTML, or ""
 	Right  bool
-	Wanted string // what is right, HTML; "" where the question comes again after the course
-	Taught WayItem
+	Wanted string // of a wrong answer: what is right, HTML; "" while that is not told
+	Why    string // and why it is wrong, a sentence
+	Watch  string // and the address where that is seen
 	Carry  string // the query that takes the answers along
 }
 

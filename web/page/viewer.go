@@ -22,7 +22,7 @@ type Viewer struct {
 	Standing Standing   // where you are before a script goes on
 	Shared   bool       // its page has a dialog for sharing it
 	Options  int        // answers to choose from, by their numbers
-	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
+	Asked    int        // the step after the last row, which somebody is to predict, or 0: its time would tell
 }
 
 // Tail are rows that are in a page as text, of which its script makes those

@@ -16,6 +16,7 @@ const parts = [
   [".by-hand", async () => (await import("./home.js")).home],
   [".room-lessons", async () => (await import("./room-new.js")).lessons],
   ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],
+  ["[data-checked]", async () => (await import("./course-check.js")).checked],
   ["[data-way]", async () => (await import("./course-way.js")).way],
   [".room-back", async () => (await import("./room-back.js")).back],
   ["[data-chapters]", async () => (await import("./course-class.js")).klass],

@@ -1,6 +1,6 @@
 // For teachers: what several people have done becomes a table, here in the
 // browser. Nothing is sent but the moves of a break, to be played again.
-import { MADE, parse, unpacked } from "./course-progress.js";
+import { MADE, parse, scoreOf, unpacked } from "./course-progress.js";
 import { byId, download, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -19,8 +19,10 @@ const MANY = 200; // learners in a table
  * @returns {string[][]}
  */
 export function rowsOf(learners, chapters) {
-  const score = (/** @type {Record<string, boolean> | undefined} */ answers) =>
-    answers ? `${Object.values(answers).filter(Boolean).length}/${Object.keys(answers).length}` : "";
+  const score = (/** @type {Progress["check"]} */ check, /** @type {string} */ when) => {
+    const { answered, right } = scoreOf(check?.[when]);
+    return answered > 0 ? `${right}/${answered}` : "";
+  };
   return [
     [say("Name"), say("Done"), ...chapters.map((c) => c.title), say("First try"), say("Breaks played again"), say("Own questions and breaks"), say("Before"), say("After")],
     ...learners.map(({ name, progress, checked, wrong }) => {
@@ -35,8 +37,8 @@ export function rowsOf(learners, chapters) {
         asked.length > 0 ? `${first.length}/${asked.length}` : "",
         wrong.length > 0 ? say("%d do not: %s", wrong.length, wrong.join(" ")) : String(checked),
         own.length > 0 ? String(own.length) : "",
-        score(progress.check?.before),
-        score(progress.check?.after),
+        score(progress.check, "before"),
+        score(progress.check, "after"),
       ];
     }),
   ];

@@ -10,10 +10,12 @@
  * @property {number} [review] how often it was answered again, in a row
  * @property {string} [due] the day on which it returns
  *
+ * @typedef {boolean | {right: boolean, pick: number}} Answer whether it was right, and its number where that is known
+ *
  * @typedef {object} Progress
  * @property {1} relock_progress the version
  * @property {Record<string, Done>} items by address
- * @property {Record<string, Record<string, boolean>>} [check] of the concept check, before and after: item to whether it was right
+ * @property {Record<string, Record<string, Answer>>} [check] of the concept check, before and after: question to its answer
  * @property {string} [name] of who did it, in a file or a link only
  */
 
@@ -72,7 +74,7 @@ export function merged(a, b) {
     const own = items[path];
     items[path] = own ? better(own, other) : other;
   }
-  /** @type {Record<string, Record<string, boolean>>} */
+  /** @type {Record<string, Record<string, Answer>>} */
   const check = {};
   for (const when of new Set([...Object.keys(a.check ?? {}), ...Object.keys(b.check ?? {})])) {
     check[when] = { ...b.check?.[when], ...a.check?.[when] };
@@ -189,15 +191,59 @@ async function through(stream, bytes) {
   return new Uint8Array(await new Response(out).arrayBuffer());
 }
 
+/** The question of the concept check at an address: the same one in both halves. @param {string} path */
+export const questionAt = (path) => path.replace(/^.*\//, "").replace(/-again$/, "");
+
 /**
- * An answer of the concept check was given. The first one counts.
+ * An answer of the concept check was given. It can be changed until all are answered:
+ * from then on one can know what is right.
  * @param {Progress} progress
  * @param {"before" | "after"} when
  * @param {string} id
- * @param {boolean} right
+ * @param {{right: boolean, pick: number}} answer
+ * @param {number} of so many questions
  * @returns {Progress}
  */
-export const answered = (progress, when, id, right) =>
-  progress.check?.[when]?.[id] !== undefined
+export const answered = (progress, when, id, answer, of) =>
+  Object.keys(progress.check?.[when] ?? {}).length >= of
     ? progress
-    : { ...progress, check: { ...progress.check, [when]: { ...progress.check?.[when], [id]: right } } };
+    : { ...progress, check: { ...progress.check, [when]: { ...progress.check?.[when], [id]: answer } } };
+
+/** How many answers there are, and how many are right. @param {Record<string, Answer> | undefined} answers */
+export function scoreOf(answers) {
+  const list = Object.values(answers ?? {});
+  return { answered: list.length, right: list.filter((a) => a === true || (typeof a === "object" && a?.right === true)).length };
+}
+
+/**
+ * The answers of a half as its addresses carry them: a digit for each question, 0 for
+ * none and for one whose number is not known.
+ * @param {Progress} progress
+ * @param {"before" | "after"} when
+ * @param {string[]} paths of its questions
+ */
+export const carried = (progress, when, paths) =>
+  paths
+    .map((path) => {
+      const answer = progress.check?.[when]?.[questionAt(path)];
+      const pick = typeof answer === "object" ? Number(answer?.pick) : 0;
+      return Number.isInteger(pick) && pick > 0 && pick < 10 ? pick : 0;
+    })
+    .join("");
+
+/** Whether all of what an address carries is answered. @param {string} digits */
+const whole = (digits) => digits !== "" && !digits.includes("0");
+
+/**
+ * Where a half of the concept check goes on: at its first question without an answer, and
+ * once all are answered, at what came of them, beside the other half where that is done.
+ * @param {Progress} progress
+ * @param {"before" | "after"} when
+ * @param {string[]} paths of its questions
+ */
+export function goesOn(progress, when, paths) {
+  const so = carried(progress, when, paths);
+  const other = carried(progress, when === "after" ? "before" : "after", paths);
+  const query = new URLSearchParams({ ...(/[^0]/.test(so) ? { so } : {}), ...(whole(other) ? { other } : {}), ...(whole(so) ? { half: when } : {}) });
+  return `/learn/${whole(so) ? "check" : paths[so.indexOf("0")]}${query.size > 0 ? "?" : ""}${query}`;
+}

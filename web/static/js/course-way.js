@@ -1,6 +1,6 @@
 // The way through the course: what is done, what returns today, and what one
 // has done as a file or a link.
-import { due, load, merged, packed, parse, save } from "./course-progress.js";
+import { due, goesOn, load, merged, packed, parse, save, scoreOf } from "./course-progress.js";
 import { byId, download, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -75,11 +75,12 @@ function show(page) {
   byId("due").querySelector("ul")?.replaceChildren(
     ...back.map((link) => make("li", {}, make("a", { href: link.dataset.again ? `/learn/${link.dataset.again}` : link.href }, link.querySelector("span:nth-child(2)")?.textContent ?? ""))),
   );
-  for (const when of ["before", "after"]) {
-    const place = document.getElementById(`check-${when}`);
-    const answers = Object.values(progress.check?.[when] ?? {});
-    if (place && answers.length > 0) {
-      place.textContent = say("%d of %d right", answers.filter(Boolean).length, answers.length);
-    }
+  const card = /** @type {HTMLElement | null} */ (page.querySelector(".check-card"));
+  for (const when of card ? /** @type {const} */ (["before", "after"]) : []) {
+    const paths = card?.dataset[when]?.split(" ") ?? [];
+    const { answered, right } = scoreOf(progress.check?.[when]);
+    byId(`check-${when}`).textContent =
+      answered === 0 ? "" : answered < paths.length ? say("%d of %d answered", answered, paths.length) : say("%d of %d right", right, answered);
+    /** @type {HTMLAnchorElement} */ (card?.querySelector(`[data-half="${when}"]`)).href = goesOn(progress, when, paths);
   }
 }

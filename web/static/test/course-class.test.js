@@ -12,7 +12,7 @@ test("a class is a row for each, with what was done, first tries and the check",
   for (const from of ["v1.x", "v1.y", "v1.x"]) {
     p = solved(p, madePath(`?from=${from}&kind=break`), { moves: 2 }, now); // the first and the last are one
   }
-  p = answered(answered(p, "before", "x", false), "before", "y", true);
+  p = answered(answered(p, "before", "x", { right: false, pick: 1 }, 12), "before", "y", { right: true, pick: 2 }, 12);
   const rows = rowsOf(
     [{ name: "Ann", progress: p, checked: 1, wrong: [] }],
     [
@@ -48,11 +48,6 @@ test("many links are taken out of what was pasted", () => {
 
 test("a spreadsheet gets values, and no formula", () => {
   assert.equal(csvOf([['=1+1', 'a "b"', "-3", "plain"]]), '"\'=1+1","a ""b""","\'-3","plain"\r\n');
-});
-
-test("the first answer of the check counts", () => {
-  const p = answered(answered(nothing(), "after", "x", false), "after", "x", true);
-  assert.deepEqual(p.check, { after: { x: false } });
 });
 
 test("what was done goes into a link and comes back", async () => {

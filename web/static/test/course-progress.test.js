@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dayOf, due, merged, nothing, parse, solved } from "../js/course-progress.js";
+import { answered, carried, dayOf, due, goesOn, merged, nothing, parse, scoreOf, solved } from "../js/course-progress.js";
 
 const day = (/** @type {string} */ text) => new Date(`${text}T09:30:00`);
 
@@ -53,4 +53,42 @@ test("what is no progress is refused", () => {
   }
   const p = solved(nothing(), "a/b", {}, day("2026-11-22"));
   assert.deepEqual(parse(JSON.stringify(p)), p);
+});
+
+const BEFORE = ["check/x", "check/y", "check/z"];
+const AFTER = BEFORE.map((path) => `${path}-again`);
+
+/** @param {import("../js/course-progress.js").Progress} p @param {"before" | "after"} when @param {number[]} picks @param {number} [from] */
+const check = (p, when, picks, from = 0) =>
+  picks.reduce((so, pick, i) => answered(so, when, "xyz"[from + i], { right: pick === 2, pick }, 3), p);
+
+test("an answer of the check can be changed until all are given", () => {
+  let p = check(check(nothing(), "after", [1]), "after", [2, 3]);
+  assert.equal(carried(p, "after", AFTER), "230");
+  p = check(check(p, "after", [4], 2), "after", [3, 3, 3]);
+  assert.equal(carried(p, "after", AFTER), "234");
+  assert.deepEqual(scoreOf(p.check?.after), { answered: 3, right: 1 });
+  assert.deepEqual(scoreOf(p.check?.before), { answered: 0, right: 0 });
+});
+
+test("a half of the check goes on where it was, and ends beside the other", () => {
+  assert.equal(goesOn(nothing(), "before", BEFORE), "/learn/check/x");
+  const some = check(check(nothing(), "before", [3]), "before", [2], 2);
+  assert.equal(goesOn(some, "before", BEFORE), "/learn/check/y?so=302");
+  assert.equal(goesOn(some, "after", AFTER), "/learn/check/x-again", "what is half done is not carried into the other half");
+  const before = check(some, "before", [1], 1);
+  assert.equal(goesOn(before, "before", BEFORE), "/learn/check?so=312&half=before");
+  assert.equal(goesOn(before, "after", AFTER), "/learn/check/x-again?other=312");
+  const both = check(before, "after", [2, 2, 2]);
+  assert.equal(goesOn(both, "before", BEFORE), "/learn/check?so=312&other=222&half=before");
+  assert.equal(goesOn(both, "after", AFTER), "/learn/check?so=222&other=312&half=after");
+});
+
+test("answers of which only right and wrong are known still count", () => {
+  const old = { ...nothing(), check: { before: { x: true, y: false } } };
+  assert.deepEqual(scoreOf(old.check.before), { answered: 2, right: 1 });
+  assert.equal(goesOn(old, "before", BEFORE), "/learn/check/x");
+  const more = check(old, "before", [2], 2);
+  assert.deepEqual(scoreOf(merged(more, old).check?.before), { answered: 3, right: 2 });
+  assert.equal(carried(more, "before", BEFORE), "002");
 });
