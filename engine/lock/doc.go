@@ -41,7 +41,7 @@
 // one script each, and the caller names the level it enters or leaves. So a
 // command that reaches Redis twice counts once, and re-entry after a lost lease
 // fails with [ErrLost] instead of starting again at 1. Only the owner renews or
-// releases, and a renewal never shortens a lease.
+// releases, and a renewal only shortens a lease that is longer than was asked for.
 //
 // The context of a [Hold] ends, with a cause, as soon as a renewal learns that
 // someone else has the lock. In any case it ends before the lease can have
@@ -127,8 +127,12 @@
 // suspended machine) carries on as if it held the lock until it checks its
 // context, and a write it has already sent may arrive later still. Redis loses
 // locks when it loses data (a restart without persistence, a failover to a
-// lagging replica, eviction) or when its clock jumps. Where that would do harm,
-// the resource itself must reject late writes, by a fencing token or a version.
+// lagging replica, eviction) or when its clock is set forward. Where that would do
+// harm, the resource itself must reject late writes, by a fencing token or a version.
+//
+// A Redis whose clock is set back keeps its locks for that much longer. The next
+// renewal gives a lock the lease that was asked for; one that is not renewed any
+// more, and any of [Reentrant], stays until it is released or the clock gets there.
 //
 // A client whose wall clock is set forward ends the holds whose leases are over
 // by that clock: it cannot tell a clock that was set from a machine that slept.

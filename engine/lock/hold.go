@@ -265,7 +265,7 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
-	c.Number = s.l.number()
+	c.Number = s.number()
 	if h.level == 1 {
 		s.disarm(limited)
 	}

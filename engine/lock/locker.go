@@ -252,7 +252,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	s.begin(mine)
 	s.since = since
 	w := l.newWaiting(retries)
-	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
+	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: s.number()}
 	var a acquisition
 	var last error      // what the attempt before came to
 	var unanswered bool // an earlier attempt was, and may still be granted
@@ -381,11 +381,14 @@ func (l *Locker) checkKey(key string) error {
 }
 
 // number returns the number of a new call, or 0 if calls have none.
-func (l *Locker) number() int64 {
-	if !l.p.Numbered {
+func (s *session) number() int64 {
+	if !s.l.p.Numbered {
 		return 0
 	}
-	return l.calls.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = s.l.calls.Add(1)
+	return s.last
 }
 
 // waiting tracks how long a call of Lock goes on.

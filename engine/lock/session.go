@@ -36,6 +36,7 @@ type session struct {
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil before the first wait
 	until    time.Time    // when the waiting call gives up
+	last     int64        // the number of the newest call
 	heard    *message
 	holds    []*Hold // the levels, outermost first
 	room     [2]*Hold
@@ -593,7 +594,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 func (s *session) giveBack(ctx context.Context, c Call) {
 	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
-	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
+	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true})
 }
 
 // longestPause is the most between two questions to a Redis that does not

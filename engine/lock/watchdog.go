@@ -61,7 +61,7 @@ func (s *session) renew() {
 	clk := s.l.o.Clock
 	sent := clk.Now()
 	s.mu.Lock()
-	level, watch := len(s.holds), s.watches
+	level, watch, last := len(s.holds), s.watches, s.last
 	switch {
 	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
@@ -86,6 +86,7 @@ func (s *session) renew() {
 
 	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
 	request := s.request(c)
+	request.Number = last
 	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), request)
 	at := Attempt{Call: c, Began: sent, Lease: request.Lease, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()

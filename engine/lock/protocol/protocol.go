@@ -112,7 +112,8 @@ type Request struct {
 	Interval time.Duration
 
 	// Locker identifies the Locker of the call, and Number the call within it:
-	// later calls have larger numbers. Used only if the protocol is Numbered.
+	// later calls have larger numbers. A renewal has that of the owner's last call.
+	// Used only if the protocol is Numbered.
 	Locker string
 	Number int64
 	// Remember is how long Redis keeps the number of a call that ends a hold:
