@@ -102,6 +102,12 @@
 // clocks agree: a new master whose clock is behind by more than it took to fail
 // over may issue smaller ones until its clock has caught up.
 //
+// Redis keeps the last token of a key for Options.TokenTTL, a day: longer only where
+// its clock was set back, until that has got to the token. After a day without the
+// lock tokens go on from Redis' time, so they grow as long as no clock is a day behind
+// the one that issued the last. Who cannot say that keeps them longer: 100 bytes or so
+// for each key that was locked.
+//
 // # Other protocols
 //
 // Options.Protocol chooses how the lock is kept. [ReentrantFair] serves waiters

@@ -411,7 +411,7 @@ func (s *session) request(c Call) protocol.Request {
 		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
-		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
+		TokenTTL: s.l.o.TokenTTL, Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
 		GivesBack: c.GivesBack || s.unwanted,
 	}
 	if c.Name == protocol.CallUnlock && c.Level == 1 && s.late {

@@ -29,7 +29,7 @@ var (
 	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", numberedLockSource+sequencedLockSource, numberedLock)
 	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", numberedUnlockSource+sequencedUnlockSource, numberedRelease)
 	sequencedOverScript   = NewScript(CallUnlock, "sequenced-over.lua", numberedUnlockSource+sequencedOverSource, numberedRelease)
-	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource, numberedLock)
+	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource, fencedLock)
 	numberedRenewScript   = NewScript(CallRenew, "numbered-renew.lua", numberedRenewSource, numberedRenewal)
 	forceScript           = NewScript(CallForce, "force.lua", forceSource, nothing)
 )
@@ -74,6 +74,10 @@ func numberedLock(all []any, r Request) []any {
 
 // nothing appends no arguments.
 func nothing(all []any, _ Request) []any { return all }
+
+func fencedLock(all []any, r Request) []any {
+	return append(numberedLock(all, r), max(r.TokenTTL, r.Lease).Milliseconds()) // longer than the lock, which may be asked for again
+}
 
 func numberedRenewal(all []any, r Request) []any {
 	return append(OwnerAndLease(all, r), r.Words.locker, r.Number)
@@ -134,9 +138,9 @@ var sequencedOver = Run(sequencedOverScript)
 
 // Fenced is Sequenced with a token that grows with each first acquisition: at
 // least Redis' time in microseconds, and more than the last one, which a key
-// beside the lock's keeps for good. So tokens grow even where Redis lost that
-// key (a restart without data, a fail-over to a lagging replica), as far as the
-// servers' clocks agree. The token comes with the grant, so nobody can fetch
+// beside the lock's keeps for Request.TokenTTL from when the clock shows it. So tokens
+// grow even where Redis lost that key (a restart without data, a fail-over to a lagging
+// replica) or it has expired, as far as the servers' clocks agree. The token comes with the grant, so nobody can fetch
 // someone else's. Source: Martin Kleppmann, "How to do distributed locking",
 // 2016; the time as in hybrid logical clocks (Kulkarni et al., 2014).
 var Fenced = &Protocol{
