@@ -34,7 +34,7 @@ type Locker struct {
 	opening  *opening // of the inbox; nil if no call is opening it
 	stop     func()   // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
-	lost     lostSessions
+	dormant  dormantSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
 }
 
@@ -112,7 +112,9 @@ func (l *Locker) isSwift() bool {
 // Lock enters the lock of key for owner. It tries once, then up to
 // Options.Retries times more. An owner that holds the lock enters one level
 // deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only
-// the hold's context ends with ctx.
+// the hold's context ends with ctx. A hold to which nothing in the program refers
+// any more, not even by a context that derives from it, is renewed no longer: once the
+// garbage collector has found that out, its lease runs out.
 //
 // It fails with ErrNotAcquired, joined with what the last attempt came to:
 // ErrHeld, ErrUnknown if Redis did not answer, ErrRefused if Redis refused, as
@@ -545,7 +547,7 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	}
 	s := l.sessions[k]
 	if s == nil {
-		s = l.lost.find(k)
+		s = l.dormant.find(k)
 	}
 	if s == nil {
 		s = &session{l: l, sessionKey: k}

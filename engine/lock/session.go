@@ -21,7 +21,9 @@ type session struct {
 	sessionKey
 
 	l     *Locker
-	users int // guarded by l.mu
+	users int  // guarded by l.mu
+	rests bool // between calls it is dormant; guarded by l.mu
+	kept  bool // it was dormant before; guarded by l.mu
 	turns turns
 
 	asked    asked     // by the waiting call
@@ -46,6 +48,7 @@ type session struct {
 	aged     bool      // it is no longer renewed, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
+	tether   *tether     // once it was renewed: then its timers do not keep it
 	watchdog clock.Timer // next renewal, or nil
 	beat     time.Time   // when it is due
 	watches  int         // how often it was stopped: an older renewal's answer does not count
@@ -119,8 +122,8 @@ func (s *session) leave() {
 	s.drop()
 }
 
-// drop ends a use of the session. One without levels is forgotten. One whose
-// levels are lost is remembered only as long as somebody has one of its holds.
+// drop ends a use of the session. One without levels is forgotten. One whose levels are
+// lost or were renewed is remembered only as long as somebody has one of its holds.
 func (s *session) drop() {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
@@ -139,9 +142,10 @@ func (s *session) forget() {
 	switch {
 	case levels == 0:
 		delete(s.l.sessions, s.sessionKey)
-	case lost:
+	case lost, s.rests:
 		delete(s.l.sessions, s.sessionKey)
-		s.l.lost.keep(s)
+		s.l.dormant.keep(s, !s.kept)
+		s.kept = true
 	}
 }
 
@@ -514,7 +518,7 @@ func (s *session) relyUntil(deadline time.Time) {
 func (s *session) endAtDeadline() {
 	if s.expiry == nil {
 		clk := s.l.o.Clock
-		s.expiry = clk.AfterFunc(s.deadline.Sub(clk.Now()), OwnLease, s.leaseEnded)
+		s.expiry = clk.AfterFunc(s.deadline.Sub(clk.Now()), OwnLease, s.later((*session).leaseEnded))
 	}
 }
 
