@@ -17,11 +17,15 @@ func TestAPanicOfTheObserverLeavesNothing(t *testing.T) {
 		for _, p := range counted() {
 			for _, of := range []struct {
 				at     lock.Result
-				level  int
 				always bool // also while it is given back
 			}{
-				{lock.Acquired, 1, false}, {lock.Acquired, 1, true}, {lock.Reentered, 2, false}, {lock.Reentered, 2, true},
-				{lock.Refused, 1, false}, {lock.Released, 1, false}, {lock.Decremented, 2, false},
+				{lock.Acquired, false},
+				{lock.Acquired, true},
+				{lock.Reentered, false},
+				{lock.Reentered, true},
+				{lock.Refused, false},
+				{lock.Released, false},
+				{lock.Decremented, false},
 			} {
 				for _, by := range []string{"its caller", "its caller, who may leave", "a task"} { // each call goes on
 					loadAll(t, c, p)
