@@ -459,3 +459,51 @@ func TestCancelWhileRedisStandsStill(t *testing.T) {
 		unlock(t, h)
 	}
 }
+
+// Redis keeps no token for ever, and as long as it is asked to; but never less long than
+// until its clock has got to the token.
+func TestTokensExpire(t *testing.T) {
+	for _, of := range []struct {
+		name string
+		o    lock.Options
+		last time.Duration // the last token, from Redis' time on; 0: none
+		want time.Duration // at most a minute less
+	}{
+		{"by default", lock.Options{}, 0, lock.DefaultTokenTTL},
+		{"as asked for", lock.Options{TokenTTL: 3 * time.Hour}, 0, 3 * time.Hour},
+		{"as long as the lease", lock.Options{TokenTTL: time.Millisecond, Lease: 10 * time.Minute}, 0, 10 * time.Minute},
+		{"after an earlier one", lock.Options{}, -time.Hour, lock.DefaultTokenTTL},
+		{"by a clock that was set back", lock.Options{TokenTTL: 3 * time.Hour}, 20 * time.Hour, 23 * time.Hour},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+				of.o.Protocol = lock.Fenced
+				l := locker(t, c, of.o)
+				tokens := lock.Fenced.Token(key)
+				now := c.Time(t.Context()).Val()
+				last := now.Add(of.last).UnixMicro()
+				if of.last != 0 {
+					c.Set(t.Context(), tokens, last, 0)
+				}
+				h := acquire(t, l, lock.NewOwner())
+				if of.last != 0 && h.Token() <= last {
+					t.Errorf("token %d comes after %d", h.Token(), last)
+				}
+				if left := c.PTTL(t.Context(), tokens).Val(); left > of.want+time.Second || left < of.want-time.Minute {
+					t.Errorf("the token is kept for %v, want %v", left, of.want)
+				}
+				unlock(t, h)
+				c.PExpire(t.Context(), tokens, 0) // its time is over: Redis' clock goes on
+				next := acquire(t, l, lock.NewOwner())
+				if of.last <= 0 && next.Token() <= h.Token() {
+					t.Errorf("token %d comes after %d", next.Token(), h.Token())
+				}
+				unlock(t, next)
+				if left := c.PTTL(t.Context(), tokens).Val(); left <= 0 {
+					t.Errorf("the token stays: %v", left)
+				}
+				c.Del(t.Context(), tokens)
+			})
+		})
+	}
+}

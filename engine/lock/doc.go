@@ -41,7 +41,7 @@
 // one script each, and the caller names the level it enters or leaves. So a
 // command that reaches Redis twice counts once, and re-entry after a lost lease
 // fails with [ErrLost] instead of starting again at 1. Only the owner renews or
-// releases, and a renewal never shortens a lease.
+// releases, and a renewal only shortens a lease that is longer than was asked for.
 //
 // The context of a [Hold] ends, with a cause, as soon as a renewal learns that
 // someone else has the lock. In any case it ends before the lease can have
@@ -102,6 +102,12 @@
 // clocks agree: a new master whose clock is behind by more than it took to fail
 // over may issue smaller ones until its clock has caught up.
 //
+// Redis keeps the last token of a key for Options.TokenTTL, a day: longer only where
+// its clock was set back, until that has got to the token. After a day without the
+// lock tokens go on from Redis' time, so they grow as long as no clock is a day behind
+// the one that issued the last. Where that may happen, keep them longer: each takes some
+// 100 bytes.
+//
 // # Other protocols
 //
 // Options.Protocol chooses how the lock is kept. [ReentrantFair] serves waiters
@@ -127,8 +133,12 @@
 // suspended machine) carries on as if it held the lock until it checks its
 // context, and a write it has already sent may arrive later still. Redis loses
 // locks when it loses data (a restart without persistence, a failover to a
-// lagging replica, eviction) or when its clock jumps. Where that would do harm,
-// the resource itself must reject late writes, by a fencing token or a version.
+// lagging replica, eviction) or when its clock is set forward. Where that would do
+// harm, the resource itself must reject late writes, by a fencing token or a version.
+//
+// A Redis whose clock is set back keeps its locks for that much longer. The next
+// renewal gives a lock the lease that was asked for; one that is not renewed any
+// more, and any of [Reentrant], stays until it is released or the clock gets there.
 //
 // A client whose wall clock is set forward ends the holds whose leases are over
 // by that clock: it cannot tell a clock that was set from a machine that slept.

@@ -82,10 +82,15 @@ func (h *Hold) Context() context.Context {
 	// which takes it.
 	made = &holdContext{h: h}
 	made.Context, made.stop = context.WithCancelCause(h.parent)
+	outer, _ := h.parent.Value(keyed(h.s.key)).(*Hold)
+	made.within = outer != nil && outer.s == h.s
 	h.s.mu.Lock()
 	first, over := h.ctx, h.over
 	if first == nil {
 		h.ctx = made
+		if h.s.tether != nil {
+			h.s.tie(h)
+		}
 	}
 	h.s.mu.Unlock()
 	switch {
@@ -114,8 +119,9 @@ func (h *Hold) finish(cause error) (end func()) {
 type holdContext struct {
 	context.Context
 
-	h    *Hold
-	stop context.CancelCauseFunc
+	h      *Hold
+	stop   context.CancelCauseFunc
+	within bool // another context of the session, which ends it
 }
 
 // look ends the context if its hold is over.
@@ -203,6 +209,9 @@ func (l *Locker) reenter(s *session) *session {
 	defer l.mu.Unlock()
 	if now := l.sessions[s.sessionKey]; now != nil {
 		s = now
+	} else if now := l.dormant.find(s.sessionKey); now != nil {
+		s = now
+		l.sessions[s.sessionKey] = s
 	}
 	s.users++
 	return s
@@ -265,10 +274,11 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
-	c.Number = s.l.number()
+	c.Number = s.number()
 	if h.level == 1 {
 		s.disarm(limited)
 	}
+	defer onPanic(func() { s.pop(h) })
 	r, err := s.release(ctx, limited, c)
 	switch {
 	case err == nil && r.Code != protocol.Granted:
@@ -289,6 +299,11 @@ func (s *session) pop(h *Hold) {
 	if h.level == 1 && s.expiry != nil {
 		s.expiry.Stop()
 		s.expiry = nil
+	}
+	if s.tether != nil {
+		s.tether.mu.Lock()
+		delete(s.tether.ends, h.level)
+		s.tether.mu.Unlock()
 	}
 	finish := h.finish(ErrReleased)
 	s.mu.Unlock()

@@ -370,6 +370,7 @@ func TestOptionsOutsideTheirRanges(t *testing.T) {
 		"margin as long as it":    {Lease: time.Second, Margin: time.Second},
 		"negative maximum age":    {Lease: time.Second, MaxAge: -1},
 		"negative settle limit":   {Lease: time.Second, Limit: -1},
+		"a token for less":        {Lease: time.Second, TokenTTL: -1},
 		"negative lease outright": {Lease: -time.Second},
 	} {
 		if _, err := lock.New(nil, o); !errors.Is(err, lock.ErrOptions) {

@@ -34,7 +34,7 @@ type Locker struct {
 	opening  *opening // of the inbox; nil if no call is opening it
 	stop     func()   // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
-	lost     lostSessions
+	dormant  dormantSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
 }
 
@@ -112,7 +112,9 @@ func (l *Locker) isSwift() bool {
 // Lock enters the lock of key for owner. It tries once, then up to
 // Options.Retries times more. An owner that holds the lock enters one level
 // deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only
-// the hold's context ends with ctx.
+// the hold's context ends with ctx. A hold to which nothing in the program refers
+// any more, not even by a context that derives from it, is renewed no longer: once the
+// garbage collector has found that out, its lease runs out.
 //
 // It fails with ErrNotAcquired, joined with what the last attempt came to:
 // ErrHeld, ErrUnknown if Redis did not answer, ErrRefused if Redis refused, as
@@ -252,7 +254,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	s.begin(mine)
 	s.since = since
 	w := l.newWaiting(retries)
-	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
+	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: s.number()}
 	var a acquisition
 	var last error      // what the attempt before came to
 	var unanswered bool // an earlier attempt was, and may still be granted
@@ -262,6 +264,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			s.leave()
 		}
 	}()
+	defer onPanic(func() { s.withdraw(ctx, c) })
 	for c.Attempt = 1; ; c.Attempt++ {
 		s.waitsUntil(w.end())
 		began := l.o.Clock.Now()
@@ -381,11 +384,14 @@ func (l *Locker) checkKey(key string) error {
 }
 
 // number returns the number of a new call, or 0 if calls have none.
-func (l *Locker) number() int64 {
-	if !l.p.Numbered {
+func (s *session) number() int64 {
+	if !s.l.p.Numbered {
 		return 0
 	}
-	return l.calls.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = s.l.calls.Add(1)
+	return s.last
 }
 
 // waiting tracks how long a call of Lock goes on.
@@ -541,7 +547,7 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	}
 	s := l.sessions[k]
 	if s == nil {
-		s = l.lost.find(k)
+		s = l.dormant.find(k)
 	}
 	if s == nil {
 		s = &session{l: l, sessionKey: k}

@@ -28,6 +28,9 @@ const (
 	// DefaultMaxAge is how long a watchdog keeps a hold alive. A watchdog
 	// proves that the process is alive, not that its work makes progress.
 	DefaultMaxAge = time.Hour
+	// DefaultTokenTTL is how long Redis keeps the last fencing token of a lock that
+	// nobody takes.
+	DefaultTokenTTL = 24 * time.Hour
 )
 
 // lateAtMost is how long Redis keeps the number of a call whose earlier copies
@@ -86,6 +89,12 @@ type Options struct {
 	// Limit bounds calls that no context of the caller's bounds: settling an
 	// acquisition, and a release, with all its attempts. 0 means the lease.
 	Limit time.Duration
+
+	// TokenTTL is how long Redis keeps the key of a lock's last fencing token after a
+	// first acquisition, in milliseconds, at least one, and no shorter than the lease; 0
+	// means DefaultTokenTTL. Without that key the next token is Redis' time alone, which
+	// is smaller if the clock was set back by more than TokenTTL.
+	TokenTTL time.Duration
 
 	// Messenger delivers the messages of ReentrantNotify and ReentrantFair; nil
 	// means PubSub of the client, if that is a go-redis client. Inbox is the
@@ -213,6 +222,9 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge
 	}
+	if o.TokenTTL == 0 {
+		o.TokenTTL = DefaultTokenTTL
+	}
 	if o.Margin == 0 {
 		o.Margin = o.Protocol.Margin(o.Lease)
 	}
@@ -250,6 +262,8 @@ func (o *Options) check(client Redis) error {
 		return bad("Retries must be 0, NoRetry or more than 0", o.Retries)
 	case o.Interval < 0, o.JitterMin < 0, o.JitterMax < o.JitterMin:
 		return bad("0 ≤ Interval and 0 ≤ JitterMin ≤ JitterMax must hold", []time.Duration{o.Interval, o.JitterMin, o.JitterMax})
+	case o.TokenTTL != 0 && o.TokenTTL < time.Millisecond:
+		return bad("TokenTTL must be 0 or at least 1ms", o.TokenTTL)
 	case o.MaxAge < 0, o.Margin < 0, o.Limit < 0, o.Margin >= o.Lease && o.Lease > 0:
 		return bad("MaxAge, Margin and Limit must be 0 or more, Margin below Lease", []time.Duration{o.MaxAge, o.Margin, o.Limit})
 	}

@@ -21,7 +21,9 @@ type session struct {
 	sessionKey
 
 	l     *Locker
-	users int // guarded by l.mu
+	users int  // guarded by l.mu
+	rests bool // between calls it is dormant; guarded by l.mu
+	kept  bool // it was dormant before; guarded by l.mu
 	turns turns
 
 	asked    asked     // by the waiting call
@@ -36,6 +38,7 @@ type session struct {
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil before the first wait
 	until    time.Time    // when the waiting call gives up
+	last     int64        // the number of the newest call
 	heard    *message
 	holds    []*Hold // the levels, outermost first
 	room     [2]*Hold
@@ -45,6 +48,7 @@ type session struct {
 	aged     bool      // it is no longer renewed, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
+	tether   *tether     // once it was renewed: then its timers do not keep it
 	watchdog clock.Timer // next renewal, or nil
 	beat     time.Time   // when it is due
 	watches  int         // how often it was stopped: an older renewal's answer does not count
@@ -118,8 +122,8 @@ func (s *session) leave() {
 	s.drop()
 }
 
-// drop ends a use of the session. One without levels is forgotten. One whose
-// levels are lost is remembered only as long as somebody has one of its holds.
+// drop ends a use of the session. One without levels is forgotten. One whose levels are
+// lost or were renewed is remembered only as long as somebody has one of its holds.
 func (s *session) drop() {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
@@ -138,9 +142,10 @@ func (s *session) forget() {
 	switch {
 	case levels == 0:
 		delete(s.l.sessions, s.sessionKey)
-	case lost:
+	case lost, s.rests:
 		delete(s.l.sessions, s.sessionKey)
-		s.l.lost.keep(s)
+		s.l.dormant.keep(s, !s.kept)
+		s.kept = true
 	}
 }
 
@@ -211,14 +216,27 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return s.insist(ctx, c)
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() { a = s.insist(ctx, c) })
+	var panicked any
+	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() {
+		defer func() { panicked = recover() }()
+		a = s.insist(ctx, c)
+	})
 	if asked.Wait(ctx) == nil {
+		if panicked != nil { // in the goroutine of the call
+			panic(panicked)
+		}
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, settlement, func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
+		if panicked != nil {
+			defer panic(panicked)
+			defer s.leave()
+			s.withdraw(ctx, c)
+			return
+		}
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true, err: ErrUnknown}
@@ -265,15 +283,36 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	case a.hold != nil && s.parts():
 		s.pop(a.hold)
 	case a.hold != nil:
-		limited, cancel := s.limited(ctx, s.l.o.Limit)
-		defer cancel()
-		s.unwanted = true
-		_ = s.unlock(ctx, limited, a.hold)
-		s.unwanted = false
+		s.takeBack(ctx, a.hold)
 	default:
 		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
 	}
+}
+
+// takeBack releases a level whose caller never gets it.
+func (s *session) takeBack(ctx context.Context, h *Hold) {
+	limited, cancel := s.limited(ctx, s.l.o.Limit)
+	defer cancel()
+	s.unwanted = true
+	defer func() { s.unwanted = false }()
+	_ = s.unlock(ctx, limited, h)
+}
+
+// withdraw gives back what a call has got, or may have, that ends in a panic.
+func (s *session) withdraw(ctx context.Context, c Call) {
+	s.mu.Lock()
+	var got *Hold
+	if len(s.holds) == c.Level {
+		got = s.holds[c.Level-1]
+	}
+	s.mu.Unlock()
+	if got != nil {
+		s.takeBack(ctx, got)
+		return
+	}
+	s.leaveLine(ctx, c)
+	s.settle(ctx, c, acquisition{unknown: true})
 }
 
 // limited returns a context with ctx's values that ends after the given time,
@@ -410,7 +449,7 @@ func (s *session) request(c Call) protocol.Request {
 		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
-		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
+		TokenTTL: s.l.o.TokenTTL, Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
 		GivesBack: c.GivesBack || s.unwanted,
 	}
 	if c.Name == protocol.CallUnlock && c.Level == 1 && s.late {
@@ -479,7 +518,7 @@ func (s *session) relyUntil(deadline time.Time) {
 func (s *session) endAtDeadline() {
 	if s.expiry == nil {
 		clk := s.l.o.Clock
-		s.expiry = clk.AfterFunc(s.deadline.Sub(clk.Now()), OwnLease, s.leaseEnded)
+		s.expiry = clk.AfterFunc(s.deadline.Sub(clk.Now()), OwnLease, s.later((*session).leaseEnded))
 	}
 }
 
@@ -593,7 +632,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 func (s *session) giveBack(ctx context.Context, c Call) {
 	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
-	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
+	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true})
 }
 
 // longestPause is the most between two questions to a Redis that does not

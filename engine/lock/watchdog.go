@@ -26,7 +26,7 @@ func (s *session) arm(sent time.Time) {
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
 	s.beat = sent.Add(s.lease.renew)
-	s.watchdog = clk.AfterFunc(s.beat.Sub(clk.Now()), Watchdog, s.renew)
+	s.watchdog = clk.AfterFunc(s.beat.Sub(clk.Now()), Watchdog, s.later((*session).renew))
 }
 
 // disarm stops the watchdog. It waits for a renewal that is in flight, until ctx
@@ -61,7 +61,7 @@ func (s *session) renew() {
 	clk := s.l.o.Clock
 	sent := clk.Now()
 	s.mu.Lock()
-	level, watch := len(s.holds), s.watches
+	level, watch, last := len(s.holds), s.watches, s.last
 	switch {
 	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
@@ -80,12 +80,20 @@ func (s *session) renew() {
 	deadline, parent := s.deadline, s.holds[0].parent
 	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
 	s.cancel = cancel
+	s.letGo()
 	s.endAtDeadline()
 	s.mu.Unlock()
 	defer cancel()
+	if s.l.windows != nil {
+		s.l.mu.Lock()
+		s.rests = true
+		s.forget()
+		s.l.mu.Unlock()
+	}
 
 	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
 	request := s.request(c)
+	request.Number = last
 	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), request)
 	at := Attempt{Call: c, Began: sent, Lease: request.Lease, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()

@@ -179,9 +179,72 @@ func TestWatchdogGivesUpAtTheMaximumAge(t *testing.T) {
 	})
 }
 
-func TestRenewalNeverShortensALease(t *testing.T) {
+// Redis' clock is set back, and the key would live for an hour: the next renewal gives it
+// the lease that was asked for.
+func TestRenewalMendsALeaseThatIsTooLong(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		for _, p := range numbered() {
+			loadAll(t, c, p)
+			renewed := make(chan struct{}, 10_000)
+			l := locker(t, c, lock.Options{Protocol: p, Lease: time.Minute, Renew: 5 * time.Millisecond, Observer: observer(func(a lock.Attempt) {
+				if a.Result == lock.Renewed {
+					renewed <- struct{}{}
+				}
+			})})
+			owner := lock.NewOwner()
+			outer := acquire(t, l, owner)
+			inner := acquire(t, l, owner)
+			for level := 2; level >= 1; level-- {
+				c.PExpire(t.Context(), key, time.Hour)
+				for range len(renewed) + 2 { // the first may have been on its way
+					<-renewed
+				}
+				if left := c.PTTL(t.Context(), key).Val(); left > time.Minute {
+					t.Errorf("%s: at level %d the key lives for %v, want a minute at most", p.Name, level, left)
+				}
+				unlock(t, []*lock.Hold{outer, inner}[level-1])
+			}
+			l.Close()
+		}
+	})
+}
+
+// A renewal of an earlier hold arrives when its owner has the lock again, with a longer
+// lease. That stays as it is.
+func TestLateRenewalShortensNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		for _, p := range numbered() {
+			loadAll(t, c, p)
+			post := &postman{UniversalClient: c}
+			renewed := make(chan struct{}, 10_000)
+			const lasting = 1000 * time.Second
+			l := locker(t, post, lock.Options{Protocol: p, Lease: lasting, Renew: 5 * time.Second, Messenger: lock.PubSub(c), Observer: observer(func(a lock.Attempt) {
+				if a.Result == lock.Renewed {
+					renewed <- struct{}{}
+				}
+			})})
+			owner := lock.NewOwner()
+			brief, err := l.Lock(t.Context(), key, owner, lock.WithLease(time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-renewed
+			unlock(t, brief)
+			h := acquire(t, l, owner)
+			post.again(t, 1)
+			if left := c.PTTL(t.Context(), key).Val(); left < lasting/2 {
+				t.Errorf("%s: a late renewal leaves %v, want %v", p.Name, left, lasting)
+			}
+			unlock(t, h)
+			l.Close()
+		}
+	})
+}
+
+// The plain lock cannot tell a clock that was set back from an owner with two leases.
+func TestPlainRenewalNeverShortensALease(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-		l := locker(t, c, lock.Options{Lease: lease})
+		l := locker(t, c, lock.Options{Protocol: lock.Reentrant, Lease: lease})
 		h := acquire(t, l, lock.NewOwner())
 		c.PExpire(t.Context(), key, 10*time.Second)
 		time.Sleep(time.Second)

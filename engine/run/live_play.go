@@ -119,7 +119,7 @@ func (w *wall) cleanUp(ctx context.Context) {
 
 // bound gives an expiry to what of a run has none by itself.
 func (w *wall) bound(ctx context.Context) error {
-	if w.r.o.External == nil || w.r.protocol().Token == nil {
+	if w.r.o.External == nil || w.r.protocol().Token == nil || w.r.protocol().Base == nil { // a lock of one's own may count as it likes
 		return nil
 	}
 	if err := w.client.Set(ctx, w.r.protocol().Token(w.r.key), 0, keptAtMost).Err(); err != nil {

@@ -146,6 +146,8 @@ func (t *Narrator) hexists(c command) string {
 func (t *Narrator) hget(c command) string {
 	count, _ := strconv.Atoi(c.text)
 	switch {
+	case c.Call == lock.CallRenew:
+		return t.say("%s's watchdog asks for the owner's last call: HGET answers %s, and only a later call than this renewal may have asked for more.", c.who, c.text)
 	case c.Call == lock.CallUnlock || count < c.Level-1:
 		return t.counted(c, count)
 	case count == c.Level:
@@ -245,6 +247,8 @@ func (t *Narrator) renewal(c command) string {
 		return t.say("%s's watchdog renews nothing: PEXPIRE answers 0, there is no key.", c.who)
 	case other != "" && !t.holds(c.after, c.who):
 		return t.say("%s's watchdog sets the lease of %s to %s: a plain PEXPIRE asks nobody.", c.who, other, given)
+	case c.shortens() && c.numbers():
+		return t.say("%s's watchdog cuts the lease from %s to %s: Redis' clock was set back, and no later call asked for more.", c.who, left, given)
 	case c.shortens():
 		return t.say("%s's watchdog cuts the lease from %s to %s: a plain PEXPIRE does not look what is left.", c.who, left, given)
 	case c.Script == "":
@@ -268,6 +272,8 @@ func (t *Narrator) pttl(c command) string {
 		return t.unconfirmed(c)
 	case c.Call == lock.CallRenew && c.n == trace.NoExpiry:
 		return t.say("%s's watchdog reads PTTL: it is -1, so the key has no expiry and must get one.", c.who)
+	case c.Call == lock.CallRenew && c.numbers() && c.n > t.sc.Lock.Lease.Milliseconds():
+		return t.say("%s's watchdog reads PTTL: %s are left, more than the lease of %s, so it asks for the owner's last call.", c.who, left, lease)
 	case c.Call == lock.CallRenew && short:
 		return t.say("%s's watchdog reads PTTL: %s of %s are left, so it renews.", c.who, left, lease)
 	case c.Call == lock.CallRenew:

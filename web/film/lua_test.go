@@ -213,17 +213,17 @@ func TestAnswersTellWhichWayAScriptTook(t *testing.T) {
 		{
 			"fenced, refused", "fenced", "fenced-lock.lua", 1, 1,
 			[]ran{{23, "EXISTS", one}, {28, "HMGET", nothing}, {33, "EXISTS", one}},
-			slices.Concat(lines(12, 16), []int{25, 31}, lines(36, 43), lines(45, 61), lines(71, 79), []int{83, 86}),
+			slices.Concat(lines(12, 16), []int{25, 31}, lines(36, 43), lines(45, 61), lines(72, 82), []int{86, 89}),
 		},
 		{
 			"fenced, the clock is ahead", "fenced", "fenced-lock.lua", 1, 1,
-			[]ran{{23, "EXISTS", none}, {71, "INCR", int64(2)}, {72, "TIME", pair("0", "105000")}, {76, "SET", "OK"}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
-			slices.Concat(lines(28, 61), lines(81, 88)),
+			[]ran{{23, "EXISTS", none}, {72, "INCR", int64(2)}, {73, "TIME", pair("0", "105000")}, {77, "SET", "OK"}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
+			slices.Concat(lines(28, 61), []int{78, 79}, lines(84, 91)),
 		},
 		{
 			"fenced, the clock is behind", "fenced", "fenced-lock.lua", 1, 1,
-			[]ran{{23, "EXISTS", none}, {71, "INCR", int64(2)}, {72, "TIME", pair("0", "1")}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
-			slices.Concat(lines(28, 61), []int{75, 76}, lines(81, 88)),
+			[]ran{{23, "EXISTS", none}, {72, "INCR", int64(2)}, {73, "TIME", pair("0", "1")}, {79, "PEXPIRE", one}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
+			slices.Concat(lines(28, 61), []int{76, 77}, lines(84, 91)),
 		},
 		{
 			"in line", "reentrant-fair", "fair-lock.lua", 1, 1,

@@ -336,6 +336,7 @@ func checkTold(t *testing.T, p lessonstest.Run, l words.Language, want []string)
 func TestRarerEventsAreTold(t *testing.T) {
 	const one, two = `threads: [{name: A, work: 50ms}]`, `threads: [{name: A, work: 50ms, depth: 2}, {name: B, start: 5ms, work: 20ms}]`
 	const late = "lock: {protocol: reentrant-sequenced, lease: 300ms, watchdog: 100ms, retry: {times: 5, interval: 10ms}}\n"
+	const back = "lock: {protocol: reentrant-sequenced, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 250ms}]\nfaults: [{time: 50ms, do: clock-jump, by: -1h}]"
 	for _, c := range []struct{ name, yaml, want string }{
 		{
 			"a pause of the work alone", one + "\nlock: {lease: 200ms, watchdog: 66ms}\nfaults: [{thread: A, at: work, do: pause, for: 300ms, scope: work}]",
@@ -547,6 +548,22 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{
 			"a first token", "lock: {protocol: fenced, lease: 300ms}\n" + one,
 			"A reads Redis' clock: by TIME it is at 0 µs, no more than 1, so the count stays the token.",
+		},
+		{
+			"a first token that is kept", "lock: {protocol: fenced, lease: 300ms}\n" + one,
+			"A has the token kept for 86,400,001 ms: Redis' clock must not begin behind it when the key is gone.",
+		},
+		{
+			"a lease that a clock made longer", back,
+			"A's watchdog reads PTTL: 3,600,200 ms are left, more than the lease of 300 ms, so it asks for the owner's last call.",
+		},
+		{
+			"the last call of a renewal", back,
+			"A's watchdog asks for the owner's last call: HGET answers 1, and only a later call than this renewal may have asked for more.",
+		},
+		{
+			"a lease that is mended", back,
+			"A's watchdog cuts the lease from 3,600,200 ms to 300 ms: Redis' clock was set back, and no later call asked for more.",
 		},
 		{
 			"a token is counted up", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",

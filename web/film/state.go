@@ -475,6 +475,9 @@ func (c command) ofLock(t *Narrator) bool { return c.Arg(1) == t.sc.Lock.Key }
 // shortens reports whether a PEXPIRE leaves the key less time than it had.
 func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
 
+// numbers reports whether a renewal says by its number whether it is late.
+func (c command) numbers() bool { return c.Script == "numbered-renew.lua" }
+
 // px returns the expiry that a SET sets.
 func (c command) px() (time.Duration, bool) {
 	for i, a := range c.Args {

@@ -50,14 +50,14 @@ var Fair = &Protocol{
 	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
 	Lock:    Run(fairLockScript),
 	Unlock:  Run(fairUnlockScript),
-	Renew:   Run(renewScript),
+	Renew:   Run(numberedRenewScript),
 	Leave:   Run(fairLeaveScript),
 	Force:   Run(fairForceScript),
 	Companions: func(key string) []string {
 		return []string{overKey(key), queueKey(key), waitersKey(key)}
 	},
 	Waiters:  queueKey,
-	Scripts:  []Script{fairLockScript, fairUnlockScript, fairLeaveScript, renewScript},
+	Scripts:  []Script{fairLockScript, fairUnlockScript, fairLeaveScript, numberedRenewScript},
 	Numbered: true,
 	Granting: true,
 	OneRedis: true,

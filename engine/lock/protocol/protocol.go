@@ -75,7 +75,7 @@ type Protocol struct {
 	Counts   bool // its key is a hash of hold counts
 	OneRedis bool // in a cluster it could be granted twice, so it needs a single Redis
 
-	// Token returns the key that counts its fencing tokens and never expires;
+	// Token returns the key that keeps its last fencing token, for Request.TokenTTL;
 	// nil if it issues none.
 	Token func(key string) string
 }
@@ -112,13 +112,18 @@ type Request struct {
 	Interval time.Duration
 
 	// Locker identifies the Locker of the call, and Number the call within it:
-	// later calls have larger numbers. Used only if the protocol is Numbered.
+	// later calls have larger numbers. A renewal has that of the owner's last call.
+	// Used only if the protocol is Numbered.
 	Locker string
 	Number int64
 	// Remember is how long Redis keeps the number of a call that ends a hold:
 	// as long as a copy of an earlier call can be late. 0 if every call was
 	// answered.
 	Remember time.Duration
+
+	// TokenTTL is how long Redis keeps the last fencing token without another lock, at
+	// least for the lease. Used only if the protocol has tokens.
+	TokenTTL time.Duration
 
 	// Inbox is the channel on which a waiter gets messages, and Patience how
 	// long it may go without asking; 0 if it does not wait.

@@ -13,6 +13,8 @@ var (
 	numberedLockSource string
 	//go:embed numbered-unlock.lua
 	numberedUnlockSource string
+	//go:embed numbered-renew.lua
+	numberedRenewSource string
 	//go:embed sequenced-lock.lua
 	sequencedLockSource string
 	//go:embed sequenced-unlock.lua
@@ -27,7 +29,8 @@ var (
 	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", numberedLockSource+sequencedLockSource, numberedLock)
 	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", numberedUnlockSource+sequencedUnlockSource, numberedRelease)
 	sequencedOverScript   = NewScript(CallUnlock, "sequenced-over.lua", numberedUnlockSource+sequencedOverSource, numberedRelease)
-	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource, numberedLock)
+	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource, fencedLock)
+	numberedRenewScript   = NewScript(CallRenew, "numbered-renew.lua", numberedRenewSource, numberedRenewal)
 	forceScript           = NewScript(CallForce, "force.lua", forceSource, nothing)
 )
 
@@ -38,7 +41,9 @@ var (
 // may still be on its way then, so in that case the release leaves its own
 // number in a key beside the lock's.
 //
-// Renewals have no number. A late one finds its owner's lock or nothing, and
+// A renewal has the number of its owner's last call. Where more than the lease is
+// left, because Redis' clock was set back, it sets the lease again, unless a call
+// with a larger number came: a late renewal finds its owner's lock or nothing, and
 // extends a lease by at most one lease. Source: this project; sequence numbers
 // against duplicates as in TCP (RFC 9293, 3.4).
 var Sequenced = &Protocol{
@@ -46,9 +51,9 @@ var Sequenced = &Protocol{
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
 	Lock:       runOn(sequencedLockScript, outermost(2)),
 	Unlock:     apart(sequencedRelease),
-	Renew:      Run(renewScript),
+	Renew:      Run(numberedRenewScript),
 	Companions: func(key string) []string { return []string{overKey(key)} },
-	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
+	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, numberedRenewScript},
 	First:      numberedFirst,
 	Inner:      numberedInner,
 	Numbered:   true,
@@ -69,6 +74,14 @@ func numberedLock(all []any, r Request) []any {
 
 // nothing appends no arguments.
 func nothing(all []any, _ Request) []any { return all }
+
+func fencedLock(all []any, r Request) []any {
+	return append(numberedLock(all, r), max(r.TokenTTL, r.Lease).Milliseconds()) // longer than the lock, which may be asked for again
+}
+
+func numberedRenewal(all []any, r Request) []any {
+	return append(OwnerAndLease(all, r), r.Words.locker, r.Number)
+}
 
 func numberedRelease(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
@@ -125,9 +138,9 @@ var sequencedOver = Run(sequencedOverScript)
 
 // Fenced is Sequenced with a token that grows with each first acquisition: at
 // least Redis' time in microseconds, and more than the last one, which a key
-// beside the lock's keeps for good. So tokens grow even where Redis lost that
-// key (a restart without data, a fail-over to a lagging replica), as far as the
-// servers' clocks agree. The token comes with the grant, so nobody can fetch
+// beside the lock's keeps for Request.TokenTTL from when the clock shows it. So tokens
+// grow even where Redis lost that key (a restart without data, a fail-over to a lagging
+// replica) or it has expired, as far as the servers' clocks agree. The token comes with the grant, so nobody can fetch
 // someone else's. Source: Martin Kleppmann, "How to do distributed locking",
 // 2016; the time as in hybrid logical clocks (Kulkarni et al., 2014).
 var Fenced = &Protocol{
@@ -135,10 +148,10 @@ var Fenced = &Protocol{
 	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
 	Lock:       runOn(fencedLockScript, outermost(3)),
 	Unlock:     apart(sequencedRelease),
-	Renew:      Run(renewScript),
+	Renew:      Run(numberedRenewScript),
 	Companions: func(key string) []string { return []string{overKey(key), TokenKey(key)} },
 	Token:      TokenKey,
-	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},
+	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, numberedRenewScript},
 	First:      numberedFirst,
 	Inner:      numberedInner,
 	Numbered:   true,

@@ -1,16 +1,12 @@
 -- Begin a term: whoever led the room before cannot append any more.
 -- KEYS[1]  the room's head: a hash, see append.lua
--- KEYS[2]  the last fencing token of its lock
 -- ARGV[1]  fencing token of the room's lock
 -- ARGV[2]  name of the term
--- ARGV[3]  for how many milliseconds the token is kept
 -- Returns  {1, the Redis that answers, '?' if it does not say, the Redis that was
 --          written to, '' if none},
 --          {0} a term began with a newer token, or with this one: a Redis that
 --          has lost the end of its data gives a token out again,
 --          {-1} there is no such room
--- A token by the clock was written without an expiry.
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
 local head = redis.call('HMGET', KEYS[1], 'token', 'term', 'home')
 if not head[1] then
   return {-1}

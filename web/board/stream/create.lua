@@ -15,6 +15,6 @@ redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'e', ARGV[1], 'by', '')
 redis.call('HSET', KEYS[1], 'seq', ARGV[2], 'by', '', 'whole', ARGV[2], 'token', '0', 'term', '', 'home', '')
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
--- The lock goes on from here; each term renews the expiry, see claim.lua.
+-- The lock goes on from here, and each term renews the expiry.
 redis.call('SET', KEYS[3], redis.call('GET', KEYS[3]) or '0', 'PX', ARGV[4])
 return 1

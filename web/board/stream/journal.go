@@ -126,7 +126,7 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 		o.Rest = DefaultRest
 	}
 	server := rand.Text()[:12]
-	locker, err := lock.New(client, lock.Options{Protocol: lock.Fenced, Lease: o.Lease, MaxAge: termLimit, Limit: callLimit, ID: server})
+	locker, err := lock.New(client, lock.Options{Protocol: lock.Fenced, Lease: o.Lease, MaxAge: termLimit, Limit: callLimit, TokenTTL: tokenKept, ID: server})
 	if err != nil {
 		return nil, fmt.Errorf("board: the lock of rooms: %w", err)
 	}

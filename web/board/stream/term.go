@@ -132,7 +132,7 @@ func (j *Journal) begin(ctx context.Context, k keys, hold *lock.Hold) (*term, er
 	t := &term{j: j, k: k, hold: hold, over: hold.Context(), name: string(hold.Owner())[:12], wrote: time.Now()}
 	limited, done := context.WithTimeout(ctx, callLimit)
 	defer done()
-	answer, err := claimScript.Run(limited, j.redis, []string{k.head, k.token}, hold.Token(), t.name, tokenKept.Milliseconds()).Slice()
+	answer, err := claimScript.Run(limited, j.redis, []string{k.head}, hold.Token(), t.name).Slice()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("board: begin a term: %w", err)
