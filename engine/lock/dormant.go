@@ -71,8 +71,8 @@ func (t *tether) end() {
 }
 
 // letGo leaves the session to its holders: no timer keeps it in memory any more, only its
-// holds and their contexts do. Other clocks than the system's show their timers, which
-// must not depend on when memory is collected. The caller holds mu.
+// holds and their contexts do. Other clocks than the system's show their timers, which must not depend on
+// when memory is collected. The caller holds mu.
 func (s *session) letGo() {
 	if s.tether != nil || s.l.windows == nil {
 		return
@@ -105,7 +105,6 @@ func (s *session) later(f func(*session)) func() {
 	return t.call(f)
 }
 
-// call returns what a timer calls to do f with the session, or to end what is left of it.
 func (t *tether) call(f func(*session)) func() {
 	return func() {
 		if s := t.session.Value(); s != nil {

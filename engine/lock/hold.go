@@ -278,7 +278,6 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	if h.level == 1 {
 		s.disarm(limited)
 	}
-	defer onPanic(func() { s.pop(h) })
 	r, err := s.release(ctx, limited, c)
 	switch {
 	case err == nil && r.Code != protocol.Granted:

@@ -264,7 +264,6 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			s.leave()
 		}
 	}()
-	defer onPanic(func() { s.withdraw(ctx, c) })
 	for c.Attempt = 1; ; c.Attempt++ {
 		s.waitsUntil(w.end())
 		began := l.o.Clock.Now()

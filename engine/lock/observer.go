@@ -10,8 +10,7 @@ import (
 // Observer is notified of what a [Locker] does, for metrics, tracing or
 // display. Nil functions are skipped. They run on the goroutine whose call it
 // was, possibly several at once; they must return quickly and must not call the
-// Locker. If one panics, what the call has taken is given back before the panic
-// goes on.
+// Locker.
 type Observer struct {
 	// Attempted is called after each attempt of a call. Ctx is the call's,
 	// whether or not it has ended; for a renewal, which has no caller, it is
@@ -24,15 +23,6 @@ type Observer struct {
 	// be relied on, with the context given to Lock: as soon as that is known,
 	// or when the hold's context is checked.
 	Lost func(ctx context.Context, l Loss)
-}
-
-// onPanic, deferred, calls f if an Observer panics, and lets the panic go on. The end of
-// a simulated process is none.
-func onPanic(f func()) {
-	if r := recover(); r != nil {
-		defer panic(r) // whatever f meets
-		f()
-	}
 }
 
 // Attempt is one attempt of a call and its outcome.
