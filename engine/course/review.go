@@ -36,7 +36,7 @@ type Review struct {
 	File   string     // of its text, in the folder of reviews
 	Lines  []CodeLine // that are shown
 	Faults []string   // their IDs, as they come; none where it is right
-	Diff   []DiffLine // from what is shown to what is mended; nil where it is right
+	Fixed  []string   // what is shown once they are mended; nil where it is right
 
 	Ran   []Ran // of the run that is shown
 	Whole *Lab  // as it stands
@@ -51,12 +51,6 @@ type CodeLine struct {
 	Text   string
 	Fault  string // that it is a part of, or ""
 	Markup bool   // it only holds others together, or is a comment: nobody can find fault with it
-}
-
-// DiffLine is a line of a diff.
-type DiffLine struct {
-	Sign string // "-", "+" or " "
-	Text string
 }
 
 // Ran is a line that ran, in a step of the run.
@@ -221,11 +215,11 @@ func (r *Review) compare(mended []sourceLine) error {
 			changed[idOf(b.region)] = changed[idOf(b.region)] || !same
 		}
 		if b.shown {
-			r.Diff = append(r.Diff, diff(b.lines, other[n].lines)...)
+			r.Fixed = append(r.Fixed, other[n].lines...)
 		}
 	}
-	for len(r.Diff) > 0 && strings.TrimSpace(r.Diff[len(r.Diff)-1].Text) == "" {
-		r.Diff = r.Diff[:len(r.Diff)-1]
+	for len(r.Fixed) > 0 && strings.TrimSpace(r.Fixed[len(r.Fixed)-1]) == "" {
+		r.Fixed = r.Fixed[:len(r.Fixed)-1]
 	}
 	for _, id := range r.Faults {
 		if !changed[id] {
@@ -233,37 +227,6 @@ func (r *Review) compare(mended []sourceLine) error {
 		}
 	}
 	return nil
-}
-
-// diff is what turns some lines into others, keeping as many as it can.
-func diff(from, to []string) []DiffLine {
-	most := make([][]int, len(from)+1) // lines that are kept of what is left of both
-	for i := range most {
-		most[i] = make([]int, len(to)+1)
-	}
-	for i := len(from) - 1; i >= 0; i-- {
-		for j := len(to) - 1; j >= 0; j-- {
-			most[i][j] = max(most[i+1][j], most[i][j+1])
-			if from[i] == to[j] {
-				most[i][j] = most[i+1][j+1] + 1
-			}
-		}
-	}
-	var out []DiffLine
-	for i, j := 0, 0; i < len(from) || j < len(to); {
-		switch {
-		case i < len(from) && j < len(to) && from[i] == to[j]:
-			out = append(out, DiffLine{" ", from[i]})
-			i, j = i+1, j+1
-		case j == len(to) || i < len(from) && most[i+1][j] >= most[i][j+1]:
-			out = append(out, DiffLine{"-", from[i]})
-			i++
-		default:
-			out = append(out, DiffLine{"+", to[j]})
-			j++
-		}
-	}
-	return out
 }
 
 // With is the whole file with some of its faults mended.

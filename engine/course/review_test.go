@@ -132,8 +132,8 @@ func TestAReviewIsHeldToItsFiles(t *testing.T) {
 		if got := r.With("one"); got != "package main\n\nfunc a() {\n\tb()\n\tb()\n}\n\nfunc b() {}\n" {
 			t.Errorf("mended it is %q", got)
 		}
-		if len(r.Lines) != 3 || len(r.Diff) != 4 || r.Diff[2] != (course.DiffLine{Sign: "+", Text: "\tb()"}) {
-			t.Errorf("it shows %v, and the diff %v", r.Lines, r.Diff)
+		if len(r.Lines) != 3 || len(r.Fixed) != 4 || r.Fixed[2] != "\tb()" {
+			t.Errorf("it shows %v, and mended %v", r.Lines, r.Fixed)
 		}
 	}
 	if _, err := course.ReadReview(fstest.MapFS{}, "../x"); err == nil {

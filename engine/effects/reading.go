@@ -276,7 +276,7 @@ func (j *Reading) command(r Record) {
 // puts in what it has not taken fills it.
 func (j *Reading) tokens(r Record) {
 	j.taken, j.put = 0, 0
-	if j.lock.Kind.Permits == 0 || r.Do == fault.LoseRequest || r.Do == fault.LateCopy || r.Do == fault.Crash || r.Do == fault.Pause {
+	if j.lock.Kind.Permits == 0 || fault.Withholds(r.Do) {
 		return
 	}
 	one := func(args []string, reply any) {

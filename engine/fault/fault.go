@@ -160,6 +160,12 @@ func Names() []string {
 	return names
 }
 
+// Withholds reports whether a fault keeps the command that it strikes from Redis, for good or
+// for a while.
+func Withholds(name string) bool {
+	return slices.Contains([]string{LoseRequest, LateCopy, Crash, Pause}, name)
+}
+
 // AwaitsCall reports whether the fault, struck by hand, waits for its thread's
 // next call.
 func (k Kind) AwaitsCall() bool { return slices.Equal(k.Places, Calls()) }

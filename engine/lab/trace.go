@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"relock/engine/effects"
+	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/resp"
 	"relock/engine/trace"
@@ -230,7 +231,7 @@ func (t *telling) again(r effects.Record) []journal.Entry {
 			b.evict(key)
 		}
 	}
-	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || r.Do == LoseRequest || r.Do == LateCopy || r.Do == Crash || r.Do == Pause {
+	if r.Thread == "" || r.Args == nil || r.Mark != "" || r.Vain || fault.Withholds(r.Do) {
 		return r.Inner
 	}
 	at := place{r.Node, r.Thread}

@@ -71,8 +71,8 @@ func (t *tether) end() {
 }
 
 // letGo leaves the session to its holders: no timer keeps it in memory any more, only its
-// holds and their contexts do. Other clocks than the system's show their timers, which must not depend on
-// when memory is collected. The caller holds mu.
+// holds and their contexts do. Other clocks than the system's show their timers, which must
+// not depend on when memory is collected. The caller holds mu.
 func (s *session) letGo() {
 	if s.tether != nil || s.l.windows == nil {
 		return

@@ -474,9 +474,7 @@ func (p *player) reaches(at time.Duration) {
 // inOrder are the keys of the locks in the order in which their leases end.
 func (p *player) inOrder() []string {
 	keys := p.keys()
-	if len(keys) > 1 {
-		slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(p.e.Key(a).PTTL, p.e.Key(b).PTTL) })
-	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(p.e.Key(a).PTTL, p.e.Key(b).PTTL) })
 	return keys
 }
 

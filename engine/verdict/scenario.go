@@ -69,15 +69,12 @@ func Watching(before *Evidence) *Watch { return &Watch{before: before} }
 // See takes the next event: each rule that it says is broken applies.
 func (w *Watch) See(e trace.Event) {
 	w.witness.See(e)
-	for i := range e.Locks {
-		if !w.before.Each {
-			break
-		}
-		if i == len(w.each) {
-			w.each = append(w.each, Witness{})
-		}
-		if mine, ok := e.Of(i); ok {
-			w.each[i].See(mine)
+	if w.before.Each {
+		w.each = append(w.each, make([]Witness, max(len(e.Locks)-len(w.each), 0))...)
+		for i := range e.Locks {
+			if mine, ok := e.Of(i); ok {
+				w.each[i].See(mine)
+			}
 		}
 	}
 	if _, violation := e.Body.(trace.Violation); violation {

@@ -9,6 +9,7 @@ import (
 	"relock/engine/phrase"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/runs/patch"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -63,6 +64,8 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	switch {
 	case len(m.Found) > 0 && m.Missed > 0:
 		p.Feedback += paragraph("With what you have found mended, %[1]s of %[2]s orders still break a rule. There is more to find.", page.Grouped(item.Breaks(m.Left)), page.Grouped(m.Left.Orders))
+	case m.Missed > 0 && none:
+		p.Feedback += paragraph("Something in it is at fault.")
 	case m.Missed > 0:
 		p.Feedback += paragraph("The line at fault is another one.")
 	case len(code.Faults) > 0:
@@ -73,9 +76,7 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	}
 	if m.Solved {
 		p.Feedback += page.Prose(prose.After)
-		for _, d := range code.Diff {
-			p.Code.Diff = append(p.Code.Diff, page.ReviewDiff{Sign: d.Sign, Text: d.Text})
-		}
+		p.Code.Diff = diff(code)
 	}
 	for n := range p.Code.Lines {
 		one := &p.Code.Lines[n]
@@ -100,6 +101,33 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	}
 	*stage = shownRun{made.Run, len(made.Run.Events), true}
 	return nil
+}
+
+// diff is what turns the lines that are shown into the mended ones; nil where nothing is at
+// fault.
+func diff(code *course.Review) []page.ReviewDiff {
+	if len(code.Faults) == 0 {
+		return nil
+	}
+	var list []page.ReviewDiff
+	add := func(sign string, lines ...string) {
+		for _, text := range lines {
+			list = append(list, page.ReviewDiff{Sign: sign, Text: text})
+		}
+	}
+	var from []string
+	for _, line := range code.Lines {
+		from = append(from, line.Text)
+	}
+	for _, edit := range patch.Between(from, code.Fixed) {
+		add(" ", from[:edit.Keep]...)
+		from = from[edit.Keep:]
+		add("-", from[:edit.Drop]...)
+		from = from[edit.Drop:]
+		add("+", edit.Add...)
+	}
+	add(" ", from...)
+	return list
 }
 
 // reviewHints are the hints after the nudge: what breaks, how many lines are at fault, and

@@ -140,8 +140,8 @@ var sequencedOver = Run(sequencedOverScript)
 // least Redis' time in microseconds, and more than the last one, which a key
 // beside the lock's keeps for Request.TokenTTL from when the clock shows it. So tokens
 // grow even where Redis lost that key (a restart without data, a fail-over to a lagging
-// replica) or it has expired, as far as the servers' clocks agree. The token comes with the grant, so nobody can fetch
-// someone else's. Source: Martin Kleppmann, "How to do distributed locking",
+// replica) or it has expired, as far as the servers' clocks agree. The token comes with
+// the grant, so nobody can fetch someone else's. Source: Martin Kleppmann, "How to do distributed locking",
 // 2016; the time as in hybrid logical clocks (Kulkarni et al., 2014).
 var Fenced = &Protocol{
 	Name:       "fenced",
