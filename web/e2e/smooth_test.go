@@ -223,6 +223,18 @@ func TestAPageStandsStillWhileItOpens(t *testing.T) {
 	}
 }
 
+// A page comes in pieces, and the card of Redis is the last of the stage: on a phone it
+// is above the threads, and they have their place before it is there.
+func TestThreadsHaveTheirPlaceBeforeTheCardIsThere(t *testing.T) {
+	t.Parallel()
+	ctx := atEnd(t, played(t, serve(t), "lease-expiry"), 390, 844)
+	const top = `document.querySelector("#stage .who").getBoundingClientRect().top`
+	was := get[float64](ctx, t, top)
+	if now := get[float64](ctx, t, `(document.querySelector("#stage .redis").remove(), `+top+`)`); now < was-2 || now > was+2 {
+		t.Errorf("a thread is at %.0f px without the card, and at %.0f with it", now, was)
+	}
+}
+
 // BenchmarkOpening opens the front page and /play in turn, each in a browser that has
 // been nowhere, and compares when their largest parts are there.
 func BenchmarkOpening(b *testing.B) {
