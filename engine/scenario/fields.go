@@ -186,10 +186,16 @@ func waitOf(p *protocol.Protocol) string {
 func nodesOf(p *protocol.Protocol) int { return max(p.Nodes, 1) }
 
 // Keeping returns the names of the locks that can keep their key after the work.
-func Keeping() []string {
+func Keeping() []string { return named((*protocol.Protocol).CanKeep) }
+
+// ofNodes returns the names of the locks whose key is on several Redis.
+func ofNodes() []string { return named(func(p *protocol.Protocol) bool { return nodesOf(p) > 1 }) }
+
+// named returns the names of the locks for which that is so.
+func named(is func(*protocol.Protocol) bool) []string {
 	var names []string
 	for _, p := range exhibit.All() {
-		if p.CanKeep() {
+		if is(p) {
 			names = append(names, p.Name)
 		}
 	}
@@ -271,6 +277,10 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 	most := mostNodes(how)
 	if !known {
 		most = MaxNodes
+	}
+	if v, ok := f["nodes"]; ok && most == 1 && p.judges() && v.Value != "1" {
+		p.wrong(v, say("the key %s", quote("nodes")), say("nodes only with protocol: %s, whose key is on several Redis", strings.Join(ofNodes(), ", ")))
+		return
 	}
 	p.number(f, "nodes", &l.Nodes, 1, most)
 }
