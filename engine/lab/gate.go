@@ -1,13 +1,14 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"relock/engine/effects"
@@ -65,6 +66,7 @@ type conn struct {
 	lane     *lane
 	node     int // from 0
 	c        net.Conn
+	raw      syscall.RawConn // of c
 	s        session
 	queue    []*item
 	resp3    bool
@@ -184,6 +186,7 @@ func (g *Gate) accept(ln *lane, port net.Listener, node int) {
 		if !full {
 			s, err = g.nodes[node].session()
 		}
+		raw, _ := c.(*net.TCPConn).SyscallConn() // it fails of no connection at all
 		if full || err != nil {
 			g.mu.Unlock()
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
@@ -192,7 +195,7 @@ func (g *Gate) accept(ln *lane, port net.Listener, node int) {
 			continue
 		}
 		g.made++
-		cn := &conn{id: g.made, lane: ln, node: node, c: c, s: s, library: map[string]string{}}
+		cn := &conn{id: g.made, lane: ln, node: node, c: c, raw: raw, s: s, library: map[string]string{}}
 		ln.conns = append(ln.conns, cn)
 		g.wg.Add(1)
 		g.mu.Unlock()
@@ -289,16 +292,34 @@ func (g *Gate) write(c *conn, raw []byte) {
 		}
 		return
 	}
-	_ = c.c.SetWriteDeadline(time.Now().Add(quickReply))
-	n, err := c.c.Write(raw)
-	switch {
-	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	n, err := c.takes(raw)
+	if err != nil {
+		_ = c.c.Close()
+	} else if n < len(raw) {
 		c.unsent = slices.Clone(raw[n:])
 		g.wg.Go(func() { g.send(c) })
-	default:
-		_ = c.c.Close()
 	}
+}
+
+// takes writes as much as the connection takes at once. It sets no deadline: one so near
+// would wake the runtime for every answer.
+func (c *conn) takes(raw []byte) (n int, err error) {
+	failed := c.raw.Write(func(fd uintptr) bool {
+		for n < len(raw) && err == nil {
+			var more int
+			if more, err = syscall.Write(int(fd), raw[n:]); more > 0 {
+				n += more
+			}
+			if errors.Is(err, syscall.EINTR) {
+				err = nil
+			}
+		}
+		return true
+	})
+	if errors.Is(err, syscall.EAGAIN) {
+		err = nil
+	}
+	return n, cmp.Or(failed, err)
 }
 
 // send sends what a client has not taken at once, and ends a connection that takes nothing.

@@ -13,19 +13,18 @@ import (
 
 // Limits of what a client may send.
 const (
-	maxCommand     = 1 << 20              // bytes of one command: a lock's are some hundred, its scripts a few thousand
-	maxInline      = 16 << 10             // bytes of one that is a line: the parser takes as much again for each word of it
-	maxReads       = 1 << 14              // pieces in which one command may come: the parser goes over it again with each
-	keepBuffer     = 16 << 10             // bytes that a connection holds while nothing comes
-	maxQueue       = 1024                 // commands of a pipeline that wait for their turn, or of a transaction
-	maxHeld        = maxCommand           // bytes of these
-	maxScripts     = 512                  // texts of scripts that are kept, of all threads
-	maxScriptsHeld = 16 << 20             // bytes of these
-	maxConns       = 128                  // connections of one port: more than a pool has
-	slowCommand    = 10 * time.Second     // until all of a command must be there
-	slowReply      = 5 * time.Second      // until a client must take its answer
-	quickReply     = 2 * time.Millisecond // for how long the gate waits for it
-	maxUnsent      = 32 << 20             // bytes of answers that a client has not taken
+	maxCommand     = 1 << 20          // bytes of one command: a lock's are some hundred, its scripts a few thousand
+	maxInline      = 16 << 10         // bytes of one that is a line: the parser takes as much again for each word of it
+	maxReads       = 1 << 14          // pieces in which one command may come: the parser goes over it again with each
+	keepBuffer     = 16 << 10         // bytes that a connection holds while nothing comes
+	maxQueue       = 1024             // commands of a pipeline that wait for their turn, or of a transaction
+	maxHeld        = maxCommand       // bytes of these
+	maxScripts     = 512              // texts of scripts that are kept, of all threads
+	maxScriptsHeld = 16 << 20         // bytes of these
+	maxConns       = 128              // connections of one port: more than a pool has
+	slowCommand    = 10 * time.Second // until all of a command must be there
+	slowReply      = 5 * time.Second  // until a client must take its answer
+	maxUnsent      = 32 << 20         // bytes of answers that a client has not taken
 )
 
 // weight is how many bytes a command holds.
