@@ -135,10 +135,10 @@
 package course
 
 import (
-	"hash/fnv"
+	"cmp"
+	"crypto/sha256"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -415,22 +415,11 @@ func (c *Course) Earlier(i *Item) []*Item {
 
 // shuffle puts options in an order that tells nothing, and is always the same.
 func shuffle(of string, list []*Option) {
-	weight := func(o *Option) uint32 {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(of + "/" + o.ID + strconv.Itoa(len(list))))
-		return h.Sum32()
+	weight := func(o *Option) string {
+		sum := sha256.Sum256([]byte(of + "/" + o.ID))
+		return string(sum[:])
 	}
-	slices.SortStableFunc(list, func(a, b *Option) int {
-		x, y := weight(a), weight(b)
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortFunc(list, func(a, b *Option) int { return cmp.Compare(weight(a), weight(b)) })
 }
 
 // BuiltIn is the course that comes with the program, in some languages, read

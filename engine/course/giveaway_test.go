@@ -63,11 +63,41 @@ func wordsOf(text string) []string { return aWord.FindAllString(strings.ToLower(
 // terms are words of the trade, in both languages.
 var terms = regexp.MustCompile(`(?i)\b(script|compare\w*|owner\w*|token\w*|watchdog\w*|lease\w*|renew\w*|key\w*|node\w*|majorit\w*|count\w*|level\w*|process\w*|atomic\w*|[A-Z]{2,})\b|脚本|比对|持有者|主人|令牌|看门狗|租约|续期|键|节点|多数|计数|进程|[A-Z]{2,}`)
 
-func numbers(text string) float64 {
-	return float64(len(regexp.MustCompile(`\d+`).FindAllString(text, -1)))
+var aNumber = regexp.MustCompile(`\d+`)
+
+func numbers(text string) float64 { return count(aNumber, text) }
+
+func termsIn(text string) float64 { return count(terms, text) }
+
+func count(words *regexp.Regexp, text string) float64 {
+	return float64(len(words.FindAllString(text, -1)))
 }
 
-func termsIn(text string) float64 { return float64(len(terms.FindAllString(text, -1))) }
+// quantity is of words that say how much: half a cure is often more or less of something.
+var quantity = regexp.MustCompile(`(?i)\d|\b(half|twice|thrice|third|quarter|fifth|tenth|times|much|more|less|longer|shorter|later|earlier|sooner|faster|slower|often|rarely|nearly|almost)\b|一半|一倍|两倍|三倍|更|分之|晚|早些|快些|慢些|少|将近|快要`)
+
+// disaster is of what happens where a lock fails.
+var disaster = regexp.MustCompile(`(?i)inside at once|more was sold|gets in.*goes on, and believes|left behind|同时在|卖得比|进来了.*以为锁|残留|遗留`)
+
+// testWise are the ways of somebody who has sat many tests.
+func testWise() map[string]func(options []string, n int) float64 {
+	each := func(score func(string) float64) func([]string, int) float64 {
+		return func(options []string, n int) float64 { return score(options[n]) }
+	}
+	amounts := func(s string) float64 { return min(1, count(quantity, s)) }
+	ways := map[string]func([]string, int) float64{
+		"the disaster": each(func(s string) float64 { return count(disaster, s) }),
+		"no disaster":  each(func(s string) float64 { return -count(disaster, s) }),
+		"no quantity":  each(func(s string) float64 { return -amounts(s) }),
+		"a mechanism":  each(func(s string) float64 { return termsIn(s) - 100*amounts(s) }),
+	}
+	for how, score := range guesses() {
+		if !strings.HasPrefix(how, "number ") { // where an answer stands is drawn
+			ways[how] = score
+		}
+	}
+	return ways
+}
 
 // wordLength is how long the words are on average; of a Chinese text, how much of
 // it is not Chinese.
@@ -190,6 +220,33 @@ func TestNothingButItsMeaningGivesAnAnswerAway(t *testing.T) {
 			for _, q := range list {
 				sameLength(t, l, q)
 			}
+		}
+	}
+}
+
+// aTenth is how much better than chance somebody may do who has sat many tests.
+const aTenth = 0.1
+
+// Who has sat many tests and knows nothing of locks predicts no more than chance does.
+func TestWhoHasSatManyTestsPredictsNothing(t *testing.T) {
+	t.Parallel()
+	var items []*course.Item
+	for _, i := range whole(t).All() {
+		if i.Kind == course.Predict {
+			items = append(items, i)
+		}
+	}
+	for _, l := range words.All() {
+		list := questions(t, l, items)
+		if len(list) < 50 {
+			t.Fatalf("there are %d predictions", len(list))
+		}
+		for how, score := range testWise() {
+			chance, got := guessed(list, score)
+			if got > chance+aTenth*float64(len(list)) {
+				t.Errorf("%s: of %d predictions, %s is right in %.1f, and chance in %.1f", l.Code(), len(list), how, got, chance)
+			}
+			t.Logf("%s: %s: %.1f of %d", l.Code(), how, got, len(list))
 		}
 	}
 }
