@@ -281,7 +281,7 @@ func show(b *bound.Buffer, v any, indent string, depth int) {
 	case int64:
 		b.WriteString("(integer) " + strconv.FormatInt(v, 10))
 	case string:
-		b.WriteString(quotedBytes(v))
+		b.WriteString(trace.Quoted(v))
 	case []any:
 		switch {
 		case len(v) == 0:
@@ -304,25 +304,6 @@ func show(b *bound.Buffer, v any, indent string, depth int) {
 			show(b, one, within, depth+1)
 		}
 	default:
-		b.WriteString(quotedBytes(fmt.Sprint(v)))
+		b.WriteString(trace.Quoted(fmt.Sprint(v)))
 	}
-}
-
-// quotedBytes returns a string as redis-cli shows it, byte by byte.
-func quotedBytes(text string) string {
-	short := map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(text) {
-		switch s, ok := short[c]; {
-		case ok:
-			b.WriteString(s)
-		case c < ' ' || c > '~':
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
