@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -36,11 +35,8 @@ type Parting struct {
 	Logs        []Log  // the cause's own
 }
 
-// ErrNotDiagnosed is returned for an item in which there is nothing to diagnose.
-var ErrNotDiagnosed = phrase.New("this item has no logs to diagnose")
-
-// incident reads what is seen of an item, and what can be asked.
-func (i *Item) incident(at func(int, string, ...any), y itemYAML) {
+// diagnosis reads what is seen of an item, and what can be asked.
+func (i *Item) diagnosis(at func(int, string, ...any), y itemYAML) {
 	if i.Kind != Diagnose && len(y.Log)+len(y.Next) > 0 {
 		at(0, "log and next are for items of the kind diagnose")
 		return

@@ -390,7 +390,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		}
 		i.ask = append(i.ask, one)
 	}
-	i.incident(at, y)
+	i.diagnosis(at, y)
 	if i.Kind == Arrange {
 		r.arrangement(at, i, y.Script)
 	}
