@@ -20,7 +20,7 @@
 //	short: true                     # also for those with little time
 //	items:
 //	  - id: who-knows
-//	    kind: predict               # read, predict, why, break, mend, order, write or review
+//	    kind: predict               # read, predict, why, break, mend, order, write, review or diagnose
 //	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: or review: and what was recorded
 //	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
 //	    at: expired                 # where the stage stands
@@ -93,6 +93,15 @@
 //     "broken RULE", which some order breaks, and none of what is mended. A heading with
 //     a fault's ID has the text on it.
 //
+//   - diagnose: the learner reads what was logged of an incident, says the cause, and
+//     then which command to run next. log: is what is seen of the run until: a moment, or
+//     its end: monitor (with several nodes "monitor 3"), clients, "client B", "metrics
+//     500ms". Each option is a cause, and its run has logs of its own; right is the one
+//     whose logs are these, so it changes nothing. next: are commands: GET, HGETALL, PTTL,
+//     EXISTS or TYPE of the lock's key, CLIENT LIST, INFO stats, INFO server, SLOWLOG GET,
+//     with several nodes "GET 3". Right is the one that at: a moment, or at the end, answers
+//     something else under the wrong cause whose logs part latest from these.
+//
 // lab: lost-reply shows what `playground lab` found of somebody's own lock: the
 // folder labs of the course has lost-reply.json, as -json printed it,
 // lost-reply.jsonl, as -save wrote it, and the worker. Nobody can step or change
@@ -162,10 +171,11 @@ const (
 	Write   Kind = "write"
 
 	ReviewCode Kind = "review"
+	Diagnose   Kind = "diagnose"
 )
 
 // kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write, ReviewCode}
+var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write, ReviewCode, Diagnose}
 
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
@@ -224,6 +234,8 @@ type Item struct {
 	within          explore.Bounds // of mend and break: how far is searched
 	arrangement     *arrangement
 	review          *Review
+	logs            []Log   // of diagnose: what is seen, without its lines
+	next            []query // and what can be asked
 	write           *written
 	taught          placed
 	line            int   // in chapter.yaml
@@ -415,11 +427,13 @@ func (c *Course) Earlier(i *Item) []*Item {
 
 // shuffle puts options in an order that tells nothing, and is always the same.
 func shuffle(of string, list []*Option) {
-	weight := func(o *Option) string {
-		sum := sha256.Sum256([]byte(of + "/" + o.ID))
-		return string(sum[:])
-	}
-	slices.SortFunc(list, func(a, b *Option) int { return cmp.Compare(weight(a), weight(b)) })
+	slices.SortFunc(list, func(a, b *Option) int { return cmp.Compare(weight(of+"/"+a.ID), weight(of+"/"+b.ID)) })
+}
+
+// weight sorts texts in an order that says nothing about them.
+func weight(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return string(sum[:])
 }
 
 // BuiltIn is the course that comes with the program, in some languages, read

@@ -82,9 +82,12 @@ func proved(t *testing.T, i *course.Item, made *course.Made) {
 		}
 	}
 	switch i.Kind {
-	case course.Predict, course.Why:
+	case course.Predict, course.Why, course.Diagnose:
 		if right != 1 {
 			t.Errorf("%d right answers", right)
+		}
+		if i.Kind == course.Diagnose {
+			diagnosed(t, made)
 		}
 	case course.Mend:
 		if right == 0 || right == len(made.Answers) {

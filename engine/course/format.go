@@ -88,6 +88,8 @@ type (
 		Lua      bool         `yaml:"lua"`
 		Again    *itemYAML    `yaml:"again"`
 		Taught   placed       `yaml:"taught"`
+		Log      []placed     `yaml:"log"`
+		Next     []placed     `yaml:"next"`
 	}
 	withinYAML struct {
 		Delays int      `yaml:"delays"`
@@ -316,8 +318,10 @@ func (y itemYAML) again() itemYAML {
 			*one.into = *one.from
 		}
 	}
-	if len(two.Ask) == 0 {
-		two.Ask = y.Ask
+	for _, one := range []struct{ into, from *[]placed }{{&two.Ask, &y.Ask}, {&two.Log, &y.Log}, {&two.Next, &y.Next}} {
+		if len(*one.into) == 0 {
+			*one.into = *one.from
+		}
 	}
 	return two
 }
@@ -333,7 +337,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
 	}
 	if !slices.Contains(kinds, i.Kind) {
-		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write, review", y.Kind.Text)
+		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write, review, diagnose", y.Kind.Text)
 		return nil
 	}
 	if i.Table != "" && i.Table != "textbook" {
@@ -386,6 +390,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		}
 		i.ask = append(i.ask, one)
 	}
+	i.diagnosis(at, y)
 	if i.Kind == Arrange {
 		r.arrangement(at, i, y.Script)
 	}
@@ -444,7 +449,7 @@ func needs(at func(int, string, ...any), i *Item) {
 		}
 	}
 	n := needed[i.Kind]
-	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil}
+	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil, "log": len(i.logs) > 0, "next": len(i.next) > 0}
 	for _, key := range n.keys {
 		lacks(!there[key], key)
 	}
@@ -463,6 +468,8 @@ func needs(at func(int, string, ...any), i *Item) {
 	case Write:
 		lacks(!searched, "within")
 		lacks(len(i.Options) > 0, "no options")
+	case Diagnose:
+		lacks(len(i.next) < 2, "two commands or more under next")
 	case Read, Predict, Why, ReviewCode:
 	}
 }
@@ -485,6 +492,7 @@ var needed = map[Kind]struct {
 	Write:   {},
 
 	ReviewCode: {keys: []string{"review"}},
+	Diagnose:   {[]string{"log", "next"}, 3, 5, "three to five options"},
 }
 
 func cmpLine(line, other int) int {
@@ -531,6 +539,9 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 			at(cmpLine(y.Helps.Line, o.line), "option %s: helps: %v", o.ID, err)
 		}
 	}
+	if i.Kind == Diagnose && (y.Until.Text != "" || y.Helps.Kind != 0) {
+		at(o.line, "option %s: a cause has no until or helps: its logs are seen as long as those of the item", o.ID)
+	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
 			at(y.Until.Line, "option %s: %v", o.ID, err)
@@ -557,7 +568,7 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 // ofLab reads the trace of a lab's that an item shows.
 func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode:
+	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode || kind == Diagnose:
 		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
 		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")

@@ -27,7 +27,7 @@ func questions(t *testing.T, l words.Language, items []*course.Item) []asked {
 	t.Helper()
 	var out []asked
 	for _, i := range items {
-		if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend {
+		if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend && i.Kind != course.Diagnose {
 			continue
 		}
 		made, err := i.Made()

@@ -68,6 +68,8 @@ type Made struct {
 	Review  *Review   // of review
 	Steps   []scenario.Move
 
+	Diagnosis *Diagnosis // of diagnose
+
 	described []Step
 	wanted    []trial.Outcome // of order: what the lock's script does in each case
 	held      wanted          // of write
@@ -81,6 +83,8 @@ type Answer struct {
 	Run    *Run
 	Shown  int    // of its events, where it is seen
 	Found  *Found // of mend: what was searched
+
+	Parts *Parting // of diagnose: where its logs cease to be those of the incident; nil where they never do
 
 	Because phrase.Wording // of a question made of a run: what was changed, a clause
 }
@@ -132,6 +136,8 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 		err = i.makeWrite(ctx, m)
 	case ReviewCode:
 		err = i.makeReview(ctx, m)
+	case Diagnose:
+		err = i.makeDiagnose(ctx, m)
 	case Read:
 	}
 	if err != nil {
@@ -569,7 +575,7 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	}
 	for _, o := range i.Options {
 		said := one.parts[o.ID]
-		if i.Kind == Why || i.Kind == Mend {
+		if i.Kind == Why || i.Kind == Mend || i.Kind == Diagnose {
 			var label *part
 			if label, said = said.split(); label != nil {
 				if p.Labels[o.ID], err = label.markdown(t); err != nil {

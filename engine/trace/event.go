@@ -213,6 +213,25 @@ func (c Command) Arg(i int) string {
 	return ""
 }
 
+// Quoted returns a string as redis-cli and MONITOR show it, byte by byte.
+func Quoted(text string) string {
+	short := map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		switch s, ok := short[c]; {
+		case ok:
+			b.WriteString(s)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
 // Calls of heartbeat scenarios, which take no lock.
 const (
 	CallBeat = "beat" // the device reports that it is alive

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -259,6 +260,26 @@ func reply(b *bound.Buffer, c trace.Command) (string, error) {
 	return text.String(), text.Err()
 }
 
+// Typed is a command as one types it, at one of several nodes where it names one.
+func Typed(c trace.Command) string {
+	port := ""
+	if c.Node > 0 {
+		port = "-p " + strconv.Itoa(firstPort+c.Node-1) + " "
+	}
+	return "redis-cli " + port + typed(c.Args)
+}
+
+// Monitored is how one has MONITOR print what scripts do, and not what calls them; node is
+// one of several, or 0.
+func Monitored(node int) string {
+	return Typed(trace.Command{Args: []string{"MONITOR"}, Node: node}) + " | grep -v EVALSHA"
+}
+
+// Printed is a command's reply as redis-cli shows it.
+func Printed(ctx context.Context, c trace.Command) (string, error) {
+	return reply(bound.NewBuffer(ctx), c)
+}
+
 // writeReply writes a command's reply as redis-cli shows it.
 func writeReply(b *bound.Buffer, c trace.Command) {
 	text, isText := c.Reply.(string)
@@ -267,6 +288,8 @@ func writeReply(b *bound.Buffer, c trace.Command) {
 		b.WriteString("(error) " + oneLine(c.Error))
 	case isText && text == "OK" && len(c.Args) > 0 && c.Args[0] == "SET":
 		b.WriteString("OK") // a status, not a string
+	case isText && len(c.Args) > 0 && (c.Args[0] == "INFO" || c.Args[0] == "CLIENT"):
+		b.WriteString(text) // a text of lines, as it is
 	default:
 		show(b, c.Reply, "", 0)
 	}
@@ -281,7 +304,7 @@ func show(b *bound.Buffer, v any, indent string, depth int) {
 	case int64:
 		b.WriteString("(integer) " + strconv.FormatInt(v, 10))
 	case string:
-		b.WriteString(quotedBytes(v))
+		b.WriteString(trace.Quoted(v))
 	case []any:
 		switch {
 		case len(v) == 0:
@@ -304,25 +327,6 @@ func show(b *bound.Buffer, v any, indent string, depth int) {
 			show(b, one, within, depth+1)
 		}
 	default:
-		b.WriteString(quotedBytes(fmt.Sprint(v)))
+		b.WriteString(trace.Quoted(fmt.Sprint(v)))
 	}
-}
-
-// quotedBytes returns a string as redis-cli shows it, byte by byte.
-func quotedBytes(text string) string {
-	short := map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(text) {
-		switch s, ok := short[c]; {
-		case ok:
-			b.WriteString(s)
-		case c < ' ' || c > '~':
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

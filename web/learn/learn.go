@@ -49,6 +49,8 @@ func kindName(k course.Kind) phrase.Text {
 		return "order"
 	case course.ReviewCode:
 		return "review"
+	case course.Diagnose:
+		return "diagnose"
 	default:
 		return "write it"
 	}
@@ -65,7 +67,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	return &page.WayItem{
 		Again: again,
 		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
-		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange || i.Kind == course.ReviewCode,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange || i.Kind == course.ReviewCode || i.Kind == course.Diagnose,
 	}
 }
 
@@ -187,11 +189,14 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 
 // show answers with an item's page.
 func (s *Pages) show(w http.ResponseWriter, r *http.Request, p *page.Lesson) error {
-	stage := "js/replay.js"
-	if p.Stepping != nil {
-		stage = "js/alone.js"
+	scripts := []string{"js/course-lesson.js"}
+	switch {
+	case p.Stepping != nil:
+		scripts = append(scripts, "js/alone.js")
+	case p.Staged():
+		scripts = append(scripts, "js/replay.js")
 	}
-	s.Scripted(&p.Page, frame.App, "js/course-lesson.js", stage)
+	s.Scripted(&p.Page, frame.App, scripts...)
 	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
@@ -267,6 +272,10 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		if err := reviewed(l, p, item, made, prose, query, &stage); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
+	case course.Diagnose:
+		if err := diagnosed(r.Context(), l, p, item, made, prose, query, &stage); err != nil {
+			return nil, fmt.Errorf("learn: %w", err)
+		}
 	case course.Read:
 	}
 	if p.Check == "" {
@@ -276,6 +285,9 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		if p.Textbook, err = textbook(l, made.Run); err != nil {
 			return nil, err
 		}
+	}
+	if !p.Staged() {
+		return p, nil
 	}
 	p.Scenes = scenes(l, item, made, stage)
 	if err := s.stage(r.Context(), l, p, stage); err != nil {
@@ -502,6 +514,10 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	}
 	if item.Kind == course.ReviewCode {
 		reviewHints(l, item, made, text, to, add)
+		return list
+	}
+	if item.Kind == course.Diagnose {
+		diagnoseHints(l, made, text, to, add)
 		return list
 	}
 	if about := made.About(item); about != "" {

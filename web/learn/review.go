@@ -76,7 +76,7 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	}
 	if m.Solved {
 		p.Feedback += page.Prose(prose.After)
-		p.Code.Diff = diff(code)
+		p.Code.Diff = mends(code)
 	}
 	for n := range p.Code.Lines {
 		one := &p.Code.Lines[n]
@@ -103,23 +103,28 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	return nil
 }
 
-// diff is what turns the lines that are shown into the mended ones; nil where nothing is at
+// mends is what turns the lines that are shown into the mended ones; nil where nothing is at
 // fault.
-func diff(code *course.Review) []page.ReviewDiff {
+func mends(code *course.Review) []page.ReviewDiff {
 	if len(code.Faults) == 0 {
 		return nil
 	}
+	var from []string
+	for _, line := range code.Lines {
+		from = append(from, line.Text)
+	}
+	return diff(from, code.Fixed)
+}
+
+// diff is what turns some lines into others.
+func diff(from, to []string) []page.ReviewDiff {
 	var list []page.ReviewDiff
 	add := func(sign string, lines ...string) {
 		for _, text := range lines {
 			list = append(list, page.ReviewDiff{Sign: sign, Text: text})
 		}
 	}
-	var from []string
-	for _, line := range code.Lines {
-		from = append(from, line.Text)
-	}
-	for _, edit := range patch.Between(from, code.Fixed) {
+	for _, edit := range patch.Between(from, to) {
 		add(" ", from[:edit.Keep]...)
 		from = from[edit.Keep:]
 		add("-", from[:edit.Drop]...)

@@ -51,12 +51,13 @@ type Lesson struct {
 	Item    WayItem
 	Counts  string // the address of the item that it counts for
 	Check   string // of the concept check: "before" or "after"
-	Kind    string // read, predict, why, break, mend, order, write or review
+	Kind    string // read, predict, why, break, mend, order, write, review or diagnose
 
 	Body, Goal string // HTML
 	Options    []LessonOption
 	Pieces     []LessonPiece
 	Code       *Review       // of review
+	Diagnosis  *Diagnosis    // of diagnose
 	Script     *Field        // of write: what is being written
 	WrongLine  int           // of it, 0 for none
 	Beside     []film.Script // once it is right: that, and the bundled one
@@ -101,6 +102,40 @@ type Lesson struct {
 // tell. What would mend a run is not to be seen in it.
 func (l *Lesson) Asking() bool {
 	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && !l.Answered
+}
+
+// Staged reports whether there is a run to look at. What wrote the logs of an incident is
+// not shown before somebody has said it.
+func (l *Lesson) Staged() bool { return l.Diagnosis == nil || l.Watching != "" }
+
+// Diagnosis is what was logged of an incident, and what is asked of it.
+type Diagnosis struct {
+	Logs    []DiagnosisLog
+	Cause   int    // the number of the right one, once it is known
+	Told    string // HTML: what is said of it then
+	Goal    string // what is asked next
+	Next    []LessonOption
+	Parting *DiagnosisParting // of a wrong cause
+	Printed []DiagnosisAnswer // of the command that was chosen
+}
+
+// DiagnosisLog is a log of it.
+type DiagnosisLog struct {
+	Title string
+	Tool  bool // the title is what one types
+	Lines []string
+}
+
+// DiagnosisParting is where the run of a wrong cause writes something else.
+type DiagnosisParting struct {
+	Says string
+	Diff []ReviewDiff // from the log to that of the cause
+}
+
+// DiagnosisAnswer is what a command prints under a cause.
+type DiagnosisAnswer struct {
+	Cause string // HTML
+	Reply string
 }
 
 // Review is code as it stands in a pull request.

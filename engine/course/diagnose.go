@@ -1,0 +1,168 @@
+package course
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	"relock/engine/trace"
+)
+
+// Diagnosis is an incident as one has it at work: what was logged, and what can be asked
+// of Redis next. It is not changed after it was made.
+type Diagnosis struct {
+	Logs    []Log        // of the item's own run, which are those of its cause
+	Asked   trace.Millis // when Redis is asked
+	Rival   *Answer      // the wrong cause whose logs are like these for longest
+	Queries []Query      // as they are shown
+}
+
+// Query is a command that can be asked of Redis next, and what it answers.
+type Query struct {
+	Here  trace.Command // in the item's own run
+	There trace.Command // in the rival's
+	Right bool          // they differ
+}
+
+// Parting is where the logs of a wrong cause cease to be those of the incident.
+type Parting struct {
+	At          trace.Millis
+	Log         int    // which of the incident's
+	Line        int    // of it, from 1
+	Here, There string // what stands there in each; "" where nothing does
+	Logs        []Log  // the cause's own
+}
+
+// diagnosis reads what is seen of an item, and what can be asked.
+func (i *Item) diagnosis(at func(int, string, ...any), y itemYAML) {
+	if i.Kind != Diagnose && len(y.Log)+len(y.Next) > 0 {
+		at(0, "log and next are for items of the kind diagnose")
+		return
+	}
+	for _, p := range y.Log {
+		g, err := parseLog(p.Text, i.Scenario)
+		if err != nil {
+			at(p.Line, "log: %v", err)
+		}
+		i.logs = append(i.logs, g)
+	}
+	for _, p := range y.Next {
+		q, err := parseQuery(p.Text, i.Scenario)
+		if err != nil {
+			at(p.Line, "next: %v", err)
+		}
+		i.next = append(i.next, q)
+	}
+	slices.SortStableFunc(i.next, func(a, b query) int { return cmp.Compare(weight(i.ID+"/"+a.text), weight(i.ID+"/"+b.text)) })
+}
+
+// parting compares the logs of two runs, which are of the same kinds; nil where they are
+// the same.
+func parting(here, there []Log) *Parting {
+	var out *Parting
+	for n, log := range here {
+		a, b := log.Lines, there[n].Lines
+		line := 0
+		for line < len(a) && line < len(b) && a[line].Text == b[line].Text {
+			line++
+		}
+		if line == len(a) && line == len(b) {
+			continue
+		}
+		one := &Parting{Log: n, Line: line + 1, Logs: there}
+		switch {
+		case line == len(a):
+			one.At, one.There = b[line].At, b[line].Text
+		case line == len(b):
+			one.At, one.Here = a[line].At, a[line].Text
+		default:
+			one.At, one.Here, one.There = min(a[line].At, b[line].At), a[line].Text, b[line].Text
+		}
+		if out == nil || one.At < out.At {
+			out = one
+		}
+	}
+	return out
+}
+
+// seen are the item's logs of a run, up to an instant.
+func (i *Item) seen(r *Run, to trace.Millis) []Log {
+	list := make([]Log, len(i.logs))
+	for n, g := range i.logs {
+		list[n] = g.of(r, to)
+	}
+	return list
+}
+
+// instant is when a moment comes in a run: its end, where there is no moment.
+func instant(m Moment, events []trace.Event) (at trace.Millis, ok bool) {
+	n, ok := len(events), true
+	if !m.Zero() {
+		n, ok = m.stand(events)
+	}
+	if !ok || n == 0 {
+		return 0, ok
+	}
+	return events[n-1].At, true
+}
+
+// makeDiagnose plays the causes. Right is the one whose run writes the logs of the
+// item's own.
+func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
+	end, ok := instant(i.until, m.Run.Events)
+	if !ok {
+		return i.wrong(0, "until: the run never comes to %q", i.until)
+	}
+	d := &Diagnosis{Logs: i.seen(m.Run, end), Asked: end}
+	if i.at.edge != "start" {
+		d.Asked, _ = instant(i.at, m.Run.Events) // it was found
+	}
+	if d.Asked > end {
+		return i.wrong(0, "at: %q is after what is seen", i.at)
+	}
+	var right, nearest []string
+	for _, o := range i.Options {
+		run, err := o.play(ctx)
+		if err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
+		}
+		a := &Answer{Option: o, Run: run, Shown: until(run.Events, end), Parts: parting(d.Logs, i.seen(run, end))}
+		m.Answers = append(m.Answers, a)
+		switch {
+		case a.Parts == nil:
+			a.Right = true
+			right = append(right, o.ID)
+		case d.Rival == nil || a.Parts.At > d.Rival.Parts.At:
+			d.Rival, nearest = a, []string{o.ID}
+		case a.Parts.At == d.Rival.Parts.At:
+			nearest = append(nearest, o.ID)
+		}
+	}
+	if len(right) != 1 {
+		return i.wrong(0, "exactly one cause is to write these logs; these do: %s", strings.Join(right, ", "))
+	}
+	if len(nearest) != 1 {
+		return i.wrong(0, "which wrong cause is the likeliest is not said: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
+	}
+	m.Diagnosis = d
+	return i.makeQueries(d, m.Run)
+}
+
+// makeQueries asks Redis in both runs. Right is the one command whose answers differ.
+func (i *Item) makeQueries(d *Diagnosis, run *Run) error {
+	var right []string
+	for _, one := range i.next {
+		here, there := one.answer(run, d.Asked), one.answer(d.Rival.Run, d.Asked)
+		q := Query{Here: here, There: there, Right: here.Error != there.Error || !reflect.DeepEqual(here.Reply, there.Reply)}
+		if q.Right {
+			right = append(right, one.text)
+		}
+		d.Queries = append(d.Queries, q)
+	}
+	if len(right) != 1 {
+		return i.wrong(0, "next: exactly one command is to tell the cause from %s; these do: %s", d.Rival.Option.ID, strings.Join(right, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package course_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"relock/engine/course"
+	"relock/engine/logs"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web/words"
+)
+
+// diagnosed holds an incident to its runs: one cause writes its logs, and each other one
+// other lines; one command tells that cause from the likeliest other one.
+func diagnosed(t *testing.T, made *course.Made) {
+	t.Helper()
+	d := made.Diagnosis
+	for n, g := range d.Logs {
+		if len(g.Lines) < 2 || len(g.Lines) > 16 {
+			t.Errorf("log %d has %d lines", n+1, len(g.Lines))
+		}
+	}
+	for _, a := range made.Answers {
+		switch {
+		case a.Right != (a.Parts == nil):
+			t.Errorf("%s is right: %v, and parts %+v", a.Option.ID, a.Right, a.Parts)
+		case a.Right:
+		case a.Parts.Here == a.Parts.There || a.Parts.At > made.Run.Events[len(made.Run.Events)-1].At:
+			t.Errorf("%s parts at %v: %q, %q", a.Option.ID, a.Parts.At, a.Parts.Here, a.Parts.There)
+		case a.Parts.At > d.Rival.Parts.At:
+			t.Errorf("%s is likelier than %s", a.Option.ID, d.Rival.Option.ID)
+		}
+	}
+	right := 0
+	for _, q := range d.Queries {
+		if q.Right != (fmt.Sprint(q.Here.Reply, q.Here.Error) != fmt.Sprint(q.There.Reply, q.There.Error)) {
+			t.Errorf("%v: %v, and %v", q.Here.Args, q.Here.Reply, q.There.Reply)
+		}
+		if q.Right {
+			right++
+		}
+	}
+	if right != 1 || len(d.Queries) < 4 {
+		t.Errorf("%d of %d commands are right", right, len(d.Queries))
+	}
+}
+
+// diagnose is an incident: A stands still for longer than its lease.
+const diagnose = `kind: diagnose
+    run:
+      lock: {protocol: mutex, key: report, lease: 3s, watchdog: 1s, retry: {times: 9, interval: 1s}}
+      threads: [{name: A, work: 6s}, {name: B, start: 500ms, work: 2s}]
+      faults: [{thread: A, at: renew, do: pause, for: 4s}]
+    log: [clients]
+    until: A ended
+    at: B works
+    next: [GET, CLIENT LIST]
+    options:
+      - {id: paused}
+      - {id: died, change: {faults: [{thread: A, at: renew, do: crash}]}}
+      - {id: unwatched, change: {lock: {watchdog: "off"}, faults: null}}
+`
+
+// ofIncident reads a course of one incident.
+func ofIncident(item string) (*course.Made, error) {
+	prose := "# One\n## It {#it}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
+	for _, m := range idOfOption.FindAllStringSubmatch(item, -1) {
+		prose += "### " + m[1] + "\nThat.\n\nSo.\n"
+	}
+	got, err := course.ReadCourse(words.All()[:1], fstest.MapFS{
+		"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + item)},
+		"0-one/en.md":        {Data: []byte(prose)},
+	}, lessons.Scenarios())
+	if err == nil {
+		err = got.Prove()
+	}
+	if err != nil {
+		return nil, err
+	}
+	i, _ := got.Item("one/it")
+	return i.Made()
+}
+
+// An incident is held to its runs.
+func TestAnIncidentIsHeldToItsRuns(t *testing.T) {
+	t.Parallel()
+	const one = "      - {id: paused}\n"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"as it is", one, one, ""},
+		{"two causes write it", one, one + "      - {id: same, change: {title: The same}}\n", "exactly one cause is to write these logs; these do: "},
+		{"none does", one, "      - {id: paused, change: {threads: [{name: B, work: 1s}]}}\n", "exactly one cause is to write these logs; these do: "},
+		{"two are as likely", "{id: unwatched, change: {lock: {watchdog: \"off\"}, faults: null}}", "{id: gone, change: {faults: [{thread: A, at: renew, do: crash}]}}", "part from the item's at the same instant: "},
+		{"no command tells", "[GET, CLIENT LIST]", "[GET, PTTL]", "exactly one command is to tell the cause from died; these do: "},
+		{"two commands tell", "[GET, CLIENT LIST]", "[CLIENT LIST, GET, CLIENT LIST]", "these do: CLIENT LIST, CLIENT LIST"},
+		{"no such command", "GET, CLIENT", "FLUSHALL, CLIENT", `"FLUSHALL" cannot be asked; allowed`},
+		{"one command", "[GET, CLIENT LIST]", "[CLIENT LIST]", "diagnose needs two commands or more"},
+		{"a node of one", "GET, CLIENT", "GET 3, CLIENT", `"GET 3" cannot be asked`},
+		{"no such log", "[clients]", "[weather]", `"weather" is no log; allowed`},
+		{"nobody's log", "[clients]", "[client X]", `"client X" is no log`},
+		{"no log", "    log: [clients]\n", "", "diagnose needs log"},
+		{"it never comes", "until: A ended", "until: A exhausted", "until: the run never comes to"},
+		{"asked after what is seen", "until: A ended\n    at: B works", "until: B works\n    at: A ended", `at: "A ended" is after what is seen`},
+		{"a cause with an end of its own", "{id: died, ", "{id: died, until: end, ", "a cause has no until"},
+		{"too few causes", "      - {id: unwatched, change: {lock: {watchdog: \"off\"}, faults: null}}\n", "", "diagnose needs three to five options"},
+		{"of another kind", "kind: diagnose", "kind: read", "log and next are for items of the kind diagnose"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if !strings.Contains(diagnose, c.old) {
+				t.Fatalf("no %q", c.old)
+			}
+			_, err := ofIncident(strings.Replace(diagnose, c.old, c.new, 1))
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The likeliest wrong cause is the one whose logs part last, and the reply says where.
+func TestWhereLogsPartIsSaid(t *testing.T) {
+	t.Parallel()
+	made, err := ofIncident(diagnose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := made.Diagnosis
+	if d.Rival.Option.ID != "died" {
+		t.Errorf("the likeliest is %s", d.Rival.Option.ID)
+	}
+	for _, a := range made.Answers {
+		if a.Option.ID != "unwatched" {
+			continue
+		}
+		if p := a.Parts; p.At != 4500 || p.Log != 0 || p.Line != 8 || p.Here != "  4.500 B renew: renewed" || p.There != "  5.500 B work ends" {
+			t.Errorf("it parts %+v", p)
+		}
+	}
+	list := fmt.Sprint(d.Queries[0].Here.Reply, d.Queries[1].Here.Reply)
+	if !strings.Contains(list, "name=A age=3 idle=3 cmd=set\n") || !strings.Contains(list, "name=B age=3 idle=0 cmd=set") {
+		t.Errorf("asked are %v", list)
+	}
+}
+
+// What MONITOR shows of a run is what `import` reads, and the commands are those of the run.
+func TestMonitorIsAsItIsRead(t *testing.T) {
+	t.Parallel()
+	made, err := ofIncident(strings.Replace(diagnose, "[clients]", "[monitor]", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, line := range made.Diagnosis.Logs[0].Lines {
+		text += line.Text + "\n"
+	}
+	read, err := logs.Read(t.Context(), strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var want, got []string
+	for _, e := range made.Run.Events {
+		if c, ok := e.Body.(trace.Command); ok {
+			want = append(want, fmt.Sprint(e.At.Duration(), c.Args[:2]))
+		}
+	}
+	for _, e := range read.Entries {
+		got = append(got, fmt.Sprint(e.At-read.Entries[0].At, e.Args[:2]))
+	}
+	if len(got) < 8 || !slices.Equal(got, want) {
+		t.Errorf("read as %v, and the run sent %v", got, want)
+	}
+}
+
+// What Redis is said to answer, by the state that was recorded, is what it has answered.
+func TestARecordedStateAnswersAsRedisDid(t *testing.T) {
+	t.Parallel()
+	asked := map[string]int{}
+	for _, i := range whole(t).Items() {
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i.Lab() != nil {
+			continue // its answers are another Redis', and its state is what was read of them
+		}
+		for n, e := range made.Run.Events {
+			c, ok := e.Body.(trace.Command)
+			if !ok || c.OldMaster || len(c.Args) != 2 || c.Args[1] != made.Run.Scenario.Lock.Key {
+				continue
+			}
+			got, known := course.Answers(made.Run, c.Args[0], n, e.At, c.Node)
+			if !known {
+				continue
+			}
+			asked[c.Args[0]]++
+			if err, failed := got.(error); failed && err.Error() != c.Error || !failed && !reflect.DeepEqual(got, c.Reply) {
+				t.Errorf("%s, event %d: %v answers %v %s, and is said to answer %v", i.Path(), e.Seq, c.Args, c.Reply, c.Error, got)
+			}
+		}
+	}
+	for _, verb := range []string{"GET", "PTTL", "EXISTS"} {
+		if asked[verb] == 0 {
+			t.Errorf("no run sends %s: %v", verb, asked)
+		}
+	}
+}
