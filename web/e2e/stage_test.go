@@ -212,3 +212,21 @@ func TestAStageKeepsItsHeightOverARun(t *testing.T) {
 		t.Error("the lanes of ten threads do not scroll, or nothing shows that they do")
 	}
 }
+
+// On a laptop that shows a class what it is asked, the lanes of four threads are whole
+// below the answers.
+func TestAQuestionLeavesTheLanesWhole(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "fair")
+	stage := another(host, t)
+	do(stage, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	for n := 1; n <= 6; n++ {
+		do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+		until(host, t, fmt.Sprintf(`%s === "T%d"`, stands, n))
+	}
+	do(host, t, chromedp.KeyEvent("a"))
+	until(stage, t, `document.body.classList.contains("asking") && document.querySelector("#lanes-card .lane-at") !== null && document.querySelectorAll(".question .options li").length > 1`)
+	if got := get[string](stage, t, `((card) => card.scrollHeight <= card.clientHeight && card.getBoundingClientRect().bottom <= innerHeight ? "" : card.scrollHeight + " px of lanes in " + card.clientHeight + ", down to " + card.getBoundingClientRect().bottom)(document.getElementById("lanes-card"))`); got != "" {
+		t.Error(got)
+	}
+}
