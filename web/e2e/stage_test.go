@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -148,5 +149,84 @@ func TestNothingLiesOnSomethingElse(t *testing.T) {
 	until(ctx, t, `document.documentElement.dataset.theme === "stage" && document.getElementById("side").checkVisibility()`)
 	if !get[bool](ctx, t, apart+`(...[...document.querySelectorAll("#stage > :is(.who, .redis)")].map(`+box+`)) && [...document.querySelectorAll("#stage .who")].every((e) => `+box+`(e).width > 150)`) {
 		t.Error("on a projector the beliefs lie on each other while the tools are open")
+	}
+}
+
+// On a laptop the stage and the sentence of a run keep their height from before its first
+// row to its last, so that nothing below them moves; and the lanes are whole. Those of ten
+// threads are not: they scroll, and an edge lies in shadow while there is more beyond it.
+func TestAStageKeepsItsHeightOverARun(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1366, 768))
+	names := []string{ // the highest of each shape
+		"mutex-self-deadlock", "two-masters", "over-buying-lease-ends", "notify", "redlock-restart-without-data", "flash-sale-local-locks", "no-lock-flash-sale",
+	}
+	const tenThreads = "no-lock-lost-update"
+	if !testing.Short() {
+		names = names[:0]
+		for _, name := range lessonstest.Names(t) {
+			if name = strings.TrimSuffix(name, ".yaml"); name != tenThreads {
+				names = append(names, name)
+			}
+		}
+	}
+	type span struct{ Stage, Sentence, Cut float64 } // px
+	const walked = `(async () => {
+		const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+		const place = () => document.getElementById("place").textContent;
+		const high = {stage: [], sentence: []}, lanes = document.getElementById("lanes-card");
+		let cut = 0;
+		press("Home");
+		await frame();
+		for (let last = null; place() !== last;) {
+			last = place();
+			for (const id in high) high[id].push(document.getElementById(id).getBoundingClientRect().height);
+			cut = Math.max(cut, lanes.scrollHeight - lanes.clientHeight);
+			press("ArrowRight");
+			await frame();
+		}
+		const grows = (all) => Math.max(...all) - Math.min(...all);
+		return {Stage: grows(high.stage), Sentence: grows(high.sentence), Cut: cut};
+	})()`
+	for i, name := range names {
+		address := fmt.Sprintf("%s/play/%s?lang=%s", url, name, words.All()[i%len(words.All())].Code())
+		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.End))
+		until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && `+place+`.includes("T")`)
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[span](walked, chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatal(name, ": ", err)
+		}
+		if got.Stage > 1 || got.Sentence > 1 || got.Cut > 0 {
+			t.Errorf("%s: the stage grows by %.1f px, the sentence by %.1f, and %.0f px of the lanes are cut", name, got.Stage, got.Sentence, got.Cut)
+		}
+	}
+
+	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/"+tenThreads), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.ArrowRight))
+	until(ctx, t, place+`.includes("T1") && document.querySelector("#lanes-card .lane-at") !== null`)
+	if !get[bool](ctx, t, `((card) => {
+		const style = getComputedStyle(card), clear = (e) => getComputedStyle(e).backgroundColor === "rgba(0, 0, 0, 0)";
+		return card.scrollHeight > card.clientHeight + 20 && style.overflowY === "auto" && /local.*scroll/.test(style.backgroundAttachment) && parseFloat(style.borderBottomWidth) > 0 && clear(card.querySelector(".lanes-box"));
+	})(document.getElementById("lanes-card"))`) {
+		t.Error("the lanes of ten threads do not scroll, or nothing shows that they do")
+	}
+}
+
+// On a laptop that shows a class what it is asked, the lanes of four threads are whole
+// below the answers.
+func TestAQuestionLeavesTheLanesWhole(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "fair")
+	stage := another(host, t)
+	do(stage, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	for n := 1; n <= 6; n++ {
+		do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+		until(host, t, fmt.Sprintf(`%s === "T%d"`, stands, n))
+	}
+	do(host, t, chromedp.KeyEvent("a"))
+	until(stage, t, `document.body.classList.contains("asking") && document.querySelector("#lanes-card .lane-at") !== null && document.querySelectorAll(".question .options li").length > 1`)
+	if got := get[string](stage, t, `((card) => card.scrollHeight <= card.clientHeight && card.getBoundingClientRect().bottom <= innerHeight ? "" : card.scrollHeight + " px of lanes in " + card.clientHeight + ", down to " + card.getBoundingClientRect().bottom)(document.getElementById("lanes-card"))`); got != "" {
+		t.Error(got)
 	}
 }

@@ -55,6 +55,12 @@ func (s Scenario) After(l words.Language) string {
 // Queues reports whether who waits for its lock is in a line: the lock is handed on.
 func (s Scenario) Queues() bool { return s.granting() }
 
+// Nested reports whether a thread enters its lock more than once at a time: it has a call
+// for each level.
+func (s Scenario) Nested() bool {
+	return slices.ContainsFunc(s.Threads, func(t Thread) bool { return t.Depth > 1 })
+}
+
 // guard is what keeps its threads apart.
 func (s Scenario) guard() protocol.Guard {
 	if s.how == nil {

@@ -99,7 +99,7 @@ func stage(s film.Scenario, p page.Standing, id string) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var4 = []any{stageClasses(p), templ.KV("queues", s.Queues())}
+		var templ_7745c5c3_Var4 = []any{stageClasses(p), templ.KV("queues", s.Queues()), templ.KV("deep", s.Nested())}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var4...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
