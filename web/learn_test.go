@@ -547,7 +547,7 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 		"messages/review-refund?line=6":          {"line-found", "There is more to find."},
 		"messages/review-settle?line=8&lang=en":  {"line-idle", "mends nothing"},
 		"lock/review-ship?none=1":                {"In 40 of them this happens"},
-		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "第七章才修"},
+		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "那一章才修"},
 		"tokens/review-place?line=15":            {"MSetNX", "What is left, in 96 orders"},
 		"lease/review-close?line=4":              {"30 * time.Second", "nanoseconds"},
 		"messages/review-export?line=8&told=1":   {"WithoutCancel"},

@@ -308,7 +308,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
-	if len(kinds) != 8 || len(c.Chapters) != 11 {
+	if len(kinds) != 8 || len(c.Chapters) != 12 {
 		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }
