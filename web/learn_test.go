@@ -27,6 +27,43 @@ import (
 	"relock/web/words"
 )
 
+// The way says how long the course takes, chapter by chapter and in all, and who has
+// little time is sent to what a lease cannot do, to what needs no lock, and to tokens.
+func TestTheWaySaysHowLongItTakes(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range words.All() {
+		_, way := s.do(t, http.MethodGet, "/learn?lang="+l.Code(), nil)
+		minutes := 0
+		var short []string
+		for n, ch := range c.Chapters {
+			minutes += ch.Minutes
+			if ch.Number != n {
+				t.Errorf("%s is chapter %d, in place %d", ch.ID, ch.Number, n)
+			}
+			if ch.Short {
+				short = append(short, ch.ID)
+				if want := `href="/learn/` + ch.Items[0].Path() + `">` + html.EscapeString(ch.Title(l)) + `</a>` + html.EscapeString(l.Say(" (about %d minutes)", ch.Minutes)); !strings.Contains(way, want) {
+					t.Errorf("%s: no %q", l.Code(), want)
+				}
+			}
+			if want := html.EscapeString(l.Say("about %d minutes", ch.Minutes)); !strings.Contains(way, want) {
+				t.Errorf("%s: no %q", l.Code(), want)
+			}
+		}
+		if want := html.EscapeString(l.Say("Answer before you see, break it yourself, then mend it: %d items, about %d minutes. Every answer is what a real run did.", len(c.Items()), minutes)); !strings.Contains(way, want) {
+			t.Errorf("%s: no %q", l.Code(), want)
+		}
+		if fmt.Sprint(short) != "[lease need tokens]" {
+			t.Errorf("who has little time reads %v", short)
+		}
+	}
+}
+
 // Each item of the course has a page in each language, with all that there is
 // to choose, and without a script.
 func TestEveryItemHasAPage(t *testing.T) {
@@ -130,37 +167,41 @@ func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
 	}
 }
 
-// Each term of a text that links to the glossary is in it.
-func TestTermsOfTheCourseAreInTheGlossary(t *testing.T) {
+// Each link of a text leads to a page, and to a place that is on it.
+func TestLinksOfTheCourseLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	_, glossary := s.do(t, http.MethodGet, "/glossary", nil)
 	files, err := fs.Glob(lessons.Course(), "*/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	pages, found := map[string]string{}, map[string]int{}
 	for _, name := range files {
 		data, err := fs.ReadFile(lessons.Course(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(data), -1) {
-			found++
-			term, ok := strings.CutPrefix(m[1], "/glossary#")
-			if !ok {
-				if res, _ := s.do(t, http.MethodGet, m[1], nil); res.StatusCode != http.StatusOK {
-					t.Errorf("%s: %s is %d", name, m[1], res.StatusCode)
+			path, place, placed := strings.Cut(m[1], "#")
+			found[path]++
+			body, read := pages[path]
+			if !read {
+				res, got := s.do(t, http.MethodGet, path, nil)
+				if res.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s is %d", name, path, res.StatusCode)
 				}
-				continue
+				body = got
+				pages[path] = body
 			}
-			if !strings.Contains(glossary, `id="`+term+`"`) {
-				t.Errorf("%s: the glossary has no %s", name, m[1])
+			if placed && !strings.Contains(body, `id="`+place+`"`) {
+				t.Errorf("%s: nothing on the page is %s", name, m[1])
 			}
 		}
 	}
-	if found < 20 {
-		t.Errorf("only %d terms link to the glossary", found)
+	for path, least := range map[string]int{"/glossary": 20, "/incidents": 20, "/locks": 4, "/learn/need/insert-twice": 2} {
+		if found[path] < least {
+			t.Errorf("only %d links to %s", found[path], path)
+		}
 	}
 }
 
@@ -547,7 +588,7 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 		"messages/review-refund?line=6":          {"line-found", "There is more to find."},
 		"messages/review-settle?line=8&lang=en":  {"line-idle", "mends nothing"},
 		"lock/review-ship?none=1":                {"In 40 of them this happens"},
-		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "第七章才修"},
+		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "那一章才修"},
 		"tokens/review-place?line=15":            {"MSetNX", "What is left, in 96 orders"},
 		"lease/review-close?line=4":              {"30 * time.Second", "nanoseconds"},
 		"messages/review-export?line=8&told=1":   {"WithoutCancel"},

@@ -311,8 +311,42 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
-	if len(kinds) != 8 || len(c.Chapters) != 11 {
+	if len(kinds) != 8 || len(c.Chapters) != 12 {
 		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
+	}
+}
+
+// What a chapter says of its length is within a fifth of what reading it takes, three
+// words a second, and answering: more where one has to find a way, or to write.
+func TestAChapterTakesAboutAsLongAsItSays(t *testing.T) {
+	t.Parallel()
+	answer := map[course.Kind]float64{
+		course.Predict: 0.5, course.Why: 0.5, course.Mend: 0.5, course.ReviewCode: 1,
+		course.Arrange: 2, course.Read: 2, course.Break: 3, course.Write: 3,
+	}
+	files := lessons.Course()
+	for _, ch := range whole(t).Chapters {
+		name, err := fs.Glob(files, "*-"+ch.ID+"/en.md")
+		if err != nil || len(name) != 1 {
+			t.Fatalf("%s: %q, %v", ch.ID, name, err)
+		}
+		text, err := fs.ReadFile(files, name[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0
+		for _, section := range strings.Split(string(text), "\n## ") {
+			if heading, _, _ := strings.Cut(section, "\n"); !strings.Contains(heading, "-again}") { // those come on another day
+				count += len(strings.Fields(section))
+			}
+		}
+		minutes := float64(count) / 180
+		for _, i := range ch.Items {
+			minutes += answer[i.Kind]
+		}
+		if said := float64(ch.Minutes); said < minutes*0.8 || said > minutes*1.2 {
+			t.Errorf("%s says %d minutes, and takes about %.0f: %d words, %d items", ch.ID, ch.Minutes, minutes, count, len(ch.Items))
+		}
 	}
 }
 

@@ -140,6 +140,9 @@ func TestAnAnswerOfBeforeIsNoGuess(t *testing.T) {
 // instant that is asked about.
 func TestWhatIsSeen(t *testing.T) {
 	stock := parsed(t, "threads: [{name: A}]\nresource: {kind: stock, size: 2}")
+	purchases := parsed(t, "threads: [{name: A}]\nresource: {kind: purchases, limit: 2}")
+	effect := parsed(t, "threads: [{name: A}]\nresource: {kind: effect}")
+	wrote := trace.Event{Body: trace.Resource{Op: trace.OpWrite, Value: 1}}
 	sold := func(left int) trace.Event {
 		return trace.Event{At: 100, Body: trace.Resource{Op: trace.OpWrite, Stock: true, Value: left}, Key: trace.KeyState{Type: trace.TypeHash, PTTL: 80}}
 	}
@@ -160,6 +163,11 @@ func TestWhatIsSeen(t *testing.T) {
 	} {
 		if got := c.see(&Run{Scenario: stock, Events: []trace.Event{c.event}}, 1, c.at).String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for want, sc := range map[string]*scenario.Scenario{"one has been bought": purchases, "it is done once": effect} { // and not "1 times"
+		if got := seeValue(&Run{Scenario: sc, Events: []trace.Event{wrote}}, 1, 100).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -275,6 +275,9 @@ func seeValue(r *Run, count int, _ trace.Millis) phrase.Wording {
 		return phrase.Say("the stock is %d", n)
 	}
 	if r.Scenario.Resource != nil && r.Scenario.Resource.Kind == scenario.KindPurchases {
+		if n == 1 {
+			return phrase.Say("one has been bought")
+		}
 		return phrase.Say("%d have been bought", n)
 	}
 	if r.Scenario.Resource != nil && r.Scenario.Resource.Kind == scenario.KindEffect {
@@ -302,7 +305,7 @@ func seeWrite(thread string) seeing {
 		case e.Body.(trace.Resource).Refused:
 			return phrase.Say("%s's write is refused", thread)
 		default:
-			return phrase.Say("%s's write is accepted", thread)
+			return phrase.Say("%s has written", thread)
 		}
 	}
 }

@@ -146,6 +146,8 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 		return t.say("%s does it: it is done once.", who)
 	case b.Stock && b.Value < 0:
 		return t.say("%s takes one that does not exist: the stock is at %d.", who, b.Value)
+	case b.Stock && b.Value == 1:
+		return t.say("%s takes one, and one is left.", who)
 	case b.Stock:
 		return t.say("%s takes one, and %d are left.", who, b.Value)
 	case missed > 0:
