@@ -143,6 +143,12 @@ func TestWhereLogsPartIsSaid(t *testing.T) {
 			t.Errorf("it parts %+v", p)
 		}
 	}
+	end := made.Run.Events[len(made.Run.Events)-1].At
+	for name, want := range map[string]any{"PTTL": int64(-2), "GET": nil, "EXISTS": int64(0), "TYPE": "none", "INFO stats": "expired_keys:1\nevicted_keys:0", "INFO server": "uptime_in_seconds:10"} {
+		if got, _ := course.Answers(made.Run, name, len(made.Run.Events), end, 0); got != want {
+			t.Errorf("at the end %s answers %v, want %v", name, got, want)
+		}
+	}
 	list := fmt.Sprint(d.Queries[0].Here.Reply, d.Queries[1].Here.Reply)
 	if !strings.Contains(list, "name=A age=3 idle=3 cmd=set\n") || !strings.Contains(list, "name=B age=3 idle=0 cmd=set") {
 		t.Errorf("asked are %v", list)
@@ -163,6 +169,9 @@ func TestMonitorIsAsItIsRead(t *testing.T) {
 	read, err := logs.Read(t.Context(), strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	if !strings.Contains(text, `.500000 [0 lua] "PEXPIRE" "report" "3000"`) || !strings.Contains(text, `[0 127.0.0.1:50002] "SET" "report" "B" "NX"`) {
+		t.Errorf("MONITOR shows\n%s", text)
 	}
 	var want, got []string
 	for _, e := range made.Run.Events {
