@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -602,5 +603,94 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 				t.Errorf("%s: no %q", query, one)
 			}
 		}
+	}
+}
+
+// An incident shows its logs, and nothing of the run that wrote them until its cause and the
+// command to run next are found. What is wrong is shown to be: where the logs part, or that
+// a command prints the same under two causes.
+func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(body string, marks map[string]bool) string {
+		for mark, want := range marks {
+			if strings.Contains(body, mark) != want {
+				return fmt.Sprintf("%q stands there: %v", mark, !want)
+			}
+		}
+		return ""
+	}
+	printed := regexp.MustCompile(`(?s)<dd translate="no"><pre>(.*?)</pre>`)
+	incidents := 0
+	for _, i := range c.Items() {
+		if i.Kind != course.Diagnose {
+			continue
+		}
+		incidents++
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, lang := range []string{"en", "zh-CN"} {
+			page := func(query string) string {
+				res, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+lang+query, nil)
+				if res.StatusCode != http.StatusOK {
+					t.Fatalf("%s%s answers %d", i.Path(), query, res.StatusCode)
+				}
+				return body
+			}
+			quiet := map[string]bool{`class="staged"`: false, "data-film": false, `id="feedback"`: false, `name="next"`: false, "data-solved": false, "data-answered": false, "/room/new?from": false, made.Run.Scenario.Title: false}
+			for _, nothing := range []string{"", "&pick=0", "&pick=9", "&pick=x", "&next=1", "&watch=1"} {
+				body := page(nothing)
+				if wrong := has(body, quiet); wrong != "" {
+					t.Errorf("%s%s: %s", i.Path(), nothing, wrong)
+				}
+				for _, g := range made.Diagnosis.Logs {
+					for _, line := range g.Lines {
+						if !strings.Contains(body, "<code>"+html.EscapeString(line.Text)+"</code>") {
+							t.Errorf("%s does not show %q", i.Path(), line.Text)
+						}
+					}
+				}
+			}
+			right := 0
+			for n, a := range made.Answers {
+				pick := fmt.Sprintf("&pick=%d", n+1)
+				if a.Right {
+					right = n + 1
+					if wrong := has(page(pick), map[string]bool{`name="next"`: true, "data-solved": false, "data-answered": false, `class="staged"`: false, `class="diff"`: false}); wrong != "" {
+						t.Errorf("%s%s: %s", i.Path(), pick, wrong)
+					}
+					continue
+				}
+				body := page(pick)
+				if wrong := has(body, map[string]bool{`name="next"`: false, "data-solved": false, "data-answered": true, `class="staged"`: false, `class="diff"`: true, "watch=1": true}); wrong != "" {
+					t.Errorf("%s%s: %s", i.Path(), pick, wrong)
+				}
+				if there := strings.TrimSpace(cmp.Or(a.Parts.There, a.Parts.Here)); strings.Count(body, html.EscapeString(there)) < 2 {
+					t.Errorf("%s%s does not say that there stands %q", i.Path(), pick, there)
+				}
+				if wrong := has(page(pick+"&watch=1"), map[string]bool{`class="staged"`: true, "data-solved": false}); wrong != "" {
+					t.Errorf("%s%s, watched: %s", i.Path(), pick, wrong)
+				}
+			}
+			for n, q := range made.Diagnosis.Queries {
+				next := fmt.Sprintf("&pick=%d&next=%d", right, n+1)
+				body := page(next)
+				if wrong := has(body, map[string]bool{"data-answered": true, "data-solved": q.Right, `class="staged"`: q.Right}); wrong != "" {
+					t.Errorf("%s%s: %s", i.Path(), next, wrong)
+				}
+				if both := printed.FindAllStringSubmatch(body, -1); len(both) != 2 || both[0][1] == "" || (both[0][1] != both[1][1]) != q.Right {
+					t.Errorf("%s%s prints %q", i.Path(), next, both)
+				}
+			}
+		}
+	}
+	if incidents < 6 {
+		t.Errorf("%d incidents", incidents)
 	}
 }

@@ -545,7 +545,7 @@ func TestAnItemAsksTheClass(t *testing.T) {
 				t.Errorf("%s is asked, and no room can step what a lab recorded", item.Path())
 			}
 			continue
-		case item.Kind == course.Read || item.Kind == course.Break || item.Kind == course.Arrange || item.Kind == course.Write:
+		case item.Kind == course.Read || item.Kind == course.Break || item.Kind == course.Arrange || item.Kind == course.Write || item.Kind == course.Diagnose:
 			if f.Refused == "" {
 				t.Errorf("%s, of the kind %s, is asked", item.Path(), item.Kind)
 			}

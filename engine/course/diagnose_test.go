@@ -2,6 +2,7 @@ package course_test
 
 import (
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/logs"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/words"
@@ -141,6 +143,12 @@ func TestWhereLogsPartIsSaid(t *testing.T) {
 			t.Errorf("it parts %+v", p)
 		}
 	}
+	end := made.Run.Events[len(made.Run.Events)-1].At
+	for name, want := range map[string]any{"PTTL": int64(-2), "GET": nil, "EXISTS": int64(0), "TYPE": "none", "INFO stats": "expired_keys:1\nevicted_keys:0", "INFO server": "uptime_in_seconds:10"} {
+		if got, _ := course.Answers(made.Run, name, len(made.Run.Events), end, 0); got != want {
+			t.Errorf("at the end %s answers %v, want %v", name, got, want)
+		}
+	}
 	list := fmt.Sprint(d.Queries[0].Here.Reply, d.Queries[1].Here.Reply)
 	if !strings.Contains(list, "name=A age=3 idle=3 cmd=set\n") || !strings.Contains(list, "name=B age=3 idle=0 cmd=set") {
 		t.Errorf("asked are %v", list)
@@ -161,6 +169,9 @@ func TestMonitorIsAsItIsRead(t *testing.T) {
 	read, err := logs.Read(t.Context(), strings.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	if !strings.Contains(text, `.500000 [0 lua] "PEXPIRE" "report" "3000"`) || !strings.Contains(text, `[0 127.0.0.1:50002] "SET" "report" "B" "NX"`) {
+		t.Errorf("MONITOR shows\n%s", text)
 	}
 	var want, got []string
 	for _, e := range made.Run.Events {
@@ -206,6 +217,65 @@ func TestARecordedStateAnswersAsRedisDid(t *testing.T) {
 	for _, verb := range []string{"GET", "PTTL", "EXISTS"} {
 		if asked[verb] == 0 {
 			t.Errorf("no run sends %s: %v", verb, asked)
+		}
+	}
+}
+
+// An incident ends each of these chapters, each is told in another command, and none has the
+// moves of one in /incidents.
+func TestIncidentsEndTheirChapters(t *testing.T) {
+	t.Parallel()
+	told, list := map[string]string{}, []asked{}
+	files, err := fs.Glob(lessons.IncidentFiles(), "*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	for _, ch := range whole(t).Chapters {
+		last := ch.Items[len(ch.Items)-1]
+		for _, i := range ch.Items {
+			if i.Kind == course.Diagnose && i != last {
+				t.Errorf("%s does not end its chapter", i.Path())
+			}
+		}
+		if ends := slices.Contains([]string{"lock", "lease", "messages", "waiting", "redis", "majority"}, ch.ID); ends != (last.Kind == course.Diagnose) {
+			t.Errorf("%s ends with %s", ch.ID, last.ID)
+		}
+		if last.Kind != course.Diagnose {
+			continue
+		}
+		made, err := last.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := asked{path: last.Path()}
+		for _, one := range made.Diagnosis.Queries {
+			text := strings.Join(one.Here.Args, " ")
+			q.options, q.right = append(q.options, text), append(q.right, one.Right)
+			if command := fmt.Sprint(one.Here.Args[0], one.Here.Node, one.Here.Args[1]); one.Right {
+				if other := told[command]; other != "" {
+					t.Errorf("%s is what tells in %s and in %s", text, other, last.Path())
+				}
+				told[command] = last.Path()
+			}
+		}
+		list = append(list, q)
+		for _, file := range files {
+			data, err := fs.ReadFile(lessons.IncidentFiles(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := scenario.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := other.Lock, made.Run.Scenario.Lock; a.Key == b.Key || a.Protocol == b.Protocol && a.Lease == b.Lease && a.Retry.Interval == b.Retry.Interval {
+				t.Errorf("%s is a copy of %s", last.Path(), file)
+			}
+		}
+	}
+	for how, score := range guesses() {
+		if _, got := guessed(list, score); got > float64(len(list))/2 {
+			t.Errorf("of %d incidents, %s is the command in %.1f", len(list), how, got)
 		}
 	}
 }

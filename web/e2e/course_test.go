@@ -2,11 +2,16 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"relock/engine/course"
+	"relock/web/words"
 )
 
 // Every kind of item, answered and not, at phone's width and on a desk: axe has
@@ -20,6 +25,7 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 		"/learn/again/side-by-side", "/learn/check?so=123412341230&half=after&other=432143214321", "/learn/check?so=123000000000&half=before",
 		"/learn/check/sold-twice",
 		"/learn/lock/review-capture", "/learn/messages/review-refund?line=1&line=6", "/learn/lease/review-close?line=4",
+		"/learn/lock/diagnose-invoices?pick=1", "/learn/majority/diagnose-leader",
 	}
 	for _, c := range []struct {
 		width, height int64
@@ -42,7 +48,7 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 						query = "&"
 					}
 					do(ctx, t, chromedp.Navigate(fmt.Sprintf("%s%s%stheme=%s&lang=%s", url, path, query, c.look, language)))
-					until(ctx, t, `document.readyState === "complete" && (!document.querySelector(".lesson") || document.getElementById("place").textContent !== "")`)
+					until(ctx, t, `document.readyState === "complete" && (!document.querySelector(".staged") || document.getElementById("place").textContent !== "")`)
 					if wide := get[int](ctx, t, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 						t.Errorf("%s scrolls sideways by %d px", path, wide)
 					}
@@ -55,6 +61,40 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// With the keyboard alone: an incident's cause is answered, then the command to run next,
+// and only then its run is on the stage.
+func TestAnIncidentIsDiagnosedWithTheKeyboard(t *testing.T) {
+	t.Parallel()
+	ctx := tab(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(serve(t)+"/learn/lease/diagnose-report"))
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, _ := c.Item("lease/diagnose-report")
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := slices.IndexFunc(made.Answers, func(a *course.Answer) bool { return a.Right }) + 1
+	command := slices.IndexFunc(made.Diagnosis.Queries, func(q course.Query) bool { return q.Right }) + 1
+	staged := `document.querySelector(".staged") !== null`
+	until(ctx, t, `document.readyState === "complete" && document.querySelector(".answer[aria-keyshortcuts]") !== null`)
+	do(ctx, t, chromedp.KeyEvent(strconv.Itoa(cause)))
+	until(ctx, t, `document.readyState === "complete" && document.querySelector("[name=next][aria-keyshortcuts]") !== null`)
+	if get[bool](ctx, t, staged) {
+		t.Error("the run is shown before the command is chosen")
+	}
+	do(ctx, t, chromedp.KeyEvent(strconv.Itoa(command)))
+	until(ctx, t, `document.querySelector("[data-solved]") !== null && document.querySelector(".run.replay")?.dataset.row !== undefined`)
+	if wide := get[int](ctx, t, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		t.Errorf("it scrolls sideways by %d px", wide)
+	}
+	if tries := get[string](ctx, t, `JSON.stringify(Object.entries(JSON.parse(localStorage.getItem("relock-progress") ?? "{}").items ?? {}))`); !strings.Contains(tries, "lease/diagnose-report") {
+		t.Errorf("the way knows of %s", tries)
 	}
 }
 

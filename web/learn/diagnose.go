@@ -50,7 +50,7 @@ func diagnosed(ctx context.Context, l words.Language, p *page.Lesson, item *cour
 	if in.Cause == 0 {
 		return nil
 	}
-	in.Goal = paragraph("It happens again. At %s, which command tells this cause from the one that is nearest to it?", l.Duration(d.Asked.Duration())) + label(d.Rival)
+	in.Goal = paragraph("It happens again. Which command, run at %s, tells this cause from the one that looks most like it?", l.Duration(d.Asked.Duration())) + label(d.Rival)
 	next, _ := strconv.Atoi(query.Get("next"))
 	for n, q := range d.Queries {
 		o := page.LessonOption{Number: n + 1, HTML: "<code>" + templates.Escaped(export.Typed(q.Here)) + "</code>", Chosen: next == n+1, Right: q.Right}

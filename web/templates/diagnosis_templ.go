@@ -13,8 +13,8 @@ import (
 	"strconv"
 )
 
-// diagnosisLogs are what was logged of an incident, its lines numbered.
-func diagnosisLogs(list []page.DiagnosisLog) templ.Component {
+// DiagnosisLogs are what was logged of an incident, its lines numbered.
+func DiagnosisLogs(list []page.DiagnosisLog) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -225,9 +225,9 @@ func diagnosisNext(in page.Diagnosis) templ.Component {
 	})
 }
 
-// diagnosisFound is what shows that an answer is wrong, or right: where the logs part, or
+// DiagnosisFound is what shows that an answer is wrong, or right: where the logs part, or
 // what a command prints under two causes.
-func diagnosisFound(in page.Diagnosis) templ.Component {
+func DiagnosisFound(in page.Diagnosis) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

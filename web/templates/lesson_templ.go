@@ -1113,7 +1113,7 @@ func LessonPage(p page.Lesson) templ.Component {
 				}
 			}
 			if p.Diagnosis != nil {
-				templ_7745c5c3_Err = diagnosisLogs(p.Diagnosis.Logs).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DiagnosisLogs(p.Diagnosis.Logs).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1235,7 +1235,7 @@ func LessonPage(p page.Lesson) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Diagnosis != nil {
-					templ_7745c5c3_Err = diagnosisFound(*p.Diagnosis).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = DiagnosisFound(*p.Diagnosis).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -54,7 +54,8 @@ export function keys(actions, digit, within = null) {
 
 /** Whether a key is one that acts, and not written into something. @param {KeyboardEvent} event */
 function acts(event) {
-  const wanted = /** @type {HTMLInputElement} */ (byId("single-keys")).checked;
+  const setting = /** @type {HTMLInputElement | null} */ (document.getElementById("single-keys")); // on a stage
+  const wanted = setting ? setting.checked : localStorage.getItem(SETTING) !== "off";
   return wanted && !event.ctrlKey && !event.metaKey && !event.altKey && !(/** @type {Element} */ (event.target).closest("input, select, textarea, dialog"));
 }
 
