@@ -2,9 +2,9 @@ package main
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"os"
+	"relock/engine/phrase"
 	"sync"
 	"time"
 )
@@ -26,7 +26,7 @@ type certificate struct {
 // readCertificate reads a certificate and its key in PEM.
 func readCertificate(cert, key string) (*certificate, error) {
 	if cert == "" || key == "" {
-		return nil, errors.New("-tls-cert and -tls-key go together")
+		return nil, phrase.New("-tls-cert and -tls-key go together")
 	}
 	c := &certificate{cert: cert, key: key}
 	return c, c.read()

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -20,7 +21,10 @@ import (
 var ErrUnreachable = errors.New("no Redis answers")
 
 // ErrURL is returned by Connect for a URL that names no Redis.
-var ErrURL = errors.New("bad Redis URL")
+var ErrURL = phrase.New("bad Redis URL")
+
+// errForm says what Connect accepts.
+var errForm = phrase.New("it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped")
 
 // ConnectTimeout is how long Connect waits for the first answer: someone is
 // waiting at a prompt.
@@ -143,7 +147,7 @@ func Connect(ctx context.Context, rawURL string) (*External, error) {
 	if err != nil {
 		// The client's own error would repeat parts of the URL, including a
 		// password.
-		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped", ErrURL)
+		return nil, fmt.Errorf("%w: %w", ErrURL, errForm)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
