@@ -25,7 +25,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
 	fs.StringVar(&names, "protocols", "", env.say("the `locks`, with commas between them; \"playground protocols\" lists them"))
 	l := languageFlag(fs, env)
-	fs.Var(&seed, "seed", env.say("use seed `N` instead of the scenario's"))
+	seed.add(fs, env, seedInstead)
 	if code, done := parse(fs, args, env, env.say(compareSynopsis)); done {
 		return code
 	}

@@ -67,7 +67,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 		f.bounds.MaxFaults = 1
 	}
 	if f.bounds.MaxStates == 0 { // to explore.Bounds it is the default
-		return env.refuse("-max-states 0: %s", explore.ErrStates)
+		return env.refuseWhy(explore.ErrStates, "-max-states 0")
 	}
 	if fs.NArg() == 0 {
 		return env.refuse("explore needs at least one scenario file, or - for standard input")

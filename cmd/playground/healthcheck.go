@@ -37,7 +37,7 @@ func healthcheck(ctx context.Context, args []string, env environment) int {
 		return code
 	}
 	if fs.NArg() > 0 {
-		return env.refuse("healthcheck takes no arguments, given %q", fs.Args())
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	if err := askReady(ctx, f.addr, f.cert != ""); err != nil {
 		env.tell("not ready: %s", err)

@@ -60,7 +60,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		return code
 	}
 	refuse := func(err error) int {
-		return env.refuse("import: %s", err)
+		return env.refuseWhy(err, "import")
 	}
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
 		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))

@@ -128,7 +128,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
 	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
 	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))
-	fs.Var(&seed, "seed", env.say("draw with seed `N` (default 1)"))
+	seed.add(fs, env, "draw with seed `N` (default 1)")
 	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, env.say("how long a worker may be silent, a `duration`"))
 	fs.Var(&vars, "env", env.say("set `K=V` in the workers' environment; can be given more than once"))
 	fs.StringVar(&example, "example", "", env.say("print a worker to start from, by its `name`: %s", workersNamed(env)))

@@ -179,6 +179,19 @@ func (e environment) mistaken(err error) string {
 	return err.Error()
 }
 
+// printHelp prints a text of lines that the terminal may be too narrow for.
+func (e environment) printHelp(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, " ") { // of a table
+			fmt.Fprintln(e.out, line)
+			continue
+		}
+		for _, part := range wrap(line, e.width()) {
+			fmt.Fprintln(e.out, strings.TrimLeft(part, " "))
+		}
+	}
+}
+
 // printFlags is fs.PrintDefaults in the command's language.
 func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
 	fs.VisitAll(func(f *flag.Flag) {

@@ -181,7 +181,7 @@ func usage(env environment) string {
 	for _, c := range subcommands() {
 		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, env.say(c.what))
 	}
-	return b.String() + "\n" + env.say(exitCodes) + "\n"
+	return b.String() + "\n" + env.say(exitCodes)
 }
 
 // command runs one subcommand and returns its exit code.
@@ -213,7 +213,7 @@ func help(ctx context.Context, args []string, env environment) int {
 	if len(args) > 0 && args[0] != "help" && !asked {
 		return command(ctx, append(args, "-h"), env)
 	}
-	fmt.Fprint(env.out, usage(env))
+	env.printHelp(usage(env))
 	if asked {
 		fmt.Fprintf(env.out, "\n%s\n", env.say("Flags of serve:"))
 		printServeFlags(env)
@@ -228,7 +228,7 @@ func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (c
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(env.out, "%s %s\n\n", env.say("Usage:"), synopsis)
+		env.printHelp(env.say("Usage:") + " " + synopsis + "\n")
 		env.printFlags(env.out, fs)
 		return exitOK, true
 	case err != nil:

@@ -55,7 +55,7 @@ func mending(ctx context.Context, args []string, env environment) int {
 		return env.refuse("mend takes one scenario file, or - for standard input; given %d", fs.NArg())
 	}
 	if b.MaxStates == 0 { // to explore.Bounds it is the default
-		return env.refuse("-max-states 0: %s", explore.ErrStates)
+		return env.refuseWhy(explore.ErrStates, "-max-states 0")
 	}
 	scenarios, ok := readScenarios(*o.language, fs.Args(), seedFlag{}, env)
 	if !ok {

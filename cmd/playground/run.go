@@ -75,21 +75,22 @@ func formatFlag(into *export.Format, env environment) func(string) error {
 	}
 }
 
+// seedInstead is what the flag does where a scenario has a seed.
+const seedInstead phrase.Text = "use seed `N` instead of the scenario's"
+
 // seedFlag is an optional number.
 type seedFlag struct {
 	set   bool
 	value uint64
 }
 
-func (f *seedFlag) String() string { return "" }
-
-func (f *seedFlag) Set(s string) error {
-	n, err := scenario.ParseSeed(s)
-	if err != nil {
-		return err
-	}
-	f.set, f.value = true, n
-	return nil
+// add adds the flag -seed.
+func (f *seedFlag) add(fs *flag.FlagSet, env environment, usage phrase.Text) {
+	fs.Func("seed", env.say(usage), func(s string) error {
+		n, err := scenario.ParseSeed(s)
+		f.set, f.value = err == nil, n
+		return toldError(env, err)
+	})
 }
 
 func runFiles(ctx context.Context, args []string, env environment) int {
@@ -99,7 +100,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	fs.Func("format", env.say("print in this format `F`: %s, %s", string(tableFormat), export.Allowed()), formatFlag(&f.format, env))
 	f.language = languageFlag(fs, env)
 	fs.StringVar(&f.redis, "redis", "", env.say("run on the Redis at this `URL`, on the wall clock, instead of the embedded one"))
-	fs.Var(&f.seed, "seed", env.say("use seed `N` instead of the scenario's"))
+	f.seed.add(fs, env, seedInstead)
 	if code, done := parse(fs, args, env, runSynopsis(env)); done {
 		return code
 	}
@@ -192,20 +193,23 @@ func isTrace(data []byte) bool {
 	return json.NewDecoder(bytes.NewReader(data)).Decode(&h) == nil && h.Relock > 0
 }
 
+// errScenario is a file that cannot be read.
+var errScenario = phrase.New("cannot read the scenario")
+
 // readFile reads one byte more than a scenario may have, so that the parser
 // notices when it is too long.
 func readFile(name string, in io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the file the user named
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the scenario: %w", err)
+			return nil, fmt.Errorf("%w: %w", errScenario, err)
 		}
 		defer func() { _ = f.Close() }()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, scenario.MaxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the scenario %s: %w", name, err)
+		return nil, fmt.Errorf("%w %s: %w", errScenario, name, err)
 	}
 	return data, nil
 }
@@ -344,7 +348,7 @@ func protocols(_ context.Context, args []string, env environment) int {
 		return code
 	}
 	if fs.NArg() > 0 {
-		return env.refuse("protocols takes no arguments, given %q", fs.Args())
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	texts, err := lessons.Protocols()
 	if err != nil {

@@ -152,7 +152,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return code
 	}
 	if fs.NArg() > 0 {
-		return env.refuse("serve takes no arguments, given %q", fs.Args())
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	l := f.limits
 	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 || f.labs.Open < 0 {
@@ -170,7 +170,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	if f.public != "" {
 		public, err := site.ParsePublicURL(f.public)
 		if err != nil {
-			return env.refuse("-public-url %q: %s", f.public, err)
+			return env.refuseWhy(err, "-public-url "+strconv.Quote(f.public))
 		}
 		config.PublicURL = public
 	}
@@ -182,7 +182,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	proxies, err := site.ParseProxies(f.proxies)
 	if err != nil {
-		return env.refuse("-trusted-proxies: %s", err)
+		return env.refuseWhy(err, "-trusted-proxies")
 	}
 	config.Proxies = proxies
 	var secure *tls.Config
@@ -196,7 +196,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	config.Secure = secure
 	if f.advertise != "" {
 		if config.Advertise, err = site.ParseAdvertise(f.advertise, secure != nil); err != nil {
-			return env.refuse("-advertise %q: %s", f.advertise, err)
+			return env.refuseWhy(err, "-advertise "+strconv.Quote(f.advertise))
 		}
 	}
 	if f.redis != "" {
@@ -218,7 +218,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	case errors.Is(err, store.ErrUnreachable):
 		return redisFailed(err, env)
 	case err != nil:
-		env.tell("-rooms: %s", err)
+		env.tellWhy(err, "-rooms")
 		return exitUnexpected
 	}
 	defer end()

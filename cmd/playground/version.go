@@ -20,7 +20,7 @@ func version(_ context.Context, args []string, env environment) int {
 		return code
 	}
 	if fs.NArg() > 0 {
-		return env.refuse("version takes no arguments, given %q", fs.Args())
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

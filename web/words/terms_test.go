@@ -19,7 +19,7 @@ var terms = []struct {
 	{"owner, holder", "持有者", regexp.MustCompile(`主人`)},
 	{"reply", "响应", regexp.MustCompile(`答复|回复`)},
 	{"replica", "从节点", regexp.MustCompile(`副本(接手|顶替)|切到副本|复制给副本|备机`)},
-	{"master", "主节点", regexp.MustCompile(`主机[^名]|主库`)},
+	{"master", "主节点", regexp.MustCompile(`主库|主服务器`)},
 	{"lost update", "丢失更新", regexp.MustCompile(`更新丢失`)},
 	{"orphan", "孤儿键", regexp.MustCompile(`没人要的键|遗留的键`)},
 	{"fencing token", "防护令牌", regexp.MustCompile(`^fencing token|[^（]fencing token|[^译]栅栏令牌|^栅栏令牌`)}, // its other names once, in the glossary

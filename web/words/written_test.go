@@ -14,7 +14,7 @@ var unwritten = []struct {
 	what    string
 	pattern *regexp.Regexp
 }{
-	{"two spaces", regexp.MustCompile(`  `)},
+	{"two spaces", regexp.MustCompile(`\S  `)}, // at the start of a line they are its indent
 	{"a half-width mark at a Chinese word", regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`)},
 	{"a space at a full-width mark", regexp.MustCompile(` [，。：；、？！（）]|[，。：；、？！（] `)},
 	{"no space between a Chinese and a Latin word", regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}`)},
