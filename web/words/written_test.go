@@ -33,6 +33,9 @@ func TestChineseIsWrittenAlike(t *testing.T) {
 	}
 	read := 0
 	for _, name := range files {
+		if filepath.Base(name) == "comments.yaml" {
+			continue // beside code, with pieces of it: {1, 0}
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
