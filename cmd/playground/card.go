@@ -257,9 +257,9 @@ func (t table) broken(lock string, list []page.CardFound) {
 			t.line(part, red)
 		}
 		for _, w := range f.Faults {
-			text := w.Fault + ": " + strings.Join(w.Places, ", ")
+			text := t.l.Say("%s: %s", w.Fault, strings.Join(w.Places, t.l.Say(", ")))
 			if len(w.Places) == 0 {
-				text = w.Fault + ": " + t.l.Say("at any moment")
+				text = t.l.Say("%s: %s", w.Fault, t.l.Say("at any moment"))
 			}
 			for i, part := range wrap(text, t.width-2*len(indent)) {
 				t.line(strings.Repeat(indent, min(i, 1)+1)+part, "")

@@ -228,7 +228,7 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		if c.Verdict == mend.Mends || c.Verdict == mend.Protects {
 			style = green
 		}
-		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
+		for i, part := range wrap(l.Say("%[1]d. %[2]s (%[3]s). %[4]s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
 			t.line(strings.Repeat(indent, min(i, 1))+part, style)
 		}
 		if says := page.CureByRule(l, r, c); says != "" {

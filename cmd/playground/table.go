@@ -131,7 +131,7 @@ func (t table) timelineRow(r film.Row, single bool) {
 				if c.Of != "" {
 					name += " (" + c.Of + ")"
 				}
-				lines[0].text = name + ": " + lines[0].text
+				lines[0].text = t.l.Say("%s: %s", name, lines[0].text)
 				all = append(all, lines...)
 			}
 		}

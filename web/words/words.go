@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+	"golang.org/x/text/width"
 )
 
 // Language is a language of the interface. Numbers among the arguments are
@@ -109,13 +110,19 @@ func (l Language) List(names phrase.Names) string {
 	if !first || !second {
 		return said
 	}
-	if r, _ := utf8.DecodeLastRuneInString(before); unicode.Is(unicode.Han, r) {
+	if r, _ := utf8.DecodeLastRuneInString(before); full(r) {
 		between = strings.TrimLeft(between, " ") // which stands beside a Latin word
 	}
-	if r, _ := utf8.DecodeRuneInString(last); unicode.Is(unicode.Han, r) {
+	if r, _ := utf8.DecodeRuneInString(last); full(r) {
 		between = strings.TrimRight(between, " ")
 	}
 	return before + between + last
+}
+
+// full reports whether a character, a Han one or a mark of theirs, has its space in itself.
+func full(r rune) bool {
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
 }
 
 // Clause translates a wording, as a part of a sentence.

@@ -80,11 +80,12 @@ func TestDuration(t *testing.T) {
 func TestAListInChinese(t *testing.T) {
 	zh := words.Match("zh")
 	for want, names := range map[string]phrase.Names{
-		"A 和 B":       {"A", "B"},
-		"A、B 和 C":     {"A", "B", "C"},
-		"误删别人的锁和死锁":   {"误删别人的锁", "死锁"},
-		"误删别人的锁和 B":   {"误删别人的锁", "B"},
-		"mutex 和误删别人": {"mutex", "误删别人"},
+		"A 和 B":            {"A", "B"},
+		"A、B 和 C":          {"A", "B", "C"},
+		"误删别人的锁和死锁":        {"误删别人的锁", "死锁"},
+		"误删（orphan）和死锁（x）": {"误删（orphan）", "死锁（x）"},
+		"误删别人的锁和 B":        {"误删别人的锁", "B"},
+		"mutex 和误删别人":      {"mutex", "误删别人"},
 	} {
 		if got := zh.List(names); got != want {
 			t.Errorf("%q is %q, want %q", names, got, want)
