@@ -4,9 +4,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
-	"relock/engine/phrase"
 	"sync"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // lookAgain is how often to check a certificate's files for newer ones.
