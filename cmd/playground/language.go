@@ -109,6 +109,7 @@ func (e environment) refuseWhy(err error, about ...string) int {
 // the operating system refuses most often, and a Redis that does not answer.
 var causes = map[error]phrase.Text{
 	store.ErrUnreachable: "no Redis answers",
+	store.ErrURL:         "bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped",
 	engine.ErrRedis:      "no Redis serves the run any more",
 	syscall.ENOENT:       "no such file or directory",
 	syscall.EACCES:       "permission denied",

@@ -102,7 +102,7 @@ func TestMistakesAreToldInChinese(t *testing.T) {
 		{"explore -max-states 0 x", "-max-states 0: "},
 		{"serve x", `serve 不带参数`},
 		{"serve -public-url x", "必须是 http:// 或 https:// 加主机"},
-		{"run -redis nonsense ../../lessons/scenarios/crash.yaml", "Redis 的 URL 有误: 无法识别"},
+		{"run -redis nonsense ../../lessons/scenarios/crash.yaml", "Redis 的 URL 有误：无法识别"},
 		{"run -redis redis://127.0.0.1:1 ../../lessons/scenarios/crash.yaml", "连接被拒绝"},
 		{"learn", "learn 检查一门课程"},
 	} {

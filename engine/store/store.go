@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -21,10 +20,7 @@ import (
 var ErrUnreachable = errors.New("no Redis answers")
 
 // ErrURL is returned by Connect for a URL that names no Redis.
-var ErrURL = phrase.New("bad Redis URL")
-
-// errForm says what Connect accepts.
-var errForm = phrase.New("it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped")
+var ErrURL = errors.New("bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped")
 
 // ConnectTimeout is how long Connect waits for the first answer: someone is
 // waiting at a prompt.
@@ -147,7 +143,7 @@ func Connect(ctx context.Context, rawURL string) (*External, error) {
 	if err != nil {
 		// The client's own error would repeat parts of the URL, including a
 		// password.
-		return nil, fmt.Errorf("%w: %w", ErrURL, errForm)
+		return nil, ErrURL
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
