@@ -60,17 +60,17 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 		known = append(known, protocol.Own)
 	}
 	if len(protocols) < MinCompared || len(protocols) > MaxCompared {
-		return nil, fmt.Errorf("%w: %d to %d are wanted, given %d", ErrCompared, MinCompared, MaxCompared, len(protocols))
+		return nil, fmt.Errorf("%w: %w", ErrCompared, phrase.New("%d to %d are wanted, given %d", MinCompared, MaxCompared, len(protocols)))
 	}
 	for i, p := range protocols {
 		if !slices.Contains(known, p) {
-			return nil, fmt.Errorf("%w: there is no %q; there are %s", ErrCompared, p, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%w: %w", ErrCompared, phrase.New("there is no %q; there are %s", p, strings.Join(known, ", ")))
 		}
 		if sc.Locks != nil && !slices.Contains(scenario.Several(), p) {
 			return nil, fmt.Errorf("%w (%w)", phrase.New("a scenario has one lock %s; there can be several of %s", p, strings.Join(scenario.Several(), ", ")), ErrCompared)
 		}
 		if slices.Contains(protocols[:i], p) {
-			return nil, fmt.Errorf("%w: %s is named twice", ErrCompared, p)
+			return nil, fmt.Errorf("%w: %w", ErrCompared, phrase.New("%s is named twice", p))
 		}
 	}
 	others := make([]*scenario.Scenario, len(protocols))

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -34,7 +34,7 @@ func Late(sc *scenario.Scenario, events []trace.Event) (time.Duration, bool) {
 
 // Unexpected returns how a run differs from what its scenario expects, one
 // sentence per difference. With a nil expect there is none.
-func Unexpected(expect *scenario.Expect, events []trace.Event) []string {
+func Unexpected(expect *scenario.Expect, events []trace.Event) []phrase.Wording {
 	if expect == nil {
 		return nil
 	}
@@ -44,28 +44,28 @@ func Unexpected(expect *scenario.Expect, events []trace.Event) []string {
 			ends[e.Thread] = string(b.Result)
 		}
 	}
-	var out []string
+	var out []phrase.Wording
 	if expect.Violations != nil {
 		want := slices.Compact(slices.Sorted(slices.Values(*expect.Violations)))
 		if got := slices.Sorted(slices.Values(Broken(events))); !slices.Equal(got, want) {
-			out = append(out, fmt.Sprintf("violations: expected %s, but there were %s", listed(want), listed(got)))
+			out = append(out, phrase.Say("violations: expected %s, but there were %s", listed(want), listed(got)))
 		}
 	}
 	for _, thread := range slices.Sorted(maps.Keys(expect.Outcome)) {
-		want, got := expect.Outcome[thread], ends[thread]
-		if got == "" {
-			got = "never ended"
+		want, got := expect.Outcome[thread], phrase.Plain(ends[thread])
+		if ends[thread] == "" {
+			got = phrase.Say("never ended")
 		}
-		if got != want {
-			out = append(out, fmt.Sprintf("outcome of %s: expected %s, but it was %s", thread, want, got))
+		if ends[thread] != want {
+			out = append(out, phrase.Say("outcome of %s: expected %s, but it was %s", thread, want, got))
 		}
 	}
 	return out
 }
 
-func listed(rules []string) string {
+func listed(rules []string) phrase.Wording {
 	if len(rules) == 0 {
-		return "none"
+		return phrase.Say("none")
 	}
-	return strings.Join(rules, ", ")
+	return phrase.Plain(strings.Join(rules, ", "))
 }

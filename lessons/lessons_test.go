@@ -3,7 +3,6 @@ package lessons_test
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/clock/clocktest"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -126,16 +126,16 @@ func TestTimedScenariosOnARealRedis(t *testing.T) {
 // keepsItsWord fails if a scenario comes out as it says at no speed.
 func keepsItsWord(t testing.TB, sc *scenario.Scenario, external *store.External) {
 	t.Helper()
-	var unexpected []string
+	var unexpected []phrase.Wording
 	for _, slow := range slower {
 		run := lessonstest.PlayWith(t, sc, engine.Options{External: external, Slow: slow})
 		if unexpected = engine.Unexpected(sc.Expect, run.Events); len(unexpected) == 0 {
 			return
 		}
 		lateness, _ := engine.Late(sc, run.Events)
-		t.Logf("%d times slower, on a machine up to %v late: %s", slow, lateness, strings.Join(unexpected, "; "))
+		t.Logf("%d times slower, on a machine up to %v late: %s", slow, lateness, unexpected)
 	}
-	t.Errorf("also at the slowest: %s", strings.Join(unexpected, "; "))
+	t.Errorf("also at the slowest: %s", unexpected)
 }
 
 func TestEveryLockIsExplained(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"relock/web/words"
 )
 
-const cardSynopsis = `playground card [-delays N] [-example CELL | -json | -svg] [-lang TAG] LOCK [LOCK]
+const cardSynopsis phrase.Text = `playground card [-delays N] [-example CELL | -json | -svg] [-lang TAG] LOCK [LOCK]
 
 Prints a lock's report card, or two locks' in one: what one fault, at each place
 of a small scenario, can do at worst, in any order of the moves. LOCK is the name
@@ -34,31 +34,27 @@ const mostCardDelays = 2
 
 func reportCard(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("card", flag.ContinueOnError)
-	delays := fs.Int("delays", -1, fmt.Sprintf("search now, with at most `N` delays, 0 to %d (default: the ready-made card, with %d)", mostCardDelays, card.Delays))
-	example := fs.String("example", "", "print the scenario of this `CELL` instead")
-	lines := fs.Bool("json", false, "print JSON Lines, one for each lock")
-	picture := fs.Bool("svg", false, "print a picture, an SVG file")
-	l := languageFlag(fs)
-	if code, done := parse(fs, args, env, cardSynopsis); done {
+	delays := fs.Int("delays", -1, env.say("search now, with at most `N` delays, 0 to %d (default: the ready-made card, with %d)", mostCardDelays, card.Delays))
+	example := fs.String("example", "", env.say("print the scenario of this `CELL` instead"))
+	lines := fs.Bool("json", false, env.say("print JSON Lines, one for each lock"))
+	picture := fs.Bool("svg", false, env.say("print a picture, an SVG file"))
+	l := languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say(cardSynopsis)); done {
 		return code
 	}
 	given := false
 	fs.Visit(func(f *flag.Flag) { given = given || f.Name == "delays" })
-	refuse := func(format string, args ...any) int {
-		fmt.Fprintf(env.err, "playground: "+format+"\n", args...)
-		return exitUsage
-	}
 	switch {
 	case fs.NArg() < 1 || fs.NArg() > page.MostCards:
-		return refuse("card needs one lock or two, given %d; \"playground protocols\" lists them", fs.NArg())
+		return env.refuse("card needs one lock or two, given %d; \"playground protocols\" lists them", fs.NArg())
 	case given && (*delays < 0 || *delays > mostCardDelays):
-		return refuse("-delays %d: allowed: 0 to %d", *delays, mostCardDelays)
+		return env.refuse("-delays %d: allowed: 0 to %d", *delays, mostCardDelays)
 	case *example != "" && fs.NArg() > 1:
-		return refuse("-example takes one lock, given %d", fs.NArg())
+		return env.refuse("-example takes one lock, given %d", fs.NArg())
 	case *example != "" && (*lines || *picture) || *lines && *picture:
-		return refuse("-example, -json and -svg print different things: name one of them")
+		return env.refuse("-example, -json and -svg print different things: name one of them")
 	case fs.NArg() == page.MostCards && fs.Arg(0) == fs.Arg(1):
-		return refuse("%s is named twice", fs.Arg(0))
+		return env.refuse("%s is named twice", fs.Arg(0))
 	}
 	locks, of := make([]scenario.Lock, fs.NArg()), make([]*scenario.Scenario, fs.NArg())
 	for i, name := range fs.Args() {
@@ -67,7 +63,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			continue
 		}
 		if _, err := os.Stat(name); err != nil && name != "-" {
-			return refuse("there is no lock and no file %q; allowed: a scenario's file, %s", name, strings.Join(exhibit.Names(), ", "))
+			return env.refuse("there is no lock and no file %q; allowed: a scenario's file, %s", name, strings.Join(exhibit.Names(), ", "))
 		}
 		scenarios, ok := readScenarios(*l, []string{name}, seedFlag{}, env)
 		if !ok {
@@ -84,7 +80,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			return exitUsage
 		}
 		if err != nil {
-			fmt.Fprintf(env.err, "playground: %v\n", err)
+			env.tellWhy(err)
 			return exitUnexpected
 		}
 		cards = append(cards, c)
@@ -94,7 +90,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	case *example != "":
 		cell := cards[0].Named(*example)
 		if cell == nil {
-			return refuse("the card of %s has no cell %q; -json lists them, as fault@thread.place.level or fault@redis", cards[0].Protocol, *example)
+			return env.refuse("the card of %s has no cell %q; -json lists them, as fault@thread.place.level or fault@redis", cards[0].Protocol, *example)
 		}
 		err = printExample(env, cards[0], cell)
 	case *lines:
@@ -111,7 +107,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 		printCard(env, *l, page.NewCardTable(*l, cards...))
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	}
 	return exitOK
@@ -261,9 +257,9 @@ func (t table) broken(lock string, list []page.CardFound) {
 			t.line(part, red)
 		}
 		for _, w := range f.Faults {
-			text := w.Fault + ": " + strings.Join(w.Places, ", ")
+			text := t.l.Say("%s: %s", w.Fault, strings.Join(w.Places, t.l.Say(", ")))
 			if len(w.Places) == 0 {
-				text = w.Fault + ": " + t.l.Say("at any moment")
+				text = t.l.Say("%s: %s", w.Fault, t.l.Say("at any moment"))
 			}
 			for i, part := range wrap(text, t.width-2*len(indent)) {
 				t.line(strings.Repeat(indent, min(i, 1)+1)+part, "")

@@ -326,6 +326,14 @@ func TestWrap(t *testing.T) {
 		{"锁锁锁", 4, "锁锁|锁"},
 		{"two words", 7, "two|  words"},
 		{"mutual-exclusion", 12, "mutual-|exclusion"},
+		{"到此为止，后面还有。", 10, "到此为止，|  后面还|  有。"},
+		{"到此为止，后面还有。", 8, "到此为|  止，后|  面还|  有。"},
+		{"它（只有它）在", 8, "它（只有|  它）在"},
+		{"工作到 240 ms 为止", 12, "工作到|  240 ms 为|  止"},
+		{"它停顿 20 秒，再走", 12, "它停顿|  20 秒，再|  走"},
+		{"共 7 小时", 8, "共|  7 小时"},
+		{"it works until 240 ms, then stops", 18, "it works until|  240 ms, then|  stops"},
+		{"step 3 shows", 7, "step 3|  shows"},
 		{"e\u0301e\u0301e", 2, "e\u0301e\u0301|e"},
 	} {
 		if got := strings.Join(wrap(c.text, c.n), "|"); got != c.want {

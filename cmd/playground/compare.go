@@ -8,11 +8,12 @@ import (
 
 	"relock/engine"
 	"relock/engine/check"
+	"relock/engine/phrase"
 	"relock/web/page"
 	"relock/web/words"
 )
 
-const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-lang TAG] [-seed N] FILE
+const compareSynopsis phrase.Text = `playground compare -protocols a,b[,c[,d]] [-lang TAG] [-seed N] FILE
 
 Runs one scenario, with its schedule, on two to four locks, and prints what
 each thread does on each of them, aligned by the thread's own progress.
@@ -22,15 +23,14 @@ func comparison(ctx context.Context, args []string, env environment) int {
 	var seed seedFlag
 	var names string
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
-	fs.StringVar(&names, "protocols", "", "the `locks`, with commas between them; \"playground protocols\" lists them")
-	l := languageFlag(fs)
-	fs.Var(&seed, "seed", "use seed `N` instead of the scenario's")
-	if code, done := parse(fs, args, env, compareSynopsis); done {
+	fs.StringVar(&names, "protocols", "", env.say("the `locks`, with commas between them; \"playground protocols\" lists them"))
+	l := languageFlag(fs, env)
+	seed.add(fs, env, seedInstead)
+	if code, done := parse(fs, args, env, env.say(compareSynopsis)); done {
 		return code
 	}
 	if fs.NArg() != 1 {
-		fmt.Fprintf(env.err, "playground: compare needs one scenario file, or - for standard input; given %d\n", fs.NArg())
-		return exitUsage
+		return env.refuse("compare needs one scenario file, or - for standard input; given %d", fs.NArg())
 	}
 	scenarios, ok := readScenarios(*l, fs.Args(), seed, env)
 	if !ok {
@@ -46,8 +46,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 	defer endBox()
 	played, err := engine.Compare(ctx, scenarios[0], protocols)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
-		return exitUsage
+		return env.refuseWhy(err)
 	}
 	printAligned(env, *l, page.AlignLocks(*l, played))
 	return exitOK

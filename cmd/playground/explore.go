@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"relock/engine/explore"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/verdict"
 	"relock/web/film"
@@ -19,7 +20,7 @@ import (
 	"relock/web/words"
 )
 
-const exploreSynopsis = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE…
+const exploreSynopsis phrase.Text = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE…
 
 Searches every schedule of each scenario within bounds: a limit on delays (no
 thread moves although one could) and on faults. Says how many break a rule, and
@@ -49,14 +50,14 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	var f exploreFlags
 	var kinds string
 	fs := flag.NewFlagSet("explore", flag.ContinueOnError)
-	fs.IntVar(&f.bounds.Delays, "delays", 2, fmt.Sprintf("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
-	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all")
-	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
-	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, fmt.Sprintf("give up beyond `N` states, 1 to %d", explore.MaxStates))
-	fs.IntVar(&f.workers, "workers", 0, "search `N` states at once; 0: one for each processor. The result is the same")
-	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
-	f.language = languageFlag(fs)
-	if code, done := parse(fs, args, env, exploreSynopsis); done {
+	fs.IntVar(&f.bounds.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
+	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all"))
+	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
+	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, env.say("give up beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&f.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
+	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
+	f.language = languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say(exploreSynopsis)); done {
 		return code
 	}
 	given := map[string]bool{}
@@ -66,12 +67,10 @@ func exploration(ctx context.Context, args []string, env environment) int {
 		f.bounds.MaxFaults = 1
 	}
 	if f.bounds.MaxStates == 0 { // to explore.Bounds it is the default
-		fmt.Fprintf(env.err, "playground: -max-states 0: %v\n", explore.ErrStates)
-		return exitUsage
+		return env.refuseWhy(explore.ErrStates, "-max-states 0")
 	}
 	if fs.NArg() == 0 {
-		fmt.Fprintln(env.err, "playground: explore needs at least one scenario file, or - for standard input")
-		return exitUsage
+		return env.refuse("explore needs at least one scenario file, or - for standard input")
 	}
 	scenarios, ok := readScenarios(*f.language, fs.Args(), seedFlag{}, env)
 	if !ok {
@@ -81,8 +80,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	for i, sc := range scenarios { // all are refused before one is searched
 		var err error
 		if searches[i], err = f.tasks(sc, kinds); err != nil {
-			fmt.Fprintf(env.err, "playground: %s: %v\n", fs.Arg(i), err)
-			return exitUsage
+			return env.refuseWhy(err, fs.Arg(i))
 		}
 	}
 	ctx, endBox := withBox(ctx, env, *f.language, locksOf(scenarios)...)
@@ -162,7 +160,7 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		return exitUsage
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		env.tellWhy(err, name)
 		return exitUnexpected
 	}
 	var drawn *draw
@@ -174,14 +172,14 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		err = told
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		return exitUnexpected
 	}
 	if t.claim == nil {
 		return exitOf(judgement.Verdict)
 	}
-	if difference := space.Unexpected(*t.claim); difference != "" {
-		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, difference)
+	if difference := space.Unexpected(*t.claim); !difference.IsZero() {
+		env.tell("%s: not as expected: %s", name, env.speaks().Clause(difference))
 		return exitUnexpected
 	}
 	if !f.json {

@@ -9,9 +9,11 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"relock/engine/phrase"
 )
 
-const healthcheckSynopsis = `playground healthcheck [flags]
+const healthcheckSynopsis phrase.Text = `playground healthcheck [flags]
 
 Asks the server on this machine whether it is ready, for containers without any
 other program. Flags and variables are those of serve; -addr and -tls-cert say
@@ -27,23 +29,21 @@ const healthBytes = 512
 
 func healthcheck(ctx context.Context, args []string, env environment) int {
 	var f serveFlags
-	fs := newServeFlags("healthcheck", &f)
-	if err := fromEnvironment(fs, env.getenv); err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
-		return exitUsage
+	fs := newServeFlags("healthcheck", env, &f)
+	if err := fromEnvironment(fs, env); err != nil {
+		return env.refuseWhy(err)
 	}
-	if code, done := parse(fs, args, env, healthcheckSynopsis); done {
+	if code, done := parse(fs, args, env, env.say(healthcheckSynopsis)); done {
 		return code
 	}
 	if fs.NArg() > 0 {
-		fmt.Fprintf(env.err, "playground: healthcheck takes no arguments, given %q\n", fs.Args())
-		return exitUsage
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	if err := askReady(ctx, f.addr, f.cert != ""); err != nil {
-		fmt.Fprintf(env.err, "playground: not ready: %v\n", err)
+		env.tell("not ready: %s", err)
 		return exitUnexpected
 	}
-	fmt.Fprintln(env.out, "ready")
+	fmt.Fprintln(env.out, env.say("ready"))
 	return exitOK
 }
 

@@ -25,7 +25,7 @@ import (
 	"relock/web/words"
 )
 
-const importSynopsis = `playground import [flags] FILE …
+const importSynopsis phrase.Text = `playground import [flags] FILE …
 
 Makes a trace of a log: what "redis-cli monitor" printed, Redisson's log with its
 commands and replies (TRACE of org.redisson.client.handler), a redis-cli
@@ -50,18 +50,17 @@ judged: it says why, and what helps.`
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
 	var o logs.Options
-	lockFlags(fs, &o.Key, &o.Kind, &o.Also, "of the keys that could be locks, the one that most commands name")
-	fs.StringVar(&o.Threads, "threads", "", "who is a thread, `WHO`: "+strings.Join(logs.Threads(), ", ")+" (default: what the key says of its holder, else the connection)")
-	fs.StringVar(&o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
-	fs.IntVar(&o.Nodes, "nodes", 0, "how many servers the lock is on (default: as many as there are files); what a server did of which there is no log is not known")
-	asJSON := fs.Bool("json", false, "print the trace as JSON Lines")
-	l := languageFlag(fs)
-	if code, done := parse(fs, args, env, importSynopsis+kindsOfLocks()); done {
+	lockFlags(fs, env, &o.Key, &o.Kind, &o.Also, "of the keys that could be locks, the one that most commands name")
+	fs.StringVar(&o.Threads, "threads", "", env.say("who is a thread, `WHO`: %s (default: what the key says of its holder, else the connection)", strings.Join(logs.Threads(), ", ")))
+	fs.StringVar(&o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
+	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); what a server did of which there is no log is not known"))
+	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
+	l := languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say(importSynopsis)+kindsOfLocks(env)); done {
 		return code
 	}
 	refuse := func(err error) int {
-		fmt.Fprintf(env.err, "playground: import: %v\n", err)
-		return exitUsage
+		return env.refuseWhy(err, "import")
 	}
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
 		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))
@@ -93,7 +92,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		printImported(env, *l, found)
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	}
 	return exitOf(found.Judgement.Verdict)

@@ -33,7 +33,7 @@ import (
 	"relock/web/words"
 )
 
-const labSynopsis = `playground lab [flags] -- COMMAND [ARGS]
+const labSynopsis phrase.Text = `playground lab [flags] -- COMMAND [ARGS]
        playground lab [flags]
        playground lab -example NAME
 
@@ -79,20 +79,20 @@ type labFlags struct {
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
-func lockFlags(fs *flag.FlagSet, key *string, kind *check.Kind, also *[]string, byDefault string) {
-	fs.Func("lock", "the `lock`: KEY, or KEY:KIND for who may be inside at once: "+check.Kinds+"; or KEY,KEY for several, each exclusive (default: "+byDefault+")", func(text string) error {
+func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind, also *[]string, byDefault phrase.Text) {
+	fs.Func("lock", env.say("the `lock`: KEY, or KEY:KIND for who may be inside at once: %s; or KEY,KEY for several, each exclusive (default: %s)", check.Kinds, env.say(byDefault)), func(text string) error {
 		l, err := effects.ParseLock(text)
 		*key, *kind, *also = l.Key, l.Kind, l.Also
-		return err
+		return toldError(env, err)
 	})
-	fs.StringVar(key, "key", *key, "the lock's `key`, the same as -lock KEY")
+	fs.StringVar(key, "key", *key, env.say("the lock's `key`, the same as -lock KEY"))
 }
 
 // kindsOfLocks lists what can be judged, for a help text.
-func kindsOfLocks() string {
-	text := "\n\nWhat the lock's key may hold, and whether that is judged (" + effects.AsFlag + "):"
+func kindsOfLocks(env environment) string {
+	text := "\n\n" + env.say("What the lock's key may hold, and whether that is judged (%s):", effects.AsFlag)
 	for _, k := range effects.Kinds() {
-		text += fmt.Sprintf("\n  %-9s%s", k.Judgeable(), k.Holds)
+		text += "\n  " + pad(env.say(k.Judgeable()), 9) + env.say(k.Holds)
 	}
 	return text
 }
@@ -116,26 +116,26 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	var seed seedFlag
 	var vars listFlag
 	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
-	fs.IntVar(&f.o.Threads, "threads", 2, fmt.Sprintf("`N` threads, 1 to %d", lab.MaxThreads))
-	fs.IntVar(&f.o.Nodes, "nodes", 1, fmt.Sprintf("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
-	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
-	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
-	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
-	lockFlags(fs, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
-	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
-	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)")
-	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round")
-	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
-	fs.StringVar(&f.save, "save", "", "write the trace of the smallest break to `FILE`")
-	fs.StringVar(&f.replay, "replay", "", "play the order in `FILE` (- is standard input), or the order itself")
-	fs.Var(&seed, "seed", "draw with seed `N` (default 1)")
-	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, "how long a worker may be silent, a `duration`")
-	fs.Var(&vars, "env", "set `K=V` in the workers' environment; can be given more than once")
-	fs.StringVar(&example, "example", "", "print a worker to start from, by its `name`: "+workersNamed())
-	fs.StringVar(&f.o.Listen, "listen", "", "open the ports on this `host`; * is every address of this machine (default: loopback)")
-	fs.BoolVar(&f.open, "open", false, "steer it on a page, in the browser")
-	f.language = languageFlag(fs)
-	if code, done := parse(fs, args, env, labSynopsis+kindsOfLocks()); done {
+	fs.IntVar(&f.o.Threads, "threads", 2, env.say("`N` threads, 1 to %d", lab.MaxThreads))
+	fs.IntVar(&f.o.Nodes, "nodes", 1, env.say("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
+	fs.StringVar(&kinds, "faults", lab.LoseReply, env.say("the `kinds` of faults that may strike, with commas between them, or none"))
+	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
+	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
+	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
+	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
+	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
+	fs.StringVar(&url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
+	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
+	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
+	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))
+	seed.add(fs, env, "draw with seed `N` (default 1)")
+	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, env.say("how long a worker may be silent, a `duration`"))
+	fs.Var(&vars, "env", env.say("set `K=V` in the workers' environment; can be given more than once"))
+	fs.StringVar(&example, "example", "", env.say("print a worker to start from, by its `name`: %s", workersNamed(env)))
+	fs.StringVar(&f.o.Listen, "listen", "", env.say("open the ports on this `host`; * is every address of this machine (default: loopback)"))
+	fs.BoolVar(&f.open, "open", false, env.say("steer it on a page, in the browser"))
+	f.language = languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say(labSynopsis)+kindsOfLocks(env)); done {
 		return code
 	}
 	if example != "" {
@@ -158,8 +158,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	}
 	switch {
 	case f.o.Clock == lab.ClockGate && url != "":
-		fmt.Fprintln(env.err, "playground: -clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
-		return exitUsage
+		return env.refuse("-clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
 	case len(f.o.Command) == 0 && !f.open && !f.json || url != "":
 		f.o.Clock = cmp.Or(f.o.Clock, lab.ClockWall)
 	}
@@ -187,11 +186,9 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	}
 	switch {
 	case len(f.o.Command) == 0 && (f.replay != "" || f.save != ""):
-		fmt.Fprintln(env.err, "playground: -save and -replay need a COMMAND, behind --")
-		return exitUsage
+		return env.refuse("-save and -replay need a COMMAND, behind --")
 	case f.open && (f.replay != "" || f.save != "" || f.json):
-		fmt.Fprintln(env.err, "playground: -open goes without -json, -save and -replay: the page does what they do")
-		return exitUsage
+		return env.refuse("-open goes without -json, -save and -replay: the page does what they do")
 	case f.open:
 		return f.page(ctx, env)
 	case len(f.o.Command) == 0 && f.json:
@@ -206,21 +203,19 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 }
 
 func (f labFlags) bad(err error, env environment) int {
-	fmt.Fprintf(env.err, "playground: %v\n", err)
-	return exitUsage
+	return env.refuseWhy(err)
 }
 
 // workersNamed says which workers there are to start from.
-func workersNamed() string {
+func workersNamed(env environment) string {
 	languages, names := libraries.Examples()
-	return strings.Join(languages, ", ") + "; or for a library: " + strings.Join(names, ", ")
+	return env.say("%s; or for a library: %s", strings.Join(languages, ", "), strings.Join(names, ", "))
 }
 
 func printWorker(name string, rest int, env environment) int {
 	text, ok := libraries.Example(name)
 	if !ok || rest > 0 {
-		fmt.Fprintf(env.err, "playground: -example %q; allowed: one of %s; and nothing else\n", name, workersNamed())
-		return exitUsage
+		return env.refuse("-example %q; allowed: one of %s; and nothing else", name, workersNamed(env))
 	}
 	fmt.Fprint(env.out, text)
 	return exitOK
@@ -281,7 +276,7 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 		if _, ok := phrase.Of(err); ok {
 			return f.bad(err, env)
 		}
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		if errors.Is(err, store.ErrUnreachable) {
 			return exitUnreachable
 		}
@@ -293,7 +288,7 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 			smallest = found.Rules[0].Order
 		}
 		if err := f.write(found, smallest); err != nil {
-			fmt.Fprintf(env.err, "playground: %v\n", err)
+			env.tellWhy(err)
 			return exitUnexpected
 		}
 	}
@@ -304,10 +299,10 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	case found.Failed != nil:
-		fmt.Fprintf(env.err, "playground: %v\n", found.Failed)
+		env.tellWhy(found.Failed)
 		return exitUnreachable
 	default:
 		return exitOf(found.Judgement().Verdict)
@@ -520,7 +515,7 @@ func (f labFlags) steer(ctx context.Context, env environment) int {
 	case <-ctx.Done(): // it may wait for another line for ever
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		return exitUnexpected
 	}
 	return exitOK
@@ -539,7 +534,7 @@ func (f labFlags) page(ctx context.Context, env environment) int {
 	}
 	at := service{addr: "127.0.0.1:0", config: config, grace: grace, leads: "/lab"}
 	if err := at.listen(ctx, env); err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		return exitUnexpected
 	}
 	return exitOK

@@ -1,27 +1,228 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"regexp"
 	"strings"
+	"syscall"
 
+	"relock/engine"
+	"relock/engine/phrase"
+	"relock/engine/store"
 	"relock/web/words"
 )
 
+// languageOf is the language of a command: the one that -lang names among its arguments
+// or, without it, the one that the environment names as for any program of POSIX. It is
+// known before the flags are read, because what is wrong with them is said in it. A -lang
+// that names no language is refused when the flags are read.
+func languageOf(args []string, getenv func(string) string) words.Language {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, tag, joined := strings.Cut(arg, "=")
+		if name != "-lang" && name != "--lang" {
+			continue
+		}
+		if !joined && i+1 < len(args) {
+			tag = args[i+1]
+		}
+		if l, ok := words.BuiltIn().Find(tag); ok {
+			return l
+		}
+	}
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} { // the first that is set counts
+		if locale := getenv(name); locale != "" {
+			tag, _, _ := strings.Cut(locale, ".") // zh_CN.UTF-8
+			tag, _, _ = strings.Cut(tag, "@")
+			return words.Match(tag)
+		}
+	}
+	return words.English
+}
+
 // languageFlag adds -lang, the language of a command's output.
-func languageFlag(fs *flag.FlagSet) *words.Language {
+func languageFlag(fs *flag.FlagSet, env environment) *words.Language {
 	var codes []string
 	for _, l := range words.All() {
 		codes = append(codes, l.Code())
 	}
-	chosen := words.English
-	fs.Func("lang", "print in the language of this `TAG`: "+strings.Join(codes, ", ")+" (default en)", func(tag string) error {
+	allowed, chosen := strings.Join(codes, ", "), env.speaks()
+	fs.Func("lang", env.say("print in the language of this `TAG`: %s (default: that of $LC_ALL or $LANG, else en)", allowed), func(tag string) error {
 		l, ok := words.BuiltIn().Find(tag)
 		if !ok {
-			return fmt.Errorf("allowed: %s", strings.Join(codes, ", "))
+			return errors.New(env.say("allowed: %s", allowed))
 		}
 		chosen = l
 		return nil
 	})
 	return &chosen
+}
+
+// speaks is the language of what the command says beside its output.
+func (e environment) speaks() words.Language {
+	if e.l == (words.Language{}) {
+		return words.English
+	}
+	return e.l
+}
+
+// say is a text in the command's language; errors among its arguments are told in it, too.
+func (e environment) say(text phrase.Text, args ...any) string {
+	said := make([]any, len(args))
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			a = told(e.speaks(), err)
+		}
+		said[i] = a
+	}
+	return e.speaks().Say(text, said...)
+}
+
+// tell says what is wrong.
+func (e environment) tell(text phrase.Text, args ...any) {
+	fmt.Fprintln(e.err, "playground: "+e.say(text, args...))
+}
+
+// tellWhy tells an error, and what it is about.
+func (e environment) tellWhy(err error, about ...string) {
+	fmt.Fprintln(e.err, strings.Join(append(append([]string{"playground"}, about...), told(e.speaks(), err)), ": "))
+}
+
+// refuse says what is wrong with the input, and returns the exit code of that.
+func (e environment) refuse(text phrase.Text, args ...any) int {
+	e.tell(text, args...)
+	return exitUsage
+}
+
+// refuseWhy is refuse for an error.
+func (e environment) refuseWhy(err error, about ...string) int {
+	e.tellWhy(err, about...)
+	return exitUsage
+}
+
+// causes are errors that cannot tell themselves in any language, in their own words: what
+// the operating system refuses most often, and a Redis that does not answer.
+var causes = map[error]phrase.Text{
+	store.ErrUnreachable: "no Redis answers",
+	store.ErrURL:         "bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped",
+	engine.ErrRedis:      "no Redis serves the run any more",
+	syscall.ENOENT:       "no such file or directory",
+	syscall.EACCES:       "permission denied",
+	syscall.EISDIR:       "is a directory",
+	syscall.ENOTDIR:      "not a directory",
+	syscall.EADDRINUSE:   "address already in use",
+	syscall.ECONNREFUSED: "connection refused",
+}
+
+// told is an error in a language: what its causes can say in it, they say in it.
+func told(l words.Language, err error) string {
+	text := err.Error()
+	if l == words.English {
+		return text
+	}
+	for cause, says := range causes {
+		if errors.Is(err, cause) {
+			text = strings.ReplaceAll(text, cause.Error(), l.Say(says))
+		}
+	}
+	var walk func(err error)
+	walk = func(err error) {
+		switch err := err.(type) { //nolint:errorlint // each cause for itself
+		case phrase.Speaker:
+			text = strings.ReplaceAll(text, err.Error(), l.Clause(err.Says()))
+		case interface{ Unwrap() error }:
+			if cause := err.Unwrap(); cause != nil {
+				walk(cause)
+			}
+		case interface{ Unwrap() []error }:
+			for _, cause := range err.Unwrap() {
+				walk(cause)
+			}
+		}
+	}
+	walk(err)
+	return text
+}
+
+// ofFlags are the sentences of package flag, which has no others for a program: their
+// parts come again in the text, in this order.
+var ofFlags = []struct {
+	is   *regexp.Regexp
+	says phrase.Text
+}{
+	{regexp.MustCompile(`^flag provided but not defined: (-\S+)$`), "there is no flag %s"},
+	{regexp.MustCompile(`^flag needs an argument: (-\S+)$`), "the flag %s needs a value"},
+	{regexp.MustCompile(`^invalid (?:boolean )?value (".*") for flag (-\S+): parse error$`), "%s is no value for the flag %s"},
+	{regexp.MustCompile(`^invalid (?:boolean )?value (".*") for flag (-\S+): value out of range$`), "%s is no value for the flag %s"},
+	{regexp.MustCompile(`^invalid boolean value (".*") for (-\S+): parse error$`), "%s is no value for the flag %s"},
+	{regexp.MustCompile(`(?s)^invalid value (".*") for flag (-\S+): (.*)$`), "%s is no value for the flag %s: %s"},
+	{regexp.MustCompile(`^bad flag syntax: (.*)$`), "%s is no flag"},
+}
+
+// mistaken is what package flag says of arguments, in the command's language.
+func (e environment) mistaken(err error) string {
+	for _, one := range ofFlags {
+		m := one.is.FindStringSubmatch(err.Error())
+		if m == nil || e.speaks() == words.English {
+			continue
+		}
+		args := make([]any, len(m)-1)
+		for i := range args {
+			args[i] = m[i+1]
+		}
+		return e.say(one.says, args...)
+	}
+	return err.Error()
+}
+
+// printHelp prints a text of lines that the terminal may be too narrow for.
+func (e environment) printHelp(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, " ") { // of a table
+			fmt.Fprintln(e.out, line)
+			continue
+		}
+		for _, part := range wrap(line, e.width()) {
+			fmt.Fprintln(e.out, strings.TrimLeft(part, " "))
+		}
+	}
+}
+
+// printFlags is fs.PrintDefaults in the command's language.
+func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
+	fs.VisitAll(func(f *flag.Flag) {
+		name, usage := flag.UnquoteUsage(f)
+		line := "  -" + strings.TrimSpace(f.Name+" "+name)
+		if len(line) <= len("  -x") { // one letter: what it does stands beside it
+			line += "\t"
+		} else {
+			line += "\n    \t"
+		}
+		line += strings.ReplaceAll(usage, "\n", "\n    \t")
+		value := f.DefValue
+		if getter, ok := f.Value.(flag.Getter); ok {
+			if _, is := getter.Get().(string); is {
+				value = fmt.Sprintf("%q", value)
+			}
+		}
+		switch f.DefValue {
+		case "", "0", "0s", "false":
+		default:
+			line += e.say(" (default %s)", value)
+		}
+		fmt.Fprintln(w, line)
+	})
+}
+
+// toldError is an error that package flag puts into its own, told; nil is nil.
+func toldError(env environment, err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(told(env.speaks(), err))
 }

@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 
 	"relock/engine/course"
+	"relock/engine/phrase"
 	"relock/lessons"
 	"relock/web/words"
 )
 
-const learnUsage = `playground learn -check PATH
+const learnUsage phrase.Text = `playground learn -check PATH
 
 Reads the course in the folder PATH, or in the folder of a chapter or file, plays
 what its items need, and lists every mistake with its file and line. The exit
@@ -22,18 +23,16 @@ code is 1 if there is one. "go doc relock/engine/course" says how to write items
 // learning checks a course that somebody is writing.
 func learning(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("learn", flag.ContinueOnError)
-	path := fs.String("check", "", "check the course at `PATH`")
-	if code, done := parse(fs, args, env, learnUsage); done {
+	path := fs.String("check", "", env.say("check the course at `PATH`"))
+	if code, done := parse(fs, args, env, env.say(learnUsage)); done {
 		return code
 	}
 	if *path == "" || fs.NArg() > 0 {
-		fmt.Fprintln(env.err, "playground: learn checks one course: playground learn -check lessons/course")
-		return exitUsage
+		return env.refuse("learn checks one course: playground learn -check lessons/course")
 	}
 	root, only, err := courseAt(*path)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
-		return exitUsage
+		return env.refuseWhy(err)
 	}
 	taught, err := course.ReadCourse(words.All(), os.DirFS(root), lessons.Scenarios())
 	if err == nil {
@@ -56,14 +55,13 @@ func learning(_ context.Context, args []string, env environment) int {
 		err = nil
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
-		return exitUsage
+		return env.refuseWhy(err)
 	}
 	items := 0
 	if taught != nil {
 		items = len(taught.All())
 	}
-	fmt.Fprintf(env.out, "No mistake in %d items.\n", items)
+	fmt.Fprintln(env.out, env.say("No mistake in %d items.", items))
 	return exitOK
 }
 

@@ -18,7 +18,9 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client's log is the process's
 	"golang.org/x/term"
 
+	"relock/engine/phrase"
 	"relock/engine/verdict"
+	"relock/web/words"
 )
 
 // Exit codes.
@@ -107,6 +109,7 @@ type environment struct {
 	terminal    bool // out is a terminal
 	errTerminal bool // err is one
 	columns     int  // its width, or 0
+	l           words.Language
 }
 
 func isTerminal(f *os.File) bool {
@@ -140,8 +143,8 @@ func (e environment) colour() bool { return e.terminal && e.getenv("NO_COLOR") =
 // subcommand is a command of the program.
 type subcommand struct {
 	name string
-	form string // how it is written
-	what string // it does
+	form string      // how it is written
+	what phrase.Text // it does
 	run  func(ctx context.Context, args []string, env environment) int
 }
 
@@ -165,24 +168,25 @@ func subcommands() []subcommand {
 	}
 }
 
-// usage is the program's help.
-func usage() string {
-	var b strings.Builder
-	b.WriteString("Relock: see a reentrant Redis lock think.\n\nUsage:\n")
-	for _, c := range subcommands() {
-		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, c.what)
-	}
-	b.WriteString(`
-Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
+// exitCodes explains them.
+const exitCodes phrase.Text = `Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
 is broken; 2 bad input or usage; 3 Redis unreachable, or gone in mid-run, or a
 worker of the lab fails; 4 no rule is broken, and whether one can be is not to be
-judged; 5 not as expected, but this machine was late by a tenth of the lease or more.
-`)
-	return b.String()
+judged; 5 not as expected, but this machine was late by a tenth of the lease or more.`
+
+// usage is the program's help.
+func usage(env environment) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n%s\n", env.say("Relock: see a reentrant Redis lock think."), env.say("Usage:"))
+	for _, c := range subcommands() {
+		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, env.say(c.what))
+	}
+	return b.String() + "\n" + env.say(exitCodes)
 }
 
 // command runs one subcommand and returns its exit code.
 func command(ctx context.Context, args []string, env environment) int {
+	env.l = languageOf(args, env.getenv)
 	name, rest := "serve", args
 	switch {
 	case len(args) == 0:
@@ -200,19 +204,18 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		names = append(names, c.name)
 	}
-	fmt.Fprintf(env.err, "playground: unknown command %q; allowed: %s\n", name, strings.Join(names, ", "))
-	return exitUsage
+	return env.refuse("unknown command %q; allowed: %s", name, strings.Join(names, ", "))
 }
 
 // help prints a command's flags, or the program's help; asked with a flag, it is about serve too.
 func help(ctx context.Context, args []string, env environment) int {
 	asked := len(args) > 0 && strings.HasPrefix(args[0], "-")
 	if len(args) > 0 && args[0] != "help" && !asked {
-		return command(ctx, []string{args[0], "-h"}, env)
+		return command(ctx, append(args, "-h"), env)
 	}
-	fmt.Fprint(env.out, usage())
+	env.printHelp(usage(env))
 	if asked {
-		fmt.Fprint(env.out, "\nFlags of serve:\n")
+		fmt.Fprintf(env.out, "\n%s\n", env.say("Flags of serve:"))
 		printServeFlags(env)
 	}
 	return exitOK
@@ -225,18 +228,15 @@ func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (c
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(env.out, "Usage: %s\n\n", synopsis)
-		fs.SetOutput(env.out)
-		fs.PrintDefaults()
+		env.printHelp(env.say("Usage:") + " " + synopsis + "\n")
+		env.printFlags(env.out, fs)
 		return exitOK, true
 	case err != nil:
-		fmt.Fprintf(env.err, "playground: %v; \"playground %s -h\" tells what is allowed\n", err, fs.Name())
-		return exitUsage, true
+		return env.refuse("%[1]s; \"playground %[2]s -h\" tells what is allowed", env.mistaken(err), fs.Name()), true
 	}
 	for _, arg := range fs.Args() {
 		if len(arg) > 1 && strings.HasPrefix(arg, "-") && !slices.Contains(args, "--") {
-			fmt.Fprintf(env.err, "playground: given %q after a file; allowed: flags before the files (and ./%s for a file of that name)\n", arg, arg)
-			return exitUsage, true
+			return env.refuse("given %q after a file; allowed: flags before the files (and ./%s for a file of that name)", arg, arg), true
 		}
 	}
 	return 0, false

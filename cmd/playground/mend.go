@@ -18,7 +18,7 @@ import (
 	"relock/web/words"
 )
 
-const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -post-mortem] [-lang TAG] FILE
+const mendSynopsis phrase.Text = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -post-mortem] [-lang TAG] FILE
 
 What would mend it? Tries each change of a scenario that breaks a rule: another
 script, another lock, each also with its watchdog, a longer lease, a watchdog, a limit
@@ -37,28 +37,25 @@ func mending(ctx context.Context, args []string, env environment) int {
 	var b explore.Bounds
 	var kinds string
 	fs := flag.NewFlagSet("mend", flag.ContinueOnError)
-	fs.IntVar(&b.Delays, "delays", 2, fmt.Sprintf("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
-	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)")
-	fs.IntVar(&b.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
-	fs.IntVar(&b.MaxStates, "max-states", mend.States, fmt.Sprintf("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
-	fs.IntVar(&o.workers, "workers", 0, "search `N` states at once; 0: one for each processor. The result is the same")
-	fs.BoolVar(&o.json, "json", false, "print JSON Lines")
-	fs.BoolVar(&o.report, "post-mortem", false, "print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table")
-	o.language = languageFlag(fs)
-	if code, done := parse(fs, args, env, mendSynopsis); done {
+	fs.IntVar(&b.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
+	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)"))
+	fs.IntVar(&b.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
+	fs.IntVar(&b.MaxStates, "max-states", mend.States, env.say("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&o.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
+	fs.BoolVar(&o.json, "json", false, env.say("print JSON Lines"))
+	fs.BoolVar(&o.report, "post-mortem", false, env.say("print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table"))
+	o.language = languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say(mendSynopsis)); done {
 		return code
 	}
 	if o.json && o.report {
-		fmt.Fprintln(env.err, "playground: -json and -post-mortem: allowed: one of them")
-		return exitUsage
+		return env.refuse("-json and -post-mortem: allowed: one of them")
 	}
 	if fs.NArg() != 1 {
-		fmt.Fprintf(env.err, "playground: mend takes one scenario file, or - for standard input; given %d\n", fs.NArg())
-		return exitUsage
+		return env.refuse("mend takes one scenario file, or - for standard input; given %d", fs.NArg())
 	}
 	if b.MaxStates == 0 { // to explore.Bounds it is the default
-		fmt.Fprintf(env.err, "playground: -max-states 0: %v\n", explore.ErrStates)
-		return exitUsage
+		return env.refuseWhy(explore.ErrStates, "-max-states 0")
 	}
 	scenarios, ok := readScenarios(*o.language, fs.Args(), seedFlag{}, env)
 	if !ok {
@@ -81,8 +78,7 @@ func mending(ctx context.Context, args []string, env environment) int {
 		b.Kinds, b.MaxFaults = own.Kinds, own.MaxFaults
 	}
 	if _, err := b.Check(sc); err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", fs.Arg(0), err)
-		return exitUsage
+		return env.refuseWhy(err, fs.Arg(0))
 	}
 	return o.mend(ctx, fs.Arg(0), sc, b, env)
 }
@@ -127,7 +123,7 @@ func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenari
 		err = tell(env, sc, r, nil, true)
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		env.tellWhy(err, name)
 		return exitUnexpected
 	}
 	switch {
@@ -232,7 +228,7 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		if c.Verdict == mend.Mends || c.Verdict == mend.Protects {
 			style = green
 		}
-		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
+		for i, part := range wrap(l.Say("%[1]d. %[2]s (%[3]s). %[4]s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
 			t.line(strings.Repeat(indent, min(i, 1))+part, style)
 		}
 		if says := page.CureByRule(l, r, c); says != "" {

@@ -22,7 +22,7 @@ func withBox(ctx context.Context, env environment, l words.Language, locks ...sc
 	}
 	b, err := box.New(box.Options{})
 	if errors.Is(err, box.ErrUnavailable) {
-		fmt.Fprintln(env.err, l.Say("playground: your scripts run without walls, with your rights: %s", err.Error()))
+		env.tell("your scripts run without walls, with your rights: %s", err)
 		b, err = box.New(box.Options{Unwalled: true})
 	}
 	if err != nil {

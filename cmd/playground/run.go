@@ -27,7 +27,7 @@ import (
 	"relock/web/words"
 )
 
-const runUsage = `playground run [-json | -format F] [-lang TAG] [-redis URL] [-seed N] FILE…
+const runUsage phrase.Text = `playground run [-json | -format F] [-lang TAG] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
 Lines. "-" reads standard input. Exit codes: 0 as the scenario expects or, where
@@ -46,26 +46,26 @@ type runFlags struct {
 const tableFormat export.Format = "table"
 
 // runSynopsis is the usage line with the formats.
-func runSynopsis() string {
+func runSynopsis(env environment) string {
 	var b strings.Builder
-	b.WriteString(runUsage + "\n\nFormats:\n")
-	fmt.Fprintf(&b, "  %-15s the T-table for a terminal (default)", tableFormat)
+	fmt.Fprintf(&b, "%s\n\n%s\n", env.say(runUsage), env.say("Formats:"))
+	fmt.Fprintf(&b, "  %-15s %s", tableFormat, env.say("the T-table for a terminal (default)"))
 	for _, f := range export.Formats() {
 		single := ""
 		if f.Single() {
-			single = "; one FILE only"
+			single = env.say("; one FILE only")
 		}
-		fmt.Fprintf(&b, "\n  %-15s %s%s", f, f.Summary(), single)
+		fmt.Fprintf(&b, "\n  %-15s %s%s", f, env.say(f.Summary()), single)
 	}
 	return b.String()
 }
 
 // formatFlag reads -format.
-func formatFlag(into *export.Format) func(string) error {
+func formatFlag(into *export.Format, env environment) func(string) error {
 	return func(name string) error {
 		f, err := export.ParseFormat(name)
 		if err != nil && name != string(tableFormat) {
-			return fmt.Errorf("allowed: %s, %s", tableFormat, export.Allowed())
+			return errors.New(env.say("allowed: %s", string(tableFormat)+", "+export.Allowed()))
 		}
 		if err != nil {
 			f = tableFormat
@@ -75,49 +75,47 @@ func formatFlag(into *export.Format) func(string) error {
 	}
 }
 
+// seedInstead is what the flag does where a scenario has a seed.
+const seedInstead phrase.Text = "use seed `N` instead of the scenario's"
+
 // seedFlag is an optional number.
 type seedFlag struct {
 	set   bool
 	value uint64
 }
 
-func (f *seedFlag) String() string { return "" }
-
-func (f *seedFlag) Set(s string) error {
-	n, err := scenario.ParseSeed(s)
-	if err != nil {
-		return err
-	}
-	f.set, f.value = true, n
-	return nil
+// add adds the flag -seed.
+func (f *seedFlag) add(fs *flag.FlagSet, env environment, usage phrase.Text) {
+	fs.Func("seed", env.say(usage), func(s string) error {
+		n, err := scenario.ParseSeed(s)
+		f.set, f.value = err == nil, n
+		return toldError(env, err)
+	})
 }
 
 func runFiles(ctx context.Context, args []string, env environment) int {
 	var f runFlags
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
-	traces := fs.Bool("json", false, "print the trace as JSON Lines")
-	fs.Func("format", "print in this format `F`: "+string(tableFormat)+", "+export.Allowed(), formatFlag(&f.format))
-	f.language = languageFlag(fs)
-	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
-	fs.Var(&f.seed, "seed", "use seed `N` instead of the scenario's")
-	if code, done := parse(fs, args, env, runSynopsis()); done {
+	traces := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
+	fs.Func("format", env.say("print in this format `F`: %s, %s", string(tableFormat), export.Allowed()), formatFlag(&f.format, env))
+	f.language = languageFlag(fs, env)
+	fs.StringVar(&f.redis, "redis", "", env.say("run on the Redis at this `URL`, on the wall clock, instead of the embedded one"))
+	f.seed.add(fs, env, seedInstead)
+	if code, done := parse(fs, args, env, runSynopsis(env)); done {
 		return code
 	}
 	if fs.NArg() == 0 {
-		fmt.Fprintln(env.err, "playground: run needs at least one scenario file, or - for standard input")
-		return exitUsage
+		return env.refuse("run needs at least one scenario file, or - for standard input")
 	}
 	if *traces && f.format != "" && f.format != export.JSONL {
-		fmt.Fprintf(env.err, "playground: -json and -format %s are two formats; give one of them\n", f.format)
-		return exitUsage
+		return env.refuse("-json and -format %s are two formats; give one of them", f.format)
 	}
 	if *traces {
 		f.format = export.JSONL
 	}
 	f.format = cmp.Or(f.format, tableFormat)
 	if f.format.Single() && fs.NArg() > 1 {
-		fmt.Fprintf(env.err, "playground: -format %s takes one scenario file, given %d\n", f.format, fs.NArg())
-		return exitUsage
+		return env.refuse("-format %s takes one scenario file, given %d", f.format, fs.NArg())
 	}
 	scenarios, ok := readScenarios(*f.language, fs.Args(), f.seed, env)
 	if !ok {
@@ -145,19 +143,11 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 }
 
 func redisFailed(err error, env environment) int {
-	fmt.Fprintf(env.err, "playground: %v\n", err)
+	env.tellWhy(err)
 	if errors.Is(err, store.ErrUnreachable) {
 		return exitUnreachable
 	}
 	return exitUsage
-}
-
-// told is an error in a language, where it can be said in one.
-func told(l words.Language, err error) string {
-	if says, ok := phrase.Of(err); ok {
-		return l.Clause(says)
-	}
-	return err.Error()
 }
 
 // readScenarios reads all files before running any, and reports all mistakes.
@@ -167,7 +157,7 @@ func readScenarios(l words.Language, names []string, seed seedFlag, env environm
 	for _, name := range names {
 		data, err := readFile(name, env.in)
 		if err != nil {
-			fmt.Fprintf(env.err, "playground: %v\n", err)
+			env.tellWhy(err)
 			ok = false
 			continue
 		}
@@ -203,20 +193,23 @@ func isTrace(data []byte) bool {
 	return json.NewDecoder(bytes.NewReader(data)).Decode(&h) == nil && h.Relock > 0
 }
 
+// errScenario is a file that cannot be read.
+var errScenario = phrase.New("cannot read the scenario")
+
 // readFile reads one byte more than a scenario may have, so that the parser
 // notices when it is too long.
 func readFile(name string, in io.Reader) ([]byte, error) {
 	if name != "-" {
 		f, err := os.Open(name) //nolint:gosec // the file the user named
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the scenario: %w", err)
+			return nil, fmt.Errorf("%w: %w", errScenario, err)
 		}
 		defer func() { _ = f.Close() }()
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, scenario.MaxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the scenario %s: %w", name, err)
+		return nil, fmt.Errorf("%w %s: %w", errScenario, name, err)
 	}
 	return data, nil
 }
@@ -224,17 +217,15 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Options, f runFlags, env environment) int {
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %s\n", name, told(*f.language, err))
-		return exitUsage
+		return env.refuseWhy(err, name)
 	}
 	err = run.Wait()
 	if errors.Is(err, engine.ErrDiverged) {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
-		return exitUsage
+		return env.refuseWhy(err, name)
 	}
 	events, _ := run.Log().Since(0)
 	if werr := printRun(context.WithoutCancel(ctx), sc, run.Header(), events, f, env); werr != nil {
-		fmt.Fprintf(env.err, "playground: %s: %s\n", name, told(*f.language, werr))
+		env.tellWhy(werr, name)
 		return exitUnexpected
 	}
 	if ownMistake(env, *f.language, name, sc, err) {
@@ -255,7 +246,7 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 		code = exitUnexpected
 	case len(differences) > 0:
 		for _, d := range differences {
-			fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, d)
+			env.tell("%s: not as expected: %s", name, env.speaks().Clause(d))
 		}
 		if code = exitUnexpected; late {
 			code = exitLate
@@ -282,7 +273,7 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 		code = exitOfRun(sc, events)
 	}
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		env.tellWhy(err, name)
 	}
 	if late {
 		fmt.Fprintf(env.err, "playground: %s: %s\n", name, says)
@@ -351,18 +342,17 @@ func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events
 
 func protocols(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
-	long := fs.Bool("long", false, "also say what each guarantees, where it fails, and where it comes from")
-	l := languageFlag(fs)
-	if code, done := parse(fs, args, env, "playground protocols [-long] [-lang TAG]\n\nLists the locks that a scenario can name, one on each line."); done {
+	long := fs.Bool("long", false, env.say("also say what each guarantees, where it fails, and where it comes from"))
+	l := languageFlag(fs, env)
+	if code, done := parse(fs, args, env, env.say("playground protocols [-long] [-lang TAG]\n\nLists the locks that a scenario can name, one on each line.")); done {
 		return code
 	}
 	if fs.NArg() > 0 {
-		fmt.Fprintf(env.err, "playground: protocols takes no arguments, given %q\n", fs.Args())
-		return exitUsage
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	texts, err := lessons.Protocols()
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		return exitUnexpected
 	}
 	width := 0

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 
 	"relock/engine/course"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
 
-const schemaSynopsis = `playground schema [scenario | chapter]
+const schemaSynopsis phrase.Text = `playground schema [scenario | chapter]
 
 Prints the JSON Schema (draft-07) of a scenario, or of a chapter of a course, for
 editors. Without an argument it is a scenario's. A line at the top of a file,
@@ -19,25 +19,23 @@ editors. Without an argument it is a scenario's. A line at the top of a file,
 // schema prints a JSON Schema.
 func schema(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("schema", flag.ContinueOnError)
-	if code, done := parse(fs, args, env, schemaSynopsis); done {
+	if code, done := parse(fs, args, env, env.say(schemaSynopsis)); done {
 		return code
 	}
 	made := scenario.Schema
 	switch what := fs.Arg(0); {
 	case fs.NArg() > 1:
-		fmt.Fprintf(env.err, "playground: schema takes one argument, given %q\n", fs.Args())
-		return exitUsage
+		return env.refuse("schema takes one argument, given %q", fs.Args())
 	case what == "chapter":
 		made = course.Schema
 	case what != "" && what != "scenario":
-		fmt.Fprintf(env.err, "playground: there is no schema %q; allowed: scenario, chapter\n", what)
-		return exitUsage
+		return env.refuse("there is no schema %q; allowed: scenario, chapter", what)
 	}
 	enc := json.NewEncoder(env.out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(made()); err != nil {
-		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	}
 	return exitOK

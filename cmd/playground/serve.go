@@ -22,6 +22,7 @@ import (
 	"relock/engine/box"
 	"relock/engine/course"
 	"relock/engine/lab"
+	"relock/engine/phrase"
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
@@ -33,7 +34,7 @@ import (
 	"relock/web/words"
 )
 
-const serveSynopsis = `playground [serve] [flags]
+const serveSynopsis phrase.Text = `playground [serve] [flags]
 
 Serves the playground page. The environment variable beside a flag sets it, too;
 the flag wins.
@@ -89,31 +90,31 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 }
 
 // newServeFlags returns the flags of serve for the command of that name.
-func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
+func newServeFlags(command string, env environment, f *serveFlags) *flag.FlagSet {
 	f.limits, f.labs = runs.DefaultLimits(), labs.DefaultLimits()
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
-	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
-	fs.StringVar(&f.public, "public-url", "", "`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
-	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded headers count, such as 127.0.0.1,10.0.0.0/8")
-	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); the server loads a newer one within a minute")
-	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
-	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that use the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs")
-	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; by default the address where it listens or, if that is every interface, the address from which it reaches Redis")
-	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "log `level`: debug, info, warn, error")
-	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
-	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, "`number` of scenarios running at once from one address")
-	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of new runs, steppers, files and short links in a minute from one address")
-	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept for viewing")
-	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
-	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
-	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/engine/course\" says how to write one")
-	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends")
-	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends")
-	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which the server forgets a run that nobody looks at")
-	fs.IntVar(&f.labs.Open, "max-labs", f.labs.Open, "`number` of labs open at once, each a process; 0 for none")
-	fs.BoolVar(&f.labAnyone, "lab-anyone", false, "let visitors on other machines open labs, and their programs connect to them")
-	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
-	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
+	fs.StringVar(&f.addr, "addr", defaultAddr, env.say("`address` to listen on; :8080 for every interface"))
+	fs.StringVar(&f.public, "public-url", "", env.say("`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds"))
+	fs.StringVar(&f.proxies, "trusted-proxies", "", env.say("`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded headers count, such as 127.0.0.1,10.0.0.0/8"))
+	fs.StringVar(&f.cert, "tls-cert", "", env.say("serve HTTPS with the certificate in this `file` (PEM, with its chain); the server loads a newer one within a minute"))
+	fs.StringVar(&f.key, "tls-key", "", env.say("and its key in this `file`"))
+	fs.StringVar(&f.redis, "redis", "", env.say("also offer runs on the Redis at this `URL`, and share with all servers that use the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs"))
+	fs.StringVar(&f.advertise, "advertise", "", env.say("`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; by default the address where it listens or, if that is every interface, the address from which it reaches Redis"))
+	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, env.say("log `level`: debug, info, warn, error"))
+	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, env.say("`number` of scenarios running at once"))
+	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, env.say("`number` of scenarios running at once from one address"))
+	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, env.say("`number` of new runs, steppers, files and short links in a minute from one address"))
+	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, env.say("`number` of runs kept for viewing"))
+	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, env.say("`number` of scenarios stepped through at once"))
+	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, env.say("`number` of scenarios stepped through at once from one address"))
+	fs.StringVar(&f.course, "course", "", env.say("`folder` of a course to teach instead of the built-in one; \"go doc relock/engine/course\" says how to write one"))
+	fs.StringVar(&f.links, "links", "", env.say("`folder` that keeps short links, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends"))
+	fs.StringVar(&f.rooms, "rooms", "", env.say("`folder` that keeps rooms, for this server alone, even with -redis; by default they are on -redis, or in memory until the server ends"))
+	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, env.say("`time` after which the server forgets a run that nobody looks at"))
+	fs.IntVar(&f.labs.Open, "max-labs", f.labs.Open, env.say("`number` of labs open at once, each a process; 0 for none"))
+	fs.BoolVar(&f.labAnyone, "lab-anyone", false, env.say("let visitors on other machines open labs, and their programs connect to them"))
+	fs.BoolVar(&f.metrics, "metrics", true, env.say("serve /metrics, as Prometheus reads it"))
+	fs.BoolVar(&f.dev, "dev", false, env.say("also serve /storybook: each component of the page in its states"))
 	fs.VisitAll(func(fl *flag.Flag) { fl.Usage += " ($" + variable(fl.Name) + ")" })
 	return fs
 }
@@ -124,18 +125,17 @@ func variable(name string) string {
 
 func printServeFlags(env environment) {
 	var f serveFlags
-	fs := newServeFlags("serve", &f)
-	fs.SetOutput(env.out)
-	fs.PrintDefaults()
+	fs := newServeFlags("serve", env, &f)
+	env.printFlags(env.out, fs)
 }
 
 // fromEnvironment sets flags from environment variables.
-func fromEnvironment(fs *flag.FlagSet, getenv func(string) string) error {
+func fromEnvironment(fs *flag.FlagSet, env environment) error {
 	var errs []error
 	fs.VisitAll(func(fl *flag.Flag) {
-		if v := getenv(variable(fl.Name)); v != "" {
+		if v := env.getenv(variable(fl.Name)); v != "" {
 			if err := fl.Value.Set(v); err != nil {
-				errs = append(errs, fmt.Errorf("invalid value %q for $%s: %w", v, variable(fl.Name), err))
+				errs = append(errs, errors.New(env.say("invalid value %q for $%s: %s", v, variable(fl.Name), err)))
 			}
 		}
 	})
@@ -144,22 +144,19 @@ func fromEnvironment(fs *flag.FlagSet, getenv func(string) string) error {
 
 func serve(ctx context.Context, args []string, env environment) int {
 	var f serveFlags
-	fs := newServeFlags("serve", &f)
-	if err := fromEnvironment(fs, env.getenv); err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
-		return exitUsage
+	fs := newServeFlags("serve", env, &f)
+	if err := fromEnvironment(fs, env); err != nil {
+		return env.refuseWhy(err)
 	}
-	if code, done := parse(fs, args, env, serveSynopsis); done {
+	if code, done := parse(fs, args, env, env.say(serveSynopsis)); done {
 		return code
 	}
 	if fs.NArg() > 0 {
-		fmt.Fprintf(env.err, "playground: serve takes no arguments, given %q\n", fs.Args())
-		return exitUsage
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	l := f.limits
 	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 || f.labs.Open < 0 {
-		fmt.Fprintln(env.err, "playground: the limits of serve must be larger than 0")
-		return exitUsage
+		return env.refuse("the limits of serve must be larger than 0")
 	}
 	config := web.Config{
 		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level.Level})),
@@ -173,38 +170,33 @@ func serve(ctx context.Context, args []string, env environment) int {
 	if f.public != "" {
 		public, err := site.ParsePublicURL(f.public)
 		if err != nil {
-			fmt.Fprintf(env.err, "playground: -public-url %q: %v\n", f.public, err)
-			return exitUsage
+			return env.refuseWhy(err, "-public-url "+strconv.Quote(f.public))
 		}
 		config.PublicURL = public
 	}
 	if f.course != "" {
 		if err := provenCourse(f.course); err != nil {
-			fmt.Fprintf(env.err, "playground: -course %s: it has mistakes:\n%v\n", f.course, err)
-			return exitUsage
+			return env.refuse("-course %s: it has mistakes:\n%s", f.course, err)
 		}
 		config.Course = os.DirFS(f.course)
 	}
 	proxies, err := site.ParseProxies(f.proxies)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
-		return exitUsage
+		return env.refuseWhy(err, "-trusted-proxies")
 	}
 	config.Proxies = proxies
 	var secure *tls.Config
 	if f.cert != "" || f.key != "" {
 		c, err := readCertificate(f.cert, f.key)
 		if err != nil {
-			fmt.Fprintf(env.err, "playground: %v\n", err)
-			return exitUsage
+			return env.refuseWhy(err)
 		}
 		secure = c.config()
 	}
 	config.Secure = secure
 	if f.advertise != "" {
 		if config.Advertise, err = site.ParseAdvertise(f.advertise, secure != nil); err != nil {
-			fmt.Fprintf(env.err, "playground: -advertise %q: %v\n", f.advertise, err)
-			return exitUsage
+			return env.refuseWhy(err, "-advertise "+strconv.Quote(f.advertise))
 		}
 	}
 	if f.redis != "" {
@@ -217,7 +209,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	for name, folder := range map[string]string{"links": f.links, "rooms": f.rooms} {
 		if err := writable(folder); err != nil {
-			fmt.Fprintf(env.err, "playground: -%s %s: it cannot be written: %v\n", name, folder, err)
+			env.tell("-%s %s: it cannot be written: %s", name, folder, err)
 			return exitUnexpected
 		}
 	}
@@ -226,7 +218,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	case errors.Is(err, store.ErrUnreachable):
 		return redisFailed(err, env)
 	case err != nil:
-		fmt.Fprintf(env.err, "playground: -rooms: %v\n", err)
+		env.tellWhy(err, "-rooms")
 		return exitUnexpected
 	}
 	defer end()
@@ -236,7 +228,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
 	if err := at.listen(ctx, env); err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		env.tellWhy(err)
 		return exitUnexpected
 	}
 	return exitOK
@@ -359,7 +351,7 @@ func (at service) listen(ctx context.Context, env environment) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w; choose another address with -addr", at.addr, err)
+		return errors.New(env.say("cannot listen on %s: %s; choose another address with -addr", at.addr, err))
 	}
 	at.config.Listening = l.Addr()
 	server, err := web.New(at.config)
@@ -371,9 +363,9 @@ func (at service) listen(ctx context.Context, env environment) error {
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
 	address := strings.TrimSuffix(shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL), "/") + cmp.Or(at.leads, "/")
-	greeting := fmt.Sprintf("Relock is at %s (Ctrl-C ends it)\n", address)
+	greeting := env.say("Relock is at %s (Ctrl-C ends it)", address) + "\n"
 	if at.forgets {
-		greeting += "Rooms are in memory, and end with it (-rooms FOLDER keeps them)\n"
+		greeting += env.say("Rooms are in memory, and end with it (-rooms FOLDER keeps them)") + "\n"
 	}
 	fmt.Fprint(env.out, greeting)
 	if at.leads != "" && env.terminal {

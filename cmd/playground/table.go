@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -130,7 +131,7 @@ func (t table) timelineRow(r film.Row, single bool) {
 				if c.Of != "" {
 					name += " (" + c.Of + ")"
 				}
-				lines[0].text = name + ": " + lines[0].text
+				lines[0].text = t.l.Say("%s: %s", name, lines[0].text)
 				all = append(all, lines...)
 			}
 		}
@@ -382,31 +383,73 @@ func runeColumns(r rune) int {
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-columns(s), 0)) }
 
-// indent starts each continuation line.
+// indent starts each continuation line that has room for it.
 const indent = "  "
 
-// wrap breaks a text into lines of at most n columns, at spaces if possible.
+// wrap breaks a text into lines of at most n columns, where a reader would.
 func wrap(s string, n int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.SplitAfter(s, " ") {
-		for columns(strings.TrimRight(word, " ")) > n { // longer than a line
+	for _, piece := range pieces(s) {
+		for columns(strings.TrimRight(piece, " ")) > n { // longer than a line
 			if strings.TrimSpace(line) != "" {
 				lines = append(lines, strings.TrimRight(line, " "))
 			}
 			line = ""
-			head := cut(word, n)
-			lines, word = append(lines, head), word[len(head):]
+			head := cut(piece, n)
+			lines, piece = append(lines, head), piece[len(head):]
 		}
-		if columns(line)+columns(strings.TrimRight(word, " ")) > n {
+		if columns(line)+columns(strings.TrimRight(piece, " ")) > n {
 			lines, line = append(lines, strings.TrimRight(line, " ")), ""
-			if columns(indent)+columns(strings.TrimRight(word, " ")) <= n {
+			if n >= 3*len(indent) && columns(indent)+columns(strings.TrimRight(piece, " ")) <= n {
 				line = indent
 			}
 		}
-		line += word
+		line += piece
 	}
 	return append(lines, strings.TrimRight(line, " "))
+}
+
+// pieces are the parts of a text that stay whole, each with the spaces after it: words, and
+// Han characters with the marks that belong to them. A number is one with its unit.
+func pieces(s string) []string {
+	var list []string
+	from, before := 0, rune(0)
+	for i, r := range s {
+		if i > from && breaks(s[from:i], before, r, s[i:]) {
+			list, from = append(list, s[from:i]), i
+		}
+		before = r
+	}
+	return append(list, s[from:])
+}
+
+// What no line ends with, and what none starts with.
+const (
+	opening = "（【《「『“‘("
+	closing = "），。：；、？！】》」』”’…—·～)%,.:;!?"
+)
+
+// endsInNumber is a number and the space after it, and startsWithUnit what it counts. Before
+// a Han character a number nearly always stands for how many there are.
+var (
+	endsInNumber   = regexp.MustCompile(`(^|[^\p{L}\p{N}])[0-9][0-9.,]* $`)
+	startsWithUnit = regexp.MustCompile(`^(?:(?:µs|ms|s|min|h|d|MB|kB)(?:[^\p{L}\p{N}]|$)|\p{Han})`)
+)
+
+// breaks reports whether a line may end between two characters: after a piece that ends in
+// before, where rest starts with next.
+func breaks(piece string, before, next rune, rest string) bool {
+	switch {
+	case next == ' ' || strings.ContainsRune(opening, before) || strings.ContainsRune(closing, next):
+		return false
+	case before == ' ':
+		return !endsInNumber.MatchString(piece) || !startsWithUnit.MatchString(rest)
+	case before == '小' && next == '时', before == '分' && next == '钟', before == '毫' && next == '秒':
+		return false
+	default:
+		return runeColumns(before) == 2 || runeColumns(next) == 2
+	}
 }
 
 // cut returns as much of the start of a word as fits into n columns, up to a

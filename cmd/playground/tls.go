@@ -2,11 +2,12 @@ package main
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // lookAgain is how often to check a certificate's files for newer ones.
@@ -26,7 +27,7 @@ type certificate struct {
 // readCertificate reads a certificate and its key in PEM.
 func readCertificate(cert, key string) (*certificate, error) {
 	if cert == "" || key == "" {
-		return nil, errors.New("-tls-cert and -tls-key go together")
+		return nil, phrase.New("-tls-cert and -tls-key go together")
 	}
 	c := &certificate{cert: cert, key: key}
 	return c, c.read()

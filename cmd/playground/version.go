@@ -5,25 +5,26 @@ import (
 	"flag"
 	"fmt"
 	"runtime/debug"
+
+	"relock/engine/phrase"
 )
 
-const versionSynopsis = `playground version
+const versionSynopsis phrase.Text = `playground version
 
 Prints the module, its version, the revision that it was built from, and the Go
 version.`
 
 func version(_ context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("version", flag.ContinueOnError)
-	if code, done := parse(fs, args, env, versionSynopsis); done {
+	if code, done := parse(fs, args, env, env.say(versionSynopsis)); done {
 		return code
 	}
 	if fs.NArg() > 0 {
-		fmt.Fprintf(env.err, "playground: version takes no arguments, given %q\n", fs.Args())
-		return exitUsage
+		return env.refuse("%s takes no arguments, given %q", fs.Name(), fs.Args())
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		fmt.Fprintln(env.err, "playground: this program was built without its module")
+		env.tell("this program was built without its module")
 		return exitUnexpected
 	}
 	fmt.Fprint(env.out, describe(info))

@@ -1,16 +1,16 @@
 package explore
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
 
 // Unexpected says how the space differs from what a scenario expects of these
 // bounds, or "".
-func (s *Space) Unexpected(claim scenario.Explored) string {
+func (s *Space) Unexpected(claim scenario.Explored) phrase.Wording {
 	var got []string
 	for _, r := range s.Rules() {
 		got = append(got, r.Name)
@@ -20,17 +20,17 @@ func (s *Space) Unexpected(claim scenario.Explored) string {
 	foreign := func(rule string) bool { return !slices.Contains(want, rule) }
 	switch {
 	case s.ending == Exhausted && !slices.Equal(got, want), slices.ContainsFunc(got, foreign):
-		return fmt.Sprintf("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
+		return phrase.Say("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
 	case s.ending != Exhausted:
-		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", s.Why())
+		return phrase.Say("explore: the search did not come to its end (%s), so that nothing is certain", s.Why())
 	default:
-		return ""
+		return phrase.Wording{}
 	}
 }
 
-func listed(rules []string) string {
+func listed(rules []string) phrase.Wording {
 	if len(rules) == 0 {
-		return "no rule"
+		return phrase.Say("no rule")
 	}
-	return strings.Join(rules, ", ")
+	return phrase.Plain(strings.Join(rules, ", "))
 }

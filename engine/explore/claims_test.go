@@ -29,7 +29,7 @@ func TestClaimsOfScenariosHold(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if difference := space.Unexpected(c); difference != "" {
+				if difference := space.Unexpected(c); !difference.IsZero() {
 					t.Error(difference)
 				}
 			})

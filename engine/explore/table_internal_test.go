@@ -98,7 +98,7 @@ func TestWhatIsUnexpected(t *testing.T) {
 		for _, name := range c.broken {
 			s.rules = append(s.rules, Rule{Name: name})
 		}
-		got := s.Unexpected(scenario.Explored{Violations: c.claim})
+		got := s.Unexpected(scenario.Explored{Violations: c.claim}).String()
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

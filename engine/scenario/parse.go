@@ -262,7 +262,7 @@ func (p *parser) number(m map[string]value, name string, into *int, low, high in
 func ParseSeed(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil || !digits.MatchString(s) {
-		return 0, fmt.Errorf("given %s, allowed: %s", quote(s), whole[uint64](0, MaxSeed))
+		return 0, phrase.New("given %s, allowed: %s", quote(s), whole[uint64](0, MaxSeed))
 	}
 	return n, nil
 }

@@ -20,7 +20,7 @@ import (
 var ErrUnreachable = errors.New("no Redis answers")
 
 // ErrURL is returned by Connect for a URL that names no Redis.
-var ErrURL = errors.New("bad Redis URL")
+var ErrURL = errors.New("bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped")
 
 // ConnectTimeout is how long Connect waits for the first answer: someone is
 // waiting at a prompt.
@@ -143,7 +143,7 @@ func Connect(ctx context.Context, rawURL string) (*External, error) {
 	if err != nil {
 		// The client's own error would repeat parts of the URL, including a
 		// password.
-		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped", ErrURL)
+		return nil, ErrURL
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()

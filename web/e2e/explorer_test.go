@@ -14,7 +14,7 @@ func TestEveryOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, ended, option, lost string }{
 		{"en", "38 of 53 orders with at most 2 delays and no fault break a rule. All of them were tried.", "30 of 36 break", "from here on every order breaks a rule"},
-		{"zh-CN", "53 种顺序全部试过，其中 38 种会破坏规则。", "36 种中 30 种破坏", "从这里往后怎么走都会破坏规则"},
+		{"zh-CN", "53 种顺序全部试过，其中 38 种会违反规则。", "36 种中 30 种违反规则", "从这里往后怎么走都会违反规则"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, rule, sound, wrong string }{
 		{"en", "nother's lock released", "None of the ", "this is not Lua"},
-		{"zh-CN", "误删别人的锁", "没有一种破坏规则", "这不是 Lua"},
+		{"zh-CN", "误删别人的锁", "没有一种违反规则", "这不是 Lua"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()

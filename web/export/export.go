@@ -54,7 +54,7 @@ var ErrFormat = errors.New("there is no such format")
 type form struct {
 	name      Format
 	label     phrase.Text // the page's name for it
-	summary   string      // for the terminal's help
+	summary   phrase.Text // for the terminal's help
 	single    bool        // files of this format cannot be concatenated
 	media     string
 	extension string
@@ -88,7 +88,7 @@ func Files(l words.Language) []page.File {
 }
 
 // Summary describes the file in a few words, for the terminal.
-func (f Format) Summary() string { return f.form().summary }
+func (f Format) Summary() phrase.Text { return f.form().summary }
 
 // Single reports whether only one run can be written, because files of this
 // format cannot be concatenated.

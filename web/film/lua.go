@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -172,7 +173,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 			list = append(list, ownScript(s.Name, s.Source))
 			continue
 		}
-		list = append(list, readScript(s.Name, s.Source))
+		list = append(list, commented(l, readScript(s.Name, s.Source)))
 	}
 	for _, call := range calls {
 		if source := known.Plain[call]; source != "" && slices.ContainsFunc(known.Scripts, func(s protocol.Script) bool { return s.Call == call }) {
@@ -184,6 +185,22 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 		}
 	}
 	return list
+}
+
+// commented is a script of ours with its comments in a language: what runs, and what the
+// lines are, is the same.
+func commented(l words.Language, s Script) Script {
+	s.Lines = slices.Clone(s.Lines)
+	for i, line := range s.Lines {
+		last := len(line.Tokens) - 1
+		if last < 0 || line.Tokens[last].Class != "c" {
+			continue
+		}
+		mark, english := protocol.Comment(line.Tokens[last].Text)
+		s.Lines[i].Tokens = slices.Clone(line.Tokens)
+		s.Lines[i].Tokens[last].Text = mark + l.Say(phrase.Text(english))
+	}
+	return s
 }
 
 // ScriptsOf is Scripts for a trace: one of a lab or a log brings its clients' own.

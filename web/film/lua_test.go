@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -421,5 +422,40 @@ func TestScriptsInChinese(t *testing.T) {
 				t.Errorf("%s: %s", p.Name, s.Note)
 			}
 		}
+	}
+}
+
+// The comments of a lock's scripts are in the language of the page. Each line is where it
+// is, and all that runs in it is as in English; of somebody's own scripts also the comments.
+func TestCommentsInTheLanguageOfThePage(t *testing.T) {
+	han := regexp.MustCompile(`\p{Han}`)
+	comments := 0
+	for _, p := range exhibit.All() {
+		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
+		chinese := film.Scripts(words.Match("zh"), sc)
+		for i, s := range film.Scripts(words.English, sc) {
+			if len(s.Lines) != len(chinese[i].Lines) {
+				t.Fatalf("%s, %s: %d lines, in Chinese %d", p.Name, s.Name, len(s.Lines), len(chinese[i].Lines))
+			}
+			for n, line := range s.Lines {
+				for k, token := range line.Tokens {
+					switch said := chinese[i].Lines[n].Tokens[k].Text; {
+					case token.Class != "c" && said != token.Text:
+						t.Errorf("%s, %s:%d: %q runs, and %q is shown", p.Name, s.Name, n+1, token.Text, said)
+					case token.Class == "c" && !strings.HasPrefix(said, "--"):
+						t.Errorf("%s, %s:%d: %q is no comment", p.Name, s.Name, n+1, said)
+					case token.Class == "c" && han.MatchString(said):
+						comments++
+					}
+				}
+			}
+		}
+	}
+	if comments < 300 {
+		t.Errorf("only %d comments are in Chinese", comments)
+	}
+	own := parse(t, "lock: {protocol: own, like: reentrant, scripts: {lock: \"-- Enter one level of a reentrant lock.\\nreturn 1\"}}\nthreads: [{name: A}]")
+	if got := film.Scripts(words.Match("zh"), own)[0].Lines[0].Text(); got != "-- Enter one level of a reentrant lock." {
+		t.Errorf("of an own script %q is shown", got)
 	}
 }

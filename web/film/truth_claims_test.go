@@ -212,7 +212,7 @@ var clauses = []struct {
 		},
 	},
 	{
-		"hold count", `hold count (\d+)[,.:]`, `持有计数 (\d+)，`,
+		"hold count", `hold count (\d+)[,.:]`, `重入计数 (\d+)，`,
 		func(s scene, m []string) string {
 			return s.unless(s.sc.Lock.Protocol == "spin" || s.field(s.who) == m[1], "its field is %q", s.field(s.who))
 		},

@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/web/site/peers"
 )
 
 // ErrProxies is returned for a malformed list of proxies.
-var ErrProxies = errors.New("it must be IP addresses or ranges such as 10.0.0.0/8, with commas between them")
+var ErrProxies = phrase.New("it must be IP addresses or ranges such as 10.0.0.0/8, with commas between them")
 
 // ParseProxies reads a list of proxies, "10.0.0.0/8, ::1". It fails with
 // ErrProxies.

@@ -9,12 +9,13 @@ import (
 	"net/url"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/web/words"
 )
 
 // ErrPublicURL is returned for a public URL that is not just a scheme and a
 // host.
-var ErrPublicURL = errors.New("it must be http:// or https:// and a host, with a port if need be, and nothing after that")
+var ErrPublicURL = phrase.New("it must be http:// or https:// and a host, with a port if need be, and nothing after that")
 
 // ParsePublicURL reads the address under which visitors reach a server, such
 // as https://relock.example.org. It fails with ErrPublicURL.

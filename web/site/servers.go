@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/web/site/peers"
 	"relock/web/site/wire"
 	"relock/web/words"
@@ -20,7 +21,7 @@ import (
 
 // ErrAdvertise is returned for an address at which no other server can reach
 // this one.
-var ErrAdvertise = errors.New("it must be a host and a port, 10.0.0.5:8080, or such a URL with http:// or https:// before it")
+var ErrAdvertise = phrase.New("it must be a host and a port, 10.0.0.5:8080, or such a URL with http:// or https:// before it")
 
 // ParseAdvertise reads the address at which other servers reach this one, for
 // Config.Advertise. Without a scheme it has the one by which this server serves.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/lessons"
 	"relock/web/words"
@@ -46,10 +48,10 @@ func TestEverythingIsTranslated(t *testing.T) {
 }
 
 // texts are all that there is to translate, each with where it is said.
-type texts struct{ inGo, inScripts, inLessons map[string]string }
+type texts struct{ inGo, inScripts, inLessons, inLua map[string]string }
 
 func everyText(t *testing.T) texts {
-	return texts{textsInGo(t), textsInScripts(t), textsInLessons(t)}
+	return texts{textsInGo(t), textsInScripts(t), textsInLessons(t), commentsInLua()}
 }
 
 // file says whether a text belongs into a file of that name. Two files are read
@@ -61,6 +63,8 @@ func (all texts) file(name string) map[string]string {
 		return all.inScripts
 	case "lessons.yaml":
 		return all.inLessons
+	case "comments.yaml":
+		return all.inLua
 	default:
 		return all.inGo
 	}
@@ -71,7 +75,7 @@ func checkTranslations(t *testing.T, folder string, all texts) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no translations:", err)
 	}
-	lessons, scripts := map[string]bool{}, map[string]bool{}
+	lessons, scripts, comments := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	elsewhere := map[string]bool{}
 	for _, name := range files {
 		base := filepath.Base(name)
@@ -92,6 +96,8 @@ func checkTranslations(t *testing.T, folder string, all texts) {
 			has = scripts
 		case "lessons.yaml":
 			has = lessons
+		case "comments.yaml":
+			has = comments
 		}
 		for text, translation := range translations {
 			has[text] = true
@@ -99,7 +105,7 @@ func checkTranslations(t *testing.T, folder string, all texts) {
 				t.Errorf("%s: %q is said nowhere", name, text)
 			}
 			// Lessons take no arguments: their per cents are per cents.
-			if a, b := verbs(text), verbs(translation); base != "lessons.yaml" && !slices.Equal(a, b) {
+			if a, b := verbs(text), verbs(translation); base != "lessons.yaml" && base != "comments.yaml" && !slices.Equal(a, b) {
 				t.Errorf("%s: %q takes %v, its translation %v", name, text, a, b)
 			}
 			if strings.TrimSpace(translation) == "" {
@@ -111,13 +117,28 @@ func checkTranslations(t *testing.T, folder string, all texts) {
 		needed map[string]string
 		has    map[string]bool
 		file   string
-	}{{all.inGo, elsewhere, "a file named after its place"}, {all.inScripts, scripts, "scripts.yaml"}, {all.inLessons, lessons, "lessons.yaml"}} {
+	}{{all.inGo, elsewhere, "a file named after its place"}, {all.inScripts, scripts, "scripts.yaml"}, {all.inLessons, lessons, "lessons.yaml"}, {all.inLua, comments, "comments.yaml"}} {
 		for _, text := range slices.Sorted(maps.Keys(one.needed)) {
 			if !one.has[text] {
 				t.Errorf("%s: no translation of %q in %s/, in %s", one.needed[text], text, folder, one.file)
 			}
 		}
 	}
+}
+
+// commentsInLua are the lines of comments in the scripts that pages show.
+func commentsInLua() map[string]string {
+	found := map[string]string{}
+	for _, p := range exhibit.All() {
+		for _, s := range p.Scripts {
+			for line := range strings.Lines(s.Source) {
+				if _, text := protocol.Comment(strings.TrimSpace(line)); text != "" {
+					found[text] = s.Name
+				}
+			}
+		}
+	}
+	return found
 }
 
 // textsInLessons are all that the lessons say.

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+	"golang.org/x/text/width"
 )
 
 // Language is a language of the interface. Numbers among the arguments are
@@ -102,7 +103,26 @@ func (l Language) List(names phrase.Names) string {
 	if n < 2 {
 		return strings.Join(names, "")
 	}
-	return l.Say("%s and %s", strings.Join(names[:n-1], l.Say(", ")), names[n-1])
+	before, last := strings.Join(names[:n-1], l.Say(", ")), names[n-1]
+	said := l.Say("%s and %s", before, last)
+	between, first := strings.CutPrefix(said, before)
+	between, second := strings.CutSuffix(between, last)
+	if !first || !second {
+		return said
+	}
+	if r, _ := utf8.DecodeLastRuneInString(before); full(r) {
+		between = strings.TrimLeft(between, " ") // which stands beside a Latin word
+	}
+	if r, _ := utf8.DecodeRuneInString(last); full(r) {
+		between = strings.TrimRight(between, " ")
+	}
+	return before + between + last
+}
+
+// full reports whether a character, a Han one or a mark of theirs, has its space in itself.
+func full(r rune) bool {
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
 }
 
 // Clause translates a wording, as a part of a sentence.
@@ -135,10 +155,11 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 
 // Duration formats a duration, or a time since the run began, in milliseconds,
 // as exactly as a person can use it: "62 ms", "1,267 ms", "3.2 ms". A whole number of seconds from a minute up is given
-// in its two largest units: "4 min 20 s", "2 d".
+// in its two largest units: "4 min 20 s", "2 d"; and where two cannot say it exactly, from
+// two hours up as people say it: "about 2 d 7 h".
 func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
-	if d >= time.Minute && d%time.Second == 0 {
+	if d >= time.Minute && d%time.Second == 0 || d >= wordy {
 		return l.long(d)
 	}
 	t := l.texts()
@@ -166,7 +187,10 @@ func (l Language) Millis(d time.Duration) string {
 	return l.texts().printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
 
-// long formats whole seconds in their two largest units.
+// wordy is from where nobody counts minutes or milliseconds.
+const wordy = 2 * time.Hour
+
+// long formats a duration in its two largest units.
 func (l Language) long(d time.Duration) string {
 	const day = 24 * time.Hour
 	in := func(unit time.Duration) int64 { return int64(d / unit) }
@@ -180,6 +204,10 @@ func (l Language) long(d time.Duration) string {
 		return l.Say("%d h", in(time.Hour))
 	case d > time.Hour && d%time.Minute == 0:
 		return l.Say("%d h %d min", in(time.Hour), rest(time.Hour, time.Minute))
+	case d >= 2*day:
+		return l.Say("about %s", l.long(d.Truncate(time.Hour)))
+	case d >= wordy && d%time.Minute != 0:
+		return l.Say("about %s", l.long(d.Truncate(time.Minute)))
 	case d%time.Minute == 0:
 		return l.Say("%d min", in(time.Minute))
 	default:

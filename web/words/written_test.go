@@ -14,7 +14,7 @@ var unwritten = []struct {
 	what    string
 	pattern *regexp.Regexp
 }{
-	{"two spaces", regexp.MustCompile(`  `)},
+	{"two spaces", regexp.MustCompile(`\S  `)}, // at the start of a line they are its indent
 	{"a half-width mark at a Chinese word", regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`)},
 	{"a space at a full-width mark", regexp.MustCompile(` [，。：；、？！（）]|[，。：；、？！（] `)},
 	{"no space between a Chinese and a Latin word", regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}`)},
@@ -33,6 +33,9 @@ func TestChineseIsWrittenAlike(t *testing.T) {
 	}
 	read := 0
 	for _, name := range files {
+		if filepath.Base(name) == "comments.yaml" {
+			continue // beside code, with pieces of it: {1, 0}
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

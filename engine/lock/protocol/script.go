@@ -21,6 +21,17 @@ type Redis interface {
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
+// Comment returns the comment in a line of a bundled script: the mark before it with its
+// spaces, and its text, "" if there is none.
+func Comment(line string) (mark, text string) {
+	at := strings.Index(line, "--")
+	if at < 0 {
+		return "", ""
+	}
+	text = strings.TrimLeft(line[at+len("--"):], " ")
+	return line[at : len(line)-len(text)], text
+}
+
 // Script is a Lua script of one kind of call.
 type Script struct {
 	Name   string // file name

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"relock/web/words"
+)
+
+// in is an environment with variables.
+func in(set map[string]string) (environment, *bytes.Buffer, *bytes.Buffer) {
+	var out, err bytes.Buffer
+	return environment{getenv: func(name string) string { return set[name] }, in: strings.NewReader(""), out: &out, err: &err}, &out, &err
+}
+
+func TestTheLanguageOfACommand(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		set  map[string]string
+		want string
+	}{
+		{nil, nil, "en"},
+		{nil, map[string]string{"LANG": "zh_CN.UTF-8"}, "zh-CN"},
+		{nil, map[string]string{"LANG": "C"}, "en"},
+		{nil, map[string]string{"LANG": "POSIX"}, "en"},
+		{nil, map[string]string{"LANG": "C.UTF-8"}, "en"},
+		{nil, map[string]string{"LANG": "de_DE.UTF-8@euro"}, "en"},
+		{nil, map[string]string{"LANG": "zh_CN@pinyin"}, "zh-CN"},
+		{nil, map[string]string{"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh-CN"},
+		{nil, map[string]string{"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}, "en"},
+		{nil, map[string]string{"LC_MESSAGES": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh-CN"},
+		{[]string{"run", "-lang", "en", "x"}, map[string]string{"LANG": "zh_CN.UTF-8"}, "en"},
+		{[]string{"run", "--lang=zh", "x"}, nil, "zh-CN"},
+		{[]string{"run", "-lang"}, nil, "en"},
+		{[]string{"lab", "--", "sh", "-lang", "zh"}, nil, "en"},
+	} {
+		env, _, _ := in(c.set)
+		if got := languageOf(c.args, env.getenv).Code(); got != c.want {
+			t.Errorf("%q with %v: %s, want %s", c.args, c.set, got, c.want)
+		}
+	}
+}
+
+// In English the flags are printed as package flag does.
+func TestFlagsArePrintedAsEverywhere(t *testing.T) {
+	var f serveFlags
+	env, out, _ := in(nil)
+	fs := newServeFlags("serve", env, &f)
+	fs.Bool("x", false, "a short `name`\nof two lines")
+	var want bytes.Buffer
+	fs.SetOutput(&want)
+	fs.PrintDefaults()
+	if env.printFlags(out, fs); out.String() != want.String() {
+		t.Errorf("printed\n%swant\n%s", out, &want)
+	}
+}
+
+// english is a sentence, or enough of one.
+var english = regexp.MustCompile(`[A-Za-z]+,? [a-z]{2,}( [a-z]{2,}){2,}`)
+
+func TestHelpIsInChinese(t *testing.T) {
+	set := map[string]string{"LANG": "zh_CN.UTF-8"}
+	for _, c := range subcommands() {
+		t.Run(c.name, func(t *testing.T) {
+			env, out, _ := in(set)
+			if code := command(t.Context(), []string{c.name, "-h"}, env); code != exitOK {
+				t.Fatalf("exit code %d", code)
+			}
+			for line := range strings.Lines(out.String()) {
+				if found := english.FindString(line); found != "" {
+					t.Errorf("English: %q in %s", found, line)
+				}
+				if line = strings.TrimSuffix(line, "\n"); columns(line) > maxWidth && !strings.HasPrefix(line, " ") {
+					t.Errorf("%d columns: %s", columns(line), line)
+				}
+			}
+		})
+	}
+}
+
+func TestMistakesAreToldInChinese(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"rn", `没有 "rn" 这个命令`},
+		{"run", "run 至少需要一个场景文件"},
+		{"run -nothing x", "没有 -nothing 这个选项；可用的写法见 playground run -h"},
+		{"run -seed", "选项 -seed 缺少值"},
+		{"run -seed q x", `"q" 不能作为选项 -seed 的值：给出的是 "q"，可用：0 到 9223372036854775807 的整数`},
+		{"run -format no x", `"no" 不能作为选项 -format 的值：可用：table, md`},
+		{"mend -delays two x", `"two" 不能作为选项 -delays 的值；`},
+		{"run -json=maybe x", `"maybe" 不能作为选项 -json 的值；`},
+		{"run /no/such", "无法读取场景: open /no/such: 没有这个文件或目录"},
+		{"import /no/such", "import: open /no/such: 没有这个文件或目录"},
+		{"import ../../LICENSE", "不是能读的日志"},
+		{"compare -protocols mutex ../../lessons/scenarios/crash.yaml", "需要 2 到 4 把，给出了 1 把"},
+		{"card nothing", `没有叫 "nothing" 的锁或文件`},
+		{"explore -max-states 0 x", "-max-states 0: "},
+		{"serve x", `serve 不带参数`},
+		{"serve -public-url x", "必须是 http:// 或 https:// 加主机"},
+		{"run -redis nonsense ../../lessons/scenarios/crash.yaml", "Redis 的 URL 有误：无法识别"},
+		{"run -redis redis://127.0.0.1:1 ../../lessons/scenarios/crash.yaml", "连接被拒绝"},
+		{"learn", "learn 检查一门课程"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			env, _, errs := in(map[string]string{"LC_ALL": "zh_CN.UTF-8"})
+			env.out = io.Discard
+			if code := command(t.Context(), strings.Fields(c.args), env); code == exitOK {
+				t.Error("it is no mistake")
+			}
+			if got := errs.String(); !strings.Contains(got, c.want) || english.MatchString(got) {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// An error keeps what it says beside its causes.
+func TestAnErrorIsToldWhole(t *testing.T) {
+	_, err := readFile("/no/such", nil)
+	if got, want := told(words.English, err), "cannot read the scenario: open /no/such: no such file or directory"; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
