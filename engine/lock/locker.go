@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -571,6 +572,13 @@ func (l *Locker) isClosed() bool {
 	return l.closed
 }
 
+// everySession returns those in which a call goes on or a hold is new.
+func (l *Locker) everySession() []*session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.sessions))
+}
+
 // Close closes the Locker: calls waiting for a lock, and all later ones, fail
 // with ErrClosed. Locks that are held stay held, are still renewed, and can
 // still be unlocked. Close waits while an inbox is being opened. Closing twice
@@ -586,12 +594,8 @@ func (l *Locker) Close() {
 	}
 	stop := l.stop
 	l.stop = nil
-	waiting := make([]*session, 0, len(l.sessions))
-	for _, s := range l.sessions {
-		waiting = append(waiting, s)
-	}
 	l.mu.Unlock()
-	for _, s := range waiting {
+	for _, s := range l.everySession() {
 		s.wake()
 	}
 	if stop != nil {

@@ -404,8 +404,11 @@ func (s *session) patience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.until.Sub(s.l.o.Clock.Now())
-	if left <= 0 {
+	switch {
+	case left <= 0:
 		return 0
+	case s.l.p.Granting: // who lives asks sooner
+		return protocol.Grant(s.lease.length)
 	}
 	return min(left, max(longWait*s.lease.length, 2*(s.l.o.Interval+s.l.o.JitterMax))) + s.lease.length
 }
