@@ -217,3 +217,22 @@ func TestAnErrorIsOneLine(t *testing.T) {
 		unlock(t, h)
 	})
 }
+
+// Under several holds, HoldOf is the innermost: that of the last key, and of one key that
+// of the last level.
+func TestHoldOfIsTheInnermost(t *testing.T) {
+	onEach(t, func(t *testing.T, _ redis.UniversalClient, l *lock.Locker) {
+		ctx, owner := t.Context(), lock.NewOwner()
+		for _, k := range []string{"outer", "inner", "inner", "outer"} {
+			h, err := l.Lock(ctx, k, owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Unlock(t.Context())
+			ctx = context.WithValue(h.Context(), struct{}{}, "between")
+			if of := lock.HoldOf(ctx); of != h {
+				t.Errorf("it is level %d of %q, want level %d of %q", of.Level(), of.Key(), h.Level(), k)
+			}
+		}
+	})
+}

@@ -200,3 +200,28 @@ func TestUnlockOfAClosedClient(t *testing.T) {
 		}
 	})
 }
+
+// The end of a request ends no release: neither before it nor while Redis does not answer.
+func TestAReleaseOutlivesItsContext(t *testing.T) {
+	for name, after := range map[string]time.Duration{"before": 0, "meanwhile": 50 * time.Millisecond} {
+		for _, p := range counted() {
+			t.Run(name+", "+p.Name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					loadAll(t, c, p)
+					n := &network{UniversalClient: c}
+					began := time.Now()
+					n.loseRequest = func(call int64) bool { return call > 1 && time.Since(began) < 100*time.Millisecond }
+					l := locker(t, n, lock.Options{Protocol: p, Messenger: lock.PubSub(c)})
+					defer l.Close()
+					h := acquire(t, l, lock.NewOwner())
+					ctx, cancel := context.WithTimeout(t.Context(), after)
+					defer cancel()
+					if err := h.Unlock(ctx); err != nil {
+						t.Error(err)
+					}
+					wantCount(t, c, h.Owner(), 0)
+				})
+			})
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/store"
@@ -367,5 +368,23 @@ func TestRedlockReleaseThatWasRunTwiceIsNoLoss(t *testing.T) {
 		h := acquire(t, quorum(t, list, lock.Options{Retries: 3, Interval: 10 * time.Millisecond, Renew: lock.NoWatchdog}), lock.NewOwner())
 		list[0].loseReply = func(call int64) bool { return call == 2 }
 		unlock(t, h)
+	})
+}
+
+// The protocol itself says that a majority that took as long as the lease is none, whoever
+// asks.
+func TestAMajorityAfterTheLeaseIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 310*time.Millisecond)
+		p := lock.Redlock
+		r := protocol.Request{
+			Words: protocol.NewCaller("locker", lease).Words(p.Keyed(key), "owner", lease), Key: key, Owner: "owner", Level: 1, Lease: lease, Clock: clock.System{},
+		}
+		for _, n := range list {
+			r.Nodes = append(r.Nodes, n)
+		}
+		_, err := p.Lock(t.Context(), r)
+		wantIs(t, err, protocol.ErrTooLate)
+		time.Sleep(2 * lease)
 	})
 }

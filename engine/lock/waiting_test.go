@@ -687,6 +687,9 @@ func TestLateLeaveDoesNotEndAHold(t *testing.T) {
 		wantCount(t, c, owner, 1)
 		unlock(t, h)
 		c.HSet(t.Context(), key, string(owner), 1, "#locker", 1)
+		c.PExpire(t.Context(), key, time.Minute) // its receiver has confirmed it
+		leave()
+		wantCount(t, c, owner, 1)
 		c.PExpire(t.Context(), key, 20*time.Second)
 		leave()
 		wantCount(t, c, owner, 0)
