@@ -105,8 +105,8 @@
 // Redis keeps the last token of a key for Options.TokenTTL, a day: longer only where
 // its clock was set back, until that has got to the token. After a day without the
 // lock tokens go on from Redis' time, so they grow as long as no clock is a day behind
-// the one that issued the last. Who cannot say that keeps them longer: 100 bytes or so
-// for each key that was locked.
+// the one that issued the last. Where that may happen, keep them longer: each takes some
+// 100 bytes.
 //
 // # Other protocols
 //

@@ -278,6 +278,8 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	if h.level == 1 {
 		s.disarm(limited)
 	}
+	done := false
+	defer s.unless(&done, func() { s.pop(h) })
 	r, err := s.release(ctx, limited, c)
 	switch {
 	case err == nil && r.Code != protocol.Granted:
@@ -287,6 +289,7 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
 		s.lose(ErrLost)
 	}
+	done = true
 	s.pop(h)
 	return err
 }

@@ -254,21 +254,36 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 	s.begin(mine)
 	s.since = since
-	w := l.newWaiting(retries)
 	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: s.number()}
 	var a acquisition
-	var last error      // what the attempt before came to
-	var unanswered bool // an earlier attempt was, and may still be granted
-	var sent bool       // an attempt was, so that Redis may know of the call
-	defer func() {      // even if a simulated process dies in here
+	defer func() { // even if a simulated process dies in here
 		if !a.abandoned { // otherwise the task that waits for the reply leaves
 			s.leave()
 		}
 	}()
+	done := false
+	defer s.unless(&done, func() {
+		if !a.abandoned {
+			s.withdraw(ctx, c)
+		}
+	})
+	h, err := s.askFor(ctx, c, retries, &a)
+	done = true
+	return h, err
+}
+
+// askFor asks for a level until it is granted, a reason ends that, or ctx does. A is what
+// the last attempt came to, and says whether a task has the turn now.
+func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisition) (*Hold, error) {
+	l, key := s.l, s.key
+	w := l.newWaiting(retries)
+	var last error      // what the attempt before came to
+	var unanswered bool // an earlier attempt was, and may still be granted
+	var sent bool       // an attempt was, so that Redis may know of the call
 	for c.Attempt = 1; ; c.Attempt++ {
 		s.waitsUntil(w.end())
 		began := l.o.Clock.Now()
-		a = s.attempt(ctx, c)
+		*a = s.attempt(ctx, c)
 		if a.abandoned {
 			if last == nil || l.o.Clock.Now().Sub(began) >= swift {
 				last = a.err
@@ -282,13 +297,13 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		a.unknown = unanswered
 		sent = sent || !a.unsent
 		last = a.err
-		over := w.over(a)
+		over := w.over(*a)
 		switch {
 		case a.final || (over && !a.held):
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
 				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
-			left, of := a, c
+			left, of := *a, c
 			a.abandoned = true
 			return nil, s.part(ctx, fmt.Errorf("%w: %w", ErrNotAcquired, a.err), func() {
 				s.leaveLine(ctx, of)
@@ -297,7 +312,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		case over:
 			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
-				left, of := a, c
+				left, of := *a, c
 				a.abandoned = true
 				err = s.part(ctx, err, func() {
 					s.leaveLine(ctx, of)
@@ -307,14 +322,14 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
 		}
-		if err := s.wait(ctx, a, &w); err != nil {
+		if err := s.wait(ctx, *a, &w); err != nil {
 			if ctx.Err() == nil {
 				last = err
 			}
 			if (l.p.Leave == nil || !sent) && !a.unknown {
 				return nil, notAcquired(ctx, key, last)
 			}
-			left, of := a, c
+			left, of := *a, c
 			a.abandoned = true // the caller need not wait for the goodbye
 			l.o.Clock.AfterFunc(0, settlement, func() {
 				defer s.leave()

@@ -10,7 +10,8 @@ import (
 // Observer is notified of what a [Locker] does, for metrics, tracing or
 // display. Nil functions are skipped. They run on the goroutine whose call it
 // was, possibly several at once; they must return quickly and must not call the
-// Locker.
+// Locker. If one panics, what the call has taken is given back before the panic
+// goes on.
 type Observer struct {
 	// Attempted is called after each attempt of a call. Ctx is the call's,
 	// whether or not it has ended; for a renewal, which has no caller, it is
@@ -23,6 +24,15 @@ type Observer struct {
 	// be relied on, with the context given to Lock: as soon as that is known,
 	// or when the hold's context is checked.
 	Lost func(ctx context.Context, l Loss)
+}
+
+// unless, deferred, calls f where a call of a program has not come to its end, because an
+// Observer panicked or ended the goroutine. A run's own panics, and the ends of its
+// processes, are left as they are: they end the run, or strike its clients like a crash.
+func (s *session) unless(done *bool, f func()) {
+	if !*done && s.l.windows != nil {
+		f()
+	}
 }
 
 // Attempt is one attempt of a call and its outcome.

@@ -216,14 +216,31 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return s.insist(ctx, c)
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() { a = s.insist(ctx, c) })
+	var panicked any
+	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() {
+		defer func() {
+			if s.l.windows != nil { // a run catches its own
+				panicked = recover()
+			}
+		}()
+		a = s.insist(ctx, c)
+	})
 	if asked.Wait(ctx) == nil {
+		if panicked != nil { // in the goroutine of the call
+			panic(panicked)
+		}
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, settlement, func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
+		if panicked != nil {
+			defer panic(panicked)
+			defer s.leave()
+			s.withdraw(ctx, c)
+			return
+		}
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true, err: ErrUnknown}
@@ -270,15 +287,36 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	case a.hold != nil && s.parts():
 		s.pop(a.hold)
 	case a.hold != nil:
-		limited, cancel := s.limited(ctx, s.l.o.Limit)
-		defer cancel()
-		s.unwanted = true
-		_ = s.unlock(ctx, limited, a.hold)
-		s.unwanted = false
+		s.takeBack(ctx, a.hold)
 	default:
 		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
 	}
+}
+
+// takeBack releases a level whose caller never gets it.
+func (s *session) takeBack(ctx context.Context, h *Hold) {
+	limited, cancel := s.limited(ctx, s.l.o.Limit)
+	defer cancel()
+	s.unwanted = true
+	defer func() { s.unwanted = false }()
+	_ = s.unlock(ctx, limited, h)
+}
+
+// withdraw gives back what a call has got, or may have, that ends in a panic.
+func (s *session) withdraw(ctx context.Context, c Call) {
+	s.mu.Lock()
+	var got *Hold
+	if len(s.holds) == c.Level {
+		got = s.holds[c.Level-1]
+	}
+	s.mu.Unlock()
+	if got != nil {
+		s.takeBack(ctx, got)
+		return
+	}
+	s.leaveLine(ctx, c)
+	s.settle(ctx, c, acquisition{unknown: true})
 }
 
 // limited returns a context with ctx's values that ends after the given time,
