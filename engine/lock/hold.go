@@ -15,6 +15,7 @@ import (
 type Hold struct {
 	s      *session
 	level  int
+	label  string
 	token  int64
 	parent context.Context
 	inner  turns // of calls of Do under it
@@ -29,6 +30,18 @@ func (h *Hold) Key() string { return h.s.key }
 
 // Owner returns who holds the lock.
 func (h *Hold) Owner() Owner { return h.s.owner }
+
+// Label returns what WithLabel said of the first acquisition, or "".
+func (h *Hold) Label() string { return h.label }
+
+// String says which level of which lock it is, and whose, for errors and logs.
+func (h *Hold) String() string {
+	text := fmt.Sprintf("level %d of %q", h.level, h.s.key)
+	if h.label != "" {
+		text += " for " + h.label
+	}
+	return text
+}
 
 // Level returns 1 for the first acquisition, 2 for a re-entry, and so on.
 func (h *Hold) Level() int { return h.level }
@@ -180,7 +193,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	s := h.s.l.reenter(h.s)
 	if !s.turnFor(limited, h) {
 		s.lose(ErrReleased) // it is renewed no longer
-		return fmt.Errorf("%w: unlock of level %d of %q: another call of its owner goes on", ErrUnknown, h.level, h.s.key)
+		return fmt.Errorf("%w: unlock of %s: another call of its owner goes on", ErrUnknown, h)
 	}
 	defer s.leave()
 	return s.unlock(ctx, limited, h)
@@ -266,13 +279,13 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	case innermost:
 	case held:
 		s.observe(ctx, Attempt{Call: c, Result: Failed, Err: ErrInnerHeld})
-		return fmt.Errorf("%w: level %d of %q cannot be left", ErrInnerHeld, h.level, s.key)
+		return fmt.Errorf("%w: %s cannot be left", ErrInnerHeld, h)
 	case over != nil && over != ErrReleased: //nolint:errorlint // the very value
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: over})
-		return fmt.Errorf("%w: level %d of %q, and its owner has begun again", over, h.level, s.key)
+		return fmt.Errorf("%w: %s, and its owner has begun again", over, h)
 	default:
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
-		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
+		return fmt.Errorf("%w: %s was left before", ErrNotHeld, h)
 	}
 	c.Number = s.number()
 	if h.level == 1 {
@@ -283,10 +296,10 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	r, err := s.release(ctx, limited, c)
 	switch {
 	case err == nil && r.Code != protocol.Granted:
-		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
+		err = fmt.Errorf("%w: unlock of %s", ErrLost, h)
 		s.lose(ErrLost)
 	case overwritten(err):
-		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
+		err = fmt.Errorf("%w: unlock of %s: %w", ErrLost, h, err)
 		s.lose(ErrLost)
 	}
 	done = true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -169,8 +170,20 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.leave(ctx)) }()
+	defer func() { err = both(err, hold.leave(ctx)) }()
 	return f(hold.Context())
+}
+
+// both returns what one or two errors are, in one line.
+func both(err, also error) error {
+	switch {
+	case err == nil:
+		return also
+	case also == nil:
+		return err
+	default:
+		return fmt.Errorf("%w; %w", err, also)
+	}
 }
 
 // inTurn waits until no other call of Do is under a hold.
@@ -185,7 +198,7 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 		ctx = waits
 	}
 	if outer.inner.take(ctx, l.o.Clock) != nil {
-		return notAcquired(ctx, outer.s.key, ErrHeld)
+		return notAcquired(outer.s.key, outer.label, ErrHeld, ctx.Err(), context.Cause(ctx))
 	}
 	return nil
 }
@@ -219,9 +232,9 @@ func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int,
 	mine, wait, err := l.o.of(options)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+		return nil, notAcquired(key, "", err)
 	case l.itself(ctx, key, owner):
-		return nil, fmt.Errorf("%w: %w: %q", ErrNotAcquired, ErrSelf, key)
+		return nil, notAcquired(key, mine.label, ErrSelf)
 	case wait == 0:
 		return l.acquire(ctx, key, owner, retries, mine)
 	}
@@ -246,11 +259,11 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
 	if err := l.listen(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+		return nil, notAcquired(key, mine.label, err)
 	}
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
-		return nil, notAcquired(ctx, key, err)
+		return nil, notAcquired(key, mine.label, err, ctx.Err(), context.Cause(ctx))
 	}
 	s.begin(mine)
 	s.since = since
@@ -275,7 +288,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 // askFor asks for a level until it is granted, a reason ends that, or ctx does. A is what
 // the last attempt came to, and says whether a task has the turn now.
 func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisition) (*Hold, error) {
-	l, key := s.l, s.key
+	l := s.l
 	w := l.newWaiting(retries)
 	var last error      // what the attempt before came to
 	var unanswered bool // an earlier attempt was, and may still be granted
@@ -288,7 +301,7 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if last == nil || l.o.Clock.Now().Sub(began) >= swift {
 				last = a.err
 			}
-			return nil, notAcquired(ctx, key, last)
+			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 		}
 		if a.hold != nil {
 			return a.hold, nil
@@ -301,16 +314,16 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 		switch {
 		case a.final || (over && !a.held):
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
-				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
+				return nil, s.notAcquired(a.err)
 			}
 			left, of := *a, c
 			a.abandoned = true
-			return nil, s.part(ctx, fmt.Errorf("%w: %w", ErrNotAcquired, a.err), func() {
+			return nil, s.part(ctx, s.notAcquired(a.err), func() {
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
 			})
 		case over:
-			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
+			err := s.notAcquired(fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt))
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
 				left, of := *a, c
 				a.abandoned = true
@@ -327,7 +340,7 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 				last = err
 			}
 			if (l.p.Leave == nil || !sent) && !a.unknown {
-				return nil, notAcquired(ctx, key, last)
+				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
 			left, of := *a, c
 			a.abandoned = true // the caller need not wait for the goodbye
@@ -336,7 +349,7 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
 			})
-			return nil, notAcquired(ctx, key, last)
+			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 		}
 		next := c
 		next.Attempt++
@@ -384,7 +397,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer cancel()
 	}
 	if said.Wait(waits) != nil && ctx.Err() != nil {
-		return notAcquired(ctx, s.key, err)
+		return s.notAcquired(err, ctx.Err(), context.Cause(ctx))
 	}
 	return err
 }
@@ -533,20 +546,28 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// notAcquired joins ErrNotAcquired, for a key, with every reason there is, in one line.
-func notAcquired(ctx context.Context, key string, err error) error {
+// notAcquired joins ErrNotAcquired, for a key and who asked, with every reason there is, in
+// one line.
+func notAcquired(key, label string, reasons ...error) error {
+	what := strconv.Quote(key)
+	if label != "" {
+		what += " for " + label
+	}
 	errs := []error{ErrNotAcquired}
-	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
+	for _, e := range reasons {
 		if e != nil && !slices.ContainsFunc(errs, func(had error) bool { return errors.Is(had, e) }) {
 			errs = append(errs, e)
 		}
 	}
-	said := make([]any, len(errs))
-	for i, e := range errs {
-		said[i] = e
+	said := []any{ErrNotAcquired, what}
+	for _, e := range errs[1:] {
+		said = append(said, e)
 	}
-	said = slices.Insert(said, 1, any(key))
-	return fmt.Errorf("%w: %q"+strings.Repeat(": %w", len(errs)-1), said...)
+	return fmt.Errorf("%w: %s"+strings.Repeat(": %w", len(errs)-1), said...)
+}
+
+func (s *session) notAcquired(reasons ...error) error {
+	return notAcquired(s.key, s.lease.label, reasons...)
 }
 
 // enter takes the turn of the session of one owner and key, until leave. It

@@ -41,6 +41,7 @@ type Attempt struct {
 
 	Key    string
 	Owner  Owner
+	Label  string        // of WithLabel
 	Since  time.Time     // when its call began, by Options.Clock
 	Began  time.Time     // when it began
 	Took   time.Duration // until its result was known
@@ -80,8 +81,9 @@ type Wait struct {
 type Loss struct {
 	Key    string
 	Owner  Owner
-	Levels int   // how many were held
-	Err    error // ErrLost or ErrMaxAge
+	Label  string // of WithLabel
+	Levels int    // how many were held
+	Err    error  // ErrLost or ErrMaxAge
 }
 
 // Result is the outcome of an attempt.

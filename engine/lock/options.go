@@ -121,7 +121,10 @@ type Options struct {
 // LockOption configures one call of Lock.
 type LockOption func(*lockOptions)
 
-type lockOptions struct{ lease, wait time.Duration }
+type lockOptions struct {
+	lease, wait time.Duration
+	label       string
+}
 
 // WithLease gives a first acquisition a lease other than Options.Lease: whole
 // milliseconds, at least one. The watchdog's interval and the margin scale with
@@ -133,8 +136,16 @@ func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lea
 // end with it. So a request can wait for 300 ms and then work for as long as it has.
 func WithWait(d time.Duration) LockOption { return func(o *lockOptions) { o.wait = d } }
 
-// lease is the timing of one hold.
+// WithLabel says who takes the lock, for people: [Locker.Inspect], the Observer and errors
+// name it. It is no identity: two owners with one label exclude each other. It is text
+// without white space and control characters, and a re-entry keeps that of the first
+// acquisition. Redis keeps it with the owner, so [Reentrant] and [Redlock] take an owner
+// that comes through another Locker with another label for another owner.
+func WithLabel(label string) LockOption { return func(o *lockOptions) { o.label = label } }
+
+// lease is what a first acquisition says of its hold: its timing, and who has it.
 type lease struct {
+	label  string // "" for none
 	length time.Duration
 	margin time.Duration // not relied on for this long before its end
 	renew  time.Duration // between renewals, or NoWatchdog
@@ -143,12 +154,12 @@ type lease struct {
 // of returns the lease of a call with options, and how long it waits, 0 if only its context
 // says. It fails with ErrOptions.
 func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err error) {
-	mine = lease{o.Lease, o.Margin, o.Renew}
+	mine = lease{length: o.Lease, margin: o.Margin, renew: o.Renew}
 	if len(options) == 0 {
 		return mine, 0, nil
 	}
 	const unbounded = math.MaxInt64
-	given := lockOptions{o.Lease, unbounded}
+	given := lockOptions{lease: o.Lease, wait: unbounded}
 	for _, option := range options {
 		option(&given)
 	}
@@ -156,13 +167,15 @@ func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err 
 		return lease{}, 0, err
 	}
 	switch {
+	case given.label != "" && !word(given.label):
+		return lease{}, 0, bad("a label must have no white space and no control characters", strconv.Quote(given.label))
 	case given.wait <= 0:
 		return lease{}, 0, bad("a wait must be positive", given.wait)
 	case given.wait < unbounded:
 		wait = given.wait
 	}
 	scale := float64(given.lease) / float64(o.Lease)
-	mine = lease{given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
+	mine = lease{given.label, given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
 	if o.Renew != NoWatchdog {
 		mine.renew = max(time.Duration(float64(o.Renew)*scale), time.Microsecond)
 	}

@@ -76,7 +76,7 @@ func (s *session) begin(mine lease) {
 	s.told = false
 	if len(s.holds) == 0 {
 		s.lost = nil // all of it was unlocked: the next watchdog must not take it for its own
-		s.words = s.l.caller.Words(s.l.keyedFor(s.key), string(s.owner), mine.length)
+		s.words = s.l.caller.Words(s.l.keyedFor(s.key), protocol.Labelled(string(s.owner), mine.label), mine.length)
 		s.lease = mine
 	}
 }
@@ -154,7 +154,7 @@ func (s *session) observe(ctx context.Context, a Attempt) {
 	if s.l.o.Observer.Attempted == nil {
 		return
 	}
-	a.Key, a.Owner = s.key, s.owner
+	a.Key, a.Owner, a.Label = s.key, s.owner, s.lease.label
 	if a.Began.IsZero() {
 		a.Began = s.l.o.Clock.Now()
 	}
@@ -453,7 +453,7 @@ func (s *session) patience() time.Duration {
 
 func (s *session) request(c Call) protocol.Request {
 	r := protocol.Request{
-		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
+		Words: s.words, Client: s.l.client, Key: s.key, Owner: s.words.Owner(), Level: c.Level, Lease: s.lease.length,
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		TokenTTL: s.l.o.TokenTTL, Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
@@ -473,7 +473,7 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	if h.s != nil {
 		h = &Hold{}
 	}
-	h.s, h.level, h.token, h.parent = s, level, token, parent
+	h.s, h.level, h.label, h.token, h.parent = s, level, s.lease.label, token, parent
 	if len(s.holds) > 0 {
 		h.token = s.holds[0].token
 	}
@@ -601,7 +601,7 @@ func (s *session) end(cause error) {
 		return
 	}
 	s.lost = cause
-	loss := Loss{Key: s.key, Owner: s.owner, Levels: len(s.holds), Err: cause}
+	loss := Loss{Key: s.key, Owner: s.owner, Label: s.lease.label, Levels: len(s.holds), Err: cause}
 	parent := s.holds[0].parent
 	ends := make([]func(), len(s.holds))
 	for i, h := range s.holds {

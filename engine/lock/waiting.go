@@ -35,7 +35,8 @@ func (l *Locker) hear(text string) {
 		return
 	}
 	l.mu.Lock()
-	s := l.sessions[sessionKey{parts[4], Owner(parts[1])}]
+	owner, _ := protocol.Unlabelled(parts[1])
+	s := l.sessions[sessionKey{parts[4], Owner(owner)}]
 	l.mu.Unlock()
 	if s == nil {
 		return

@@ -289,6 +289,12 @@ type Words struct {
 	hold                 int64 // its number: no other through the locker has it
 }
 
+// Owner returns who makes the calls, as Redis gets it.
+func (w *Words) Owner() string {
+	owner, _ := w.owner.(string)
+	return owner
+}
+
 // Caller holds what all calls through one locker send. It is safe for
 // concurrent use.
 type Caller struct {

@@ -5,6 +5,8 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"relock/engine/clock"
@@ -289,7 +291,13 @@ func (e *NodesError) Last() error {
 
 // Error says how many nodes answered, and how the others failed.
 func (e *NodesError) Error() string {
-	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.Yes, e.No, errors.Join(e.errs...))
+	var rest []string
+	for _, err := range e.errs {
+		if err != nil && !slices.Contains(rest, err.Error()) {
+			rest = append(rest, err.Error())
+		}
+	}
+	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %s", e.Yes, e.No, strings.Join(rest, "; "))
 }
 
 // Unwrap returns the nodes' errors.
