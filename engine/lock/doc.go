@@ -58,8 +58,9 @@
 // READONLY, MASTERDOWN, CLUSTERDOWN and the like) did not run. Both are sent
 // again, with growing pauses where they were refused: an acquisition with the
 // same level, for as long as retries are left; a renewal until the lease can no
-// longer be relied on; a release until Options.Limit is reached. Any other
-// refusal (a user without the right to, a full Redis) ends the call.
+// longer be relied on; a release until Options.Limit is reached, for which its caller
+// waits no longer than Options.ReleaseWait. Any other refusal (a user without the right
+// to, a full Redis) ends the call.
 //
 // A command for which the client got no connection was not sent: there is nothing
 // to give back, and the owners of a Locker try again in turn, a thousand of them

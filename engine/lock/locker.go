@@ -28,8 +28,8 @@ type Locker struct {
 	calls  atomic.Int64 // the last number given out
 
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
-	windows, swiftWindows *windows
-	slow                  slowness
+	windows, swiftWindows, releaseWindows *windows
+	slow                                  slowness
 
 	mu       sync.Mutex
 	closed   bool
@@ -67,6 +67,7 @@ func New(client Redis, o Options) (*Locker, error) {
 	if own, ok := o.Clock.(clock.System); ok {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
+		l.releaseWindows = &windows{clock: own, slack: o.ReleaseWait / 16}
 		// A Locker that takes up the ID of an earlier one goes on above it.
 		l.calls.Store(own.Now().UnixMicro())
 	}

@@ -28,6 +28,9 @@ const (
 	// DefaultMaxAge is how long a watchdog keeps a hold alive. A watchdog
 	// proves that the process is alive, not that its work makes progress.
 	DefaultMaxAge = time.Hour
+	// DefaultReleaseWait is how long a caller waits for a release: longer than Redis takes to
+	// fail over or to finish a slow command, and short enough for a request.
+	DefaultReleaseWait = 2 * time.Second
 	// DefaultTokenTTL is how long Redis keeps the last fencing token of a lock that
 	// nobody takes.
 	DefaultTokenTTL = 24 * time.Hour
@@ -86,6 +89,10 @@ type Options struct {
 	// means a hundredth of the lease plus two milliseconds, and at most half of
 	// the lease.
 	Margin time.Duration
+	// ReleaseWait is how long Unlock and Do wait for the release of level 1. One that Redis has
+	// not carried out by then goes on behind, to Limit, and the call fails with ErrUnknown or
+	// ErrRefused. 0 means DefaultReleaseWait, or the Limit with a Clock of one's own.
+	ReleaseWait time.Duration
 	// Limit bounds calls that no context of the caller's bounds: settling an
 	// acquisition, and a release, with all its attempts. 0 means the lease.
 	Limit time.Duration
@@ -247,6 +254,12 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
+	if _, own := o.Clock.(clock.System); o.ReleaseWait == 0 && own {
+		o.ReleaseWait = DefaultReleaseWait
+	} else if o.ReleaseWait == 0 {
+		o.ReleaseWait = o.Limit
+	}
+	o.ReleaseWait = min(o.ReleaseWait, o.Limit)
 	if o.Random == nil {
 		o.Random = rand.Int64N
 	}
@@ -277,6 +290,8 @@ func (o *Options) check(client Redis) error {
 		return bad("0 ≤ Interval and 0 ≤ JitterMin ≤ JitterMax must hold", []time.Duration{o.Interval, o.JitterMin, o.JitterMax})
 	case o.TokenTTL != 0 && o.TokenTTL < time.Millisecond:
 		return bad("TokenTTL must be 0 or at least 1ms", o.TokenTTL)
+	case o.ReleaseWait < 0:
+		return bad("ReleaseWait must be 0 or more", o.ReleaseWait)
 	case o.MaxAge < 0, o.Margin < 0, o.Limit < 0, o.Margin >= o.Lease && o.Lease > 0:
 		return bad("MaxAge, Margin and Limit must be 0 or more, Margin below Lease", []time.Duration{o.MaxAge, o.Margin, o.Limit})
 	}

@@ -33,6 +33,7 @@ type session struct {
 	late     bool            // a first acquisition went unanswered and may still reach Redis
 	told     bool            // Lock has reported the loss to the owner
 	unwanted bool            // the hold that is being released came when nobody waited for it any more
+	leaving  releasing       // of the hold whose turn it is to go
 	lanes    *protocol.Lanes // to the nodes, nil if there is only one
 
 	mu       sync.Mutex
@@ -296,11 +297,9 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 
 // takeBack releases a level whose caller never gets it.
 func (s *session) takeBack(ctx context.Context, h *Hold) {
-	limited, cancel := s.limited(ctx, s.l.o.Limit)
-	defer cancel()
 	s.unwanted = true
 	defer func() { s.unwanted = false }()
-	_ = s.unlock(ctx, limited, h)
+	_, _ = s.unlock(ctx, s.l.o.Limit, h)
 }
 
 // withdraw gives back what a call has got, or may have, that ends in a panic.
@@ -332,6 +331,8 @@ func (s *session) limited(ctx context.Context, after time.Duration) (context.Con
 		return clk.WithDeadline(ctx, deadline)
 	case after == swift:
 		return &limit{ctx, deadline, s.l.swiftWindows}, func() {}
+	case after == s.l.o.ReleaseWait:
+		return &limit{ctx, deadline, s.l.releaseWindows}, func() {}
 	default:
 		return &limit{ctx, deadline, s.l.windows}, func() {}
 	}
@@ -639,7 +640,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 func (s *session) giveBack(ctx context.Context, c Call) {
 	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
-	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true})
+	_, _ = s.release(ctx, limited, &releasing{Call: Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true}})
 }
 
 // longestPause is the most between two questions to a Redis that does not
@@ -659,19 +660,33 @@ func pause(first time.Duration, n int) time.Duration {
 	return min(first<<min(n-1, 10), longestPause)
 }
 
+// releasing is how far a release has got.
+type releasing struct {
+	Call
+
+	since      time.Time // when its first attempt began
+	unanswered bool      // an attempt was, and may have run
+	open       bool      // it may be sent again
+	behind     time.Time // until when the lease of a hold that nobody waits to be released lasts
+}
+
 // release sends the release until Redis carries it out, refuses it for good, or
-// ctx ends. The Observer gets the context caller.
-func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
+// ctx ends; and then again from where it was. The Observer gets the context caller.
+func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.Reply, error) {
 	l := s.l
-	unanswered := false
-	since := l.o.Clock.Now()
-	for c.Attempt = 1; ; c.Attempt++ {
+	c := &of.Call
+	if of.since.IsZero() {
+		of.since = l.o.Clock.Now()
+	}
+	since := of.since
+	of.open = false
+	for c.Attempt++; ; c.Attempt++ {
 		began := since
 		if c.Attempt > 1 {
 			began = l.o.Clock.Now()
 		}
-		r, err := l.p.Unlock(s.about(ctx, c), s.request(c))
-		at := Attempt{Call: c, Since: since, Began: began, Count: r.Count, Err: err}
+		r, err := l.p.Unlock(s.about(ctx, *c), s.request(*c))
+		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
 			at.Result = Failed
@@ -679,7 +694,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result, at.Err = Released, r.Unsent
 		case r.Code == protocol.Granted:
 			at.Result = Decremented
-		case unanswered && s.ownRelease(c):
+		case of.unanswered && s.ownRelease(of):
 			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
 		case s.level() > 0:
 			at.Result, at.Err = Lost, ErrLost
@@ -700,7 +715,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 		case protocol.Answered(err) && !protocol.Passing(err):
 			return r, err
 		}
-		unanswered = unanswered || !protocol.Answered(err)
+		of.unanswered = of.unanswered || !protocol.Answered(err)
 		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
 			s.tellWait(caller, d)
@@ -708,7 +723,8 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 				continue
 			}
 		}
-		if unanswered {
+		of.open = !l.p.Once && !errors.Is(err, redis.ErrClosed)
+		if of.unanswered {
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		return r, err
@@ -718,7 +734,10 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 // ownRelease reports whether "not held" answers an unlock of which an earlier
 // copy ran and only lost its reply. That is so while the lease cannot have
 // expired.
-func (s *session) ownRelease(c Call) bool {
+func (s *session) ownRelease(c *releasing) bool {
+	if !c.behind.IsZero() {
+		return !passed(s.l.o.Clock.Now(), c.behind)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return c.Level == 1 && len(s.holds) == 1 && s.lost == nil && !passed(s.l.o.Clock.Now(), s.deadline)

@@ -99,7 +99,7 @@ func TestHandOverIsQuickerThanAnyPoll(t *testing.T) {
 		h := acquire(t, holder, lock.NewOwner())
 		got := make(chan error, 1)
 		go func() {
-			h, err := waiter.Lock(context.Background(), key, lock.NewOwner())
+			h, err := waiter.Lock(context.Background(), key, lock.NewOwner(), lock.WithLabel("pod-1"))
 			if err == nil {
 				err = h.Unlock(context.Background())
 			}
