@@ -724,3 +724,52 @@ func TestWaitingForEver(t *testing.T) {
 		})
 	}
 }
+
+// Who is told when the lock is free asks far less often than who polls: idle waiters send
+// less than a tenth. They find a holder that died all the same.
+func TestToldWaitersHardlyAsk(t *testing.T) {
+	idle := func(t *testing.T, p lock.Protocol) (calls int64) {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			loadAll(t, c, p)
+			o := lock.Options{Protocol: p, Lease: lock.DefaultLease, Messenger: lock.PubSub(c)}
+			holder := locker(t, c, o)
+			defer holder.Close()
+			h := acquire(t, holder, lock.NewOwner())
+			n := &network{UniversalClient: c}
+			l := locker(t, n, o)
+			defer l.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			const waiters = 10
+			got := make(chan *lock.Hold, waiters)
+			for range waiters {
+				go func() {
+					if h, err := l.Lock(ctx, key, lock.NewOwner()); err == nil {
+						got <- h
+					}
+				}()
+			}
+			time.Sleep(time.Minute)
+			calls = n.calls.Load()
+			began := time.Now()
+			if err := c.Del(ctx, key).Err(); err != nil { // as if its lease had run out
+				t.Fatal(err)
+			}
+			first := <-got
+			if took := time.Since(began); took > o.Lease/4 {
+				t.Errorf("%s: that the holder has died was found after %v", p.Name, took)
+			}
+			cancel()
+			unlock(t, first)
+			_ = h.Unlock(t.Context())
+			time.Sleep(time.Minute)
+		})
+		return calls
+	}
+	polls := idle(t, lock.Sequenced)
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		if told := idle(t, p); told*10 > polls {
+			t.Errorf("%s: %d calls, and %d of those that poll", p.Name, told, polls)
+		}
+	}
+}
