@@ -34,6 +34,29 @@
 //	├─ Lock(ctx, "batch", NewOwner())          ErrSelf
 //	└─ go Do(WithoutCancel(ctx), "batch", …)   owner 4, waits until f has returned
 //
+// # In a program of your own
+//
+// One Locker serves a whole program. What it is for says which call fits:
+//
+//	// A request waits briefly, and then works for as long as it has.
+//	err := locker.Do(r.Context(), "invoice:7", pay, lock.WithWait(300*time.Millisecond), lock.WithLabel(host))
+//
+//	// A job that each pod starts at three: one does it, the others go on.
+//	hold, err := locker.TryLock(ctx, "report", lock.NewOwner())
+//	if errors.Is(err, lock.ErrHeld) {
+//		return nil
+//	}
+//
+//	// One server of several works until it is told to end, and another takes over.
+//	err := locker.Lead(ctx, "scheduler", schedule)
+//
+// [WithWait] bounds the wait alone: the end of ctx would end the work, too. TryLock asks
+// once and does not wait at all. [WithLabel] says who it is to people, who read it in
+// [Locker.Inspect] and in errors; the [Owner] says who is let in again, and is new for each
+// flow of work. [Locker.Lead] steps down where the lease is lost and at Options.MaxAge, and
+// comes back. All of them return [ErrHeld] where another has the lock, and [ErrUnknown]
+// where Redis does not answer: what to do then is not the same.
+//
 // # What it guarantees
 //
 // While Redis keeps its data and its clock runs evenly, at most one owner holds
