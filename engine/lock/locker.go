@@ -31,13 +31,14 @@ type Locker struct {
 	windows, swiftWindows, releaseWindows *windows
 	slow                                  slowness
 
-	mu       sync.Mutex
-	closed   bool
-	opening  *opening // of the inbox; nil if no call is opening it
-	stop     func()   // closes the inbox, nil while it is not open
-	sessions map[sessionKey]*session
-	dormant  dormantSessions
-	keyed    map[string]*protocol.Keyed // at most mostKeyed
+	mu        sync.Mutex
+	closed    bool
+	opening   *opening // of the inbox; nil if no call is opening it
+	stop      func()   // closes the inbox, nil while it is not open
+	sessions  map[sessionKey]*session
+	dormant   dormantSessions
+	answering protocol.Answering         // its nodes
+	keyed     map[string]*protocol.Keyed // at most mostKeyed
 }
 
 type sessionKey struct {
@@ -614,6 +615,9 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 		s.holds = s.room[:0]
 		if l.p.Nodes > 0 {
 			s.lanes = &protocol.Lanes{Enter: s.stay, Leave: s.drop}
+			if l.windows != nil { // a run has no crowds
+				s.lanes.Answering = &l.answering
+			}
 		}
 	}
 	l.sessions[k] = s

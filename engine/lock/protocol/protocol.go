@@ -97,6 +97,7 @@ type Request struct {
 	Client Redis
 	Nodes  []Redis // Client first
 	Lanes  *Lanes  // the owner's to the nodes; nil for calls without an owner
+	node   int     // which of Nodes it goes to
 	Key    string
 	Owner  string
 	Level  int

@@ -40,7 +40,8 @@ var (
 //
 // With patient, each call waits for all nodes, each at most a twentieth of the
 // lease. Otherwise it ends soon after its answers decide it (see [ballot]): a
-// hanging node costs little, and a slow one may take a quarter of the lease.
+// hanging node costs little, and a slow one may take a quarter of the lease. A node that
+// hangs is asked by some owners of a Locker only (see [Answering]), until it answers.
 // Requests still in flight then carry on, and [Lanes] keep them ahead of
 // whatever their owner sends to the node later.
 type quorum struct {
@@ -197,7 +198,11 @@ func (q question) within(ctx context.Context, node Request, limit time.Duration)
 
 // inTime asks a node that may be slow.
 func (q question) inTime(ctx context.Context, node Request) (bool, error) {
-	return q.within(ctx, node, slowLimit(node.Lease))
+	var all *Answering
+	if node.Lanes != nil {
+		all = node.Lanes.Answering
+	}
+	return all.ask(node, func() (bool, error) { return q.within(ctx, node, slowLimit(node.Lease)) })
 }
 
 func setOwn(ctx context.Context, node Request) (bool, error) {
