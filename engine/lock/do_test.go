@@ -218,13 +218,13 @@ func TestAnErrorIsOneLine(t *testing.T) {
 			of   func() error
 			want string
 		}{
-			"waited":    {func() error { return lockBy(t, l, t.Context(), lock.WithWait(ms)) }, "held by another owner"},
-			"tried":     {func() error { return lockBy(t, once, t.Context()) }, "held by another owner in 3 attempts"},
-			"itself":    {func() error { return lockBy(t, other, h.Context()) }, "this context holds it already"},
+			"waited":    {func() error { return lockBy(t.Context(), t, l, lock.WithWait(ms)) }, "held by another owner"},
+			"tried":     {func() error { return lockBy(t.Context(), t, once) }, "held by another owner in 3 attempts"},
+			"itself":    {func() error { return lockBy(h.Context(), t, other) }, "this context holds it already"},
 			"no answer": {func() error { _, err := mute.TryLock(t.Context(), key, "A"); return err }, "connection reset"},
 			"no nodes":  {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
-			"no wait":   {func() error { return lockBy(t, l, t.Context(), lock.WithWait(-1)) }, "a wait must be positive"},
-			"no label":  {func() error { return lockBy(t, l, t.Context(), lock.WithLabel("a b")) }, "a label must have no white space"},
+			"no wait":   {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
+			"no label":  {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
 			"both of Do": {func() error {
 				return l.Do(h.Context(), key, func(ctx context.Context) error {
 					_ = lock.HoldOf(ctx).Unlock(ctx)
@@ -247,7 +247,7 @@ func TestAnErrorIsOneLine(t *testing.T) {
 }
 
 // lockBy is Lock for a new owner that is refused.
-func lockBy(t *testing.T, l *lock.Locker, ctx context.Context, options ...lock.LockOption) error {
+func lockBy(ctx context.Context, t *testing.T, l *lock.Locker, options ...lock.LockOption) error {
 	t.Helper()
 	_, err := l.Lock(ctx, key, lock.NewOwner(), options...)
 	return err
@@ -291,6 +291,8 @@ func TestALabelSaysWhoHasIt(t *testing.T) {
 	})
 }
 
+type between struct{} // a key of a context
+
 // Under several holds, HoldOf is the innermost: that of the last key, and of one key that
 // of the last level.
 func TestHoldOfIsTheInnermost(t *testing.T) {
@@ -302,7 +304,7 @@ func TestHoldOfIsTheInnermost(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer h.Unlock(t.Context())
-			ctx = context.WithValue(h.Context(), struct{}{}, "between")
+			ctx = context.WithValue(h.Context(), between{}, true)
 			if of := lock.HoldOf(ctx); of != h {
 				t.Errorf("it is level %d of %q, want level %d of %q", of.Level(), of.Key(), h.Level(), k)
 			}
