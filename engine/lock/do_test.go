@@ -291,7 +291,7 @@ func TestALabelSaysWhoHasIt(t *testing.T) {
 	})
 }
 
-type between struct{} // a key of a context
+type deeper struct{} // a key of a context
 
 // Under several holds, HoldOf is the innermost: that of the last key, and of one key that
 // of the last level.
@@ -304,7 +304,7 @@ func TestHoldOfIsTheInnermost(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer h.Unlock(t.Context())
-			ctx = context.WithValue(h.Context(), between{}, true)
+			ctx = context.WithValue(h.Context(), deeper{}, true)
 			if of := lock.HoldOf(ctx); of != h {
 				t.Errorf("it is level %d of %q, want level %d of %q", of.Level(), of.Key(), h.Level(), k)
 			}
