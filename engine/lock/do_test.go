@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -207,13 +208,106 @@ func TestWaitBrieflyWorkLong(t *testing.T) {
 // An error that ends a wait is one line, which names the key.
 func TestAnErrorIsOneLine(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-		l := locker(t, c, lock.Options{Lease: lease})
-		unlock(t, acquire(t, l, lock.NewOwner()))
+		broken := &network{UniversalClient: c, loseRequest: func(int64) bool { return true }}
+		l, mute := locker(t, c, lock.Options{Lease: lease}), locker(t, broken, lock.Options{Lease: lease, Limit: ms})
+		once := locker(t, c, lock.Options{Lease: lease, Retries: 2})
+		majority := locker(t, broken, lock.Options{Lease: lease, Protocol: lock.Redlock, Nodes: []lock.Redis{broken, broken}, Limit: ms})
 		h := acquire(t, l, lock.NewOwner())
-		_, err := l.Lock(t.Context(), "k", lock.NewOwner(), lock.WithWait(time.Millisecond))
-		if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || !strings.Contains(text, "held by another owner") {
-			t.Errorf("%q", text)
+		other := locker(t, c, lock.Options{Lease: lease})
+		for name, row := range map[string]struct {
+			of   func() error
+			want string
+		}{
+			"waited":    {func() error { return lockBy(t.Context(), t, l, lock.WithWait(ms)) }, "held by another owner"},
+			"tried":     {func() error { return lockBy(t.Context(), t, once) }, "held by another owner in 3 attempts"},
+			"itself":    {func() error { return lockBy(h.Context(), t, other) }, "this context holds it already"},
+			"no answer": {func() error { _, err := mute.TryLock(t.Context(), key, "A"); return err }, "connection reset"},
+			"no nodes":  {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
+			"no wait":   {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
+			"no label":  {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
+			"both of Do": {func() error {
+				return l.Do(h.Context(), key, func(ctx context.Context) error {
+					_ = lock.HoldOf(ctx).Unlock(ctx)
+					return fmt.Errorf("no paper for %q", key)
+				})
+			}, "left before"},
+		} {
+			err := row.of()
+			if err == nil {
+				t.Errorf("%s: no error", name)
+				continue
+			}
+			if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || !strings.Contains(text, row.want) {
+				t.Errorf("%s: %q", name, text)
+			}
 		}
 		unlock(t, h)
+		time.Sleep(time.Minute) // what is still given back
+	})
+}
+
+// lockBy is Lock for a new owner that is refused.
+func lockBy(ctx context.Context, t *testing.T, l *lock.Locker, options ...lock.LockOption) error {
+	t.Helper()
+	_, err := l.Lock(ctx, key, lock.NewOwner(), options...)
+	return err
+}
+
+// A label is for people, and no identity.
+func TestALabelSaysWhoHasIt(t *testing.T) {
+	onEach(t, func(t *testing.T, c redis.UniversalClient, l *lock.Locker) {
+		pod := lock.WithLabel("pod-1")
+		owner := lock.Owner("A")
+		h, err := l.Lock(t.Context(), key, owner, pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, err := l.Lock(t.Context(), key, owner, lock.WithLabel("another"))
+		if err != nil || inner.Level() != 2 || inner.Label() != "pod-1" {
+			t.Fatal("entered again:", inner, err)
+		}
+		if is, err := l.Inspect(t.Context(), key); err != nil || is.Owner != "A" || is.Label != "pod-1" || is.Count != 2 {
+			t.Errorf("%+v, %v", is, err)
+		}
+		_, err = l.TryLock(t.Context(), key, "B", pod)
+		wantIs(t, err, lock.ErrHeld)
+		if !strings.Contains(err.Error(), `"k" for pod-1`) {
+			t.Error(err)
+		}
+		got := make(chan *lock.Hold)
+		go func() {
+			h, _ := l.Lock(context.WithoutCancel(t.Context()), key, "B", pod)
+			got <- h
+		}()
+		unlock(t, inner)
+		unlock(t, h)
+		if err := h.Unlock(t.Context()); !strings.Contains(err.Error(), `"k" for pod-1`) {
+			t.Error(err)
+		}
+		if h = <-got; h.Owner() != "B" || h.Label() != "pod-1" {
+			t.Error("handed over to", h)
+		}
+		unlock(t, h)
+	})
+}
+
+type deeper struct{} // a key of a context
+
+// Under several holds, HoldOf is the innermost: that of the last key, and of one key that
+// of the last level.
+func TestHoldOfIsTheInnermost(t *testing.T) {
+	onEach(t, func(t *testing.T, _ redis.UniversalClient, l *lock.Locker) {
+		ctx, owner := t.Context(), lock.NewOwner()
+		for _, k := range []string{"outer", "inner", "inner", "outer"} {
+			h, err := l.Lock(ctx, k, owner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Unlock(t.Context())
+			ctx = context.WithValue(h.Context(), deeper{}, true)
+			if of := lock.HoldOf(ctx); of != h {
+				t.Errorf("it is level %d of %q, want level %d of %q", of.Level(), of.Key(), h.Level(), k)
+			}
+		}
 	})
 }

@@ -34,6 +34,29 @@
 //	├─ Lock(ctx, "batch", NewOwner())          ErrSelf
 //	└─ go Do(WithoutCancel(ctx), "batch", …)   owner 4, waits until f has returned
 //
+// # In a program of your own
+//
+// One Locker serves a whole program. What it is for says which call fits:
+//
+//	// A request waits briefly, and then works for as long as it has.
+//	err := locker.Do(r.Context(), "invoice:7", pay, lock.WithWait(300*time.Millisecond), lock.WithLabel(host))
+//
+//	// A job that each pod starts at three: one does it, the others go on.
+//	hold, err := locker.TryLock(ctx, "report", lock.NewOwner())
+//	if errors.Is(err, lock.ErrHeld) {
+//		return nil
+//	}
+//
+//	// One server of several works until it is told to end, and another takes over.
+//	err := locker.Lead(ctx, "scheduler", schedule)
+//
+// [WithWait] bounds the wait alone: the end of ctx would end the work, too. TryLock asks
+// once and does not wait at all. [WithLabel] says who it is to people, who read it in
+// [Locker.Inspect] and in errors; the [Owner] says who is let in again, and is new for each
+// flow of work. [Locker.Lead] steps down where the lease is lost and at Options.MaxAge, and
+// comes back. All of them return [ErrHeld] where another has the lock, and [ErrUnknown]
+// where Redis does not answer: what to do then is not the same.
+//
 // # What it guarantees
 //
 // While Redis keeps its data and its clock runs evenly, at most one owner holds
@@ -58,8 +81,9 @@
 // READONLY, MASTERDOWN, CLUSTERDOWN and the like) did not run. Both are sent
 // again, with growing pauses where they were refused: an acquisition with the
 // same level, for as long as retries are left; a renewal until the lease can no
-// longer be relied on; a release until Options.Limit is reached. Any other
-// refusal (a user without the right to, a full Redis) ends the call.
+// longer be relied on; a release until Options.Limit is reached, for which its caller
+// waits no longer than Options.ReleaseWait. Any other refusal (a user without the right
+// to, a full Redis) ends the call.
 //
 // A command for which the client got no connection was not sent: there is nothing
 // to give back, and the owners of a Locker try again in turn, a thousand of them
@@ -105,16 +129,17 @@
 // Redis keeps the last token of a key for Options.TokenTTL, a day: longer only where
 // its clock was set back, until that has got to the token. After a day without the
 // lock tokens go on from Redis' time, so they grow as long as no clock is a day behind
-// the one that issued the last. Who cannot say that keeps them longer: 100 bytes or so
-// for each key that was locked.
+// the one that issued the last. Where that may happen, keep them longer: each takes some
+// 100 bytes.
 //
 // # Other protocols
 //
 // Options.Protocol chooses how the lock is kept. [ReentrantFair] serves waiters
 // in the order they asked: the releasing script hands the lock to the head of a
-// queue and notifies it. [ReentrantNotify] wakes one waiter, which then asks
-// again. Both listen from the first Lock until [Locker.Close]; a lost message
-// costs them only time. [Redlock] takes a lock on a majority of Options.Nodes,
+// queue and notifies it. A waiter that does not ask for a third of the lease, as that
+// of a stopped process, loses its place. [ReentrantNotify] wakes one waiter, which then
+// asks again. Both listen from the first Lock until [Locker.Close], and ask at once when
+// their subscription was lost and is there again; a lost message costs them only time. [Redlock] takes a lock on a majority of Options.Nodes,
 // and barely waits for the rest. [Reentrant] keeps {owner: hold count} and
 // nothing else, as articles draw it, and has the flaws they share: a late copy
 // of an unlock leaves a level that has been entered again since, and an owner

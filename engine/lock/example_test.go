@@ -84,6 +84,49 @@ func ExampleLocker_TryLock() {
 	// somebody makes the report: true
 }
 
+// A request waits for a while, and its work may take longer than that.
+func ExampleWithWait() {
+	c, end := client()
+	defer end()
+	locker, _ := lock.New(c, lock.Options{})
+	defer locker.Close()
+
+	const wait = 30 * time.Millisecond
+	err := locker.Do(context.Background(), "invoice:7", func(ctx context.Context) error {
+		time.Sleep(2 * wait) // the work
+		return ctx.Err()
+	}, lock.WithWait(wait))
+	fmt.Println(err)
+
+	busy, _ := locker.TryLock(context.Background(), "invoice:7", lock.NewOwner())
+	err = locker.Do(context.Background(), "invoice:7", nil, lock.WithWait(wait), lock.WithLabel("pod-1"))
+	fmt.Println(err)
+	_ = busy.Unlock(context.Background())
+	// Output:
+	// <nil>
+	// lock: not acquired: "invoice:7" for pod-1: lock: held by another owner: context deadline exceeded
+}
+
+// Of several servers one leads, until it is told to end or loses the lease.
+func ExampleLocker_Lead() {
+	c, end := client()
+	defer end()
+	locker, _ := lock.New(c, lock.Options{})
+	defer locker.Close()
+
+	ctx, stop := context.WithCancel(context.Background())
+	err := locker.Lead(ctx, "scheduler", func(ctx context.Context) error {
+		fmt.Println("leads")
+		stop() // in a program a signal: signal.NotifyContext
+		<-ctx.Done()
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// leads
+	// context canceled
+}
+
 func ExampleHold_Token() {
 	c, end := client()
 	defer end()

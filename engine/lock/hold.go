@@ -15,6 +15,7 @@ import (
 type Hold struct {
 	s      *session
 	level  int
+	label  string
 	token  int64
 	parent context.Context
 	inner  turns // of calls of Do under it
@@ -29,6 +30,18 @@ func (h *Hold) Key() string { return h.s.key }
 
 // Owner returns who holds the lock.
 func (h *Hold) Owner() Owner { return h.s.owner }
+
+// Label returns what WithLabel said of the first acquisition, or "".
+func (h *Hold) Label() string { return h.label }
+
+// String says which level of which lock it is, and whose, for errors and logs.
+func (h *Hold) String() string {
+	text := fmt.Sprintf("level %d of %q", h.level, h.s.key)
+	if h.label != "" {
+		text += " for " + h.label
+	}
+	return text
+}
 
 // Level returns 1 for the first acquisition, 2 for a re-entry, and so on.
 func (h *Hold) Level() int { return h.level }
@@ -159,7 +172,7 @@ func (c *holdContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Unlock leaves the level. Of ctx only the values count: Options.Limit bounds
+// Unlock leaves the level. Of ctx only the values count: Options.ReleaseWait bounds
 // the call, and the end of ctx does not, so that a lock does not outlive a
 // cancelled request. A Lock of the same owner that still waits for an inner
 // level ends with ErrReleased.
@@ -169,8 +182,8 @@ func (c *holdContext) Value(key any) any {
 // (joined with ErrWrongType if something else is in the key), with ErrUnknown
 // if Redis did not answer until the limit, and with ErrRefused if all it said
 // until then was that it could not run the release. After ErrLost, ErrUnknown
-// and ErrRefused the level has been left all the same: at the latest the lease
-// frees the lock.
+// and ErrRefused the level has been left all the same: the release goes on behind, to
+// Options.Limit, and at the latest the lease frees the lock.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h == nil {
 		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
@@ -180,10 +193,24 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	s := h.s.l.reenter(h.s)
 	if !s.turnFor(limited, h) {
 		s.lose(ErrReleased) // it is renewed no longer
-		return fmt.Errorf("%w: unlock of level %d of %q: another call of its owner goes on", ErrUnknown, h.level, h.s.key)
+		return fmt.Errorf("%w: unlock of %s: another call of its owner goes on", ErrUnknown, h)
 	}
-	defer s.leave()
-	return s.unlock(ctx, limited, h)
+	var rest *releasing
+	defer func() { // even if an Observer panics
+		if rest == nil {
+			s.leave()
+		}
+	}()
+	rest, err := s.unlock(ctx, s.l.o.ReleaseWait, h)
+	if rest != nil {
+		s.l.o.Clock.AfterFunc(0, settlement, func() {
+			defer s.leave()
+			limited, cancel := s.limited(ctx, s.l.o.Limit-s.l.o.ReleaseWait)
+			defer cancel()
+			_, _ = s.release(ctx, limited, rest)
+		})
+	}
+	return err
 }
 
 // leave is Unlock for one who will not try again: if an inner level is still held, nothing
@@ -253,9 +280,10 @@ func (s *session) turnFor(limited context.Context, h *Hold) bool {
 // isHeld reports whether h is one of the levels. The caller holds mu.
 func (s *session) isHeld(h *Hold) bool { return len(s.holds) >= h.level && s.holds[h.level-1] == h }
 
-// unlock leaves the level of h until limited ends. The caller has the session's
-// turn.
-func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
+// unlock leaves the level of h, or tries to for so long, and returns what is then left to
+// do of the release of level 1: the next call names its level, whatever became of an inner
+// one. The caller has the session's turn.
+func (s *session) unlock(ctx context.Context, wait time.Duration, h *Hold) (rest *releasing, err error) {
 	s.mu.Lock()
 	innermost := len(s.holds) > 0 && s.holds[len(s.holds)-1] == h
 	held := s.isHeld(h)
@@ -266,29 +294,41 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	case innermost:
 	case held:
 		s.observe(ctx, Attempt{Call: c, Result: Failed, Err: ErrInnerHeld})
-		return fmt.Errorf("%w: level %d of %q cannot be left", ErrInnerHeld, h.level, s.key)
+		return nil, fmt.Errorf("%w: %s cannot be left", ErrInnerHeld, h)
 	case over != nil && over != ErrReleased: //nolint:errorlint // the very value
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: over})
-		return fmt.Errorf("%w: level %d of %q, and its owner has begun again", over, h.level, s.key)
+		return nil, fmt.Errorf("%w: %s, and its owner has begun again", over, h)
 	default:
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
-		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
+		return nil, fmt.Errorf("%w: %s was left before", ErrNotHeld, h)
 	}
+	limited, cancel := s.limited(ctx, wait)
+	defer cancel()
 	c.Number = s.number()
 	if h.level == 1 {
 		s.disarm(limited)
 	}
-	r, err := s.release(ctx, limited, c)
+	done := false
+	defer s.unless(&done, func() { s.pop(h) })
+	s.leaving = releasing{Call: c}
+	s.leaving.Attempt = 0
+	of := &s.leaving
+	r, err := s.release(ctx, limited, of)
 	switch {
 	case err == nil && r.Code != protocol.Granted:
-		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
+		err = fmt.Errorf("%w: unlock of %s", ErrLost, h)
 		s.lose(ErrLost)
 	case overwritten(err):
-		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
+		err = fmt.Errorf("%w: unlock of %s: %w", ErrLost, h, err)
 		s.lose(ErrLost)
 	}
+	done = true
+	if of.open && h.level == 1 && wait < s.l.o.Limit {
+		of.behind = s.reliedOn()
+		rest = of
+	}
 	s.pop(h)
-	return err
+	return rest, err
 }
 
 // pop ends the innermost level, h.

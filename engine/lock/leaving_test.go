@@ -200,3 +200,85 @@ func TestUnlockOfAClosedClient(t *testing.T) {
 		}
 	})
 }
+
+// The end of a request ends no release: neither before it nor while Redis does not answer.
+func TestAReleaseOutlivesItsContext(t *testing.T) {
+	for name, after := range map[string]time.Duration{"before": 0, "meanwhile": 50 * time.Millisecond} {
+		for _, p := range counted() {
+			t.Run(name+", "+p.Name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					loadAll(t, c, p)
+					n := &network{UniversalClient: c}
+					began := time.Now()
+					n.loseRequest = func(call int64) bool { return call > 1 && time.Since(began) < 100*time.Millisecond }
+					l := locker(t, n, lock.Options{Protocol: p, Messenger: lock.PubSub(c)})
+					defer l.Close()
+					h := acquire(t, l, lock.NewOwner())
+					ctx, cancel := context.WithTimeout(t.Context(), after)
+					defer cancel()
+					if err := h.Unlock(ctx); err != nil {
+						t.Error(err)
+					}
+					wantCount(t, c, h.Owner(), 0)
+				})
+			})
+		}
+	}
+}
+
+// A caller waits for a release that Redis does not answer, or cannot run now, for two
+// seconds at most. The rest goes on behind: it releases once Redis is back, and ends.
+func TestAReleaseGoesOnBehindItsCaller(t *testing.T) {
+	for name, loading := range map[string]bool{"no answer": false, "loading": true} {
+		for _, p := range counted() {
+			t.Run(name+", "+p.Name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					loadAll(t, c, p)
+					n := &network{UniversalClient: c}
+					var released []lock.Attempt
+					l := locker(t, n, lock.Options{Protocol: p, Messenger: lock.PubSub(c), Observer: observer(func(a lock.Attempt) {
+						if a.Name == lock.CallUnlock && a.Result != lock.Failed {
+							released = append(released, a)
+						}
+					})})
+					defer l.Close()
+					h, inner := acquire(t, l, "A"), acquire(t, l, "A")
+					unlock(t, inner)
+					down := true
+					n.hangs = func(int64) bool { return down && !loading }
+					n.says = func(int64, []string) answer {
+						if down && loading {
+							return "LOADING Redis is loading the dataset in memory"
+						}
+						return ""
+					}
+					released = nil
+					began := time.Now()
+					want := lock.ErrUnknown
+					if loading {
+						want = lock.ErrRefused
+					}
+					wantIs(t, h.Unlock(t.Context()), want)
+					if took := time.Since(began); took < lock.DefaultReleaseWait || took > lock.DefaultReleaseWait*17/16 {
+						t.Errorf("it took %v", took)
+					}
+					if !h.Until().IsZero() || !errors.Is(context.Cause(h.Context()), lock.ErrReleased) {
+						t.Error("the hold goes on:", context.Cause(h.Context()))
+					}
+					down = false
+					if !loading {
+						time.Sleep(lock.DefaultLease * 2) // until the call that hangs gives up
+					}
+					again, err := l.Lock(t.Context(), key, "A") // which waits for its turn
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(released) != 1 || released[0].Result != lock.Released {
+						t.Errorf("then it was %+v", released)
+					}
+					unlock(t, again)
+				})
+			})
+		}
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,16 +28,17 @@ type Locker struct {
 	calls  atomic.Int64 // the last number given out
 
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
-	windows, swiftWindows *windows
-	slow                  slowness
+	windows, swiftWindows, releaseWindows *windows
+	slow                                  slowness
 
-	mu       sync.Mutex
-	closed   bool
-	opening  *opening // of the inbox; nil if no call is opening it
-	stop     func()   // closes the inbox, nil while it is not open
-	sessions map[sessionKey]*session
-	dormant  dormantSessions
-	keyed    map[string]*protocol.Keyed // at most mostKeyed
+	mu        sync.Mutex
+	closed    bool
+	opening   *opening // of the inbox; nil if no call is opening it
+	stop      func()   // closes the inbox, nil while it is not open
+	sessions  map[sessionKey]*session
+	dormant   dormantSessions
+	answering protocol.Answering         // its nodes
+	keyed     map[string]*protocol.Keyed // at most mostKeyed
 }
 
 type sessionKey struct {
@@ -65,6 +68,7 @@ func New(client Redis, o Options) (*Locker, error) {
 	if own, ok := o.Clock.(clock.System); ok {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
+		l.releaseWindows = &windows{clock: own, slack: o.ReleaseWait / 16}
 		// A Locker that takes up the ID of an earlier one goes on above it.
 		l.calls.Store(own.Now().UnixMicro())
 	}
@@ -168,8 +172,20 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, hold.leave(ctx)) }()
+	defer func() { err = both(err, hold.leave(ctx)) }()
 	return f(hold.Context())
+}
+
+// both returns what one or two errors are, in one line.
+func both(err, also error) error {
+	switch {
+	case err == nil:
+		return also
+	case also == nil:
+		return err
+	default:
+		return fmt.Errorf("%w; %w", err, also)
+	}
 }
 
 // inTurn waits until no other call of Do is under a hold.
@@ -184,7 +200,7 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 		ctx = waits
 	}
 	if outer.inner.take(ctx, l.o.Clock) != nil {
-		return notAcquired(ctx, outer.s.key, ErrHeld)
+		return notAcquired(outer.s.key, outer.label, ErrHeld, ctx.Err(), context.Cause(ctx))
 	}
 	return nil
 }
@@ -218,9 +234,9 @@ func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int,
 	mine, wait, err := l.o.of(options)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+		return nil, notAcquired(key, "", err)
 	case l.itself(ctx, key, owner):
-		return nil, fmt.Errorf("%w: %w: %q", ErrNotAcquired, ErrSelf, key)
+		return nil, notAcquired(key, mine.label, ErrSelf)
 	case wait == 0:
 		return l.acquire(ctx, key, owner, retries, mine)
 	}
@@ -245,34 +261,49 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
 	if err := l.listen(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+		return nil, notAcquired(key, mine.label, err)
 	}
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
-		return nil, notAcquired(ctx, key, err)
+		return nil, notAcquired(key, mine.label, err, ctx.Err(), context.Cause(ctx))
 	}
 	s.begin(mine)
 	s.since = since
-	w := l.newWaiting(retries)
 	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: s.number()}
 	var a acquisition
-	var last error      // what the attempt before came to
-	var unanswered bool // an earlier attempt was, and may still be granted
-	var sent bool       // an attempt was, so that Redis may know of the call
-	defer func() {      // even if a simulated process dies in here
+	defer func() { // even if a simulated process dies in here
 		if !a.abandoned { // otherwise the task that waits for the reply leaves
 			s.leave()
 		}
 	}()
+	done := false
+	defer s.unless(&done, func() {
+		if !a.abandoned {
+			s.withdraw(ctx, c)
+		}
+	})
+	h, err := s.askFor(ctx, c, retries, &a)
+	done = true
+	return h, err
+}
+
+// askFor asks for a level until it is granted, a reason ends that, or ctx does. A is what
+// the last attempt came to, and says whether a task has the turn now.
+func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisition) (*Hold, error) {
+	l := s.l
+	w := l.newWaiting(retries)
+	var last error      // what the attempt before came to
+	var unanswered bool // an earlier attempt was, and may still be granted
+	var sent bool       // an attempt was, so that Redis may know of the call
 	for c.Attempt = 1; ; c.Attempt++ {
 		s.waitsUntil(w.end())
 		began := l.o.Clock.Now()
-		a = s.attempt(ctx, c)
+		*a = s.attempt(ctx, c)
 		if a.abandoned {
 			if last == nil || l.o.Clock.Now().Sub(began) >= swift {
 				last = a.err
 			}
-			return nil, notAcquired(ctx, key, last)
+			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 		}
 		if a.hold != nil {
 			return a.hold, nil
@@ -281,22 +312,22 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		a.unknown = unanswered
 		sent = sent || !a.unsent
 		last = a.err
-		over := w.over(a)
+		over := w.over(*a)
 		switch {
 		case a.final || (over && !a.held):
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
-				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
+				return nil, s.notAcquired(a.err)
 			}
-			left, of := a, c
+			left, of := *a, c
 			a.abandoned = true
-			return nil, s.part(ctx, fmt.Errorf("%w: %w", ErrNotAcquired, a.err), func() {
+			return nil, s.part(ctx, s.notAcquired(a.err), func() {
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
 			})
 		case over:
-			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
+			err := s.notAcquired(fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt))
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
-				left, of := a, c
+				left, of := *a, c
 				a.abandoned = true
 				err = s.part(ctx, err, func() {
 					s.leaveLine(ctx, of)
@@ -306,21 +337,21 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
 		}
-		if err := s.wait(ctx, a, &w); err != nil {
+		if err := s.wait(ctx, *a, &w); err != nil {
 			if ctx.Err() == nil {
 				last = err
 			}
 			if (l.p.Leave == nil || !sent) && !a.unknown {
-				return nil, notAcquired(ctx, key, last)
+				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
-			left, of := a, c
+			left, of := *a, c
 			a.abandoned = true // the caller need not wait for the goodbye
 			l.o.Clock.AfterFunc(0, settlement, func() {
 				defer s.leave()
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
 			})
-			return nil, notAcquired(ctx, key, last)
+			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 		}
 		next := c
 		next.Attempt++
@@ -368,7 +399,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer cancel()
 	}
 	if said.Wait(waits) != nil && ctx.Err() != nil {
-		return notAcquired(ctx, s.key, err)
+		return s.notAcquired(err, ctx.Err(), context.Cause(ctx))
 	}
 	return err
 }
@@ -397,7 +428,8 @@ func (s *session) number() int64 {
 type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
-	until time.Time // when a waiter of the fair lock loses its place
+	until time.Time // when a waiter that gets messages gives up, by time; else zero
+	idle  int       // polls in a row that found the lock held
 	fails int       // attempts in a row that Redis refused to run, or that were not sent
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
@@ -405,8 +437,11 @@ type waiting struct {
 
 func (l *Locker) newWaiting(retries int) waiting {
 	w := waiting{l: l, polls: retries}
-	if l.p.Granting {
+	switch {
+	case l.p.Granting:
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
+	case l.p.Leave != nil && l.windows != nil: // a run's polls are as many as it says
+		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval+(l.o.JitterMin+l.o.JitterMax)/2))
 	}
 	return w
 }
@@ -424,7 +459,7 @@ func times(n int, d time.Duration) time.Duration {
 // that get messages need it.
 func (w *waiting) end() time.Time {
 	switch {
-	case w.l.p.Granting:
+	case !w.until.IsZero():
 		return w.until
 	case w.l.p.Leave != nil:
 		return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
@@ -437,6 +472,9 @@ func (w *waiting) end() time.Time {
 func (w *waiting) over(a acquisition) bool {
 	if w.l.p.Granting {
 		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
+	}
+	if !w.until.IsZero() {
+		return !w.l.o.Clock.Now().Before(w.until)
 	}
 	return w.polls <= 0
 }
@@ -463,6 +501,15 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	if span := o.JitterMax - o.JitterMin; span > 0 {
 		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
+	if a.held && !w.until.IsZero() && w.l.listens() {
+		// A message comes when the lock is free, or a Missed. Only a holder that died is
+		// found by asking: its lease took longer.
+		most := max(lease/10, d)
+		d = min(d<<min(w.idle, 10), most)
+		d = d/2 + time.Duration(o.Random(int64(d/2)+1))
+		d = max(min(d, w.until.Sub(now)), 0)
+		w.idle++
+	}
 	switch {
 	case a.unsent: // all of the Locker's owners meet with that at once
 		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
@@ -475,6 +522,13 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	}
 	w.due = now.Add(d)
 	return d
+}
+
+// listens reports whether the inbox is open.
+func (l *Locker) listens() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stop != nil
 }
 
 // owners returns how many owners of keys there are.
@@ -517,20 +571,28 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// notAcquired joins ErrNotAcquired, for a key, with every reason there is, in one line.
-func notAcquired(ctx context.Context, key string, err error) error {
+// notAcquired joins ErrNotAcquired, for a key and who asked, with every reason there is, in
+// one line.
+func notAcquired(key, label string, reasons ...error) error {
+	what := strconv.Quote(key)
+	if label != "" {
+		what += " for " + label
+	}
 	errs := []error{ErrNotAcquired}
-	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
+	for _, e := range reasons {
 		if e != nil && !slices.ContainsFunc(errs, func(had error) bool { return errors.Is(had, e) }) {
 			errs = append(errs, e)
 		}
 	}
-	said := make([]any, len(errs))
-	for i, e := range errs {
-		said[i] = e
+	said := []any{ErrNotAcquired, what}
+	for _, e := range errs[1:] {
+		said = append(said, e)
 	}
-	said = slices.Insert(said, 1, any(key))
-	return fmt.Errorf("%w: %q"+strings.Repeat(": %w", len(errs)-1), said...)
+	return fmt.Errorf("%w: %s"+strings.Repeat(": %w", len(errs)-1), said...)
+}
+
+func (s *session) notAcquired(reasons ...error) error {
+	return notAcquired(s.key, s.lease.label, reasons...)
 }
 
 // enter takes the turn of the session of one owner and key, until leave. It
@@ -553,6 +615,9 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 		s.holds = s.room[:0]
 		if l.p.Nodes > 0 {
 			s.lanes = &protocol.Lanes{Enter: s.stay, Leave: s.drop}
+			if l.windows != nil { // a run has no crowds
+				s.lanes.Answering = &l.answering
+			}
 		}
 	}
 	l.sessions[k] = s
@@ -571,6 +636,13 @@ func (l *Locker) isClosed() bool {
 	return l.closed
 }
 
+// everySession returns those in which a call goes on or a hold is new.
+func (l *Locker) everySession() []*session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.sessions))
+}
+
 // Close closes the Locker: calls waiting for a lock, and all later ones, fail
 // with ErrClosed. Locks that are held stay held, are still renewed, and can
 // still be unlocked. Close waits while an inbox is being opened. Closing twice
@@ -586,12 +658,8 @@ func (l *Locker) Close() {
 	}
 	stop := l.stop
 	l.stop = nil
-	waiting := make([]*session, 0, len(l.sessions))
-	for _, s := range l.sessions {
-		waiting = append(waiting, s)
-	}
 	l.mu.Unlock()
-	for _, s := range waiting {
+	for _, s := range l.everySession() {
 		s.wake()
 	}
 	if stop != nil {

@@ -14,11 +14,16 @@ import (
 type Messenger interface {
 	// Listen calls receive, one call at a time, with every message on channel,
 	// from the moment it returns until stop is called. Messages can be lost,
-	// for example along with a connection. Once stop returns, receive will not
+	// for example along with a connection: receive is called with Missed when it is
+	// there again. Once stop returns, receive will not
 	// be called again. It fails with an error that is ErrRefused if the user
 	// has no right to listen on the channel or to publish on it.
 	Listen(ctx context.Context, channel string, receive func(message string)) (stop func(), err error)
 }
+
+// Missed is what a Messenger delivers when messages may have been lost before: all who
+// wait then ask.
+const Missed = "missed"
 
 // PubSub returns the Messenger of a go-redis client.
 func PubSub(client redis.UniversalClient) Messenger { return pubSub{client} }
@@ -57,10 +62,15 @@ func (p pubSub) Listen(ctx context.Context, channel string, receive func(string)
 		return nil, fmt.Errorf("lock: listen on %q: %w", channel, protocol.Classify(err))
 	}
 	var reading sync.WaitGroup
-	messages := sub.Channel()
+	messages := sub.ChannelWithSubscriptions()
 	reading.Go(func() {
 		for m := range messages {
-			receive(m.Payload)
+			switch m := m.(type) {
+			case *redis.Message:
+				receive(m.Payload)
+			case *redis.Subscription: // on a new connection
+				receive(Missed)
+			}
 		}
 	})
 	return func() {

@@ -10,7 +10,8 @@ import (
 // Observer is notified of what a [Locker] does, for metrics, tracing or
 // display. Nil functions are skipped. They run on the goroutine whose call it
 // was, possibly several at once; they must return quickly and must not call the
-// Locker.
+// Locker. If one panics, what the call has taken is given back before the panic
+// goes on.
 type Observer struct {
 	// Attempted is called after each attempt of a call. Ctx is the call's,
 	// whether or not it has ended; for a renewal, which has no caller, it is
@@ -25,12 +26,22 @@ type Observer struct {
 	Lost func(ctx context.Context, l Loss)
 }
 
+// unless, deferred, calls f where a call of a program has not come to its end, because an
+// Observer panicked or ended the goroutine. A run's own panics, and the ends of its
+// processes, are left as they are: they end the run, or strike its clients like a crash.
+func (s *session) unless(done *bool, f func()) {
+	if !*done && s.l.windows != nil {
+		f()
+	}
+}
+
 // Attempt is one attempt of a call and its outcome.
 type Attempt struct {
 	Call
 
 	Key    string
 	Owner  Owner
+	Label  string        // of WithLabel
 	Since  time.Time     // when its call began, by Options.Clock
 	Began  time.Time     // when it began
 	Took   time.Duration // until its result was known
@@ -70,8 +81,9 @@ type Wait struct {
 type Loss struct {
 	Key    string
 	Owner  Owner
-	Levels int   // how many were held
-	Err    error // ErrLost or ErrMaxAge
+	Label  string // of WithLabel
+	Levels int    // how many were held
+	Err    error  // ErrLost or ErrMaxAge
 }
 
 // Result is the outcome of an attempt.

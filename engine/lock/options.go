@@ -28,6 +28,9 @@ const (
 	// DefaultMaxAge is how long a watchdog keeps a hold alive. A watchdog
 	// proves that the process is alive, not that its work makes progress.
 	DefaultMaxAge = time.Hour
+	// DefaultReleaseWait is how long a caller waits for a release: longer than Redis takes to
+	// fail over or to finish a slow command, and short enough for a request.
+	DefaultReleaseWait = 2 * time.Second
 	// DefaultTokenTTL is how long Redis keeps the last fencing token of a lock that
 	// nobody takes.
 	DefaultTokenTTL = 24 * time.Hour
@@ -71,9 +74,9 @@ type Options struct {
 	MaxAge time.Duration
 
 	// Retries is how often Lock tries again after its first attempt; 0 means
-	// until its context ends, NoRetry never. Attempts prompted by a message do
-	// not count, and do not delay the next retry. ReentrantFair keeps a
-	// waiter's place for Retries × Interval, however often it asks meanwhile.
+	// until its context ends, NoRetry never. A waiter of ReentrantNotify or
+	// ReentrantFair waits for Retries times the Interval, however often it asks
+	// meanwhile: it asks when a message comes, and else ever more rarely.
 	Retries int
 	// Interval is the pause between two attempts, to which a random time from
 	// JitterMin to JitterMax is added. 0 means DefaultInterval, together with
@@ -86,6 +89,10 @@ type Options struct {
 	// means a hundredth of the lease plus two milliseconds, and at most half of
 	// the lease.
 	Margin time.Duration
+	// ReleaseWait is how long Unlock and Do wait for the release of level 1. One that Redis has
+	// not carried out by then goes on behind, to Limit, and the call fails with ErrUnknown or
+	// ErrRefused. 0 means DefaultReleaseWait, or the Limit with a Clock of one's own.
+	ReleaseWait time.Duration
 	// Limit bounds calls that no context of the caller's bounds: settling an
 	// acquisition, and a release, with all its attempts. 0 means the lease.
 	Limit time.Duration
@@ -121,7 +128,10 @@ type Options struct {
 // LockOption configures one call of Lock.
 type LockOption func(*lockOptions)
 
-type lockOptions struct{ lease, wait time.Duration }
+type lockOptions struct {
+	lease, wait time.Duration
+	label       string
+}
 
 // WithLease gives a first acquisition a lease other than Options.Lease: whole
 // milliseconds, at least one. The watchdog's interval and the margin scale with
@@ -133,8 +143,16 @@ func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lea
 // end with it. So a request can wait for 300 ms and then work for as long as it has.
 func WithWait(d time.Duration) LockOption { return func(o *lockOptions) { o.wait = d } }
 
-// lease is the timing of one hold.
+// WithLabel says who takes the lock, for people: [Locker.Inspect], the Observer and errors
+// name it. It is no identity: two owners with one label exclude each other. It is text
+// without white space and control characters, and a re-entry keeps that of the first
+// acquisition. Redis keeps it with the owner, so [Reentrant] and [Redlock] take an owner
+// that comes through another Locker with another label for another owner.
+func WithLabel(label string) LockOption { return func(o *lockOptions) { o.label = label } }
+
+// lease is what a first acquisition says of its hold: its timing, and who has it.
 type lease struct {
+	label  string // "" for none
 	length time.Duration
 	margin time.Duration // not relied on for this long before its end
 	renew  time.Duration // between renewals, or NoWatchdog
@@ -143,12 +161,12 @@ type lease struct {
 // of returns the lease of a call with options, and how long it waits, 0 if only its context
 // says. It fails with ErrOptions.
 func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err error) {
-	mine = lease{o.Lease, o.Margin, o.Renew}
+	mine = lease{length: o.Lease, margin: o.Margin, renew: o.Renew}
 	if len(options) == 0 {
 		return mine, 0, nil
 	}
 	const unbounded = math.MaxInt64
-	given := lockOptions{o.Lease, unbounded}
+	given := lockOptions{lease: o.Lease, wait: unbounded}
 	for _, option := range options {
 		option(&given)
 	}
@@ -156,13 +174,15 @@ func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err 
 		return lease{}, 0, err
 	}
 	switch {
+	case given.label != "" && !word(given.label):
+		return lease{}, 0, bad("a label must have no white space and no control characters", strconv.Quote(given.label))
 	case given.wait <= 0:
 		return lease{}, 0, bad("a wait must be positive", given.wait)
 	case given.wait < unbounded:
 		wait = given.wait
 	}
 	scale := float64(given.lease) / float64(o.Lease)
-	mine = lease{given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
+	mine = lease{given.label, given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
 	if o.Renew != NoWatchdog {
 		mine.renew = max(time.Duration(float64(o.Renew)*scale), time.Microsecond)
 	}
@@ -234,6 +254,12 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
+	if _, own := o.Clock.(clock.System); o.ReleaseWait == 0 && own {
+		o.ReleaseWait = DefaultReleaseWait
+	} else if o.ReleaseWait == 0 {
+		o.ReleaseWait = o.Limit
+	}
+	o.ReleaseWait = min(o.ReleaseWait, o.Limit)
 	if o.Random == nil {
 		o.Random = rand.Int64N
 	}
@@ -264,6 +290,8 @@ func (o *Options) check(client Redis) error {
 		return bad("0 ≤ Interval and 0 ≤ JitterMin ≤ JitterMax must hold", []time.Duration{o.Interval, o.JitterMin, o.JitterMax})
 	case o.TokenTTL != 0 && o.TokenTTL < time.Millisecond:
 		return bad("TokenTTL must be 0 or at least 1ms", o.TokenTTL)
+	case o.ReleaseWait < 0:
+		return bad("ReleaseWait must be 0 or more", o.ReleaseWait)
 	case o.MaxAge < 0, o.Margin < 0, o.Limit < 0, o.Margin >= o.Lease && o.Lease > 0:
 		return bad("MaxAge, Margin and Limit must be 0 or more, Margin below Lease", []time.Duration{o.MaxAge, o.Margin, o.Limit})
 	}

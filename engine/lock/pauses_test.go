@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -113,6 +114,28 @@ func TestLockTellsWhyItFailed(t *testing.T) {
 						l.Close()
 					}
 					unlock(t, held)
+				})
+			})
+		}
+	}
+}
+
+// A context that ends while the first attempt has no answer yet: nobody knows what came
+// of it, however soon that is.
+func TestAContextThatEndsBeforeTheFirstAnswer(t *testing.T) {
+	for _, p := range counted() {
+		for _, after := range []time.Duration{20 * ms, time.Second} {
+			t.Run(fmt.Sprint(p.Name, " ", after), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					loadAll(t, c, p)
+					n := &network{UniversalClient: c, hangs: func(int64) bool { return true }}
+					l := locker(t, n, lock.Options{Protocol: p, Limit: time.Minute, Messenger: lock.PubSub(c)})
+					defer l.Close()
+					ctx, cancel := context.WithTimeout(t.Context(), after)
+					defer cancel()
+					_, err := l.Lock(ctx, key, lock.NewOwner())
+					wantIs(t, err, lock.ErrNotAcquired, lock.ErrUnknown, context.DeadlineExceeded)
+					time.Sleep(5 * time.Minute) // for what is still given back
 				})
 			})
 		}

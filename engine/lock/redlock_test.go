@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/store"
@@ -366,6 +368,56 @@ func TestRedlockReleaseThatWasRunTwiceIsNoLoss(t *testing.T) {
 		}
 		h := acquire(t, quorum(t, list, lock.Options{Retries: 3, Interval: 10 * time.Millisecond, Renew: lock.NoWatchdog}), lock.NewOwner())
 		list[0].loseReply = func(call int64) bool { return call == 2 }
+		unlock(t, h)
+	})
+}
+
+// The protocol itself says that a majority that took as long as the lease is none, whoever
+// asks.
+func TestAMajorityAfterTheLeaseIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 310*time.Millisecond)
+		p := lock.Redlock
+		r := protocol.Request{
+			Words: protocol.NewCaller("locker", lease).Words(p.Keyed(key), "owner", lease), Key: key, Owner: "owner", Level: 1, Lease: lease, Clock: clock.System{},
+		}
+		for _, n := range list {
+			r.Nodes = append(r.Nodes, n)
+		}
+		_, err := p.Lock(t.Context(), r)
+		wantIs(t, err, protocol.ErrTooLate)
+		time.Sleep(2 * lease)
+	})
+}
+
+// A node that hangs costs a Locker so many goroutines and no more, however many locks are
+// taken meanwhile; and it is asked again once it answers.
+func TestAHangingNodeGathersNoGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)
+		hangs := true
+		list[0].hangs = func(int64) bool { return hangs }
+		l := quorum(t, list)
+		before := runtime.NumGoroutine()
+		most := 0
+		for range 200 {
+			h, err := l.TryLock(t.Context(), key, lock.NewOwner())
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, h)
+			most = max(most, runtime.NumGoroutine()-before)
+		}
+		if most > 100 { // without a bound 240
+			t.Errorf("%d goroutines", most)
+		}
+		time.Sleep(lease) // those that hang have given up
+		hangs = false
+		h := acquire(t, l, lock.NewOwner())
+		synctest.Wait()
+		if n := held(t, list); n != 5 {
+			t.Errorf("it is on %d nodes, now that all answer", n)
+		}
 		unlock(t, h)
 	})
 }

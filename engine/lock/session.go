@@ -33,6 +33,7 @@ type session struct {
 	late     bool            // a first acquisition went unanswered and may still reach Redis
 	told     bool            // Lock has reported the loss to the owner
 	unwanted bool            // the hold that is being released came when nobody waited for it any more
+	leaving  releasing       // of the hold whose turn it is to go
 	lanes    *protocol.Lanes // to the nodes, nil if there is only one
 
 	mu       sync.Mutex
@@ -76,7 +77,7 @@ func (s *session) begin(mine lease) {
 	s.told = false
 	if len(s.holds) == 0 {
 		s.lost = nil // all of it was unlocked: the next watchdog must not take it for its own
-		s.words = s.l.caller.Words(s.l.keyedFor(s.key), string(s.owner), mine.length)
+		s.words = s.l.caller.Words(s.l.keyedFor(s.key), protocol.Labelled(string(s.owner), mine.label), mine.length)
 		s.lease = mine
 	}
 }
@@ -154,7 +155,7 @@ func (s *session) observe(ctx context.Context, a Attempt) {
 	if s.l.o.Observer.Attempted == nil {
 		return
 	}
-	a.Key, a.Owner = s.key, s.owner
+	a.Key, a.Owner, a.Label = s.key, s.owner, s.lease.label
 	if a.Began.IsZero() {
 		a.Began = s.l.o.Clock.Now()
 	}
@@ -216,14 +217,31 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return s.insist(ctx, c)
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() { a = s.insist(ctx, c) })
+	var panicked any
+	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() {
+		defer func() {
+			if s.l.windows != nil { // a run catches its own
+				panicked = recover()
+			}
+		}()
+		a = s.insist(ctx, c)
+	})
 	if asked.Wait(ctx) == nil {
+		if panicked != nil { // in the goroutine of the call
+			panic(panicked)
+		}
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, settlement, func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
+		if panicked != nil {
+			defer panic(panicked)
+			defer s.leave()
+			s.withdraw(ctx, c)
+			return
+		}
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true, err: ErrUnknown}
@@ -270,15 +288,34 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	case a.hold != nil && s.parts():
 		s.pop(a.hold)
 	case a.hold != nil:
-		limited, cancel := s.limited(ctx, s.l.o.Limit)
-		defer cancel()
-		s.unwanted = true
-		_ = s.unlock(ctx, limited, a.hold)
-		s.unwanted = false
+		s.takeBack(ctx, a.hold)
 	default:
 		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
 	}
+}
+
+// takeBack releases a level whose caller never gets it.
+func (s *session) takeBack(ctx context.Context, h *Hold) {
+	s.unwanted = true
+	defer func() { s.unwanted = false }()
+	_, _ = s.unlock(ctx, s.l.o.Limit, h)
+}
+
+// withdraw gives back what a call has got, or may have, that ends in a panic.
+func (s *session) withdraw(ctx context.Context, c Call) {
+	s.mu.Lock()
+	var got *Hold
+	if len(s.holds) == c.Level {
+		got = s.holds[c.Level-1]
+	}
+	s.mu.Unlock()
+	if got != nil {
+		s.takeBack(ctx, got)
+		return
+	}
+	s.leaveLine(ctx, c)
+	s.settle(ctx, c, acquisition{unknown: true})
 }
 
 // limited returns a context with ctx's values that ends after the given time,
@@ -294,6 +331,8 @@ func (s *session) limited(ctx context.Context, after time.Duration) (context.Con
 		return clk.WithDeadline(ctx, deadline)
 	case after == swift:
 		return &limit{ctx, deadline, s.l.swiftWindows}, func() {}
+	case after == s.l.o.ReleaseWait:
+		return &limit{ctx, deadline, s.l.releaseWindows}, func() {}
 	default:
 		return &limit{ctx, deadline, s.l.windows}, func() {}
 	}
@@ -404,15 +443,18 @@ func (s *session) patience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.until.Sub(s.l.o.Clock.Now())
-	if left <= 0 {
+	switch {
+	case left <= 0:
 		return 0
+	case s.l.p.Granting: // who lives asks sooner
+		return protocol.Grant(s.lease.length)
 	}
 	return min(left, max(longWait*s.lease.length, 2*(s.l.o.Interval+s.l.o.JitterMax))) + s.lease.length
 }
 
 func (s *session) request(c Call) protocol.Request {
 	r := protocol.Request{
-		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
+		Words: s.words, Client: s.l.client, Key: s.key, Owner: s.words.Owner(), Level: c.Level, Lease: s.lease.length,
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		TokenTTL: s.l.o.TokenTTL, Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
@@ -432,7 +474,7 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	if h.s != nil {
 		h = &Hold{}
 	}
-	h.s, h.level, h.token, h.parent = s, level, token, parent
+	h.s, h.level, h.label, h.token, h.parent = s, level, s.lease.label, token, parent
 	if len(s.holds) > 0 {
 		h.token = s.holds[0].token
 	}
@@ -560,7 +602,7 @@ func (s *session) end(cause error) {
 		return
 	}
 	s.lost = cause
-	loss := Loss{Key: s.key, Owner: s.owner, Levels: len(s.holds), Err: cause}
+	loss := Loss{Key: s.key, Owner: s.owner, Label: s.lease.label, Levels: len(s.holds), Err: cause}
 	parent := s.holds[0].parent
 	ends := make([]func(), len(s.holds))
 	for i, h := range s.holds {
@@ -598,7 +640,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 func (s *session) giveBack(ctx context.Context, c Call) {
 	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
-	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true})
+	_, _ = s.release(ctx, limited, &releasing{Call: Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.number(), GivesBack: true}})
 }
 
 // longestPause is the most between two questions to a Redis that does not
@@ -618,19 +660,33 @@ func pause(first time.Duration, n int) time.Duration {
 	return min(first<<min(n-1, 10), longestPause)
 }
 
+// releasing is how far a release has got.
+type releasing struct {
+	Call
+
+	since      time.Time // when its first attempt began
+	unanswered bool      // an attempt was, and may have run
+	open       bool      // it may be sent again
+	behind     time.Time // until when the lease of a hold that nobody waits to be released lasts
+}
+
 // release sends the release until Redis carries it out, refuses it for good, or
-// ctx ends. The Observer gets the context caller.
-func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
+// ctx ends; and then again from where it was. The Observer gets the context caller.
+func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.Reply, error) {
 	l := s.l
-	unanswered := false
-	since := l.o.Clock.Now()
-	for c.Attempt = 1; ; c.Attempt++ {
+	c := &of.Call
+	if of.since.IsZero() {
+		of.since = l.o.Clock.Now()
+	}
+	since := of.since
+	of.open = false
+	for c.Attempt++; ; c.Attempt++ {
 		began := since
 		if c.Attempt > 1 {
 			began = l.o.Clock.Now()
 		}
-		r, err := l.p.Unlock(s.about(ctx, c), s.request(c))
-		at := Attempt{Call: c, Since: since, Began: began, Count: r.Count, Err: err}
+		r, err := l.p.Unlock(s.about(ctx, *c), s.request(*c))
+		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
 			at.Result = Failed
@@ -638,7 +694,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result, at.Err = Released, r.Unsent
 		case r.Code == protocol.Granted:
 			at.Result = Decremented
-		case unanswered && s.ownRelease(c):
+		case of.unanswered && s.ownRelease(of):
 			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
 		case s.level() > 0:
 			at.Result, at.Err = Lost, ErrLost
@@ -659,7 +715,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 		case protocol.Answered(err) && !protocol.Passing(err):
 			return r, err
 		}
-		unanswered = unanswered || !protocol.Answered(err)
+		of.unanswered = of.unanswered || !protocol.Answered(err)
 		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
 			s.tellWait(caller, d)
@@ -667,7 +723,8 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 				continue
 			}
 		}
-		if unanswered {
+		of.open = !l.p.Once && !errors.Is(err, redis.ErrClosed)
+		if of.unanswered {
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		return r, err
@@ -677,7 +734,10 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 // ownRelease reports whether "not held" answers an unlock of which an earlier
 // copy ran and only lost its reply. That is so while the lease cannot have
 // expired.
-func (s *session) ownRelease(c Call) bool {
+func (s *session) ownRelease(c *releasing) bool {
+	if !c.behind.IsZero() {
+		return !passed(s.l.o.Clock.Now(), c.behind)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return c.Level == 1 && len(s.holds) == 1 && s.lost == nil && !passed(s.l.o.Clock.Now(), s.deadline)

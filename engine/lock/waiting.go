@@ -19,6 +19,12 @@ type message struct {
 // hear delivers a message from the inbox to its waiter: "grant owner instant
 // number key", or "wake" with zeros.
 func (l *Locker) hear(text string) {
+	if text == Missed {
+		for _, s := range l.everySession() {
+			s.wake()
+		}
+		return
+	}
 	parts := strings.SplitN(text, " ", 5)
 	if len(parts) != 5 {
 		return
@@ -29,7 +35,8 @@ func (l *Locker) hear(text string) {
 		return
 	}
 	l.mu.Lock()
-	s := l.sessions[sessionKey{parts[4], Owner(parts[1])}]
+	owner, _ := protocol.Unlabelled(parts[1])
+	s := l.sessions[sessionKey{parts[4], Owner(owner)}]
 	l.mu.Unlock()
 	if s == nil {
 		return
@@ -108,6 +115,10 @@ type asked struct {
 	now  int64     // by Redis' clock, in milliseconds
 }
 
+// confirmAfter is how soon after a hand-over the first renewal makes a whole lease of the
+// grant: who has left the lock by then need not ask Redis for that.
+const confirmAfter = 10 * time.Millisecond
+
 // accept turns a grant that came as a message into a hold if enough of it is
 // certain to be left, since the message may have taken long. Redis' clock gives
 // the time from its answer to the waiter's last question to the grant, and that
@@ -129,7 +140,11 @@ func (s *session) accept(ctx context.Context, c Call) *Hold {
 	h := s.push(ctx, c.Level, 0, made)
 	s.mu.Lock()
 	s.stopping = false
-	sent := made.Add(min(grant/3, s.lease.renew) - s.lease.renew)
+	confirms := made.Add(min(grant/3, s.lease.renew))
+	if soon := s.l.o.Clock.Now().Add(confirmAfter); soon.Before(confirms) {
+		confirms = soon
+	}
+	sent := confirms.Add(-s.lease.renew)
 	s.beat = sent.Add(s.lease.renew)
 	s.relyUntil(until)
 	s.next(sent)

@@ -5,16 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/store/storetest"
 )
 
 // told are the protocols whose waiters are told that it is their turn.
@@ -76,7 +81,7 @@ func TestToldWaitersKeepACounterExact(t *testing.T) {
 }
 
 // inLine waits until n waiters are registered.
-func inLine(t *testing.T, c redis.UniversalClient, p lock.Protocol, n int64) {
+func inLine(t testing.TB, c redis.UniversalClient, p lock.Protocol, n int64) {
 	t.Helper()
 	keys := p.Keys(key)
 	for c.ZCard(t.Context(), keys[len(keys)-1]).Val() != n {
@@ -94,7 +99,7 @@ func TestHandOverIsQuickerThanAnyPoll(t *testing.T) {
 		h := acquire(t, holder, lock.NewOwner())
 		got := make(chan error, 1)
 		go func() {
-			h, err := waiter.Lock(context.Background(), key, lock.NewOwner())
+			h, err := waiter.Lock(context.Background(), key, lock.NewOwner(), lock.WithLabel("pod-1"))
 			if err == nil {
 				err = h.Unlock(context.Background())
 			}
@@ -276,14 +281,18 @@ func TestWaiterDoesNotShortenTheLineOfOthers(t *testing.T) {
 		h := acquire(t, listening(t, c, long), lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
+		first := map[string]time.Time{} // until when it lives for the first in line
 		for i, o := range []lock.Options{long, short} {
 			l := listening(t, c, o)
 			waiting.Go(func() { _, _ = l.Lock(ctx, key, lock.NewOwner()) })
 			inLine(t, c, p, int64(i+1))
-		}
-		for _, k := range keysOf(p)[1:] {
-			if got := c.PTTL(t.Context(), k).Val(); got < 2*time.Minute {
-				t.Errorf("%s lives for %v, want the 160s of the first in line", k, got)
+			for _, k := range keysOf(p)[1:] {
+				lives := time.Now().Add(c.PTTL(t.Context(), k).Val())
+				if i == 0 {
+					first[k] = lives
+				} else if shorter := first[k].Sub(lives); shorter > time.Second {
+					t.Errorf("%s lives %v shorter than for the first in line alone", k, shorter)
+				}
 			}
 		}
 		cancel()
@@ -407,6 +416,127 @@ func TestGrantThatIsNotTakenGoesToTheNext(t *testing.T) {
 		cancel()
 		time.Sleep(time.Minute) // what hangs gives up
 	})
+}
+
+// The waiters of a process that stands still hold up who waits behind them for one grant,
+// all of them together, wherever in the line they are.
+func TestDeadWaitersCostOneGrantTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		const dead = 10
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: 30 * time.Second, Messenger: lock.PubSub(c)}
+		live := locker(t, c, o)
+		defer live.Close()
+		h := acquire(t, live, lock.NewOwner())
+		o.Messenger = deaf{o.Messenger}
+		var asked atomic.Int64
+		stopped := locker(t, &network{UniversalClient: c, hangs: func(int64) bool { return asked.Add(1) > dead }}, o)
+		defer stopped.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan *lock.Hold)
+		wait := func() {
+			h, err := live.Lock(t.Context(), key, lock.NewOwner())
+			if err != nil {
+				t.Error(err)
+			}
+			got <- h
+		}
+		for n := range dead {
+			go func() { _, _ = stopped.Lock(ctx, key, lock.NewOwner()) }()
+			inLine(t, c, lock.ReentrantFair, int64(n+1))
+		}
+		go wait()
+		inLine(t, c, lock.ReentrantFair, dead+1)
+		began := time.Now()
+		unlock(t, h)
+		h = <-got
+		if took := time.Since(began); took > o.Lease/3+5*time.Millisecond {
+			t.Errorf("behind %d dead waiters it took %v, want a third of %v", dead, took, o.Lease)
+		}
+		if n := c.LLen(t.Context(), lock.ReentrantFair.Waiters(key)).Val(); n != 0 {
+			t.Errorf("%d places are left", n)
+		}
+		unlock(t, h)
+		cancel()
+		time.Sleep(5 * time.Minute) // what hangs gives up
+	})
+}
+
+// A hold that was handed over has a whole lease soon: a Redis that stops then ends it no
+// sooner than another.
+func TestAGrantIsConfirmedSoon(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: 30 * time.Second, Messenger: lock.PubSub(c)}
+		l := locker(t, c, o)
+		defer l.Close()
+		h := acquire(t, l, lock.NewOwner())
+		got := make(chan *lock.Hold)
+		go func() {
+			h, err := l.Lock(t.Context(), key, lock.NewOwner())
+			if err != nil {
+				t.Error(err)
+			}
+			got <- h
+		}()
+		inLine(t, c, lock.ReentrantFair, 1)
+		unlock(t, h)
+		h = <-got
+		if left := time.Until(h.Until()); left > o.Lease/3 {
+			t.Errorf("it was not handed over: %v are left", left)
+		}
+		time.Sleep(11 * time.Millisecond)
+		synctest.Wait()
+		if left := time.Until(h.Until()); left < o.Lease*9/10 {
+			t.Errorf("%v are left of a lease of %v", left, o.Lease)
+		}
+		unlock(t, h)
+	})
+}
+
+// Waiters whose subscription was lost ask when it is there again.
+func TestTimedALostSubscriptionCostsNoTurn(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(p.Name, func(t *testing.T) {
+			const limit = 100 * time.Millisecond
+			clocktest.Punctual(t, 10*limit, func(t testing.TB) {
+				c := storetest.Redis(t)
+				var dials sync.RWMutex
+				messages := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					dials.RLock()
+					defer dials.RUnlock()
+					return (&net.Dialer{}).DialContext(ctx, "tcp", c.Options().Addr)
+				}})
+				t.Cleanup(func() { _ = messages.Close() })
+				o := lock.Options{Protocol: p, Lease: 5 * time.Minute, Interval: 3 * time.Minute, Messenger: lock.PubSub(messages)}
+				l := locker(t, c, o)
+				t.Cleanup(l.Close)
+				h := acquire(t, l, lock.NewOwner())
+				got := make(chan error, 1)
+				go func() {
+					h, err := l.Lock(context.Background(), key, lock.NewOwner())
+					got <- err
+					if err == nil {
+						_ = h.Unlock(context.Background())
+					}
+				}()
+				inLine(t, c, p, 1)
+				dials.Lock()
+				if n, err := c.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Int(); n != 1 || err != nil {
+					t.Fatal(n, err)
+				}
+				unlock(t, h)
+				began := time.Now()
+				dials.Unlock()
+				if err := <-got; err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > limit {
+					t.Errorf("the waiter was let in after %v", took)
+				}
+			})
+		})
+	}
 }
 
 // A waiter that is woken in vain again and again still waits as long as it was
@@ -557,6 +687,9 @@ func TestLateLeaveDoesNotEndAHold(t *testing.T) {
 		wantCount(t, c, owner, 1)
 		unlock(t, h)
 		c.HSet(t.Context(), key, string(owner), 1, "#locker", 1)
+		c.PExpire(t.Context(), key, time.Minute) // its receiver has confirmed it
+		leave()
+		wantCount(t, c, owner, 1)
 		c.PExpire(t.Context(), key, 20*time.Second)
 		leave()
 		wantCount(t, c, owner, 0)
@@ -589,5 +722,54 @@ func TestWaitingForEver(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Who is told when the lock is free asks far less often than who polls: idle waiters send
+// less than a tenth. They find a holder that died all the same.
+func TestToldWaitersHardlyAsk(t *testing.T) {
+	idle := func(t *testing.T, p lock.Protocol) (calls int64) {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			loadAll(t, c, p)
+			o := lock.Options{Protocol: p, Lease: lock.DefaultLease, Messenger: lock.PubSub(c)}
+			holder := locker(t, c, o)
+			defer holder.Close()
+			h := acquire(t, holder, lock.NewOwner())
+			n := &network{UniversalClient: c}
+			l := locker(t, n, o)
+			defer l.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			const waiters = 10
+			got := make(chan *lock.Hold, waiters)
+			for range waiters {
+				go func() {
+					if h, err := l.Lock(ctx, key, lock.NewOwner()); err == nil {
+						got <- h
+					}
+				}()
+			}
+			time.Sleep(time.Minute)
+			calls = n.calls.Load()
+			began := time.Now()
+			if err := c.Del(ctx, key).Err(); err != nil { // as if its lease had run out
+				t.Fatal(err)
+			}
+			first := <-got
+			if took := time.Since(began); took > o.Lease/4 {
+				t.Errorf("%s: that the holder has died was found after %v", p.Name, took)
+			}
+			cancel()
+			unlock(t, first)
+			_ = h.Unlock(t.Context())
+			time.Sleep(time.Minute)
+		})
+		return calls
+	}
+	polls := idle(t, lock.Sequenced)
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		if told := idle(t, p); told*10 > polls {
+			t.Errorf("%s: %d calls, and %d of those that poll", p.Name, told, polls)
+		}
 	}
 }

@@ -350,3 +350,23 @@ func TestSettlementWaitsForTheAcquisition(t *testing.T) {
 		unlock(t, acquire(t, l, owner))
 	})
 }
+
+// A renewal that takes a while is relied on from when it was sent, not from its answer.
+func TestALeaseCountsFromTheSendingOfItsRenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		renewed := make(chan time.Time, 1)
+		l := locker(t, n, lock.Options{Lease: lease, Observer: observer(func(a lock.Attempt) {
+			if a.Result == lock.Renewed {
+				renewed <- a.Began
+			}
+		})})
+		h := acquire(t, l, lock.NewOwner())
+		n.hold = func() { time.Sleep(lease / 10) }
+		if sent, until := <-renewed, h.Until(); until.Sub(sent) != reliable {
+			t.Errorf("it is relied on for %v from when it was sent, want %v", until.Sub(sent), reliable)
+		}
+		n.hold = nil
+		unlock(t, h)
+	})
+}

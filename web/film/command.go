@@ -546,7 +546,7 @@ func (t *Narrator) zadd(c command) string {
 	case c.Arg(2) == "NX":
 		return t.say("%s is among those who wait already: ZADD NX answers 0 and keeps its place.", c.who)
 	case c.n == 1:
-		return t.say("%s gets in line: ZADD notes that it waits for up to %s.", c.who, patience)
+		return t.say("%s gets in line: ZADD keeps its place for %s, and longer if it asks again.", c.who, patience)
 	default:
 		return t.say("%s keeps its place in line: ZADD moves its deadline to %s from now.", c.who, patience)
 	}

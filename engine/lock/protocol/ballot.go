@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,12 +14,69 @@ import (
 // the acquisition it releases or meet the next one. The zero value is ready to
 // use. Lanes are safe for concurrent use.
 type Lanes struct {
+	// Answering, if set, is what a Locker's owners know of its nodes together.
+	Answering *Answering
+
 	// Enter and Leave, if set, are called when a request enters a lane and when
 	// it is over.
 	Enter, Leave func()
 
 	mu   sync.Mutex
 	last map[int]clock.Timer // by node
+}
+
+// Answering knows which of a Locker's nodes answer. One that hangs is asked by so many at
+// once and no more: each of them waits for a quarter of the lease. The zero value is ready
+// to use. It is safe for concurrent use.
+type Answering struct {
+	mu    sync.Mutex
+	nodes map[int]*answering
+}
+
+type answering struct {
+	asked int       // requests that have no answer yet
+	since time.Time // the last answer, or when the first of them was sent
+}
+
+// mostHanging is how many requests may wait for a node that has answered none for the time
+// that one may take.
+const mostHanging = 32
+
+// errHangs says that a node was not asked.
+var errHangs = errors.New("lock: the node does not answer, and was not asked again")
+
+// ask asks a node, unless it hangs.
+func (a *Answering) ask(r Request, q func() (bool, error)) (bool, error) {
+	if a == nil {
+		return q()
+	}
+	a.mu.Lock()
+	if a.nodes == nil {
+		a.nodes = map[int]*answering{}
+	}
+	n := a.nodes[r.node]
+	if n == nil {
+		n = &answering{}
+		a.nodes[r.node] = n
+	}
+	now := r.Clock.Now()
+	if n.asked >= mostHanging && now.Sub(n.since) > nodeLimit(r.Lease) {
+		a.mu.Unlock()
+		return false, errHangs
+	}
+	if n.asked == 0 {
+		n.since = now
+	}
+	n.asked++
+	a.mu.Unlock()
+	yes, err := q()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n.asked--
+	if err == nil || Answered(err) {
+		n.since = r.Clock.Now()
+	}
+	return yes, err
 }
 
 // follow runs f in a task, after everything ahead of it in a node's lane.
@@ -78,7 +136,9 @@ func (b *ballot) hold(ctx context.Context, ask func(ctx context.Context, i int, 
 	lasting := context.WithoutCancel(ctx)
 	for i, node := range b.r.Nodes {
 		b.lanes.follow(b.r.Clock, i, func() {
-			yes, err := ask(lasting, i, b.r.to(node))
+			to := b.r.to(node)
+			to.node = i
+			yes, err := ask(lasting, i, to)
 			b.mu.Lock()
 			b.answers[i] = answer{given: true, yes: yes, err: err}
 			b.mu.Unlock()

@@ -34,12 +34,12 @@ func queued(source string, grant int) string {
 // Fair is Sequenced, first come first served. The releasing script hands the
 // lock to the head of the queue and notifies it, so nobody races for it, and an
 // acquisition under contention costs two commands. A grant lasts only a third
-// of the lease until its receiver's watchdog renews it: a waiter that died
-// holds up the queue no longer than that. Deadlines are by Redis' own clock.
-// Lost messages and unclaimed grants are covered by a safety timer: each waiter
-// asks every quarter of the lease, and when the lease or the grant ahead of it
-// ends. Source: this project; direct hand-over as in java.util.concurrent's
-// fair locks.
+// of the lease until its receiver's watchdog renews it, and a place in the queue
+// as long after its waiter has asked: waiters that died hold up the others no longer
+// than that, all of them together. Deadlines are by Redis' own clock. Lost messages
+// and unclaimed grants are covered by a safety timer: each waiter asks every quarter
+// of the lease, and when the lease or the grant ahead of it ends. Source: this
+// project; direct hand-over as in java.util.concurrent's fair locks.
 //
 // If nobody receives the message (PUBLISH answers 0), the turn passes on. In a
 // cluster PUBLISH counts the receivers on one node only, so a waiter that was

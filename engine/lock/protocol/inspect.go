@@ -5,6 +5,7 @@ import (
 	_ "embed" // the script
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,6 +19,7 @@ var inspectScript = NewScript("inspect", "inspect.lua", inspectSource, nothing)
 // State is the state of a lock in one Redis.
 type State struct {
 	Owner   string        // "" if nobody holds it
+	Label   string        // what its owner is called, "" if nothing was said
 	Count   int           // the hold count
 	Lease   time.Duration // time left; -1 if it never expires
 	Waiting int           // waiters for a message; 0 if waiters poll
@@ -41,7 +43,8 @@ func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
 		return State{}, fmt.Errorf("lock: look at %q: unexpected reply %v", r.Key, answer)
 	}
 	var s State
-	s.Owner, _ = answer[0].(string)
+	owner, _ := answer[0].(string)
+	s.Owner, s.Label = Unlabelled(owner)
 	count, _ := answer[1].(string)
 	s.Count, _ = strconv.Atoi(count)
 	left, _ := answer[2].(int64)
@@ -63,4 +66,25 @@ func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 		return p.Force(ctx, r)
 	}
 	return forceScript.Run(ctx, r.Client, r.Keys[:1])
+}
+
+// between stands between a label and the owner it belongs to: no owner has it, and a script
+// that splits its messages at spaces takes both for one.
+const between = "\x1f"
+
+// Labelled returns an owner as Redis gets it, with what is to be said of it to people.
+func Labelled(owner, label string) string {
+	if label == "" {
+		return owner
+	}
+	return label + between + owner
+}
+
+// Unlabelled returns an owner as its Locker knows it, and the label that it came with.
+func Unlabelled(owner string) (bare, label string) {
+	label, bare, found := strings.Cut(owner, between)
+	if !found {
+		return owner, ""
+	}
+	return bare, label
 }

@@ -22,7 +22,9 @@ var (
 
 // Notify is Sequenced, waking one waiter by a message when the lock is free,
 // the longest waiting first. That waiter asks again, and may find that someone
-// was faster. Waiters that hear nothing ask after the usual retry interval.
+// was faster. Waiters that hear nothing ask after the usual retry interval, and while
+// the lock stays held ever more rarely, down to once in a tenth of the lease: so long
+// it takes to find that a holder died.
 // Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
 	Name:       "reentrant-notify",

@@ -97,6 +97,7 @@ type Request struct {
 	Client Redis
 	Nodes  []Redis // Client first
 	Lanes  *Lanes  // the owner's to the nodes; nil for calls without an owner
+	node   int     // which of Nodes it goes to
 	Key    string
 	Owner  string
 	Level  int
@@ -287,6 +288,12 @@ type Words struct {
 
 	owner, lease, locker any
 	hold                 int64 // its number: no other through the locker has it
+}
+
+// Owner returns who makes the calls, as Redis gets it.
+func (w *Words) Owner() string {
+	owner, _ := w.owner.(string)
+	return owner
 }
 
 // Caller holds what all calls through one locker send. It is safe for

@@ -5,6 +5,8 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"relock/engine/clock"
@@ -38,7 +40,8 @@ var (
 //
 // With patient, each call waits for all nodes, each at most a twentieth of the
 // lease. Otherwise it ends soon after its answers decide it (see [ballot]): a
-// hanging node costs little, and a slow one may take a quarter of the lease.
+// hanging node costs little, and a slow one may take a quarter of the lease. A node that
+// hangs is asked by some owners of a Locker only (see [Answering]), until it answers.
 // Requests still in flight then carry on, and [Lanes] keep them ahead of
 // whatever their owner sends to the node later.
 type quorum struct {
@@ -195,7 +198,11 @@ func (q question) within(ctx context.Context, node Request, limit time.Duration)
 
 // inTime asks a node that may be slow.
 func (q question) inTime(ctx context.Context, node Request) (bool, error) {
-	return q.within(ctx, node, slowLimit(node.Lease))
+	var all *Answering
+	if node.Lanes != nil {
+		all = node.Lanes.Answering
+	}
+	return all.ask(node, func() (bool, error) { return q.within(ctx, node, slowLimit(node.Lease)) })
 }
 
 func setOwn(ctx context.Context, node Request) (bool, error) {
@@ -289,7 +296,13 @@ func (e *NodesError) Last() error {
 
 // Error says how many nodes answered, and how the others failed.
 func (e *NodesError) Error() string {
-	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.Yes, e.No, errors.Join(e.errs...))
+	var rest []string
+	for _, err := range e.errs {
+		if err != nil && !slices.Contains(rest, err.Error()) {
+			rest = append(rest, err.Error())
+		}
+	}
+	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %s", e.Yes, e.No, strings.Join(rest, "; "))
 }
 
 // Unwrap returns the nodes' errors.

@@ -1,0 +1,110 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+)
+
+// Three servers lead by one key for longer than a watchdog renews: one at a time,
+// all but a moment, and the key is free when they have been told to end.
+func TestALeaderStepsDownAndComesBack(t *testing.T) {
+	for _, p := range counted() {
+		t.Run(p.Name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				loadAll(t, c, p)
+				const servers, terms, age = 3, 4, 2 * time.Second
+				ctx, cancel := context.WithTimeout(t.Context(), terms*(age+lease))
+				defer cancel()
+				var inside, began atomic.Int32
+				var led atomic.Int64
+				var group sync.WaitGroup
+				for range servers {
+					l := locker(t, c, lock.Options{Protocol: p, Lease: lease, MaxAge: age, Messenger: lock.PubSub(c)})
+					defer l.Close()
+					group.Go(func() {
+						err := l.Lead(ctx, key, func(ctx context.Context) error {
+							if inside.Add(1) > 1 {
+								t.Error("two leaders")
+							}
+							defer inside.Add(-1)
+							began.Add(1)
+							since := time.Now()
+							<-ctx.Done()
+							led.Add(int64(time.Since(since)))
+							return ctx.Err()
+						})
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error("it ended with", err)
+						}
+					})
+				}
+				group.Wait()
+				if n := began.Load(); n < terms || n > terms+1 {
+					t.Errorf("%d terms, want %d", n, terms)
+				}
+				if all := time.Duration(led.Load()); all < terms*age {
+					t.Errorf("somebody led for %v of %v", all, terms*(age+lease))
+				}
+				time.Sleep(time.Second) // for what is still said to Redis
+				nothingLeft(t, c, p)
+			})
+		})
+	}
+}
+
+// A leader that is turned out comes back, one that Redis refuses for good does not, and one
+// whose work is done or fails says so.
+func TestWhatEndsALeader(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease})
+		terms := 0
+		err := l.Lead(t.Context(), key, func(ctx context.Context) error {
+			if terms++; terms == 3 {
+				return nil
+			}
+			if err := l.ForceUnlock(ctx, key); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if err != nil || terms != 3 {
+			t.Errorf("%d terms, %v", terms, err)
+		}
+		broken := errors.New("no paper")
+		if err := l.Lead(t.Context(), key, func(context.Context) error { return broken }); !errors.Is(err, broken) {
+			t.Error("its work failed with", err)
+		}
+		wantCount(t, c, "", 0)
+
+		never := func(context.Context) error { t.Error("it leads"); return nil }
+		wantIs(t, l.Lead(t.Context(), "", never), lock.ErrKey)
+		c.Set(t.Context(), key, "text", 0)
+		wantIs(t, l.Lead(t.Context(), key, never), lock.ErrWrongType)
+		c.Del(t.Context(), key)
+		n := &network{UniversalClient: c, says: func(call int64, _ []string) answer {
+			if call < 5 {
+				return "LOADING Redis is loading the dataset in memory"
+			}
+			return "NOPERM this user has no permissions"
+		}}
+		wantIs(t, locker(t, n, lock.Options{Lease: lease, Retries: lock.NoRetry}).Lead(t.Context(), key, never), lock.ErrRefused)
+		if calls := n.calls.Load(); calls != 5 {
+			t.Errorf("it asked %d times", calls)
+		}
+		err = l.Do(t.Context(), key, func(ctx context.Context) error {
+			return locker(t, c, lock.Options{Lease: lease}).Lead(ctx, key, never)
+		})
+		wantIs(t, err, lock.ErrSelf)
+		l.Close()
+		wantIs(t, l.Lead(t.Context(), key, never), lock.ErrClosed)
+	})
+}
