@@ -311,7 +311,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
-	if len(kinds) != 8 || len(c.Chapters) != 11 {
+	if len(kinds) != 9 || len(c.Chapters) != 11 {
 		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }

@@ -238,6 +238,9 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		}
 		item.Chapter = ch
 		ch.Items = append(ch.Items, item)
+		if ch.check && item.Kind != Why && item.Kind != ReviewCode {
+			r.mistake(file, item.line, "%s: the concept check has items of the kinds why and review", item.ID)
+		}
 		if one.Again == nil {
 			if ch.check {
 				r.mistake(file, item.line, "%s: the concept check asks again: a question on the same idea", item.ID)

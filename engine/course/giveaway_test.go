@@ -319,6 +319,7 @@ func TestWhoHasSatManyTestsKnowsNothingOfTheCheck(t *testing.T) {
 			for _, q := range list {
 				one, right := guessed([]asked{q}, func(options []string, n int) float64 { return sign * mentions(options[n], stems[q.path]) })
 				chance, got = chance+one, got+right
+				t.Logf("%s: %s, %s: %.1f", l.Code(), q.path, how, right)
 			}
 			hold(how, chance, got)
 		}
