@@ -157,6 +157,7 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 		{"lines of another run", refund, "refund.lines.json", `"SET"`, `"GET"`, "which no line sends then"},
 		{"lines too many", refund, "refund.lines.json", `"A":[`, `"A":[{"verb":"SET","lines":[6]},`, "nobody has seen"},
 		{"options", refund + "    options:\n      - {id: a}\n", "", "", "", "has no options"},
+		{"asked again of the same code", refund + "    again:\n      goal: broken orphan\n", "", "", "", "what is asked again another review"},
 		{"of another kind", strings.Replace(settle, "kind: review", "kind: read", 1), "", "", "", "for items of the kind review"},
 		{"nothing to review", "kind: review\n    scenario: crash\n", "", "", "", "review needs review"},
 		{"no such file", strings.Replace(settle, "settle", "nowhere", 1), "", "", "", "there is no review/nowhere.go"},

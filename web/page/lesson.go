@@ -248,7 +248,7 @@ type CheckedAnswer struct {
 	Watch  string // and the address where that is seen, or ""
 
 	WatchIt string // the words that lead there
-	Carry  string // the query that takes the answers along
+	Carry   string // the query that takes the answers along
 }
 
 // LessonHint is one of four.
