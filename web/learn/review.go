@@ -19,8 +19,9 @@ import (
 // number of one, none says that no line is at fault.
 func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
 	code := made.Review
-	lines, none := marks(strings.Join(query["line"], "-"), code)
-	if none = query.Has("none"); p.Check != "" && !(none && len(lines) > 0) {
+	lines, _ := marks(strings.Join(query["line"], "-"), code)
+	none := query.Has("none")
+	if p.Check != "" && !(none && len(lines) > 0) {
 		lines, none = marks(p.Given, code)
 	}
 	p.Code = &page.Review{File: code.File, None: none}
