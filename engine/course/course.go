@@ -117,9 +117,10 @@
 // change of the item's run, which then reaches the goal without the option, and not
 // with it.
 //
-// A chapter with check: true is the concept check: items of the kinds why and review, each
-// with again:, the question after the course, and taught:, the item of the course that
-// teaches it. Its texts have a goal and the texts of options or faults, and nothing else.
+// A chapter with check: true is the concept check: items of the kinds why, review and
+// diagnose, of which it asks the cause alone, each with again:, the question after the course,
+// and taught:, the item of the course that teaches it. Its texts have a goal and the texts of
+// options or faults, and nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
 //

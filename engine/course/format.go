@@ -238,8 +238,8 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		}
 		item.Chapter = ch
 		ch.Items = append(ch.Items, item)
-		if ch.check && item.Kind != Why && item.Kind != ReviewCode {
-			r.mistake(file, item.line, "%s: the concept check has items of the kinds why and review", item.ID)
+		if ch.check && item.Kind != Why && item.Kind != ReviewCode && item.Kind != Diagnose {
+			r.mistake(file, item.line, "%s: the concept check has items of the kinds why, review and diagnose", item.ID)
 		}
 		if one.Again == nil {
 			if ch.check {

@@ -125,7 +125,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 	t.Parallel()
 	const again = "    again:\n      run: {threads: [{name: A}]}\n"
 	for item, want := range map[string]string{
-		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why and review",
+		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why, review and diagnose",
 		"kind: review\n    review: settle\n    again:\n      review: refund\n      goal: broken orphan\n": "",
 	} {
 		text := "# One\n"

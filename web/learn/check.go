@@ -101,6 +101,9 @@ func seenWrong(l words.Language, p *page.Lesson, item *course.Item, made *course
 	a := made.Answers[n-1]
 	*stage = shownRun{a.Run, a.Shown, true}
 	p.Watching = l.Say("With answer %d it still goes wrong.", n)
+	if item.Kind == course.Diagnose {
+		p.Watching = l.Say("Here answer %d is true.", n)
+	}
 	p.Leave = ofCheck(item.When(), givenOf(item, query))
 }
 
@@ -187,6 +190,15 @@ func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g g
 		return out, nil
 	}
 	out.Watch, out.WatchIt = fmt.Sprintf("/learn/%s%s&watch=%d", item.Path(), out.Carry, at), l.Say("Watch how it still goes wrong")
+	if item.Kind == course.Diagnose {
+		out.WatchIt = l.Say("Watch it where it is true")
+		var logs []page.DiagnosisLog
+		for _, g := range made.Diagnosis.Logs {
+			logs = append(logs, diagnosisLog(l, g))
+		}
+		out.Why = parted(l, logs, a.Parts).Says
+		return out, nil
+	}
 	out.Why, err = stillWrong(ctx, l, a)
 	return out, err
 }
