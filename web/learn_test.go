@@ -398,7 +398,9 @@ func TestAScriptIsTriedByTheServer(t *testing.T) {
 
 var (
 	onward     = regexp.MustCompile(`id="onward" href="([^"]*)"`)
-	watched    = regexp.MustCompile(`href="([^"]*)">Watch how it still goes wrong`)
+	marked     = regexp.MustCompile(`value="\d+" checked`)
+	ranAs      = regexp.MustCompile(`href="([^"]*)">(?:The smallest order|One of these orders)`)
+	watched    = regexp.MustCompile(`href="([^"]*)">Watch (?:how it still goes wrong|it where it is true)`)
 	backTo     = regexp.MustCompile(`href="([^"]*)">\s*Back to your answers`)
 	afterwards = regexp.MustCompile(`href="([^"]*)">After the course: the same ideas`)
 )
@@ -419,19 +421,15 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pick := 1
-			for a := range made.Answers {
-				if made.Answers[a].Right == (n%3 != 0) { // every third is wrong
-					pick = a + 1
-					break
-				}
-			}
 			to, _, _ = strings.Cut(to, "#")
 			before, query, _ := strings.Cut(to, "?")
 			if before != "/learn/"+i.Path() {
 				t.Fatalf("question %d is at %s", n+1, before)
 			}
-			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&pick=%d", before, html.UnescapeString(query), pick), nil)
+			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&%s", before, html.UnescapeString(query), answerTo(made, n > 2)), nil) // code, a cause and logs are wrong
+			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, "Noted.") {
+				t.Errorf("%s tells what is right, or notes nothing", i.Path())
+			}
 			m := onward.FindStringSubmatch(body)
 			if m == nil {
 				t.Fatalf("%s leads nowhere", i.Path())
@@ -440,21 +438,22 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		}
 		_, body := s.do(t, http.MethodGet, to, nil)
 		halves := at + 1 // the second has the first beside it
-		if n := strings.Count(body, "Right: 8 of 12."); n != halves || strings.Contains(body, "not answered") {
-			t.Errorf("%s: of %d halves %d have eight of twelve right", to, halves, n)
+		if n := strings.Count(body, "Right: 3 of 6."); n != halves || strings.Contains(body, "not answered") {
+			t.Errorf("%s: of %d halves %d have three of six right", to, halves, n)
 		}
-		told := 8 * at // what is wrong in both is explained once both are done
-		watch := watched.FindAllStringSubmatch(body, -1)
-		if right, why := strings.Count(body, "<b>What is right</b>"), strings.Count(body, "With that change it still goes wrong, at T"); right != told || why != told || len(watch) != told {
+		told := 6 * at // what is wrong in both is explained once both are done
+		watch := append(watched.FindAllStringSubmatch(body, -1), ranAs.FindAllStringSubmatch(body, -1)...)
+		why := strings.Count(body, "With that change it still goes wrong, at T") + strings.Count(body, "The lab has tried all") + strings.Count(body, "Its run ")
+		if right := strings.Count(body, "<b>What is right</b>"); right != told || why != told || len(watch) != told {
 			t.Errorf("%s: %d are told, %d explained and %d can be watched, not %d", to, right, why, len(watch), told)
 		}
 		for _, m := range watch {
 			_, body := s.do(t, http.MethodGet, html.UnescapeString(m[1]), nil)
 			back := backTo.FindStringSubmatch(body)
-			if back == nil || !strings.Contains(body, "it still goes wrong.") {
+			if back == nil || !strings.Contains(body, "it still goes wrong.") && !strings.Contains(body, "the lines as they run.") && !strings.Contains(body, "is true.") {
 				t.Fatalf("%s does not show it, or leads nowhere", m[1])
 			}
-			if _, again := s.do(t, http.MethodGet, html.UnescapeString(back[1]), nil); strings.Count(again, "Right: 8 of 12.") != 2 {
+			if _, again := s.do(t, http.MethodGet, html.UnescapeString(back[1]), nil); strings.Count(again, "Right: 3 of 6.") != 2 {
 				t.Errorf("%s does not lead back to both halves", m[1])
 			}
 		}
@@ -464,18 +463,48 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			to = html.UnescapeString(next[1])
 		}
 	}
-	first := "/learn/" + c.Check.Items[0].Path() + "?so=2"
-	if _, body := s.do(t, http.MethodGet, first, nil); !strings.Contains(body, "data-answered") || strings.Count(body, `aria-pressed="true"`) != 1 {
-		t.Errorf("%s does not show what was answered", first)
+	second := "/learn/" + c.Check.Items[1].Path() + "?so=0.2"
+	if _, body := s.do(t, http.MethodGet, second, nil); !strings.Contains(body, "data-answered") || strings.Count(body, `aria-pressed="true"`) != 1 {
+		t.Errorf("%s does not show what was answered", second)
 	}
-	if _, body := s.do(t, http.MethodGet, "/learn/check?so=12&half=before", nil); !strings.Contains(body, "10 are not answered yet.") || !strings.Contains(body, `href="/learn/`+c.Check.Items[2].Path()+`?so=120000000000"`) {
+	first := "/learn/" + c.Check.Items[0].Path()
+	if _, body := s.do(t, http.MethodGet, first+"?so=4-7", nil); !strings.Contains(body, "data-answered") || !strings.Contains(body, `data-given="4-7"`) || !slices.Equal(marked.FindAllString(body, -1), []string{`value="4" checked`, `value="7" checked`}) {
+		t.Error("it does not show which lines were marked")
+	}
+	if _, body := s.do(t, http.MethodGet, first+"?line=4&none=1", nil); strings.Contains(body, "data-answered") || !strings.Contains(body, "Either mark lines") {
+		t.Error("lines and none are an answer")
+	}
+	if _, body := s.do(t, http.MethodGet, "/learn/check?so=none.2&half=before", nil); !strings.Contains(body, "4 are not answered yet.") || !strings.Contains(body, `href="/learn/`+c.Check.Items[2].Path()+`?so=none.2.0.0.0.0"`) {
 		t.Error("what is half done does not go on at the third question")
 	}
-	for _, query := range []string{"", "?so=x&half=y", "?so=999999999999999", "?so=%00", "?other=%00&half=after", "?other=x9&so=0000000000000"} {
-		if res, body := s.do(t, http.MethodGet, "/learn/check"+query, nil); res.StatusCode != http.StatusOK || !strings.Contains(body, "Right: 0 of 12.") {
+	for _, query := range []string{"", "?so=x&half=y", "?so=99.99.99.99.99.99.99", "?so=%00", "?other=%00&half=after", "?other=x.9&so=0.0.0.0.0.0", "?so=999999999999", "?so=7-none.1-2.-.--"} {
+		if res, body := s.do(t, http.MethodGet, "/learn/check"+query, nil); res.StatusCode != http.StatusOK || !strings.Contains(body, "Right: 0 of 6.") {
 			t.Errorf("%q: %d", query, res.StatusCode)
 		}
 	}
+	// Who said that none of the changes does it, and was wrong, is told so; there is no run of it.
+	so := "0.4.0.0.0.0"
+	if _, body := s.do(t, http.MethodGet, "/learn/check?so="+so+"&other="+so+"&half=before", nil); strings.Count(body, "One of the changes would have done it.") != 2 || len(watched.FindAllString(body, -1)) > 0 {
+		t.Error("it is not said that one of the changes does it")
+	}
+}
+
+// answerTo is an answer to a question of the concept check, as its form sends it.
+func answerTo(made *course.Made, right bool) string {
+	if code := made.Review; code != nil {
+		for n, line := range code.Lines {
+			if right == (line.Fault != "") && !line.Markup {
+				return fmt.Sprintf("line=%d", n+1)
+			}
+		}
+		return "none=1" // nothing is at fault, and that is right
+	}
+	for n, a := range made.Answers {
+		if a.Right == right {
+			return fmt.Sprintf("pick=%d", n+1)
+		}
+	}
+	return ""
 }
 
 // With a course of one's own no page leads to what that course lacks.

@@ -54,7 +54,7 @@
 //     until. An option that looks like another one is a mistake.
 //
 //   - why: goal is a moment that the run comes to. Of the options, each a change,
-//     exactly one prevents it.
+//     exactly one prevents it; or none does, and one option says so: {id: other, none: true}.
 //
 //   - break: goal is a moment that the run does not come to by itself, mostly
 //     "broken RULE". Package explore finds the smallest way to it within:
@@ -117,9 +117,10 @@
 // change of the item's run, which then reaches the goal without the option, and not
 // with it.
 //
-// A chapter with check: true is the concept check: items of the kind why, each with
-// again:, the question after the course, and taught:, the item of the course that
-// teaches it. Its texts have a goal and the options' texts, and nothing else.
+// A chapter with check: true is the concept check: items of the kinds why, review and
+// diagnose, of which it asks the cause alone, each with again:, the question after the course,
+// and taught:, the item of the course that teaches it. Its texts have a goal and the texts of
+// options or faults, and nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
 //
@@ -253,6 +254,7 @@ type Item struct {
 // what is changed.
 type Option struct {
 	ID       string
+	None     bool   // of why: none of the others prevents it
 	Believes string // the misconception of who chooses it, a tag
 	Scenario *scenario.Scenario
 
@@ -427,7 +429,15 @@ func (c *Course) Earlier(i *Item) []*Item {
 
 // shuffle puts options in an order that tells nothing, and is always the same.
 func shuffle(of string, list []*Option) {
-	slices.SortFunc(list, func(a, b *Option) int { return cmp.Compare(weight(of+"/"+a.ID), weight(of+"/"+b.ID)) })
+	slices.SortFunc(list, func(a, b *Option) int {
+		switch { // none is about the others, and stands behind them
+		case a.None && !b.None:
+			return 1
+		case b.None && !a.None:
+			return -1
+		}
+		return cmp.Compare(weight(of+"/"+a.ID), weight(of+"/"+b.ID))
+	})
 }
 
 // weight sorts texts in an order that says nothing about them.

@@ -103,6 +103,7 @@ type (
 		Lab      placed    `yaml:"lab"`
 		Until    placed    `yaml:"until"`
 		Helps    yaml.Node `yaml:"helps"`
+		None     bool      `yaml:"none"`
 		Believes string    `yaml:"believes"`
 	}
 	scriptYAML struct {
@@ -237,6 +238,9 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		}
 		item.Chapter = ch
 		ch.Items = append(ch.Items, item)
+		if ch.check && item.Kind != Why && item.Kind != ReviewCode && item.Kind != Diagnose {
+			r.mistake(file, item.line, "%s: the concept check has items of the kinds why, review and diagnose", item.ID)
+		}
 		if one.Again == nil {
 			if ch.check {
 				r.mistake(file, item.line, "%s: the concept check asks again: a question on the same idea", item.ID)
@@ -310,7 +314,7 @@ func (y itemYAML) again() itemYAML {
 	two := *y.Again
 	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
 	two.Kind, two.Taught = y.Kind, y.Taught
-	if two.Scenario.Text == "" && two.Run.Kind == 0 && two.Lab.Text == "" {
+	if two.Scenario.Text == "" && two.Run.Kind == 0 && two.Lab.Text == "" && two.Review.Text == "" {
 		two.Scenario, two.Run, two.Lab = y.Scenario, y.Run, y.Lab
 	}
 	for _, one := range []struct{ into, from *placed }{{&two.At, &y.At}, {&two.Until, &y.Until}, {&two.Goal, &y.Goal}} {
@@ -503,7 +507,7 @@ func cmpLine(line, other int) int {
 }
 
 func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y optionYAML) *Option {
-	o := &Option{ID: y.ID.Text, Believes: y.Believes, line: y.ID.Line}
+	o := &Option{ID: y.ID.Text, None: y.None, Believes: y.Believes, line: y.ID.Line}
 	if !name.MatchString(o.ID) || slices.Contains(reserved, o.ID) || i.Option(o.ID) != nil {
 		at(y.ID.Line, "option %q: allowed: an id of its own in small letters, and none of %s", o.ID, strings.Join(reserved, ", "))
 		return nil
@@ -514,6 +518,10 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 			at(y.Scenario.Line, "option %s: %v", o.ID, err)
 			return nil
 		}
+	}
+	if o.None && (i.Kind != Why || i.lab != nil || y.Scenario.Text != "" || y.Change.Kind != 0 || y.Helps.Kind != 0) {
+		at(o.line, "option %s: none is for items of the kind why, and changes nothing", o.ID)
+		return nil
 	}
 	var err error
 	if (i.lab != nil) != (y.Lab.Text != "") || i.lab != nil && (y.Scenario.Text != "" || y.Change.Kind != 0 || y.Helps.Kind != 0) {

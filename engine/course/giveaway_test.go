@@ -199,12 +199,16 @@ func TestNothingButItsMeaningGivesAnAnswerAway(t *testing.T) {
 	t.Parallel()
 	sets := map[string][]*course.Item{}
 	for _, i := range whole(t).All() {
-		sets["course "+i.When()] = append(sets["course "+i.When()], i)
+		set := "the course"
+		if i.When() != "" {
+			set = "the check" // both halves
+		}
+		sets[set] = append(sets[set], i)
 	}
 	for _, l := range words.All() {
 		for set, items := range sets {
 			list := questions(t, l, items)
-			if len(list) < 12 {
+			if len(list) < 8 {
 				t.Fatalf("%s has %d questions", set, len(list))
 			}
 			for how, score := range guesses() {
@@ -247,6 +251,93 @@ func TestWhoHasSatManyTestsPredictsNothing(t *testing.T) {
 				t.Errorf("%s: of %d predictions, %s is right in %.1f, and chance in %.1f", l.Code(), len(list), how, got, chance)
 			}
 			t.Logf("%s: %s: %.1f of %d", l.Code(), how, got, len(list))
+		}
+	}
+}
+
+// mentions is how much of an option stands in some texts: what share of its words.
+func mentions(option string, texts []string) float64 {
+	there := map[string]bool{}
+	for _, text := range texts {
+		for _, w := range wordsOf(text) {
+			there[w] = true
+		}
+	}
+	own := wordsOf(option)
+	said := 0.0
+	for _, w := range own {
+		if there[w] {
+			said++
+		}
+	}
+	return said / float64(max(1, len(own)))
+}
+
+// Who has sat many tests, or looks for an answer in what the other questions say, knows no
+// more of the check than chance does. Of the six of a half one is more than a tenth, so both
+// halves are counted together.
+func TestWhoHasSatManyTestsKnowsNothingOfTheCheck(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.All() {
+		var list []asked
+		stems := map[string][]string{} // of the other questions in the same half
+		for _, half := range [][]*course.Item{whole(t).Check.Items, whole(t).Check.Items[0].Again.Half()} {
+			for _, i := range half {
+				p, err := i.Prose(l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, other := range half {
+					if other != i {
+						stems[other.Path()] = append(stems[other.Path()], p.Title, p.Body, p.Goal)
+					}
+				}
+				if i.Kind != course.ReviewCode {
+					list = append(list, questions(t, l, []*course.Item{i})...)
+					continue
+				}
+				q := lines(t, i) // and that none is at fault
+				q.options, q.right = append(q.options, l.Say("No line is at fault")), append(q.right, !slices.Contains(q.right, true))
+				list = append(list, q)
+			}
+		}
+		if len(list) != 12 {
+			t.Fatalf("the check has %d questions", len(list))
+		}
+		hold := func(how string, chance, got float64) {
+			if got > chance+aTenth*float64(len(list)) {
+				t.Errorf("%s: of %d questions, %s is right in %.1f, and chance in %.1f", l.Code(), len(list), how, got, chance)
+			}
+			t.Logf("%s: %s: %.1f of %d, chance %.1f", l.Code(), how, got, len(list), chance)
+		}
+		for how, score := range testWise() {
+			chance, got := guessed(list, score)
+			hold(how, chance, got)
+		}
+		for how, sign := range map[string]float64{"what the others say": 1, "what no other says": -1} {
+			chance, got := 0.0, 0.0
+			for _, q := range list {
+				one, right := guessed([]asked{q}, func(options []string, n int) float64 { return sign * mentions(options[n], stems[q.path]) })
+				chance, got = chance+one, got+right
+				t.Logf("%s: %s, %s: %.1f", l.Code(), q.path, how, right)
+			}
+			hold(how, chance, got)
+		}
+	}
+}
+
+// No change that the check offers names an amount.
+func TestTheCheckNamesNoAmounts(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.All() {
+		for _, i := range whole(t).Check.Items {
+			for _, q := range questions(t, l, []*course.Item{i, i.Again}) {
+				for _, option := range q.options {
+					if count(quantity, option) > 0 {
+						t.Errorf("%s, %s: %q", l.Code(), q.path, option)
+					}
+				}
+			}
 		}
 	}
 }

@@ -71,12 +71,17 @@ func TestEachKindKeepsItsPromise(t *testing.T) {
 		script = "      - {id: script, change: {lock: {protocol: mutex}}}\n"
 		counts = "      - {id: counts, change: {lock: {protocol: reentrant}}}\n"
 		twice  = "      - {id: patient, change: {lock: {retry: {times: 10}}}}\n"
+		none   = "      - {id: other, none: true}\n"
 	)
 	for _, c := range []struct{ name, item, want string }{
 		{"predict, of what was seen already", "kind: predict\n    scenario: lease-expiry\n    at: B acquired\n    until: A acquired\n    ask: [call A]\n    options:\n" + longer + faster, `until: "A acquired" is seen already`},
 		{"why, with one cure", why + longer + later, ""},
 		{"why, with two", why + longer + faster + later, "exactly one option is to prevent \"broken mutual-exclusion\"; these do: "},
 		{"why, with none", why + later + twice, "exactly one option is to prevent"},
+		{"why, where none of them is right", why + none + later + twice, ""},
+		{"why, where none of them is wrong", why + none + longer + later, ""},
+		{"why, where none of them changes something", why + later + longer + strings.Replace(none, "none: true", "none: true, change: {lock: {lease: 1s}}", 1), "none is for items of the kind why, and changes nothing"},
+		{"mend, where none of them is right", mend + twice + script + none, "none is for items of the kind why"},
 		{"why, of what does not happen", strings.Replace(why, "mutual-exclusion", "orphan", 1) + longer + later, "goal: the run never comes to"},
 		{"mend, with one cure", mend + twice + script, ""},
 		{"mend, with nothing but cures", mend + script + counts, "2 of 2 options mend it"},
@@ -112,6 +117,48 @@ func TestEachKindKeepsItsPromise(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// The concept check has causes and code, of which an answer is right or wrong at once.
+func TestTheCheckHasCausesAndCode(t *testing.T) {
+	t.Parallel()
+	const again = "    again:\n      run: {threads: [{name: A}]}\n"
+	for item, want := range map[string]string{
+		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why, review and diagnose",
+		"kind: review\n    review: settle\n    again:\n      review: refund\n      goal: broken orphan\n": "",
+	} {
+		text := "# One\n"
+		for _, id := range []string{"it", "it-again"} {
+			text += "## It {#" + id + "}\nIt.\n### goal\nWhat?\n"
+		}
+		if want == "" {
+			text += "### retry\nThat.\n### finally\nThat.\n"
+		}
+		files, err := fs.Glob(lessons.Course(), "review/*.*")
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		fsys := fstest.MapFS{
+			"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems: [{id: it, kind: read, scenario: crash}]\n")},
+			"0-one/en.md":        {Data: []byte("# One\n## It {#it}\nIt.\n")},
+			"9-two/chapter.yaml": {Data: []byte("id: two\nminutes: 1\ncheck: true\nitems:\n  - id: it\n    taught: one/it\n    " + item)},
+			"9-two/en.md":        {Data: []byte(text)},
+		}
+		for _, name := range files {
+			data, err := fs.ReadFile(lessons.Course(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fsys[name] = &fstest.MapFile{Data: data}
+		}
+		got, err := course.ReadCourse(words.All()[:1], fsys, lessons.Scenarios())
+		if err == nil {
+			err = got.Prove()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", item, err, want)
+		}
 	}
 }
 

@@ -216,7 +216,7 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 		return i.wrong(0, "goal: the run never comes to %q", i.goal)
 	}
 	var right []string
-	for _, o := range i.Options {
+	for _, o := range i.Options { // none of them is the last
 		run, err := o.play(ctx)
 		if err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
@@ -225,7 +225,7 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 			return err
 		}
 		a := &Answer{Option: o, Run: run, Shown: len(run.Events)}
-		if n, ok := i.goal.stand(run.Events); ok {
+		if n, ok := i.goal.stand(run.Events); ok && (!o.None || len(right) > 0) {
 			a.Shown = n
 		} else if o.lab != nil && o.lab.Lab.Breaks(i.goal.rule).Sign() > 0 {
 			return i.wrong(o.line, "option %s: other orders that the lab has tried come to %q", o.ID, i.goal)

@@ -291,8 +291,8 @@ func (r *reader) ofReview(y itemYAML, kind Kind) (*Review, *Run, error) {
 	switch {
 	case kind != ReviewCode:
 		return nil, nil, errors.New("review: it is for items of the kind review")
-	case y.Again != nil || y.Change.Kind != 0 || y.Lua || len(y.Options) > 0 || y.Within.Delays > 0 || y.Within.Max > 0:
-		return nil, nil, errors.New("review: what was recorded has no options, changes or bounds of its own, and is asked once")
+	case y.Again != nil && y.Again.Review.Text == "" || y.Change.Kind != 0 || y.Lua || len(y.Options) > 0 || y.Within.Delays > 0 || y.Within.Max > 0:
+		return nil, nil, errors.New("review: what was recorded has no options, changes or bounds of its own, and what is asked again another review")
 	}
 	name := y.Review.Text
 	code, err := ReadReview(r.course, name)

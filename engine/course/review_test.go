@@ -157,6 +157,7 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 		{"lines of another run", refund, "refund.lines.json", `"SET"`, `"GET"`, "which no line sends then"},
 		{"lines too many", refund, "refund.lines.json", `"A":[`, `"A":[{"verb":"SET","lines":[6]},`, "nobody has seen"},
 		{"options", refund + "    options:\n      - {id: a}\n", "", "", "", "has no options"},
+		{"asked again of the same code", refund + "    again:\n      goal: broken orphan\n", "", "", "", "what is asked again another review"},
 		{"of another kind", strings.Replace(settle, "kind: review", "kind: read", 1), "", "", "", "for items of the kind review"},
 		{"nothing to review", "kind: review\n    scenario: crash\n", "", "", "", "review needs review"},
 		{"no such file", strings.Replace(settle, "settle", "nowhere", 1), "", "", "", "there is no review/nowhere.go"},
@@ -196,25 +197,30 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 	}
 }
 
+// lines are those of an item that can be marked, as the options of a question.
+func lines(t *testing.T, i *course.Item) asked {
+	t.Helper()
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := asked{path: i.Path()}
+	for _, line := range made.Review.Lines {
+		if !line.Markup {
+			q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.Fault != "")
+		}
+	}
+	return q
+}
+
 // Nobody finds the fault by how its line looks.
 func TestNoLookGivesAFaultAway(t *testing.T) {
 	t.Parallel()
 	var list []asked
-	for _, i := range whole(t).Items() {
-		if i.Kind != course.ReviewCode {
-			continue
+	for _, i := range whole(t).All() {
+		if i.Kind == course.ReviewCode {
+			list = append(list, lines(t, i))
 		}
-		made, err := i.Made()
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := asked{path: i.Path()}
-		for _, line := range made.Review.Lines {
-			if !line.Markup {
-				q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.Fault != "")
-			}
-		}
-		list = append(list, q)
 	}
 	ways := guesses()
 	for _, word := range []string{"defer", "Set", "set", "(ctx", "return", "key", "lock"} {

@@ -1,12 +1,13 @@
 package learn
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,17 +21,32 @@ import (
 )
 
 // given are the answers to the concept check that an address carries, so that it needs no
-// script: for each question the number of an option, 0 for none.
+// script: for each question the number of an option; of code under review the lines that were
+// marked, "3-7", or noLine.
 type given struct {
-	so    string // of this half
-	other string // of the other half, "" where nothing is known of it
+	so    []string // of this half
+	other []string // of the other half, nil where nothing is known of it
 }
+
+const (
+	unanswered = "0"
+	noLine     = "none" // is at fault
+)
+
+// anAnswer is what an answer looks like in an address.
+var anAnswer = regexp.MustCompile(`^(none|[1-9]\d?(-[1-9]\d?){0,29})$`)
+
+// nothingGiven are no answers to n questions.
+func nothingGiven(n int) []string { return slices.Repeat([]string{unanswered}, n) }
+
+// carried is a half as an address has it.
+func carried(half []string) string { return strings.Join(half, ".") }
 
 // carry is the query that takes them along.
 func (g given) carry() string {
-	query := url.Values{"so": {g.so}}
-	if g.other != "" {
-		query.Set("other", g.other)
+	query := url.Values{"so": {carried(g.so)}}
+	if g.other != nil {
+		query.Set("other", carried(g.other))
 	}
 	return "?" + query.Encode()
 }
@@ -40,17 +56,17 @@ func (g given) turned() given { return given{so: g.other, other: g.so} }
 
 // givenIn reads the answers to n questions.
 func givenIn(query url.Values, n int) given {
-	read := func(text string) string {
-		made := bytes.Repeat([]byte("0"), n)
-		for at, c := range []byte(text) {
-			if at < n && c >= '0' && c <= '9' {
-				made[at] = c
+	read := func(key string) []string {
+		made := nothingGiven(n)
+		for at, answer := range strings.SplitN(query.Get(key), ".", n+1) {
+			if at < n && anAnswer.MatchString(answer) {
+				made[at] = answer
 			}
 		}
-		return string(made)
+		return made
 	}
-	g := given{so: read(query.Get("so"))}
-	if other := read(query.Get("other")); strings.Trim(other, "0") != "" {
+	g := given{so: read("so")}
+	if other := read("other"); !slices.Equal(other, nothingGiven(n)) {
 		g.other = other
 	}
 	return g
@@ -59,10 +75,15 @@ func givenIn(query url.Values, n int) given {
 // givenOf is givenIn, with the answer to item that the query may have.
 func givenOf(item *course.Item, query url.Values) given {
 	g := givenIn(query, len(item.Half()))
-	if pick := query.Get("pick"); len(pick) == 1 && pick > "0" && pick <= "9" {
-		made := []byte(g.so)
-		made[item.Number()-1] = pick[0]
-		g.so = string(made)
+	answer := query.Get("pick")
+	if item.Kind == course.ReviewCode {
+		answer = strings.Join(query["line"], "-")
+		if query.Has("none") && answer == "" {
+			answer = noLine
+		}
+	}
+	if anAnswer.MatchString(answer) && !(query.Has("none") && query.Has("line")) {
+		g.so[item.Number()-1] = answer
 	}
 	return g
 }
@@ -80,7 +101,10 @@ func seenWrong(l words.Language, p *page.Lesson, item *course.Item, made *course
 	a := made.Answers[n-1]
 	*stage = shownRun{a.Run, a.Shown, true}
 	p.Watching = l.Say("With answer %d it still goes wrong.", n)
-	p.Leave = ofCheck(item.When(), given{p.SoFar, p.Other})
+	if item.Kind == course.Diagnose {
+		p.Watching = l.Say("Here answer %d is true.", n)
+	}
+	p.Leave = ofCheck(item.When(), givenOf(item, query))
 }
 
 // Checked is what came of the concept check: the answers stand in the address, those of
@@ -97,10 +121,10 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 		before, after = after, before
 	}
 	p := page.Checked{Page: s.Frame(r, l.Say("What you know"))}
-	if before.so != "" {
-		p.Halves = append(p.Halves, page.CheckedHalf{Again: ideas[0].Path(), Onward: "/learn/" + ideas[0].Again.Path() + given{so: strings.Repeat("0", len(ideas)), other: before.so}.carry()})
+	if before.so != nil {
+		p.Halves = append(p.Halves, page.CheckedHalf{Again: ideas[0].Path(), Onward: "/learn/" + ideas[0].Again.Path() + given{so: nothingGiven(len(ideas)), other: before.so}.carry()})
 	}
-	if after.so != "" {
+	if after.so != nil {
 		p.Halves = append(p.Halves, page.CheckedHalf{Again: ideas[0].Again.Path(), After: true})
 	}
 	if !p.Both() {
@@ -144,11 +168,14 @@ func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g g
 		return nil, fmt.Errorf("learn: %w", err)
 	}
 	out := &page.CheckedAnswer{Item: *wayItem(l, item), Carry: g.carry()}
-	at := int(g.so[n]-'0') - 1
-	if at < 0 || at >= len(made.Answers) {
-		return out, nil
+	if item.Kind == course.ReviewCode {
+		return out, checkedReview(l, out, item, made, prose, g.so[n], told)
 	}
-	a := made.Answers[at]
+	at, err := strconv.Atoi(g.so[n])
+	if err != nil || at < 1 || at > len(made.Answers) {
+		return out, nil //nolint:nilerr // it is no answer
+	}
+	a := made.Answers[at-1]
 	out.Answer, out.Right = page.Prose(prose.Labels[a.Option.ID]), a.Right
 	if a.Right || !told {
 		return out, nil
@@ -158,9 +185,64 @@ func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g g
 			out.Wanted = page.Prose(prose.Labels[other.Option.ID])
 		}
 	}
-	out.Watch = fmt.Sprintf("/learn/%s%s&watch=%d", item.Path(), out.Carry, at+1)
+	if a.Option.None {
+		out.Why = l.Say("One of the changes would have done it.")
+		return out, nil
+	}
+	out.Watch, out.WatchIt = fmt.Sprintf("/learn/%s%s&watch=%d", item.Path(), out.Carry, at), l.Say("Watch how it still goes wrong")
+	if item.Kind == course.Diagnose {
+		out.WatchIt = l.Say("Watch it where it is true")
+		var logs []page.DiagnosisLog
+		for _, g := range made.Diagnosis.Logs {
+			logs = append(logs, diagnosisLog(l, g))
+		}
+		out.Why = parted(l, logs, a.Parts).Says
+		return out, nil
+	}
 	out.Why, err = stillWrong(ctx, l, a)
 	return out, err
+}
+
+// checkedReview fills in which lines were marked as an answer, and what the lab says of them.
+func checkedReview(l words.Language, out *page.CheckedAnswer, item *course.Item, made *course.Made, prose *course.Prose, answer string, told bool) error {
+	code := made.Review
+	lines, none := marks(answer, code)
+	if len(lines) == 0 && !none {
+		return nil
+	}
+	m, err := item.Mark(lines)
+	if err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	out.Answer, out.Right = codeLines(l, code, lines), m.Solved
+	if m.Solved || !told {
+		return nil
+	}
+	var right []int
+	for n, line := range code.Lines {
+		if line.Fault != "" && !line.Markup {
+			right = append(right, n+1)
+		}
+	}
+	out.Wanted = codeLines(l, code, right)
+	for _, id := range code.Faults {
+		out.Wanted += page.Prose(prose.Says[id])
+	}
+	out.Why, out.WatchIt = found(l, item, code)
+	out.Watch = fmt.Sprintf("/learn/%s%s&watch=1", item.Path(), out.Carry)
+	return nil
+}
+
+// codeLines are some lines of code under review, as HTML.
+func codeLines(l words.Language, code *course.Review, lines []int) string {
+	if len(lines) == 0 {
+		return "<p>" + templates.Escaped(l.Say("No line is at fault")) + "</p>"
+	}
+	out := ""
+	for _, n := range lines {
+		out += "<p>" + strconv.Itoa(n) + " <code>" + templates.Escaped(strings.TrimSpace(code.Lines[n-1].Text)) + "</code></p>"
+	}
+	return out
 }
 
 // stillWrong says how it goes wrong in the run of a wrong answer all the same.

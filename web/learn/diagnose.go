@@ -27,10 +27,16 @@ func diagnosed(ctx context.Context, l words.Language, p *page.Lesson, item *cour
 	label := func(a *course.Answer) string { return page.Prose(prose.Labels[a.Option.ID]) }
 	paragraph := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
+	if p.Check != "" {
+		pick, _ = strconv.Atoi(p.Given)
+		seenWrong(l, p, item, made, query, stage)
+	}
 	for n, a := range made.Answers {
 		o := page.LessonOption{Number: n + 1, HTML: label(a), Chosen: pick == n+1, Right: a.Right}
 		switch {
 		case !o.Chosen:
+		case p.Check != "": // the cause is asked, and not told
+			p.Answered, p.Solved = true, a.Right
 		case a.Right:
 			in.Cause, in.Told = o.Number, page.Prose(prose.Says[a.Option.ID])
 			*stage = shownRun{a.Run, a.Shown, true}

@@ -232,9 +232,9 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		}
 		p.Chapter = chapter
 		given := givenOf(item, r.URL.Query())
-		p.SoFar, p.Other, p.Carry = given.so, given.other, given.carry()
+		p.Given, p.SoFar, p.Other, p.Carry = given.so[item.Number()-1], carried(given.so), carried(given.other), given.carry()
 		for n := range p.Chapter.Items {
-			p.Chapter.Items[n].Answered = p.SoFar[n] != '0'
+			p.Chapter.Items[n].Answered = given.so[n] != unanswered
 		}
 	}
 	before, after := s.Course().Around(item)
@@ -339,7 +339,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	if p.Check != "" {
-		pick = int(p.SoFar[item.Number()-1] - '0')
+		pick, _ = strconv.Atoi(p.Given)
 		seenWrong(l, p, item, made, query, stage)
 	}
 	for n, a := range made.Answers {

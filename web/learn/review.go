@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"relock/engine/course"
 	"relock/engine/phrase"
@@ -18,13 +19,11 @@ import (
 // number of one, none says that no line is at fault.
 func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
 	code := made.Review
-	var lines []int
-	for _, text := range query["line"] {
-		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(code.Lines) {
-			lines = append(lines, n)
-		}
-	}
+	lines, _ := marks(strings.Join(query["line"], "-"), code)
 	none := query.Has("none")
+	if p.Check != "" && !(none && len(lines) > 0) {
+		lines, none = marks(p.Given, code)
+	}
 	p.Code = &page.Review{File: code.File, None: none}
 	for n, line := range code.Lines {
 		p.Code.Lines = append(p.Code.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
@@ -42,15 +41,18 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 		return err
 	}
 	p.Answered, p.Solved = true, m.Solved
-	whole, mended := code.Whole, code.Mended()
-	rule := film.RuleTitle(l, item.Rule())
-	if len(code.Faults) == 0 {
-		p.Feedback += paragraph("The lab has tried all %[1]s orders of it as it stands, with %[2]s. None breaks a rule.", page.Grouped(whole.Orders), page.Bounds(l, whole.Within))
-		p.Watching = l.Say("One of these orders, and the lines as they run.")
-	} else {
-		p.Feedback += paragraph("The lab has tried all %[1]s orders of it as it stands, with %[2]s. In %[3]s of them this happens: %[4]s.", page.Grouped(whole.Orders), page.Bounds(l, whole.Within), page.Grouped(whole.Breaks(item.Rule())), rule)
-		p.Watching = l.Say("The smallest order that breaks it, and the lines as they run.")
+	if p.Check != "" {
+		if query.Has("watch") {
+			p.Leave = ofCheck(item.When(), givenOf(item, query))
+			_, p.Watching = found(l, item, code)
+			ran(p, made, stage)
+		}
+		return nil
 	}
+	mended := code.Mended()
+	says := ""
+	says, p.Watching = found(l, item, code)
+	p.Feedback += "<p>" + templates.Escaped(says) + "</p>"
 	for _, id := range m.Found {
 		p.Feedback += page.Prose(prose.Says[id])
 	}
@@ -91,16 +93,42 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 			one.Judged = page.LineToo
 		}
 	}
+	ran(p, made, stage)
+	return nil
+}
+
+// marks are the lines of an answer such as "3-7", and whether it says that none is at fault.
+func marks(answer string, code *course.Review) (lines []int, none bool) {
+	for text := range strings.SplitSeq(answer, "-") {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(code.Lines) {
+			lines = append(lines, n)
+		}
+	}
+	return lines, answer == noLine
+}
+
+// found is what the lab says of code as it stands, and what its run shows.
+func found(l words.Language, item *course.Item, code *course.Review) (says, shows string) {
+	whole := code.Whole
+	if len(code.Faults) == 0 {
+		return l.Say("The lab has tried all %[1]s orders of it as it stands, with %[2]s. None breaks a rule.", page.Grouped(whole.Orders), page.Bounds(l, whole.Within)),
+			l.Say("One of these orders, and the lines as they run.")
+	}
+	return l.Say("The lab has tried all %[1]s orders of it as it stands, with %[2]s. In %[3]s of them this happens: %[4]s.", page.Grouped(whole.Orders), page.Bounds(l, whole.Within), page.Grouped(whole.Breaks(item.Rule())), film.RuleTitle(l, item.Rule())),
+		l.Say("The smallest order that breaks it, and the lines as they run.")
+}
+
+// ran shows the run that the lab kept, and at each line when it ran there.
+func ran(p *page.Lesson, made *course.Made, stage *shownRun) {
 	ordinals := map[string]int{}
 	for n, t := range made.Run.Scenario.Threads {
 		ordinals[t.Name] = n
 	}
-	for _, ran := range code.Ran {
+	for _, ran := range made.Review.Ran {
 		one := &p.Code.Lines[ran.Line-1]
 		one.Ran = append(one.Ran, page.ReviewRan{Step: ran.Step, Thread: page.SceneThread{Name: ran.Thread, Ordinal: ordinals[ran.Thread]}})
 	}
 	*stage = shownRun{made.Run, len(made.Run.Events), true}
-	return nil
 }
 
 // mends is what turns the lines that are shown into the mended ones; nil where nothing is at

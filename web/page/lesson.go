@@ -90,7 +90,8 @@ type Lesson struct {
 
 	Scenes []Scene // of break and mend: what is asked for, and what there is
 
-	SoFar string // of the concept check: what was answered, a digit for each question
+	Given string // of the concept check: the answer to this question, as its address has it
+	SoFar string // and what was answered so far
 	Other string // the same of its other half, or ""
 	Carry string // and the query that takes both along
 
@@ -244,8 +245,10 @@ type CheckedAnswer struct {
 	Right  bool
 	Wanted string // of a wrong answer: what is right, HTML; "" while that is not told
 	Why    string // and why it is wrong, a sentence
-	Watch  string // and the address where that is seen
-	Carry  string // the query that takes the answers along
+	Watch  string // and the address where that is seen, or ""
+
+	WatchIt string // the words that lead there
+	Carry   string // the query that takes the answers along
 }
 
 // LessonHint is one of four.

@@ -4,7 +4,7 @@ import { ordering } from "./course-order.js";
 import { reviewing } from "./course-review.js";
 import { byId, elements } from "./dom.js";
 import { digits } from "./keys.js";
-import { answered, load, madePath, questionAt, save, solved } from "./course-progress.js";
+import { answered, load, madePath, save, solved } from "./course-progress.js";
 import { say } from "./words.js";
 
 const TRIES = "relock-tries"; // answers on this item since it was opened, in this tab
@@ -19,10 +19,10 @@ export function lesson(page) {
     note(page, path, {});
   }
   if (page.dataset.check) {
-    const pick = Number(new URLSearchParams(location.search).get("pick"));
-    if ("answered" in page.dataset && pick > 0) {
+    const query = new URLSearchParams(location.search);
+    if ("answered" in page.dataset && ["pick", "line", "none"].some((key) => query.has(key))) {
       const when = page.dataset.check === "after" ? "after" : "before";
-      save(answered(load(), when, questionAt(path), { right: "solved" in page.dataset, pick }, Number(page.dataset.of)));
+      save(answered(load(), when, path, { right: "solved" in page.dataset, pick: page.dataset.given ?? "" }, page.dataset.of?.split(" ") ?? []));
     }
   } else if ("answered" in page.dataset) {
     const tries = counted(path);

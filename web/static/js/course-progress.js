@@ -10,7 +10,7 @@
  * @property {number} [review] how often it was answered again, in a row
  * @property {string} [due] the day on which it returns
  *
- * @typedef {boolean | {right: boolean, pick: number}} Answer whether it was right, and its number where that is known
+ * @typedef {boolean | {right: boolean, pick: number | string}} Answer whether it was right, and what it was where that is known: an option's number, lines such as "3-7", "none"
  *
  * @typedef {object} Progress
  * @property {1} relock_progress the version
@@ -199,15 +199,26 @@ export const questionAt = (path) => path.replace(/^.*\//, "").replace(/-again$/,
  * from then on one can know what is right.
  * @param {Progress} progress
  * @param {"before" | "after"} when
- * @param {string} id
- * @param {{right: boolean, pick: number}} answer
- * @param {number} of so many questions
+ * @param {string} path
+ * @param {{right: boolean, pick: string}} answer
+ * @param {string[]} paths of the questions that are asked
  * @returns {Progress}
  */
-export const answered = (progress, when, id, answer, of) =>
-  Object.keys(progress.check?.[when] ?? {}).length >= of
-    ? progress
-    : { ...progress, check: { ...progress.check, [when]: { ...progress.check?.[when], [id]: answer } } };
+export function answered(progress, when, path, answer, paths) {
+  const own = asked(progress.check?.[when], paths);
+  return Object.keys(own).length >= paths.length ? progress : { ...progress, check: { ...progress.check, [when]: { ...own, [questionAt(path)]: answer } } };
+}
+
+/**
+ * The answers to questions that are asked: an earlier version may have asked others.
+ * @param {Record<string, Answer> | undefined} answers
+ * @param {string[]} paths
+ * @returns {Record<string, Answer>}
+ */
+export function asked(answers, paths) {
+  const ids = paths.map(questionAt);
+  return Object.fromEntries(Object.entries(answers ?? {}).filter(([id]) => ids.includes(id)));
+}
 
 /** How many answers there are, and how many are right. @param {Record<string, Answer> | undefined} answers */
 export function scoreOf(answers) {
@@ -216,8 +227,8 @@ export function scoreOf(answers) {
 }
 
 /**
- * The answers of a half as its addresses carry them: a digit for each question, 0 for
- * none and for one whose number is not known.
+ * The answers of a half as its addresses carry them, with dots between them: 0 for none and
+ * for one that is not known.
  * @param {Progress} progress
  * @param {"before" | "after"} when
  * @param {string[]} paths of its questions
@@ -226,13 +237,15 @@ export const carried = (progress, when, paths) =>
   paths
     .map((path) => {
       const answer = progress.check?.[when]?.[questionAt(path)];
-      const pick = typeof answer === "object" ? Number(answer?.pick) : 0;
-      return Number.isInteger(pick) && pick > 0 && pick < 10 ? pick : 0;
+      const pick = typeof answer === "object" ? String(answer?.pick) : NONE;
+      return /^(none|[1-9]\d?(-[1-9]\d?)*)$/.test(pick) ? pick : NONE;
     })
-    .join("");
+    .join(".");
 
-/** Whether all of what an address carries is answered. @param {string} digits */
-const whole = (digits) => digits !== "" && !digits.includes("0");
+const NONE = "0"; // no answer
+
+/** Whether all of what an address carries is answered. @param {string} so */
+const whole = (so) => !so.split(".").includes(NONE);
 
 /**
  * Where a half of the concept check goes on: at its first question without an answer, and
@@ -244,6 +257,6 @@ const whole = (digits) => digits !== "" && !digits.includes("0");
 export function goesOn(progress, when, paths) {
   const so = carried(progress, when, paths);
   const other = carried(progress, when === "after" ? "before" : "after", paths);
-  const query = new URLSearchParams({ ...(/[^0]/.test(so) ? { so } : {}), ...(whole(other) ? { other } : {}), ...(whole(so) ? { half: when } : {}) });
-  return `/learn/${whole(so) ? "check" : paths[so.indexOf("0")]}${query.size > 0 ? "?" : ""}${query}`;
+  const query = new URLSearchParams({ ...(/[^0.]/.test(so) ? { so } : {}), ...(whole(other) ? { other } : {}), ...(whole(so) ? { half: when } : {}) });
+  return `/learn/${whole(so) ? "check" : paths[so.split(".").indexOf(NONE)]}${query.size > 0 ? "?" : ""}${query}`;
 }

@@ -1,6 +1,6 @@
 // The way through the course: what is done, what returns today, and what one
 // has done as a file or a link.
-import { due, goesOn, load, merged, packed, parse, save, scoreOf } from "./course-progress.js";
+import { asked, due, goesOn, load, merged, packed, parse, save, scoreOf } from "./course-progress.js";
 import { byId, download, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -78,7 +78,7 @@ function show(page) {
   const card = /** @type {HTMLElement | null} */ (page.querySelector(".check-card"));
   for (const when of card ? /** @type {const} */ (["before", "after"]) : []) {
     const paths = card?.dataset[when]?.split(" ") ?? [];
-    const { answered, right } = scoreOf(progress.check?.[when]);
+    const { answered, right } = scoreOf(asked(progress.check?.[when], paths));
     byId(`check-${when}`).textContent =
       answered === 0 ? "" : answered < paths.length ? say("%d of %d answered", answered, paths.length) : say("%d of %d right", right, answered);
     /** @type {HTMLAnchorElement} */ (card?.querySelector(`[data-half="${when}"]`)).href = goesOn(progress, when, paths);

@@ -12,7 +12,7 @@ test("a class is a row for each, with what was done, first tries and the check",
   for (const from of ["v1.x", "v1.y", "v1.x"]) {
     p = solved(p, madePath(`?from=${from}&kind=break`), { moves: 2 }, now); // the first and the last are one
   }
-  p = answered(answered(p, "before", "x", { right: false, pick: 1 }, 12), "before", "y", { right: true, pick: 2 }, 12);
+  p = ["x", "y"].reduce((so, path) => answered(so, "before", path, { right: path === "y", pick: "1" }, ["x", "y", "z"]), p);
   const rows = rowsOf(
     [{ name: "Ann", progress: p, checked: 1, wrong: [] }],
     [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answered, carried, dayOf, due, goesOn, merged, nothing, parse, scoreOf, solved } from "../js/course-progress.js";
+import { answered, asked, carried, dayOf, due, goesOn, merged, nothing, parse, scoreOf, solved } from "../js/course-progress.js";
 
 const day = (/** @type {string} */ text) => new Date(`${text}T09:30:00`);
 
@@ -60,13 +60,13 @@ const AFTER = BEFORE.map((path) => `${path}-again`);
 
 /** @param {import("../js/course-progress.js").Progress} p @param {"before" | "after"} when @param {number[]} picks @param {number} [from] */
 const check = (p, when, picks, from = 0) =>
-  picks.reduce((so, pick, i) => answered(so, when, "xyz"[from + i], { right: pick === 2, pick }, 3), p);
+  picks.reduce((so, pick, i) => answered(so, when, BEFORE[from + i], { right: pick === 2, pick: String(pick) }, BEFORE), p);
 
 test("an answer of the check can be changed until all are given", () => {
   let p = check(check(nothing(), "after", [1]), "after", [2, 3]);
-  assert.equal(carried(p, "after", AFTER), "230");
+  assert.equal(carried(p, "after", AFTER), "2.3.0");
   p = check(check(p, "after", [4], 2), "after", [3, 3, 3]);
-  assert.equal(carried(p, "after", AFTER), "234");
+  assert.equal(carried(p, "after", AFTER), "2.3.4");
   assert.deepEqual(scoreOf(p.check?.after), { answered: 3, right: 1 });
   assert.deepEqual(scoreOf(p.check?.before), { answered: 0, right: 0 });
 });
@@ -74,14 +74,28 @@ test("an answer of the check can be changed until all are given", () => {
 test("a half of the check goes on where it was, and ends beside the other", () => {
   assert.equal(goesOn(nothing(), "before", BEFORE), "/learn/check/x");
   const some = check(check(nothing(), "before", [3]), "before", [2], 2);
-  assert.equal(goesOn(some, "before", BEFORE), "/learn/check/y?so=302");
+  assert.equal(goesOn(some, "before", BEFORE), "/learn/check/y?so=3.0.2");
   assert.equal(goesOn(some, "after", AFTER), "/learn/check/x-again", "what is half done is not carried into the other half");
   const before = check(some, "before", [1], 1);
-  assert.equal(goesOn(before, "before", BEFORE), "/learn/check?so=312&half=before");
-  assert.equal(goesOn(before, "after", AFTER), "/learn/check/x-again?other=312");
+  assert.equal(goesOn(before, "before", BEFORE), "/learn/check?so=3.1.2&half=before");
+  assert.equal(goesOn(before, "after", AFTER), "/learn/check/x-again?other=3.1.2");
   const both = check(before, "after", [2, 2, 2]);
-  assert.equal(goesOn(both, "before", BEFORE), "/learn/check?so=312&other=222&half=before");
-  assert.equal(goesOn(both, "after", AFTER), "/learn/check?so=222&other=312&half=after");
+  assert.equal(goesOn(both, "before", BEFORE), "/learn/check?so=3.1.2&other=2.2.2&half=before");
+  assert.equal(goesOn(both, "after", AFTER), "/learn/check?so=2.2.2&other=3.1.2&half=after");
+});
+
+test("of code under review the answer is its lines, or none", () => {
+  const answers = ["3-7", "none", "12"];
+  const p = answers.reduce((so, pick, i) => answered(so, "before", BEFORE[i], { right: false, pick }, BEFORE), nothing());
+  assert.equal(goesOn(p, "before", BEFORE), "/learn/check?so=3-7.none.12&half=before");
+  assert.equal(carried(answered(nothing(), "before", "check/x", { right: false, pick: "3.7" }, BEFORE), "before", BEFORE), "0.0.0");
+});
+
+test("answers to questions that are asked no more do not count", () => {
+  const old = { ...nothing(), check: { before: { a: true, b: true, c: true, x: true } } };
+  assert.deepEqual(scoreOf(asked(old.check.before, BEFORE)), { answered: 1, right: 1 });
+  const now = answered(old, "before", "check/y", { right: false, pick: "1" }, BEFORE);
+  assert.deepEqual(Object.keys(now.check?.before ?? {}), ["x", "y"]);
 });
 
 test("answers of which only right and wrong are known still count", () => {
@@ -90,5 +104,5 @@ test("answers of which only right and wrong are known still count", () => {
   assert.equal(goesOn(old, "before", BEFORE), "/learn/check/x");
   const more = check(old, "before", [2], 2);
   assert.deepEqual(scoreOf(merged(more, old).check?.before), { answered: 3, right: 2 });
-  assert.equal(carried(more, "before", BEFORE), "002");
+  assert.equal(carried(more, "before", BEFORE), "0.0.2");
 });

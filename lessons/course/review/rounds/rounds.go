@@ -76,10 +76,11 @@ func (l *lines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func (l *lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		args := cmd.Args()
-		if ctx.Err() != nil || len(args) > 1 && args[1] == "relock:round" { // it is not sent, or of no line
+		verb := strings.ToUpper(cmd.Name())
+		// It is not sent, or of no line: a connection that replaces another begins with HELLO.
+		if ctx.Err() != nil || verb == "HELLO" || len(args) > 1 && args[1] == "relock:round" {
 			return next(ctx, cmd)
 		}
-		verb := strings.ToUpper(cmd.Name())
 		l.note(line{verb, sentFrom()})
 		err := next(ctx, cmd)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") { // it comes again, with its text
