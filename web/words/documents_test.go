@@ -70,7 +70,7 @@ func sections(t *testing.T, name string) []section {
 // since it was translated, and what the two do not have in common: code, commands, figures,
 // rows, links.
 func TestDocumentsInChineseAreAsNewAsTheEnglish(t *testing.T) {
-	for _, name := range []string{"README", "USE", "LAB", "SCENARIOS"} {
+	for _, name := range []string{"README", "USE", "LAB", "SCENARIOS", "TEACH"} {
 		here, there := filepath.Join(chineseDocuments, name+".md"), filepath.Join("../../.github", name+".md")
 		if name == "README" {
 			there = "../../README.md"
