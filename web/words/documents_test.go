@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"relock/engine/phrase"
+	"relock/web/words"
 )
 
 var translated = flag.Bool("translated", false, "write into .github/zh-CN of which English each section is the translation now")
@@ -36,8 +39,11 @@ var (
 	madeFrom = regexp.MustCompile(`^<!-- English ([0-9a-f]{12}) -->$`)
 	linked   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	spanned  = regexp.MustCompile("`[^`]+`")
+	quoted   = regexp.MustCompile(`"([^"]+)"`)
 	number   = regexp.MustCompile(`[0-9]+([,.][0-9]+)*`)
 	remark   = regexp.MustCompile(`(^|\s+)(#|//)\s.*$`)
+	bold     = regexp.MustCompile(`(.?)\*\*(.+?)\*\*(.?)`)
+	unbold   = regexp.MustCompile(`^\p{Han}\*\*\p{P}|\p{P}\*\*\p{Han}$`) // Markdown takes these for stars
 	item     = regexp.MustCompile(`^(- |\||[0-9]+\. )`)
 )
 
@@ -68,8 +74,12 @@ func sections(t *testing.T, name string) []section {
 
 // TestDocumentsInChineseAreAsNewAsTheEnglish names each section whose English has changed
 // since it was translated, and what the two do not have in common: code, commands, figures,
-// rows, links.
+// rows, links, and what buttons are called.
 func TestDocumentsInChineseAreAsNewAsTheEnglish(t *testing.T) {
+	zh, ok := words.BuiltIn().Find("zh-CN")
+	if !ok {
+		t.Fatal("no Chinese")
+	}
 	for _, name := range []string{"README", "USE", "LAB", "SCENARIOS", "TEACH"} {
 		here, there := filepath.Join(chineseDocuments, name+".md"), filepath.Join("../../.github", name+".md")
 		if name == "README" {
@@ -95,6 +105,17 @@ func TestDocumentsInChineseAreAsNewAsTheEnglish(t *testing.T) {
 			if into.level() != from.level() {
 				t.Errorf("%s: levels %d and %d", where, into.level(), from.level())
 			}
+			for _, part := range bold.FindAllString(into.text, -1) {
+				if unbold.MatchString(part) {
+					t.Errorf("%s: these stars stay stars: %s", where, part)
+				}
+			}
+			said, _ := apart(from.text)
+			for _, label := range quoted.FindAllStringSubmatch(spanned.ReplaceAllString(strings.Join(said, " "), ""), -1) {
+				if says := zh.Say(phrase.Text(label[1])); says != label[1] && !strings.Contains(into.text, "“"+says+"”") {
+					t.Errorf("%s: %q is “%s” on the page", where, label[1], says)
+				}
+			}
 			one, other := measured(from.text), measured(into.text)
 			for _, what := range slices.Sorted(maps.Keys(one)) {
 				if a, b := one[what], other[what]; !slices.Equal(a, b) {
@@ -108,30 +129,60 @@ func TestDocumentsInChineseAreAsNewAsTheEnglish(t *testing.T) {
 	}
 }
 
+// apart are the lines of a text, and those of its blocks of code.
+func apart(text string) (prose, code []string) {
+	fenced := false
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+		case fenced:
+			code = append(code, line)
+		default:
+			prose = append(prose, line)
+		}
+	}
+	return prose, code
+}
+
 // measured is what a translation keeps of a text.
 func measured(text string) map[string][]string {
-	found := map[string][]string{}
-	prose, fenced, rows := "", false, 0
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
-			continue
-		}
-		if fenced {
-			found["commands"] = append(found["commands"], strings.TrimSpace(remark.ReplaceAllString(strings.TrimRight(line, "\n"), "")))
-			continue
-		}
+	lines, code := apart(text)
+	rows := 0
+	for _, line := range lines {
 		if item.MatchString(line) {
 			rows++
 		}
-		prose += line
 	}
-	found["list items and rows"] = []string{fmt.Sprint(rows)}
-	found["links"] = []string{fmt.Sprint(len(linked.FindAllString(prose, -1)))}
-	prose = strings.ReplaceAll(linked.ReplaceAllString(prose, "]"), "\n", " ")
-	found["code"] = set(spanned.FindAllString(prose, -1))
-	found["figures"] = set(number.FindAllString(spanned.ReplaceAllString(prose, ""), -1))
-	return found
+	for i, line := range code {
+		code[i] = strings.TrimSpace(remark.ReplaceAllString(line, ""))
+	}
+	prose := strings.Join(lines, " ")
+	links := len(linked.FindAllString(prose, -1))
+	prose = linked.ReplaceAllString(prose, "]")
+	return map[string][]string{
+		"commands":            code,
+		"list items and rows": {fmt.Sprint(rows)},
+		"links":               {fmt.Sprint(links)},
+		"code":                set(spanned.FindAllString(prose, -1)),
+		"figures":             set(number.FindAllString(spanned.ReplaceAllString(prose, ""), -1)),
+	}
+}
+
+// proseOf are the lines and the cells of a document without its code, each piece of which is
+// a Latin word.
+func proseOf(t *testing.T, name string) (texts []string) {
+	t.Helper()
+	for _, s := range sections(t, name) {
+		lines, _ := apart(s.heading + "\n" + s.text)
+		for _, line := range lines {
+			line = linked.ReplaceAllString(spanned.ReplaceAllString(line, "code"), "]")
+			for cell := range strings.SplitSeq(line, "|") {
+				texts = append(texts, strings.TrimRight(cell, " "))
+			}
+		}
+	}
+	return texts
 }
 
 func set(all []string) []string {
