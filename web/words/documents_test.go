@@ -43,7 +43,7 @@ var (
 	number   = regexp.MustCompile(`[0-9]+([,.][0-9]+)*`)
 	remark   = regexp.MustCompile(`(^|\s+)(#|//)\s.*$`)
 	bold     = regexp.MustCompile(`(.?)\*\*(.+?)\*\*(.?)`)
-	unbold   = regexp.MustCompile(`^\p{Han}\*\*\p{P}|\p{P}\*\*\p{Han}$`) // Markdown takes these for stars
+	unbold   = regexp.MustCompile(`^\p{Han}\*\*[\p{P}\x60]|[\p{P}\x60]\*\*\p{Han}$`) // Markdown takes these for stars
 	item     = regexp.MustCompile(`^(- |\||[0-9]+\. )`)
 )
 
