@@ -1,12 +1,9 @@
 package words_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // unwritten are what nobody writes in Chinese, each with what is wrong.
@@ -23,7 +20,7 @@ var unwritten = []struct {
 	{"straight quotes around a Chinese word", regexp.MustCompile(`"\p{Han}|\p{Han}"`)},
 }
 
-// TestChineseIsWrittenAlike reads every translation as a proofreader does.
+// TestChineseIsWrittenAlike reads every translation, and the documents, as a proofreader does.
 func TestChineseIsWrittenAlike(t *testing.T) {
 	// What stands there is Chinese, too.
 	allowed := map[string]bool{"删掉%s": true, "%s这里先换成另一个场景，从头开始。": true}
@@ -31,18 +28,19 @@ func TestChineseIsWrittenAlike(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no translations:", err)
 	}
+	documents, err := filepath.Glob(chineseDocuments + "/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, documents...)
 	read := 0
 	for _, name := range files {
 		if filepath.Base(name) == "comments.yaml" {
 			continue // beside code, with pieces of it: {1, 0}
 		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var texts map[string]string
-		if err := yaml.Unmarshal(data, &texts); err != nil {
-			t.Fatal(err)
+		texts := textsIn(t, name)
+		if filepath.Ext(name) == ".md" {
+			texts = proseOf(t, name)
 		}
 		for _, text := range texts {
 			read++
