@@ -551,7 +551,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a first token that is kept", "lock: {protocol: fenced, lease: 300ms}\n" + one,
-			"A has the token kept for 86,400,001 ms: Redis' clock must not begin behind it when the key is gone.",
+			"A has the token kept for about 1 d: Redis' clock must not begin behind it when the key is gone.",
 		},
 		{
 			"a lease that a clock made longer", back,
