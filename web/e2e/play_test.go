@@ -564,7 +564,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 			t.Errorf("%v: the film does not fill the window, or the footer does not begin below it", size)
 		}
 		do(ctx, t, chromedp.KeyEvent(kb.End))
-		at(ctx, t, "12 of 12")
+		at(ctx, t, "15 of 15")
 		for _, key := range []string{kb.ArrowLeft, "i", kb.ArrowRight} {
 			do(ctx, t, chromedp.KeyEvent(key))
 			if !get[bool](ctx, t, seen) {
@@ -572,7 +572,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 			}
 		}
 		do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("u"))
-		at(ctx, t, "10 of 10")
+		at(ctx, t, "13 of 13")
 		do(ctx, t, chromedp.KeyEvent("d"), chromedp.WaitVisible(chromedp.CSS("#compared table")))
 		until(ctx, t, `document.activeElement.id === "compared" && document.elementFromPoint(innerWidth / 2, document.getElementById("compared").getBoundingClientRect().top + 10)?.closest("#compared") !== null`)
 	}

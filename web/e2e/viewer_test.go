@@ -285,7 +285,7 @@ func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
-		at(ctx, t, "12 of 12")
+		at(ctx, t, "15 of 15")
 		until(ctx, t, `document.querySelector(".ending") && !document.querySelector(".ending").hidden && document.getElementById("stage").checkVisibility()`)
 		until(ctx, t, standsInSight)
 		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
