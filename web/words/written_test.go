@@ -33,8 +33,8 @@ func TestChineseIsWrittenAlike(t *testing.T) {
 	}
 	read := 0
 	for _, name := range files {
-		if filepath.Base(name) == "comments.yaml" {
-			continue // beside code, with pieces of it: {1, 0}
+		if base := filepath.Base(name); base == "comments.yaml" || base == "quoted.yaml" {
+			continue // beside code, with pieces of it: {1, 0}; others' sentences
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
