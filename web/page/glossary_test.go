@@ -21,7 +21,7 @@ func TestEachTermIsSeenWhereItsLinkStands(t *testing.T) {
 	says := map[string]string{
 		"lock": "refused", "critical-section": "at once", "lost-update": "writes", "owner": "acquired", "reentrant": "level 2", "hold-count": "left",
 		"script": "hold count", "lease": "lease", "belief": "dropped", "watchdog": "renewed", "lost-reply": "repl", "late-copy": "late", "orphan": "no expiry", "tick": "2 times", "idempotency-key": "key is known",
-		"fencing-token": "token", "fail-over": "replica", "acknowledgement": "acquired", "split-brain": "two masters", "append-only-file": "without the writes", "passing-error": "BUSY", "quorum": "acquired", "drift": "clock", "client-retry": "again", "absolute-expiry": "time of day", "herd": "refused", "starvation": "gives up", "queue": "queue", "deadlock": "wait for one another", "lock-ordering": "refused", "try-lock": "waits", "schedule": "T2",
+		"fencing-token": "token", "fail-over": "replica", "acknowledgement": "acquired", "split-brain": "two masters", "append-only-file": "without the writes", "passing-error": "BUSY", "quorum": "acquired", "drift": "clock", "client-retry": "again", "absolute-expiry": "time of day", "herd": "T18", "starvation": "gives up", "queue": "queue", "deadlock": "wait for one another", "lock-ordering": "refused", "try-lock": "waits", "schedule": "T2",
 	}
 	for _, term := range page.Terms() {
 		m := moments[term.ID]
