@@ -354,7 +354,12 @@ func TestSettlementWaitsForTheAcquisition(t *testing.T) {
 // A renewal that takes a while is relied on from when it was sent, not from its answer.
 func TestALeaseCountsFromTheSendingOfItsRenewal(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-		n := &network{UniversalClient: c}
+		var slow atomic.Bool
+		n := &network{UniversalClient: c, hold: func() {
+			if slow.Load() {
+				time.Sleep(lease / 10)
+			}
+		}}
 		renewed := make(chan time.Time, 1)
 		l := locker(t, n, lock.Options{Lease: lease, Observer: observer(func(a lock.Attempt) {
 			if a.Result == lock.Renewed {
@@ -362,11 +367,11 @@ func TestALeaseCountsFromTheSendingOfItsRenewal(t *testing.T) {
 			}
 		})})
 		h := acquire(t, l, lock.NewOwner())
-		n.hold = func() { time.Sleep(lease / 10) }
+		slow.Store(true)
 		if sent, until := <-renewed, h.Until(); until.Sub(sent) != reliable {
 			t.Errorf("it is relied on for %v from when it was sent, want %v", until.Sub(sent), reliable)
 		}
-		n.hold = nil
+		slow.Store(false)
 		unlock(t, h)
 	})
 }

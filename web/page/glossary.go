@@ -17,6 +17,7 @@ import (
 	"relock/engine/trace/facts"
 	"relock/lessons"
 	"relock/web/link"
+	"relock/web/words"
 )
 
 // FieldTerm is a word of the field.
@@ -24,9 +25,26 @@ type FieldTerm struct {
 	ID       string // for an address
 	Name     phrase.Text
 	Text     phrase.Text // what it means, two sentences at most
+	Also     phrase.Text // what else it is called, as articles do, "" where everybody says the same
+	Redisson phrase.Text // what it is in Redisson, "" where Redisson has no word for it
 	Scenario string      // the bundled scenario in which it is seen, by its name
 
 	seen func(f *facts.Facts, e trace.Event) bool // whether an event shows it; the facts have taken it
+}
+
+// Elsewhere says in l what the term is called in articles and in Redisson, "" where
+// everybody says the same.
+func (t FieldTerm) Elsewhere(l words.Language) string {
+	also, redisson := l.Say(t.Also), l.Say(t.Redisson)
+	switch {
+	case t.Also == "" && t.Redisson == "":
+		return ""
+	case t.Also == "":
+		return l.Say("In Redisson: %s.", redisson)
+	case t.Redisson == "":
+		return l.Say("Also called: %s.", also)
+	}
+	return l.Say("Also called: %s. In Redisson: %s.", also, redisson)
 }
 
 // TermMoment is where a term is seen.
@@ -63,69 +81,94 @@ func command(verb string) func(*facts.Facts, trace.Event) bool {
 	}
 }
 
+// herd sees the third who is refused at the instant at which somebody got in.
+func herd() func(*facts.Facts, trace.Event) bool {
+	var at trace.Millis
+	got, refused := false, map[string]bool{}
+	return func(_ *facts.Facts, e trace.Event) bool {
+		b, ok := e.Body.(trace.Outcome)
+		if !ok {
+			return false
+		}
+		if e.At != at {
+			at, got, refused = e.At, false, map[string]bool{}
+		}
+		got = got || b.Result == trace.Acquired
+		if b.Result == trace.Refused {
+			refused[e.Thread] = true
+		}
+		return got && len(refused) >= 3
+	}
+}
+
 // Terms are all of them, in the order in which they are read: each uses none
 // that comes after it.
 func Terms() []FieldTerm {
 	return []FieldTerm{
-		{"lock", "lock", "Its holder may change what it protects; Redis refuses the others.", "two-threads", outcome(trace.Refused)},
-		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
-		{"lost-update", "lost update", "Two threads read the same value, and each writes one more: one of the two updates is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
+		{"lock", "lock", "Its holder may change what it protects; Redis refuses the others.", "distributed lock", "RLock, with lock() and unlock()", "two-threads", outcome(trace.Refused)},
+		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "protected code", "", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
+		{"lost-update", "lost update", "Two threads read the same value, and each writes one more: one of the two updates is gone.", "overwritten write", "", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Op == trace.OpWrite && b.Based < b.Version-1
 		}},
-		{"owner", "owner", "The random value by which Redis knows a holder. Only its owner may delete the key.", "two-threads", outcome(trace.Acquired)},
-		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "two-threads", outcome(trace.Reentered)},
-		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "two-threads", outcome(trace.Decremented)},
-		{"script", "atomic script", "Redis runs a Lua script as one step: no other command comes between.", "two-threads", command("HINCRBY")},
-		{"lease", "lease", "How long the key lives. After that Redis drops it by itself, and tells nobody.", "lease-expiry", func(_ *facts.Facts, e trace.Event) bool {
+		{"owner", "owner", "The random value by which Redis knows a holder. Only its owner may delete the key.", "lock value, request id", "the hash field UUID:threadId", "two-threads", outcome(trace.Acquired)},
+		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "recursive", "RLock is reentrant", "two-threads", outcome(trace.Reentered)},
+		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "re-entry count", "getHoldCount()", "two-threads", outcome(trace.Decremented)},
+		{"script", "atomic script", "Redis runs a Lua script as one step: no other command comes between.", "", "", "two-threads", command("HINCRBY")},
+		{"lease", "lease", "How long the key lives. After that Redis drops it by itself, and tells nobody.", "expiry time, TTL of the lock", "leaseTime", "lease-expiry", func(_ *facts.Facts, e trace.Event) bool {
 			_, ok := e.Body.(trace.Expired)
 			return ok
 		}},
-		{"belief", "belief", "What a thread thinks is true of its lock. It can be wrong: Redis has the truth.", "lease-expiry", func(f *facts.Facts, e trace.Event) bool {
+		{"belief", "belief", "What a thread thinks is true of its lock. It can be wrong: Redis has the truth.", "", "", "lease-expiry", func(f *facts.Facts, e trace.Event) bool {
 			return e.Belief["A"] > 0 && !slices.Contains(f.Holders(e.Key), "A") && e.At > 0
 		}},
-		{"watchdog", "watchdog", "It renews the lease while the work goes on. A paused process pauses it, too.", "two-threads", outcome(trace.Renewed)},
-		{"lost-reply", "lost reply", "Redis has run it, but the caller gets no reply. Was the request lost, or the reply?", "lost-replies", struck(fault.LoseReply)},
-		{"late-copy", "late copy", "A request that comes a second time, or after its caller has given up.", "late-unlock", func(_ *facts.Facts, e trace.Event) bool {
+		{"watchdog", "watchdog", "It renews the lease while the work goes on. A paused process pauses it, too.", "background thread that renews automatically", "lockWatchdogTimeout, 30 s unless set; it works if no leaseTime is given", "two-threads", outcome(trace.Renewed)},
+		{"lost-reply", "lost reply", "Redis has run it, but the caller gets no reply. Was the request lost, or the reply?", "response timeout", "", "lost-replies", struck(fault.LoseReply)},
+		{"late-copy", "late copy", "A request that comes a second time, or after its caller has given up.", "delayed request", "", "late-unlock", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Command)
 			return ok && b.Late
 		}},
-		{"client-retry", "repeated request", "The client library repeats a request by itself when it gets no answer. Redis may have run the first one.", "mutex-client-retries", func(_ *facts.Facts, e trace.Event) bool {
+		{"client-retry", "repeated request", "The client library repeats a request by itself when it gets no answer. Redis may have run the first one.", "automatic retry", "retryAttempts", "mutex-client-retries", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Wait)
 			return ok && b.Why == trace.WaitClient
 		}},
-		{"orphan", "orphan", "A key left behind by a holder that died; it keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
+		{"orphan", "orphan", "A key left behind by a holder that died; it keeps everybody out.", "lock that is never released", "", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
 		}},
-		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "tick-on-each-pod", broken(check.DoneTwice)},
-		{"idempotency-key", "idempotency key", "What all tries of the same thing have in common: the receiver knows the second one, and does it once.", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
+		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "scheduled task", "", "tick-on-each-pod", broken(check.DoneTwice)},
+		{"idempotency-key", "idempotency key", "What all tries of the same thing have in common: the receiver knows the second one, and does it once.", "deduplication key", "", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Refused
 		}},
-		{"fencing-token", "fencing token", "A number that grows with each grant. The resource refuses a write whose token is older than one it has seen.", "fenced-late-write", func(_ *facts.Facts, e trace.Event) bool {
+		{"fencing-token", "fencing token", "A number that grows with each grant. The resource refuses a write whose token is older than one it has seen.", "", "getFencedLock(), and the token from getToken()", "fenced-late-write", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Refused
 		}},
-		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
-		{"acknowledgement", "acknowledgement", "A replica confirms that it has a write. WAIT tells a client how many replicas have.", "fail-over-wait", command("WAIT")},
-		{"split-brain", "split brain", "Two masters at once that cannot reach each other. Both grant locks, and the writes of one are thrown away.", "two-masters", struck(fault.TwoMasters)},
-		{"append-only-file", "append-only file", "Redis' writes in a file. Writes that did not reach the disk are lost when the machine goes down.", "restart-loses-a-second", struck(fault.Restart)},
-		{"passing-error", "passing error", "Redis answers that it cannot run the command right now. Nothing has happened, and a retry may help.", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
+		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "switch from master to replica", "", "fail-over", struck(fault.FailOver)},
+		{"acknowledgement", "acknowledgement", "A replica confirms that it has a write. WAIT tells a client how many replicas have.", "", "checkLockSyncedSlaves, true unless set", "fail-over-wait", command("WAIT")},
+		{"split-brain", "split brain", "Two masters at once that cannot reach each other. Both grant locks, and the writes of one are thrown away.", "two masters", "", "two-masters", struck(fault.TwoMasters)},
+		{"append-only-file", "append-only file", "Redis' writes in a file. Writes that did not reach the disk are lost when the machine goes down.", "", "", "restart-loses-a-second", struck(fault.Restart)},
+		{"passing-error", "passing error", "Redis answers that it cannot run the command right now. Nothing has happened, and a retry may help.", "", "", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Outcome)
 			return ok && b.Cause.Code == "BUSY"
 		}},
-		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
-		{"drift", "clock drift", "Clocks drift apart, or jump. A holder must stop before its lease ends, by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
-		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
-		{"queue", "queue", "Waiters queue in Redis, and the lock goes to the first.", "fair", command("RPUSH")},
-		{"deadlock", "deadlock", "Threads wait for one another in a circle: each keeps a lock that the next one wants.", "two-locks-deadlock", broken(check.Deadlock)},
-		{"lock-ordering", "lock ordering", "All take their locks in one order, so a circle of waiting cannot close.", "two-locks-ordered", outcome(trace.Refused)},
-		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
+		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "majority", "RedissonRedLock, deprecated", "redlock", outcome(trace.Acquired)},
+		{"drift", "clock drift", "Clocks drift apart, or jump. A holder must stop before its lease ends, by as much as its clock may be off.", "clock skew", "", "redsync-drift", struck(fault.Drift)},
+		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "", "", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
+		{"herd", "herd", "Many wait for one lock and ask at the same instant. One gets in, and the others have asked in vain.", "thundering herd", "", "herd", herd()},
+		{"starvation", "starvation", "One waits and never gets in, though the lock is free again and again.", "", "", "starvation", func(f *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Outcome)
+			return ok && b.Result == trace.Exhausted && f.Entered[e.Thread] == 0
+		}},
+		{"queue", "fair lock", "Waiters queue in Redis, and the lock goes to the first.", "first come, first served", "getFairLock()", "fair", command("RPUSH")},
+		{"deadlock", "deadlock", "Threads wait for one another in a circle: each keeps a lock that the next one wants.", "circular wait", "", "two-locks-deadlock", broken(check.Deadlock)},
+		{"lock-ordering", "lock ordering", "All take their locks in one order, so a circle of waiting cannot close.", "fixed lock order", "", "two-locks-ordered", outcome(trace.Refused)},
+		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "non-blocking lock", "tryLock(waitTime, leaseTime, unit); tryLock() does not wait", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
 			_, ok := e.Body.(trace.Wait)
 			return ok && e.Belief[e.Thread] == 0
 		}},
-		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
+		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "interleaving", "", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}
 }
 

@@ -64,6 +64,7 @@ type Term struct {
 	ID      string
 	Name    string
 	Text    string // what it means
+	Other   string // what it is called elsewhere, "" where everybody says the same
 	Address string // of a moment in which it is seen
 	Seen    string // which that is
 }
