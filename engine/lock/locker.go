@@ -428,8 +428,7 @@ func (s *session) number() int64 {
 type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
-	until time.Time // when a waiter that gets messages gives up, by time; else zero
-	idle  int       // polls in a row that found the lock held
+	until time.Time // when a waiter of the fair lock loses its place
 	fails int       // attempts in a row that Redis refused to run, or that were not sent
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
@@ -437,11 +436,8 @@ type waiting struct {
 
 func (l *Locker) newWaiting(retries int) waiting {
 	w := waiting{l: l, polls: retries}
-	switch {
-	case l.p.Granting:
+	if l.p.Granting {
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
-	case l.p.Leave != nil && l.windows != nil: // a run's polls are as many as it says
-		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval+(l.o.JitterMin+l.o.JitterMax)/2))
 	}
 	return w
 }
@@ -459,7 +455,7 @@ func times(n int, d time.Duration) time.Duration {
 // that get messages need it.
 func (w *waiting) end() time.Time {
 	switch {
-	case !w.until.IsZero():
+	case w.l.p.Granting:
 		return w.until
 	case w.l.p.Leave != nil:
 		return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
@@ -472,9 +468,6 @@ func (w *waiting) end() time.Time {
 func (w *waiting) over(a acquisition) bool {
 	if w.l.p.Granting {
 		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
-	}
-	if !w.until.IsZero() {
-		return !w.l.o.Clock.Now().Before(w.until)
 	}
 	return w.polls <= 0
 }
@@ -501,15 +494,6 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	if span := o.JitterMax - o.JitterMin; span > 0 {
 		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
-	if a.held && !w.until.IsZero() && w.l.listens() {
-		// A message comes when the lock is free, or a Missed. Only a holder that died is
-		// found by asking: its lease took longer.
-		most := max(lease/10, d)
-		d = min(d<<min(w.idle, 10), most)
-		d = d/2 + time.Duration(o.Random(int64(d/2)+1))
-		d = max(min(d, w.until.Sub(now)), 0)
-		w.idle++
-	}
 	switch {
 	case a.unsent: // all of the Locker's owners meet with that at once
 		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
@@ -522,13 +506,6 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	}
 	w.due = now.Add(d)
 	return d
-}
-
-// listens reports whether the inbox is open.
-func (l *Locker) listens() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stop != nil
 }
 
 // owners returns how many owners of keys there are.

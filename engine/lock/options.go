@@ -74,9 +74,9 @@ type Options struct {
 	MaxAge time.Duration
 
 	// Retries is how often Lock tries again after its first attempt; 0 means
-	// until its context ends, NoRetry never. A waiter of ReentrantNotify or
-	// ReentrantFair waits for Retries times the Interval, however often it asks
-	// meanwhile: it asks when a message comes, and else ever more rarely.
+	// until its context ends, NoRetry never. Attempts prompted by a message do
+	// not count, and do not delay the next retry. ReentrantFair keeps a
+	// waiter's place for Retries × Interval, however often it asks meanwhile.
 	Retries int
 	// Interval is the pause between two attempts, to which a random time from
 	// JitterMin to JitterMax is added. 0 means DefaultInterval, together with

@@ -22,9 +22,7 @@ var (
 
 // Notify is Sequenced, waking one waiter by a message when the lock is free,
 // the longest waiting first. That waiter asks again, and may find that someone
-// was faster. Waiters that hear nothing ask after the usual retry interval, and while
-// the lock stays held ever more rarely, down to once in a tenth of the lease: so long
-// it takes to find that a holder died.
+// was faster. Waiters that hear nothing ask after the usual retry interval.
 // Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
 	Name:       "reentrant-notify",
