@@ -206,7 +206,7 @@ func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g g
 // checkedReview fills in which lines were marked as an answer, and what the lab says of them.
 func checkedReview(l words.Language, out *page.CheckedAnswer, item *course.Item, made *course.Made, prose *course.Prose, answer string, told bool) error {
 	code := made.Review
-	lines, none := marks(answer, code)
+	lines, none := answered(answer, code)
 	if len(lines) == 0 && !none {
 		return nil
 	}

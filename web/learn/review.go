@@ -19,10 +19,10 @@ import (
 // number of one, none says that no line is at fault.
 func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
 	code := made.Review
-	lines, _ := marks(strings.Join(query["line"], "-"), code)
+	lines := marks(query["line"], code)
 	none := query.Has("none")
 	if p.Check != "" && !(none && len(lines) > 0) {
-		lines, none = marks(p.Given, code)
+		lines, none = answered(p.Given, code)
 	}
 	p.Code = &page.Review{File: code.File, None: none}
 	for n, line := range code.Lines {
@@ -97,14 +97,20 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	return nil
 }
 
-// marks are the lines of an answer such as "3-7", and whether it says that none is at fault.
-func marks(answer string, code *course.Review) (lines []int, none bool) {
-	for text := range strings.SplitSeq(answer, "-") {
+// answered is the lines of an answer such as "3-7", and whether it says that none is at
+// fault.
+func answered(answer string, code *course.Review) (lines []int, none bool) {
+	return marks(strings.Split(answer, "-"), code), answer == noLine
+}
+
+// marks are the lines of the code that somebody has named.
+func marks(named []string, code *course.Review) (lines []int) {
+	for _, text := range named {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(code.Lines) {
 			lines = append(lines, n)
 		}
 	}
-	return lines, answer == noLine
+	return lines
 }
 
 // found is what the lab says of code as it stands, and what its run shows.
