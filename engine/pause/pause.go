@@ -94,6 +94,20 @@ func Like(ctx, other context.Context) context.Context {
 	return ctx
 }
 
+// Never returns ctx, whose work yields to nobody: for work under a mutex that others
+// wait for in their turn, who would wait for each other then. It says for whom it is
+// done, as before.
+func Never(ctx context.Context) context.Context { return With(ctx, steady(Whose(ctx))) }
+
+// steady is a Yielder that yields to nobody, for somebody.
+type steady string
+
+func (steady) Pause(ctx context.Context) error { return context.Cause(ctx) }
+
+func (steady) Away(_ context.Context, wait func()) { wait() }
+
+func (s steady) Whose() string { return string(s) }
+
 // Whose is for whom the context's work is done, "" where nobody has said so.
 func Whose(ctx context.Context) string {
 	if y, ok := ctx.Value(key{}).(Yielder); ok {

@@ -45,7 +45,15 @@ func TestHereDoesWhatItWasTold(t *testing.T) {
 	if whose := pause.Whose(ctx); whose != "me" || pause.Whose(t.Context()) != "" || pause.Whose(pause.Like(t.Context(), ctx)) != "me" {
 		t.Errorf("the work is for %q", whose)
 	}
+	steady := pause.Never(ctx)
+	pause.While(steady, wait)
+	if err := pause.Here(steady); err != nil || y.pauses != 1 || y.waits != 1 || waited != 3 || pause.Whose(steady) != "me" {
+		t.Errorf("work that yields to nobody: %v, yields %d times, away %d, for %q", err, y.pauses, y.waits, pause.Whose(steady))
+	}
 	end(why)
+	if err := pause.Here(steady); !errors.Is(err, why) {
+		t.Errorf("of work that yields to nobody and has ended: %v", err)
+	}
 	if err := pause.Here(ctx); !errors.Is(err, why) || y.pauses != 1 {
 		t.Errorf("of work that has ended: %v, asked %d times", err, y.pauses)
 	}

@@ -71,7 +71,7 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 	if b == nil {
 		return Entry{}, engine.ErrNoBranch
 	}
-	made, err := f.make(ctx, f.state, g.Branch, len(b.Moves), func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, f.state, g.Branch, len(b.Moves), func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		for n := 0; ; n++ {
 			if ended = b.Positions[len(b.Positions)-1].Over; ended && n == 0 {
 				return b, &run.Refusal{Reason: run.IsOver}
@@ -173,7 +173,7 @@ func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) 
 		without.Branches = slices.DeleteFunc(without.Branches, func(b Branch) bool { return b.ID == *c.Instead })
 		on, same = longestCommon(without.Branches, list)
 	}
-	made, err := f.make(ctx, without, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, without, on, same, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		if f.tooLong(s) {
 			return nil, errLong
 		}
@@ -205,7 +205,7 @@ func (f *referee) cut(ctx context.Context, _ *Member, c Command) (Entry, error) 
 	if c.At != nil {
 		id, at = c.Branch, *c.At
 	}
-	made, err := f.make(ctx, f.state, id, at, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, f.state, id, at, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		if f.tooLong(s) {
 			return nil, errLong
 		}

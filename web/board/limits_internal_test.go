@@ -1,6 +1,7 @@
 package board
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -148,8 +149,8 @@ func TestATryThatIsNotLoggedIsForgotten(t *testing.T) {
 	run := runOf(sc)
 	defer run.Close()
 	s := &State{Scene: Scene{Branches: []Branch{{Parent: -1}}}, Made: 1}
-	moves := func(thread string) func(*engine.Session, *engine.Branch) (*engine.Branch, error) {
-		return func(on *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	moves := func(thread string) func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error) {
+		return func(_ context.Context, on *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 			return on.StepThread(t.Context(), b.ID, 0, thread, false)
 		}
 	}

@@ -466,7 +466,7 @@ const maxRun = 8 << 20
 func (f *referee) tooLong(s *engine.Session) bool { return s.Size() > cmp.Or(f.bytes, maxRun) }
 
 // make makes moves, as Run.try does, where there is memory for more.
-func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
+func (f *referee) make(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	if f.full != nil {
 		if err := f.full(); err != nil {
 			return nil, err
@@ -475,14 +475,14 @@ func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*eng
 	return f.run.try(ctx, s, id, at, move)
 }
 
-func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+func (f *referee) try(ctx context.Context, move func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
-	made, err := f.make(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, f.state, at.Branch, at.At, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		long := f.tooLong(s)
 		if long && at.At == len(b.Moves) {
 			return nil, errLong
 		}
-		on, err := move(s, b.ID, at.At)
+		on, err := move(ctx, s, b.ID, at.At)
 		if err == nil && long && on != b {
 			return nil, errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
 		}
@@ -502,7 +502,9 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {
 			return f.stepped(nil), nil
 		}
-		return f.try(ctx, func(s *engine.Session, id, _ int) (*engine.Branch, error) { return s.Step(ctx, id) })
+		return f.try(ctx, func(ctx context.Context, s *engine.Session, id, _ int) (*engine.Branch, error) {
+			return s.Step(ctx, id)
+		})
 	}
 	wish := WishStep
 	if c.Background {
@@ -513,7 +515,7 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 
 // move makes a thread's move.
 func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
-	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
+	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, after int) (*engine.Branch, error) {
 		switch {
 		case c.Network:
 			return s.StepNetwork(ctx, id, after, c.Thread, c.Node)
@@ -538,7 +540,9 @@ func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error)
 	default:
 		return Entry{}, phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
 	}
-	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.PassTime(ctx, id, at, to, by) })
+	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error) {
+		return s.PassTime(ctx, id, at, to, by)
+	})
 }
 
 func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, error) {
@@ -574,7 +578,9 @@ func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage)
 	case m.Fault == nil:
 		return Entry{}, scenario.ErrNoFault
 	}
-	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.Apply(ctx, id, at, m) })
+	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error) {
+		return s.Apply(ctx, id, at, m)
+	})
 }
 
 // byWish does what a table wishes for.

@@ -10,6 +10,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
@@ -23,6 +24,7 @@ type Run struct {
 	scenario *scenario.Scenario
 
 	mu      sync.Mutex      // held while the engine works
+	shared  bool            // by a room
 	session *engine.Session // nil: to be opened
 	own     map[int]int     // session's branches, by the room's
 
@@ -111,8 +113,8 @@ func (r *Run) Track(ctx context.Context, s *State, id int) (*engine.Branch, erro
 	if t := r.track(want); t != nil {
 		return t, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	ctx, done := r.work(ctx)
+	defer done()
 	err := r.working(func() error {
 		_, err := r.branch(ctx, s, want)
 		return err
@@ -160,6 +162,16 @@ func common(a, b []json.RawMessage) int {
 		n++
 	}
 	return n
+}
+
+// work takes mu until done, for work that yields as it may: who waits for mu can
+// have a turn, which a room's work must not wait for then.
+func (r *Run) work(ctx context.Context) (within context.Context, done func()) {
+	r.mu.Lock()
+	if r.shared {
+		ctx = pause.Never(ctx)
+	}
+	return ctx, r.mu.Unlock
 }
 
 // working has the session opened again after anything but a refusal: nobody
@@ -319,7 +331,7 @@ func (r *Run) makeRoom(s *State) {
 // try makes moves after the first at of a branch, and returns what is to be in
 // the log: nothing, if the branch itself goes on with them. Move returns the
 // branch that it has made, or has gone on with, also beside an error.
-func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
+func (r *Run) try(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	want := s.Branch(id)
 	switch {
 	case want == nil:
@@ -327,8 +339,8 @@ func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.S
 	case at < 0 || at > len(want.Moves):
 		return nil, engine.ErrNoMove
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	ctx, done := r.work(ctx)
+	defer done()
 	var what *Made
 	err := r.working(func() error {
 		b, err := r.branch(ctx, s, want)
@@ -340,7 +352,7 @@ func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.S
 			return err
 		}
 		r.makeRoom(s)
-		on, refused := move(r.session, b)
+		on, refused := move(ctx, r.session, b)
 		if on == nil || on == b && len(on.Moves) == len(want.Moves) {
 			return refused // nothing is made, or all went along the branch
 		}
@@ -396,6 +408,9 @@ func (r *runs) put(scene int, run *Run) {
 	if r.list == nil {
 		r.list = map[int]*Run{}
 	}
+	run.mu.Lock()
+	run.shared = true
+	run.mu.Unlock()
 	r.list[scene] = run
 }
 

@@ -130,7 +130,7 @@ func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Ent
 	if b := f.state.Branch(on); same < len(b.Moves) || same == len(list) {
 		return Entry{}, false, nil
 	}
-	made, err := f.make(ctx, f.state, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, f.state, on, same, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		for _, m := range moves[same:] {
 			if f.tooLong(s) {
 				return nil, errLong
