@@ -30,11 +30,6 @@ export function home() {
     byId("back").hidden = at === 0;
     [...byId("dots").children].forEach((dot, i) => dot.classList.toggle("on", i <= at));
     picture.cursor(row);
-    const run = /** @type {SVGElement | null} */ (box.querySelector(".lanes-run"));
-    const x = box.querySelector("[data-cursor]")?.getAttribute("x");
-    if (run && x) {
-      run.style.clipPath = `inset(0 calc(100% - ${x} - 14px) 0 -1rem)`; // what is to come is not drawn
-    }
   }
 
   /** @param {number} by */
