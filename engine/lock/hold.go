@@ -20,6 +20,8 @@ type Hold struct {
 	parent context.Context
 	inner  turns // of calls of Do under it
 
+	unwanted bool // it came when nobody waited for it any more
+
 	// Guarded by s.mu.
 	ctx  *holdContext // nil until Context is called
 	over error        // why it ended, nil while it lasts
@@ -310,7 +312,7 @@ func (s *session) unlock(ctx context.Context, wait time.Duration, h *Hold) (rest
 	}
 	done := false
 	defer s.unless(&done, func() { s.pop(h) })
-	s.leaving = releasing{Call: c}
+	s.leaving = releasing{Call: c, unwanted: h.unwanted}
 	s.leaving.Attempt = 0
 	of := &s.leaving
 	r, err := s.release(ctx, limited, of)

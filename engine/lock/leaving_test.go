@@ -234,7 +234,7 @@ func TestAReleaseGoesOnBehindItsCaller(t *testing.T) {
 			t.Run(name+", "+p.Name, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 					loadAll(t, c, p)
-					n := &network{UniversalClient: c}
+					n := &network{UniversalClient: c, readTimeout: 3 * time.Second}
 					var down atomic.Bool
 					n.hangs = func(int64) bool { return down.Load() && !loading }
 					n.says = func(int64, []string) answer {
@@ -268,10 +268,8 @@ func TestAReleaseGoesOnBehindItsCaller(t *testing.T) {
 					if len(released) > 0 {
 						t.Errorf("nothing is released yet, and it says %+v", <-released)
 					}
+					synctest.Wait() // the release behind has begun
 					down.Store(false)
-					if !loading {
-						time.Sleep(lock.DefaultLease * 2) // until the call that hangs gives up
-					}
 					again, err := l.Lock(t.Context(), key, "A") // which waits for its turn
 					if err != nil {
 						t.Fatal(err)

@@ -399,6 +399,7 @@ type network struct {
 	loseReply   func(call int64) bool
 	hold        func() // called before a reply is handed on
 	hangs       func(call int64) bool
+	readTimeout time.Duration // of a call that hangs; 0: it has none
 	says        func(call int64, keys []string) answer // instead of running it; "": it runs
 }
 
@@ -424,8 +425,14 @@ func (n *network) pass(ctx context.Context, keys []string, send func() *redis.Cm
 		return broken
 	}
 	if n.hangs != nil && n.hangs(call) {
-		<-ctx.Done()
-		broken.SetErr(ctx.Err())
+		limited := ctx
+		if n.readTimeout > 0 {
+			var cancel context.CancelFunc
+			limited, cancel = context.WithTimeoutCause(ctx, n.readTimeout, os.ErrDeadlineExceeded)
+			defer cancel()
+		}
+		<-limited.Done()
+		broken.SetErr(context.Cause(limited))
 		return broken
 	}
 	if n.says != nil {

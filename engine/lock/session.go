@@ -26,15 +26,14 @@ type session struct {
 	kept  bool // it was dormant before; guarded by l.mu
 	turns turns
 
-	asked    asked     // by the waiting call
-	lease    lease     // of the hold, or of the call acquiring one
-	since    time.Time // when the lock call that has the turn began
-	words    protocol.Words
-	late     bool            // a first acquisition went unanswered and may still reach Redis
-	told     bool            // Lock has reported the loss to the owner
-	unwanted bool            // the hold that is being released came when nobody waited for it any more
-	leaving  releasing       // of the hold whose turn it is to go
-	lanes    *protocol.Lanes // to the nodes, nil if there is only one
+	asked   asked     // by the waiting call
+	lease   lease     // of the hold, or of the call acquiring one
+	since   time.Time // when the lock call that has the turn began
+	words   protocol.Words
+	late    bool            // a first acquisition went unanswered and may still reach Redis
+	told    bool            // Lock has reported the loss to the owner
+	leaving releasing       // of the hold whose turn it is to go
+	lanes   *protocol.Lanes // to the nodes, nil if there is only one
 
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil before the first wait
@@ -297,8 +296,7 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 
 // takeBack releases a level whose caller never gets it.
 func (s *session) takeBack(ctx context.Context, h *Hold) {
-	s.unwanted = true
-	defer func() { s.unwanted = false }()
+	h.unwanted = true
 	_, _ = s.unlock(ctx, s.l.o.Limit, h)
 }
 
@@ -458,7 +456,7 @@ func (s *session) request(c Call) protocol.Request {
 		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		TokenTTL: s.l.o.TokenTTL, Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
-		GivesBack: c.GivesBack || s.unwanted,
+		GivesBack: c.GivesBack,
 	}
 	if c.Name == protocol.CallUnlock && c.Level == 1 && s.late {
 		r.Remember = lateAtMost
@@ -665,6 +663,7 @@ type releasing struct {
 	Call
 
 	since      time.Time // when its first attempt began
+	unwanted   bool      // its hold came when nobody waited for it any more
 	unanswered bool      // an attempt was, and may have run
 	open       bool      // it may be sent again
 	behind     time.Time // until when the lease of a hold that nobody waits to be released lasts
@@ -685,7 +684,9 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		if c.Attempt > 1 {
 			began = l.o.Clock.Now()
 		}
-		r, err := l.p.Unlock(s.about(ctx, *c), s.request(*c))
+		request := s.request(*c)
+		request.GivesBack = request.GivesBack || of.unwanted
+		r, err := l.p.Unlock(s.about(ctx, *c), request)
 		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:

@@ -1,9 +1,12 @@
 package exhibit_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -47,5 +50,48 @@ func TestAKeptKeyRefusesAll(t *testing.T) {
 	}
 	if exhibit.MutexOwnValue.Kept(time.Hour) != exhibit.MutexOwnValue {
 		t.Error("a lock that lets its last owner in keeps its key")
+	}
+}
+
+// leaving has its caller leave when Redis has answered a SET.
+type leaving struct{ leave func() }
+
+func (leaving) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (leaving) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h leaving) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "set" {
+			h.leave()
+		}
+		return err
+	}
+}
+
+// A mutex that keeps its key is granted when its caller has gone: no work was done under
+// it, so its key goes, too.
+func TestAKeyThatCameTooLateIsNotKept(t *testing.T) {
+	c := embedded(t)
+	released := make(chan lock.Attempt, 1)
+	l, err := lock.New(c, lock.Options{Protocol: exhibit.Mutex.Kept(time.Hour), Lease: time.Minute, Retries: lock.NoRetry, Observer: lock.Observer{Attempted: func(_ context.Context, a lock.Attempt) {
+		if a.Name == lock.CallUnlock {
+			released <- a
+		}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	ctx, leave := context.WithCancel(t.Context())
+	c.AddHook(leaving{leave})
+	if _, err := l.Lock(ctx, key, lock.NewOwner()); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if a := <-released; a.Result != lock.Released || c.Exists(t.Context(), key).Val() != 0 {
+		t.Errorf("a key that nobody waited for is kept: %+v", a)
 	}
 }
