@@ -399,7 +399,7 @@ type network struct {
 	loseReply   func(call int64) bool
 	hold        func() // called before a reply is handed on
 	hangs       func(call int64) bool
-	readTimeout time.Duration // of a call that hangs; 0: it has none
+	readTimeout time.Duration                          // of a call that hangs; 0: it has none
 	says        func(call int64, keys []string) answer // instead of running it; "": it runs
 }
 
