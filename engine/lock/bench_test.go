@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -41,4 +42,18 @@ func BenchmarkPair(b *testing.B) {
 			}
 		}
 	})
+}
+
+// What ten waiters send in a minute while the lock stays held, beside its renewals, and how
+// long the lock is free once it is unlocked.
+func BenchmarkIdleWaiters(b *testing.B) {
+	for _, p := range []lock.Protocol{lock.Sequenced, lock.ReentrantNotify, lock.ReentrantFair} {
+		b.Run(p.Name, func(b *testing.B) {
+			for b.Loop() {
+				sent, took := idle(b, storetest.Redis(b), p, func(h *lock.Hold, _ func()) { _ = h.Unlock(context.Background()) })
+				b.ReportMetric(float64(sent), "commands")
+				b.ReportMetric(float64(took.Microseconds()), "µs-free")
+			}
+		})
+	}
 }

@@ -22,7 +22,10 @@ var (
 
 // Notify is Sequenced, waking one waiter by a message when the lock is free,
 // the longest waiting first. That waiter asks again, and may find that someone
-// was faster. Waiters that hear nothing ask after the usual retry interval.
+// was faster. Waiters that hear nothing ask after the usual retry interval. Package lock,
+// on the system's clock, lets them rest: they ask when the lease can end, and ever more
+// rarely before, down to once in a tenth of their lease, which is the most that a lost
+// message costs.
 // Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
 	Name:       "reentrant-notify",
