@@ -30,6 +30,7 @@ type Locker struct {
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows, releaseWindows *windows
 	slow                                  slowness
+	rounds                                *rounds // of renewals; nil if each goes alone
 
 	mu        sync.Mutex
 	closed    bool
@@ -72,6 +73,7 @@ func New(client Redis, o Options) (*Locker, error) {
 		// A Locker that takes up the ID of an earlier one goes on above it.
 		l.calls.Store(own.Now().UnixMicro())
 	}
+	l.rounds = newRounds(l)
 	return l, nil
 }
 

@@ -33,6 +33,7 @@ var Notify = &Protocol{
 	Lock:       runOn(notifyLockScript, outermost(3)),
 	Unlock:     apart(runOn(notifyUnlockScript, outermost(3))),
 	Renew:      Run(numberedRenewScript),
+	RenewAll:   RunAll(numberedRenewScript),
 	Leave:      Run(notifyLeaveScript),
 	Force:      Run(notifyForceScript),
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
