@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/lock"
 	"relock/engine/store"
 )
@@ -176,6 +177,29 @@ func TestWatchdogGivesUpAtTheMaximumAge(t *testing.T) {
 		time.Sleep(lease)
 		wantCount(t, c, owner, 0)
 		wantIs(t, h.Unlock(t.Context()), lock.ErrLost)
+	})
+}
+
+// leaseDeaf is the system's clock, but for the timers by which clients count their leases:
+// those are too late.
+type leaseDeaf struct{ clock.System }
+
+func (c leaseDeaf) AfterFunc(d time.Duration, doing string, f func()) clock.Timer {
+	if doing == lock.OwnLease {
+		d += time.Hour
+	}
+	return c.System.AfterFunc(d, doing, f)
+}
+
+// Who asks before a timer tells hears the same reason.
+func TestTheMaximumAgeIsTheReasonWithoutATimer(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease, MaxAge: time.Second, Clock: leaseDeaf{}})
+		h := acquire(t, l, lock.NewOwner())
+		time.Sleep(900*time.Millisecond + reliable)
+		wantIs(t, context.Cause(h.Context()), lock.ErrMaxAge)
+		unlock(t, h)
+		time.Sleep(2 * time.Hour) // the timer comes
 	})
 }
 
