@@ -71,7 +71,7 @@ func (r *rounds) join(s *session, due time.Time) *beat {
 	if b.tether == nil {
 		b.s = s
 	}
-	ahead := uint64(max(due.Sub(r.l.o.Clock.Now())/aheadAtMost, 1)) //nolint:gosec // it is positive
+	ahead := uint64(max(due.Sub(r.l.o.Clock.Now())/aheadAtMost, 1))
 	span := int64(1) << (bits.Len64(ahead) - 1)
 	p := period{span, int64(due.Sub(r.since)) / span}
 	r.mu.Lock()

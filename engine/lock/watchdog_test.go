@@ -308,6 +308,53 @@ func TestLastUnlockWaitsForTheRenewalInFlight(t *testing.T) {
 	})
 }
 
+// careless is a client that minds no context.
+type careless struct{ redis.UniversalClient }
+
+func (c careless) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return c.UniversalClient.EvalSha(context.WithoutCancel(ctx), sha, keys, args...)
+}
+
+// A renewal of a hold that was unlocked meanwhile is answered "not yours" when its owner has
+// the lock again. That is no word about the new hold.
+func TestAnAnswerToAnEarlierHoldDoesNotEndTheNext(t *testing.T) {
+	const ms = time.Millisecond
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: careless{c}}
+		var began time.Time
+		until := func(d time.Duration) { time.Sleep(time.Until(began.Add(d))) }
+		late := atomic.Bool{}
+		n.loseRequest = func(call int64) bool {
+			switch call {
+			case 2: // the renewal
+				until(250 * ms)
+				late.Store(true)
+			case 4: // the next acquisition
+				until(300 * ms)
+			}
+			return false
+		}
+		n.hold = func() {
+			if late.CompareAndSwap(true, false) {
+				until(400 * ms)
+			}
+		}
+		l := locker(t, n, lock.Options{Lease: lease})
+		began = time.Now()
+		earlier := acquire(t, l, lock.NewOwner())
+		until(120 * ms)
+		next := make(chan *lock.Hold)
+		time.AfterFunc(ms, func() { next <- acquire(t, l, earlier.Owner()) }) // it waits for its turn
+		unlock(t, earlier)
+		h := <-next
+		until(time.Second)
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		unlock(t, h)
+	})
+}
+
 // The reply to the acquisition comes late, but in time: the holder's context
 // ends before the lease that was asked for, and not by a beat's grace.
 func TestLateGrantIsReliedOnFromWhenItWasSent(t *testing.T) {
