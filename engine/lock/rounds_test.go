@@ -23,6 +23,7 @@ type line struct {
 
 	down  atomic.Bool
 	holds atomic.Pointer[chan struct{}] // the answers to the next several at once wait for it
+	early atomic.Bool                   // and so do the commands
 }
 
 func (n *line) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -46,6 +47,9 @@ func (n *line) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 			return errNetwork
 		}
 		held := n.holds.Swap(nil)
+		if held != nil && n.early.Load() {
+			<-*held
+		}
 		err := next(ctx, cmds)
 		if held != nil {
 			<-*held
@@ -238,39 +242,57 @@ func TestAnOutageOfMany(t *testing.T) {
 	}
 }
 
-// Who unlocks while its renewal is under way with those of others waits for nobody, and its
-// lock is gone. The others are renewed.
+// Who unlocks while its renewal is under way with those of others waits for nobody, its lock
+// is gone, and nothing is said of that renewal any more: whether Redis had it before the
+// unlock or after. The others are renewed.
 func TestUnlockDuringARound(t *testing.T) {
+	const renew, n = 10 * time.Second, 20
 	for _, p := range counted() {
-		const renew, n = 10 * time.Second, 20
-		among(t, lock.Options{Protocol: p, Lease: 3 * renew, Renew: renew}, n, time.Millisecond, func(t *testing.T, c redis.UniversalClient, over *line, holds []*lock.Hold) {
-			held := make(chan struct{})
-			over.holds.Store(&held)
-			time.Sleep(renew)
-			began := time.Now()
-			before := holds[1].Until()
-			unlock(t, holds[0])
-			if took := time.Since(began); took != 0 {
-				t.Errorf("%s: the unlock took %v", p.Name, took)
-			}
-			close(held)
-			synctest.Wait()
-			if cause := context.Cause(holds[0].Context()); !errors.Is(cause, lock.ErrReleased) {
-				t.Errorf("%s: %v", p.Name, cause)
-			}
-			if c.Exists(t.Context(), holds[0].Key()).Val() != 0 {
-				t.Errorf("%s: the lock that was unlocked is there", p.Name)
-			}
-			if !holds[1].Until().After(before) {
-				t.Errorf("%s: the others are not renewed", p.Name)
-			}
-			time.Sleep(2 * renew)
-			for _, h := range holds[1:] {
-				if h.Context().Err() != nil {
-					t.Errorf("%s: %s: %v", p.Name, h, context.Cause(h.Context()))
+		for _, after := range []bool{false, true} {
+			var said []lock.Result
+			var mu sync.Mutex
+			o := lock.Options{Protocol: p, Lease: 3 * renew, Renew: renew, Observer: observer(func(a lock.Attempt) {
+				mu.Lock()
+				defer mu.Unlock()
+				if a.Key == "k0" {
+					said = append(said, a.Result)
 				}
-			}
-		})
+			})}
+			among(t, o, n, time.Millisecond, func(t *testing.T, c redis.UniversalClient, over *line, holds []*lock.Hold) {
+				held := make(chan struct{})
+				over.early.Store(after)
+				over.holds.Store(&held)
+				time.Sleep(renew)
+				began := time.Now()
+				before := holds[1].Until()
+				unlock(t, holds[0])
+				if took := time.Since(began); took != 0 {
+					t.Errorf("%s: the unlock took %v", p.Name, took)
+				}
+				close(held)
+				synctest.Wait()
+				if cause := context.Cause(holds[0].Context()); !errors.Is(cause, lock.ErrReleased) {
+					t.Errorf("%s: %v", p.Name, cause)
+				}
+				if c.Exists(t.Context(), holds[0].Key()).Val() != 0 {
+					t.Errorf("%s: the lock that was unlocked is there", p.Name)
+				}
+				if !holds[1].Until().After(before) {
+					t.Errorf("%s: the others are not renewed", p.Name)
+				}
+				mu.Lock()
+				if want := []lock.Result{lock.Acquired, lock.Released}; !slices.Equal(said, want) {
+					t.Errorf("%s: of the lock was said %v, want %v", p.Name, said, want)
+				}
+				mu.Unlock()
+				time.Sleep(2 * renew)
+				for _, h := range holds[1:] {
+					if h.Context().Err() != nil {
+						t.Errorf("%s: %s: %v", p.Name, h, context.Cause(h.Context()))
+					}
+				}
+			})
+		}
 	}
 }
 
