@@ -157,7 +157,7 @@ func TestRenewalsGoTogether(t *testing.T) {
 			}
 			last[a.Key] = a.Began
 		})}
-		among(t, o, n, time.Millisecond, func(t *testing.T, c redis.UniversalClient, over *line, holds []*lock.Hold) {
+		among(t, o, n, 20*time.Millisecond, func(t *testing.T, c redis.UniversalClient, over *line, holds []*lock.Hold) {
 			time.Sleep(renew / 2) // all have been taken, and none is renewed yet
 			commands, trips := over.commands.Load(), over.trips.Load()
 			time.Sleep(6 * renew)
