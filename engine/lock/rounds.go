@@ -59,10 +59,11 @@ type beat struct {
 	tether *tether
 
 	// Guarded by rounds.mu.
-	of   *round // until it has begun, or was stopped
-	at   int    // its place there
-	over bool
-	done chan struct{} // closed when it is over; nil while nobody waits
+	of    *round // until that begins
+	at    int    // its place there
+	begun bool
+	over  bool          // or it was stopped
+	done  chan struct{} // closed when it is over; nil while nobody waits
 }
 
 // join has a session renewed at an instant, or a little earlier. The caller holds s.mu.
@@ -142,6 +143,9 @@ func (r *rounds) renew(beats []*beat) {
 	var tells, ends []func()
 	var until time.Time // the last of their deadlines: who has an earlier one has a timer for it
 	for _, b := range beats {
+		if !b.begins() {
+			continue
+		}
 		s := b.session()
 		if s == nil {
 			b.finish()
@@ -201,18 +205,27 @@ func (b *beat) Stop() bool {
 	r := b.rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := b.of
-	if of == nil {
+	if b.begun || b.over {
 		return false
 	}
-	last := len(of.beats) - 1
-	of.beats[b.at] = of.beats[last]
-	of.beats[b.at].at = b.at
-	of.beats[last] = nil
-	of.beats = of.beats[:last]
-	b.of = nil
+	if of := b.of; of != nil {
+		last := len(of.beats) - 1
+		of.beats[b.at] = of.beats[last]
+		of.beats[b.at].at = b.at
+		of.beats[last] = nil
+		of.beats = of.beats[:last]
+		b.of = nil
+	}
 	b.end()
 	return true
+}
+
+// begins says that it begins, unless it was stopped.
+func (b *beat) begins() bool {
+	b.rounds.mu.Lock()
+	defer b.rounds.mu.Unlock()
+	b.begun = !b.over
+	return b.begun
 }
 
 // finish says that it is over.
