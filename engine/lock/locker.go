@@ -587,21 +587,17 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 }
 
 // left returns how long the lock is held for if nobody renews it, nil if Redis does not say
-// so soon.
+// so soon, or it is gone by now.
 func (s *session) left(ctx context.Context) *time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, swift)
 	defer cancel()
 	ms, err := protocol.Request{Client: s.l.client, Key: s.key}.Int(cuttable{ctx}, "PTTL", s.key)
-	if err != nil {
-		return nil
-	}
-	const never, gone = -1, -2
 	left := time.Duration(ms) * time.Millisecond
-	switch ms {
-	case never:
+	switch {
+	case err == nil && ms == -1: // it does not end by itself
 		left = slowest
-	case gone:
-		left = 0
+	case err != nil, ms < 0:
+		return nil
 	}
 	return &left
 }
