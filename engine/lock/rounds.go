@@ -53,17 +53,17 @@ func newRounds(l *Locker) *rounds {
 
 // beat is the next renewal of a session. It implements [clock.Timer].
 type beat struct {
+	clock.Over
+
 	rounds *rounds
 	due    time.Time
 	s      *session // nil once only its holders keep it alive: then tether has it
 	tether *tether
 
 	// Guarded by rounds.mu.
-	of    *round // until that begins
-	at    int    // its place there
-	begun bool
-	over  bool          // or it was stopped
-	done  chan struct{} // closed when it is over; nil while nobody waits
+	of   *round // until that begins
+	at   int    // its place there
+	gone bool   // it has begun, or was stopped
 }
 
 // join has a session renewed at an instant, or a little earlier. The caller holds s.mu.
@@ -148,21 +148,21 @@ func (r *rounds) renew(beats []*beat) {
 		}
 		s := b.session()
 		if s == nil {
-			b.finish()
+			b.Finish()
 			continue
 		}
 		w, tell := s.beginRenewal(func(w *renewal) context.CancelFunc {
 			return func() { // the others go on
 				w.cut = true
-				b.finish()
+				b.Finish()
 			}
 		})
 		if w == nil {
-			tells = append(tells, tell, b.finish)
+			tells = append(tells, tell, b.Finish)
 			continue
 		}
 		under, requests = append(under, w), append(requests, w.request)
-		ends = append(ends, b.finish)
+		ends = append(ends, b.Finish)
 		if w.deadline.After(until) {
 			until = w.deadline
 		}
@@ -205,7 +205,7 @@ func (b *beat) Stop() bool {
 	r := b.rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if b.begun || b.over {
+	if b.gone {
 		return false
 	}
 	if of := b.of; of != nil {
@@ -216,7 +216,8 @@ func (b *beat) Stop() bool {
 		of.beats = of.beats[:last]
 		b.of = nil
 	}
-	b.end()
+	b.gone = true
+	b.Finish()
 	return true
 }
 
@@ -224,40 +225,9 @@ func (b *beat) Stop() bool {
 func (b *beat) begins() bool {
 	b.rounds.mu.Lock()
 	defer b.rounds.mu.Unlock()
-	b.begun = !b.over
-	return b.begun
-}
-
-// finish says that it is over.
-func (b *beat) finish() {
-	b.rounds.mu.Lock()
-	defer b.rounds.mu.Unlock()
-	b.end()
-}
-
-// end is finish for who holds mu.
-func (b *beat) end() {
-	if !b.over && b.done != nil {
-		close(b.done)
+	if b.gone {
+		return false
 	}
-	b.over = true
-}
-
-// Wait implements [clock.Timer].
-func (b *beat) Wait(ctx context.Context) error {
-	b.rounds.mu.Lock()
-	if b.done == nil {
-		b.done = make(chan struct{})
-		if b.over {
-			close(b.done)
-		}
-	}
-	done := b.done
-	b.rounds.mu.Unlock()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	b.gone = true
+	return true
 }
