@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -542,11 +543,19 @@ func TestTimedALostSubscriptionCostsNoTurn(t *testing.T) {
 // A waiter that is woken in vain again and again still waits as long as it was
 // told to.
 func TestOnlyPollsAreRetries(t *testing.T) {
-	for _, p := range []lock.Protocol{lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(p.Name, func(t *testing.T) {
+	type own struct{ clock.System } // with a clock of one's own it asks as often as said
+	for _, at := range []struct {
+		p     lock.Protocol
+		clock clock.Clock
+	}{
+		{lock.Reentrant, nil}, {lock.ReentrantNotify, nil}, {lock.ReentrantFair, nil},
+		{lock.ReentrantNotify, own{}}, {lock.ReentrantFair, own{}},
+	} {
+		p := at.p
+		t.Run(fmt.Sprintf("%s, clock %v", p.Name, at.clock != nil), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 				loadAll(t, c, p)
-				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c)}
+				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c), Clock: at.clock}
 				holder := locker(t, c, lock.Options{Protocol: p, Lease: time.Minute, Messenger: o.Messenger})
 				h := acquire(t, holder, lock.NewOwner())
 				l := locker(t, c, o)
