@@ -68,18 +68,16 @@ func (System) Await(ctx context.Context, d time.Duration, s Signal) (bool, error
 	}
 }
 
-// wallTimer is a [Timer]. A lock sets two a grant and stops them soon: it makes
+// wallTimer is a [Timer]. A lock sets up to two a grant and stops them soon: it makes
 // nothing that only a waiting process needs. That is also why there is no heap with
 // one timer of the runtime for all of them: it was tried, and spared a pair of
 // lock and unlock 6 small allocations of 33, but no time that can be measured,
 // with 1, 1,000 and 100,000 holds.
 type wallTimer struct {
+	Over // when f has returned, or was stopped
+
 	f func()
 	t *time.Timer // nil if it was due at once
-
-	mu   sync.Mutex
-	over bool          // f has returned, or was stopped
-	done chan struct{} // closed when it is over, nil while nobody waits
 }
 
 func newWallTimer(d time.Duration, f func()) *wallTimer {
@@ -93,42 +91,51 @@ func newWallTimer(d time.Duration, f func()) *wallTimer {
 }
 
 func (w *wallTimer) run() {
-	defer w.finish()
+	defer w.Finish()
 	w.f()
-}
-
-func (w *wallTimer) finish() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = true
-	if w.done != nil {
-		close(w.done)
-	}
-}
-
-// finished is closed when it is over.
-func (w *wallTimer) finished() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done == nil {
-		w.done = make(chan struct{})
-		if w.over {
-			close(w.done)
-		}
-	}
-	return w.done
 }
 
 func (w *wallTimer) Stop() bool {
 	if w.t != nil && w.t.Stop() {
-		w.finish()
+		w.Finish()
 		return true
 	}
 	return false
 }
 
-func (w *wallTimer) Wait(ctx context.Context) error {
-	done := w.finished()
+// Over is something that others wait for on the wall clock, and that mostly nobody waits
+// for. The zero value is not over. It is safe for concurrent use.
+type Over struct {
+	mu   sync.Mutex
+	is   bool
+	done chan struct{} // closed when it is over, nil while nobody waits
+}
+
+// Finish says that it is over. It may be said again.
+func (o *Over) Finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.is && o.done != nil {
+		close(o.done)
+	}
+	o.is = true
+}
+
+func (o *Over) finished() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done == nil {
+		o.done = make(chan struct{})
+		if o.is {
+			close(o.done)
+		}
+	}
+	return o.done
+}
+
+// Wait is that of a [Timer].
+func (o *Over) Wait(ctx context.Context) error {
+	done := o.finished()
 	select {
 	case <-done:
 		return nil

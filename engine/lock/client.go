@@ -114,6 +114,44 @@ func (g *goRedis) Send(ctx context.Context, all []any) *redis.Cmd {
 	return g.process(ctx, cmd)
 }
 
+// joins reports whether commands for several keys can go in one round trip: to one server.
+func (g *goRedis) joins() bool {
+	_, one := g.processor.(*redis.Client)
+	return one
+}
+
+// SendAll implements [protocol.Together]. Each command is sent once.
+func (g *goRedis) SendAll(ctx context.Context, all [][]any) []*redis.Cmd {
+	pipe := g.processor.(*redis.Client).Pipeline()
+	cmds := make([]*redis.Cmd, len(all))
+	for i, words := range all {
+		cmds[i] = redis.NewCmd(ctx, words...)
+		cmds[i].SetFirstKeyPos(3)
+		_ = pipe.Process(ctx, once{cmds[i]}) // it keeps the command
+	}
+	answered := make(chan struct{})
+	go func() { // the client's own timeouts end it
+		defer close(answered)
+		_, _ = pipe.Exec(ctx) // the commands have the errors
+	}()
+	select {
+	case <-answered:
+		return cmds
+	case <-ctx.Done():
+		for i := range cmds { // of others: the client still has those
+			cmds[i] = unanswered(ctx)
+		}
+		return cmds
+	}
+}
+
+// unanswered is a command whose answer did not come before ctx ended.
+func unanswered(ctx context.Context) *redis.Cmd {
+	late := redis.NewCmd(ctx)
+	late.SetErr(fmt.Errorf("lock: no answer in time: %w", ctx.Err()))
+	return late
+}
+
 // Do implements [Redis].
 func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return g.process(ctx, redis.NewCmd(ctx, args...))
@@ -134,8 +172,6 @@ func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 	case <-answered:
 		return cmd
 	case <-ctx.Done():
-		late := redis.NewCmd(ctx)
-		late.SetErr(fmt.Errorf("lock: no answer in time: %w", ctx.Err()))
-		return late
+		return unanswered(ctx)
 	}
 }

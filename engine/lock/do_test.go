@@ -311,3 +311,39 @@ func TestHoldOfIsTheInnermost(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for another under the same hold waits no longer than it says, and its own work
+// is not bounded by that.
+func TestADoWaitsForItsTurnAsLongAsItSays(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{})
+		err := l.Do(t.Context(), key, func(ctx context.Context) error {
+			inside := make(chan struct{})
+			var first sync.WaitGroup
+			first.Go(func() {
+				if err := l.Do(ctx, key, func(ctx context.Context) error {
+					close(inside)
+					time.Sleep(time.Second)
+					return ctx.Err()
+				}, lock.WithWait(100*time.Millisecond)); err != nil {
+					t.Error(err)
+				}
+			})
+			<-inside
+			began := time.Now()
+			err := l.Do(ctx, key, func(context.Context) error {
+				t.Error("two are at one level")
+				return nil
+			}, lock.WithWait(100*time.Millisecond))
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrHeld, context.DeadlineExceeded)
+			if took := time.Since(began); took != 100*time.Millisecond {
+				t.Errorf("it waited for %v", took)
+			}
+			first.Wait()
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

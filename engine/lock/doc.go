@@ -139,7 +139,10 @@
 // queue and notifies it. A waiter that does not ask for a third of the lease, as that
 // of a stopped process, loses its place. [ReentrantNotify] wakes one waiter, which then
 // asks again. Both listen from the first Lock until [Locker.Close], and ask at once when
-// their subscription was lost and is there again; a lost message costs them only time. [Redlock] takes a lock on a majority of Options.Nodes,
+// their subscription was lost and is there again; a lost message costs them only time:
+// at most a tenth of the lease with ReentrantNotify. While the lock stays held they hardly
+// ask: with the default lease, ten idle waiters of ReentrantNotify send some 10 commands
+// a second, and 160 with Sequenced. [Redlock] takes a lock on a majority of Options.Nodes,
 // and barely waits for the rest. [Reentrant] keeps {owner: hold count} and
 // nothing else, as articles draw it, and has the flaws they share: a late copy
 // of an unlock leaves a level that has been entered again since, and an owner
@@ -151,6 +154,14 @@
 // [ErrUnsynced] otherwise, to be asked again. A failover to that replica keeps the
 // lock; one to a replica that was not waited for loses it all the same. Its users
 // need +wait.
+//
+// # Many locks
+//
+// Locks of one Locker whose renewals fall due at about the same time, within a sixteenth
+// of their interval, are renewed in one round trip, a thousand at most: Redis runs a script
+// for each and answers each. Ten thousand locks with a lease of 3 seconds take some 25 round
+// trips a second, and one by one 10,000. On a cluster and a ring each is renewed by itself,
+// as with [Redlock], a Synced protocol, a client of one's own and a Clock of one's own.
 //
 // # What no lease can do
 //

@@ -283,3 +283,32 @@ func TestAReleaseGoesOnBehindItsCaller(t *testing.T) {
 		}
 	}
 }
+
+// The first copy of a release ran, and its reply was lost. The copy that goes on behind is
+// answered "not held" while the lease lasts: it was this release that ended the hold. After
+// the lease nobody knows.
+func TestAReleaseBehindKnowsItsOwn(t *testing.T) {
+	for _, at := range []struct {
+		back time.Duration
+		want lock.Result
+	}{
+		{time.Second, lock.Released},
+		{4 * time.Second, lock.NotHeld},
+	} {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			began := time.Now()
+			n := &network{UniversalClient: c, loseReply: func(call int64) bool { return call == 2 }}
+			n.loseRequest = func(call int64) bool { return call > 2 && time.Since(began) < at.back }
+			var last atomic.Pointer[lock.Attempt]
+			l := locker(t, n, lock.Options{
+				Lease: 3 * time.Second, Limit: time.Minute, ReleaseWait: 100 * time.Millisecond,
+				Observer: observer(func(a lock.Attempt) { last.Store(&a) }),
+			})
+			wantIs(t, acquire(t, l, lock.NewOwner()).Unlock(t.Context()), lock.ErrUnknown)
+			time.Sleep(time.Minute)
+			if got := last.Load(); got.Name != lock.CallUnlock || got.Result != at.want {
+				t.Errorf("Redis is back after %v: the %s is %v, want %v", at.back, got.Name, got.Result, at.want)
+			}
+		})
+	}
+}

@@ -30,6 +30,7 @@ type Locker struct {
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows, releaseWindows *windows
 	slow                                  slowness
+	rounds                                *rounds // of renewals; nil if each goes alone
 
 	mu        sync.Mutex
 	closed    bool
@@ -72,6 +73,7 @@ func New(client Redis, o Options) (*Locker, error) {
 		// A Locker that takes up the ID of an earlier one goes on above it.
 		l.calls.Store(own.Now().UnixMicro())
 	}
+	l.rounds = newRounds(l)
 	return l, nil
 }
 
@@ -428,7 +430,9 @@ func (s *session) number() int64 {
 type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
-	until time.Time // when a waiter of the fair lock loses its place
+	until time.Time // when one that gets messages gives up, by time; else zero
+	rests bool      // while the lock is held it hardly asks: a message tells when it is free
+	idle  int       // polls in a row that found the lock held
 	fails int       // attempts in a row that Redis refused to run, or that were not sent
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
@@ -436,8 +440,12 @@ type waiting struct {
 
 func (l *Locker) newWaiting(retries int) waiting {
 	w := waiting{l: l, polls: retries}
-	if l.p.Granting {
+	switch {
+	case l.p.Granting:
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
+	case l.p.Leave != nil && l.windows != nil: // a run's polls are as many as it says
+		w.rests = true
+		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval+(l.o.JitterMin+l.o.JitterMax)/2))
 	}
 	return w
 }
@@ -455,7 +463,7 @@ func times(n int, d time.Duration) time.Duration {
 // that get messages need it.
 func (w *waiting) end() time.Time {
 	switch {
-	case w.l.p.Granting:
+	case !w.until.IsZero():
 		return w.until
 	case w.l.p.Leave != nil:
 		return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
@@ -466,10 +474,16 @@ func (w *waiting) end() time.Time {
 
 // over reports whether the attempt that ended with a was the last.
 func (w *waiting) over(a acquisition) bool {
-	if w.l.p.Granting {
+	if !w.until.IsZero() {
 		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
 	}
 	return w.polls <= 0
+}
+
+// isIdle reports whether the waiter may rest after the attempt that ended with a. The first
+// pause is as short as that of waiters that poll: many locks are free by then.
+func (w *waiting) isIdle(a acquisition) bool {
+	return w.rests && a.held && !w.woken && w.idle > 0 && w.l.listens()
 }
 
 // next returns how long to sleep after the attempt that ended with a.
@@ -487,14 +501,21 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 		d := min(a.pttl+time.Millisecond, lease/4, w.until.Sub(now))
 		return max(d, time.Millisecond)
 	}
-	if w.woken {
+	if w.woken && !w.rests {
 		return max(w.due.Sub(now), 0) // the poll is still due
 	}
-	d := o.Interval + o.JitterMin
+	jitter := o.JitterMin
 	if span := o.JitterMax - o.JitterMin; span > 0 {
-		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
+		jitter += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
+	d := o.Interval + jitter
 	switch {
+	case a.held && a.left != nil:
+		// No message comes where the lease runs out, and one can be lost: with a process
+		// that was woken and is stopped.
+		d = min(times(1<<min(w.idle, 10), d), max(lease/10, d))
+		d -= time.Duration(o.Random(int64(d/4) + 1))
+		d = min(d, *a.left+time.Millisecond+jitter)
 	case a.unsent: // all of the Locker's owners meet with that at once
 		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
 		if w.l.windows != nil { // a run's clock has no crowds
@@ -504,8 +525,22 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	case w.fails > 0:
 		d = max(d, pause(o.Interval, w.fails))
 	}
+	if w.rests && a.held {
+		d = max(min(d, w.until.Sub(now)), 0)
+	}
+	w.idle++
+	if !a.held || w.woken {
+		w.idle = 0
+	}
 	w.due = now.Add(d)
 	return d
+}
+
+// listens reports whether the inbox is open.
+func (l *Locker) listens() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stop != nil
 }
 
 // owners returns how many owners of keys there are.
@@ -531,6 +566,9 @@ func (s *session) stops() error {
 // ErrClosed, with ErrReleased if an outer level is left, and when ctx has ended.
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
+	if w.isIdle(a) {
+		a.left = s.left(ctx)
+	}
 	d := w.next(a, s.lease.length)
 	s.tellWait(ctx, d)
 	signal := s.wakeUp()
@@ -546,6 +584,22 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 		w.polls--
 	}
 	return err
+}
+
+// left returns how long the lock is held for if nobody renews it, nil if Redis does not say
+// so soon, or it is gone by now.
+func (s *session) left(ctx context.Context) *time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, swift)
+	defer cancel()
+	ms, err := protocol.Request{Client: s.l.client, Key: s.key}.Int(cuttable{ctx}, "PTTL", s.key)
+	left := time.Duration(ms) * time.Millisecond
+	switch {
+	case err == nil && ms == -1: // it does not end by itself
+		left = slowest
+	case err != nil, ms < 0:
+		return nil
+	}
+	return &left
 }
 
 // notAcquired joins ErrNotAcquired, for a key and who asked, with every reason there is, in

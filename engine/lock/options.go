@@ -74,9 +74,11 @@ type Options struct {
 	MaxAge time.Duration
 
 	// Retries is how often Lock tries again after its first attempt; 0 means
-	// until its context ends, NoRetry never. Attempts prompted by a message do
-	// not count, and do not delay the next retry. ReentrantFair keeps a
-	// waiter's place for Retries × Interval, however often it asks meanwhile.
+	// until its context ends, NoRetry never. A waiter of ReentrantNotify or
+	// ReentrantFair waits for Retries times the Interval (ReentrantNotify's with the
+	// mean of the jitter), however often it asks meanwhile. With a Clock of one's own,
+	// ReentrantNotify asks as often as said, and attempts prompted by a message
+	// do not count.
 	Retries int
 	// Interval is the pause between two attempts, to which a random time from
 	// JitterMin to JitterMax is added. 0 means DefaultInterval, together with

@@ -178,15 +178,16 @@ func (s *session) tellWait(ctx context.Context, d time.Duration) {
 // acquisition is the outcome of one attempt of Lock.
 type acquisition struct {
 	hold      *Hold
-	err       error         // why there is no hold
-	unknown   bool          // Redis did not answer what may have been sent
-	unsent    bool          // there was no connection to send it on
-	refused   bool          // Redis answered that it cannot run anything now
-	final     bool          // trying again would not help
-	abandoned bool          // the context ended first; another task settles the reply
-	slow      bool          // Redis did not answer within swift
-	held      bool          // another owner holds the lock
-	pttl      time.Duration // and for how long, where Redis said so
+	err       error          // why there is no hold
+	unknown   bool           // Redis did not answer what may have been sent
+	unsent    bool           // there was no connection to send it on
+	refused   bool           // Redis answered that it cannot run anything now
+	final     bool           // trying again would not help
+	abandoned bool           // the context ended first; another task settles the reply
+	slow      bool           // Redis did not answer within swift
+	held      bool           // another owner holds the lock
+	pttl      time.Duration  // and for how long, where Redis said so
+	left      *time.Duration // the same, where a waiter that is told has asked for it
 }
 
 // attempt asks for the level once. The end of ctx does not cut the call short,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/clock/clocktest"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -542,11 +543,19 @@ func TestTimedALostSubscriptionCostsNoTurn(t *testing.T) {
 // A waiter that is woken in vain again and again still waits as long as it was
 // told to.
 func TestOnlyPollsAreRetries(t *testing.T) {
-	for _, p := range []lock.Protocol{lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(p.Name, func(t *testing.T) {
+	type own struct{ clock.System } // with a clock of one's own it asks as often as said
+	for _, at := range []struct {
+		p     lock.Protocol
+		clock clock.Clock
+	}{
+		{lock.Reentrant, nil}, {lock.ReentrantNotify, nil}, {lock.ReentrantFair, nil},
+		{lock.ReentrantNotify, own{}}, {lock.ReentrantFair, own{}},
+	} {
+		p := at.p
+		t.Run(fmt.Sprintf("%s, clock %v", p.Name, at.clock != nil), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 				loadAll(t, c, p)
-				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c)}
+				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c), Clock: at.clock}
 				holder := locker(t, c, lock.Options{Protocol: p, Lease: time.Minute, Messenger: o.Messenger})
 				h := acquire(t, holder, lock.NewOwner())
 				l := locker(t, c, o)
@@ -719,6 +728,116 @@ func TestWaitingForEver(t *testing.T) {
 				unlock(t, h)
 				if err := <-got; err != nil || time.Since(began) > time.Second {
 					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
+}
+
+// sends counts what a client sends.
+type sends struct{ commands, trips atomic.Int64 }
+
+func (n *sends) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (n *sends) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		n.commands.Add(1)
+		n.trips.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (n *sends) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		n.commands.Add(int64(len(cmds)))
+		n.trips.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// idle has ten waiters wait for a minute while the lock, of the default lease, is held and
+// renewed. It returns what all have sent in that minute, and how long it takes from the end
+// of the hold, which free brings about, until the first waiter is in.
+func idle(t testing.TB, c redis.UniversalClient, p lock.Protocol, free func(h *lock.Hold, dies func())) (sent int64, took time.Duration) {
+	for _, s := range p.Scripts {
+		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := &sends{}
+	c.AddHook(n)
+	o := lock.Options{Protocol: p, Lease: lock.DefaultLease, Messenger: lock.PubSub(c)}
+	var dead atomic.Bool
+	holder := locker(t, &network{UniversalClient: c, loseRequest: func(int64) bool { return dead.Load() }}, o)
+	defer holder.Close()
+	h := acquire(t, holder, lock.NewOwner())
+	l := locker(t, c, o)
+	defer l.Close()
+	const waiters = 10
+	in := make(chan time.Time, waiters)
+	var all sync.WaitGroup
+	for range waiters {
+		all.Go(func() {
+			h, err := l.Lock(t.Context(), key, lock.NewOwner())
+			in <- time.Now()
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	before := n.commands.Load()
+	time.Sleep(time.Minute)
+	sent = n.commands.Load() - before
+	time.Sleep(time.Second) // between two renewals
+	began := time.Now()
+	free(h, func() { dead.Store(true) })
+	took = (<-in).Sub(began)
+	all.Wait()
+	return sent, took
+}
+
+// Who is told when the lock is free hardly asks: idle waiters send less than a tenth of the
+// commands of those that poll. However the lock becomes free, they find it.
+func TestToldWaitersHardlyAsk(t *testing.T) {
+	unlocks := func(h *lock.Hold, _ func()) { _ = h.Unlock(context.Background()) }
+	var polls int64
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) { polls, _ = idle(t, c, lock.Sequenced, unlocks) })
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(p.Name+", unlocked", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				told, took := idle(t, c, p, unlocks)
+				t.Logf("%d commands, and %d of those that poll", told, polls)
+				if told*10 > polls {
+					t.Errorf("%d commands, and %d of those that poll", told, polls)
+				}
+				if took > time.Millisecond {
+					t.Errorf("the lock was free for %v", took)
+				}
+			})
+		})
+		t.Run(p.Name+", died", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				var left time.Duration
+				_, took := idle(t, c, p, func(_ *lock.Hold, dies func()) {
+					dies()
+					left = c.PTTL(t.Context(), key).Val()
+				})
+				if took < left || took > left+time.Millisecond+lock.DefaultJitter {
+					t.Errorf("with %v left of the lease, the next is in after %v", left, took)
+				}
+			})
+		})
+		t.Run(p.Name+", message lost", func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				_, took := idle(t, c, p, func(_ *lock.Hold, dies func()) {
+					dies()
+					c.Del(t.Context(), key)
+				})
+				if most := lock.DefaultLease / 4; p == lock.ReentrantFair && took > most || p == lock.ReentrantNotify && took > lock.DefaultLease/10 {
+					t.Errorf("the lock was free for %v", took)
 				}
 			})
 		})

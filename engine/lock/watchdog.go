@@ -26,6 +26,10 @@ func (s *session) arm(sent time.Time) {
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
 	s.beat = sent.Add(s.lease.renew)
+	if s.l.rounds != nil {
+		s.watchdog = s.l.rounds.join(s, s.beat)
+		return
+	}
 	s.watchdog = clk.AfterFunc(s.beat.Sub(clk.Now()), Watchdog, s.later((*session).renew))
 }
 
@@ -56,48 +60,86 @@ func (s *session) disarm(ctx context.Context) {
 	_ = w.Wait(ctx)
 }
 
-// renew runs one beat of the watchdog.
+// renewal is a beat of the watchdog that is under way.
+type renewal struct {
+	s        *session
+	call     Call
+	request  protocol.Request
+	sent     time.Time
+	deadline time.Time       // of the lease as it was
+	parent   context.Context // the Observer's
+	watch    int             // s.watches when it began
+	cut      bool            // nobody waits for its answer, which counts no longer; guarded by s.mu
+}
+
+// renew runs one beat of the watchdog by itself.
 func (s *session) renew() {
-	clk := s.l.o.Clock
-	sent := clk.Now()
+	var ctx context.Context
+	var cancel context.CancelFunc
+	w, tell := s.beginRenewal(func(w *renewal) context.CancelFunc {
+		ctx, cancel = s.l.o.Clock.WithDeadline(context.Background(), w.deadline)
+		return cancel
+	})
+	if w == nil {
+		tell()
+		return
+	}
+	defer cancel()
+	r, err := s.l.p.Renew(s.about(cuttable{ctx}, w.call), w.request)
+	tell, _ = s.conclude(w, r, err, ctx.Err() != nil)
+	tell()
+}
+
+// beginRenewal begins a beat, which start prepares and tells how to cut short. It returns
+// nil where there is nothing to renew, and what there is to tell the Observer of that.
+func (s *session) beginRenewal(start func(*renewal) context.CancelFunc) (w *renewal, tell func()) {
+	tell = func() {}
+	sent := s.l.o.Clock.Now()
 	s.mu.Lock()
-	level, watch, last := len(s.holds), s.watches, s.last
+	level := len(s.holds)
 	switch {
 	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
-		return
+		return nil, tell
 	case level == 0: // the acquisition is still in flight
 		s.next(sent)
 		s.mu.Unlock()
-		return
+		return nil, tell
 	case sent.Sub(s.began) >= s.l.o.MaxAge:
 		parent := s.holds[0].parent
 		s.mu.Unlock()
 		s.age()
-		s.observe(parent, Attempt{Call: Call{Name: protocol.CallRenew, Level: level, Attempt: 1}, Began: sent, Count: level, Result: Aged, Err: ErrMaxAge})
-		return
+		return nil, func() {
+			s.observe(parent, Attempt{Call: Call{Name: protocol.CallRenew, Level: level, Attempt: 1}, Began: sent, Count: level, Result: Aged, Err: ErrMaxAge})
+		}
 	}
-	deadline, parent := s.deadline, s.holds[0].parent
-	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
-	s.cancel = cancel
+	w = &renewal{s: s, call: Call{Name: protocol.CallRenew, Level: level, Attempt: 1}, sent: sent, deadline: s.deadline, parent: s.holds[0].parent, watch: s.watches}
+	last := s.last
+	s.cancel = start(w)
 	s.letGo()
 	s.endAtDeadline()
 	s.mu.Unlock()
-	defer cancel()
 	if s.l.windows != nil {
 		s.l.mu.Lock()
 		s.rests = true
 		s.forget()
 		s.l.mu.Unlock()
 	}
+	w.request = s.request(w.call)
+	w.request.Number = last
+	return w, nil
+}
 
-	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
-	request := s.request(c)
-	request.Number = last
-	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), request)
-	at := Attempt{Call: c, Began: sent, Lease: request.Lease, Count: level, Result: Renewed, Err: err}
+// conclude draws the conclusions from the answer to a renewal, which may have ended before
+// it came, and returns what tells them to others, and whether the lock is lost.
+func (s *session) conclude(w *renewal, r protocol.Reply, err error, ended bool) (tell func(), lost bool) {
+	at := Attempt{Call: w.call, Began: w.sent, Lease: w.request.Lease, Count: w.call.Level, Result: Renewed, Err: err}
 	s.mu.Lock()
-	now := s.watches == watch
+	if w.cut {
+		s.mu.Unlock()
+		return func() {}, false
+	}
+	now := s.watches == w.watch
 	if now {
 		s.cancel = nil
 	}
@@ -110,27 +152,30 @@ func (s *session) renew() {
 		at.Result, at.Count = Failed, 0
 		if again { // sooner than usual, until the deadline
 			s.failed++
-			s.next(sent.Add(min(pause(s.l.o.Interval, s.failed), s.lease.renew/4) - s.lease.renew))
+			s.next(w.sent.Add(min(pause(s.l.o.Interval, s.failed), s.lease.renew/4) - s.lease.renew))
 		}
 	case r.Code == protocol.Granted:
 		s.failed = 0
 		if again && s.lost == nil {
-			s.beat = sent.Add(s.lease.renew)
-			s.rely(sent)
-			s.next(sent)
+			s.beat = w.sent.Add(s.lease.renew)
+			s.rely(w.sent)
+			s.next(w.sent)
 			at.Until = s.deadline
 		}
 	default:
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
 	}
 	s.mu.Unlock()
-	if err != nil && ctx.Err() != nil && !again {
-		return // stopped before it was sent, so not an attempt
+	if err != nil && ended && !again {
+		return func() {}, false // stopped before it was sent, so not an attempt
 	}
-	s.observe(parent, at)
-	if at.Result == Lost && counts {
-		s.lose(ErrLost)
-	}
+	lost = at.Result == Lost && counts
+	return func() {
+		s.observe(w.parent, at)
+		if lost {
+			s.lose(ErrLost)
+		}
+	}, lost
 }
 
 // age stops renewing a hold that has reached Options.MaxAge, and lets its lease

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/clock"
 	"relock/engine/lock"
 	"relock/engine/store"
 )
@@ -179,6 +180,29 @@ func TestWatchdogGivesUpAtTheMaximumAge(t *testing.T) {
 	})
 }
 
+// leaseDeaf is the system's clock, but for the timers by which clients count their leases:
+// those are too late.
+type leaseDeaf struct{ clock.System }
+
+func (c leaseDeaf) AfterFunc(d time.Duration, doing string, f func()) clock.Timer {
+	if doing == lock.OwnLease {
+		d += time.Hour
+	}
+	return c.System.AfterFunc(d, doing, f)
+}
+
+// Who asks before a timer tells hears the same reason.
+func TestTheMaximumAgeIsTheReasonWithoutATimer(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease, MaxAge: time.Second, Clock: leaseDeaf{}})
+		h := acquire(t, l, lock.NewOwner())
+		time.Sleep(900*time.Millisecond + reliable)
+		wantIs(t, context.Cause(h.Context()), lock.ErrMaxAge)
+		unlock(t, h)
+		time.Sleep(2 * time.Hour) // the timer comes
+	})
+}
+
 // Redis' clock is set back, and the key would live for an hour: the next renewal gives it
 // the lease that was asked for.
 func TestRenewalMendsALeaseThatIsTooLong(t *testing.T) {
@@ -281,6 +305,53 @@ func TestLastUnlockWaitsForTheRenewalInFlight(t *testing.T) {
 		if want := []string{"renewal answered", "unlock sent"}; !slices.Equal(lines, want) {
 			t.Errorf("%q, want %q", lines, want)
 		}
+	})
+}
+
+// careless is a client that minds no context.
+type careless struct{ redis.UniversalClient }
+
+func (c careless) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return c.UniversalClient.EvalSha(context.WithoutCancel(ctx), sha, keys, args...)
+}
+
+// A renewal of a hold that was unlocked meanwhile is answered "not yours" when its owner has
+// the lock again. That is no word about the new hold.
+func TestAnAnswerToAnEarlierHoldDoesNotEndTheNext(t *testing.T) {
+	const ms = time.Millisecond
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: careless{c}}
+		var began time.Time
+		until := func(d time.Duration) { time.Sleep(time.Until(began.Add(d))) }
+		late := atomic.Bool{}
+		n.loseRequest = func(call int64) bool {
+			switch call {
+			case 2: // the renewal
+				until(250 * ms)
+				late.Store(true)
+			case 4: // the next acquisition
+				until(300 * ms)
+			}
+			return false
+		}
+		n.hold = func() {
+			if late.CompareAndSwap(true, false) {
+				until(400 * ms)
+			}
+		}
+		l := locker(t, n, lock.Options{Lease: lease})
+		began = time.Now()
+		earlier := acquire(t, l, lock.NewOwner())
+		until(120 * ms)
+		next := make(chan *lock.Hold)
+		time.AfterFunc(ms, func() { next <- acquire(t, l, earlier.Owner()) }) // it waits for its turn
+		unlock(t, earlier)
+		h := <-next
+		until(time.Second)
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		unlock(t, h)
 	})
 }
 

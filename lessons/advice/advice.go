@@ -190,7 +190,7 @@ func save(given Answers) Advice {
 		a.file = "leave"
 	case many:
 		a.Protocol, a.file = protocol.Notify, "notify"
-		a.add("The releasing script wakes one waiter by a message. A lost message costs one retry interval.")
+		a.add("The releasing script wakes one waiter by a message. A lost message costs at most a tenth of the lease.")
 	case inOrder:
 		if given[servers] == cluster {
 			a.Protocol, a.file = protocol.Notify, "notify"

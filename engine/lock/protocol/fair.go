@@ -46,13 +46,14 @@ func queued(source string, grant int) string {
 // passed over could still take its message for a grant: do not use Fair on a
 // cluster.
 var Fair = &Protocol{
-	Name:    "reentrant-fair",
-	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
-	Lock:    Run(fairLockScript),
-	Unlock:  Run(fairUnlockScript),
-	Renew:   Run(numberedRenewScript),
-	Leave:   Run(fairLeaveScript),
-	Force:   Run(fairForceScript),
+	Name:     "reentrant-fair",
+	Summary:  "reentrant-sequenced, first come first served: the releasing script hands the lock on",
+	Lock:     Run(fairLockScript),
+	Unlock:   Run(fairUnlockScript),
+	Renew:    Run(numberedRenewScript),
+	RenewAll: RunAll(numberedRenewScript),
+	Leave:    Run(fairLeaveScript),
+	Force:    Run(fairForceScript),
 	Companions: func(key string) []string {
 		return []string{overKey(key), queueKey(key), waitersKey(key)}
 	},

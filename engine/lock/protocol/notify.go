@@ -22,7 +22,10 @@ var (
 
 // Notify is Sequenced, waking one waiter by a message when the lock is free,
 // the longest waiting first. That waiter asks again, and may find that someone
-// was faster. Waiters that hear nothing ask after the usual retry interval.
+// was faster. Waiters that hear nothing ask after the usual retry interval. Package lock,
+// on the system's clock, lets them rest: they ask when the lease can end, and ever more
+// rarely before, down to once in a tenth of their lease, which is the most that a lost
+// message costs.
 // Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
 	Name:       "reentrant-notify",
@@ -30,6 +33,7 @@ var Notify = &Protocol{
 	Lock:       runOn(notifyLockScript, outermost(3)),
 	Unlock:     apart(runOn(notifyUnlockScript, outermost(3))),
 	Renew:      Run(numberedRenewScript),
+	RenewAll:   RunAll(numberedRenewScript),
 	Leave:      Run(notifyLeaveScript),
 	Force:      Run(notifyForceScript),
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },

@@ -107,7 +107,7 @@ func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
 		case CallUnlock:
 			own.Unlock = step
 		case CallRenew:
-			own.Renew = step
+			own.Renew, own.RenewAll = step, nil
 		case CallLeave:
 			own.Leave = step
 		}

@@ -32,6 +32,7 @@ type Protocol struct {
 
 	Lock, Unlock Step
 	Renew        Step // nil: leases are not renewed
+	RenewAll     All  // Renew for several locks of one server at once; nil: it cannot
 	Leave        Step // stops waiting for a message; nil where waiters poll
 	Force        Step // takes the lock from its holder; nil: it deletes the key
 	Keep         Step // leaves the key for as long as the request's lease in place of Unlock; nil: it cannot. See Kept
@@ -212,6 +213,16 @@ func (p *Protocol) Margin(lease time.Duration) time.Duration {
 // AsksRedis reports whether the lock is kept in Redis at all.
 func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock, 1) != "" }
 
+// All sends the commands of several calls in one round trip, to a client that is
+// [Together], and reads the answer to each.
+type All func(context.Context, Redis, []Request) []Outcome
+
+// Outcome is what came of one of several calls.
+type Outcome struct {
+	Reply Reply
+	Err   error
+}
+
 // Args appends the arguments of a script to all.
 type Args func(all []any, r Request) []any
 
@@ -244,14 +255,20 @@ func (s Script) ask(ctx context.Context, r Request) (any, error) {
 	return s.askOn(ctx, r, min(s.keys, len(r.Words.Keys)))
 }
 
-// askOn has Redis run the script on the first n of the lock's keys.
-func (s Script) askOn(ctx context.Context, r Request, n int) (any, error) {
+// words returns what has Redis run the script on the first n of the lock's keys, and how
+// many of it come before the arguments.
+func (s Script) words(r Request, n int, how string, script any) (all []any, given int) {
 	const most = 9 // arguments of a script
 	words := r.Words.sent[n-1]
-	all := make([]any, 0, 2+len(words)+most)
-	all = append(append(all, "evalsha", s.sha), words...)
-	given := len(all)
-	all = s.args(all, r)
+	all = make([]any, 0, 2+len(words)+most)
+	all = append(append(all, how, script), words...)
+	given = len(all)
+	return s.args(all, r), given
+}
+
+// askOn has Redis run the script on the first n of the lock's keys.
+func (s Script) askOn(ctx context.Context, r Request, n int) (any, error) {
+	all, given := s.words(r, n, "evalsha", s.sha)
 	var cmd *redis.Cmd
 	if c, ok := r.Client.(direct); ok {
 		cmd = c.Send(ctx, all)
@@ -259,6 +276,53 @@ func (s Script) askOn(ctx context.Context, r Request, n int) (any, error) {
 		cmd = r.Client.EvalSha(ctx, s.SHA, r.Words.Keys[:n], all[given:]...)
 	}
 	return s.read(ctx, r.Client, r.Words.Keys[:n], cmd, all[given:])
+}
+
+// Together is a client of one server that can send several commands at once.
+type Together interface {
+	// SendAll sends commands in one round trip, each given as its words, which it may keep,
+	// and returns their answers in the same order.
+	SendAll(ctx context.Context, all [][]any) []*redis.Cmd
+}
+
+// RunAll is [Run] for several calls at once.
+func RunAll(s Script) All {
+	return func(ctx context.Context, client Redis, rs []Request) []Outcome {
+		outcomes := make([]Outcome, len(rs))
+		every := make([]int, len(rs))
+		for i := range rs {
+			every[i] = i
+		}
+		unknown := s.sendAll(ctx, client, rs, every, "evalsha", s.sha, outcomes)
+		if len(unknown) > 0 { // as Run, once more in full
+			s.sendAll(ctx, client, rs, unknown, "eval", s.Source, outcomes)
+		}
+		return outcomes
+	}
+}
+
+// sendAll sends some of the calls, puts down their outcomes, and returns those whose script
+// Redis did not know.
+func (s Script) sendAll(ctx context.Context, client Redis, rs []Request, which []int, how string, script any, outcomes []Outcome) (unknown []int) {
+	all := make([][]any, len(which))
+	for i, of := range which {
+		all[i], _ = s.words(rs[of], min(s.keys, len(rs[of].Words.Keys)), how, script)
+	}
+	for i, cmd := range client.(Together).SendAll(ctx, all) {
+		of := which[i]
+		answer, err := cmd.Result()
+		switch {
+		case err == nil:
+			reply, err := s.reply(answer, rs[of].Key)
+			outcomes[of] = Outcome{reply, err}
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			unknown = append(unknown, of)
+			fallthrough
+		default:
+			outcomes[of] = Outcome{Err: s.failed(rs[of].Key, err)}
+		}
+	}
+	return unknown
 }
 
 // Keyed holds what all calls for one key send. It is safe for concurrent use.

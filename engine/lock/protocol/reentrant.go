@@ -23,14 +23,15 @@ var (
 // and the verbs are those of the article "Golang+Redis distributed reentrant
 // lock" (2021).
 var Reentrant = &Protocol{
-	Name:    "reentrant",
-	Summary: "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",
-	Lock:    Run(lockScript),
-	Unlock:  Run(unlockScript),
-	Renew:   Run(renewScript),
-	Scripts: []Script{lockScript, unlockScript, renewScript},
-	Levels:  true,
-	Counts:  true,
+	Name:     "reentrant",
+	Summary:  "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",
+	Lock:     Run(lockScript),
+	Unlock:   Run(unlockScript),
+	Renew:    Run(renewScript),
+	RenewAll: RunAll(renewScript),
+	Scripts:  []Script{lockScript, unlockScript, renewScript},
+	Levels:   true,
+	Counts:   true,
 }
 
 func levelAndLease(all []any, r Request) []any {

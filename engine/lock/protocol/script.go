@@ -84,9 +84,14 @@ func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redi
 		answer, err = client.Eval(ctx, s.Source, keys, args...).Result()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], Classify(err))
+		return nil, s.failed(keys[0], err)
 	}
 	return answer, nil
+}
+
+// failed is the error of a call of the script.
+func (s Script) failed(key string, err error) error {
+	return fmt.Errorf("lock: %s on %q: %w", s.Name, key, Classify(err))
 }
 
 // reply is the answer of the script in a lock's words.

@@ -60,6 +60,7 @@ func (p *Protocol) Synced(replicas int, within time.Duration) *Protocol {
 			}
 		}
 	}
+	q.RenewAll = nil
 	q.Lock, q.Renew = synced(CallLock, p.Lock), synced(CallRenew, p.Renew)
 	return &q
 }

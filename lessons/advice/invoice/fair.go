@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,5 +16,6 @@ func Queued(ctx context.Context, client *redis.Client, work func(context.Context
 		return err
 	}
 	defer locker.Close() // keep one for the whole program: it listens
-	return locker.Do(ctx, "invoice:7", work)
+	// It waits for five seconds at most, and works until ctx ends.
+	return locker.Do(ctx, "invoice:7", work, lock.WithWait(5*time.Second))
 }

@@ -3,6 +3,7 @@ package invoice
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,5 +29,5 @@ func Pay(ctx context.Context, client *redis.Client, db *sql.DB) error {
 			return err
 		}
 		return lock.ErrLost // the row has seen a larger token
-	})
+	}, lock.WithWait(5*time.Second)) // and the work until ctx ends
 }

@@ -7,10 +7,14 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/lock"
+	"relock/engine/store"
 	"relock/lessons/advice/invoice"
 )
 
@@ -66,6 +70,55 @@ func TestOneAtATime(t *testing.T) {
 			if err := program(t.Context(), func(context.Context) error { return boom }); !errors.Is(err, boom) {
 				t.Errorf("the work's error is %v", err)
 			}
+		})
+	}
+}
+
+// Who cannot get the lock hears of it in some seconds; who has it works for longer, and
+// both have the same context.
+func TestTheWaitIsBoundedAndTheWorkIsNot(t *testing.T) {
+	for name, program := range map[string]func(context.Context, *redis.Client, func(context.Context) error) error{
+		"in turn": invoice.InTurn,
+		"queued":  invoice.Queued,
+		"told": func(ctx context.Context, c *redis.Client, work func(context.Context) error) error {
+			return invoice.Told(ctx, c, work)
+		},
+		"majority": func(ctx context.Context, c *redis.Client, work func(context.Context) error) error {
+			return invoice.ByMajority(ctx, c, nil, work)
+		},
+		"pays": func(ctx context.Context, c *redis.Client, _ func(context.Context) error) error {
+			return invoice.Pay(ctx, c, nil) // without a database it would not come back
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := store.NewEmbedded(time.Time{})
+				defer func() { _ = e.Close() }()
+				c := e.Client().(*redis.Client)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				inside, done := make(chan struct{}), make(chan error)
+				holds := program
+				if name == "pays" {
+					holds = invoice.InTurn // the lock of both is one
+				}
+				go func() {
+					done <- holds(ctx, c, func(ctx context.Context) error {
+						close(inside)
+						time.Sleep(30 * time.Second)
+						return ctx.Err()
+					})
+				}()
+				<-inside
+				began := time.Now()
+				err := program(ctx, c, func(context.Context) error { return errors.New("two are inside") })
+				if took := time.Since(began); !errors.Is(err, lock.ErrNotAcquired) || took < 4*time.Second || took > 6*time.Second {
+					t.Errorf("after %v: %v", took, err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

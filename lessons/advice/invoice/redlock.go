@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,5 +20,6 @@ func ByMajority(ctx context.Context, first *redis.Client, others []*redis.Client
 		return err
 	}
 	defer locker.Close()
-	return locker.Do(ctx, "invoice:7", work)
+	// It waits for five seconds at most, and works until ctx ends.
+	return locker.Do(ctx, "invoice:7", work, lock.WithWait(5*time.Second))
 }

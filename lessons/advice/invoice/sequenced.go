@@ -2,6 +2,7 @@ package invoice
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,7 +16,7 @@ func InTurn(ctx context.Context, client *redis.Client, work func(context.Context
 		return err
 	}
 	defer locker.Close()
-	// The ctx of work ends before the lease can. A Do inside of work, with
-	// that ctx and the same key, enters level 2.
-	return locker.Do(ctx, "invoice:7", work)
+	// It waits for five seconds at most, and works until ctx ends, or before the
+	// lease can. A Do inside of work, with the ctx of work and the same key, enters level 2.
+	return locker.Do(ctx, "invoice:7", work, lock.WithWait(5*time.Second))
 }
