@@ -16,7 +16,6 @@ import (
 	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/step"
@@ -238,7 +237,7 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
-		Code: st.Code, Title: frame.TitleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Code: st.Code, Title: titleOf(l, st.Scene, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
@@ -461,7 +460,7 @@ func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *websocket.Prep
 		return nil, err
 	}
 	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
-	o.Scene, o.First = &scene, v.State.First
+	o.Scene, o.First, o.Title = &scene, v.State.First, titleOf(f.l, v.State.Scene, sc)
 	if o.Cast, err = templates.Text(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
@@ -496,7 +495,7 @@ func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error
 	}
 	sc := v.Run.Scenario()
 	shown := film.NewScenario(l, sc)
-	set := roomSet{Scene: len(v.State.Earlier), Title: frame.TitleOf(l, sc), Count: len(shown.Threads)}
+	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, v.State.Scene, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
 		return nil, err
