@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -227,6 +230,108 @@ func TestARoomOfAMadeQuestion(t *testing.T) {
 		}
 		if next != "" && host.next().Next != "reveal" {
 			t.Errorf("%s: it is not asked", kind)
+		}
+	}
+}
+
+// A scene is called the same by everybody, in each language: as the step that opened
+// it, or else as the item or the scenario.
+func TestASceneHasOneName(t *testing.T) {
+	s := open(t, nil)
+	taught := `
+title: Names
+steps:
+  - {example: lease-expiry, at: T2, title: {en: A lease of mine, zh-CN: 我的租约}, ask: predict}
+  - {at: T5, ask: predict}
+  - {at: T7, title: Look, question: {text: "Who is in?", options: [A, B], right: 1}}
+  - {item: lease/outlast, ask: predict}
+  - {example: mutex, at: T3, title: One command, ask: predict}
+  - {example: lease-expiry, ask: predict}
+`
+	names := map[string][]string{
+		"en":    {"A lease of mine", "Hold it up", "One command", "The lease ends before the work"},
+		"zh-CN": {"我的租约", "拖住它", "One command", "活没干完，租约先到期"},
+	}
+	steps := map[string][]string{
+		"en":    {"A lease of mine", "A lease of mine · T5", "Look", "Hold it up", "One command", "The lease ends before the work"},
+		"zh-CN": {"我的租约", "我的租约 · T5", "Look", "拖住它", "One command", "活没干完，租约先到期"},
+	}
+	for _, l := range words.All() {
+		code, secret := s.makeRoom(t, url.Values{"lesson": {taught}})
+		host := s.visit(t, code, l.Code(), nil).join("host", object{"secret": secret, "rows": true})
+		phone := s.visit(t, code, l.Code(), nil).join("player", object{"scene": 0})
+		phone.must(object{"do": "claim", "thread": "A"})
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		if got := host.room.Lesson.Steps; !slices.Equal(got, steps[l.Code()]) {
+			t.Errorf("the host's list has %q", got)
+		}
+		look := func() {
+			t.Helper()
+			phone.until("it is where the host is", func() bool { return phone.seq >= host.seq })
+			want := names[l.Code()][host.room.Scene]
+			var set struct{ Title string }
+			if phone.set != nil {
+				if err := json.Unmarshal(phone.set, &set); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if host.room.Title != want || phone.room.Title != want || host.film.opened["title"] != want || host.room.Scene > 0 && set.Title != want {
+				t.Errorf("%q is called %q, %q, %q and %q", want, host.room.Title, phone.room.Title, host.film.opened["title"], set.Title)
+			}
+			for _, page := range []string{"", "/stage", "/host"} {
+				_, body := s.do(t, http.MethodGet, "/room/"+code+page, nil, "Accept-Language", l.Code(), "Cookie", "relock-room-"+code+"="+secret)
+				if _, h1, _ := strings.Cut(body, `<h1 id="title">`); !strings.HasPrefix(h1, want+"<") {
+					t.Errorf("the page %q calls %q %.80q", page, want, h1)
+				}
+			}
+		}
+		look()
+		for at := host.room.Lesson; at.Next != ""; {
+			if at.Next == "reveal" {
+				phone.must(object{"do": "vote", "option": 0})
+			}
+			if at = host.next(); at.Next != "again" {
+				look()
+			} else {
+				host.must(object{"do": "tell"})
+			}
+		}
+		_, file := s.do(t, http.MethodGet, "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret, "Accept-Language", l.Code())
+		votes, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(file, "\ufeff"))).ReadAll()
+		if err != nil || len(votes) != 7 {
+			t.Fatal(err, file)
+		}
+		for _, one := range votes[1:] {
+			if n, _ := strconv.Atoi(one[10]); one[11] != names[l.Code()][n-1] {
+				t.Errorf("the votes have %q", one)
+			}
+		}
+		_, body := s.do(t, http.MethodGet, "/room/"+code+"/branches", nil, "Accept-Language", l.Code())
+		var links []struct {
+			Scene int
+			Title string
+		}
+		if err := json.Unmarshal([]byte(body), &links); err != nil || len(links) < 4 {
+			t.Fatal(err, body)
+		}
+		for _, one := range links {
+			if one.Title != names[l.Code()][one.Scene] {
+				t.Errorf("a link of scene %d is called %q", one.Scene, one.Title)
+			}
+		}
+		_, file = s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret)
+		made, err := lesson.Parse([]byte(file))
+		if err != nil {
+			t.Fatal(err, file)
+		}
+		var titles []string
+		for _, step := range made.Steps {
+			if step.Title != nil {
+				titles = append(titles, step.Title.In(l))
+			}
+		}
+		if !slices.Equal(titles, names[l.Code()]) {
+			t.Errorf("the lesson's file has %q\n%s", titles, file)
 		}
 	}
 }

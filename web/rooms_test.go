@@ -15,6 +15,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/web"
+	"relock/web/film"
 	"relock/web/link"
 	"relock/web/words"
 )
@@ -41,6 +42,8 @@ type attendee struct {
 		}
 		Question     *roomQuestion
 		Says, Why    string
+		Stage        film.Stage
+		Broken       string
 		Veiled, Held bool
 		Lobby        bool
 		Lost         *int
@@ -137,6 +140,7 @@ func (v *attendee) read() roomFrame {
 		}
 		v.epoch, v.seq = f.Epoch, f.Seq
 		v.room.Question, v.room.Threads, v.room.Going, v.room.Lesson, v.room.Goal = nil, nil, nil, nil, nil
+		v.room.Stage = film.Stage{}
 		if err := json.Unmarshal(f.Room, &v.room); err != nil {
 			v.t.Fatal(err)
 		}
@@ -566,7 +570,16 @@ func TestAnItemAsksTheClass(t *testing.T) {
 		was = q.Text
 		a.until("it is asked", func() bool { return a.seq >= host.seq })
 		for who, one := range map[string]*attendee{"a phone": a, "the stage": stage} {
-			tells := one.room.Why
+			tells := one.room.Why + one.room.Broken + one.room.Stage.Card.Odd
+			for _, b := range one.room.Stage.Beliefs {
+				tells += string(b.State) + b.Says + b.Does + b.Odd + b.Beat + string(b.Cord) + b.Tie + b.Need
+				if b.Paused || b.Wrong || len(b.Calls) > 0 {
+					tells += " belief"
+				}
+			}
+			if !one.room.Stage.Covered || len(one.room.Stage.Beliefs) != len(one.room.Threads) || one.room.Stage.Card.Says == "" {
+				t.Errorf("while %s is open, %s has the stage %+v", item.Path(), who, one.room.Stage)
+			}
 			for _, seat := range one.room.Threads {
 				tells += seat.Next + seat.Why + seat.Armed + seat.Knows
 				if seat.Watchdog || seat.Belief != -1 {
@@ -601,6 +614,9 @@ func TestAnItemAsksTheClass(t *testing.T) {
 	a.until("the question is closed", func() bool { return a.seq >= host.seq })
 	if next := a.room.Threads["A"].Next + a.room.Threads["A"].Knows; next == "" {
 		t.Error("the phone is told nothing once the question is closed")
+	}
+	if at := a.room.Stage; at.Covered || slices.ContainsFunc(at.Beliefs, func(b film.Belief) bool { return b.Says == "" }) {
+		t.Errorf("once the question is closed the phone's stage is %+v", at)
 	}
 	if asked[course.Predict] < 2 || asked[course.Why] < 1 || asked[course.Mend] < 1 {
 		t.Errorf("asked: %v", asked)

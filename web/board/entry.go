@@ -338,6 +338,7 @@ type Branch struct {
 // Scene is a scenario that a class goes through, and the branches it has made.
 type Scene struct {
 	Scenario json.RawMessage `json:"scenario"`        // without moves
+	Title    lesson.Words    `json:"title,omitempty"` // what it is called in this room; nil: as its scenario
 	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
 	Goal     string          `json:"goal,omitempty"`  // the item of the course that has the class break it, "" for none
 	Branches []Branch        `json:"branches"`
@@ -346,6 +347,9 @@ type Scene struct {
 // size is how many bytes are kept of it, about.
 func (s Scene) size() int {
 	n := len(s.Scenario)
+	for _, title := range s.Title {
+		n += len(title)
+	}
 	for _, b := range s.Branches {
 		for _, m := range b.Moves {
 			n += len(m)

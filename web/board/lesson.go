@@ -135,6 +135,9 @@ func (f *referee) comeTo(ctx context.Context, n int) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	if step.Scene != nil {
+		plan.Title = step.Scene
+	}
 	e, err := f.goToPlan(ctx, plan)
 	if err != nil {
 		return Entry{}, err
@@ -196,13 +199,20 @@ type Stop struct {
 	Scenario json.RawMessage   // without moves
 	Moves    []json.RawMessage // that lead there
 	Goal     string            // Scene.Goal
+	Title    lesson.Words      // Scene.Title
 	Held     bool
 	Question *Question // nil for none
 }
 
 // at reports whether the stop is where another one is.
 func (p Stop) at(other Stop) bool {
-	return p.Goal == other.Goal && bytes.Equal(p.Scenario, other.Scenario) && len(p.Moves) == len(other.Moves) && common(p.Moves, other.Moves) == len(p.Moves)
+	return p.Same(other) && len(p.Moves) == len(other.Moves) && common(p.Moves, other.Moves) == len(p.Moves)
+}
+
+// Same reports whether the stop is in the same scene as another, as far as their
+// runs can tell.
+func (p Stop) Same(other Stop) bool {
+	return p.Goal == other.Goal && bytes.Equal(p.Scenario, other.Scenario)
 }
 
 // StoppedAfter is how long a class must stay at a place for it to count as a stop.
@@ -287,7 +297,7 @@ func (r *recorder) add(scene Scene, at Stand, q *Question) {
 	if i < 0 || at.At > len(scene.Branches[i].Moves) {
 		return
 	}
-	next := Stop{Scenario: scene.Scenario, Moves: slices.Clone(scene.Branches[i].Moves[:at.At]), Goal: scene.Goal, Held: r.state.Rules.Held, Question: q}
+	next := Stop{Scenario: scene.Scenario, Moves: slices.Clone(scene.Branches[i].Moves[:at.At]), Goal: scene.Goal, Title: scene.Title, Held: r.state.Rules.Held, Question: q}
 	if n := len(r.stops); n > 0 && r.stops[n-1].at(next) && (q == nil || r.stops[n-1].Question == nil) {
 		if q != nil {
 			r.stops[n-1].Question = q

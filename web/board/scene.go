@@ -32,6 +32,7 @@ type Planner func(context.Context, lesson.Place) (Plan, error)
 // Plan is what a room is made from, or goes on to.
 type Plan struct {
 	Scenario *scenario.Scenario // with the moves of its first branch
+	Title    lesson.Words       // what the scene is called; nil: as the scenario
 	At       int                // where it stands
 	Goal     string             // the item of the course that has the class break it, "" for none
 	By       string             // who makes the room, as its limits count: a digest; "" for nobody
@@ -49,7 +50,7 @@ func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	scene := &Scene{Scenario: text, First: first, Goal: p.Goal, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
+	scene := &Scene{Scenario: text, Title: p.Title, First: first, Goal: p.Goal, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
 	return scene, &Stand{Branch: first, At: min(p.At, len(moves))}, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/step"
@@ -62,6 +61,8 @@ type roomNow struct {
 	Focus    string              `json:"focus"`
 	Says     string              `json:"says"`    // what happened in the row, "" at the start
 	Why      string              `json:"why"`     // and why
+	Stage    film.Stage          `json:"stage"`   // who believes what there, and what Redis says
+	Broken   string              `json:"broken"`  // what a person calls the rule that the row breaks
 	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
 	Over     bool                `json:"over"`    // the run has ended there
 	Members  int                 `json:"members"` // players and audience who are here
@@ -153,7 +154,7 @@ type nowFrames struct{ course func() *course.Course }
 // covered takes out of a room what tells the answer to a question that is open: what
 // each thread would do next, knows and believes. Hosts see it all the same.
 func (n *roomNow) covered() {
-	n.Why = ""
+	n.Why, n.Broken, n.Stage = "", "", n.Stage.Cover()
 	for name, seat := range n.Threads {
 		seat.Next, seat.Why, seat.Armed, seat.Dog, seat.Knows, seat.Belief = "", "", "", false, "", -1
 		n.Threads[name] = seat
@@ -238,7 +239,7 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
-		Code: st.Code, Title: frame.TitleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Code: st.Code, Title: titleOf(l, st.Scene, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
@@ -267,12 +268,14 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
-		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
-		if now.Question.covers() && !unveiled && len(at.Violations) > 0 {                         // it may be what is asked
+		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // where it is stands beside it
+		if now.Question.covers() && !unveiled && len(at.Violations) > 0 {        // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
 		}
 	}
+	standing := page.At(filmOf(l, v).started(v), rows, now.Moment)
+	now.Why, now.Stage, now.Broken = standing.Why, standing.Stage, standing.Broken
 	known := knowledge(l, rows)
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
@@ -424,7 +427,8 @@ func peopleNow(l words.Language, st *board.State) []roomPerson {
 // see it. It belongs to the one who looks at the room.
 type roomFilm struct {
 	l     words.Language
-	event int // bytes that an event takes
+	event int         // bytes that an event takes
+	start *film.Stage // nil until somebody stands there
 	first *websocket.PreparedMessage
 	of    map[int]*step.Shown                   // by branch
 	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
@@ -451,6 +455,15 @@ func filmOf(l words.Language, v board.View) *roomFilm {
 	return f
 }
 
+// started is the stage before the first row.
+func (f *roomFilm) started(v board.View) film.Stage {
+	if f.start == nil {
+		start := film.Start(f.l, v.Run.Scenario())
+		f.start = &start
+	}
+	return *f.start
+}
+
 // opening is the frame with which a page begins.
 func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *websocket.PreparedMessage, err error) {
 	if f.first != nil {
@@ -461,7 +474,7 @@ func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *websocket.Prep
 		return nil, err
 	}
 	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
-	o.Scene, o.First = &scene, v.State.First
+	o.Scene, o.First, o.Title = &scene, v.State.First, titleOf(f.l, v.State.Scene, sc)
 	if o.Cast, err = templates.Text(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
@@ -483,6 +496,7 @@ type roomSet struct {
 	Scene   int    `json:"scene"`
 	Title   string `json:"title"`
 	Threads string `json:"threads"` // HTML: one's own, and those that one can choose
+	Stage   string `json:"stage"`   // HTML, at the start
 	Head    string `json:"head"`    // HTML: the table's
 	Count   int    `json:"count"`   // of threads
 }
@@ -496,9 +510,12 @@ func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error
 	}
 	sc := v.Run.Scenario()
 	shown := film.NewScenario(l, sc)
-	set := roomSet{Scene: len(v.State.Earlier), Title: frame.TitleOf(l, sc), Count: len(shown.Threads)}
+	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, v.State.Scene, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
+		return nil, err
+	}
+	if set.Stage, err = templates.Text(l, templates.Stage(shown, page.Before(l, sc))); err != nil {
 		return nil, err
 	}
 	if set.Head, err = templates.Text(l, templates.Head(shown)); err != nil {

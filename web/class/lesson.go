@@ -2,7 +2,6 @@ package class
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +86,8 @@ func lessonOf(sent string) (*lesson.Lesson, error) {
 
 // planOfLesson is what a room for a lesson is to be around. It fails, saying in
 // which step, where an example, an item or a row is not there, or a link cannot
-// be read. Steps without a title get that of their scenario.
+// be read. A scene is called as the step that opens it, or else as what the step
+// names.
 func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
 	if err != nil {
@@ -95,6 +95,8 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 	}
 	full := &lesson.Lesson{Title: read.Title}
 	var first board.Plan
+	var scene []byte // the scenario of the step before
+	goal := ""       // and its goal
 	for n, step := range read.Steps {
 		var plan board.Plan
 		if step.Ask == lesson.AskItem {
@@ -108,32 +110,32 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 			}
 			return board.Plan{}, err
 		}
+		bare, err := board.Bare(plan.Scenario)
+		if err != nil {
+			return board.Plan{}, fmt.Errorf("class: %w", err)
+		}
+		opens := n == 0 || !bytes.Equal(bare, scene) || plan.Goal != "" && plan.Goal != goal // as board's goToPlan has it
+		if opens {
+			scene, goal = bare, plan.Goal
+		}
+		switch {
+		case !opens:
+			step.Scene = full.Steps[n-1].Scene
+		case step.Title != nil:
+			step.Scene = step.Title
+		case plan.Title != nil:
+			step.Scene = plan.Title
+		default:
+			step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
+		}
 		if n == 0 {
 			first = plan
-		}
-		if step.Title == nil {
-			step.Title = titled(plan.Scenario, step.At)
+			first.Title = step.Scene
 		}
 		full.Steps = append(full.Steps, step)
 	}
 	first.Lesson = full
 	return first, nil
-}
-
-// titled is what a step is called where nobody says it: its scenario, and the row.
-func titled(sc *scenario.Scenario, at string) lesson.Words {
-	title := lesson.Words{}
-	for _, l := range words.All() {
-		name := cmp.Or(frame.TitleOf(l, sc), l.Say("Your scenario"))
-		if list := []rune(name); len(list) > lesson.MaxTitle-20 {
-			name = string(list[:lesson.MaxTitle-20]) + "…"
-		}
-		if at != "" {
-			name += " · " + at
-		}
-		title[l.Code()] = name
-	}
-	return title
 }
 
 // roomLesson is how far the class has come in its lesson, for hosts.
@@ -152,7 +154,7 @@ func lessonNow(l words.Language, s *board.State) *roomLesson {
 	}
 	out := &roomLesson{Title: s.Lesson.Title.In(l), Step: s.Taught.Step, Notes: s.Lesson.Steps[s.Taught.Step].Notes.In(l), Next: s.LessonNext()}
 	for _, step := range s.Lesson.Steps {
-		out.Steps = append(out.Steps, step.Title.In(l))
+		out.Steps = append(out.Steps, stepTitle(l, step))
 	}
 	return out
 }
@@ -202,7 +204,8 @@ func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Less
 	made := &lesson.Lesson{}
 	shipped := shipping{s: s, of: map[string]*shippedRun{}}
 	held := false
-	for _, stop := range board.Stops(log) {
+	stops := board.Stops(log)
+	for _, stop := range stops {
 		if len(made.Steps) == lesson.MaxSteps {
 			break
 		}
@@ -236,9 +239,11 @@ func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Less
 				return nil, err
 			}
 		}
-		step.Title = titled(sc, step.At)
+		if n := len(made.Steps); n == 0 || !stop.Same(stops[n-1]) {
+			step.Title = named(stop.Title, sc)
+		}
 		if made.Title == nil {
-			made.Title = titled(sc, "")
+			made.Title = named(stop.Title, sc)
 		}
 		made.Steps = append(made.Steps, step)
 	}

@@ -150,15 +150,16 @@ func (s *Pages) Stage(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart) (*page.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
+	var title string
 	scene := 0
 	if err := found.Look(func(v board.View) error {
 		sc, scene = v.Run.Scenario(), len(v.State.Earlier)
+		title = titleOf(l, v.State.Scene, sc)
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("class: %w", err)
 	}
 	secret := site.Cookie(r, hostCookie(found.Code()))
-	title := frame.TitleOf(l, sc)
 	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.ReachOf(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
 	origin := s.Origin(r)

@@ -18,6 +18,7 @@ import (
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
+	"relock/web/words"
 )
 
 // plans are what a room can be around, and what it asks.
@@ -58,6 +59,7 @@ func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error)
 		if found.Lab() != nil {
 			return plan, errOnlySeen
 		}
+		plan.Title = inAll(func(l words.Language) string { return found.Title(l) })
 		if plan.Scenario = found.Scenario; found.Kind == course.Break {
 			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
 				return plan, fmt.Errorf("class: %w", err)
@@ -120,7 +122,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 			q.Options[l.Code()] = append(q.Options[l.Code()], text)
 		}
 	}
-	plan := board.Plan{Scenario: found.Scenario}
+	plan := board.Plan{Scenario: found.Scenario, Title: inAll(func(l words.Language) string { return found.Title(l) })}
 	if found.Kind == course.Write {
 		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
 	}

@@ -225,6 +225,7 @@ func (s *Pages) Votes(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		scenes := v.State.Scenes()
 		for _, q := range v.State.Questions() {
 			for round, votes := range q.Rounds() {
 				rights := 0
@@ -242,7 +243,7 @@ func (s *Pages) Votes(w http.ResponseWriter, r *http.Request) error {
 					rows = append(rows, []string{
 						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
 						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right),
-						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(frame.TitleOf(l, scenarios[q.Scene])),
+						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenes[q.Scene], scenarios[q.Scene])),
 					})
 				}
 			}
@@ -325,7 +326,7 @@ func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, s
 			return nil, fmt.Errorf("class: %w", err)
 		}
 		list = append(list, linkedBranch{
-			Branch: b.ID, Parent: b.Parent, Fork: b.Fork, Number: b.ID - scene.First, Scene: n, Title: frame.TitleOf(l, sc), Link: "/play#" + text,
+			Branch: b.ID, Parent: b.Parent, Fork: b.Fork, Number: b.ID - scene.First, Scene: n, Title: titleOf(l, scene, sc), Link: "/play#" + text,
 		})
 	}
 	return list, nil

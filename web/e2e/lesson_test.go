@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"context"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -142,5 +144,57 @@ func TestWhoWatchesOnALaptopSeesTheLanes(t *testing.T) {
 	}
 	if !get[bool](stage, t, `document.querySelector(".lanes .lane-at").getBoundingClientRect().bottom < document.querySelector(".lanes-box").getBoundingClientRect().bottom`) {
 		t.Error("the lanes' axis is cut off")
+	}
+}
+
+// Who watches on a phone has the stage, as the projector has it, where the class
+// stands, and none of it that tells what is asked. Who plays a thread has none.
+func TestWhoWatchesOnAPhoneSeesTheStage(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	watcher, player, stage := join(host, t, room, ""), join(host, t, room, "A"), another(host, t)
+	do(watcher, t, chromedp.EmulateViewport(390, 844))
+	zh := join(host, t, room+"?lang=zh-CN", "")
+	do(zh, t, chromedp.EmulateViewport(390, 844))
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#stage`)))
+	const shown = `[...document.querySelectorAll("#stage [data-slot], #stage .cord, #stage .redis")].map((e) => [e.dataset.slot, e.className, e.hidden, e.children.length === 0 ? e.textContent : ""].join("|")).join("\n") + document.getElementById("stage").className`
+	same := func(when string) {
+		t.Helper()
+		want := get[string](stage, t, shown)
+		until(watcher, t, `(`+shown+`) === `+strconv.Quote(want))
+		for _, phone := range []context.Context{watcher, zh} {
+			if wide := get[int64](phone, t, `document.documentElement.scrollWidth`); wide > 390 {
+				t.Errorf("%s: %d px wide in a window of 390", when, wide)
+			}
+		}
+	}
+	same("at the start")
+	for n := 1; n <= 5; n++ {
+		do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+		row := "T" + strconv.Itoa(n)
+		until(stage, t, stands+` === "`+row+`"`)
+		until(watcher, t, classAt+` === "The class is at `+row+`."`)
+		same(row)
+		if why := get[string](stage, t, `document.getElementById("why").innerText.trim()`); why == "" || why != get[string](watcher, t, `document.getElementById("class-why").innerText.trim()`) {
+			t.Errorf("%s: the projector says %q", row, why)
+		}
+	}
+	do(host, t, chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("a"))
+	until(stage, t, `document.body.classList.contains("asking")`)
+	until(watcher, t, `document.body.classList.contains("asking")`)
+	same("T4, asked")
+	if told := get[string](watcher, t, `[...document.querySelectorAll("#stage .who > :not(.name), #stage .cord, #class-why, #stage .broken-rule")].map((e) => (e.dataset.is ?? "") + e.textContent.trim()).join("")`); told != "" {
+		t.Errorf("while it is asked the stage tells %q", told)
+	}
+	do(host, t, chromedp.KeyEvent("r"), chromedp.KeyEvent("c"))
+	until(watcher, t, `!document.body.classList.contains("asking") && document.querySelector('#stage [data-who="0"]').dataset.is === "holds"`)
+	same("T4, closed")
+
+	// In the next scenario, too, whose threads are others.
+	do(host, t, chromedp.KeyEvent("s"), click(`#scenes [data-open="fair"]`))
+	until(stage, t, `document.querySelectorAll("#stage .who").length === 4`)
+	same("another scenario")
+	if get[bool](player, t, `document.getElementById("stage").checkVisibility()`) {
+		t.Error("who plays a thread sees what Redis holds")
 	}
 }

@@ -34,7 +34,8 @@ type Lesson struct {
 
 // Step is one place that a class comes to.
 type Step struct {
-	Title Words `json:"title,omitempty"` // nil: its scenario's
+	Title Words `json:"title,omitempty"` // nil: its scene's
+	Scene Words `json:"scene,omitempty"` // what the room calls the scene that the step is in; no file and no link has it
 	Place
 	Hold     *bool     `json:"hold,omitempty"`     // the host leads from here on, or the class plays; nil: as before
 	Ask      string    `json:"ask,omitempty"`      // AskPredict or AskItem; "" for neither

@@ -55,6 +55,29 @@ func Before(l words.Language, sc *scenario.Scenario) Standing {
 	return Standing{Start: start, Stage: start, Why: l.Say("Nothing has happened yet.")}
 }
 
+// At is where a run stands after some rows, or at a command of the last one, 0 for
+// none: sceneAt in stage.js does the same.
+func At(start film.Stage, rows []film.Row, moment int) Standing {
+	s := Standing{Start: start, Stage: start}
+	if len(rows) == 0 {
+		return s
+	}
+	last := &rows[len(rows)-1]
+	if moment <= 0 || moment > len(last.Inside) {
+		return s.After(last)
+	}
+	if len(rows) > 1 {
+		s.Stage = rows[len(rows)-2].Stage
+	}
+	for _, one := range last.Inside[:moment] {
+		if one.Stage != nil {
+			s.Stage = *one.Stage
+		}
+	}
+	s.Step, s.Why = last.Step, last.Inside[moment-1].Why
+	return s
+}
+
 // Covered is s while a question is open.
 func (s Standing) Covered() Standing {
 	return Standing{Start: s.Start.Cover(), Stage: s.Stage.Cover()}

@@ -9,6 +9,7 @@ import { drawClock, questionBox, setText } from "./room-question.js";
 import { classAt, goal, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
+import { drawSentence, drawStage, sceneOf } from "./stage.js";
 import { say } from "./words.js";
 
 /**
@@ -89,7 +90,7 @@ export function phone(section) {
   }
 
   /** Has the page be of another scenario.
-   *  @param {{scene: number, title: string, threads: string, head: string, count: number}} set */
+   *  @param {{scene: number, title: string, threads: string, stage: string, head: string, count: number}} set */
   function dress(set) {
     scene = set.scene;
     const was = byId("title").textContent ?? "";
@@ -97,6 +98,7 @@ export function phone(section) {
     document.title = document.title.replace(was.trim(), titleOf(set));
     chosen = byId("threads").contains(document.activeElement);
     byId("threads").innerHTML = set.threads;
+    byId("watched").innerHTML = set.stage;
     byId("head").innerHTML = set.head;
     byId("timeline").className = `timeline n${Math.min(set.count, 8)}`;
   }
@@ -244,8 +246,14 @@ export function phone(section) {
     }
     setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), room.says || say("You are there."));
-    setText(byId("class-why"), whyThere(room));
+    drawSentence(byId("class-why"), whyThere(room), room.broken !== "");
     byId("class-why").hidden = whyThere(room) === "";
+    byId("watched").hidden = own.length > 0; // who plays knows what the thread knows
+    drawStage(byId("stage"), sceneOf(room.stage, room.broken));
+    const above = byId(own.length > 0 ? "threads" : "watched"); // the sentence is the stage's, or comes after one's own
+    if (above.nextElementSibling !== byId("class-card")) {
+      above.after(byId("class-card"));
+    }
     tick();
   }
 

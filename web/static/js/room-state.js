@@ -63,6 +63,8 @@
  * @property {string} focus
  * @property {string} [says] what happened in the row
  * @property {string} [why]
+ * @property {import("./stage.js").Stage} stage who believes what there, and what Redis says
+ * @property {string} broken what a person calls the rule that the row breaks, "" for none
  * @property {{branch: number, to: string, thread: string} | null} going a run that goes on by itself
  * @property {number} members
  * @property {{id: number, parent: number, fork: number, length: number}[]} branches
