@@ -44,8 +44,8 @@ containers in one file: a thread holds the lock while its value stands on more t
 half of the servers.
 
 Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
-1 broken; 2 bad input; 4 no rule is broken, and whether one can be is not to be
-judged: it says why, and what helps.`
+1 broken; 2 bad input; 4 no rule is broken, but it cannot tell whether
+one can be: it says why, and what helps.`
 
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
