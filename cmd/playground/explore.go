@@ -29,7 +29,7 @@ claims nothing about untried orders; beyond -max-states it draws orders at
 random. If a scenario has "expect: explore:", its bounds apply unless flags give
 others. "-" reads standard input. Exit codes: 0 as the scenario expects or, where it
 expects nothing of these bounds, no rule is broken; 1 not so; 2 bad input; 4 no rule is
-broken, and whether one can be is not to be judged: it says why.
+broken, but it cannot tell whether one can be: it says why.
 
 A lock with "protocol: own" has Lua scripts of yours: lock gets the key as
 KEYS[1], and owner, level and lease in ms as ARGV; unlock owner and level; renew

@@ -44,8 +44,8 @@ containers in one file: a thread holds the lock while its value stands on more t
 half of the servers.
 
 Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
-1 broken; 2 bad input; 4 no rule is broken, and whether one can be is not to be
-judged: it says why, and what helps.`
+1 broken; 2 bad input; 4 no rule is broken, but it cannot tell whether
+one can be: it says why, and what helps.`
 
 func importLog(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("import", flag.ContinueOnError)
@@ -53,7 +53,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	lockFlags(fs, env, &o.Key, &o.Kind, &o.Also, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", env.say("who is a thread, `WHO`: %s (default: what the key says of its holder, else the connection)", strings.Join(logs.Threads(), ", ")))
 	fs.StringVar(&o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
-	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); what a server did of which there is no log is not known"))
+	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); without its log, nobody knows what a server did"))
 	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
 	l := languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(importSynopsis)+kindsOfLocks(env)); done {

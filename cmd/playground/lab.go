@@ -65,7 +65,7 @@ SIGKILL.
 
 Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
 1 broken; 2 bad input; 3 a worker fails (it hangs, dies, or talks to nobody), or no
-Redis answers; 4 no rule is broken, and whether one can be is not to be judged: it
+Redis answers; 4 no rule is broken, but it cannot tell whether one can be: it
 says why, and what helps.`
 
 // labFlags are the flags of lab, beside its options.

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -90,7 +96,11 @@ func (e environment) tell(text phrase.Text, args ...any) {
 
 // tellWhy tells an error, and what it is about.
 func (e environment) tellWhy(err error, about ...string) {
-	fmt.Fprintln(e.err, strings.Join(append(append([]string{"playground"}, about...), told(e.speaks(), err)), ": "))
+	text := told(e.speaks(), err)
+	for _, one := range slices.Backward(about) {
+		text = e.say("%s: %s", one, text)
+	}
+	fmt.Fprintln(e.err, "playground: "+text)
 }
 
 // refuse says what is wrong with the input, and returns the exit code of that.
@@ -111,42 +121,88 @@ var causes = map[error]phrase.Text{
 	store.ErrUnreachable: "no Redis answers",
 	store.ErrURL:         "bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped",
 	engine.ErrRedis:      "no Redis serves the run any more",
-	syscall.ENOENT:       "no such file or directory",
-	syscall.EACCES:       "permission denied",
-	syscall.EISDIR:       "is a directory",
-	syscall.ENOTDIR:      "not a directory",
-	syscall.EADDRINUSE:   "address already in use",
-	syscall.ECONNREFUSED: "connection refused",
+
+	context.DeadlineExceeded: "context deadline exceeded",
+	io.EOF:                   "EOF",
+	os.ErrDeadlineExceeded:   "i/o timeout",
+
+	syscall.ENOENT:        "no such file or directory",
+	syscall.EACCES:        "permission denied",
+	syscall.EISDIR:        "is a directory",
+	syscall.ENOTDIR:       "not a directory",
+	syscall.EADDRINUSE:    "address already in use",
+	syscall.EADDRNOTAVAIL: "cannot assign requested address",
+	syscall.ECONNREFUSED:  "connection refused",
+	syscall.ECONNRESET:    "connection reset by peer",
 }
 
-// told is an error in a language: what its causes can say in it, they say in it.
+// told is an error in a language: what its causes can say in it, they say in it, each in
+// the order of that language.
 func told(l words.Language, err error) string {
-	text := err.Error()
 	if l == words.English {
-		return text
+		return err.Error()
 	}
+	about := func(what string, err error) string { return l.Say("%s: %s", what, told(l, err)) }
+	switch err := err.(type) { //nolint:errorlint // each cause for itself
+	case phrase.Speaker:
+		says := err.Says()
+		for i, one := range says.Args {
+			if cause, ok := one.(error); ok {
+				says.Args = slices.Clone(says.Args)
+				says.Args[i] = told(l, cause)
+			}
+		}
+		return l.Clause(says)
+	case *store.Unreachable:
+		return l.Say("no Redis answers at %s (%s)", err.At, told(l, err.Cause))
+	case *fs.PathError: // without the system's call
+		return about(err.Path, err.Err)
+	case *net.OpError: // who asks has named the address
+		return told(l, err.Err)
+	case *net.AddrError:
+		return l.Say("it must be a host and a port, such as 127.0.0.1:8080")
+	case *net.DNSError:
+		if err.IsNotFound {
+			return l.Say("%s: %s", err.Name, l.Say("there is no such host"))
+		}
+	case *os.SyscallError:
+		return told(l, err.Err)
+	case *url.Error:
+		return about(err.URL, err.Err)
+	}
+	text := err.Error()
 	for cause, says := range causes {
-		if errors.Is(err, cause) {
-			text = strings.ReplaceAll(text, cause.Error(), l.Say(says))
+		if text == cause.Error() && errors.Is(err, cause) {
+			return l.Say(says)
 		}
 	}
-	var walk func(err error)
-	walk = func(err error) {
-		switch err := err.(type) { //nolint:errorlint // each cause for itself
-		case phrase.Speaker:
-			text = strings.ReplaceAll(text, err.Error(), l.Clause(err.Says()))
-		case interface{ Unwrap() error }:
-			if cause := err.Unwrap(); cause != nil {
-				walk(cause)
-			}
-		case interface{ Unwrap() []error }:
-			for _, cause := range err.Unwrap() {
-				walk(cause)
-			}
+	for _, cause := range unwrapped(err) {
+		if before, ok := strings.CutSuffix(text, ": "+cause.Error()); ok {
+			return about(reworded(l, before, err), cause)
 		}
 	}
-	walk(err)
+	return reworded(l, text, err)
+}
+
+// reworded is a text in which an error's causes are told.
+func reworded(l words.Language, text string, err error) string {
+	for _, cause := range unwrapped(err) {
+		text = strings.ReplaceAll(text, cause.Error(), told(l, cause))
+	}
 	return text
+}
+
+// unwrapped are the errors that one wraps.
+func unwrapped(err error) []error {
+	switch err := err.(type) { //nolint:errorlint // one level of it
+	case interface{ Unwrap() error }:
+		if cause := err.Unwrap(); cause != nil {
+			return []error{cause}
+		}
+	case interface{ Unwrap() []error }:
+		return err.Unwrap()
+	}
+	return nil
 }
 
 // ofFlags are the sentences of package flag, which has no others for a program: their
@@ -174,6 +230,9 @@ func (e environment) mistaken(err error) string {
 		args := make([]any, len(m)-1)
 		for i := range args {
 			args[i] = m[i+1]
+			if allowed, ok := strings.CutPrefix(m[i+1], "allowed: "); ok {
+				args[i] = e.say("allowed: %s", allowed)
+			}
 		}
 		return e.say(one.says, args...)
 	}

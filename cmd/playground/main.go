@@ -29,7 +29,7 @@ const (
 	exitUnexpected  = 1 // a rule is broken, something is not as the scenario expects, or the command failed
 	exitUsage       = 2 // bad input or usage
 	exitUnreachable = 3 // no Redis answers
-	exitUnjudged    = 4 // no rule is broken, and whether one can be is not to be judged
+	exitUnjudged    = 4 // no rule is broken, but it cannot tell whether one can be
 	exitLate        = 5 // not as expected, but this machine was late
 )
 
@@ -171,8 +171,8 @@ func subcommands() []subcommand {
 // exitCodes explains them.
 const exitCodes phrase.Text = `Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
 is broken; 2 bad input or usage; 3 Redis unreachable, or gone in mid-run, or a
-worker of the lab fails; 4 no rule is broken, and whether one can be is not to be
-judged; 5 not as expected, but this machine was late by a tenth of the lease or more.`
+worker of the lab fails; 4 no rule is broken, but it cannot tell whether one
+can be; 5 not as expected, but this machine was late by a tenth of the lease or more.`
 
 // usage is the program's help.
 func usage(env environment) string {

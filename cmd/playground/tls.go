@@ -42,11 +42,14 @@ func (c *certificate) read() error {
 	}
 	fresh, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return fmt.Errorf("the certificate %s with the key %s: %w", c.cert, c.key, err)
+		return fmt.Errorf("%w: %w", phrase.New("the certificate %s with the key %s", c.cert, c.key), err)
 	}
 	c.now, c.as, c.looked = &fresh, written, time.Now()
 	return nil
 }
+
+// errCertificate is one whose files cannot be looked at.
+var errCertificate = phrase.New("the certificate")
 
 // written returns when the newer of the two files was written.
 func (c *certificate) written() (time.Time, error) {
@@ -54,7 +57,7 @@ func (c *certificate) written() (time.Time, error) {
 	for _, name := range []string{c.cert, c.key} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return newest, fmt.Errorf("the certificate: %w", err)
+			return newest, fmt.Errorf("%w: %w", errCertificate, err)
 		}
 		if info.ModTime().After(newest) {
 			newest = info.ModTime()

@@ -50,7 +50,7 @@ var Differences = []Difference{
 	},
 	{
 		regexp.MustCompile(`\bgoto\b`),
-		"goto is a name like any other in Redis' Lua, 5.1; here it is none.",
+		"goto is a name like any other in Redis' Lua, 5.1; here it cannot be one.",
 	},
 	{
 		regexp.MustCompile(`\b(pairs|next)\b`),

@@ -44,7 +44,7 @@ var rules = []struct {
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
 	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle: each has one that another waits for.", nil, false},
 	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard, Kind) automaton { return &oversold{} }, true},
-	{DoneTwice, "done twice", "An effect that must happen once must not happen again, and one that is due once in a time, such as a tick, not within that time.", func(protocol.Guard, Kind) automaton { return &doneTwice{} }, true},
+	{DoneTwice, "done twice", "An effect that must happen once must not happen again; one that is due once in a period, such as a tick, must not happen twice in it.", func(protocol.Guard, Kind) automaton { return &doneTwice{} }, true},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard, Kind) automaton { return overLimit{} }, true},
 }
 

@@ -31,5 +31,5 @@ func (d *doneTwice) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	d.reported = true
 	return found(DoneTwice, []string{e.Thread}, proof(f.Read[e.Thread], f.Written.Seq, e.Seq),
 		phrase.Say("%s did it again: it is done %d times", e.Thread, b.Value),
-		phrase.Say("%s has done it again: once was due, and it is done %d times.", e.Thread, b.Value)), true
+		phrase.Say("%s has done it again: it was due once, and has now been done %d times.", e.Thread, b.Value)), true
 }

@@ -76,7 +76,7 @@
 //     the finished script at work.
 //
 //   - write: the learner writes one script of a lock. The run's lock is protocol:
-//     own, like: a bundled one, and its only script is what is begun with. Right is
+//     own, like: a bundled one, and its only script is the one to begin with. Right is
 //     whatever breaks no rule within: that the bundled lock keeps, and has every thread end as
 //     that does. goal is the rule that the first script breaks, if it is to break one.
 //     solution is a script that is right and sends as few commands as are needed; without

@@ -535,7 +535,7 @@ type Prose struct {
 	Title, Body, Goal, Nudge, After string
 
 	Labels map[string]string // by option: what is chosen; none of predict
-	Says   map[string]string // by option: what is said to who chose it
+	Says   map[string]string // by option: what is said to those who chose it
 }
 
 // Prose fills in an item's texts. It fails with Mistakes.

@@ -168,7 +168,7 @@ func logged(e trace.Event) string {
 			text += fmt.Sprintf(" attempt %d", b.Attempt)
 		}
 		switch b.Cause.Kind {
-		case trace.Reset, trace.TimedOut, trace.HungUp: // who has heard nothing cannot know what was lost
+		case trace.Reset, trace.TimedOut, trace.HungUp: // a client that has heard nothing cannot know what was lost
 			return text + ": no answer"
 		}
 		return text + ": " + cmp.Or(strings.TrimPrefix(b.Error, "lock: "), string(b.Result))
@@ -189,7 +189,7 @@ func logged(e trace.Event) string {
 		return fmt.Sprintf("writes %d", b.Value)
 	case trace.End:
 		switch b.Result {
-		case trace.Crashed: // who is dead writes nothing
+		case trace.Crashed: // the dead write nothing
 		case trace.Exhausted:
 			return "gives up"
 		}

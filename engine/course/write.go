@@ -68,7 +68,7 @@ type wanted struct {
 	ends  []explore.End  // of its orders
 	plain []trace.Result // how each thread ends where nothing is late or fails
 	times []trace.Millis // and when
-	token bool           // whoever gets in has a fencing token
+	token bool           // every holder has a fencing token
 }
 
 // boxed returns a context in which the course's own scripts run, and a function
@@ -206,7 +206,7 @@ func (i *Item) tried(ctx context.Context, m *Made, script string) (*Judged, erro
 }
 
 // With returns the item's scenario with a script in place of the one that it begins
-// with. It fails with ErrNotWritten, or for what is no text of a script.
+// with. It fails with ErrNotWritten, or for a text that is no script.
 func (i *Item) With(script string) (*scenario.Scenario, error) {
 	if i.Kind != Write {
 		return nil, ErrNotWritten

@@ -32,7 +32,7 @@ type Fold interface {
 func Judges(l Lock, servers int) error {
 	k := l.Kind
 	if servers > 1 && len(l.Also) > 0 {
-		return phrase.New("%s: of a lock on %d servers one key is judged; allowed: KEY or KEY:exclusive", l.String(), servers)
+		return phrase.New("%s: a lock on %d servers is judged by one key; allowed: KEY or KEY:exclusive", l.String(), servers)
 	}
 	if servers > 1 && k.Said() && !k.Exclusive {
 		return phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", k.String(), servers)

@@ -28,8 +28,8 @@ const sayKind phrase.Text = "Say how many it lets in at once: -lock KEY:exclusiv
 var (
 	shared    = Kind{Holds: "several threads at once, none of whom was refused", Told: true, says: "The key names several threads at once, and none of them was refused.", helps: sayKind}
 	unmoded   = Kind{Holds: "readers, and no field mode", says: "The key has no field mode, which says who reads.", helps: "A read-write lock of another form cannot be judged yet."}
-	hashes    = Kind{Holds: "a hash on several servers at once", says: "The key is a hash on several servers.", helps: "Of a lock of a majority only strings can be judged yet."}
-	oneValue  = Kind{Holds: "one value that all write, on several servers", says: "Several threads write one value on the same server, and it does not say whose it is.", helps: "Of a lock of a majority only values of one thread each can be judged yet."}
+	hashes    = Kind{Holds: "a hash on several servers at once", says: "The key is a hash on several servers.", helps: "For a lock of a majority, only strings can be judged so far."}
+	oneValue  = Kind{Holds: "one value that all write, on several servers", says: "Several threads write one value on the same server, and it does not say whose it is.", helps: "For a lock of a majority, only values of one thread each can be judged so far."}
 	otherwise = Kind{Holds: "anything else", says: "The key holds no string and no hash.", helps: "That cannot be judged yet."}
 )
 

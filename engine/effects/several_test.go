@@ -121,7 +121,7 @@ func TestEventsOfSeveralLocks(t *testing.T) {
 	}
 }
 
-// Who is refused once and gives back what it has waits for nobody; who deletes two keys at
+// A thread that is refused once and gives back what it has waits for nobody; who deletes two keys at
 // once believes of neither that it holds it, whichever was there.
 func TestWhatBreaksNothingOfTwoLocks(t *testing.T) {
 	for _, lines := range [][]string{

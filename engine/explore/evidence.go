@@ -54,7 +54,7 @@ func (s *Space) Evidence() *verdict.Evidence {
 	if s.ending != Exhausted {
 		e.Cut = s.Why()
 		if s.givesWay {
-			e.Advice.Cut = phrase.Say("Bound the retries, retry: {times: N}; a jitter keeps threads from beginning again at the same instants.")
+			e.Advice.Cut = phrase.Say("Bound the retries, retry: {times: N}; a jitter keeps threads from starting over at the same instants.")
 		}
 	}
 	return e

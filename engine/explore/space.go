@@ -102,7 +102,7 @@ func (s *Space) Why() phrase.Wording {
 	case len(s.search.nodes) >= s.search.b.MaxStates:
 		return phrase.Say("there are more than %d states", s.search.b.MaxStates)
 	case s.givesWay:
-		return phrase.Say("in some orders threads give back what they have and begin again, with no end in sight")
+		return phrase.Say("in some orders threads give back what they have and start over, with no end in sight")
 	default:
 		return phrase.Say("some orders never end, or end too late to wait for")
 	}

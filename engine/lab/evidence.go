@@ -245,7 +245,7 @@ func (s *search) outside() phrase.Wording {
 		if s.everInside.Alone[name] || s.evidence.Shared && s.everInside.Inside[name] || !sent {
 			continue
 		}
-		says = says.And(phrase.Say("The last that %[1]s asked was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r)))
+		says = says.And(phrase.Say("The last command of %[1]s was %[2]s; the answer: %[3]s.", name, outline(r.Args), toldOf(r)))
 	}
 	return says
 }

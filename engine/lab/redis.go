@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/effects"
+	"relock/engine/phrase"
 	"relock/engine/resp"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -51,7 +52,7 @@ type backend interface {
 	close()                                       //
 	kind() (store string, wall bool)              // as traces and -json name it
 	cluster() bool                                // it is one node of several
-	lost() string                                 // why it answers no more, as what a worker does to it; "" while it answers
+	lost() phrase.Wording                         // why it answers no more, as what a worker does to it; zero while it answers
 }
 
 // nodes are the Redis behind the gate, one or several, of one clock. It is used by one
@@ -92,13 +93,13 @@ func (n nodes) close() {
 	}
 }
 
-func (n nodes) lost() string {
+func (n nodes) lost() phrase.Wording {
 	for _, b := range n {
-		if why := b.lost(); why != "" {
+		if why := b.lost(); !why.IsZero() {
 			return why
 		}
 	}
-	return ""
+	return phrase.Wording{}
 }
 
 // reset begins a round on all of them, at one instant.
@@ -206,11 +207,11 @@ func (b *embedded) session() (session, error) { return ownSession{b, b.e.NewConn
 func (b *embedded) knows(v string) bool       { return b.e.Knows(v) }
 func (b *embedded) kind() (string, bool)      { return trace.StoreEmbedded, b.wall }
 
-func (b *embedded) lost() string {
+func (b *embedded) lost() phrase.Wording {
 	if b.hung {
-		return "runs a script that does not end"
+		return phrase.Say("runs a script that does not end")
 	}
-	return ""
+	return phrase.Wording{}
 }
 
 func (b *embedded) cluster() bool { return false }
@@ -294,9 +295,9 @@ type external struct {
 	lock  string         // the lock's key, of a cluster
 	o     *redis.Options // of the server
 	began time.Time
-	limit time.Duration // of an answer
-	why   string        // it has not answered in time
-	plain bool          // no field of a hash can expire
+	limit time.Duration  // of an answer
+	why   phrase.Wording // it has not answered in time
+	plain bool           // no field of a hash can expire
 }
 
 // newExternal fails where no server has the lock's key, which only of a cluster needs to
@@ -323,7 +324,7 @@ func (b *external) find() error {
 
 func (b *external) cluster() bool { return b.x.Cluster() }
 
-func (b *external) lost() string { return b.why }
+func (b *external) lost() phrase.Wording { return b.why }
 
 // within is how long a question of the lab's own may take.
 func (b *external) within() (context.Context, context.CancelFunc) {
@@ -345,7 +346,7 @@ func (b *external) session() (session, error) {
 	}
 	c, err := d.DialContext(context.Background(), network, b.o.Addr) // within ConnectTimeout
 	if err != nil {
-		return nil, fmt.Errorf("lab: %w: %w", store.ErrUnreachable, err)
+		return nil, fmt.Errorf("lab: %w", &store.Unreachable{At: b.o.Addr, Cause: err})
 	}
 	if b.o.TLSConfig != nil {
 		c = tls.Client(c, b.o.TLSConfig)
@@ -409,7 +410,7 @@ func (s *wireSession) answer(args []string) ([]byte, error) {
 	if err != nil {
 		return nil, s.failed(err, limit, args)
 	}
-	s.b.why = ""
+	s.b.why = phrase.Wording{}
 	return raw, nil
 }
 
@@ -424,7 +425,7 @@ func (s *wireSession) limit(args []string) time.Duration {
 func (s *wireSession) failed(err error, limit time.Duration, args []string) error {
 	_ = s.c.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.b.why = fmt.Sprintf("waits for Redis: for %s no answer has come to %s", limit, effects.Verb(args))
+		s.b.why = phrase.Say("waits for Redis: for %s no answer has come to %s", limit, effects.Verb(args))
 	}
 	s.err = fmt.Errorf("lab: ask Redis: %w", err)
 	return s.err

@@ -429,8 +429,8 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	gone, before := s.gone(f.Node), s.others(f)
 	r := s.g.perform(c.it, c.d.Do)
 	r.Gone = gone
-	if why := s.g.nodes.lost(); why != "" {
-		return c.lane.failed("%s", why)
+	if why := s.g.nodes.lost(); !why.IsZero() {
+		return c.lane.failedBy(why)
 	}
 	after := s.others(f)
 	for key, k := range after {
@@ -631,9 +631,9 @@ func (s *search) drain(ctx context.Context) error {
 				s.g.perform(items[0], "")
 				moved = true
 			}
-			if why := s.g.nodes.lost(); why != "" {
+			if why := s.g.nodes.lost(); !why.IsZero() {
 				s.g.mu.Unlock()
-				return l.failed("%s", why)
+				return l.failedBy(why)
 			}
 		}
 		s.g.mu.Unlock()

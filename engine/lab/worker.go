@@ -73,7 +73,7 @@ func spawn(command, env []string, thread string, addresses []string) (*worker, e
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	w.cmd.WaitDelay = time.Second // a grandchild may hold its output open
 	if err := w.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
+		return nil, fmt.Errorf("%w", err)
 	}
 	go func() {
 		defer close(w.done)
@@ -122,32 +122,40 @@ type WorkerError struct {
 	Last   string // its last command, or ""
 	Words  string // the last lines it has written, or ""
 	Own    bool   // its process is the lab's: what it writes is known
+
+	why phrase.Wording // Why, where this process has found it
 }
 
 // Error implements error.
-func (e *WorkerError) Error() string {
-	s := "worker " + e.Thread + " " + e.Why
+func (e *WorkerError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker: it gives the same reasons as Error.
+func (e *WorkerError) Says() phrase.Wording {
+	why := e.why
+	if why.IsZero() {
+		why = phrase.Plain(e.Why)
+	}
+	says := phrase.Say("worker %s %s", e.Thread, why)
+	and := func(t phrase.Text, args ...any) { says = phrase.Say("%[1]s; %[2]s", says, phrase.Say(t, args...)) }
 	if e.Last != "" {
-		s += "; its last command: " + e.Last
+		and("its last command: %s", e.Last)
 	} else {
-		s += "; it has sent no command"
+		and("it has sent no command")
 	}
 	switch {
 	case e.Words != "":
-		s += "; its last words: " + e.Words
+		and("its last words: %s", e.Words)
 	case e.Own:
-		s += "; it has written nothing"
+		and("it has written nothing")
 	}
-	return s
+	return says
 }
 
-// Says implements phrase.Speaker: it gives the same reason as the terminal.
-func (e *WorkerError) Says() phrase.Wording {
-	return phrase.Say("a client failed: %s", e.Error())
-}
+func (l *lane) failed(why phrase.Text, args ...any) error { return l.failedBy(phrase.Say(why, args...)) }
 
-func (l *lane) failed(format string, args ...any) error {
-	e := &WorkerError{Thread: l.name, Why: fmt.Sprintf(format, args...), Last: l.last}
+func (l *lane) failedBy(why phrase.Wording) error {
+	e := &WorkerError{Thread: l.name, why: why, Last: l.last}
+	e.Why = e.why.String()
 	if l.worker != nil {
 		e.Words, e.Own = l.worker.out.String(), true
 	}
@@ -389,9 +397,9 @@ func (l *lane) silent(patience time.Duration) error {
 // dead says what is wrong with a worker whose process has ended, if anything is.
 // Where a fault has struck it, its end may be the fault's.
 func (l *lane) dead(struck bool) error {
-	how := "with exit code 0"
+	how := phrase.Say("with exit code 0")
 	if l.worker.err != nil {
-		how = "with " + l.worker.err.Error()
+		how = phrase.Say("with %s", l.worker.err.Error())
 	}
 	switch {
 	case l.worker.killed:

@@ -9,7 +9,7 @@ import (
 
 // dormantSessions are sessions in which no call goes on: of holds that were lost and never
 // unlocked, so that their owners are told of it when they ask again, and of those that
-// have been renewed. One of which nobody has a hold any more is forgotten. The zero value
+// have been renewed. One that nobody holds any more is forgotten. The zero value
 // is ready to use. It is safe for concurrent use.
 type dormantSessions struct {
 	mu    sync.Mutex

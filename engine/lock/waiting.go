@@ -116,7 +116,7 @@ type asked struct {
 }
 
 // confirmAfter is how soon after a hand-over the first renewal makes a whole lease of the
-// grant: who has left the lock by then need not ask Redis for that.
+// grant: a thread that has left the lock by then need not ask Redis for that.
 const confirmAfter = 10 * time.Millisecond
 
 // accept turns a grant that came as a message into a hold if enough of it is

@@ -22,8 +22,8 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 	}
 	e := &verdict.Evidence{Shared: sc.Lock.Kind.Shared(), Each: sc.Locks != nil, Advice: verdict.Advice{
 		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
-		Nobody: phrase.Say("Take a log of a longer time, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
-		One:    phrase.Say("Take a log of a longer time, in which two threads hold the lock."),
+		Nobody: phrase.Say("Take a longer log, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
+		One:    phrase.Say("Take a longer log, in which two threads hold the lock."),
 		Failed: phrase.Say("Let the lab play the client: playground lab."),
 	}}
 	e.Kind, e.Kinds = kindIn(h)
@@ -37,7 +37,7 @@ func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 		case n.What == NoteAbsent:
 			e.Kind, e.Kinds = Says(n), phrase.Say("Add the log of each server.")
 		case n.What == NoteSameValue:
-			e.Kind, e.Kinds = Says(n), phrase.Say("Of a lock of a majority only values of one thread each can be judged yet.")
+			e.Kind, e.Kinds = Says(n), phrase.Say("For a lock of a majority, only values of one thread each can be judged so far.")
 		}
 		if slices.Contains(unplayed, n.What) {
 			e.Unplayed = append(e.Unplayed, Says(n))
@@ -78,7 +78,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteOrder:
 		return phrase.Say("Its instants are the client's, and its order is the order of sending; Redis may have run the commands in another order.")
 	case NoteInstants:
-		return phrase.Say("It has no instants: time passes only where an answer shows it.")
+		return phrase.Say("It has no instants: time passes only where an answer shows that it did.")
 	case NoteNames:
 		return phrase.Say("It has no client names.")
 	case NoteBefore:
@@ -106,7 +106,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteBegun:
 		return phrase.Say("Its first line is incomplete and left out.")
 	case NoteEarlier:
-		return phrase.Say("Threads that release or renew what they took before it began: %d, the first in line %d. Whether another was inside with them is not known.", n.Count, n.Line)
+		return phrase.Say("Threads that release or renew what they took before it began: %d, the first in line %d. It does not say whether another was inside with them.", n.Count, n.Line)
 	case NoteCut:
 		return phrase.Say("Its last line is incomplete and left out.")
 	case NoteBackwards:
@@ -128,15 +128,15 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteNobody:
 		return phrase.Say("Attempts without a key or an owner: %d, the first in line %d. They are left out.", n.Count, n.Line)
 	case NotePrefix:
-		return phrase.Say("A prefix of %d characters on each line of a command was dropped.", n.Count)
+		return phrase.Say("Dropped a prefix of %d characters from each line of a command.", n.Count)
 	case NotePrefixes:
-		return phrase.Say("A prefix of at most %d characters on each line of a command was dropped.", n.Count)
+		return phrase.Say("Dropped a prefix of at most %d characters from each line of a command.", n.Count)
 	case NoteComments:
 		return phrase.Say("Comments and blank lines: %d, the first in line %d. They are left out.", n.Count, n.Line)
 	case NoteElse:
 		return phrase.Say("Lines of other programs: %d, the first in line %d. They are left out.", n.Count, n.Line)
 	case NoteClocks:
-		return phrase.Say("Its instants are those of the clocks of %d servers. Where these differ, so may the order of commands on different servers.", n.Count)
+		return phrase.Say("Its instants are from the clocks of %d servers. Where these disagree, the order of commands on different servers may be wrong.", n.Count)
 	case NoteEven:
 		return phrase.Say("A lock of a majority mostly has an odd number of servers, and these are %d: there may be others.", n.Count)
 	case NoteSameValue:
@@ -144,7 +144,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteAbsent:
 		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
 	case NoteWaits:
-		return phrase.Say("Commands that waited for a token: %d, the first in line %d. Redis serves first who has waited longest: that is recomputed.", n.Count, n.Line)
+		return phrase.Say("Commands that waited for a token: %d, the first in line %d. Redis serves the longest waiter first: that is recomputed.", n.Count, n.Line)
 	case NoteTokens:
 		return phrase.Say("Tokens that were put into the list while none was out: %d, fewer than its permits. The others were there, or taken, before the log began.", n.Count)
 	case NoteSameOwners:

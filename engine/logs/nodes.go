@@ -47,7 +47,7 @@ func ReadFiles(ctx context.Context, files []File) (*Log, error) {
 			return nil, tooLarge()
 		}
 		if l.Format != Monitor {
-			return nil, phrase.New("%s: it is no log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers", effects.Short(readableText(f.Name), 80))
+			return nil, phrase.New("%s: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers", effects.Short(readableText(f.Name), 80))
 		}
 		if l.nodes != nil {
 			return nil, phrase.New("%s: it has the lines of %d servers already, by their prefixes; allowed: this file alone", effects.Short(readableText(f.Name), 80), len(l.nodes))

@@ -214,7 +214,7 @@ func TestFilesThatCannotBeReadTogether(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"a transcript":       {[]string{take, "r:6379> SET lock v NX\nOK\n"}, "b.log: it is no log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers"},
+		"a transcript":       {[]string{take, "r:6379> SET lock v NX\nOK\n"}, "b.log: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers"},
 		"a line of the last": {[]string{take + take, take + "x\n" + take}, `b.log: line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`},
 		"an empty one":       {[]string{take, ""}, "b.log: the log is empty"},
 		"several containers": {[]string{take, "r-1 | " + take + "r-2 | " + take}, "b.log: it has the lines of 2 servers already, by their prefixes; allowed: this file alone"},

@@ -567,7 +567,7 @@ func TestANestedLockEndsWithItsHoldersContext(t *testing.T) {
 			"20ms A fault delay, 97ms A lock cancelled, 97ms A lock error, 97ms A unlock released, 97ms A end lost, 320ms end done",
 		},
 		{
-			"it does not look",
+			"it does not check",
 			"lock: {protocol: mutex, lease: 100ms, watchdog: off, retry: {times: 9, interval: 30ms}}\n" + strings.Replace(stops, ", on-lost: stop", "", 1),
 			// It gives back what it took when its own key was gone.
 			"80ms A lock refused, 100ms expired, 110ms A unlock released, 110ms A lock lost, 110ms A unlock lost, 110ms A end lost",

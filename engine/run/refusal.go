@@ -122,7 +122,7 @@ func (r *Refusal) Says() phrase.Wording {
 	case OnItsWay:
 		return phrase.Say("what %s sent arrives at %s", r.Thread, r.At)
 	case NotLive:
-		return phrase.Say("only the threads of a running run on the wall clock can be steered")
+		return phrase.Say("a thread can be steered only while its run goes on, on the wall clock")
 	case IsSuspended:
 		return phrase.Say("%s is paused already", r.Thread)
 	case GoesOn:

@@ -159,7 +159,7 @@ func (p *parser) takes(f map[string]value, s *Scenario, t *Thread) {
 	v, ok := f["takes"]
 	switch {
 	case !p.several && ok:
-		p.wrong(v, say("the key %s", quote("takes")), say("takes only with locks, which it is an order of"))
+		p.wrong(v, say("the key %s", quote("takes")), say("takes only with locks: it says in which order they are taken"))
 		return
 	case !p.several || s.Locks == nil:
 		return

@@ -61,7 +61,7 @@ func TestMistakesWithSeveralLocks(t *testing.T) {
 		{"depth", "[account-b]}", "[account-b], depth: 2}", "line 6: threads[2].depth: given the key \"depth\", allowed: depth only with one lock, without locks"},
 		{"after", "[account-b]}", "[account-b], after: 2ms}", "line 6: threads[2].after: given the key \"after\", allowed: after only with one lock, without locks"},
 		{"an eviction", "threads:", "faults: [{time: 1ms, do: evict}]\nthreads:", "line 3: faults[0].do: given \"evict\", allowed: with locks, only "},
-		{"takes of one lock", "locks: [account-a, account-b]\n", "", "takes only with locks, which it is an order of"},
+		{"takes of one lock", "locks: [account-a, account-b]\n", "", "takes only with locks: it says in which order they are taken"},
 		{"give-back of one lock", "locks: [account-a, account-b]\n", "", "give-back only with locks: a thread without another lock has none to give back"},
 	} {
 		text := strings.Replace(severalText, c.from, c.to, 1)

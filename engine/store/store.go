@@ -19,6 +19,20 @@ import (
 // ErrUnreachable is returned by Connect when no Redis answers at the URL.
 var ErrUnreachable = errors.New("no Redis answers")
 
+// Unreachable is an ErrUnreachable with its cause.
+type Unreachable struct {
+	At    string // the address, without user and password
+	Cause error
+}
+
+// Error implements error.
+func (u *Unreachable) Error() string {
+	return fmt.Sprintf("%v at %s: %v", ErrUnreachable, u.At, u.Cause)
+}
+
+// Unwrap returns ErrUnreachable and the cause.
+func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Cause} }
+
 // ErrURL is returned by Connect for a URL that names no Redis.
 var ErrURL = errors.New("bad Redis URL: it cannot be understood; allowed: redis://, rediss:// or unix://, as in redis://127.0.0.1:6379, with special characters of a password escaped")
 
@@ -149,7 +163,7 @@ func Connect(ctx context.Context, rawURL string) (*External, error) {
 	defer cancel()
 	if err := x.client.Time(ctx).Err(); err != nil {
 		_ = x.client.Close()
-		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, x.name, err)
+		return nil, &Unreachable{x.name, err}
 	}
 	return x, nil
 }
@@ -211,7 +225,7 @@ func (e *External) Server(ctx context.Context, key string) (*redis.Options, erro
 	case *redis.ClusterClient:
 		node, err := c.MasterForKey(ctx, key)
 		if err != nil {
-			return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, e.name, err)
+			return nil, &Unreachable{e.name, err}
 		}
 		return node.Options(), nil
 	case *redis.Client:

@@ -182,7 +182,7 @@ func (t *Narrator) hincrby(c command) string {
 	if c.Call == lock.CallUnlock {
 		switch {
 		case c.n != outer:
-			return t.say("%s leaves level %d, but HINCRBY makes its count %d where %d is due: the two have parted.", c.who, c.Level, c.n, outer)
+			return t.say("%s leaves level %d, but HINCRBY makes its count %d where %d is due: the two no longer agree.", c.who, c.Level, c.n, outer)
 		case by < -1:
 			return t.say("%s leaves level %d: HINCRBY by %d makes its count %d, because an inner level was not left yet.", c.who, c.Level, by, c.n)
 		case c.n == 0:
@@ -223,7 +223,7 @@ func (t *Narrator) pexpire(c command) string {
 	case c.number(2) == t.sc.Lock.Lease.Nanoseconds(): // the article's mistake
 		return t.say("%s sends %d for a lease of %s: PEXPIRE counts milliseconds, which makes %d minutes.", c.who, c.number(2), t.l.Duration(t.sc.Lock.Lease), c.number(2)/60_000)
 	case c.before.PTTL >= 0 && c.Script != "":
-		return t.say("%s starts its lease again: PEXPIRE lifts what is left from %s to %s.", c.who, left, given)
+		return t.say("%s starts its lease again: PEXPIRE raises what is left from %s to %s.", c.who, left, given)
 	case c.before.PTTL == trace.NoExpiry:
 		return t.say("%s begins its lease: PEXPIRE gives the key %s, which had no expiry until now.", c.who, given)
 	default:
@@ -234,7 +234,7 @@ func (t *Narrator) pexpire(c command) string {
 // pexpireat says what a renewal does that names an instant.
 func (t *Narrator) pexpireat(c command) string {
 	if !c.after.Exists() {
-		return t.say("%s's watchdog names an instant that is over by Redis' clock: PEXPIREAT drops the key at once.", c.who)
+		return t.say("%s's watchdog names an instant that has passed by Redis' clock: PEXPIREAT drops the key at once.", c.who)
 	}
 	return t.say("%s's watchdog names the instant at which its lease ends: by Redis' clock in %s.", c.who, t.ms(max(c.after.PTTL, 0)))
 }
@@ -250,13 +250,13 @@ func (t *Narrator) renewal(c command) string {
 	case c.shortens() && c.numbers():
 		return t.say("%s's watchdog cuts the lease from %s to %s: Redis' clock was set back, and no later call asked for more.", c.who, left, given)
 	case c.shortens():
-		return t.say("%s's watchdog cuts the lease from %s to %s: a plain PEXPIRE does not look what is left.", c.who, left, given)
+		return t.say("%s's watchdog cuts the lease from %s to %s: a plain PEXPIRE does not check what is left.", c.who, left, given)
 	case c.Script == "":
 		return t.say("%s's watchdog sets the lease to %s, with a plain PEXPIRE that asks nobody whose it is.", c.who, given)
 	case c.before.PTTL == trace.NoExpiry:
 		return t.say("%s's watchdog gives the key an expiry again: PEXPIRE sets it to %s.", c.who, given)
 	default:
-		return t.say("%s's watchdog renews: PEXPIRE lifts what is left of the lease from %s to %s.", c.who, left, given)
+		return t.say("%s's watchdog renews: PEXPIRE raises what is left of the lease from %s to %s.", c.who, left, given)
 	}
 }
 
@@ -307,7 +307,7 @@ func (t *Narrator) del(c command) string {
 	case c.Script == "" && other != "":
 		return t.say("%s deletes the key of %s: a plain DEL asks nobody whose it is.", c.who, other)
 	case c.Call == lock.CallLeave:
-		return t.say("%s gives the lock back that it was handed: DEL removes the key.", c.who)
+		return t.say("%s gives back the lock that it was handed: DEL removes the key.", c.who)
 	case c.Level > 1 && t.counts():
 		return t.say("%s deletes the key at level %d: its count is 0, though level %d goes on.", c.who, c.Level, c.Level-1)
 	case c.Level > 1:
@@ -397,7 +397,7 @@ func (t *Narrator) set(c command) string {
 	conditional := c.Arg(3) == "NX"
 	switch {
 	case c.Call == trace.CallBeat:
-		return t.say("%s says that it is there: SET makes its key last %s from now.", c.who, given)
+		return t.say("%s reports that it is there: SET makes its key last %s from now.", c.who, given)
 	case !conditional && c.Level > 1:
 		return t.say("%s wants level %d, but there was no key: SET takes the lock again, for %s.", c.who, c.Level, given)
 	case !conditional:
@@ -407,9 +407,9 @@ func (t *Narrator) set(c command) string {
 	case c.Call == lock.CallRenew:
 		return t.say("%s's watchdog takes nothing: SET NX finds the key of %s.", c.who, other)
 	case c.Arg(4) == "PXAT" && c.text == "OK" && !c.after.Exists():
-		return t.say("%s names an instant that is over by Redis' clock: SET is granted, and the key is gone at once.", c.who)
+		return t.say("%s names an instant that has passed by Redis' clock: SET is granted, and the key is gone at once.", c.who)
 	case c.Arg(4) == "PXAT" && c.text == "OK":
-		return t.say("%s takes the lock: SET NX finds no key and makes one, until an instant that by Redis' clock comes in %s.", c.who, given)
+		return t.say("%s takes the lock: SET NX finds no key and makes one, until an instant that is %s away by Redis' clock.", c.who, given)
 	case c.Node > 0 && c.text == "OK":
 		return t.say("%s gets node %d: SET NX finds no key there and makes one, for %s.", c.who, c.Node, given)
 	case c.Node > 0 && own:
@@ -454,7 +454,7 @@ func (t *Narrator) queue(c command) string {
 		if c.Call == lock.CallUnlock && (c.asked.looked || !t.protocol.Granting) {
 			return t.say("%s takes the time from Redis: a note of calls that are over ends by its clock.", c.who)
 		}
-		return t.say("%s takes the time from Redis: one clock for all who wait.", c.who)
+		return t.say("%s takes the time from Redis: one clock for all waiters.", c.who)
 	case "LPOP":
 		return t.lpop(c)
 	case "ZSCORE":
@@ -484,7 +484,7 @@ func (t *Narrator) queue(c command) string {
 	case "ZPOPMIN":
 		list, _ := c.Reply.([]any)
 		if len(list) == 0 {
-			return t.say("%s wakes nobody: ZPOPMIN finds no one who waits.", c.who)
+			return t.say("%s wakes nobody: ZPOPMIN finds no waiter.", c.who)
 		}
 		first, _ := list[0].(string)
 		return t.say("%s looks for the longest waiter: ZPOPMIN takes %s out of the line.", c.who, t.waiter(first))
@@ -542,9 +542,9 @@ func (t *Narrator) zadd(c command) string {
 	case of != c.who:
 		return t.say("%s gives %s its deadline back: ZADD.", c.who, of)
 	case c.Arg(2) == "NX" && c.n == 1:
-		return t.say("%s joins those who wait: ZADD notes when it first asked.", c.who)
+		return t.say("%s joins the waiters: ZADD notes when it first asked.", c.who)
 	case c.Arg(2) == "NX":
-		return t.say("%s is among those who wait already: ZADD NX answers 0 and keeps its place.", c.who)
+		return t.say("%s is already among the waiters: ZADD NX answers 0 and keeps its place.", c.who)
 	case c.n == 1:
 		return t.say("%s gets in line: ZADD keeps its place for %s, and longer if it asks again.", c.who, patience)
 	default:

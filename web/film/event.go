@@ -103,7 +103,7 @@ func (t *Narrator) waits(e trace.Event, b trace.Wait) string {
 	case b.Why == trace.WaitClient:
 		return t.say("%s's client hears nothing, and sends the request again in %s, unless its call is over by then. The lock is not told.", who, length)
 	case last.Call == lock.CallUnlock:
-		return t.say("%s waits %s before it sends its unlock again, unless its time is up before: retry %d.", who, length, last.Attempt)
+		return t.say("%s waits %s before it sends its unlock again, unless its time is up first: retry %d.", who, length, last.Attempt)
 	case b.Why == trace.WaitNotify && t.protocol.Granting:
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
@@ -111,7 +111,7 @@ func (t *Narrator) waits(e trace.Event, b trace.Wait) string {
 	case last.Attempt > t.spec(who).Retry.Times && t.habits().Hasty:
 		return t.say("%s waits %s for nothing: it has no retry left, and gives up after that.", who, length)
 	case t.spec(who).Retry.Times == scenario.Unlimited:
-		return t.say("%s waits %s before it asks again: retry %d, and there is no last one.", who, length, last.Attempt)
+		return t.say("%s waits %s before it asks again: retry %d, without a limit.", who, length, last.Attempt)
 	default:
 		return t.say("%s waits %s before it asks again: retry %d of %d.", who, length, last.Attempt, t.spec(who).Retry.Times)
 	}
@@ -141,7 +141,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	case b.Refused:
 		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
 	case b.Effect && b.Value > 1:
-		return t.say("%s does it again: it is done %d times.", who, b.Value)
+		return t.say("%s does it again: it has now been done %d times.", who, b.Value)
 	case b.Effect:
 		return t.say("%s does it: it is done once.", who)
 	case b.Stock && b.Value < 0:
@@ -234,7 +234,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	case t.kept:
 		return t.say("Redis drops %s's key, which was kept after the work: its %s are over.", holder, length)
 	case t.sc.Kind == scenario.KindHeartbeat:
-		return t.say("Redis drops %s's key: it lasts %s without a new beat, and they are over.", holder, length)
+		return t.say("Redis drops %s's key: it lasts %s without a new beat, and that time is up.", holder, length)
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder) && who.answered != "":
@@ -319,7 +319,7 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 	case t.findings.Times() == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
+		return t.say("The run is over at step %d: a rule was broken %d times.", e.Step, t.findings.Times())
 	}
 }
 

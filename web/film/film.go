@@ -280,10 +280,10 @@ func (f *Film) sentences(parts ...string) string {
 
 func (f *Film) alarm(row *Row) string {
 	for _, v := range row.Violations {
-		return f.sentences(row.Time, f.say.Say("%s: %s", v.Title, v.Detail))
+		return f.say.Say("%[1]s. %[2]s", row.Time, f.sentences(f.say.Say("%s: %s", v.Title, v.Detail)))
 	}
 	if row.Mark == Expiry {
-		return f.sentences(row.Time, row.Event)
+		return f.say.Say("%[1]s. %[2]s", row.Time, f.sentences(row.Event))
 	}
 	return ""
 }

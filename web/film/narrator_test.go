@@ -132,7 +132,7 @@ func TestTheArticlesRunInWords(t *testing.T) {
 		// T5
 		"A's watchdog finds its field: HEXISTS answers 1, so the lease is its own to renew.",
 		"A's watchdog reads PTTL: 100 ms of 200 ms are left, so it renews.",
-		"A's watchdog renews: PEXPIRE lifts what is left of the lease from 100 ms to 200 ms.",
+		"A's watchdog renews: PEXPIRE raises what is left of the lease from 100 ms to 200 ms.",
 		"A's watchdog has renewed: the lease now has 200 ms.",
 		// T6
 		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
@@ -292,13 +292,13 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(1)}, "A leaves the line, and nobody needs waking: EXISTS answers 1, the lock is not free."},
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(0)}, "A finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 3, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A leaves the note of calls that are over as it is: HGET answers 5, a later one."},
-		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A looks which of its calls are noted as over: HGET answers 5, so it notes this one."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A checks which of its calls are noted as over: HGET answers 5, so it notes this one."},
 		{hmget("unlock", 1, 5, nil, nil), "A does not hold the lock: HMGET answers nil, there is no key."},
 		{hmget("lock", 2, 5, nil, nil), "A wants level 2 and finds no field of its own: HMGET answers nil, so its outer level is gone."},
 		{hmget("unlock", 1, 5, "2", "4"), "A reads its count: HMGET answers 2, and level 1 is its last, so the key can go. Call 5 follows call 4: not late."},
 		{trace.Command{Call: "lock", Level: 1, Args: []string{"EXISTS", key, past}, Reply: int64(2)}, "A finds both a key and a note of calls that are over: EXISTS answers 2, so it must ask about each."},
-		{notes("b/B", "9 900040"), "A looks which calls are noted as over: HGETALL finds none of its own, so it notes this one."},
-		{notes("b/B", "9 900040", "a/A", "5 900040"), "A looks which calls are noted as over: by HGETALL its own up to call 5, so it notes this one."},
+		{notes("b/B", "9 900040"), "A checks which calls are noted as over: HGETALL finds none of its own, so it notes this one."},
+		{notes("b/B", "9 900040", "a/A", "5 900040"), "A checks which calls are noted as over: by HGETALL its own up to call 5, so it notes this one."},
 		{notes("a/A", "9 900040"), "A leaves its note of calls that are over as it is: by HGETALL it is of call 9, a later one."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "b/B"}, Reply: int64(1)}, "A drops an old note of B: HDEL removes it, because none of those calls can still arrive."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "a/A"}, Reply: int64(1)}, "A drops its own old note: HDEL removes it, because none of those calls can still arrive."},
@@ -551,7 +551,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a first token that is kept", "lock: {protocol: fenced, lease: 300ms}\n" + one,
-			"A has the token kept for about 1 d: Redis' clock must not begin behind it when the key is gone.",
+			"A keeps the token for about 1 d: Redis' clock must not begin behind it when the key is gone.",
 		},
 		{
 			"a lease that a clock made longer", back,
@@ -567,7 +567,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a token is counted up", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
-			"A counts the fencing token up: INCR makes it 1, before the lock is taken.",
+			"A increments the fencing token: INCR makes it 1, before it takes the lock.",
 		},
 		{
 			"a token by the clock", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
@@ -575,11 +575,11 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a token that is the time", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
-			"A sets the token to Redis' time, 7,000: so tokens grow even if their key is lost, as far as clocks agree.",
+			"A sets the token to Redis' time, 7,000: so tokens grow even if their key is lost, as long as clocks agree.",
 		},
 		{
 			"a note of its own", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\nthreads: [{name: A, work: 50ms, repeat: 2}]\nfaults: [{thread: A, at: lock, do: lose-reply}, {thread: A, at: lock, round: 2, do: lose-reply}]",
-			"A looks which calls are noted as over: by HGETALL its own up to call 2, so it notes this one.",
+			"A checks which calls are noted as over: by HGETALL its own up to call 2, so it notes this one.",
 		},
 		{
 			"a token that stays", "lock: {protocol: fenced, lease: 300ms, retry: {times: 5, interval: 10ms}}\nthreads: [{name: A, start: 7ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
@@ -647,11 +647,11 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"an instant that is over", "lock: {protocol: mutex-pxat, lease: 300ms}\nthreads: [{name: A, start: 20ms, work: 10ms}]\nfaults: [{thread: A, at: start, do: client-clock-jump, by: -1s}]",
-			"A names an instant that is over by Redis' clock: SET is granted, and the key is gone at once.",
+			"A names an instant that has passed by Redis' clock: SET is granted, and the key is gone at once.",
 		},
 		{
 			"an instant to come", "lock: {protocol: mutex-pxat, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: start, do: client-clock-jump, by: 700ms}]",
-			"A takes the lock: SET NX finds no key and makes one, until an instant that by Redis' clock comes in 1,000 ms.",
+			"A takes the lock: SET NX finds no key and makes one, until an instant that is 1,000 ms away by Redis' clock.",
 		},
 		{
 			"a renewal to an instant", "lock: {protocol: mutex-pxat, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]",
@@ -659,7 +659,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a renewal to an instant that is over", "lock: {protocol: mutex-pxat, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]\nfaults: [{thread: A, at: work, do: client-clock-jump, by: -1s}]",
-			"A's watchdog names an instant that is over by Redis' clock: PEXPIREAT drops the key at once.",
+			"A's watchdog names an instant that has passed by Redis' clock: PEXPIREAT drops the key at once.",
 		},
 		{
 			"a renewal that takes the lock again", "lock: {protocol: mutex-take-back, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]\nfaults: [{thread: A, at: work, do: pause, for: 200ms}]",
@@ -671,7 +671,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a watchdog that has renewed long enough", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms, max-hold: 50ms}\nthreads: [{name: A, work: 100ms}]",
-			"A's watchdog stops: it renews a lock for 50 ms at most, and they are over. The key has 60 ms left.",
+			"A's watchdog stops: it renews a lock for 50 ms at most, and that time is up. The key has 60 ms left.",
 		},
 		{
 			"a watchdog that asks nobody", "lock: {protocol: mutex-blind, lease: 100ms, watchdog: 30ms, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: work, do: pause, for: 130ms}]",
@@ -681,7 +681,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"nodes that are asked at once", "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\n" + two,
 			"A gets node 3: SET NX finds no key there and makes one, for 300 ms.",
 		},
-		{"the mutex renews", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]", "A's watchdog renews: PEXPIRE lifts what is left of the lease from 60 ms to 90 ms."},
+		{"the mutex renews", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]", "A's watchdog renews: PEXPIRE raises what is left of the lease from 60 ms to 90 ms."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sc, err := scenario.Parse([]byte(c.yaml))
@@ -741,10 +741,10 @@ func TestWhatOnlyTheyDoIsTold(t *testing.T) {
 		l      words.Language
 		want   string
 	}{
-		{"redsync", words.English, "A has the lock on 3 of 3 nodes, valid until 7,920 ms: 8,000 ms from its question, less 80 ms for clocks that drift."},
+		{"redsync", words.English, "A has the lock on 3 of 3 nodes, valid until 7,920 ms: 8,000 ms from its request, less 80 ms for clock drift."},
 		{"redsync", words.Match("zh"), "A 拿到锁（3/3 个节点），有效至 7,920 ms：从询问起 8,000 ms，减去漂移 80 ms。"},
-		{"redlock", words.English, "A has the lock on 5 of 5 nodes, valid until 295 ms: 300 ms from its question, less 5 ms for clocks that drift."},
-		{"redsync-one-node", words.English, "A has the lock, valid until 7,920 ms: 8,000 ms from its question, less 80 ms for clocks that drift."},
+		{"redlock", words.English, "A has the lock on 5 of 5 nodes, valid until 295 ms: 300 ms from its request, less 5 ms for clock drift."},
+		{"redsync-one-node", words.English, "A has the lock, valid until 7,920 ms: 8,000 ms from its request, less 80 ms for clock drift."},
 		{"redsync-one-node", words.English, "B must not delete the key: GET reads the value of A, whose lock it is now."},
 		{"redsync-extend", words.English, "A's watchdog has renewed on 3 of 3 nodes: the lock is now valid until 15,920 ms."},
 		{"redsync-extend", words.Match("zh"), "A 的看门狗已续期（3/3 个节点）：锁有效至 15,920 ms。"},

@@ -24,15 +24,15 @@ func (t *Narrator) past(c command) string {
 	case c.verb == "PEXPIRE" && c.n == 0:
 		return t.say("%s has no note to keep: PEXPIRE answers 0.", c.who)
 	case c.verb == "PEXPIRE":
-		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
+		return t.say("%s keeps that note for %s: no request stays on its way for longer.", c.who, t.ms(c.number(2)))
 	case c.verb == "HSET":
 		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, strconv.FormatInt(c.number(3), 10))
 	case c.Call == lock.CallUnlock && facts.Later(c.Reply, c.Number) > 0:
 		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, number)
 	case c.Call == lock.CallUnlock && c.Reply == nil:
-		return t.say("%s looks which of its calls are noted as over: HGET answers nil, so it notes this one.", c.who)
+		return t.say("%s checks which of its calls are noted as over: HGET answers nil, so it notes this one.", c.who)
 	case c.Call == lock.CallUnlock:
-		return t.say("%s looks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, number)
+		return t.say("%s checks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, number)
 	case facts.LaterCall(c.Command) > 0:
 		return t.say("%s's call %d arrives too late: by HGET its call %s is over by now, so this one is refused.", c.who, c.Number, number)
 	case c.Reply == nil:
@@ -55,13 +55,13 @@ func (t *Narrator) notes(c command) string {
 	}
 	switch {
 	case len(fields) == 0:
-		return t.say("%s looks which calls are noted as over: HGETALL finds none, so it notes this one.", c.who)
+		return t.say("%s checks which calls are noted as over: HGETALL finds none, so it notes this one.", c.who)
 	case own == 0:
-		return t.say("%s looks which calls are noted as over: HGETALL finds none of its own, so it notes this one.", c.who)
+		return t.say("%s checks which calls are noted as over: HGETALL finds none of its own, so it notes this one.", c.who)
 	case facts.Later(own, c.Number) > 0:
 		return t.say("%s leaves its note of calls that are over as it is: by HGETALL it is of call %d, a later one.", c.who, own)
 	default:
-		return t.say("%s looks which calls are noted as over: by HGETALL its own up to call %d, so it notes this one.", c.who, own)
+		return t.say("%s checks which calls are noted as over: by HGETALL its own up to call %d, so it notes this one.", c.who, own)
 	}
 }
 
@@ -97,7 +97,7 @@ func (t *Narrator) counter(c command) (string, bool) {
 	case c.verb == "INCR" && t.holds(c.after, c.who): // of an older trace
 		return t.say("%s gets fencing token %d: INCR counts up once for each first acquisition.", c.who, c.n), true
 	case c.verb == "INCR":
-		return t.say("%s counts the fencing token up: INCR makes it %d, before the lock is taken.", c.who, c.n), true
+		return t.say("%s increments the fencing token: INCR makes it %d, before it takes the lock.", c.who, c.n), true
 	case counted == 0:
 		return "", false
 	case c.verb == "TIME" && now > counted:
@@ -105,9 +105,9 @@ func (t *Narrator) counter(c command) (string, bool) {
 	case c.verb == "TIME":
 		return t.say("%s reads Redis' clock: by TIME it is at %d µs, no more than %d, so the count stays the token.", c.who, now, counted), true
 	case c.verb == "PEXPIRE" && !c.ofLock(t):
-		return t.say("%s has the token kept for %s: Redis' clock must not begin behind it when the key is gone.", c.who, t.ms(c.number(2))), true
+		return t.say("%s keeps the token for %s: Redis' clock must not begin behind it when the key is gone.", c.who, t.ms(c.number(2))), true
 	case c.verb == "SET":
-		return t.say("%s sets the token to Redis' time, %d: so tokens grow even if their key is lost, as far as clocks agree.", c.who, c.number(2)), true
+		return t.say("%s sets the token to Redis' time, %d: so tokens grow even if their key is lost, as long as clocks agree.", c.who, c.number(2)), true
 	default:
 		return "", false
 	}

@@ -55,11 +55,11 @@ func (t *Narrator) aged(e trace.Event) string {
 	who, most := e.Thread, t.l.Duration(t.maxHold())
 	switch {
 	case !t.holds(e.Key, who):
-		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key is not its own.", who, most)
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and that time is up. The key is not its own.", who, most)
 	case e.Key.PTTL < 0:
-		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has no expiry.", who, most)
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and that time is up. The key has no expiry.", who, most)
 	default:
-		return t.say("%s's watchdog stops: it renews a lock for %s at most, and they are over. The key has %s left.", who, most, t.ms(e.Key.PTTL))
+		return t.say("%s's watchdog stops: it renews a lock for %s at most, and that time is up. The key has %s left.", who, most, t.ms(e.Key.PTTL))
 	}
 }
 
@@ -125,12 +125,12 @@ func (t *Narrator) valid(e trace.Event, b trace.Outcome) (string, bool) {
 	}
 	until, length, drift := t.millis(b.Until), t.l.Duration(lease), t.l.Duration(t.protocol.Margin(lease))
 	if t.spec(who).Drift != 0 {
-		return t.say("%s has the lock, valid until %s: by its own clock that is %s from its question, less %s for clocks that drift.", who, until, length, drift), true
+		return t.say("%s has the lock, valid until %s: by its own clock that is %s from its request, less %s for clock drift.", who, until, length, drift), true
 	}
 	if len(e.Nodes) == 0 {
-		return t.say("%s has the lock, valid until %s: %s from its question, less %s for clocks that drift.", who, until, length, drift), true
+		return t.say("%s has the lock, valid until %s: %s from its request, less %s for clock drift.", who, until, length, drift), true
 	}
-	return t.say("%s has the lock on %d of %d nodes, valid until %s: %s from its question, less %s for clocks that drift.",
+	return t.say("%s has the lock on %d of %d nodes, valid until %s: %s from its request, less %s for clock drift.",
 		who, t.has(e.Nodes, who), len(e.Nodes), until, length, drift), true
 }
 
@@ -186,7 +186,7 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 		case o.answered != "":
 			return t.say("%s is refused: %s is leaving, but its last unlock was answered with %s, and the key has %s left.", who, other, o.answered, left)
 		case o.reached || t.own(lock.CallUnlock):
-			return t.say("%s is refused: %s is leaving, but its key still stands, for another %s.", who, other, left)
+			return t.say("%s is refused: %s is leaving, but its key is still there, for another %s.", who, other, left)
 		}
 		return t.say("%s is refused: %s is leaving, but its last unlock has not reached Redis, and the key has %s left.", who, other, left)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
@@ -267,7 +267,7 @@ func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
 	switch other := t.others(e.Key, who); {
 	case b.Call == trace.CallBeat:
-		return t.say("%s has said that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
+		return t.say("%s has reported that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
 		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && b.Until > 0 && len(e.Nodes) > 0:
@@ -357,13 +357,13 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 			why.Code, a.wrote), t.keyNow(e.Key, who))
 	case why.Kind == trace.Answered && a.commands > 0:
 		return t.sayTried(who, b,
-			"%[1]s is told %[3]s in answer to its %[2]s: what Redis ran of it has changed nothing.",
-			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: what Redis ran of it has changed nothing.",
+			"%[1]s is told %[3]s in answer to its %[2]s: the part that Redis ran changed nothing.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: the part that Redis ran changed nothing.",
 			why.Code)
 	case why.Kind == trace.Answered:
 		return t.sayTried(who, b,
-			"%[1]s is told %[3]s in answer to its %[2]s: Redis ran nothing of it.",
-			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: Redis ran nothing of it.",
+			"%[1]s is told %[3]s in answer to its %[2]s: Redis ran none of it.",
+			"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s: Redis ran none of it.",
 			why.Code)
 	case why.Kind == trace.NoMajority:
 		return t.sayTried(who, b,

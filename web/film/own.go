@@ -218,13 +218,13 @@ func (t *Narrator) ownOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 	case b.Result == trace.Refused:
 		text = t.say("%s is refused: its script says no.", e.Thread)
 	case b.Result == trace.Released && b.Attempt > 1:
-		text = t.say("%s takes its lock for released.", e.Thread)
+		text = t.say("%s assumes that its lock is released.", e.Thread)
 	case b.Result == trace.Released, b.Result == trace.Decremented:
 		text = t.say("%s has unlocked level %d: its script says yes.", e.Thread, b.Level)
 	case b.Result == trace.Renewed:
-		text = t.say("%s's watchdog takes the lease for renewed: its script says yes.", e.Thread)
+		text = t.say("%s's watchdog assumes that the lease is renewed: its script says yes.", e.Thread)
 	case b.Result == trace.Lost && b.Call == lock.CallRenew:
-		text = t.say("%s's watchdog takes the lock for lost: its script says no.", e.Thread)
+		text = t.say("%s's watchdog assumes that the lock is lost: its script says no.", e.Thread)
 	case b.Result == trace.Lost && b.Call == lock.CallUnlock:
 		text = t.say("%s hears as it leaves level %d that the lock was lost: its script says no.", e.Thread, b.Level)
 	default:

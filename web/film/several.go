@@ -81,11 +81,11 @@ func (t *Narrator) tellSeveral(e trace.Event) string {
 	case ends && e.Thread == "":
 		text = t.endOfRun(e, end)
 	case ends && end.Result == trace.Exhausted && t.spec(e.Thread).Retry.GiveBack:
-		text = t.say("%s ends without %s: it has begun again as often as it may.", e.Thread, last.Lock)
+		text = t.say("%s ends without %s: it has started over as often as it may.", e.Thread, last.Lock)
 	case ends && end.Result == trace.Exhausted:
 		text = t.say("%s ends without %s: it was refused as often as it asks.", e.Thread, last.Lock)
 	case waits && !t.framed && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
-		text = t.say("%s has given back what it had, as it was refused %s. It waits %s, and begins again.", e.Thread, last.Lock, t.millis(wait.For))
+		text = t.say("%s was refused %s and has given back what it had. It waits %s, and starts over.", e.Thread, last.Lock, t.millis(wait.For))
 	case said != "" && (e.Lock != "" || works && !t.framed): // whose lock a mark is of nobody knows
 		text = t.say("%s %s", said, t.say("The lock is %s.", key))
 	}

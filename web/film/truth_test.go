@@ -83,7 +83,7 @@ func TestWhatIsSaidBesideRarerFaults(t *testing.T) {
 		},
 		{
 			"lock: {protocol: redlock, nodes: 1, lease: 200ms, watchdog: off, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, work: 20ms}]\nfaults: [{thread: A, at: lock, do: answer-error, error: BUSY}]",
-			"A is told BUSY in answer to its lock: what Redis ran of it has changed nothing.",
+			"A is told BUSY in answer to its lock: the part that Redis ran changed nothing.",
 		},
 		{
 			"lock: {protocol: mutex, lease: 100ms, watchdog: 30ms, max-hold: 200ms}\nthreads: [{name: A, work: 20ms}]\nfaults: [{thread: A, at: work, do: stall}]",

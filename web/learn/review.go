@@ -58,7 +58,7 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	}
 	for _, n := range m.Idle {
 		if len(code.Faults) == 0 {
-			p.Feedback += paragraph("Line %d is not at fault: to change it mends nothing.", n)
+			p.Feedback += paragraph("Line %d is not at fault: changing it mends nothing.", n)
 		} else {
 			p.Feedback += paragraph("Line %[1]d is not at fault. It is the same in the mended file, and there this happens in none of %[2]s orders.", n, page.Grouped(mended.Orders))
 		}

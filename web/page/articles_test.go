@@ -53,7 +53,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		{words.English, "crash", "no rule was broken", "The run has ended", ""},
 		{words.English, "heartbeat", "no rule was broken, but this cannot be judged", "The run has ended", ""},
 		{words.Match("zh"), "mutex-lost-reply", "没有违反任何规则，但无法判定", "运行结束", ""},
-		{words.English, "value-inner-unlock", "2 times a rule was broken", "The run has ended", ""},
+		{words.English, "value-inner-unlock", "a rule was broken 2 times", "The run has ended", ""},
 	} {
 		f := played(t, c.l, c.name)
 		rows := f.Rows()

@@ -407,7 +407,7 @@ func (f *former) retry(key string, r scenario.Retry) []Field {
 	}
 	if f.sc.Locks != nil || f.d.Has(key+".give-back") {
 		back := f.wide(f.choice(key+".give-back", "Refused its second lock", strconv.FormatBool(r.GiveBack), Choices{List: []Choice{
-			f.option("false", "it keeps the first, and asks again"), f.option("true", "it gives the first back, and begins again"),
+			f.option("false", "it keeps the first, and asks again"), f.option("true", "it gives the first back, and starts over"),
 		}}))
 		fields = append(fields, back)
 	}
@@ -437,9 +437,9 @@ func (f *former) resource() FormPart {
 	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
 		f.option("", "nothing watched"),
 		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
-		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
-		f.option(scenario.KindPurchases, "purchases: work looks how often its user has bought, and buys within the limit"),
-		f.option(scenario.KindEffect, "effect: work looks whether it was done, and if not does it: a mail, an invoice"),
+		f.option(scenario.KindStock, "stock: work checks whether any is left, and takes one"),
+		f.option(scenario.KindPurchases, "purchases: work checks how often its user has bought, and buys within the limit"),
+		f.option(scenario.KindEffect, "effect: work checks whether it was done, and does it if not: a mail, an invoice"),
 	}})
 	kind.Wide = true
 	fields := []Field{kind}
@@ -459,7 +459,7 @@ func (f *former) resource() FormPart {
 		if effect := r != nil && r.Kind == scenario.KindEffect; effect || f.d.Has("resource.looks") || f.d.Has("resource.once-per") {
 			fields = append(fields,
 				f.choice("resource.looks", "Before it does it", "true", Choices{List: []Choice{
-					f.option("true", "it looks whether it was done"), f.option("false", "it does not look"),
+					f.option("true", "it checks whether it was done"), f.option("false", "it does not check"),
 				}}),
 				f.field("resource.once-per", "Due once in", ""))
 		}

@@ -113,7 +113,7 @@ func Terms() []FieldTerm {
 		}},
 		{"owner", "owner", "The random value by which Redis knows a holder. Only its owner may delete the key.", "lock value, request id", "the hash field UUID:threadId", "two-threads", outcome(trace.Acquired)},
 		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "recursive", "RLock is reentrant", "two-threads", outcome(trace.Reentered)},
-		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "re-entry count", "getHoldCount()", "two-threads", outcome(trace.Decremented)},
+		{"hold-count", "hold count", "How often the holder has entered. Each unlock subtracts one, and 0 deletes the key.", "re-entry count", "getHoldCount()", "two-threads", outcome(trace.Decremented)},
 		{"script", "atomic script", "Redis runs a Lua script as one step: no other command comes between.", "", "", "two-threads", command("HINCRBY")},
 		{"lease", "lease", "How long the key lives. After that Redis drops it by itself, and tells nobody.", "expiry time, TTL of the lock", "leaseTime", "lease-expiry", func(_ *facts.Facts, e trace.Event) bool {
 			_, ok := e.Body.(trace.Expired)
@@ -136,8 +136,8 @@ func Terms() []FieldTerm {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
 		}},
-		{"tick", "tick", "One run of work that a schedule makes due, on each machine with that schedule. A lock keeps two from running it at once, not one after the other.", "scheduled task", "", "tick-on-each-pod", broken(check.DoneTwice)},
-		{"idempotency-key", "idempotency key", "What all tries of the same thing have in common: the receiver knows the second one, and does it once.", "deduplication key", "", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
+		{"tick", "tick", "One run of scheduled work, due on every machine with that schedule. A lock keeps two from running it at once, not one after the other.", "scheduled task", "", "tick-on-each-pod", broken(check.DoneTwice)},
+		{"idempotency-key", "idempotency key", "All tries of the same thing carry the same key: the receiver recognizes the second one, and does it once.", "deduplication key", "", "tick-with-a-key", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Refused
 		}},
@@ -148,14 +148,14 @@ func Terms() []FieldTerm {
 		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "switch from master to replica", "", "fail-over", struck(fault.FailOver)},
 		{"acknowledgement", "acknowledgement", "A replica confirms that it has a write. WAIT tells a client how many replicas have.", "", "checkLockSyncedSlaves, true unless set", "fail-over-wait", command("WAIT")},
 		{"split-brain", "split brain", "Two masters at once that cannot reach each other. Both grant locks, and the writes of one are thrown away.", "two masters", "", "two-masters", struck(fault.TwoMasters)},
-		{"append-only-file", "append-only file", "Redis' writes in a file. Writes that did not reach the disk are lost when the machine goes down.", "", "", "restart-loses-a-second", struck(fault.Restart)},
+		{"append-only-file", "append-only file", "A file of Redis' writes. What has not reached the disk is lost when the machine goes down.", "", "", "restart-loses-a-second", struck(fault.Restart)},
 		{"passing-error", "passing error", "Redis answers that it cannot run the command right now. Nothing has happened, and a retry may help.", "", "", "busy-asked-again", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Outcome)
 			return ok && b.Cause.Code == "BUSY"
 		}},
 		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "majority", "RedissonRedLock, deprecated", "redlock", outcome(trace.Acquired)},
 		{"drift", "clock drift", "Clocks drift apart, or jump. A holder must stop before its lease ends, by as much as its clock may be off.", "clock skew", "", "redsync-drift", struck(fault.Drift)},
-		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant instead of after a span: the clocks of client and Redis must agree.", "", "", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
+		{"absolute-expiry", "absolute expiry", "A lease that ends at an instant, not after a span: the clocks of client and Redis must agree.", "", "", "mutex-pxat-clock-back", struck(fault.ClientClockJump)},
 		{"herd", "herd", "Many wait for one lock and ask at the same instant. One gets in, and the others have asked in vain.", "thundering herd", "", "herd", herd()},
 		{"starvation", "starvation", "One waits and never gets in, though the lock is free again and again.", "", "", "starvation", func(f *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Outcome)
@@ -164,7 +164,7 @@ func Terms() []FieldTerm {
 		{"queue", "fair lock", "Waiters queue in Redis, and the lock goes to the first.", "first come, first served", "getFairLock()", "fair", command("RPUSH")},
 		{"deadlock", "deadlock", "Threads wait for one another in a circle: each keeps a lock that the next one wants.", "circular wait", "", "two-locks-deadlock", broken(check.Deadlock)},
 		{"lock-ordering", "lock ordering", "All take their locks in one order, so a circle of waiting cannot close.", "fixed lock order", "", "two-locks-ordered", outcome(trace.Refused)},
-		{"try-lock", "try-lock", "It asks once and does not wait. Who gives back what it holds when it is refused waits with empty hands: no deadlock.", "non-blocking lock", "tryLock(waitTime, leaseTime, unit); tryLock() does not wait", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
+		{"try-lock", "try-lock", "It asks once and does not wait. A thread that gives back what it holds when it is refused waits with empty hands: no deadlock.", "non-blocking lock", "tryLock(waitTime, leaseTime, unit); tryLock() does not wait", "two-locks-give-back", func(_ *facts.Facts, e trace.Event) bool {
 			_, ok := e.Body.(trace.Wait)
 			return ok && e.Belief[e.Thread] == 0
 		}},

@@ -21,7 +21,7 @@ func Legend(l words.Language) []LegendGroup {
 			{"bar", l.Say("It believes that it holds the lock. A second bar on top: level 2.")},
 			{"parted", l.Say("It believes that it holds the lock, but Redis does not know of it.")},
 			{"leaving", l.Say("Its work is over: it only has to unlock.")},
-			{"wait", l.Say("It waits before it asks again, or until it is told.")},
+			{"wait", l.Say("It waits: for its next try, or for a message.")},
 			{"still", l.Say("Its process is paused.")},
 			{"refused", l.Say("It was refused: another holds the lock.")},
 			{"failed", l.Say("A call or a write failed: lost, not held, an error.")},

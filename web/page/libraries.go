@@ -22,7 +22,7 @@ type Libraries struct {
 	Reasons []LibraryReason // for each rule that a fault has broken
 	Retried []LibraryBeside // with one lost reply, and retries of the client's own
 	Open    string          // what the sign of an open cell means; "" if there is none
-	Tally   string          // of all of them: "9 libraries, 7 faults"
+	Tally   string          // of all of them: "Libraries: 9, faults: 7"
 }
 
 // LibraryFault is a column.
@@ -154,7 +154,7 @@ func NewLibraries(l words.Language) (Libraries, error) {
 	if slices.ContainsFunc(p.Rows, func(r Library) bool { return slices.ContainsFunc(r.Cells, open) }) {
 		p.Open = l.Say("no rule was broken, but nobody noted whether two were inside: not judged since")
 	}
-	p.Tally = l.Say("%d libraries, %d faults", len(p.Rows), len(p.Faults)-1)
+	p.Tally = l.Say("Libraries: %d, faults: %d", len(p.Rows), len(p.Faults)-1)
 	return p, nil
 }
 

@@ -222,7 +222,7 @@ func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) 
 	case broken == 1:
 		return l.Say("1 rule was broken"), film.Bad
 	case broken > 1:
-		return l.Say("%d times a rule was broken", broken), film.Bad
+		return l.Say("a rule was broken %d times", broken), film.Bad
 	case !ended:
 		return l.Say("running"), film.Quiet
 	case len(rows) > 0 && rows[len(rows)-1].Failed != "":

@@ -19,7 +19,7 @@ func TestVerdict(t *testing.T) {
 		{nil, false, "running", film.Quiet},
 		{[]film.Row{{}}, true, "no rule was broken", film.Good},
 		{broken, false, "1 rule was broken", film.Bad},
-		{append(broken, broken...), true, "2 times a rule was broken", film.Bad},
+		{append(broken, broken...), true, "a rule was broken 2 times", film.Bad},
 		{[]film.Row{{Event: "The run was ended: stopped", EventTone: film.Bad, Final: true}}, true, "The run was ended: stopped", film.Bad},
 	} {
 		if got, tone := page.Verdict(words.English, c.rows, c.ended); got != c.want || tone != c.tone {

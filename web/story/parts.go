@@ -28,8 +28,8 @@ func (m *maker) marks() []Story {
 	more.Verdict = verdict.Broken
 	list := []Story{
 		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), film.Good)},
-		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
-		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("%d times a rule was broken", 2), film.Bad, nil, film.Lateness(l, 80*time.Millisecond))},
+		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("a rule was broken %d times", 2), film.Bad)},
+		{Name: "Verdict: of a late machine", Component: templates.RunVerdict(l.Say("a rule was broken %d times", 2), film.Bad, nil, film.Lateness(l, 80*time.Millisecond))},
 		{Name: "Verdict: cannot be judged", Component: templates.RunVerdict(l.Say("no rule was broken, but this cannot be judged"), film.Quiet, film.Unjudged(l, one), "")},
 		{Name: "Verdict: broken, and what else is not known", Component: templates.RunVerdict(l.Say("1 rule was broken"), film.Bad, film.Unjudged(l, more), "")},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
@@ -234,7 +234,7 @@ func (m *maker) pages() []Story {
 func (m *maker) libraries() page.Libraries {
 	l := m.l
 	return page.Libraries{
-		Tally:  l.Say("%d libraries, %d faults", 2, 1),
+		Tally:  l.Say("Libraries: %d, faults: %d", 2, 1),
 		Faults: []page.LibraryFault{{Name: "none", Label: l.Say("none: only the order is chosen")}, {Name: "lease-ends", Label: l.Say("lease-ends: the client is paused until its lease is over")}},
 		Rows: []page.Library{
 			{

@@ -79,7 +79,7 @@ var better = []struct {
 	{"mutex-pxat", "mutex", "A span instead of an instant"},
 	{"mutex-take-back", "mutex", "Report the loss instead of taking the lock again"},
 	{"mutex-stray-watchdog", "mutex", "Stop the watchdog with the unlock"},
-	{"mutex", "mutex-own-value", "Grant what one's own value refuses"},
+	{"mutex", "mutex-own-value", "Let one's own value in"},
 	{"reentrant-naive", "reentrant", "Calls that name their level: sent twice, they count once"},
 	{"reentrant", "reentrant-sequenced", "Numbered calls: Redis refuses a late one"},
 	{"value", "reentrant", "Count the holds"},
@@ -193,7 +193,7 @@ func (m *maker) watchdog() {
 	if m.strikes(fault.Stall, fault.SkipUnlock) && (l.MaxHold == 0 || l.MaxHold > most) {
 		m.add(Change{
 			Kind: MaxHold, Name: "max-hold: " + phrase.Duration(most), Title: phrase.Say("Renew for %s at most", most),
-			Note: phrase.Say("The watchdog gives up a hold that lasts longer than any here should. The lease then frees the others, and who still works is too late"),
+			Note: phrase.Say("The watchdog gives up a hold that lasts longer than any here should. The lease then lets the others in, and a thread that still works is too late"),
 		}, m.sc, ofLock("max-hold", phrase.Duration(most)))
 	}
 }
@@ -277,7 +277,7 @@ func (m *maker) giveBack() {
 	}
 	m.add(Change{
 		Kind: GiveBack, Name: name, Title: phrase.Say("Try, and give back"),
-		Note: phrase.Say("Who is refused another lock releases what it has, waits for a time drawn at random, and begins again: nobody waits with a lock in its hand. Work between two locks is done again"),
+		Note: phrase.Say("A thread that is refused another lock releases what it has, waits for a random time, and starts over: nobody waits with a lock in hand. Work between two locks is done again"),
 	}, m.sc, map[string]any{"threads": back})
 }
 
@@ -407,7 +407,7 @@ func (m *maker) resource() {
 			c.Note = phrase.Say("Compare and set: it refuses a write if the thread read an older version. The thread must read again")
 		case scenario.ChecksKey:
 			c.Title = phrase.Say("An idempotency key")
-			c.Note = phrase.Say("Every try for the same thing has the same key, and the receiver does it once")
+			c.Note = phrase.Say("Every try for the same thing carries the same key, and the receiver does it once")
 		}
 		m.add(c, sc, map[string]any{"resource": map[string]any{"checks": checks}})
 	}

@@ -59,7 +59,7 @@ var (
 // bsm/redislock and redlock-rb, which compare the value in a script.
 var MutexOwnValue = &protocol.Protocol{
 	Name:    "mutex-own-value",
-	Summary: "SET NX PX in a script that grants what its own value refuses: a lost reply is harmless",
+	Summary: "SET NX PX in a script that lets its own value in: a lost reply is harmless",
 	Lock:    protocol.Run(ownValueLockScript),
 	Unlock:  protocol.Run(protocol.MutexUnlock),
 	Renew:   protocol.Run(protocol.MutexRenew),

@@ -72,7 +72,7 @@ func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 // that splits its messages at spaces takes both for one.
 const between = "\x1f"
 
-// Labelled returns an owner as Redis gets it, with what is to be said of it to people.
+// Labelled returns an owner as Redis gets it, with what people are told of it.
 func Labelled(owner, label string) string {
 	if label == "" {
 		return owner

@@ -14,7 +14,7 @@ var mutexKeepSource string
 var MutexKeep = NewScript(CallUnlock, "mutex-keep.lua", mutexKeepSource, OwnerAndLease)
 
 // Kept returns p with its key left for a while, whole milliseconds, at least one, by the
-// last release of a hold: whoever asks meanwhile is refused, its last owner too. A hold
+// last release of a hold: anyone who asks meanwhile is refused, its last owner too. A hold
 // that is given back, because nobody knows whether it was granted or nobody waited for it
 // any more, is released as ever: no work was done under it. A lock that cannot keep its
 // key it returns as it is. Source: lockAtLeastFor of ShedLock, for jobs that each of

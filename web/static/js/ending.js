@@ -7,6 +7,9 @@ import { say } from "./words.js";
 
 /** @typedef {import("./film.js").Film} Film */
 
+/** An alarm's beginning: its step, and the rule as a person calls it. */
+const step = /^T\d+[.:。：]?\s*[^:：]*/;
+
 /**
  * The rules that a film breaks, each with its row; name: as a person calls it,
  * "T8. two inside at once". Where its row has not come there is no reason.
@@ -18,11 +21,11 @@ export const brokenIn = (film) =>
     .filter((_, i) => broken(film, i))
     .map(({ row }) => {
       const { alarm, why } = film.rows[row - 1] ?? {};
-      return { row, name: alarm?.split(/[:：]/)[0] ?? `T${row}`, why };
+      return { row, name: alarm?.match(step)?.[0] ?? `T${row}`, why };
     });
 
 /** The rule in a name, without its step. @param {string} name */
-const ruleIn = (name) => name.replace(/^T\d+\W*/, "");
+const ruleIn = (name) => name.replace(/^T\d+[.:。：]?\s*/, "");
 
 /**
  * Draws what stays at the end, below the sentence: the first broken rule with its

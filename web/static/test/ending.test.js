@@ -7,14 +7,14 @@ import { film } from "./films.js";
 function example() {
   const f = film([{ move: 0, rows: 5, over: true }]);
   Object.assign(f.rows[1], { mark: "violation", alarm: "T2. two inside: A and B.", why: "Two are in." });
-  Object.assign(f.rows[3], { mark: "violation", alarm: "T4。更新丢失：A。", why: "Lost." });
+  Object.assign(f.rows[3], { mark: "violation", alarm: "T4：更新丢失：A。", why: "Lost." });
   return f;
 }
 
 test("each rule that a film breaks has its row, its name and its reason", () => {
   assert.deepEqual(brokenIn(example()), [
     { row: 2, name: "T2. two inside", why: "Two are in." },
-    { row: 4, name: "T4。更新丢失", why: "Lost." },
+    { row: 4, name: "T4：更新丢失", why: "Lost." },
   ]);
 });
 
