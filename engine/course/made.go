@@ -1,6 +1,7 @@
 package course
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 
 	"relock/engine"
 	"relock/engine/explore"
-	"relock/engine/fault"
-	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -70,9 +69,9 @@ type Made struct {
 
 	Diagnosis *Diagnosis // of diagnose
 
-	described []Step
-	wanted    []trial.Outcome // of order: what the lock's script does in each case
-	held      wanted          // of write
+	solution []Step           // of break
+	wanted      []trial.Outcome // of order: what the lock's script does in each case
+	held     wanted          // of write
 }
 
 // Answer is one answer of an item, and the run in which it is true.
@@ -382,7 +381,11 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 		}
 		m.Proven = true
 	}
-	v, solved, steps, err := i.verdict(ctx, i.Scenario, solution)
+	solution, _, err := eventwise(ctx, i.Scenario, solution)
+	if err != nil {
+		return i.wrong(0, "solution: %v", err)
+	}
+	v, run, steps, err := i.verdict(ctx, i.Scenario, solution)
 	if err != nil {
 		return i.wrong(0, "solution: %v", err)
 	}
@@ -395,7 +398,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if cost >= 0 && v.Own != cost {
 		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
 	}
-	m.Solved, m.Par, m.Steps, m.described = solved, v.Own, solution, steps
+	m.Solved, m.Par, m.Steps, m.solution = run, v.Own, solution, steps
 	return nil
 }
 
@@ -440,7 +443,7 @@ func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, e
 	return v, err
 }
 
-// verdict plays moves: what they came to, the run, and each of them in words.
+// verdict plays moves: what they came to, the run, and each of them.
 func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(list))
 	if err != nil {
@@ -448,30 +451,29 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	}
 	defer s.Close()
 	b := s.Branches()[0]
-	run, steps := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}, describe(b, list)
+	run := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}
 	at, ok := i.goal.find(b.Events)
 	n := len(list)
 	if ok {
 		seq := b.Events[at].Seq
 		n = slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
 	}
-	own, err := spent(ctx, sc, list[:n])
+	_, own, err := eventwise(ctx, sc, list[:n])
 	if err != nil {
 		return Verdict{}, nil, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, steps, nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, solved(b), nil
 }
 
-// spent counts the delays and faults of moves. Time that passes over several
-// events at once, or where nobody could move, costs what it would have cost event
-// by event.
-func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
+// eventwise are moves in which time passes from one event to the next, as a person
+// lets it pass, and the delays and faults among them.
+func eventwise(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (single []scenario.Move, spent int, err error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(nil))
 	if err != nil {
-		return 0, fmt.Errorf("course: %w", err)
+		return nil, 0, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
-	n, b := 0, s.Branches()[0]
+	b := s.Branches()[0]
 	for _, m := range list {
 		for done := false; !done; {
 			here, one := b.Positions[len(b.Positions)-1], m
@@ -480,14 +482,15 @@ func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (in
 				one.Until = here.Next
 			}
 			if m.Fault != nil || m.Until > 0 && here.Movable() {
-				n++
+				spent++
 			}
 			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
-				return 0, fmt.Errorf("course: %w", err)
+				return nil, 0, fmt.Errorf("course: %w", err)
 			}
+			single = append(single, one)
 		}
 	}
-	return n, nil
+	return single, spent, nil
 }
 
 // Prove plays everything that the course's items need, in every language, and
@@ -660,78 +663,52 @@ func (m *Made) About(i *Item) string {
 	return e.Thread
 }
 
-// Step is a move of a solution in words.
+// Step is a move of a solution, one that a person can make at once.
 type Step struct {
-	Says  phrase.Wording // what to do, a clause
-	About phrase.Wording // what it turns on, a clause
+	Move  scenario.Move
+	At    engine.Position // where it is made
+	Moves string          // the thread that it moves, "" for none
+	About phrase.Wording  // what it turns on, a clause
 }
 
 // Solution are the moves of a break, and which of them is the first that the
 // scheduler would not have made by itself.
 func (m *Made) Solution() (steps []Step, first int) {
-	first = -1
-	for n, mv := range m.Steps {
-		one := m.described[n]
-		switch {
-		case mv.Fault != nil, mv.Until > 0, mv.Choice > 0:
-			if first < 0 {
-				first = n
-			}
-		}
-		steps = append(steps, one)
-	}
-	return steps, max(first, 0)
+	first = slices.IndexFunc(m.Steps, func(mv scenario.Move) bool { return mv.Fault != nil || mv.Until > 0 || mv.Choice > 0 })
+	return m.solution, max(first, 0)
 }
 
-// decided words a decision as the page names its buttons. Where nobody could move, time
-// passed first.
-func decided(b *engine.Branch, n, choice int) Step {
-	for _, o := range b.Positions[n].Options {
-		if o.Choice != choice {
-			continue
-		}
-		about := phrase.Say("it is about %s", o.Thread)
-		switch {
-		case o.Network && o.Node > 0:
-			return Step{phrase.Say("deliver what %s sent to node %d", o.Thread, o.Node), about}
-		case o.Network:
-			return Step{phrase.Say("deliver what %s sent", o.Thread), about}
-		case o.Node > 0:
-			return Step{phrase.Say("step %s at node %d", o.Thread, o.Node), about}
-		case o.Background:
-			return Step{phrase.Say("step %s's watchdog", o.Thread), about}
-		default:
-			return Step{phrase.Say("step %s", o.Thread), about}
-		}
-	}
-	for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {
-		if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
-			return Step{phrase.Say("let time pass, then step %s's watchdog", e.Thread), phrase.Say("it is about %s", e.Thread)}
-		}
-		if e.Thread != "" {
-			return Step{phrase.Say("let time pass, then step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
-		}
-	}
-	return Step{phrase.Say("let time pass"), phrase.Say("it is about who moves")}
-}
-
-// describe words each move of a branch.
-func describe(b *engine.Branch, list []scenario.Move) []Step {
-	out := make([]Step, len(list))
-	for n, mv := range list {
+// solved says of each move of a branch what it turns on.
+func solved(b *engine.Branch) []Step {
+	out := make([]Step, len(b.Moves))
+	for n, mv := range b.Moves {
+		at, after := b.Positions[n], b.Positions[n+1]
+		one := Step{Move: mv, At: at}
 		switch {
 		case mv.Fault != nil:
-			word := fault.Word(mv.Fault.Do)
-			if mv.Fault.Thread == "" {
-				out[n] = Step{phrase.Say("let this fault strike: %s", word), phrase.Say("it is about Redis")}
-				continue
-			}
-			out[n] = Step{phrase.Say("let this fault strike in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
+			one.Moves = mv.Fault.Thread
 		case mv.Until > 0:
-			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while a thread could move")}
+			one.About = phrase.Say("it is about time: let some pass while a thread could move")
 		default:
-			out[n] = decided(b, n, mv.Choice)
+			for _, e := range b.Events[at.Seq:after.Seq] {
+				one.Moves = cmp.Or(one.Moves, e.Thread)
+			}
+			for _, o := range at.Options {
+				if o.Choice == mv.Choice {
+					one.Moves = o.Thread
+				}
+			}
 		}
+		switch {
+		case mv.Until > 0:
+		case one.Moves != "":
+			one.About = phrase.Say("it is about %s", one.Moves)
+		case mv.Fault != nil:
+			one.About = phrase.Say("it is about Redis")
+		default:
+			one.About = phrase.Say("it is about who moves")
+		}
+		out[n] = one
 	}
 	return out
 }

@@ -480,11 +480,12 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	}
 	if item.Kind == course.Break {
 		steps, first := made.Solution()
+		tap := func(one course.Step) string { return page.Tap(l, one.At.Options, one.Move, one.Moves) }
 		add("what it is about", "<p>"+templates.Escaped(l.Sentence(steps[first].About))+"</p>")
-		add("which step", text("After move %d: %s.", first, l.Clause(steps[first].Says)))
+		add("which step", text("After move %d: press “%s”.", first, tap(steps[first])))
 		all := ""
 		for _, one := range steps {
-			all += "<li>" + templates.Escaped(words.Capital(l.Clause(one.Says))) + "</li>"
+			all += "<li><b>" + templates.Escaped(tap(one)) + "</b></li>"
 		}
 		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
 		return list

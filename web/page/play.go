@@ -192,6 +192,39 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 	return l.Say("somebody moves once time has passed")
 }
 
+// Tap is the name of the button with which a person makes a move where these are the
+// options; moves is the thread that it moves, "" for none.
+func Tap(l words.Language, list []run.Option, m scenario.Move, moves string) string {
+	if m.Fault != nil {
+		strikes := append(ThreadStrikes(l, m.Fault.Thread), RedisStrikes(l, film.Scenario{})...)
+		at := slices.IndexFunc(strikes, func(s Strike) bool { return s.Move == byHand(m.Fault.Do, m.Fault.Thread, m.Fault.At) })
+		if at < 0 {
+			return Decision(l, list, m)
+		}
+		if m.Fault.Thread != "" {
+			return l.Say("%s: %s", m.Fault.Thread, strikes[at].Label)
+		}
+		return strikes[at].Label
+	}
+	able := slices.DeleteFunc(NewOptions(l, list), func(o Option) bool { return !o.Can || o.Choice >= 0 && o.Choice != m.Choice })
+	if m.Until > 0 || moves == "" {
+		return l.Say("Let time pass")
+	}
+	switch o := able[min(m.Choice, len(able)-1)]; { // where nobody can move yet, in the order in which they will be able to
+	case o.Network && o.Node > 0:
+		return l.Say("Deliver what %s sent to node %d", o.Thread, o.Node)
+	case o.Network:
+		return l.Say("Deliver what %s sent", o.Thread)
+	case o.Node > 0:
+		return l.Say("Step %s at node %d", o.Thread, o.Node)
+	case o.Background:
+		return l.Say("Step %s's watchdog", o.Thread)
+	default:
+		verb, _, _ := strings.Cut(strings.ReplaceAll(o.Does, "：", ":"), ":")
+		return o.Thread + " " + verb
+	}
+}
+
 // Option is what a thread would do next, or why it cannot move.
 type Option struct {
 	Thread     string `json:"thread"`
