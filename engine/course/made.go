@@ -1,7 +1,6 @@
 package course
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +68,9 @@ type Made struct {
 
 	Diagnosis *Diagnosis // of diagnose
 
-	solution []Step           // of break
-	wanted      []trial.Outcome // of order: what the lock's script does in each case
+	presses  []Press         // of break
+	decisive int             // of these the first that the scheduler would not have made by itself
+	wanted   []trial.Outcome // of order: what the lock's script does in each case
 	held     wanted          // of write
 }
 
@@ -283,7 +283,7 @@ func (i *Item) breaks(ctx context.Context, sc *scenario.Scenario, found *Found, 
 		}
 		return lab, nil
 	}
-	v, run, _, err := i.verdict(ctx, sc, found.Schedule)
+	v, run, err := i.verdict(ctx, sc, found.Schedule)
 	if err == nil && !v.Met {
 		err = fmt.Errorf("the schedule that was found does not come to %q", i.goal)
 	}
@@ -381,11 +381,12 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 		}
 		m.Proven = true
 	}
-	solution, _, err := eventwise(ctx, i.Scenario, solution)
+	hand, err := byHand(ctx, i.Scenario, solution)
 	if err != nil {
 		return i.wrong(0, "solution: %v", err)
 	}
-	v, run, steps, err := i.verdict(ctx, i.Scenario, solution)
+	solution = hand.b.Moves
+	v, run, err := i.verdict(ctx, i.Scenario, solution)
 	if err != nil {
 		return i.wrong(0, "solution: %v", err)
 	}
@@ -398,7 +399,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if cost >= 0 && v.Own != cost {
 		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
 	}
-	m.Solved, m.Par, m.Steps, m.solution = run, v.Own, solution, steps
+	m.Solved, m.Par, m.Steps, m.presses, m.decisive = run, v.Own, solution, hand.list, max(hand.first, 0)
 	return nil
 }
 
@@ -427,7 +428,7 @@ func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, _, _, err := i.verdict(ctx, i.Scenario, list)
+	v, _, err := i.verdict(ctx, i.Scenario, list)
 	v.Par, v.Proven = m.Par, m.Proven
 	return v, err
 }
@@ -439,15 +440,15 @@ func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, e
 		return Verdict{}, ErrNothingToBreak
 	}
 	i := &Item{goal: goal}
-	v, _, _, err := i.verdict(ctx, sc, sc.Schedule)
+	v, _, err := i.verdict(ctx, sc, sc.Schedule)
 	return v, err
 }
 
-// verdict plays moves: what they came to, the run, and each of them.
-func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
+// verdict plays moves: what they came to, and the run.
+func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(list))
 	if err != nil {
-		return Verdict{}, nil, nil, fmt.Errorf("course: %w", err)
+		return Verdict{}, nil, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
 	b := s.Branches()[0]
@@ -458,22 +459,23 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 		seq := b.Events[at].Seq
 		n = slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
 	}
-	_, own, err := eventwise(ctx, sc, list[:n])
+	own, err := spent(ctx, sc, list[:n])
 	if err != nil {
-		return Verdict{}, nil, nil, err
+		return Verdict{}, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, solved(b), nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, nil
 }
 
-// eventwise are moves in which time passes from one event to the next, as a person
-// lets it pass, and the delays and faults among them.
-func eventwise(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (single []scenario.Move, spent int, err error) {
+// spent counts the delays and faults of moves. Time that passes over several
+// events at once, or where nobody could move, costs what it would have cost event
+// by event.
+func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(nil))
 	if err != nil {
-		return nil, 0, fmt.Errorf("course: %w", err)
+		return 0, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
-	b := s.Branches()[0]
+	n, b := 0, s.Branches()[0]
 	for _, m := range list {
 		for done := false; !done; {
 			here, one := b.Positions[len(b.Positions)-1], m
@@ -482,15 +484,14 @@ func eventwise(ctx context.Context, sc *scenario.Scenario, list []scenario.Move)
 				one.Until = here.Next
 			}
 			if m.Fault != nil || m.Until > 0 && here.Movable() {
-				spent++
+				n++
 			}
 			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
-				return nil, 0, fmt.Errorf("course: %w", err)
+				return 0, fmt.Errorf("course: %w", err)
 			}
-			single = append(single, one)
 		}
 	}
-	return single, spent, nil
+	return n, nil
 }
 
 // Prove plays everything that the course's items need, in every language, and
@@ -661,56 +662,6 @@ func (m *Made) About(i *Item) string {
 		return v.Threads[0]
 	}
 	return e.Thread
-}
-
-// Step is a move of a solution, one that a person can make at once.
-type Step struct {
-	Move  scenario.Move
-	At    engine.Position // where it is made
-	Moves string          // the thread that it moves, "" for none
-	About phrase.Wording  // what it turns on, a clause
-}
-
-// Solution are the moves of a break, and which of them is the first that the
-// scheduler would not have made by itself.
-func (m *Made) Solution() (steps []Step, first int) {
-	first = slices.IndexFunc(m.Steps, func(mv scenario.Move) bool { return mv.Fault != nil || mv.Until > 0 || mv.Choice > 0 })
-	return m.solution, max(first, 0)
-}
-
-// solved says of each move of a branch what it turns on.
-func solved(b *engine.Branch) []Step {
-	out := make([]Step, len(b.Moves))
-	for n, mv := range b.Moves {
-		at, after := b.Positions[n], b.Positions[n+1]
-		one := Step{Move: mv, At: at}
-		switch {
-		case mv.Fault != nil:
-			one.Moves = mv.Fault.Thread
-		case mv.Until > 0:
-			one.About = phrase.Say("it is about time: let some pass while a thread could move")
-		default:
-			for _, e := range b.Events[at.Seq:after.Seq] {
-				one.Moves = cmp.Or(one.Moves, e.Thread)
-			}
-			for _, o := range at.Options {
-				if o.Choice == mv.Choice {
-					one.Moves = o.Thread
-				}
-			}
-		}
-		switch {
-		case mv.Until > 0:
-		case one.Moves != "":
-			one.About = phrase.Say("it is about %s", one.Moves)
-		case mv.Fault != nil:
-			one.About = phrase.Say("it is about Redis")
-		default:
-			one.About = phrase.Say("it is about who moves")
-		}
-		out[n] = one
-	}
-	return out
 }
 
 // Plays tells whether sc is the item's scenario, whatever its moves. What a lab recorded

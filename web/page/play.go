@@ -192,25 +192,23 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 	return l.Say("somebody moves once time has passed")
 }
 
-// Tap is the name of the button with which a person makes a move where these are the
-// options; moves is the thread that it moves, "" for none.
-func Tap(l words.Language, list []run.Option, m scenario.Move, moves string) string {
-	if m.Fault != nil {
-		strikes := append(ThreadStrikes(l, m.Fault.Thread), RedisStrikes(l, film.Scenario{})...)
-		at := slices.IndexFunc(strikes, func(s Strike) bool { return s.Move == byHand(m.Fault.Do, m.Fault.Thread, m.Fault.At) })
-		if at < 0 {
-			return Decision(l, list, m)
-		}
-		if m.Fault.Thread != "" {
-			return l.Say("%s: %s", m.Fault.Thread, strikes[at].Label)
-		}
-		return strikes[at].Label
+// Struck is the name of the button with which a person lets a fault strike.
+func Struck(l words.Language, f scenario.Fault) string {
+	list := append(ThreadStrikes(l, f.Thread), RedisStrikes(l, film.Scenario{})...)
+	at := slices.IndexFunc(list, func(s Strike) bool { return s.Move == byHand(f.Do, f.Thread, f.At) })
+	switch {
+	case at < 0:
+		return Decision(l, nil, scenario.Move{Fault: &f})
+	case f.Thread != "":
+		return l.Say("%s: %s", f.Thread, list[at].Label)
+	default:
+		return list[at].Label
 	}
-	able := slices.DeleteFunc(NewOptions(l, list), func(o Option) bool { return !o.Can || o.Choice >= 0 && o.Choice != m.Choice })
-	if m.Until > 0 || moves == "" {
-		return l.Say("Let time pass")
-	}
-	switch o := able[min(m.Choice, len(able)-1)]; { // where nobody can move yet, in the order in which they will be able to
+}
+
+// Button is the name of the button that makes an option's move, as the dock has it.
+func (o Option) Button(l words.Language) string {
+	switch {
 	case o.Network && o.Node > 0:
 		return l.Say("Deliver what %s sent to node %d", o.Thread, o.Node)
 	case o.Network:
