@@ -57,9 +57,7 @@ func followed(t *testing.T, address string) {
 				return [text(b), ...(of ? [of + ": " + text(b), of + "：" + text(b)] : [])].includes(name) && (of === undefined) === !/^[A-Z][:：]/.test(name);
 			});
 			const found = [...own, ...faults].filter((b) => b.getAttribute("aria-disabled") !== "true" && b.checkVisibility());
-			document.querySelectorAll("[data-named]").forEach((b) => delete b.dataset.named);
-			if (found.length === 1) { found[0].dataset.named = ""; }
-			return found.length;
+			return found.map((b) => b.dataset.option ? "#choices [data-option='" + b.dataset.option + "']" : "#rail .fault[data-strike='" + b.dataset.strike + "']");
 		})(%s)`
 		state   = `document.getElementById("tally").textContent + document.getElementById("reached").hidden`
 		inSight = `(() => {
@@ -86,12 +84,13 @@ func followed(t *testing.T, address string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := get[int](ctx, t, fmt.Sprintf(named, quoted)); found != 1 {
-			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, found, name,
+		found := get[[]string](ctx, t, fmt.Sprintf(named, quoted))
+		if len(found) != 1 {
+			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, len(found), name,
 				get[string](ctx, t, `[...document.querySelectorAll("#choices .move, #rail .fault")].map((b) => b.innerText + b.getAttribute("aria-disabled")).join(" | ")`))
 		}
 		was := get[string](ctx, t, state)
-		do(ctx, t, click(`[data-named]`))
+		do(ctx, t, click(found[0]))
 		until(ctx, t, fmt.Sprintf(`(%s) !== %q`, state, was))
 	}
 	until(ctx, t, `document.getElementById("reached").checkVisibility()`)
