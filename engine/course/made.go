@@ -10,8 +10,6 @@ import (
 
 	"relock/engine"
 	"relock/engine/explore"
-	"relock/engine/fault"
-	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -70,9 +68,10 @@ type Made struct {
 
 	Diagnosis *Diagnosis // of diagnose
 
-	described []Step
-	wanted    []trial.Outcome // of order: what the lock's script does in each case
-	held      wanted          // of write
+	presses  []Press         // of break
+	decisive int             // of these the first that the scheduler would not have made by itself
+	wanted   []trial.Outcome // of order: what the lock's script does in each case
+	held     wanted          // of write
 }
 
 // Answer is one answer of an item, and the run in which it is true.
@@ -284,7 +283,7 @@ func (i *Item) breaks(ctx context.Context, sc *scenario.Scenario, found *Found, 
 		}
 		return lab, nil
 	}
-	v, run, _, err := i.verdict(ctx, sc, found.Schedule)
+	v, run, err := i.verdict(ctx, sc, found.Schedule)
 	if err == nil && !v.Met {
 		err = fmt.Errorf("the schedule that was found does not come to %q", i.goal)
 	}
@@ -382,7 +381,12 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 		}
 		m.Proven = true
 	}
-	v, solved, steps, err := i.verdict(ctx, i.Scenario, solution)
+	hand, err := byHand(ctx, i.Scenario, solution)
+	if err != nil {
+		return i.wrong(0, "solution: %v", err)
+	}
+	solution = hand.b.Moves
+	v, run, err := i.verdict(ctx, i.Scenario, solution)
 	if err != nil {
 		return i.wrong(0, "solution: %v", err)
 	}
@@ -395,7 +399,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if cost >= 0 && v.Own != cost {
 		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
 	}
-	m.Solved, m.Par, m.Steps, m.described = solved, v.Own, solution, steps
+	m.Solved, m.Par, m.Steps, m.presses, m.decisive = run, v.Own, solution, hand.list, max(hand.first, 0)
 	return nil
 }
 
@@ -424,7 +428,7 @@ func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, _, _, err := i.verdict(ctx, i.Scenario, list)
+	v, _, err := i.verdict(ctx, i.Scenario, list)
 	v.Par, v.Proven = m.Par, m.Proven
 	return v, err
 }
@@ -436,19 +440,19 @@ func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, e
 		return Verdict{}, ErrNothingToBreak
 	}
 	i := &Item{goal: goal}
-	v, _, _, err := i.verdict(ctx, sc, sc.Schedule)
+	v, _, err := i.verdict(ctx, sc, sc.Schedule)
 	return v, err
 }
 
-// verdict plays moves: what they came to, the run, and each of them in words.
-func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
+// verdict plays moves: what they came to, and the run.
+func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(list))
 	if err != nil {
-		return Verdict{}, nil, nil, fmt.Errorf("course: %w", err)
+		return Verdict{}, nil, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
 	b := s.Branches()[0]
-	run, steps := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}, describe(b, list)
+	run := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}
 	at, ok := i.goal.find(b.Events)
 	n := len(list)
 	if ok {
@@ -457,9 +461,9 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	}
 	own, err := spent(ctx, sc, list[:n])
 	if err != nil {
-		return Verdict{}, nil, nil, err
+		return Verdict{}, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, steps, nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, nil
 }
 
 // spent counts the delays and faults of moves. Time that passes over several
@@ -658,82 +662,6 @@ func (m *Made) About(i *Item) string {
 		return v.Threads[0]
 	}
 	return e.Thread
-}
-
-// Step is a move of a solution in words.
-type Step struct {
-	Says  phrase.Wording // what to do, a clause
-	About phrase.Wording // what it turns on, a clause
-}
-
-// Solution are the moves of a break, and which of them is the first that the
-// scheduler would not have made by itself.
-func (m *Made) Solution() (steps []Step, first int) {
-	first = -1
-	for n, mv := range m.Steps {
-		one := m.described[n]
-		switch {
-		case mv.Fault != nil, mv.Until > 0, mv.Choice > 0:
-			if first < 0 {
-				first = n
-			}
-		}
-		steps = append(steps, one)
-	}
-	return steps, max(first, 0)
-}
-
-// decided words a decision as the page names its buttons. Where nobody could move, time
-// passed first.
-func decided(b *engine.Branch, n, choice int) Step {
-	for _, o := range b.Positions[n].Options {
-		if o.Choice != choice {
-			continue
-		}
-		about := phrase.Say("it is about %s", o.Thread)
-		switch {
-		case o.Network && o.Node > 0:
-			return Step{phrase.Say("deliver what %s sent to node %d", o.Thread, o.Node), about}
-		case o.Network:
-			return Step{phrase.Say("deliver what %s sent", o.Thread), about}
-		case o.Node > 0:
-			return Step{phrase.Say("step %s at node %d", o.Thread, o.Node), about}
-		case o.Background:
-			return Step{phrase.Say("step %s's watchdog", o.Thread), about}
-		default:
-			return Step{phrase.Say("step %s", o.Thread), about}
-		}
-	}
-	for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {
-		if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
-			return Step{phrase.Say("let time pass, then step %s's watchdog", e.Thread), phrase.Say("it is about %s", e.Thread)}
-		}
-		if e.Thread != "" {
-			return Step{phrase.Say("let time pass, then step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
-		}
-	}
-	return Step{phrase.Say("let time pass"), phrase.Say("it is about who moves")}
-}
-
-// describe words each move of a branch.
-func describe(b *engine.Branch, list []scenario.Move) []Step {
-	out := make([]Step, len(list))
-	for n, mv := range list {
-		switch {
-		case mv.Fault != nil:
-			word := fault.Word(mv.Fault.Do)
-			if mv.Fault.Thread == "" {
-				out[n] = Step{phrase.Say("let this fault strike: %s", word), phrase.Say("it is about Redis")}
-				continue
-			}
-			out[n] = Step{phrase.Say("let this fault strike in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
-		case mv.Until > 0:
-			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while a thread could move")}
-		default:
-			out[n] = decided(b, n, mv.Choice)
-		}
-	}
-	return out
 }
 
 // Plays tells whether sc is the item's scenario, whatever its moves. What a lab recorded

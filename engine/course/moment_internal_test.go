@@ -292,7 +292,7 @@ func TestWithWhichMoveAGoalIsReached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _, _, err := (&Item{goal: m}).verdict(t.Context(), sc, moves)
+		v, _, err := (&Item{goal: m}).verdict(t.Context(), sc, moves)
 		if err != nil || v.Moves != want || v.Met != (goal != "A crash") {
 			t.Errorf("%s: %+v, %v; want %d moves", goal, v, err, want)
 		}

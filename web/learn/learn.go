@@ -479,12 +479,12 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 		list = append(list, page.LessonHint{Name: l.Say(name), HTML: html})
 	}
 	if item.Kind == course.Break {
-		steps, first := made.Solution()
-		add("what it is about", "<p>"+templates.Escaped(l.Sentence(steps[first].About))+"</p>")
-		add("which step", text("After move %d: %s.", first, l.Clause(steps[first].Says)))
+		presses, first := made.Solution()
+		add("what it is about", "<p>"+templates.Escaped(l.Sentence(presses[first].About))+"</p>")
+		add("which step", text("After move %d: press “%s”.", presses[first].Moves, button(l, presses[first])))
 		all := ""
-		for _, one := range steps {
-			all += "<li>" + templates.Escaped(words.Capital(l.Clause(one.Says))) + "</li>"
+		for _, one := range presses {
+			all += "<li><b>" + templates.Escaped(button(l, one)) + "</b></li>"
 		}
 		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
 		return list
@@ -539,6 +539,19 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	}
 	add("the solution", to(fmt.Sprintf("pick=%d&told=1", right), "Show what is right"))
 	return list
+}
+
+// button is the name of what is pressed.
+func button(l words.Language, one course.Press) string {
+	if one.Fault != nil {
+		return page.Struck(l, *one.Fault)
+	}
+	for _, o := range page.NewOptions(l, one.At.Options) {
+		if o.Can && one.Mover.Is(o.Thread, o.Background, o.Network, o.Node) {
+			return o.Button(l)
+		}
+	}
+	return l.Say("Let time pass")
 }
 
 // movesToJudge are the moves that were sent: a link's text, or as JSON the

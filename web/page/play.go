@@ -192,6 +192,37 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 	return l.Say("somebody moves once time has passed")
 }
 
+// Struck is the name of the button with which a person lets a fault strike.
+func Struck(l words.Language, f scenario.Fault) string {
+	list := append(ThreadStrikes(l, f.Thread), RedisStrikes(l, film.Scenario{})...)
+	at := slices.IndexFunc(list, func(s Strike) bool { return s.Move == byHand(f.Do, f.Thread, f.At) })
+	switch {
+	case at < 0:
+		return Decision(l, nil, scenario.Move{Fault: &f})
+	case f.Thread != "":
+		return l.Say("%s: %s", f.Thread, list[at].Label)
+	default:
+		return list[at].Label
+	}
+}
+
+// Button is the name of the button that makes an option's move, as the dock has it.
+func (o Option) Button(l words.Language) string {
+	switch {
+	case o.Network && o.Node > 0:
+		return l.Say("Deliver what %s sent to node %d", o.Thread, o.Node)
+	case o.Network:
+		return l.Say("Deliver what %s sent", o.Thread)
+	case o.Node > 0:
+		return l.Say("Step %s at node %d", o.Thread, o.Node)
+	case o.Background:
+		return l.Say("Step %s's watchdog", o.Thread)
+	default:
+		verb, _, _ := strings.Cut(strings.ReplaceAll(o.Does, "：", ":"), ":")
+		return o.Thread + " " + verb
+	}
+}
+
 // Option is what a thread would do next, or why it cannot move.
 type Option struct {
 	Thread     string `json:"thread"`

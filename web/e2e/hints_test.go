@@ -1,0 +1,100 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"relock/engine/course"
+	"relock/web/words"
+)
+
+// Somebody on a phone who opens the hints of a break one after the other, and presses
+// what the last one names, has broken it, and sees so where the thumb is.
+func TestTheLastHintIsFollowedByHand(t *testing.T) {
+	t.Parallel()
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, nth := serve(t), 0
+	for _, i := range c.Items() {
+		if i.Kind != course.Break {
+			continue
+		}
+		if nth++; testing.Short() && nth%3 != 0 {
+			continue
+		}
+		for n, language := range []string{"en", "zh"} {
+			if n > 0 && testing.Short() {
+				continue
+			}
+			t.Run(i.Path()+" "+language, func(t *testing.T) {
+				t.Parallel()
+				followed(t, fmt.Sprintf("%s/learn/%s?lang=%s", url, i.Path(), language))
+			})
+		}
+	}
+	if nth == 0 {
+		t.Fatal("nothing is to be broken")
+	}
+}
+
+// followed opens the hints of a break, and presses what the last one names.
+func followed(t *testing.T, address string) {
+	t.Helper()
+	const (
+		shut  = `.hints details:not([open]) > summary`
+		moves = `[...document.querySelectorAll(".hints ol b")].filter((b) => b.checkVisibility()).map((b) => b.textContent)`
+		// A move, or a fault of a thread, by the names that a person reads; one cannot press what is grey.
+		named = `((name) => {
+			const text = (e) => [...e.childNodes].filter((n) => n.nodeType === 3 || !n.matches(".hidden, svg")).map((n) => n.textContent).join("").trim();
+			const own = [...document.querySelectorAll("#choices .move")].filter((b) => text(b.querySelector("b")) === name);
+			const faults = [...document.querySelectorAll("#rail .fault")].filter((b) => {
+				const of = b.closest(".thread-card")?.querySelector(".name").textContent;
+				return [text(b), ...(of ? [of + ": " + text(b), of + "：" + text(b)] : [])].includes(name) && (of === undefined) === !/^[A-Z][:：]/.test(name);
+			});
+			const found = [...own, ...faults].filter((b) => b.getAttribute("aria-disabled") !== "true" && b.checkVisibility());
+			return found.map((b) => b.dataset.option ? "#choices [data-option='" + b.dataset.option + "']" : "#rail .fault[data-strike='" + b.dataset.strike + "']");
+		})(%s)`
+		state   = `document.getElementById("tally").textContent + document.getElementById("reached").hidden`
+		inSight = `(() => {
+			const box = document.getElementById("reached").getBoundingClientRect();
+			const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+			return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && document.getElementById("reached").contains(hit);
+		})()`
+	)
+	ctx := tab(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Navigate(address))
+	until(ctx, t, `(document.getElementById("tally")?.textContent ?? "") !== ""`) // the page has asked what its first place is worth
+	for range 4 {
+		do(ctx, t, click(shut))
+	}
+	list := get[[]string](ctx, t, moves)
+	if len(list) == 0 || get[bool](ctx, t, fmt.Sprintf("document.querySelector(`%s`) !== null", shut)) {
+		t.Fatalf("after four hints these moves are read: %q", list)
+	}
+	for n, name := range list {
+		if !get[bool](ctx, t, `document.getElementById("reached").hidden`) {
+			t.Fatalf("broken after %d moves of %q", n, list)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := get[[]string](ctx, t, fmt.Sprintf(named, quoted))
+		if len(found) != 1 {
+			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, len(found), name,
+				get[string](ctx, t, `[...document.querySelectorAll("#choices .move, #rail .fault")].map((b) => b.innerText + b.getAttribute("aria-disabled")).join(" | ")`))
+		}
+		was := get[string](ctx, t, state)
+		do(ctx, t, click(found[0]))
+		until(ctx, t, fmt.Sprintf(`(%s) !== %q`, state, was))
+	}
+	until(ctx, t, `document.getElementById("reached").checkVisibility()`)
+	if !get[bool](ctx, t, inSight) {
+		t.Error("that it is broken is not in sight")
+	}
+}
