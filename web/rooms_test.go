@@ -936,3 +936,43 @@ func TestVotesHaveNoFormulas(t *testing.T) {
 		t.Errorf("votes: %s", votes)
 	}
 }
+
+// Of the votes of a large class that come all at once none is lost, and each counts
+// for what it says.
+func TestNoVoteOfALargeClassIsLost(t *testing.T) {
+	voters := 300
+	if testing.Short() {
+		voters = 100
+	}
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	all := make([]*attendee, voters)
+	for n := range all {
+		all[n] = s.visit(t, code, "en", nil).join("audience", nil)
+	}
+	host.must(object{"do": "ask", "kind": "own", "text": "Who is in?", "options": []string{"A", "B", "C"}, "right": 1})
+	for _, round := range []int{1, 2} {
+		want := make([]int, 3)
+		for n, one := range all {
+			option := (n + round) % 7 % 3
+			want[option]++
+			one.id++
+			if err := one.conn.WriteJSON(object{"id": one.id, "do": "vote", "option": option}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, one := range all {
+			for f := one.read(); f.Re != one.id || !f.Done; f = one.read() {
+				if f.Refused != "" {
+					t.Fatal(f.Refused)
+				}
+			}
+		}
+		host.must(object{"do": "reveal"})
+		if q := host.room.Question; q.Votes != voters || q.Of != voters || !slices.Equal(q.Counts, want) {
+			t.Errorf("round %d: %d of %d voted, %v, want %v", round, q.Votes, q.Of, q.Counts, want)
+		}
+		host.must(object{"do": "again"})
+	}
+}

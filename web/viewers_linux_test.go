@@ -119,13 +119,18 @@ func (a audience) join() ([]viewer, error) {
 	return conns, errors.Join(all...)
 }
 
-// homes are how many addresses a large audience comes from: one alone may not
-// have all seats of a room.
-const homes = 8
+// homeOf is the address of a viewer: each has its own, and those with small buffers
+// have others. The last seats of a room are for addresses that have none yet.
+func (a audience) homeOf(n int) net.IP {
+	if a.Buffer != 0 {
+		return net.IPv4(127, 1, byte(1+n/250), byte(1+n%250))
+	}
+	return net.IPv4(127, 0, byte(1+n/250), byte(1+n%250))
+}
 
 // dial opens one websocket that takes compressed messages.
 func (a audience) dial(n int) (viewer, error) {
-	d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%homes))}, Control: func(_, _ string, c syscall.RawConn) error {
+	d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: a.homeOf(n)}, Control: func(_, _ string, c syscall.RawConn) error {
 		if a.Buffer == 0 {
 			return nil
 		}
