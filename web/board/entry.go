@@ -399,6 +399,21 @@ func (s *State) Branch(id int) *Branch {
 	return nil
 }
 
+// Asked returns how many of a branch's first moves lead to the place of the last
+// question, or to where other moves lead there: what comes after them may be what is
+// asked. It is all of them without a question.
+func (s *State) Asked(b Branch) int {
+	if s.Question == nil {
+		return len(b.Moves)
+	}
+	place := s.Question.Stand
+	of := s.Branch(place.Branch)
+	if of == nil {
+		return 0
+	}
+	return min(common(b.Moves, of.Moves), place.At)
+}
+
 // Questions returns all questions, oldest first.
 func (s *State) Questions() []*Question {
 	if s.Question == nil {

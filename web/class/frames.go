@@ -544,13 +544,13 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, err
 	return of.Film, b, nil
 }
 
-// parts returns the frames of a branch's positions from one on.
-func (f *roomFilm) parts(v board.View, b board.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
+// parts returns the frames of a branch's positions from one on, to before end.
+func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []*websocket.PreparedMessage, err error) {
 	film, branch, err := f.branch(v, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	for end := len(b.Moves) + 1; from < end || len(frames) == 0; {
+	for from < end || len(frames) == 0 {
 		to := min(from-from%step.FramePositions+step.FramePositions, end)
 		frame, err := f.part(v, film, branch, b, from, to)
 		if err != nil {
@@ -565,7 +565,7 @@ func (f *roomFilm) parts(v board.View, b board.Branch, from int) (frames []*webs
 // kept.
 func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*websocket.PreparedMessage, error) {
 	key, stays := [2]int{b.ID, from}, from < to && from%step.FramePositions == 0 && to%step.FramePositions == 0
-	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
+	fresh := fmt.Sprintf("part/%s/%d/%d-%d", f.l.Code(), b.ID, from, to)
 	if made := f.whole[key]; stays && made != nil {
 		return made, nil
 	}

@@ -310,6 +310,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 		return err
 	}
 	defer g.telling.Done()
+	member := g.client.Member()
 	err := g.room.Look(func(v board.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
@@ -319,7 +320,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 			frames, g.page = append(frames, set), &n
 		}
 		if g.rows {
-			missing, err := g.film(v)
+			missing, err := g.film(v, member)
 			if err != nil {
 				ended = v.Context.Err() != nil
 				return err
@@ -349,7 +350,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 }
 
 // film returns the frames that the page lacks.
-func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
+func (g *guest) film(v board.View, member string) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
@@ -371,20 +372,26 @@ func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 			frames = append(frames, frame)
 		}
 	}
+	m := v.State.People[member]
+	guesses := (m == nil || m.Part != board.Host && m.Part != board.Stage) && questionNow(g.l, v.State, false).covers()
 	for _, b := range v.State.Branches {
+		end := len(b.Moves) + 1
+		if guesses { // what comes after the question's place may be what is asked
+			end = v.State.Asked(b) + 1
+		}
 		from, there := g.shown[b.ID]
 		if !there && b.Parent >= 0 && g.shown[b.Parent] > 0 {
-			from = b.Fork + 1
+			from = min(b.Fork+1, end)
 		}
-		if there && from > len(b.Moves) {
+		if there && from >= end {
 			continue
 		}
-		more, err := film.parts(v, b, from)
+		more, err := film.parts(v, b, from, end)
 		if err != nil {
 			return nil, err
 		}
 		frames = append(frames, more...)
-		g.shown[b.ID] = len(b.Moves) + 1
+		g.shown[b.ID] = end
 	}
 	return frames, nil
 }
