@@ -210,7 +210,7 @@ func ParseLock(text string) (Lock, error) {
 	case keys[0] == "" || len(slices.Compact(keys)) < len(keys) || len(keys) > MostLocks:
 		return Lock{}, phrase.New("%.60q: allowed: up to %d keys, each once, with a comma between two; and -key for a key with a comma in it", text, MostLocks)
 	case l.Kind.Said() && !l.Kind.Exclusive:
-		return Lock{}, phrase.New("%.60q: with several locks, one thread at a time holds each; allowed: KEY,KEY", text)
+		return Lock{}, phrase.New("%.60q: with several locks, a single thread at a time holds each; allowed: KEY,KEY", text)
 	}
 	keys = strings.Split(l.Key, ",")
 	return Lock{Key: keys[0], Also: keys[1:]}, nil

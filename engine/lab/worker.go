@@ -151,7 +151,9 @@ func (e *WorkerError) Says() phrase.Wording {
 	return says
 }
 
-func (l *lane) failed(why phrase.Text, args ...any) error { return l.failedBy(phrase.Say(why, args...)) }
+func (l *lane) failed(why phrase.Text, args ...any) error {
+	return l.failedBy(phrase.Say(why, args...))
+}
 
 func (l *lane) failedBy(why phrase.Wording) error {
 	e := &WorkerError{Thread: l.name, why: why, Last: l.last}

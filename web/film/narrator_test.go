@@ -742,7 +742,7 @@ func TestWhatOnlyTheyDoIsTold(t *testing.T) {
 		want   string
 	}{
 		{"redsync", words.English, "A has the lock on 3 of 3 nodes, valid until 7,920 ms: 8,000 ms from its request, less 80 ms for clock drift."},
-		{"redsync", words.Match("zh"), "A 拿到锁（3/3 个节点），有效至 7,920 ms：从询问起 8,000 ms，减去漂移 80 ms。"},
+		{"redsync", words.Match("zh"), "A 拿到锁（3/3 个节点），有效至 7,920 ms：从请求起 8,000 ms，减去漂移 80 ms。"},
 		{"redlock", words.English, "A has the lock on 5 of 5 nodes, valid until 295 ms: 300 ms from its request, less 5 ms for clock drift."},
 		{"redsync-one-node", words.English, "A has the lock, valid until 7,920 ms: 8,000 ms from its request, less 80 ms for clock drift."},
 		{"redsync-one-node", words.English, "B must not delete the key: GET reads the value of A, whose lock it is now."},
