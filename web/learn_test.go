@@ -723,3 +723,60 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 		t.Errorf("%d incidents", incidents)
 	}
 }
+
+// Who has little time is told how long the way without extras is, sees which those are,
+// and is led past them; the check asks of nothing that is extra, and each concept is
+// still taught.
+func TestTheShortWayLeavesOutExtras(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, minutes, extras := 0, 0, 0
+	for _, ch := range c.Chapters {
+		n, m := ch.Brief()
+		items, minutes, extras = items+n, minutes+m, extras+len(ch.Items)-n
+	}
+	if items+extras != len(c.Items()) || minutes >= 90 || minutes < 60 {
+		t.Errorf("the short way has %d of %d items and takes %d minutes", items, len(c.Items()), minutes)
+	}
+	for concept, taught := range map[string]string{
+		"mutual exclusion": "trouble/last-one trouble/sell-it-twice", "lease": "lease/why-a-lease lease/who-knows", "owner": "lock/one-command lock/somebody-elses",
+		"compare-and-delete": "lock/slip-between lock/one-step", "hold count": "again/waits-for-itself again/enter-and-count", "watchdog": "lease/watchdog",
+		"its limit": "lease/hangs lease/pause-why", "late write": "tokens/too-late", "fencing token": "tokens/with-a-token tokens/keep-it-out",
+		"idempotency key": "need/key-first", "lost reply": "messages/request-or-reply", "late copy": "messages/late-copy", "fair queue": "waiting/in-turn",
+		"pub/sub": "waiting/message-lost", "fail-over": "redis/fail-over redis/wait-for-replicas", "quorum": "majority/three-down", "drift": "majority/slow-clock",
+		"eviction": "redis/pull-the-plug", "client clock": "lease/whose-clock", "herd and jitter": "waiting/herd waiting/jitter", "when not": "need/under-a-lock need/who-decides",
+	} {
+		for _, path := range strings.Fields(taught) {
+			if i, ok := c.Item(path); !ok || i.Extra {
+				t.Errorf("the short way does not teach %s: %s", concept, path)
+			}
+		}
+	}
+	for _, i := range c.Check.Items {
+		if i.Taught.Extra {
+			t.Errorf("%s is asked, and what teaches it is extra", i.Path())
+		}
+	}
+	for _, l := range words.All() {
+		_, way := s.do(t, http.MethodGet, "/learn?lang="+l.Code(), nil)
+		if want := html.EscapeString(l.Say("The short way: %d items, about %d minutes. It leaves out what is marked “extra”.", items, minutes)); !strings.Contains(way, want) {
+			t.Errorf("%s: no %q", l.Code(), want)
+		}
+		if marks := strings.Count(way, `<span class="kind">`+l.Say("extra")+`</span>`); marks != extras {
+			t.Errorf("%s: %d items are marked as extra, of %d", l.Code(), marks, extras)
+		}
+		_, body := s.do(t, http.MethodGet, "/learn/lock/compare-and-delete?lang="+l.Code(), nil)
+		onward := regexp.MustCompile(`(?s)<nav class="row onward".*?</nav>`).FindString(body)
+		short, extra := strings.Index(onward, `href="/learn/lock/review-capture"`), strings.Index(onward, `href="/learn/lock/mend-the-unlock"`)
+		if short < 0 || extra < short {
+			t.Errorf("%s: it leads on as %s", l.Code(), onward)
+		}
+		if _, body := s.do(t, http.MethodGet, "/learn/lock/mend-the-unlock?lang="+l.Code(), nil); !strings.Contains(body, `id="is-extra"`) {
+			t.Errorf("%s: an extra does not say so", l.Code())
+		}
+	}
+}

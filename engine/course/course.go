@@ -20,6 +20,7 @@
 //	short: true                     # also for those with little time
 //	items:
 //	  - id: who-knows
+//	    extra: true                 # the short way leaves it out
 //	    kind: predict               # read, predict, why, break, mend, order, write, review or diagnose
 //	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: or review: and what was recorded
 //	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
@@ -148,6 +149,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -224,6 +226,7 @@ type Item struct {
 	Controls []string  // of break: "time", and names of faults
 	Table    string    // of read: "textbook" puts the article's table beside the run
 	Lua      bool      // the scripts of the lock stand on the stage
+	Extra    bool      // the short way through the course leaves it out
 	Taught   *Item     // of the concept check: where the course teaches it
 	Again    *Item     // another question on the same idea, asked later, or nil
 
@@ -388,6 +391,48 @@ func (c *Course) Around(i *Item) (before, after *Item) {
 		after = all[at+1]
 	}
 	return before, after
+}
+
+// Without is where one goes on after an item without what is extra, nil at the end.
+func (c *Course) Without(i *Item) *Item {
+	_, next := c.Around(i)
+	for next != nil && next.Extra {
+		_, next = c.Around(next)
+	}
+	return next
+}
+
+// answering is how many minutes an answer takes: more where one has to find a way, or to
+// write.
+var answering = map[Kind]float64{
+	Predict: 0.5, Why: 0.5, Mend: 0.5, ReviewCode: 1,
+	Arrange: 2, Read: 2, Break: 3, Write: 3,
+}
+
+// wordsAMinute is how fast a text about code is read.
+const wordsAMinute = 180
+
+// takes is about how many minutes an item takes.
+func (i *Item) takes() float64 {
+	words := 0
+	for _, p := range i.Chapter.fallback.items[i.ID].parts {
+		words += len(strings.Fields(p.source))
+	}
+	return float64(words)/wordsAMinute + answering[i.Kind]
+}
+
+// Brief is how many items of the chapter are not extra, and about how many of its
+// minutes they take.
+func (ch *Chapter) Brief() (items, minutes int) {
+	all, kept := 0.0, 0.0
+	for _, i := range ch.Items {
+		all += i.takes()
+		if !i.Extra {
+			kept += i.takes()
+			items++
+		}
+	}
+	return items, int(math.Round(float64(ch.Minutes) * kept / max(all, 1)))
 }
 
 // MostEarlier is how many earlier questions a chapter ends with.

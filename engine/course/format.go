@@ -88,6 +88,7 @@ type (
 		Lua      bool         `yaml:"lua"`
 		Again    *itemYAML    `yaml:"again"`
 		Taught   placed       `yaml:"taught"`
+		Extra    bool         `yaml:"extra"`
 		Log      []placed     `yaml:"log"`
 		Next     []placed     `yaml:"next"`
 	}
@@ -170,6 +171,8 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 			}
 			if i.Taught == nil {
 				r.mistake(c.Check.dir+"/chapter.yaml", cmpLine(i.taught.Line, i.line), "%s: taught is an item of the course, such as lease/who-knows", i.ID)
+			} else if i.Taught.Extra {
+				r.mistake(c.Check.dir+"/chapter.yaml", cmpLine(i.taught.Line, i.line), "%s: taught is %s, which is extra: the short way would leave it out", i.ID, i.taught.Text)
 			}
 		}
 	}
@@ -333,7 +336,7 @@ func (y itemYAML) again() itemYAML {
 // item reads an item, or notes what is wrong with it and returns nil.
 func (r *reader) item(file string, y itemYAML) *Item {
 	before := len(r.mistakes)
-	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
+	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Extra: y.Extra, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
 	at := func(line int, format string, args ...any) {
 		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
 	}

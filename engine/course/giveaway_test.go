@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"relock/engine/course"
+	"relock/engine/trace"
 	"relock/web/words"
 )
 
@@ -339,6 +340,25 @@ func TestTheCheckNamesNoAmounts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What took over, and what it lacked, is not on the stage before somebody has said what
+// would have prevented it.
+func TestTheStageDoesNotTellOfTheFailOver(t *testing.T) {
+	t.Parallel()
+	i, _ := whole(t).Item("check/waited")
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := func(e trace.Event) bool {
+		f, ok := e.Body.(trace.Fault)
+		return ok && f.Do == "fail-over"
+	}
+	at := slices.IndexFunc(made.Run.Events, fails)
+	if at < made.Stand || made.Stand == 0 {
+		t.Errorf("the fail-over is event %d, and %d are seen", at, made.Stand)
 	}
 }
 

@@ -1,6 +1,7 @@
 package course_test
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -127,6 +128,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 	for item, want := range map[string]string{
 		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why, review and diagnose",
 		"kind: review\n    review: settle\n    again:\n      review: refund\n      goal: broken orphan\n": "",
+		"kind: review\n    review: refund\n    again:\n      review: settle\n      goal: broken orphan\n": "taught is one/it, which is extra",
 	} {
 		text := "# One\n"
 		for _, id := range []string{"it", "it-again"} {
@@ -140,7 +142,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		fsys := fstest.MapFS{
-			"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems: [{id: it, kind: read, scenario: crash}]\n")},
+			"0-one/chapter.yaml": {Data: fmt.Appendf(nil, "id: one\nminutes: 1\nitems: [{id: it, kind: read, extra: %t, scenario: crash}]\n", strings.Contains(want, "extra"))},
 			"0-one/en.md":        {Data: []byte("# One\n## It {#it}\nIt.\n")},
 			"9-two/chapter.yaml": {Data: []byte("id: two\nminutes: 1\ncheck: true\nitems:\n  - id: it\n    taught: one/it\n    " + item)},
 			"9-two/en.md":        {Data: []byte(text)},

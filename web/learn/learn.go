@@ -66,7 +66,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	}
 	return &page.WayItem{
 		Again: again,
-		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
+		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(), Extra: i.Extra,
 		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange || i.Kind == course.ReviewCode || i.Kind == course.Diagnose,
 	}
 }
@@ -105,6 +105,9 @@ func (s *Pages) Learn(w http.ResponseWriter, r *http.Request) error {
 		p.Chapters = append(p.Chapters, one)
 		p.Items += len(ch.Items)
 		p.Minutes += ch.Minutes
+		items, minutes := ch.Brief()
+		p.BriefItems += items
+		p.BriefMinutes += minutes
 		if ch.Short {
 			p.Short = append(p.Short, one)
 		}
@@ -239,6 +242,9 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 	}
 	before, after := s.Course().Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
+	if after != nil && after.Extra {
+		p.Without = wayItem(l, s.Course().Without(item))
+	}
 	for _, i := range s.Course().Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}

@@ -11,6 +11,8 @@ type Way struct {
 	Minutes  int
 	Short    []WayChapter // for those with little time
 
+	BriefItems, BriefMinutes int // without what is extra
+
 	Check                   int      // questions of the concept check
 	CheckBefore, CheckAfter []string // the addresses of its questions, one half each
 }
@@ -37,6 +39,7 @@ type WayItem struct {
 	Title  string
 	Kind   string // as a badge says it
 	Asked  bool   // it is a question, which returns
+	Extra  bool   // the short way leaves it out
 	Number int
 
 	Answered bool   // of the concept check
@@ -96,6 +99,7 @@ type Lesson struct {
 	Carry string // and the query that takes both along
 
 	Before, After2 *WayItem  // in the course
+	Without        *WayItem  // where the short way goes on, if it leaves out what comes next
 	Earlier        []WayItem // at the end of a chapter, to be answered once more
 }
 
