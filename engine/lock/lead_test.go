@@ -148,3 +148,21 @@ func TestALeaderThatWasTurnedOutAsksSoon(t *testing.T) {
 		}
 	})
 }
+
+// Redis does not answer at first. Who would lead is still there when it does.
+func TestALeaderOutlivesAnOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		const outage = 5 * time.Second
+		began := time.Now()
+		n := &network{UniversalClient: c, loseRequest: func(int64) bool { return time.Since(began) < outage }}
+		l := locker(t, n, lock.Options{Lease: lease, Retries: lock.NoRetry})
+		var led time.Duration
+		err := l.Lead(t.Context(), key, func(context.Context) error {
+			led = time.Since(began)
+			return nil
+		})
+		if err != nil || led < outage || led > outage+time.Second {
+			t.Errorf("it led after %v: %v", led, err)
+		}
+	})
+}
