@@ -548,8 +548,11 @@ func TestOnlyPollsAreRetries(t *testing.T) {
 		p     lock.Protocol
 		clock clock.Clock
 	}{
-		{lock.Reentrant, nil}, {lock.ReentrantNotify, nil}, {lock.ReentrantFair, nil},
-		{lock.ReentrantNotify, own{}}, {lock.ReentrantFair, own{}},
+		{lock.Reentrant, nil},
+		{lock.ReentrantNotify, nil},
+		{lock.ReentrantFair, nil},
+		{lock.ReentrantNotify, own{}},
+		{lock.ReentrantFair, own{}},
 	} {
 		p := at.p
 		t.Run(fmt.Sprintf("%s, clock %v", p.Name, at.clock != nil), func(t *testing.T) {
