@@ -108,3 +108,61 @@ func TestWhatEndsALeader(t *testing.T) {
 		wantIs(t, l.Lead(t.Context(), key, never), lock.ErrClosed)
 	})
 }
+
+// The pauses of one who would lead grow while another does. After a term of its own they are
+// short again.
+func TestALeaderThatWasTurnedOutAsksSoon(t *testing.T) {
+	const interval = 50 * time.Millisecond
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		other := locker(t, c, lock.Options{})
+		h := acquire(t, other, lock.NewOwner())
+		var refused []time.Time
+		l := locker(t, c, lock.Options{Lease: lease, Retries: lock.NoRetry, Interval: interval, Observer: observer(func(a lock.Attempt) {
+			if a.Result == lock.Refused {
+				refused = append(refused, time.Now())
+			}
+		})})
+		time.AfterFunc(2*time.Second, func() { unlock(t, h) })
+		terms := 0
+		err := l.Lead(t.Context(), key, func(ctx context.Context) error {
+			if terms++; terms == 2 {
+				return nil
+			}
+			if n := len(refused); n < 3 || refused[n-1].Sub(refused[n-2]) != 5*interval {
+				t.Errorf("it asked at %v", refused)
+			}
+			refused = nil
+			if err := other.ForceUnlock(ctx, key); err != nil {
+				t.Error(err)
+			}
+			h := acquire(t, other, lock.NewOwner())
+			time.AfterFunc(time.Second, func() { unlock(t, h) })
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if len(refused) < 2 || refused[1].Sub(refused[0]) != interval {
+			t.Errorf("after its term it asked at %v", refused)
+		}
+	})
+}
+
+// Redis does not answer at first. Who would lead is still there when it does.
+func TestALeaderOutlivesAnOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		const outage = 5 * time.Second
+		began := time.Now()
+		n := &network{UniversalClient: c, loseRequest: func(int64) bool { return time.Since(began) < outage }}
+		l := locker(t, n, lock.Options{Lease: lease, Retries: lock.NoRetry})
+		var led time.Duration
+		err := l.Lead(t.Context(), key, func(context.Context) error {
+			led = time.Since(began)
+			return nil
+		})
+		if err != nil || led < outage || led > outage+time.Second {
+			t.Errorf("it led after %v: %v", led, err)
+		}
+	})
+}

@@ -38,6 +38,7 @@ func TestGrantThatIsBelieved(t *testing.T) {
 		"for this call":             {"grant", time.Millisecond, 0, true},
 		"for an earlier call":       {"grant", time.Millisecond, -1, false},
 		"made before it asked":      {"grant", -time.Minute, 0, false},
+		"made just before it asked": {"grant", -time.Second, 0, false},
 		"a wake-up, and no grant":   {"wake", time.Millisecond, 0, false},
 		"for a call that will come": {"grant", time.Millisecond, 1, false},
 	} {
