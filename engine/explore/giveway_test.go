@@ -19,7 +19,7 @@ func TestAnEndlessGiveBackEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := space.Why().String(); space.Ending() != explore.Bound || !strings.Contains(why, "begin again") || space.States() > 10_000 {
+	if why := space.Why().String(); space.Ending() != explore.Bound || !strings.Contains(why, "start over") || space.States() > 10_000 {
 		t.Errorf("it ended as %s, with %d states: %s", space.Ending(), space.States(), why)
 	}
 	for _, e := range space.Ends() {

@@ -269,7 +269,11 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 		marked  = `[...document.querySelectorAll(".review :checked")].map((c) => c.name + c.value).join(" ")`
 		running = `[...document.querySelectorAll(".review .running input")].map((c) => c.value).join(" ")`
 	)
+	const tells = `document.querySelector(".run-head .facts").checkVisibility({ visibilityProperty: true })`
 	until(ctx, t, `document.querySelector(".run.replay").dataset.row !== undefined`)
+	if get[bool](ctx, t, tells) {
+		t.Error("the search's fault is in sight before the answer")
+	}
 	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
 	if got := get[string](ctx, t, marked); got != "line4" {
 		t.Fatalf("marked: %s", got)
@@ -284,6 +288,9 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 	}
 	do(ctx, t, chromedp.Focus(`.review button`), chromedp.KeyEvent(kb.Enter))
 	until(ctx, t, `document.querySelector("[data-solved] .diff ins") !== null && document.querySelector(".run.replay").dataset.row !== undefined`)
+	if !get[bool](ctx, t, tells) {
+		t.Error("the search's fault is out of sight after the answer")
+	}
 	row := func() int { return get[int](ctx, t, `Number(document.querySelector(".run.replay").dataset.row)`) }
 	seen := map[string]bool{}
 	for at := row(); at > 0; at-- {

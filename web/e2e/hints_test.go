@@ -92,6 +92,7 @@ func followed(t *testing.T, address string) {
 		was := get[string](ctx, t, state)
 		do(ctx, t, click(found[0]))
 		until(ctx, t, fmt.Sprintf(`(%s) !== %q`, state, was))
+		until(ctx, t, `!document.getElementById("reached").hidden || document.querySelector("#choices .move") !== null`) // while it goes there it has none
 	}
 	until(ctx, t, `document.getElementById("reached").checkVisibility()`)
 	if !get[bool](ctx, t, inSight) {

@@ -9,7 +9,6 @@ import { drawClock, questionBox, setText } from "./room-question.js";
 import { classAt, goal, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
-import { drawSentence, drawStage, sceneOf } from "./stage.js";
 import { say } from "./words.js";
 
 /**
@@ -29,6 +28,8 @@ export function phone(section) {
   let rows = null; // once they are wanted
   /** @type {ReturnType<typeof import("./room-lanes.js").pictured> | null} */
   let picture = null; // where there is room for it
+  /** @type {Promise<typeof import("./stage.js")> | null} */
+  let stage = null;
 
   /** @type {ReturnType<import("./room-write.js").writing> | null} */
   let desk = null; // once something is to be written
@@ -246,13 +247,20 @@ export function phone(section) {
     }
     setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), room.says || say("You are there."));
-    drawSentence(byId("class-why"), whyThere(room), room.broken !== "");
-    byId("class-why").hidden = whyThere(room) === "";
+    const why = whyThere(room);
+    byId("class-why").hidden = why === "";
+    stage ??= import("./stage.js");
+    stage.then((of) => {
+      if (state.room === room) {
+        of.drawSentence(byId("class-why"), why, room.broken !== "");
+        of.drawStage(byId("stage"), of.sceneOf(room.stage, room.broken));
+      }
+    });
     byId("watched").hidden = own.length > 0; // who plays knows what the thread knows
-    drawStage(byId("stage"), sceneOf(room.stage, room.broken));
-    const above = byId(own.length > 0 ? "threads" : "watched"); // the sentence is the stage's, or comes after one's own
-    if (above.nextElementSibling !== byId("class-card")) {
-      above.after(byId("class-card"));
+    const above = byId(own.length > 0 ? "threads" : "watched"); // the stage's sentence, or after one's own
+    const card = byId("class-card");
+    if (above.nextElementSibling !== card) {
+      above.after(card);
     }
     tick();
   }
