@@ -14,30 +14,28 @@ import (
 // Somebody on a phone who opens the hints of a break one after the other, and presses
 // what the last one names, has broken it, and sees so where the thumb is.
 func TestTheLastHintIsFollowedByHand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("on a busy machine it can press before the page has gone where the last press led")
+	}
 	t.Parallel()
 	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, nth := serve(t), 0
+	url, found := serve(t), false
 	for _, i := range c.Items() {
 		if i.Kind != course.Break {
 			continue
 		}
-		if nth++; testing.Short() && nth%3 != 0 {
-			continue
-		}
-		for n, language := range []string{"en", "zh"} {
-			if n > 0 && testing.Short() {
-				continue
-			}
+		found = true
+		for _, language := range []string{"en", "zh"} {
 			t.Run(i.Path()+" "+language, func(t *testing.T) {
 				t.Parallel()
 				followed(t, fmt.Sprintf("%s/learn/%s?lang=%s", url, i.Path(), language))
 			})
 		}
 	}
-	if nth == 0 {
+	if !found {
 		t.Fatal("nothing is to be broken")
 	}
 }

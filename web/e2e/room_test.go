@@ -81,7 +81,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	until(stage, t, stands+` === "T1"`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-knows]').textContent.includes("acquired")`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-belief]').textContent === "I hold the lock, once."`)
-	until(b, t, classAt+` === "The class is at T1." && document.getElementById("class-why").textContent.startsWith("A has the lock")`)
+	until(b, t, classAt+` === "The class is at T1." && document.getElementById("class-why").textContent.trim().startsWith("A has the lock")`)
 	until(b, t, `document.getElementById("status").textContent.includes("A has the lock")`)
 	do(a, t, click(`[data-step="A"]`))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("works until")`)
