@@ -27,11 +27,6 @@ type Mover struct {
 	Node                int // that it asks in the background, or sent this to
 }
 
-// Is tells whether that is who moves.
-func (m Mover) Is(thread string, background, network bool, node int) bool {
-	return m == Mover{thread, background, network, node}
-}
-
 // Solution are the presses by which a break is done, and which of them is the first
 // that the scheduler would not have made by itself.
 func (m *Made) Solution() (list []Press, first int) { return m.presses, m.decisive }

@@ -213,6 +213,7 @@ type Chapter struct {
 	dir      string
 	texts    map[string]*text // by language
 	fallback *text            // where a language has none
+	brief    struct{ items, minutes int }
 }
 
 // Item is one thing to read or to do.
@@ -412,8 +413,8 @@ var answering = map[Kind]float64{
 // wordsAMinute is how fast a text about code is read.
 const wordsAMinute = 180
 
-// takes is about how many minutes an item takes.
-func (i *Item) takes() float64 {
+// Takes is about how many minutes an item of a chapter takes.
+func (i *Item) Takes() float64 {
 	words := 0
 	for _, p := range i.Chapter.fallback.items[i.ID].parts {
 		words += len(strings.Fields(p.source))
@@ -423,16 +424,20 @@ func (i *Item) takes() float64 {
 
 // Brief is how many items of the chapter are not extra, and about how many of its
 // minutes they take.
-func (ch *Chapter) Brief() (items, minutes int) {
+func (ch *Chapter) Brief() (items, minutes int) { return ch.brief.items, ch.brief.minutes }
+
+// abridge works out what Brief says.
+func (ch *Chapter) abridge() {
 	all, kept := 0.0, 0.0
 	for _, i := range ch.Items {
-		all += i.takes()
+		takes := i.Takes()
+		all += takes
 		if !i.Extra {
-			kept += i.takes()
-			items++
+			kept += takes
+			ch.brief.items++
 		}
 	}
-	return items, int(math.Round(float64(ch.Minutes) * kept / max(all, 1)))
+	ch.brief.minutes = int(math.Round(float64(ch.Minutes) * kept / max(all, 1)))
 }
 
 // MostEarlier is how many earlier questions a chapter ends with.

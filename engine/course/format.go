@@ -179,6 +179,9 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 	if len(r.mistakes) > 0 {
 		return nil, r.mistakes
 	}
+	for _, ch := range c.Chapters {
+		ch.abridge()
+	}
 	return c, nil
 }
 

@@ -73,7 +73,7 @@ func spawn(command, env []string, thread string, addresses []string) (*worker, e
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	w.cmd.WaitDelay = time.Second // a grandchild may hold its output open
 	if err := w.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%w", err)
+		return nil, err // it says what was being done
 	}
 	go func() {
 		defer close(w.done)

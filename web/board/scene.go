@@ -95,15 +95,11 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 // goToPlan has the class go to the place of a plan: in the scenario in which it is,
 // if it is the same one.
 func (f *referee) goToPlan(ctx context.Context, plan Plan) (Entry, error) {
-	here, err := Bare(f.run.Scenario())
+	opens, err := plan.Opens(f.run.Scenario(), f.state.Goal)
 	if err != nil {
 		return Entry{}, err
 	}
-	there, err := Bare(plan.Scenario)
-	if err != nil {
-		return Entry{}, err
-	}
-	if !bytes.Equal(here, there) || plan.Goal != "" && plan.Goal != f.state.Goal {
+	if opens {
 		return f.open(ctx, plan)
 	}
 	at := min(plan.At, len(plan.Scenario.Schedule))
@@ -147,6 +143,17 @@ func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Ent
 		return Entry{}, false, err
 	}
 	return Entry{Made: []Made{*made}, Stand: &Stand{Branch: on, At: at}}, true, nil
+}
+
+// Opens reports whether the plan opens another scene than that of a scenario and a goal,
+// "" for none. It fails if a scenario cannot be written.
+func (p Plan) Opens(here *scenario.Scenario, goal string) (bool, error) {
+	a, err := Bare(here)
+	if err != nil {
+		return false, err
+	}
+	b, err := Bare(p.Scenario)
+	return !bytes.Equal(a, b) || p.Goal != "" && p.Goal != goal, err
 }
 
 // Bare is a scenario without moves and without their texts. Two scenarios with the

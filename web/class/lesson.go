@@ -94,9 +94,7 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 		return board.Plan{}, err
 	}
 	full := &lesson.Lesson{Title: read.Title}
-	var first board.Plan
-	var scene []byte // the scenario of the step before
-	goal := ""       // and its goal
+	var first, scene board.Plan // scene opened the step before
 	for n, step := range read.Steps {
 		var plan board.Plan
 		if step.Ask == lesson.AskItem {
@@ -110,13 +108,14 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 			}
 			return board.Plan{}, err
 		}
-		bare, err := board.Bare(plan.Scenario)
-		if err != nil {
-			return board.Plan{}, fmt.Errorf("class: %w", err)
+		opens := n == 0
+		if !opens {
+			if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
+				return board.Plan{}, fmt.Errorf("class: %w", err)
+			}
 		}
-		opens := n == 0 || !bytes.Equal(bare, scene) || plan.Goal != "" && plan.Goal != goal // as board's goToPlan has it
 		if opens {
-			scene, goal = bare, plan.Goal
+			scene = plan
 		}
 		switch {
 		case !opens:

@@ -553,7 +553,7 @@ func button(l words.Language, one course.Press) string {
 		return page.Struck(l, *one.Fault)
 	}
 	for _, o := range page.NewOptions(l, one.At.Options) {
-		if o.Can && one.Mover.Is(o.Thread, o.Background, o.Network, o.Node) {
+		if o.Can && one.Mover == (course.Mover{Thread: o.Thread, Background: o.Background, Network: o.Network, Node: o.Node}) {
 			return o.Button(l)
 		}
 	}
