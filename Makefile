@@ -10,7 +10,7 @@ GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestTheReviewsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted
+UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestTheReviewsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted|TestASceneHasOneName|TestMyLockIsAsItIsTold|TestNoOrderEnds
 
 # Files of package web whose tests ask for one page after the other: likewise.
 PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
@@ -68,7 +68,7 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 
 # Most of the time one of the three waits: for a browser, for a server that restarts. What takes longest is first.
 browsed:
-	E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
+	GOGC=400 E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
 
 raced:
 	$(RACE) $(TEST) "./web ./engine/lock/locktest $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)|$(BOTH)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'

@@ -325,7 +325,7 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 	many, some := fields(1000), fields(60)
 	steps, states := 50_000, 6_000
 	if testing.Short() {
-		steps, states = 20_000, 2_000
+		steps, states = 7_000, 700
 	}
 	text := strings.Repeat("x", 15_000)
 	for name, c := range map[string]struct {
