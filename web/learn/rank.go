@@ -121,14 +121,18 @@ func shuffledMends(made *course.Made) []int {
 	return list
 }
 
-// orderOf is the order that places make; it lacks what has none, or shares its own.
+// orderOf is the order that places make, none where two share one; it lacks what has none.
 func orderOf(places map[int]int, mends int) []int {
 	order := []int{}
 	for place := range mends {
+		was := len(order)
 		for n := range mends {
 			if places[n] == place+1 {
 				order = append(order, n)
 			}
+		}
+		if len(order) > was+1 {
+			return nil
 		}
 	}
 	return order
