@@ -91,7 +91,11 @@ func TestEveryItemHasAPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(body, `name="pick"`); n != len(made.Answers) {
+			field := `name="pick"`
+			if i.Kind == course.Rank {
+				field = `<select name="p`
+			}
+			if n := strings.Count(body, field); n != len(made.Answers) && i.Kind != course.Arrange {
 				t.Errorf("%s: %d options on the page, %d in the item", i.Path(), n, len(made.Answers))
 			}
 			if strings.Contains(body, "answer right") || strings.Contains(body, "feedback right") && i.Kind != course.Break {
@@ -468,7 +472,7 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		t.Errorf("%s does not show what was answered", second)
 	}
 	first := "/learn/" + c.Check.Items[0].Path()
-	if _, body := s.do(t, http.MethodGet, first+"?so=4-7", nil); !strings.Contains(body, "data-answered") || !strings.Contains(body, `data-given="4-7"`) || !slices.Equal(marked.FindAllString(body, -1), []string{`value="4" checked`, `value="7" checked`}) {
+	if _, body := s.do(t, http.MethodGet, first+"?so=4-6", nil); !strings.Contains(body, "data-answered") || !strings.Contains(body, `data-given="4-6"`) || !slices.Equal(marked.FindAllString(body, -1), []string{`value="4" checked`, `value="6" checked`}) {
 		t.Error("it does not show which lines were marked")
 	}
 	if _, body := s.do(t, http.MethodGet, first+"?line=4&none=1", nil); strings.Contains(body, "data-answered") || !strings.Contains(body, "Either mark lines") {
@@ -483,8 +487,9 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		}
 	}
 	// Who said that none of the changes does it, and was wrong, is told so; there is no run of it.
+	// Of the half before, none of them is right.
 	so := "0.4.0.0.0.0"
-	if _, body := s.do(t, http.MethodGet, "/learn/check?so="+so+"&other="+so+"&half=before", nil); strings.Count(body, "One of the changes would have done it.") != 2 || len(watched.FindAllString(body, -1)) > 0 {
+	if _, body := s.do(t, http.MethodGet, "/learn/check?so="+so+"&other="+so+"&half=before", nil); strings.Count(body, "One of the changes would have done it.") != 1 || len(watched.FindAllString(body, -1)) > 0 {
 		t.Error("it is not said that one of the changes does it")
 	}
 }
@@ -499,12 +504,131 @@ func answerTo(made *course.Made, right bool) string {
 		}
 		return "none=1" // nothing is at fault, and that is right
 	}
+	if made.Ranking != nil {
+		order := slices.Clone(made.Ranking.Best)
+		if !right {
+			slices.Reverse(order)
+		}
+		return inOrder(order)
+	}
 	for n, a := range made.Answers {
 		if a.Right == right {
 			return fmt.Sprintf("pick=%d", n+1)
 		}
 	}
 	return ""
+}
+
+// inOrder is an order of mends, from 0, as the form sends it.
+func inOrder(order []int) string {
+	query := url.Values{}
+	for place, n := range order {
+		query.Set(fmt.Sprintf("p%d", n+1), strconv.Itoa(place+1))
+	}
+	return query.Encode()
+}
+
+var (
+	aCell     = regexp.MustCompile(`(?s)<td class="(right|wrong)"><a href="([^"]*watch=[^"]*)"[^>]*>(.*?)</a>`)
+	ranksRow  = regexp.MustCompile(`(?s)<tr><th scope="row">(.*?)</th>(.*?)<td>(\d)</td></tr>`)
+	isOnStage = regexp.MustCompile(`<section class="[^"]*\breplay\b`)
+)
+
+// Mends are put in order without a script: an order lacks nothing, is told at the end only,
+// with what is right in one that is not, and each cell of the table can be played.
+func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var item *course.Item
+	for _, i := range c.Check.Items {
+		if i.Kind == course.Rank {
+			item = i
+		}
+	}
+	made, err := item.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := made.Ranking.Best
+	for _, l := range words.All() {
+		in := "&lang=" + l.Code()
+		page := func(query string) string {
+			t.Helper()
+			res, body := s.do(t, http.MethodGet, "/learn/"+query+in, nil)
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %d", query, res.StatusCode)
+			}
+			return body
+		}
+		open := page(item.Path() + "?x=")
+		if isOnStage.MatchString(open) || aCell.MatchString(open) || strings.Contains(open, "data-answered") || strings.Count(open, `<select name="p`) != 3 {
+			t.Errorf("%s: the page tells before it asks, or does not ask", l.Code())
+		}
+		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3"} {
+			if body := page(item.Path() + "?" + query); strings.Contains(body, "data-answered") || !strings.Contains(body, l.Say("Give each of them a place of its own.")) {
+				t.Errorf("%s: %s is an order", l.Code(), query)
+			}
+		}
+		half := inOrder([]int{best[0], best[2], best[1]})
+		body := page(item.Path() + "?" + half)
+		if !strings.Contains(body, l.Say("Noted. You will see at the end whether it was right.")) || !strings.Contains(body, "data-answered") || strings.Contains(body, "data-solved") || aCell.MatchString(body) {
+			t.Errorf("%s: an order is not noted, or told", l.Code())
+		}
+		given := fmt.Sprintf("%d-%d-%d", best[0]+1, best[2]+1, best[1]+1)
+		if !strings.Contains(body, `data-given="`+given+`"`) {
+			t.Errorf("%s: it is not %s that is noted", l.Code(), given)
+		}
+		so := "0.0.0.0.0." + given
+		if body := page("check?half=before&so=" + so); strings.Contains(body, "<b>"+l.Say("What is right")+"</b>") || aCell.MatchString(body) {
+			t.Errorf("%s: the half before the course tells", l.Code())
+		}
+		told := page("check?half=before&so=" + so + "&other=" + so)
+		if !strings.Contains(told, "<b>"+l.Say("What is right")+"</b>") {
+			t.Errorf("%s: half right is right", l.Code())
+		}
+		for n, want := range map[[2]int]bool{{1, 2}: true, {1, 3}: true, {2, 3}: false} {
+			if strings.Contains(told, l.Say("Right in it: your number %[1]d saves more than your number %[2]d.", n[0], n[1])) != want {
+				t.Errorf("%s: that %v is right in it is told: not %t", l.Code(), n, want)
+			}
+		}
+		rows := ranksRow.FindAllStringSubmatch(told, -1)
+		if len(rows) < 3 {
+			t.Fatalf("%s: the table has %d rows", l.Code(), len(rows))
+		}
+		for n, row := range rows[:3] {
+			saves := made.Ranking.Saves[best[n]]
+			cells := aCell.FindAllStringSubmatch(row[2], -1)
+			if row[3] != strconv.Itoa(saves.Count) || len(cells) != len(saves.In) {
+				t.Fatalf("%s: row %d has %d cells, and %s are saved", l.Code(), n, len(cells), row[3])
+			}
+			for k, cell := range cells {
+				says, plays := "✗ "+l.Say("goes wrong"), l.Say("“%[1]s” In situation %[2]d it still goes wrong.", "", k+1)
+				if saves.In[k].OK {
+					says, plays = "✓ "+l.Say("saved"), l.Say("“%[1]s” In situation %[2]d it does not go wrong.", "", k+1)
+				}
+				if cell[3] != says || (cell[1] == "right") != saves.In[k].OK {
+					t.Errorf("%s: row %d, situation %d: %q", l.Code(), n, k+1, cell[3])
+				}
+				to := strings.TrimPrefix(html.UnescapeString(cell[2]), "/learn/")
+				played := page(to)
+				_, plays, _ = strings.Cut(plays, "”")
+				if broken := strings.Contains(played, `class="violation"`); !isOnStage.MatchString(played) || !strings.Contains(played, plays) {
+					t.Errorf("%s: %s does not show it (broken: %t)", l.Code(), to, broken)
+				}
+				back := regexp.MustCompile(`href="([^"]*)">\s*` + regexp.QuoteMeta(l.Say("Back to your answers"))).FindStringSubmatch(played)
+				if back == nil {
+					t.Errorf("%s: %s leads nowhere", l.Code(), to)
+				}
+			}
+		}
+		if told := page("check?half=before&so=0.0.0.0.0." + fmt.Sprintf("%d-%d-%d", best[2]+1, best[1]+1, best[0]+1) + "&other=" + so); !strings.Contains(told, l.Say("It is the right order, backwards.")) {
+			t.Errorf("%s: it is not told that the order is backwards", l.Code())
+		}
+	}
 }
 
 // With a course of one's own no page leads to what that course lacks.

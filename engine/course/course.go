@@ -21,7 +21,7 @@
 //	items:
 //	  - id: who-knows
 //	    extra: true                 # the short way leaves it out
-//	    kind: predict               # read, predict, why, break, mend, order, write, review or diagnose
+//	    kind: predict               # read, predict, why, rank, break, mend, order, write, review or diagnose
 //	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario; or lab: or review: and what was recorded
 //	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
 //	    at: expired                 # where the stage stands
@@ -56,6 +56,12 @@
 //
 //   - why: goal is a moment that the run comes to. Of the options, each a change,
 //     exactly one prevents it; or none does, and one option says so: {id: other, none: true}.
+//
+//   - rank: the learner puts three mends in order, options:, each a change; who saves the most of
+//     two or three situations: comes first. A situation is a change of the item's run, which then
+//     comes to goal; a mend saves it if it does not with its change on top. What is right is so
+//     what their runs do. Two mends that save as many are a mistake. A situation has a text of its
+//     own, under a heading with its id.
 //
 //   - break: goal is a moment that the run does not come to by itself, mostly
 //     "broken RULE". Package explore finds the smallest way to it within:
@@ -118,7 +124,7 @@
 // change of the item's run, which then reaches the goal without the option, and not
 // with it.
 //
-// A chapter with check: true is the concept check: items of the kinds why, review and
+// A chapter with check: true is the concept check: items of the kinds why, rank, review and
 // diagnose, of which it asks the cause alone, each with again:, the question after the course,
 // and taught:, the item of the course that teaches it. Its texts have a goal and the texts of
 // options or faults, and nothing else.
@@ -168,6 +174,7 @@ const (
 	Read    Kind = "read"
 	Predict Kind = "predict"
 	Why     Kind = "why"
+	Rank    Kind = "rank"
 	Break   Kind = "break"
 	Mend    Kind = "mend"
 	Arrange Kind = "order"
@@ -177,8 +184,11 @@ const (
 	Diagnose   Kind = "diagnose"
 )
 
+// checked are the kinds of the concept check: an answer is right or wrong at once.
+var checked = []Kind{Why, Rank, ReviewCode, Diagnose}
+
 // kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Break, Mend, Arrange, Write, ReviewCode, Diagnose}
+var kinds = []Kind{Read, Predict, Why, Rank, Break, Mend, Arrange, Write, ReviewCode, Diagnose}
 
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
@@ -218,18 +228,19 @@ type Chapter struct {
 
 // Item is one thing to read or to do.
 type Item struct {
-	Chapter  *Chapter
-	ID       string
-	Kind     Kind
-	Scenario *scenario.Scenario
-	Bundled  bool      // the scenario is one of lessons/scenarios, perhaps changed
-	Options  []*Option // as they are shown
-	Controls []string  // of break: "time", and names of faults
-	Table    string    // of read: "textbook" puts the article's table beside the run
-	Lua      bool      // the scripts of the lock stand on the stage
-	Extra    bool      // the short way through the course leaves it out
-	Taught   *Item     // of the concept check: where the course teaches it
-	Again    *Item     // another question on the same idea, asked later, or nil
+	Chapter    *Chapter
+	ID         string
+	Kind       Kind
+	Scenario   *scenario.Scenario
+	Bundled    bool         // the scenario is one of lessons/scenarios, perhaps changed
+	Options    []*Option    // as they are shown
+	Controls   []string     // of break: "time", and names of faults
+	Table      string       // of read: "textbook" puts the article's table beside the run
+	Lua        bool         // the scripts of the lock stand on the stage
+	Situations []*Situation // of rank: in which its options are played
+	Extra      bool         // the short way through the course leaves it out
+	Taught     *Item        // of the concept check: where the course teaches it
+	Again      *Item        // another question on the same idea, asked later, or nil
 
 	lab *Run // what a lab recorded, in the place of a run of Scenario, which is its frame only; or nil
 
@@ -264,7 +275,8 @@ type Option struct {
 
 	lab               *Run // what a lab recorded, as of the item
 	until             Moment
-	elsewhere, helped *scenario.Scenario // a run that the option would have mended, before and after; nil for none
+	in                []*scenario.Scenario // of rank: its run in each situation
+	elsewhere, helped *scenario.Scenario   // a run that the option would have mended, before and after; nil for none
 	line              int
 }
 
@@ -406,7 +418,7 @@ func (c *Course) Without(i *Item) *Item {
 // answering is how many minutes an answer takes: more where one has to find a way, or to
 // write.
 var answering = map[Kind]float64{
-	Predict: 0.5, Why: 0.5, Mend: 0.5, ReviewCode: 1,
+	Predict: 0.5, Why: 0.5, Mend: 0.5, ReviewCode: 1, Rank: 1,
 	Arrange: 2, Read: 2, Break: 3, Write: 3,
 }
 

@@ -87,8 +87,10 @@ func proved(t *testing.T, i *course.Item, made *course.Made) {
 			t.Errorf("%d right answers", right)
 		}
 		if i.Kind == course.Diagnose {
-			diagnosed(t, made)
+			diagnosed(t, i, made)
 		}
+	case course.Rank:
+		ranked(t, i, made)
 	case course.Mend:
 		if right == 0 || right == len(made.Answers) {
 			t.Errorf("%d of %d options mend it", right, len(made.Answers))

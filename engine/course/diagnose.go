@@ -15,7 +15,7 @@ import (
 type Diagnosis struct {
 	Logs    []Log        // of the item's own run, which are those of its cause
 	Asked   trace.Millis // when Redis is asked
-	Rival   *Answer      // the wrong cause whose logs are like these for longest
+	Rival   *Answer      // the wrong cause whose logs are like these for longest; of several one
 	Queries []Query      // as they are shown
 }
 
@@ -143,10 +143,13 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 	if len(right) != 1 {
 		return i.wrong(0, "exactly one cause is to write these logs; these do: %s", strings.Join(right, ", "))
 	}
+	m.Diagnosis = d
+	if len(i.next) == 0 { // the cause alone is asked
+		return nil
+	}
 	if len(nearest) != 1 {
 		return i.wrong(0, "which wrong cause is the likeliest is not said: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
 	}
-	m.Diagnosis = d
 	return i.makeQueries(d, m.Run)
 }
 

@@ -91,6 +91,8 @@ type (
 		Extra    bool         `yaml:"extra"`
 		Log      []placed     `yaml:"log"`
 		Next     []placed     `yaml:"next"`
+
+		Situations []situationYAML `yaml:"situations"`
 	}
 	withinYAML struct {
 		Delays int      `yaml:"delays"`
@@ -106,6 +108,10 @@ type (
 		Helps    yaml.Node `yaml:"helps"`
 		None     bool      `yaml:"none"`
 		Believes string    `yaml:"believes"`
+	}
+	situationYAML struct {
+		ID     placed    `yaml:"id"`
+		Change yaml.Node `yaml:"change"`
 	}
 	scriptYAML struct {
 		Lines  linesYAML   `yaml:",inline"`
@@ -244,8 +250,11 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		}
 		item.Chapter = ch
 		ch.Items = append(ch.Items, item)
-		if ch.check && item.Kind != Why && item.Kind != ReviewCode && item.Kind != Diagnose {
-			r.mistake(file, item.line, "%s: the concept check has items of the kinds why, review and diagnose", item.ID)
+		if ch.check && !slices.Contains(checked, item.Kind) {
+			r.mistake(file, item.line, "%s: the concept check has items of the kinds why, rank, review and diagnose", item.ID)
+		}
+		if item.Kind == Diagnose && !ch.check && len(item.next) < 2 {
+			r.mistake(file, item.line, "%s: diagnose needs two commands or more under next", item.ID)
 		}
 		if one.Again == nil {
 			if ch.check {
@@ -333,6 +342,9 @@ func (y itemYAML) again() itemYAML {
 			*one.into = *one.from
 		}
 	}
+	if len(two.Situations) == 0 {
+		two.Situations = y.Situations
+	}
 	return two
 }
 
@@ -347,7 +359,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
 	}
 	if !slices.Contains(kinds, i.Kind) {
-		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order, write, review, diagnose", y.Kind.Text)
+		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, rank, break, mend, order, write, review, diagnose", y.Kind.Text)
 		return nil
 	}
 	if i.Table != "" && i.Table != "textbook" {
@@ -401,6 +413,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		i.ask = append(i.ask, one)
 	}
 	i.diagnosis(at, y)
+	i.situations(at, base, y.Situations)
 	if i.Kind == Arrange {
 		r.arrangement(at, i, y.Script)
 	}
@@ -459,7 +472,7 @@ func needs(at func(int, string, ...any), i *Item) {
 		}
 	}
 	n := needed[i.Kind]
-	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil, "log": len(i.logs) > 0, "next": len(i.next) > 0}
+	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil, "log": len(i.logs) > 0, "situations": len(i.Situations) > 0}
 	for _, key := range n.keys {
 		lacks(!there[key], key)
 	}
@@ -478,9 +491,9 @@ func needs(at func(int, string, ...any), i *Item) {
 	case Write:
 		lacks(!searched, "within")
 		lacks(len(i.Options) > 0, "no options")
-	case Diagnose:
-		lacks(len(i.next) < 2, "two commands or more under next")
-	case Read, Predict, Why, ReviewCode:
+	case Rank:
+		lacks(len(i.Situations) == 1 || len(i.Situations) > 3, "two or three situations")
+	case Read, Predict, Why, ReviewCode, Diagnose:
 	}
 }
 
@@ -496,13 +509,14 @@ var needed = map[Kind]struct {
 	Read:    {},
 	Predict: {[]string{"until", "ask"}, 2, 4, "two to four options"},
 	Why:     {[]string{"goal"}, 2, 5, "two to five options"},
+	Rank:    {[]string{"goal", "situations"}, 3, 3, "three options"},
 	Break:   {[]string{"goal"}, 0, 0, ""},
 	Mend:    {[]string{"goal"}, 2, manyOptions, "two options or more"},
 	Arrange: {[]string{"script"}, 0, 0, ""},
 	Write:   {},
 
 	ReviewCode: {keys: []string{"review"}},
-	Diagnose:   {[]string{"log", "next"}, 3, 5, "three to five options"},
+	Diagnose:   {[]string{"log"}, 3, 5, "three to five options"},
 }
 
 func cmpLine(line, other int) int {
@@ -553,6 +567,12 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 			at(cmpLine(y.Helps.Line, o.line), "option %s: helps: %v", o.ID, err)
 		}
 	}
+	if i.Kind == Rank {
+		if y.Until.Text != "" || y.Helps.Kind != 0 || y.Scenario.Text != "" {
+			at(o.line, "option %s: a mend is a change, and nothing else: it is played in each situation", o.ID)
+		}
+		o.mends(at, i, &y.Change)
+	}
 	if i.Kind == Diagnose && (y.Until.Text != "" || y.Helps.Kind != 0) {
 		at(o.line, "option %s: a cause has no until or helps: its logs are seen as long as those of the item", o.ID)
 	}
@@ -582,7 +602,7 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 // ofLab reads the trace of a lab's that an item shows.
 func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode || kind == Diagnose:
+	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode || kind == Diagnose || kind == Rank:
 		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
 		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")

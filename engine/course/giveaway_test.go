@@ -20,7 +20,8 @@ type asked struct {
 	path    string
 	options []string
 	right   []bool
-	labels  bool // the options are texts, and not what runs did
+	labels  bool  // the options are texts, and not what runs did
+	saves   []int // of what is put in order: the more, the further to the front
 }
 
 // questions are the items with options, as they are read in a language.
@@ -28,7 +29,7 @@ func questions(t *testing.T, l words.Language, items []*course.Item) []asked {
 	t.Helper()
 	var out []asked
 	for _, i := range items {
-		if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend && i.Kind != course.Diagnose {
+		if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend && i.Kind != course.Diagnose && i.Kind != course.Rank {
 			continue
 		}
 		made, err := i.Made()
@@ -49,6 +50,11 @@ func questions(t *testing.T, l words.Language, items []*course.Item) []asked {
 				text = strings.TrimSpace(p.Labels[a.Option.ID])
 			}
 			q.options, q.right = append(q.options, text), append(q.right, a.Right)
+		}
+		if made.Ranking != nil {
+			for _, one := range made.Ranking.Saves {
+				q.saves = append(q.saves, one.Count)
+			}
 		}
 		out = append(out, q)
 	}
@@ -169,6 +175,12 @@ func guesses() map[string]func(options []string, n int) float64 {
 // scores highest; of several that score as high, any one.
 func guessed(list []asked, score func([]string, int) float64) (chance, got float64) {
 	for _, q := range list {
+		if q.saves != nil {
+			all, as, right := orders(q, score)
+			chance += 1 / float64(all)
+			got += float64(right) / float64(as)
+			continue
+		}
 		best, top, right, all := -1e9, 0, 0, 0
 		for n := range q.options {
 			if q.right[n] {
@@ -189,6 +201,36 @@ func guessed(list []asked, score func([]string, int) float64) (chance, got float
 		got += float64(right) / float64(top)
 	}
 	return chance, got
+}
+
+// orders counts the orders of a question's options, those in which none comes before one with
+// a higher score, and of these the right ones.
+func orders(q asked, score func([]string, int) float64) (all, as, right int) {
+	var put func(order []int)
+	put = func(order []int) {
+		if len(order) == len(q.options) {
+			fits, rightly := true, true
+			for n := 1; n < len(order); n++ {
+				fits = fits && score(q.options, order[n-1]) >= score(q.options, order[n])
+				rightly = rightly && q.saves[order[n-1]] > q.saves[order[n]]
+			}
+			all++
+			if fits {
+				as++
+			}
+			if fits && rightly {
+				right++
+			}
+			return
+		}
+		for n := range q.options {
+			if !slices.Contains(order, n) {
+				put(append(slices.Clone(order), n))
+			}
+		}
+	}
+	put(nil)
+	return all, as, right
 }
 
 // aTwelfth is how much better than chance a guess may do, of a question.
@@ -347,7 +389,7 @@ func TestTheCheckNamesNoAmounts(t *testing.T) {
 // would have prevented it.
 func TestTheStageDoesNotTellOfTheFailOver(t *testing.T) {
 	t.Parallel()
-	i, _ := whole(t).Item("check/waited")
+	i, _ := whole(t).Item("check/replicas")
 	made, err := i.Made()
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 	t.Parallel()
 	const again = "    again:\n      run: {threads: [{name: A}]}\n"
 	for item, want := range map[string]string{
-		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why, review and diagnose",
+		"kind: read\n    scenario: crash\n" + again:                                                       "the concept check has items of the kinds why, rank, review and diagnose",
 		"kind: review\n    review: settle\n    again:\n      review: refund\n      goal: broken orphan\n": "",
 		"kind: review\n    review: refund\n    again:\n      review: settle\n      goal: broken orphan\n": "taught is one/it, which is extra",
 	} {

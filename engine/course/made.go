@@ -67,6 +67,7 @@ type Made struct {
 	Steps   []scenario.Move
 
 	Diagnosis *Diagnosis // of diagnose
+	Ranking   *Ranking   // of rank
 
 	presses  []Press         // of break
 	decisive int             // of these the first that the scheduler would not have made by itself
@@ -125,6 +126,8 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 		err = i.makePredict(ctx, m)
 	case Why:
 		err = i.makeWhy(ctx, m)
+	case Rank:
+		err = i.makeRank(ctx, m)
 	case Break:
 		err = i.makeBreak(ctx, m)
 	case Mend:
@@ -538,7 +541,7 @@ func (c *Course) Prove() error {
 type Prose struct {
 	Title, Body, Goal, Nudge, After string
 
-	Labels map[string]string // by option: what is chosen; none of predict
+	Labels map[string]string // by option: what is chosen, none of predict; of rank also by situation
 	Says   map[string]string // by option: what is said to those who chose it
 }
 
@@ -556,6 +559,11 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	for _, a := range made.Answers {
 		if a.Option != nil {
 			t.options[a.Option.ID] = a.Run
+		}
+	}
+	if made.Ranking != nil {
+		for n, s := range i.Situations {
+			t.options[s.ID] = made.Ranking.Wrong[n]
 		}
 	}
 	if i.review != nil {
@@ -579,7 +587,7 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	}
 	for _, o := range i.Options {
 		said := one.parts[o.ID]
-		if i.Kind == Why || i.Kind == Mend || i.Kind == Diagnose {
+		if i.Kind == Why || i.Kind == Mend || i.Kind == Diagnose || i.Kind == Rank {
 			var label *part
 			if label, said = said.split(); label != nil {
 				if p.Labels[o.ID], err = label.markdown(t); err != nil {
@@ -588,6 +596,11 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 			}
 		}
 		if p.Says[o.ID], err = said.markdown(t); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range i.Situations {
+		if p.Labels[s.ID], err = one.parts[s.ID].markdown(t); err != nil {
 			return nil, err
 		}
 	}

@@ -121,6 +121,9 @@ func (r *reader) fits(ch *Chapter, t *text) {
 		for _, o := range i.Options {
 			wants = append(wants, o.ID)
 		}
+		for _, s := range i.Situations {
+			wants = append(wants, s.ID)
+		}
 		if i.review != nil {
 			wants = append(wants, i.review.Faults...)
 		}
@@ -131,7 +134,7 @@ func (r *reader) fits(ch *Chapter, t *text) {
 		}
 		for heading, p := range one.parts {
 			if !contains(wants, heading) {
-				r.mistake(t.file, p.line-1, "%s has no option %q", i.ID, heading)
+				r.mistake(t.file, p.line-1, "%s has no option %q, and no situation or fault of that id", i.ID, heading)
 			}
 		}
 		if n := wordCount(one.parts[""].source); n > MaxWords {

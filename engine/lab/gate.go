@@ -602,7 +602,9 @@ func (g *Gate) execute(it *item, r *effects.Record) []byte {
 	}
 	v := effects.Verb(it.args)
 	text, _ := g.text(it.args)
-	raw, inner, err := effects.Run(it.c.s.do, it.args, text, g.watched)
+	// What a script does to the resource is seen only by its own commands.
+	journalled := g.watched || g.resource != "" && effects.Touches(it.args).Names(g.resource)
+	raw, inner, err := effects.Run(it.c.s.do, it.args, text, journalled)
 	if err != nil {
 		raw = resp.Failure("ERR " + err.Error())
 	}

@@ -23,7 +23,7 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
 		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
 		"/learn/again/side-by-side", "/learn/check?so=4-7.1.2.none.3.0&half=after&other=none.4.3.8-9.2.1", "/learn/check?so=7.2.0.0.0.0&half=before",
-		"/learn/check/sales", "/learn/check/waited",
+		"/learn/check/takings", "/learn/check/replicas", "/learn/check/counted",
 		"/learn/lock/review-capture", "/learn/messages/review-refund?line=1&line=6", "/learn/lease/review-close?line=4",
 		"/learn/lock/diagnose-invoices?pick=1", "/learn/majority/diagnose-leader",
 	}
@@ -157,7 +157,7 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 	t.Parallel()
 	ctx := tab(t)
 	url := serve(t)
-	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/check/sales"))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/check/takings"))
 	for n := range 6 {
 		if n == 3 {
 			do(ctx, t, chromedp.Navigate(url+"/learn"))

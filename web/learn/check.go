@@ -22,7 +22,7 @@ import (
 
 // given are the answers to the concept check that an address carries, so that it needs no
 // script: for each question the number of an option; of code under review the lines that were
-// marked, "3-7", or noLine.
+// marked, "3-7", or noLine; of mends that were put in order their numbers, "2-1-3".
 type given struct {
 	so    []string // of this half
 	other []string // of the other half, nil where nothing is known of it
@@ -76,7 +76,10 @@ func givenIn(query url.Values, n int) given {
 func givenOf(item *course.Item, query url.Values) given {
 	g := givenIn(query, len(item.Half()))
 	answer := query.Get("pick")
-	if item.Kind == course.ReviewCode {
+	switch item.Kind { //nolint:exhaustive // of the others one option is picked
+	case course.Rank:
+		answer = orderIn(query)
+	case course.ReviewCode:
 		answer = strings.Join(query["line"], "-")
 		if query.Has("none") && answer == "" {
 			answer = noLine
@@ -170,6 +173,10 @@ func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g g
 	out := &page.CheckedAnswer{Item: *wayItem(l, item), Carry: g.carry()}
 	if item.Kind == course.ReviewCode {
 		return out, checkedReview(l, out, item, made, prose, g.so[n], told)
+	}
+	if item.Kind == course.Rank {
+		checkedRank(l, out, item, made, prose, g.so[n], told)
+		return out, nil
 	}
 	at, err := strconv.Atoi(g.so[n])
 	if err != nil || at < 1 || at > len(made.Answers) {

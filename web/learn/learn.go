@@ -47,6 +47,8 @@ func kindName(k course.Kind) phrase.Text {
 		return "mend"
 	case course.Arrange:
 		return "order"
+	case course.Rank:
+		return "rank"
 	case course.ReviewCode:
 		return "review"
 	case course.Diagnose:
@@ -67,7 +69,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	return &page.WayItem{
 		Again: again,
 		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(), Extra: i.Extra,
-		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Arrange || i.Kind == course.ReviewCode || i.Kind == course.Diagnose,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Rank || i.Kind == course.Arrange || i.Kind == course.ReviewCode || i.Kind == course.Diagnose,
 	}
 }
 
@@ -278,6 +280,8 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		if err := reviewed(l, p, item, made, prose, query, &stage); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
+	case course.Rank:
+		ranked(l, p, item, made, prose, query, &stage)
 	case course.Diagnose:
 		if err := diagnosed(r.Context(), l, p, item, made, prose, query, &stage); err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
@@ -407,14 +411,7 @@ func searched(l words.Language, f *course.Found) string {
 // ordered puts the pieces of a script on the page, and says what came of the
 // script that was made of them.
 func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
-	query := r.URL.Query()
-	places := map[int]int{} // piece to place
-	for n := range made.Pieces {
-		place, err := strconv.Atoi(query.Get(pieceName(n)))
-		if err == nil && place >= 0 {
-			places[n] = place
-		}
-	}
+	places := placesIn(r.URL.Query(), len(made.Pieces))
 	p.Answered = len(places) > 0
 	order := made.Shuffled(item)
 	slices.SortStableFunc(order, func(a, b int) int { // those that were placed first, as they stand
@@ -445,6 +442,17 @@ func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Ite
 		})
 	}
 	return nil
+}
+
+// placesIn are the places that a form gives to pieces, 0 for what is left out.
+func placesIn(query url.Values, pieces int) map[int]int {
+	places := map[int]int{}
+	for n := range pieces {
+		if place, err := strconv.Atoi(query.Get(pieceName(n))); err == nil && place >= 0 {
+			places[n] = place
+		}
+	}
+	return places
 }
 
 // pieceName is the field of the nth piece.
@@ -520,6 +528,10 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	}
 	if item.Kind == course.ReviewCode {
 		reviewHints(l, item, made, text, to, add)
+		return list
+	}
+	if item.Kind == course.Rank {
+		rankHints(l, item, made, prose, text, to, add)
 		return list
 	}
 	if item.Kind == course.Diagnose {

@@ -54,13 +54,15 @@ type Lesson struct {
 	Item    WayItem
 	Counts  string // the address of the item that it counts for
 	Check   string // of the concept check: "before" or "after"
-	Kind    string // read, predict, why, break, mend, order, write, review or diagnose
+	Kind    string // read, predict, why, rank, break, mend, order, write, review or diagnose
 
 	Body, Goal string // HTML
 	Options    []LessonOption
 	Pieces     []LessonPiece
 	Code       *Review       // of review
 	Diagnosis  *Diagnosis    // of diagnose
+	Ranking    *Ranking      // of rank
+	Misplaced  string        // of rank: why an order is none, or ""
 	Script     *Field        // of write: what is being written
 	WrongLine  int           // of it, 0 for none
 	Beside     []film.Script // once it is right: that, and the bundled one
@@ -110,8 +112,8 @@ func (l *Lesson) Asking() bool {
 }
 
 // Staged reports whether there is a run to look at. What wrote the logs of an incident is
-// not shown before somebody has said it.
-func (l *Lesson) Staged() bool { return l.Diagnosis == nil || l.Watching != "" }
+// not shown before somebody has said it, and no mend at work before all have their place.
+func (l *Lesson) Staged() bool { return l.Diagnosis == nil && l.Ranking == nil || l.Watching != "" }
 
 // Diagnosis is what was logged of an incident, and what is asked of it.
 type Diagnosis struct {
@@ -141,6 +143,28 @@ type DiagnosisParting struct {
 type DiagnosisAnswer struct {
 	Cause string // HTML
 	Reply string
+}
+
+// Ranking is the situations in which mends are put in order, and, once that is done, which
+// mend saves which.
+type Ranking struct {
+	Situations []string     // HTML
+	Rows       []RankingRow // in the right order, once there is an answer
+	Right      []string     // what is right in an order that is not
+}
+
+// RankingRow is a mend in each situation.
+type RankingRow struct {
+	Mend  string // HTML
+	Saves int
+	Cells []RankingCell
+}
+
+// RankingCell is a mend in one situation.
+type RankingCell struct {
+	Saved bool
+	Watch string // the address at which it is played
+	Shown bool   // it is on the stage
 }
 
 // Review is code as it stands in a pull request.
@@ -198,9 +222,10 @@ type LessonOption struct {
 
 // LessonPiece is a piece to put in its place.
 type LessonPiece struct {
-	Name  string // of its field
-	Lua   []film.ScriptLine
-	Place int // that was chosen, 0 for none
+	Name  string            // of its field
+	Lua   []film.ScriptLine // of a script
+	HTML  string            // of what is no script
+	Place int               // that was chosen, 0 for none
 }
 
 // LessonTry is what a script that was put together did in one case, and what
@@ -244,12 +269,13 @@ type CheckedRow struct {
 
 // CheckedAnswer is a question and what was answered.
 type CheckedAnswer struct {
-	Item   WayItem
-	Answer string // that was given, HTML, or ""
-	Right  bool
-	Wanted string // of a wrong answer: what is right, HTML; "" while that is not told
-	Why    string // and why it is wrong, a sentence
-	Watch  string // and the address where that is seen, or ""
+	Item    WayItem
+	Answer  string // that was given, HTML, or ""
+	Right   bool
+	Wanted  string   // of a wrong answer: what is right, HTML; "" while that is not told
+	Why     string   // and why it is wrong, a sentence
+	Ranking *Ranking // of an order, once it is told
+	Watch   string   // and the address where that is seen, or ""
 
 	WatchIt string // the words that lead there
 	Carry   string // the query that takes the answers along

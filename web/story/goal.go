@@ -21,6 +21,15 @@ func (m *maker) goals() []Story {
 		{Name: "Diagnosis: what a command prints under two causes", Component: templates.DiagnosisFound(page.Diagnosis{Printed: []page.DiagnosisAnswer{
 			{Cause: "<p>A</p>", Reply: `"A"`}, {Cause: "<p>B</p>", Reply: "(nil)"},
 		}})},
+		{Name: "Ranking: an order that is half right, one of its runs on the stage", Component: templates.Ranked(page.Ranking{
+			Situations: []string{"<p>A works on.</p>", "<p>A stands still.</p>"},
+			Right:      []string{"Right in it: your number 1 saves more than your number 3."},
+			Rows: []page.RankingRow{
+				{Mend: "<p>The counter compares.</p>", Saves: 2, Cells: []page.RankingCell{{Saved: true, Watch: "#1-1"}, {Saved: true, Watch: "#1-2"}}},
+				{Mend: "<p>A watchdog renews.</p>", Saves: 1, Cells: []page.RankingCell{{Saved: true, Watch: "#2-1"}, {Watch: "#2-2", Shown: true}}},
+				{Mend: "<p>Replicas have it.</p>", Cells: []page.RankingCell{{Watch: "#3-1"}, {Watch: "#3-2"}}},
+			},
+		})},
 		{Name: "Scene: what is asked for", Component: templates.Scene(target)},
 		{Name: "Scene: nobody is inside", Component: templates.Scene(here)},
 		{Name: "Goal: out of reach", Component: templates.GoalOutlook(page.GoalOutlook{

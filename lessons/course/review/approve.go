@@ -12,8 +12,7 @@ import (
 )
 
 // shown
-// Approve approves a loan, on one server only. call is drawn anew for each
-// request, and nobody else deletes its lock.
+// Approve approves a loan, on one server only.
 func Approve(ctx context.Context, rdb *redis.Client, call, loan string) error {
 	key := "lock:" + loan
 	// at fault: asked

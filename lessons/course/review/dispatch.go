@@ -12,8 +12,7 @@ import (
 )
 
 // shown
-// Dispatch sends a parcel once, whichever courier's server is asked. call is
-// drawn anew for each request.
+// Dispatch sends a parcel once, whichever courier's server is asked.
 func Dispatch(ctx context.Context, rdb *redis.Client, call, parcel string) error {
 	key := "lock:" + parcel
 	defer release(ctx, rdb, key, call)

@@ -12,38 +12,30 @@ import (
 )
 
 // shown
-// Publish adds a shop's sales of today to its total. Who has stood still since an
-// older lock must not write: each lock has a number, and the larger one counts.
+// Publish adds a shop's sales of today to its total.
 func Publish(ctx context.Context, rdb *redis.Client, server, shop string) error {
 	key, last := "lock:"+shop, "number:"+shop
 	got, err := rdb.SetNX(ctx, key, server, 30*time.Second).Result()
 	if err != nil || !got {
 		return errors.Join(err, errBusy)
 	}
-	defer func() { deleteIfOwn.Run(ctx, rdb, []string{key}, server) }()
-	number, err := rdb.Incr(ctx, last).Result()
-	if err != nil {
-		return err
-	}
+	defer deleteIfOwn.Run(ctx, rdb, []string{key}, server)
+	// at fault: drawn
 	total, err := add(ctx, rdb, shop)
 	if err != nil {
 		return err
 	}
-	// at fault: check
-	newest, err := rdb.Get(ctx, last).Int64()
-	if err != nil || newest != number {
-		return errors.Join(err, errLate)
+	number, err := rdb.Incr(ctx, last).Result()
+	if err != nil {
+		return err
 	}
-	return rdb.Set(ctx, "total:"+shop, total, 0).Err()
 	// end
+	return setIfEqual.Run(ctx, rdb, []string{last, "total:" + shop}, number, total).Err()
 }
 
 // folded
 
-var (
-	errBusy = errors.New("another server publishes it")
-	errLate = errors.New("a newer lock has been given")
-)
+var errBusy = errors.New("another server publishes it")
 
 // deleteIfOwn deletes a key if it has a value, in one step.
 var deleteIfOwn = redis.NewScript(`
@@ -52,8 +44,8 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// setIfNewest sets a key if another has a value, in one step.
-var setIfNewest = redis.NewScript(`
+// setIfEqual sets a key if another has a value, in one step.
+var setIfEqual = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('SET', KEYS[2], ARGV[2])
   return 1

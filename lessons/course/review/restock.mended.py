@@ -2,23 +2,25 @@ from rounds import rounds
 
 # shown
 def restock(r, server, article, arrived):
-    """Counts what has arrived, on one server at a time. Who has been slow
-    looks whether the lock is still its own, and writes nothing if not."""
+    """Counts what has arrived."""
     key = f"lock:{article}"
     if not r.set(key, server, nx=True, px=30_000):
         return False
     try:
+        # mended: version
+        version = r.get(f"version:{article}") or ""
         stock = int(r.get(f"stock:{article}") or 0)
-        unpack(arrived)
-        # mended: look
-        if not r.eval(SET_IF_OWN, 2, key, f"stock:{article}", server, stock + arrived):
-            return False  # another server has it now
         # end
-        return True
+        if arrived > CAPACITY - stock:
+            return False
+        count = stock + arrived
+        return set_if_same(r, article, version, count)
     finally:
         delete_if_own(r, key, server)
 
 # folded
+
+CAPACITY = 1000
 
 DELETE_IF_OWN = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then
@@ -26,8 +28,9 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0"""
 
-SET_IF_OWN = """
-if redis.call('GET', KEYS[1]) == ARGV[1] then
+SET_IF_SAME = """
+if (redis.call('GET', KEYS[1]) or '') == ARGV[1] then
+  redis.call('INCR', KEYS[1])
   redis.call('SET', KEYS[2], ARGV[2])
   return 1
 end
@@ -39,8 +42,9 @@ def delete_if_own(r, key, server):
     return r.eval(DELETE_IF_OWN, 1, key, server)
 
 
-def unpack(arrived):
-    """Takes its time."""
+def set_if_same(r, article, version, count):
+    """Sets the stock and the next version, if the version is still this one, in one step."""
+    return r.eval(SET_IF_SAME, 2, f"version:{article}", f"stock:{article}", version, count)
 
 
 rounds.do(lambda r, thread: restock(r, thread, "7", 5))

@@ -20,7 +20,7 @@ export function lesson(page) {
   }
   if (page.dataset.check) {
     const query = new URLSearchParams(location.search);
-    if ("answered" in page.dataset && ["pick", "line", "none"].some((key) => query.has(key))) {
+    if ("answered" in page.dataset && ["pick", "line", "none", "p1"].some((key) => query.has(key))) {
       const when = page.dataset.check === "after" ? "after" : "before";
       save(answered(load(), when, path, { right: "solved" in page.dataset, pick: page.dataset.given ?? "" }, page.dataset.of?.split(" ") ?? []));
     }

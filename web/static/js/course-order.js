@@ -1,6 +1,7 @@
 // A script is put together of its lines: they are dragged, with the mouse or a
-// finger, or moved with the arrow keys. What is below the mark is left out. The
-// form has a place for each line, which this fills in, and which works without it.
+// finger, or moved with the arrow keys. What is below the mark is left out. Mends
+// are put in order the same way, all of them, without a mark. The form has a place
+// for each, which this fills in, and which works without it.
 import { make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -16,7 +17,10 @@ export function ordering(form) {
   const grip = (/** @type {Element} */ li) => /** @type {HTMLButtonElement} */ (li.querySelector(".grip"));
   const name = (/** @type {Element} */ li) => (li.querySelector(".piece")?.textContent ?? "").trim().split("\n")[0];
 
-  list.insertBefore(mark, pieces.find((li) => place(li).value === "0") ?? null);
+  const all = "whole" in form.dataset; // nothing can be left out
+  if (!all) {
+    list.insertBefore(mark, pieces.find((li) => place(li).value === "0") ?? null);
+  }
   list.after(told);
   form.classList.add("orderable");
   for (const li of pieces) {
@@ -68,8 +72,8 @@ export function ordering(form) {
   /** @param {Element} li */
   function tell(li) {
     const at = place(li).value;
-    const all = pieces.filter((one) => place(one).value !== "0").length;
-    told.textContent = at === "0" ? say("Left out: %s", name(li)) : say("Line %s of %s: %s", at, String(all), name(li));
+    const placed = String(pieces.filter((one) => place(one).value !== "0").length);
+    told.textContent = at === "0" ? say("Left out: %s", name(li)) : all ? say("Place %s of %s: %s", at, placed, name(li)) : say("Line %s of %s: %s", at, placed, name(li));
   }
 
   /** @param {HTMLLIElement} li @param {PointerEvent} down */
