@@ -145,14 +145,7 @@ func told(l words.Language, err error) string {
 	about := func(what string, err error) string { return l.Say("%s: %s", what, told(l, err)) }
 	switch err := err.(type) { //nolint:errorlint // each cause for itself
 	case phrase.Speaker:
-		says := err.Says()
-		for i, one := range says.Args {
-			if cause, ok := one.(error); ok {
-				says.Args = slices.Clone(says.Args)
-				says.Args[i] = told(l, cause)
-			}
-		}
-		return l.Clause(says)
+		return l.Clause(err.Says().Causes(func(cause error) string { return told(l, cause) }))
 	case *store.Unreachable:
 		return l.Say("no Redis answers at %s (%s)", err.At, told(l, err.Cause))
 	case *fs.PathError: // without the system's call

@@ -46,7 +46,7 @@ func learning(_ context.Context, args []string, env environment) int {
 				continue
 			}
 			m.File = filepath.Join(root, m.File)
-			fmt.Fprintln(env.err, m)
+			fmt.Fprintln(env.err, told(env.speaks(), course.Mistakes{m}))
 			found++
 		}
 		if found > 0 {

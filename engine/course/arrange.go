@@ -43,7 +43,7 @@ func isCode(line string) bool {
 }
 
 // arrangement reads the script of an item.
-func (r *reader) arrangement(at func(int, string, ...any), i *Item, y scriptYAML) {
+func (r *reader) arrangement(at func(int, phrase.Text, ...any), i *Item, y scriptYAML) {
 	o := &arrangement{}
 	i.arrangement = o
 	own, last := r.pieces(at, y.Lines, false)
@@ -84,16 +84,16 @@ func (r *reader) arrangement(at func(int, string, ...any), i *Item, y scriptYAML
 		o.then, err = scenario.Parse(base)
 	}
 	if err != nil {
-		at(y.Then.Line, "then: %v", err)
+		at(y.Then.Line, "%s: %s", "then", err)
 	}
 }
 
 // pieces reads lines of a script. Of those that are not strays no line of code
 // may be left out, and last is how many lines of the script they reach to.
-func (r *reader) pieces(at func(int, string, ...any), y linesYAML, stray bool) (list []Piece, last int) {
+func (r *reader) pieces(at func(int, phrase.Text, ...any), y linesYAML, stray bool) (list []Piece, last int) {
 	lines, err := trial.Lines(y.Lock.Text, y.Name)
 	if err != nil {
-		at(y.Lock.Line, "script: %v", err)
+		at(y.Lock.Line, "%s: %s", "script", err)
 		return nil, 0
 	}
 	for _, p := range y.Pieces {
@@ -143,7 +143,7 @@ func (i *Item) makeArrange(ctx context.Context, m *Made) error {
 	m.Pieces = i.arrangement.pieces
 	var err error
 	if m.wanted, err = trial.Run(ctx, assembled(m.Pieces[:i.arrangement.own]), i.Scenario.Lock.Key, i.arrangement.cases); err != nil {
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	}
 	for n, one := range m.wanted {
 		if one.Err != "" {
@@ -151,7 +151,7 @@ func (i *Item) makeArrange(ctx context.Context, m *Made) error {
 		}
 	}
 	if m.Solved, err = play(ctx, i.arrangement.then); err != nil {
-		return i.wrong(0, "then: %v", err)
+		return i.wrong(0, "%s: %s", "then", err)
 	}
 	return nil
 }

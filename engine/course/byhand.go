@@ -90,7 +90,7 @@ func byHand(ctx context.Context, sc *scenario.Scenario, solution []scenario.Move
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("by hand, after %d moves, pressing %+v: %w", len(p.b.Moves), p.list[len(p.list)-1].Mover, err)
+			return nil, phrase.New("by hand, after %d moves, pressing %s: %s", len(p.b.Moves), fmt.Sprintf("%+v", p.list[len(p.list)-1].Mover), err)
 		}
 	}
 	return p, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -36,7 +37,7 @@ type Parting struct {
 }
 
 // diagnosis reads what is seen of an item, and what can be asked.
-func (i *Item) diagnosis(at func(int, string, ...any), y itemYAML) {
+func (i *Item) diagnosis(at func(int, phrase.Text, ...any), y itemYAML) {
 	if i.Kind != Diagnose && len(y.Log)+len(y.Next) > 0 {
 		at(0, "log and next are for items of the kind diagnose")
 		return
@@ -44,14 +45,14 @@ func (i *Item) diagnosis(at func(int, string, ...any), y itemYAML) {
 	for _, p := range y.Log {
 		g, err := parseLog(p.Text, i.Scenario)
 		if err != nil {
-			at(p.Line, "log: %v", err)
+			at(p.Line, "%s: %s", "log", err)
 		}
 		i.logs = append(i.logs, g)
 	}
 	for _, p := range y.Next {
 		q, err := parseQuery(p.Text, i.Scenario)
 		if err != nil {
-			at(p.Line, "next: %v", err)
+			at(p.Line, "%s: %s", "next", err)
 		}
 		i.next = append(i.next, q)
 	}
@@ -126,7 +127,7 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 	for _, o := range i.Options {
 		run, err := o.play(ctx)
 		if err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
 		a := &Answer{Option: o, Run: run, Shown: until(run.Events, end), Parts: parting(d.Logs, i.seen(run, end))}
 		m.Answers = append(m.Answers, a)

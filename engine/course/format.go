@@ -14,6 +14,7 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/fault"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 
 	"go.yaml.in/yaml/v3"
@@ -23,16 +24,20 @@ import (
 type Mistake struct {
 	File string
 	Line int // from 1; 0 where it is about the whole file
-	What string
+	What phrase.Wording
 }
 
-// String is the mistake as compilers word it: file:line: what.
-func (m Mistake) String() string {
-	if m.Line == 0 {
-		return m.File + ": " + m.What
+// Says is the mistake as compilers word it: file:line: what.
+func (m Mistake) Says() phrase.Wording {
+	place := m.File
+	if m.Line > 0 {
+		place += ":" + strconv.Itoa(m.Line)
 	}
-	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.What)
+	return phrase.Wording{Args: []any{place + ": ", m.What}}
 }
+
+// String is the mistake in English.
+func (m Mistake) String() string { return m.Says().String() }
 
 // Mistakes are all that were found.
 type Mistakes []Mistake
@@ -44,6 +49,18 @@ func (m Mistakes) Error() string {
 		lines[i] = one.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Says implements phrase.Speaker: all of them, a line each.
+func (m Mistakes) Says() phrase.Wording {
+	var lines phrase.Wording
+	for i, one := range m {
+		if i > 0 {
+			lines.Args = append(lines.Args, "\n")
+		}
+		lines.Args = append(lines.Args, one.Says())
+	}
+	return lines
 }
 
 // placed is a text with its line.
@@ -137,8 +154,13 @@ type reader struct {
 	mistakes  Mistakes
 }
 
-func (r *reader) mistake(file string, line int, format string, args ...any) {
-	r.mistakes = append(r.mistakes, Mistake{file, line, fmt.Sprintf(format, args...)})
+func (r *reader) mistake(file string, line int, text phrase.Text, args ...any) {
+	r.mistakes = append(r.mistakes, Mistake{file, line, phrase.Say(text, args...)})
+}
+
+// about is a sentence about an item.
+func about(item string, text phrase.Text, args ...any) phrase.Wording {
+	return phrase.Wording{Args: []any{item + ": ", phrase.Say(text, args...)}}
 }
 
 func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
@@ -147,7 +169,7 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("course: there is no chapter")
+		return nil, phrase.New("course: there is no chapter")
 	}
 	r := &reader{languages: in, course: fsys, scenarios: scenarios}
 	c := &Course{languages: in, items: map[string]*Item{}, titles: map[string]string{}}
@@ -202,7 +224,7 @@ func readFile(fsys fs.FS, file string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", file)
+		return nil, phrase.New("%s is no regular file", file)
 	}
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -210,7 +232,7 @@ func readFile(fsys fs.FS, file string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err = errors.Join(err, f.Close()); err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("%s is too large: a file may have %d KiB", file, MaxFile>>10)
+		err = phrase.New("%s is too large: a file may have %d KiB", file, MaxFile>>10)
 	}
 	return data, err
 }
@@ -226,7 +248,7 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 	ch := &Chapter{ID: dir, dir: dir, texts: map[string]*text{}}
 	data, err := readFile(fsys, file)
 	if err != nil {
-		r.mistake(file, 0, "%v", err)
+		r.mistake(file, 0, "%s", err)
 		return ch
 	}
 	var y chapterYAML
@@ -296,30 +318,21 @@ func (r *reader) titles(fsys fs.FS, c *Course) {
 			continue
 		}
 		title, ok := strings.CutPrefix(strings.SplitN(string(data), "\n", 2)[0], "# ")
-		if err != nil || !ok || strings.TrimSpace(title) == "" {
-			r.mistake(textFile(l), 1, "the first line is the course's title: # … (%v)", err)
+		switch {
+		case err != nil:
+			r.mistake(textFile(l), 0, "%s", err)
+			continue
+		case !ok || strings.TrimSpace(title) == "":
+			r.mistake(textFile(l), 1, "the first line is the course's title: # …")
 			continue
 		}
 		c.titles[l.Code()] = strings.TrimSpace(title)
 	}
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
-
 func (r *reader) yamlMistakes(file string, err error) {
-	var typed *yaml.TypeError
-	lines := []string{err.Error()}
-	if errors.As(err, &typed) {
-		lines = typed.Errors
-	}
-	for _, one := range lines {
-		m := yamlLine.FindStringSubmatch(one)
-		if m == nil {
-			r.mistake(file, 1, "%s", one)
-			continue
-		}
-		line, _ := strconv.Atoi(m[1]) // digits
-		r.mistake(file, line, "%s", m[2])
+	for _, why := range scenario.WhyUnread(err) {
+		r.mistakes = append(r.mistakes, Mistake{file, why.Line, why.What})
 	}
 }
 
@@ -352,8 +365,8 @@ func (y itemYAML) again() itemYAML {
 func (r *reader) item(file string, y itemYAML) *Item {
 	before := len(r.mistakes)
 	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Extra: y.Extra, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
-	at := func(line int, format string, args ...any) {
-		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
+	at := func(line int, text phrase.Text, args ...any) {
+		r.mistakes = append(r.mistakes, Mistake{file, cmpLine(line, i.line), about(i.ID, text, args...)})
 	}
 	if !name.MatchString(i.ID) {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
@@ -377,15 +390,15 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		base, err = r.base(y, i.lab)
 	}
 	if err != nil {
-		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line, y.Review.Line), "%v", err)
+		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line, y.Review.Line), "%s", err)
 		return nil
 	}
 	if i.Scenario, err = changed(base, &y.Change); err != nil {
-		at(y.Change.Line, "change: %v", err)
+		at(y.Change.Line, "%s: %s", "change", err)
 		return nil
 	}
 	if base, err = raw(i.Scenario); err != nil {
-		at(0, "%v", err)
+		at(0, "%s", err)
 		return nil
 	}
 	moment := func(p placed, sc *scenario.Scenario) Moment {
@@ -394,7 +407,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 		}
 		m, err := parseMoment(p.Text, sc)
 		if err != nil {
-			at(p.Line, "%v", err)
+			at(p.Line, "%s", err)
 		}
 		return m
 	}
@@ -405,7 +418,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	for _, p := range y.Ask {
 		one, err := parseSeeing(p.Text, i.Scenario)
 		if err != nil {
-			at(p.Line, "ask: %v", err)
+			at(p.Line, "%s: %s", "ask", err)
 		}
 		if strings.HasPrefix(p.Text, "broken ") && i.lab == nil {
 			at(p.Line, "ask: %q is asked of what a lab found: lab:", p.Text)
@@ -419,10 +432,10 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	}
 	if i.Kind == Write {
 		if err := i.writing(); err != nil {
-			at(0, "%v", err)
+			at(0, "%s", err)
 		} else if y.Solution.Kind != 0 {
-			if err := y.Solution.Decode(&i.write.solution); err != nil {
-				at(y.Solution.Line, "solution: %v", err)
+			if err := decode(&y.Solution, &i.write.solution); err != nil {
+				at(y.Solution.Line, "%s: %s", "solution", err)
 			}
 		}
 	}
@@ -443,7 +456,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	}
 	if i.lab == nil && i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 || i.Kind == Write {
 		if _, err := i.within.Check(i.Scenario); err != nil {
-			at(0, "within: %v", err)
+			at(0, "%s: %s", "within", err)
 		}
 		if i.goal.rule == "" && (i.Kind != Write || !i.goal.Zero()) {
 			at(y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
@@ -451,7 +464,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	}
 	if y.Solution.Kind != 0 && i.Kind != Write {
 		if i.solution, err = moves(i.Scenario, &y.Solution); err != nil {
-			at(y.Solution.Line, "solution: %v", err)
+			at(y.Solution.Line, "%s: %s", "solution", err)
 		}
 	}
 	if len(r.mistakes) == before {
@@ -465,16 +478,18 @@ func (r *reader) item(file string, y itemYAML) *Item {
 }
 
 // needs says what an item of its kind lacks.
-func needs(at func(int, string, ...any), i *Item) {
-	lacks := func(missing bool, what string) {
+func needs(at func(int, phrase.Text, ...any), i *Item) {
+	lacks := func(missing bool, what phrase.Text) {
 		if missing {
-			at(0, "%s needs %s", i.Kind, what)
+			at(0, "%s needs %s", string(i.Kind), phrase.Say(what))
 		}
 	}
 	n := needed[i.Kind]
 	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil, "log": len(i.logs) > 0, "situations": len(i.Situations) > 0}
 	for _, key := range n.keys {
-		lacks(!there[key], key)
+		if !there[key] {
+			at(0, "%s needs %s", string(i.Kind), key)
+		}
 	}
 	if n.most > 0 {
 		lacks(len(i.Options) < n.least || len(i.Options) > n.most, n.options)
@@ -504,7 +519,7 @@ const manyOptions = 1 << 16
 var needed = map[Kind]struct {
 	keys        []string
 	least, most int
-	options     string // how many, in words
+	options     phrase.Text // how many, in words
 }{
 	Read:    {},
 	Predict: {[]string{"until", "ask"}, 2, 4, "two to four options"},
@@ -526,7 +541,7 @@ func cmpLine(line, other int) int {
 	return max(other, 1)
 }
 
-func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y optionYAML) *Option {
+func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte, y optionYAML) *Option {
 	o := &Option{ID: y.ID.Text, None: y.None, Believes: y.Believes, line: y.ID.Line}
 	if !name.MatchString(o.ID) || slices.Contains(reserved, o.ID) || i.Option(o.ID) != nil {
 		at(y.ID.Line, "option %q: allowed: an id of its own in small letters, and none of %s", o.ID, strings.Join(reserved, ", "))
@@ -535,7 +550,7 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 	if y.Scenario.Text != "" {
 		var err error
 		if base, err = r.bundled(y.Scenario.Text); err != nil {
-			at(y.Scenario.Line, "option %s: %v", o.ID, err)
+			at(y.Scenario.Line, "option %s: %s", o.ID, err)
 			return nil
 		}
 	}
@@ -550,21 +565,21 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 	}
 	if i.lab != nil {
 		if o.lab, err = recorded(r.course, labs, y.Lab.Text); err != nil {
-			at(y.Lab.Line, "option %s: %v", o.ID, err)
+			at(y.Lab.Line, "option %s: %s", o.ID, err)
 			return nil
 		}
 		if base, err = raw(o.lab.Scenario); err != nil {
-			at(y.Lab.Line, "option %s: %v", o.ID, err)
+			at(y.Lab.Line, "option %s: %s", o.ID, err)
 			return nil
 		}
 	}
 	if o.Scenario, err = changed(base, &y.Change); err != nil {
-		at(cmpLine(y.Change.Line, o.line), "option %s: change: %v", o.ID, err)
+		at(cmpLine(y.Change.Line, o.line), "option %s: %s: %s", o.ID, "change", err)
 		return nil
 	}
 	if y.Helps.Kind != 0 {
 		if err := o.helps(base, &y); err != nil {
-			at(cmpLine(y.Helps.Line, o.line), "option %s: helps: %v", o.ID, err)
+			at(cmpLine(y.Helps.Line, o.line), "option %s: %s: %s", o.ID, "helps", err)
 		}
 	}
 	if i.Kind == Rank {
@@ -578,7 +593,7 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
-			at(y.Until.Line, "option %s: %v", o.ID, err)
+			at(y.Until.Line, "option %s: %s", o.ID, err)
 		}
 	}
 	return o
@@ -603,9 +618,9 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 	switch {
 	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode || kind == Diagnose || kind == Rank:
-		return nil, fmt.Errorf("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
+		return nil, phrase.New("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
-		return nil, errors.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")
+		return nil, phrase.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")
 	}
 	return recorded(r.course, labs, y.Lab.Text)
 }
@@ -621,14 +636,14 @@ func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
 	}
 	switch {
 	case given != 1:
-		return nil, errors.New("an item has either scenario, run, lab or review")
+		return nil, phrase.New("an item has either scenario, run, lab or review")
 	case lab != nil:
 		return raw(lab.Scenario)
 	case y.Scenario.Text != "":
 		return r.bundled(y.Scenario.Text)
 	default:
 		var tree map[string]any // an anchor's alias is no text of its own
-		if err := y.Run.Decode(&tree); err != nil {
+		if err := decode(&y.Run, &tree); err != nil {
 			return nil, fmt.Errorf("run: %w", err)
 		}
 		return yaml.Marshal(tree)
@@ -638,9 +653,17 @@ func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
 func (r *reader) bundled(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.scenarios, name+".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("there is no scenario %q", name)
+		return nil, phrase.New("there is no scenario %q", name)
 	}
 	return data, nil
+}
+
+// decode reads a node, and fails with what is wrong with it.
+func decode(n *yaml.Node, into any) error {
+	if err := n.Decode(into); err != nil {
+		return phrase.New("%s", scenario.WhyUnread(err)[0].What)
+	}
+	return nil
 }
 
 // raw is a scenario as YAML, to be changed.
@@ -657,8 +680,8 @@ func raw(sc *scenario.Scenario) ([]byte, error) {
 func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
 	var with map[string]any
 	if change.Kind != 0 {
-		if err := change.Decode(&with); err != nil {
-			return nil, fmt.Errorf("%w", err)
+		if err := decode(change, &with); err != nil {
+			return nil, err
 		}
 	}
 	sc, err := scenario.Changed(base, with)
@@ -671,8 +694,8 @@ func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
 // moves reads a list of moves of sc.
 func moves(sc *scenario.Scenario, list *yaml.Node) ([]scenario.Move, error) {
 	var tree []any
-	if err := list.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("%w", err)
+	if err := decode(list, &tree); err != nil {
+		return nil, err
 	}
 	text, err := yaml.Marshal(tree)
 	if err != nil {

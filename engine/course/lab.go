@@ -68,7 +68,7 @@ func (f *Lab) Line() string {
 // nobody can play again without its worker.
 func recorded(course fs.FS, folder, name string) (*Run, error) {
 	if !nameLike(name) {
-		return nil, fmt.Errorf("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, folder)
+		return nil, phrase.New("lab: given %q, allowed: the name of a trace in %s, such as lost-reply", name, folder)
 	}
 	found, err := readLab(course, folder, name)
 	if err != nil {
@@ -84,10 +84,10 @@ func recorded(course fs.FS, folder, name string) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if h.Store != trace.StoreLab || h.Lab == nil {
-		return nil, fmt.Errorf("%s is no trace of a lab's", file)
+		return nil, phrase.New("%s is no trace of a lab's", file)
 	}
 	if fmt.Sprint(h.Lab.Command) != fmt.Sprint(found.Command) {
-		return nil, fmt.Errorf("%s is of %q, and %s.json of %q", file, h.Lab.Command, name, found.Command)
+		return nil, phrase.New("%s is of %q, and %s.json of %q", file, h.Lab.Command, name, found.Command)
 	}
 	sc, err := scenario.Parse(h.Scenario)
 	if err != nil {
@@ -103,6 +103,20 @@ func recorded(course fs.FS, folder, name string) (*Run, error) {
 	return &Run{Scenario: sc, Header: h, Events: events, Lab: found}, nil
 }
 
+// notJSON is why a text is no JSON of the form that is read; nil for nil.
+func notJSON(err error) error {
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return phrase.New("this is not JSON from byte %d on", int(syntax.Offset))
+	case errors.As(err, &typed):
+		return phrase.New("the key %q has a value of another kind", typed.Field)
+	default:
+		return err
+	}
+}
+
 func nameLike(text string) bool { return name.MatchString(text) }
 
 // readLab reads what `playground lab -json` printed.
@@ -116,7 +130,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 	count := func(text string) *big.Int {
 		n, ok := new(big.Int).SetString(text, 10)
 		if !ok || n.Sign() < 0 {
-			err = errors.Join(err, fmt.Errorf("%s: %q is no count", file, text))
+			err = errors.Join(err, phrase.New("%s: %q is no count", file, text))
 			return new(big.Int)
 		}
 		return n
@@ -134,14 +148,14 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			Verdict   string   `json:"verdict"`
 			Resource  string   `json:"resource"`
 		}
-		if err := json.Unmarshal(line, &said); err != nil {
+		if err := notJSON(json.Unmarshal(line, &said)); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		switch {
 		case said.Lab == 1 && said.Ending != "exhausted":
-			return nil, fmt.Errorf("%s: it ended as %q; allowed: exhausted, so that a text can say all", file, said.Ending)
+			return nil, phrase.New("%s: it ended as %q; allowed: exhausted, so that a text can say all", file, said.Ending)
 		case said.Lab == 1 && said.Verdict != string(verdict.Broken) && said.Verdict != string(verdict.Unbroken):
-			return nil, fmt.Errorf("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
+			return nil, phrase.New("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
 		case said.Lab == 1:
 			f.Command, f.Orders, f.Broken = said.Command, count(said.Orders), count(said.Broken)
 			f.resource = said.Resource
@@ -151,7 +165,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 		}
 	}
 	if err == nil && f.Orders == nil {
-		err = fmt.Errorf("%s is not what playground lab -json prints", file)
+		err = phrase.New("%s is not what playground lab -json prints", file)
 	}
 	if err != nil {
 		return nil, err

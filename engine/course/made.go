@@ -99,22 +99,22 @@ func (i *Item) Made() (*Made, error) {
 }
 
 // wrong is a mistake in chapter.yaml.
-func (i *Item) wrong(line int, format string, args ...any) error {
-	return Mistakes{{i.Chapter.dir + "/chapter.yaml", cmpLine(line, i.line), i.ID + ": " + fmt.Sprintf(format, args...)}}
+func (i *Item) wrong(line int, text phrase.Text, args ...any) error {
+	return Mistakes{{i.Chapter.dir + "/chapter.yaml", cmpLine(line, i.line), about(i.ID, text, args...)}}
 }
 
 func (i *Item) make(ctx context.Context) (*Made, error) {
 	if i.Kind == Write {
 		in, end, err := boxed(ctx)
 		if err != nil {
-			return nil, i.wrong(0, "%v", err)
+			return nil, i.wrong(0, "%s", err)
 		}
 		defer end()
 		ctx = in
 	}
 	run, err := i.play(ctx)
 	if err != nil {
-		return nil, i.wrong(0, "%v", err)
+		return nil, i.wrong(0, "%s", err)
 	}
 	m := &Made{Run: run}
 	var ok bool
@@ -148,14 +148,20 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 	return m, nil
 }
 
-// spoken are clauses as they are told apart: by their English.
-func spoken(says []phrase.Wording) string {
-	parts := make([]string, len(says))
+// joined are clauses as one.
+func joined(says []phrase.Wording) phrase.Wording {
+	var one phrase.Wording
 	for i, s := range says {
-		parts[i] = s.String()
+		if i > 0 {
+			one.Args = append(one.Args, phrase.Say("; "))
+		}
+		one.Args = append(one.Args, s)
 	}
-	return strings.Join(parts, "; ")
+	return one
 }
+
+// spoken are clauses as they are told apart: by their English.
+func spoken(says []phrase.Wording) string { return joined(says).String() }
 
 func (i *Item) makePredict(ctx context.Context, m *Made) error {
 	at, ok := i.until.find(m.Run.Events)
@@ -168,13 +174,13 @@ func (i *Item) makePredict(ctx context.Context, m *Made) error {
 	shown := stepEnd(m.Run.Events, at)
 	instant := m.Run.Events[at].At
 	own := &Answer{Right: true, Says: see(i.ask, m.Run, shown, instant), Run: m.Run, Shown: shown}
-	seen := map[string]string{spoken(own.Says): "what happens here"}
+	seen := map[string]phrase.Wording{spoken(own.Says): phrase.Say("what happens here")}
 	list := make([]*Option, 0, len(i.Options)+1)
 	answers := map[*Option]*Answer{}
 	for _, o := range i.Options {
 		run, err := o.play(ctx)
 		if err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
 		a := &Answer{Option: o, Run: run}
 		if o.until.Zero() {
@@ -187,10 +193,10 @@ func (i *Item) makePredict(ctx context.Context, m *Made) error {
 			seenAt = run.Events[a.Shown-1].At
 		}
 		a.Says = see(i.ask, run, a.Shown, seenAt)
-		if other := seen[spoken(a.Says)]; other != "" {
-			return i.wrong(o.line, "option %s: %q is %s", o.ID, spoken(a.Says), other)
+		if other, twice := seen[spoken(a.Says)]; twice {
+			return i.wrong(o.line, "option %s: \"%s\" is %s", o.ID, joined(a.Says), other)
 		}
-		seen[spoken(a.Says)] = "option " + o.ID
+		seen[spoken(a.Says)] = phrase.Say("option %s", o.ID)
 		answers[o], list = a, append(list, o)
 	}
 	// The right answer is put among the others as one of them.
@@ -221,7 +227,7 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 	for _, o := range i.Options { // none of them is the last
 		run, err := o.play(ctx)
 		if err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
 		if err := i.helped(ctx, o); err != nil {
 			return err
@@ -248,17 +254,17 @@ func (i *Item) helped(ctx context.Context, o *Option) error {
 	for _, one := range []struct {
 		sc    *scenario.Scenario
 		comes bool
-		but   string
+		but   phrase.Text
 	}{{o.elsewhere, true, "the run does not come to %q without it"}, {o.helped, false, "the run comes to %q all the same"}} {
 		if one.sc == nil {
 			continue
 		}
 		run, err := play(ctx, one.sc)
 		if err != nil {
-			return i.wrong(o.line, "option %s: helps: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s: %s", o.ID, "helps", err)
 		}
 		if _, comes := i.goal.find(run.Events); comes != one.comes {
-			return i.wrong(o.line, "option %s: helps: "+one.but, o.ID, i.goal)
+			return i.wrong(o.line, "option %s: %s: %s", o.ID, "helps", phrase.Say(one.but, i.goal))
 		}
 	}
 	return nil
@@ -282,13 +288,13 @@ func (f *Found) None() bool { return f.Broken.Sign() == 0 }
 func (i *Item) breaks(ctx context.Context, sc *scenario.Scenario, found *Found, lab *Run) (*Run, error) {
 	if lab != nil {
 		if _, ok := i.goal.find(lab.Events); !ok {
-			return nil, fmt.Errorf("what is kept of the lab %s does not come to %q", lab.Lab.Name, i.goal)
+			return nil, phrase.New("what is kept of the lab %s does not come to %q", lab.Lab.Name, i.goal)
 		}
 		return lab, nil
 	}
 	v, run, err := i.verdict(ctx, sc, found.Schedule)
 	if err == nil && !v.Met {
-		err = fmt.Errorf("the schedule that was found does not come to %q", i.goal)
+		err = phrase.New("the schedule that was found does not come to %q", i.goal)
 	}
 	return run, err
 }
@@ -317,7 +323,7 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	if space.Ending() != explore.Exhausted {
-		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Why())
+		return nil, phrase.New("not every schedule could be seen (%s): choose smaller bounds", space.Why())
 	}
 	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Standing: big.NewInt(0), Within: i.within}
 	for _, r := range space.Rules() {
@@ -335,30 +341,30 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 func (i *Item) makeMend(ctx context.Context, m *Made) error {
 	broken, err := i.search(ctx, i.Scenario, i.lab)
 	if err != nil {
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	}
 	if broken.None() {
 		return i.wrong(0, "there is nothing to mend: no schedule within the bounds breaks %s", i.goal.rule)
 	}
 	run, err := i.breaks(ctx, i.Scenario, broken, i.lab)
 	if err != nil {
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	}
 	m.Solved, m.Par = run, len(run.Events)
 	right := 0
 	for _, o := range i.Options {
 		a := &Answer{Option: o}
 		if a.Found, err = i.search(ctx, o.Scenario, o.lab); err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
 		if a.Found.None() {
 			a.Right = true
 			right++
 			if a.Run, err = o.play(ctx); err != nil {
-				return i.wrong(o.line, "option %s: %v", o.ID, err)
+				return i.wrong(o.line, "option %s: %s", o.ID, err)
 			}
 		} else if a.Run, err = i.breaks(ctx, o.Scenario, a.Found, o.lab); err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
+			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
 		a.Shown = len(a.Run.Events)
 		m.Answers = append(m.Answers, a)
@@ -377,7 +383,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if len(solution) == 0 {
 		found, err := i.search(ctx, i.Scenario, nil)
 		if err != nil {
-			return i.wrong(0, "%v", err)
+			return i.wrong(0, "%s", err)
 		}
 		if solution, cost = found.Schedule, found.Cost; solution == nil {
 			return i.wrong(0, "no schedule within the bounds comes to %q", i.goal)
@@ -386,12 +392,12 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	}
 	hand, err := byHand(ctx, i.Scenario, solution)
 	if err != nil {
-		return i.wrong(0, "solution: %v", err)
+		return i.wrong(0, "%s: %s", "solution", err)
 	}
 	solution = hand.b.Moves
 	v, run, err := i.verdict(ctx, i.Scenario, solution)
 	if err != nil {
-		return i.wrong(0, "solution: %v", err)
+		return i.wrong(0, "%s: %s", "solution", err)
 	}
 	if !v.Met {
 		return i.wrong(0, "solution: it does not come to %q", i.goal)
@@ -508,7 +514,7 @@ func (c *Course) Prove() error {
 		case errors.As(err, &m):
 			all = append(all, m...)
 		default:
-			all = append(all, Mistake{What: err.Error()})
+			all = append(all, Mistake{What: phrase.Wording{Args: []any{err}}})
 		}
 	}
 	chapters := c.Chapters

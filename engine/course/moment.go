@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/fault"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -52,7 +53,7 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 	if n := len(words); n > 1 {
 		if nth, err := strconv.Atoi(words[n-1]); err == nil {
 			if nth < 1 {
-				return Moment{}, fmt.Errorf("%q: 1 is the first", text)
+				return Moment{}, phrase.New("%q: 1 is the first", text)
 			}
 			m.nth, words = nth, words[:n-1]
 		}
@@ -61,7 +62,7 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 		m.before, words = true, words[1:]
 	}
 	if len(words) == 0 {
-		return Moment{}, fmt.Errorf("%q is no moment", text)
+		return Moment{}, phrase.New("%q is no moment", text)
 	}
 	isThread := func(name string) bool {
 		return slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == name })
@@ -76,14 +77,14 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 	case len(words) == 2 && first == "broken":
 		rule := words[1]
 		if !slices.Contains(check.Names(), rule) {
-			return Moment{}, fmt.Errorf("%q: there is no rule %q; allowed: %s", text, rule, strings.Join(check.Names(), ", "))
+			return Moment{}, phrase.New("%q: there is no rule %q; allowed: %s", text, rule, strings.Join(check.Names(), ", "))
 		}
 		m.rule = rule
 		m.is = func(e trace.Event) bool { v, ok := e.Body.(trace.Violation); return ok && v.Rule == rule }
 	case len(words) > 1 && first == "believe":
 		for _, t := range words[1:] {
 			if !isThread(t) {
-				return Moment{}, fmt.Errorf("%q: there is no thread %q", text, t)
+				return Moment{}, phrase.New("%q: there is no thread %q", text, t)
 			}
 		}
 		m.is = func(e trace.Event) bool {
@@ -103,7 +104,7 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 		}
 		m.is = func(e trace.Event) bool { return e.Thread == first && does(e.Body) }
 	default:
-		return Moment{}, fmt.Errorf("%q is no moment of this scenario", text)
+		return Moment{}, phrase.New("%q is no moment of this scenario", text)
 	}
 	return m, nil
 }
@@ -132,7 +133,7 @@ func doing(word string) (func(trace.Body) bool, error) {
 	if word == strings.ToUpper(word) {
 		return func(b trace.Body) bool { c, ok := b.(trace.Command); return ok && strings.EqualFold(c.Arg(0), word) }, nil
 	}
-	return nil, fmt.Errorf("nothing is called %q", word)
+	return nil, phrase.New("nothing is called %q", word)
 }
 
 // find returns the index of the moment's event; -1 for "start". Where the run

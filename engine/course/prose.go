@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"relock/engine/phrase"
+
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -51,7 +53,7 @@ func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
 		return // it is told in another
 	}
 	if err != nil {
-		r.mistake(file, 0, "%v", err)
+		r.mistake(file, 0, "%s", err)
 		return
 	}
 	t := &text{file: file, items: map[string]*itemText{}, intro: &part{file: file, line: 2}}
@@ -182,7 +184,7 @@ var syntax = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 func (r *reader) compile(p *part) {
 	made, line, err := readQuoted(p.source, nobody.functions())
 	if err != nil {
-		r.mistake(p.file, p.line+line, "%v", err)
+		r.mistake(p.file, p.line+line, "%s", err)
 		return
 	}
 	p.made = made
@@ -202,7 +204,7 @@ func (p *part) markdown(t teller) (string, error) {
 	}
 	said, line, err := p.made.say(t.functions())
 	if err != nil {
-		return "", Mistakes{{p.file, p.line + line, err.Error()}}
+		return "", Mistakes{{p.file, p.line + line, phrase.Wording{Args: []any{err}}}}
 	}
 	return said, nil
 }

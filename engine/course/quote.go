@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"relock/engine/phrase"
 )
 
 // quoted is a text in which functions stand: what is said between "{{" and "}}"
@@ -40,7 +42,7 @@ func readQuoted(source string, functions map[string]any) (list quoted, line int,
 		}
 		inner, after, closed := strings.Cut(rest, "}}")
 		if !closed {
-			return nil, line, fmt.Errorf("{{ without a }} after it")
+			return nil, line, phrase.New("{{ without a }} after it")
 		}
 		call, err := readCall(inner, functions)
 		if err != nil {
@@ -56,16 +58,16 @@ func readQuoted(source string, functions map[string]any) (list quoted, line int,
 func readCall(text string, functions map[string]any) (piece, error) {
 	m := quotation.FindStringSubmatch(text)
 	if m == nil {
-		return piece{}, fmt.Errorf("{{%s}} is no call: a name, then strings in quotes and whole numbers", text)
+		return piece{}, phrase.New("{{%s}} is no call: a name, then strings in quotes and whole numbers", text)
 	}
 	f, known := functions[m[1]]
 	if !known {
-		return piece{}, fmt.Errorf("function %q not defined", m[1])
+		return piece{}, phrase.New("function %q not defined", m[1])
 	}
 	call, of := piece{name: m[1]}, reflect.TypeOf(f)
 	words := argument.FindAllString(m[2], -1)
 	if n := of.NumIn(); len(words) != n && (!of.IsVariadic() || len(words) < n-1) {
-		return piece{}, fmt.Errorf("wrong number of args for %s: want %d got %d", m[1], n, len(words))
+		return piece{}, phrase.New("wrong number of args for %s: want %d got %d", m[1], n, len(words))
 	}
 	for i, word := range words {
 		in := of.In(min(i, of.NumIn()-1))
@@ -74,7 +76,7 @@ func readCall(text string, functions map[string]any) (piece, error) {
 		}
 		arg, err := argumentOf(word, in.Kind())
 		if err != nil {
-			return piece{}, fmt.Errorf("argument %d of %s: %w", i+1, m[1], err)
+			return piece{}, phrase.New("argument %d of %s: %s", i+1, m[1], err)
 		}
 		call.args = append(call.args, arg)
 	}
@@ -87,17 +89,20 @@ func argumentOf(word string, kind reflect.Kind) (reflect.Value, error) {
 	case quoted && (kind == reflect.String || kind == reflect.Interface):
 		text, err := strconv.Unquote(word)
 		if err != nil {
-			return reflect.Value{}, fmt.Errorf("%s is no string: %w", word, err)
+			return reflect.Value{}, phrase.New("%s is no string", word)
 		}
 		return reflect.ValueOf(text), nil
 	case !quoted && (kind == reflect.Int || kind == reflect.Interface):
 		n, err := strconv.Atoi(word)
 		if err != nil {
-			return reflect.Value{}, fmt.Errorf("%s is no number: %w", word, err)
+			return reflect.Value{}, phrase.New("%s is no number", word)
 		}
 		return reflect.ValueOf(n), nil
 	}
-	return reflect.Value{}, fmt.Errorf("given %s, allowed: a %s", word, kind)
+	if kind == reflect.Int {
+		return reflect.Value{}, phrase.New("given %s, allowed: %s", word, phrase.Say("a whole number"))
+	}
+	return reflect.Value{}, phrase.New("given %s, allowed: %s", word, phrase.Say("a text in quotes"))
 }
 
 // say is the text with what the functions return. It fails with the line, from

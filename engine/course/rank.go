@@ -47,7 +47,7 @@ type Saved struct {
 
 // situations reads those of an item, each a change of its run. Their IDs are headings of its
 // text, as those of its options are.
-func (i *Item) situations(at func(int, string, ...any), base []byte, list []situationYAML) {
+func (i *Item) situations(at func(int, phrase.Text, ...any), base []byte, list []situationYAML) {
 	if i.Kind != Rank && len(list) > 0 {
 		at(list[0].ID.Line, "situations are for items of the kind rank")
 		return
@@ -68,7 +68,7 @@ func (i *Item) situations(at func(int, string, ...any), base []byte, list []situ
 }
 
 // mends reads an option's run in each situation: first what is other there, then the mend.
-func (o *Option) mends(at func(int, string, ...any), i *Item, change *yaml.Node) {
+func (o *Option) mends(at func(int, phrase.Text, ...any), i *Item, change *yaml.Node) {
 	for _, s := range i.Situations {
 		if s.ID == o.ID {
 			at(o.line, "option %s: a situation has this id", o.ID)

@@ -76,7 +76,7 @@ var commentOf = map[string]string{".go": "//", ".py": "#", ".js": "//"}
 // wrong with them.
 func ReadReview(course fs.FS, name string) (*Review, error) {
 	if !nameLike(name) {
-		return nil, fmt.Errorf("review: given %q, allowed: the name of a file in %s, such as capture", name, reviews)
+		return nil, phrase.New("review: given %q, allowed: the name of a file in %s, such as capture", name, reviews)
 	}
 	for _, ending := range []string{".go", ".py", ".js"} {
 		file := reviews + "/" + name + ending
@@ -110,7 +110,7 @@ func ReadReview(course fs.FS, name string) (*Review, error) {
 		}
 		return r, nil
 	}
-	return nil, fmt.Errorf("review: there is no %s/%s.go, .py or .js", reviews, name)
+	return nil, phrase.New("review: there is no %s/%s.go, .py or .js", reviews, name)
 }
 
 // readSource reads a file, whose regions begin with a word in a comment. It fails with
@@ -132,13 +132,13 @@ func readSource(text, comment, begins string) ([]sourceLine, error) {
 		case marker && said == "end" && region != "":
 			region = ""
 		case marker && (at || said == "shown" || said == "folded" || said == "end"):
-			return nil, fmt.Errorf("%d: %q is out of place; allowed: shown, then regions (%sID … end), then folded", n+1, said, begins)
+			return nil, phrase.New("%d: %q is out of place; allowed: shown, then regions (%sID … end), then folded", n+1, said, begins)
 		default:
 			list = append(list, sourceLine{line, n + 1, shown, region})
 		}
 	}
 	if shown || region != "" {
-		return nil, errors.New("1: what is shown, or a region, has no end")
+		return nil, phrase.New("1: what is shown, or a region, has no end")
 	}
 	return list, nil
 }
@@ -165,9 +165,9 @@ func (r *Review) show() error {
 	}
 	switch {
 	case len(r.Lines) == 0 || len(r.Lines) > MaxShown:
-		return fmt.Errorf("it shows %d lines; allowed: 1 to %d", len(r.Lines), MaxShown)
+		return phrase.New("it shows %d lines; allowed: 1 to %d", len(r.Lines), MaxShown)
 	case len(r.Faults) > MaxFaults:
-		return fmt.Errorf("it has %d faults; allowed: up to %d", len(r.Faults), MaxFaults)
+		return phrase.New("it has %d faults; allowed: up to %d", len(r.Faults), MaxFaults)
 	}
 	return nil
 }
@@ -202,14 +202,14 @@ func (r *Review) compare(mended []sourceLine) error {
 	r.mended = map[string][]string{}
 	own, other := blocks(r.source), blocks(mended)
 	if len(own) != len(other) {
-		return errors.New("it has not the same regions as the file at fault")
+		return phrase.New("it has not the same regions as the file at fault")
 	}
 	changed := map[string]bool{}
 	for n, b := range own {
 		same := slices.Equal(b.lines, other[n].lines)
 		switch {
 		case b.region != other[n].region || b.shown != other[n].shown || b.region == "" && !same:
-			return fmt.Errorf("it differs from the file at fault outside of a region: near %q", strings.TrimSpace(other[n].lines[0]))
+			return phrase.New("it differs from the file at fault outside of a region: near %q", strings.TrimSpace(other[n].lines[0]))
 		case b.region != "":
 			r.mended[b.region] = other[n].lines
 			changed[idOf(b.region)] = changed[idOf(b.region)] || !same
@@ -223,7 +223,7 @@ func (r *Review) compare(mended []sourceLine) error {
 	}
 	for _, id := range r.Faults {
 		if !changed[id] {
-			return fmt.Errorf("%s is not mended", id)
+			return phrase.New("%s is not mended", id)
 		}
 	}
 	return nil
@@ -290,9 +290,9 @@ func (i *Item) Breaks(found *Lab) *big.Int {
 func (r *reader) ofReview(y itemYAML, kind Kind) (*Review, *Run, error) {
 	switch {
 	case kind != ReviewCode:
-		return nil, nil, errors.New("review: it is for items of the kind review")
+		return nil, nil, phrase.New("review: it is for items of the kind review")
 	case y.Again != nil && y.Again.Review.Text == "" || y.Change.Kind != 0 || y.Lua || len(y.Options) > 0 || y.Within.Delays > 0 || y.Within.Max > 0:
-		return nil, nil, errors.New("review: what was recorded has no options, changes or bounds of its own, and what is asked again another review")
+		return nil, nil, phrase.New("review: what was recorded has no options, changes or bounds of its own, and what is asked again another review")
 	}
 	name := y.Review.Text
 	code, err := ReadReview(r.course, name)
@@ -332,7 +332,7 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 	}
 	var sent map[string][]sentLine
 	if err == nil {
-		err = json.Unmarshal(data, &sent)
+		err = notJSON(json.Unmarshal(data, &sent))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -350,7 +350,7 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 		}
 		list := sent[e.Thread]
 		if len(list) == 0 || !strings.HasPrefix(list[0].Verb, verb) {
-			return nil, fmt.Errorf("%s: step %d of %s is %q, which no line sends then", file, e.Step, e.Thread, verb)
+			return nil, phrase.New("%s: step %d of %s is %q, which no line sends then", file, e.Step, e.Thread, verb)
 		}
 		sent[e.Thread] = list[1:]
 		if n := r.shown(list[0].Lines); n > 0 {
@@ -359,7 +359,7 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 	}
 	for thread, list := range sent {
 		if len(list) > 0 {
-			return nil, fmt.Errorf("%s: of %s nobody has seen %q", file, thread, list[0].Verb)
+			return nil, phrase.New("%s: of %s nobody has seen %q", file, thread, list[0].Verb)
 		}
 	}
 	return out, nil

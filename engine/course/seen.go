@@ -1,7 +1,6 @@
 package course
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +47,16 @@ func parseSeeing(text string, sc *scenario.Scenario) (seeing, error) {
 		return ofRun[words[0]], nil
 	case len(words) == 2 && ofThread[words[0]] != nil:
 		if !slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == words[1] }) {
-			return nil, fmt.Errorf("%q: there is no thread %q", text, words[1])
+			return nil, phrase.New("%q: there is no thread %q", text, words[1])
 		}
 		return ofThread[words[0]](words[1]), nil
 	case len(words) == 2 && words[0] == "broken":
 		if !slices.Contains(check.Names(), words[1]) {
-			return nil, fmt.Errorf("%q: there is no rule %q", text, words[1])
+			return nil, phrase.New("%q: there is no rule %q", text, words[1])
 		}
 		return seeBroken(words[1]), nil
 	}
-	return nil, fmt.Errorf("%q cannot be asked for", text)
+	return nil, phrase.New("%q cannot be asked for", text)
 }
 
 // see is what was asked for, as the clauses of one sentence.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"relock/engine/fault"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -63,7 +64,7 @@ func parseLog(text string, sc *scenario.Scenario) (Log, error) {
 			return Log{Kind: Metrics, Every: d}, nil
 		}
 	}
-	return Log{}, fmt.Errorf("%q is no log; allowed: monitor (with several nodes the number of one), clients, client NAME, metrics 500ms", text)
+	return Log{}, phrase.New("%q is no log; allowed: monitor (with several nodes the number of one), clients, client NAME, metrics 500ms", text)
 }
 
 // of is the log of a run up to an instant.
@@ -360,7 +361,7 @@ func parseQuery(text string, sc *scenario.Scenario) (query, error) {
 	}
 	q, known := queries[strings.Join(words, " ")]
 	if !known || sc.Lock.Nodes > 1 && node == 0 {
-		return q, fmt.Errorf("%q cannot be asked; allowed, with several nodes and the number of one: %s", text, strings.Join(slices.Sorted(maps.Keys(queries)), ", "))
+		return q, phrase.New("%q cannot be asked; allowed, with several nodes and the number of one: %s", text, strings.Join(slices.Sorted(maps.Keys(queries)), ", "))
 	}
 	q.node, q.text = node, text
 	return q, nil

@@ -1,7 +1,6 @@
 package course
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -25,7 +25,7 @@ type teller struct {
 var nobody = teller{}
 
 // errNoRun is told by a teller without a run.
-var errNoRun = errors.New("there is no run to ask")
+var errNoRun = phrase.New("there is no run to ask")
 
 // Tells are the functions of a text: what each says of the item's run.
 var Tells = map[string]string{
@@ -130,7 +130,7 @@ func (t teller) moment(text string) (trace.Event, int, error) {
 	}
 	at, ok := m.find(t.run.Events)
 	if !ok {
-		return trace.Event{}, 0, fmt.Errorf("the run never comes to %q", text)
+		return trace.Event{}, 0, phrase.New("the run never comes to %q", text)
 	}
 	if at < 0 {
 		return trace.Event{Key: trace.Absent()}, 0, nil
@@ -164,7 +164,7 @@ func (t teller) left(text string) (string, error) {
 	}
 	key := t.run.Events[max(0, n-1)].Key
 	if key.PTTL < 0 {
-		return "", fmt.Errorf("at %q there is no lease", text)
+		return "", phrase.New("at %q there is no lease", text)
 	}
 	return t.duration(trace.Millis(key.PTTL).Duration()), nil
 }
@@ -195,7 +195,7 @@ func (t teller) token(thread, text string) (int64, error) {
 		return ok && e.Thread == thread && o.Token > 0
 	})
 	if !ok {
-		return 0, fmt.Errorf("%s has no token at %q", thread, text)
+		return 0, phrase.New("%s has no token at %q", thread, text)
 	}
 	return e.Body.(trace.Outcome).Token, nil
 }
@@ -209,7 +209,7 @@ func (t teller) times(text string) (int, error) {
 		return 0, err
 	}
 	if m.is == nil {
-		return 0, fmt.Errorf("%q comes once", text)
+		return 0, phrase.New("%q comes once", text)
 	}
 	n := 0
 	for _, e := range t.run.Events {
@@ -242,7 +242,7 @@ func (t teller) crowds(text string, count func([]int) int) (int, error) {
 	}
 	list := asked(t.run, n)
 	if len(list) == 0 {
-		return 0, fmt.Errorf("nobody has asked for the lock at %q", text)
+		return 0, phrase.New("nobody has asked for the lock at %q", text)
 	}
 	return count(list), nil
 }
@@ -254,7 +254,7 @@ func (t teller) command(text string) (string, error) {
 	}
 	c, ok := e.Body.(trace.Command)
 	if !ok {
-		return "", fmt.Errorf("%q is no command", text)
+		return "", phrase.New("%q is no command", text)
 	}
 	args := make([]string, len(c.Args))
 	for i, a := range c.Args {
@@ -279,10 +279,10 @@ func (t teller) lua(script string, line int) (string, error) {
 	}
 	lines, err := trial.Lines(t.run.Scenario.Lock.Protocol, script)
 	if err != nil {
-		return "", fmt.Errorf("the lock has no script %q", script)
+		return "", phrase.New("the lock has no script %q", script)
 	}
 	if line < 1 || line > len(lines) {
-		return "", fmt.Errorf("%s has no line %d", script, line)
+		return "", phrase.New("%s has no line %d", script, line)
 	}
 	return "`" + strings.TrimSpace(lines[line-1]) + "`", nil
 }
@@ -294,7 +294,7 @@ func (t teller) until(text string) (string, error) {
 	}
 	o, ok := e.Body.(trace.Outcome)
 	if !ok || o.Until == 0 {
-		return "", fmt.Errorf("nobody says at %q how long the lock is valid", text)
+		return "", phrase.New("nobody says at %q how long the lock is valid", text)
 	}
 	return t.duration(o.Until.Duration()), nil
 }
@@ -306,7 +306,7 @@ func (t teller) length(text string) (string, error) {
 	}
 	f, ok := e.Body.(trace.Fault)
 	if !ok || f.ForMS == 0 {
-		return "", fmt.Errorf("%q is no fault that lasts", text)
+		return "", phrase.New("%q is no fault that lasts", text)
 	}
 	return t.duration(f.ForMS.Duration()), nil
 }
@@ -317,7 +317,7 @@ func (t teller) found(get func(*Lab) (string, error)) (string, error) {
 	case t.run == nil:
 		return "", errNoRun
 	case t.run.Lab == nil:
-		return "", errors.New("the run is not what a lab recorded")
+		return "", phrase.New("the run is not what a lab recorded")
 	}
 	return get(t.run.Lab)
 }
@@ -325,7 +325,7 @@ func (t teller) found(get func(*Lab) (string, error)) (string, error) {
 func (t teller) worker() (string, error) {
 	return t.found(func(f *Lab) (string, error) {
 		if f.Worker == "" {
-			return "", fmt.Errorf("%s has no file of the command %q", labs, f.Command)
+			return "", phrase.New("%s has no file of the command %q", labs, f.Command)
 		}
 		out := "```\n"
 		for n, line := range strings.Split(strings.TrimSuffix(f.Worker, "\n"), "\n") {
@@ -342,7 +342,7 @@ func (t teller) lab() (string, error) {
 func (t teller) breaks(rule string) (string, error) {
 	return t.found(func(f *Lab) (string, error) {
 		if !slices.Contains(check.Names(), rule) {
-			return "", fmt.Errorf("there is no rule %q", rule)
+			return "", phrase.New("there is no rule %q", rule)
 		}
 		return f.Breaks(rule).String(), nil
 	})
@@ -357,13 +357,13 @@ func (t teller) thread(name string) (scenario.Thread, error) {
 			return one, nil
 		}
 	}
-	return scenario.Thread{}, fmt.Errorf("there is no thread %q", name)
+	return scenario.Thread{}, phrase.New("there is no thread %q", name)
 }
 
 func (t teller) work(name string) (string, error) {
 	one, err := t.thread(name)
 	if err == nil && one.Work.Min != one.Work.Max {
-		return "", fmt.Errorf("the work of %s takes %s", name, one.Work)
+		return "", phrase.New("the work of %s takes %s", name, one.Work)
 	}
 	return t.duration(one.Work.Max), err
 }
@@ -371,7 +371,7 @@ func (t teller) work(name string) (string, error) {
 func (t teller) after(name string) (string, error) {
 	one, err := t.thread(name)
 	if err == nil && one.After.Min != one.After.Max {
-		return "", fmt.Errorf("the work of %s after an inner call takes %s", name, one.After)
+		return "", phrase.New("the work of %s after an inner call takes %s", name, one.After)
 	}
 	return t.duration(one.After.Max), err
 }
@@ -404,21 +404,21 @@ func (t teller) number(get func(*scenario.Scenario) int) (int, error) {
 func (t teller) in(option, function string, args ...any) (any, error) {
 	run := t.options[option]
 	if run == nil {
-		return nil, fmt.Errorf("there is no option %q", option)
+		return nil, phrase.New("there is no option %q", option)
 	}
 	f, ok := teller{l: t.l, run: run}.functions()[function]
 	if !ok || function == "in" {
-		return nil, fmt.Errorf("there is no function %q", function)
+		return nil, phrase.New("there is no function %q", function)
 	}
 	call := reflect.ValueOf(f)
 	if call.Type().NumIn() != len(args) {
-		return nil, fmt.Errorf("%q takes %d arguments", function, call.Type().NumIn())
+		return nil, phrase.New("%q takes %d arguments", function, call.Type().NumIn())
 	}
 	values := make([]reflect.Value, len(args))
 	for n, a := range args {
 		values[n] = reflect.ValueOf(a)
 		if !values[n].IsValid() || !values[n].Type().AssignableTo(call.Type().In(n)) {
-			return nil, fmt.Errorf("%q does not take %v", function, a)
+			return nil, phrase.New("%q does not take %s", function, a)
 		}
 	}
 	out := call.Call(values)

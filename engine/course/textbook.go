@@ -47,7 +47,7 @@ func Article(run *Run) ([]ArticleRow, error) {
 		for _, stop := range row.Stops {
 			at, ok := stopAt(run.Events, stop)
 			if !ok {
-				return nil, fmt.Errorf("course: %s: the run has no %s in step %d", row.Row, stop.Is, stop.Step)
+				return nil, phrase.New("course: %s: the run has no %s in step %d", row.Row, stop.Is, stop.Step)
 			}
 			one.Ours = append(one.Ours, Happening{Run: run, Event: at})
 			after := run.Events[stepEnd(run.Events, at)-1].Key

@@ -34,7 +34,7 @@ func (i *Item) writing() error {
 	lock := i.Scenario.Lock
 	calls := lock.Scripts.Calls()
 	if !lock.Own() || lock.Like == "" || len(calls) != 1 {
-		return errors.New("the lock is one of its own, like: a bundled one, with one script to begin with")
+		return phrase.New("the lock is one of its own, like: a bundled one, with one script to begin with")
 	}
 	base, err := raw(i.Scenario)
 	if err != nil {
@@ -46,7 +46,7 @@ func (i *Item) writing() error {
 		return fmt.Errorf("%w", err)
 	}
 	if scriptOf(i.write.bundled, i.write.call) == "" {
-		return fmt.Errorf("the lock %s has no script %s", lock.Like, calls[0])
+		return phrase.New("the lock %s has no script %s", lock.Like, calls[0])
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	sc := i.write.bundled
 	space, err := i.orders(ctx, sc)
 	if err != nil {
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	}
 	for _, r := range space.Rules() {
 		m.held.rules = append(m.held.rules, r.Name)
@@ -100,7 +100,7 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	}
 	plain, err := play(ctx, sc)
 	if err != nil {
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	}
 	m.held.plain, m.held.times = endsOf(plain)
 	m.held.token = tokenless(plain) == ""
@@ -109,9 +109,9 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	solved, err := i.tried(ctx, m, m.Script.Solution)
 	switch {
 	case err != nil:
-		return i.wrong(0, "solution: %v", err)
+		return i.wrong(0, "%s: %s", "solution", err)
 	case !solved.Solved:
-		return i.wrong(0, "solution: it is not right: %s", solved)
+		return i.wrong(0, "solution: it is not right: %s", solved.says())
 	case solved.Commands == 0:
 		return i.wrong(0, "nobody calls the script %s", i.write.call)
 	}
@@ -119,11 +119,11 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	start, err := i.tried(ctx, m, m.Script.Start)
 	switch {
 	case err != nil:
-		return i.wrong(0, "%v", err)
+		return i.wrong(0, "%s", err)
 	case start.Solved:
 		return i.wrong(0, "there is nothing to write: the script that it begins with is right")
 	case start.Run == nil || start.Rule != i.goal.rule:
-		return i.wrong(0, "goal: the script that it begins with does not come to %q: %s", i.goal, start)
+		return i.wrong(0, "goal: the script that it begins with does not come to %q: %s", i.goal, start.says())
 	}
 	m.Solved = start.Run
 	return nil
@@ -219,20 +219,23 @@ func (i *Item) With(script string) (*scenario.Scenario, error) {
 }
 
 // String says in short what came of it.
-func (j *Judged) String() string {
+func (j *Judged) String() string { return j.says().String() }
+
+// says is String in any language.
+func (j *Judged) says() phrase.Wording {
 	switch {
 	case j.Solved:
-		return fmt.Sprintf("right, with %d commands", j.Commands)
+		return phrase.Say("right, with %d commands", j.Commands)
 	case j.Refused != nil:
-		return j.Refused.Error()
+		return phrase.Wording{Args: []any{j.Refused}}
 	case j.Rule != "":
-		return fmt.Sprintf("%s of %s orders break %s", j.Found.Broken, j.All, j.Rule)
+		return phrase.Say("%s of %s orders break %s", j.Found.Broken.String(), j.All.String(), j.Rule)
 	case j.Endless:
-		return "some order has no end"
+		return phrase.Say("some order has no end")
 	case j.Tokenless != "":
-		return j.Tokenless + " has no token"
+		return phrase.Say("%s has no token", j.Tokenless)
 	default:
-		return fmt.Sprintf("%s: %s at %v, not %s at %v", j.Thread, j.Ends, j.Late.Duration(), j.Wanted, j.InTime.Duration())
+		return phrase.Say("%s: %s at %s, not %s at %s", j.Thread, string(j.Ends), j.Late.Duration(), string(j.Wanted), j.InTime.Duration())
 	}
 }
 
@@ -249,7 +252,7 @@ func (i *Item) orders(ctx context.Context, sc *scenario.Scenario) (*explore.Spac
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	if space.Ending() == explore.Stopped {
-		return nil, fmt.Errorf("course: not every order could be seen: %w", context.Cause(ctx))
+		return nil, phrase.New("not every order could be seen: %s", context.Cause(ctx))
 	}
 	return space, nil
 }

@@ -123,7 +123,7 @@ type WorkerError struct {
 	Words  string // the last lines it has written, or ""
 	Own    bool   // its process is the lab's: what it writes is known
 
-	why phrase.Wording // Why, where this process has found it
+	Because phrase.Wording // Why, in any language
 }
 
 // Error implements error.
@@ -131,7 +131,7 @@ func (e *WorkerError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker: it gives the same reasons as Error.
 func (e *WorkerError) Says() phrase.Wording {
-	why := e.why
+	why := e.Because
 	if why.IsZero() {
 		why = phrase.Plain(e.Why)
 	}
@@ -156,8 +156,7 @@ func (l *lane) failed(why phrase.Text, args ...any) error {
 }
 
 func (l *lane) failedBy(why phrase.Wording) error {
-	e := &WorkerError{Thread: l.name, why: why, Last: l.last}
-	e.Why = e.why.String()
+	e := &WorkerError{Thread: l.name, Why: why.String(), Because: why, Last: l.last}
 	if l.worker != nil {
 		e.Words, e.Own = l.worker.out.String(), true
 	}

@@ -27,7 +27,7 @@ func (n Names) String() string { return strings.Join(n, " and ") }
 // concurrent use.
 type Wording struct {
 	Text Text // "" if it is just its one argument
-	// Args are strings, whole numbers, durations, Names and Wordings.
+	// Args are strings, whole numbers, durations, Names, Wordings and errors.
 	Args []any
 }
 
@@ -58,6 +58,8 @@ func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, 
 			args[i] = length(one)
 		case Wording:
 			args[i] = one.Render(say, list, length)
+		case Speaker:
+			args[i] = one.Says().Render(say, list, length)
 		default:
 			args[i] = one
 		}
@@ -66,6 +68,22 @@ func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, 
 		return fmt.Sprint(args...)
 	}
 	return say(w.Text, args...)
+}
+
+// Causes returns a wording in which each error is what told says of it.
+func (w Wording) Causes(told func(error) string) Wording {
+	args := make([]any, len(w.Args))
+	for i, one := range w.Args {
+		switch one := one.(type) {
+		case Wording:
+			args[i] = one.Causes(told)
+		case error:
+			args[i] = told(one)
+		default:
+			args[i] = one
+		}
+	}
+	return Wording{w.Text, args}
 }
 
 // IsZero reports whether nothing is said.
@@ -150,6 +168,8 @@ func wired(v any) (wire, error) {
 			w.Args = append(w.Args, one)
 		}
 		return w, nil
+	case Speaker:
+		return wired(v.Says())
 	case string:
 		kind = "string"
 	case int:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"relock/engine/phrase"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -33,7 +35,7 @@ func Changed(base []byte, with map[string]any) (*Scenario, error) {
 	sc, err := Parse(text)
 	var mistakes Mistakes
 	if errors.As(err, &mistakes) {
-		return nil, fmt.Errorf("%s: given %s, allowed: %s", mistakes[0].Key, mistakes[0].Given, mistakes[0].Allowed)
+		return nil, phrase.New("%s: given %s, allowed: %s", mistakes[0].Key, mistakes[0].Given, mistakes[0].Allowed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w", err)

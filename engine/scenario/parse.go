@@ -70,8 +70,6 @@ func ParsePassage(s string) (time.Duration, bool) {
 	return d, ok && d >= time.Microsecond && d <= MaxPassage && d%time.Microsecond == 0
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+)`)
-
 // document reads the one YAML document that data must contain.
 func document(data []byte) (*yaml.Node, Mistakes) {
 	allowed := say("one YAML or JSON document with the keys of a scenario")
@@ -89,11 +87,8 @@ func document(data []byte) (*yaml.Node, Mistakes) {
 			return doc.Content[0], nil
 		}
 	}
-	line := 1
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		line, _ = strconv.Atoi(m[1])
-	}
-	return nil, Mistakes{{max(line, 1), "", say("something that is not YAML (%s)", strings.TrimPrefix(err.Error(), "yaml: ")), allowed}}
+	why := WhyUnread(err)[0]
+	return nil, Mistakes{{why.Line, "", phrase.Say("something that is not YAML (%s)", why.What), allowed}}
 }
 
 var surrogates = regexp.MustCompile(`(\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -38,8 +36,6 @@ func wrong(line int, text phrase.Text, args ...any) *Mistake {
 // ErrTooLong is returned for a text that is longer than a lesson may be.
 var ErrTooLong = phrase.New("a lesson may have %d KiB", MaxBytes>>10)
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
 // Parse reads a lesson as YAML, or as JSON. It fails with ErrTooLong or a
 // *Mistake; then there is no lesson. Whether examples, links and items are there
 // it does not know.
@@ -61,11 +57,8 @@ func Parse(text []byte) (*Lesson, error) {
 			return readLesson(doc.Content[0])
 		}
 	}
-	line := 1
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
-		line, _ = strconv.Atoi(m[1])
-	}
-	return nil, wrong(line, "this is not YAML (%s)", yamlLine.ReplaceAllString(err.Error(), ""))
+	why := scenario.WhyUnread(err)[0]
+	return nil, wrong(why.Line, "this is not YAML (%s)", why.What)
 }
 
 // field reads what one key of a mapping has.
