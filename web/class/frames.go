@@ -281,7 +281,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
 		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // where it is stands beside it
-		if covered(v) && !unveiled && len(at.Violations) > 0 {        // it may be what is asked
+		if covered(v) && !unveiled && len(at.Violations) > 0 {                   // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
 		}
@@ -442,7 +442,7 @@ type roomFilm struct {
 	event int         // bytes that an event takes
 	start *film.Stage // nil until somebody stands there
 	first *websocket.PreparedMessage
-	of    map[int]*step.Shown                   // by branch
+	of    map[int]*step.Shown // by branch
 	cut   cutFilm
 	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
 	bytes int                                   // of the parts that stay

@@ -33,14 +33,12 @@ type workshop struct {
 	lesson *lesson.Lesson
 }
 
-// fits reports whether a course has all items that the workshop asks for.
+// fits reports whether a course has all items and chapters that the workshop asks for.
 func (w workshop) fits(c *course.Course) bool {
 	return !slices.ContainsFunc(w.lesson.Steps, func(s lesson.Step) bool {
-		if s.Item == "" {
-			return false
-		}
-		_, has := c.Item(s.Item)
-		return !has
+		_, item := c.Item(s.Item)
+		_, chapter := c.Chapter(s.Chapter)
+		return s.Item != "" && !item || s.Chapter != "" && !chapter
 	})
 }
 
@@ -81,12 +79,73 @@ func lessonOf(sent string) (*lesson.Lesson, error) {
 	if lesson.IsLink(sent) {
 		return lesson.FromLink(sent)
 	}
-	return lesson.Parse([]byte(sent))
+	read, err := lesson.Parse([]byte(sent))
+	if err != nil {
+		if sc, _ := scenario.Parse([]byte(sent)); sc != nil {
+			return lessonAround(sc)
+		}
+	}
+	return read, err
+}
+
+// lessonAround is a lesson of one step: somebody has the file of a scenario.
+func lessonAround(sc *scenario.Scenario) (*lesson.Lesson, error) {
+	text, err := link.Encode(link.Contents{Scenario: sc})
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	return &lesson.Lesson{Title: named(nil, sc), Steps: []lesson.Step{{Place: lesson.Place{Link: text}}}}, nil
+}
+
+// errNoChapter is returned for a chapter that a class cannot be asked.
+var errNoChapter = phrase.New("the course has no chapter of that name with a question for a class")
+
+// asked are the steps of what a step's chapter can ask a class, each an item's own
+// question: the first has the step's words. Without a chapter it is the step alone.
+func (s *plans) asked(ctx context.Context, step lesson.Step) ([]lesson.Step, error) {
+	if step.Chapter == "" {
+		return []lesson.Step{step}, nil
+	}
+	chapter, ok := s.course().Chapter(step.Chapter)
+	if !ok {
+		return nil, errNoChapter
+	}
+	var list []lesson.Step
+	for _, item := range chapter.Items {
+		_, _, err := s.examine(ctx, item.Path())
+		switch _, speaks := phrase.Of(err); {
+		case err == nil:
+			one := lesson.Step{Place: lesson.Place{Item: item.Path()}, Ask: lesson.AskItem}
+			if len(list) == 0 {
+				one.Title, one.Hold, one.Notes = step.Title, step.Hold, step.Notes
+			}
+			list = append(list, one)
+		case !speaks:
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, errNoChapter
+	}
+	return list, nil
+}
+
+// inStep says in which step of a lesson somebody made a mistake, and where it is a file's
+// on which line.
+func inStep(sent string, n int, err error) error {
+	says, ok := phrase.Of(err)
+	if !ok {
+		return err
+	}
+	if lines := lesson.Lines([]byte(sent)); n < len(lines) {
+		return phrase.New("line %d, step %d of the lesson: %s", lines[n], n+1, says)
+	}
+	return phrase.New("step %d of the lesson: %s", n+1, says)
 }
 
 // planOfLesson is what a room for a lesson is to be around. It fails, saying in
-// which step, where an example, an item or a row is not there, or a link cannot
-// be read. A scene is called as the step that opens it, or else as what the step
+// which step, where an example, an item, a chapter or a row is not there, or a link
+// cannot be read. A scene is called as the step that opens it, or else as what the step
 // names.
 func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
@@ -95,44 +154,47 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 	}
 	full := &lesson.Lesson{Title: read.Title}
 	var first, scene board.Plan // scene opened the step before
-	for n, step := range read.Steps {
-		var plan board.Plan
-		if step.Ask == lesson.AskItem {
-			plan, _, err = s.examine(ctx, step.Item)
-		} else {
-			plan, err = s.planOf(ctx, step.Place)
+	for n, written := range read.Steps {
+		steps, err := s.asked(ctx, written)
+		if err == nil && len(full.Steps)+len(steps) > lesson.MaxSteps {
+			err = phrase.New("with its chapters a lesson has at most %d steps", lesson.MaxSteps)
 		}
 		if err != nil {
-			if says, ok := phrase.Of(err); ok {
-				err = phrase.New("step %d of the lesson: %s", n+1, says)
-			}
-			return board.Plan{}, err
+			return board.Plan{}, inStep(sent, n, err)
 		}
-		opens := n == 0
-		if !opens {
-			if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
+		for _, step := range steps {
+			var plan board.Plan
+			if step.Ask == lesson.AskItem {
+				plan, _, err = s.examine(ctx, step.Item)
+			} else {
+				plan, err = s.planOf(ctx, step.Place)
+			}
+			if err != nil {
+				return board.Plan{}, inStep(sent, n, err)
+			}
+			opens := len(full.Steps) == 0
+			if opens {
+				first = plan
+			} else if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
 				return board.Plan{}, fmt.Errorf("class: %w", err)
 			}
+			if opens {
+				scene = plan
+			}
+			switch {
+			case !opens:
+				step.Scene = full.Steps[len(full.Steps)-1].Scene
+			case step.Title != nil:
+				step.Scene = step.Title
+			case plan.Title != nil:
+				step.Scene = plan.Title
+			default:
+				step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
+			}
+			full.Steps = append(full.Steps, step)
 		}
-		if opens {
-			scene = plan
-		}
-		switch {
-		case !opens:
-			step.Scene = full.Steps[n-1].Scene
-		case step.Title != nil:
-			step.Scene = step.Title
-		case plan.Title != nil:
-			step.Scene = plan.Title
-		default:
-			step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
-		}
-		if n == 0 {
-			first = plan
-			first.Title = step.Scene
-		}
-		full.Steps = append(full.Steps, step)
 	}
+	first.Title = full.Steps[0].Scene
 	first.Lesson = full
 	return first, nil
 }
