@@ -32,6 +32,11 @@ type Lesson struct {
 	Steps []Step `json:"steps"`
 }
 
+// HasQuestion reports whether a step asks a question in these words, in English.
+func (l *Lesson) HasQuestion(text string) bool {
+	return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Question != nil && s.Question.Text.In(words.English) == text })
+}
+
 // Step is one place that a class comes to.
 type Step struct {
 	Title Words `json:"title,omitempty"` // nil: its scene's
