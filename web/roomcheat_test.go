@@ -1,33 +1,135 @@
 package web_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+
+	"relock/web/link"
 )
 
-// Somebody joins while all are asked, and asks for the film: what comes after the
-// question's place may be what is asked, so it comes when that is told. Who leads, and the
-// projector, have all of it.
-func TestWhoIsAskedHasNoFilmOfWhatComes(t *testing.T) {
-	s := open(t, nil)
-	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
-	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
-	const moves, place = 6, 2
-	for range moves {
+// asking is a class that is asked what comes at a place, and a host who has been to
+// what comes there. It returns how one tells.
+func asking(t *testing.T, s site) (code, secret string, host *attendee) {
+	t.Helper()
+	code, secret = s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host = s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	for range movesMade {
 		host.must(object{"do": "step"})
 	}
-	host.must(object{"do": "go", "branch": 0, "at": place})
+	host.must(object{"do": "go", "branch": 0, "at": placeAsked})
 	host.must(object{"do": "ask", "kind": "predict"})
+	return code, secret, host
+}
+
+// Of those of asking.
+const movesMade, placeAsked = 6, 2
+
+// Somebody joins while all are asked, and asks for the film: what comes after the
+// question's place may be what is asked, so it comes when that is told, or when the
+// class goes there. Who leads, also on a stage, has all of it; anybody can say to be a
+// stage.
+func TestWhoIsAskedHasNoFilmOfWhatComes(t *testing.T) {
+	s := open(t, nil)
+	code, secret, host := asking(t, s)
+	var all, asked []*attendee
+	has := func(v *attendee) int { return len(v.film.branches[0].positions) }
 	for _, c := range []struct {
-		part string
-		want int
-	}{{"stage", moves + 1}, {"player", place + 1}, {"audience", place + 1}} {
-		v := s.visit(t, code, "en", nil).join(c.part, object{"rows": true})
+		part, secret string
+		want         int
+	}{{"stage", secret, movesMade + 1}, {"stage", "", placeAsked + 1}, {"player", "", placeAsked + 1}, {"player", secret, placeAsked + 1}, {"audience", "", placeAsked + 1}} {
+		v := s.visit(t, code, "en", nil).join(c.part, object{"rows": true, "secret": c.secret})
 		v.until("it is asked", func() bool { return v.room.Question != nil })
-		if n := len(v.film.branches[0].positions); n != c.want {
+		if n := has(v); n != c.want {
 			t.Errorf("%s: %d positions, want %d", c.part, n, c.want)
 		}
-		defer v.until("it has the rest", func() bool { return len(v.film.branches[0].positions) == moves+1 })
+		if all = append(all, v); c.want <= placeAsked+1 {
+			asked = append(asked, v)
+		}
+	}
+	host.must(object{"do": "go", "branch": 0, "at": placeAsked + 1})
+	for _, v := range asked {
+		v.until("the class is one on", func() bool { return v.room.At == placeAsked+1 })
+		if n := has(v); n != placeAsked+2 {
+			t.Errorf("%d positions where the class is one on", n)
+		}
 	}
 	host.must(object{"do": "reveal"})
+	for _, v := range all {
+		v.until("it has the rest", func() bool { return has(v) == movesMade+1 })
+	}
+}
+
+// Somebody who is asked sends what no page would send then: the lanes of later rows,
+// two branches side by side, a search, the links to take home. None of it tells the
+// answer until the votes are counted; who leads is told.
+func TestWhoIsAskedIsToldNothingByHand(t *testing.T) {
+	s := open(t, nil)
+	code, secret, host := asking(t, s)
+	whole := host.must(object{"do": "lanes", "branch": 0, "row": 6}).Lanes
+	if !strings.Contains(whole, `data-step="6"`) {
+		t.Fatalf("the host has no row T6: %s", whole)
+	}
+	bare, bareSecret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	early := s.visit(t, bare, "en", nil).join("host", object{"secret": bareSecret, "rows": true})
+	for range placeAsked {
+		early.must(object{"do": "step"})
+	}
+	moves := func(header ...string) int {
+		t.Helper()
+		_, body := s.do(t, http.MethodGet, "/room/"+code+"/branches", nil, header...)
+		var links []struct{ Link string }
+		if err := json.Unmarshal([]byte(body), &links); err != nil || len(links) != 1 {
+			t.Fatal(err, body)
+		}
+		home, err := link.Decode(strings.TrimPrefix(links[0].Link, "/play#"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(home.Scenario.Schedule)
+	}
+	reads := []object{
+		{"do": "compare", "branch": 0, "with": 0},
+		{"do": "trace", "branch": 0},
+		{"do": "explore", "branch": 0, "from": "start", "delays": 0},
+		{"do": "mend", "branch": 0},
+		{"do": "causes", "branch": 0},
+		{"do": "goal", "branch": 0, "moves": 0, "item": "lease/outlast"},
+		{"do": "outlook", "branch": 0, "moves": 0},
+	}
+	cheats := []*attendee{}
+	for _, part := range []string{"player", "audience", "stage"} {
+		v := s.visit(t, code, "en", nil).join(part, object{"rows": true})
+		cheats = append(cheats, v)
+		for _, row := range []int{0, 2, 6} {
+			if got, want := v.must(object{"do": "lanes", "branch": 0, "row": row}).Lanes, early.must(object{"do": "lanes", "branch": 0, "row": row}).Lanes; got != want {
+				t.Errorf("%s: the lanes around T%d are not those of two moves: %s", part, row, got)
+			}
+		}
+		for _, read := range reads {
+			if f := v.ask(read); !strings.Contains(f.Refused, "question is open") {
+				t.Errorf("%s: %v is answered: %.200q", part, read, f.Refused+f.Trace+f.Compared)
+			}
+		}
+	}
+	if n := moves(); n != placeAsked {
+		t.Errorf("the link to take home has %d moves", n)
+	}
+	if n := moves("Authorization", "Bearer "+secret); n != movesMade {
+		t.Errorf("the host's link to take home has %d moves", n)
+	}
+	host.must(object{"do": "trace", "branch": 0})
+	host.must(object{"do": "reveal"})
+	for _, v := range cheats {
+		v.until("the votes are counted", func() bool { return v.room.Question.Closed })
+		if got := v.must(object{"do": "lanes", "branch": 0, "row": 6}).Lanes; got != whole {
+			t.Errorf("afterwards the lanes are %s", got)
+		}
+		v.must(object{"do": "trace", "branch": 0})
+	}
+	if n := moves(); n != movesMade {
+		t.Errorf("afterwards the link to take home has %d moves", n)
+	}
 }

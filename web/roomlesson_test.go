@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -149,17 +151,131 @@ func TestWhatWasDoneIsALesson(t *testing.T) {
 	}
 }
 
+// everyPart is a lesson with all that a teacher can make: scenarios of one's own, questions
+// of one's own, and a chapter.
+const everyPart = `
+title: {en: All of it, zh-CN: 全部}
+steps:
+  - scenario:
+      title: Two of mine
+      threads: [{name: A, work: 300ms}, {name: B, start: 10ms, work: 50ms}]
+      lock: {lease: 200ms, watchdog: "off"}
+    title: {en: Mine, zh-CN: 我的}
+    hold: true
+    notes: {en: Welcome them., zh-CN: 欢迎大家。}
+  - at: T3
+    question: {text: {en: "Who is in?", zh-CN: "谁在里面？"}, options: [A, {en: nobody, zh-CN: 没有人}], right: 1}
+    notes: Let them talk.
+  - {chapter: trouble, title: Theirs, notes: six of them, hold: false}
+  - {example: mutex, at: T3, ask: predict, notes: last}
+`
+
+// A lesson with all its parts is opened, a question of the host's own is asked in the room,
+// in a scenario of the lesson and in another: all of it is in what is saved, which opens as
+// the same again.
+func TestNothingOfALessonIsLost(t *testing.T) {
+	s := open(t, nil)
+	read, err := lesson.Parse([]byte(everyPart))
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chapter, _ := built.Chapter("trouble")
+	want := slices.Clone(read.Steps[:2])
+	want = append(want, lesson.Step{Place: lesson.Place{Link: read.Steps[0].Link, At: "T4"}, Question: &lesson.Question{Text: lesson.Plain("And now?"), Options: []lesson.Words{lesson.Plain("A"), lesson.Plain("B")}, Right: 2}})
+	yes, no := true, false
+	for _, item := range chapter.Items {
+		if item.Kind == course.Predict || item.Kind == course.Why || item.Kind == course.Mend {
+			want = append(want, lesson.Step{Place: lesson.Place{Item: item.Path()}, Ask: lesson.AskItem})
+		}
+	}
+	if want[3].Title, want[3].Notes, want[3].Hold = lesson.Plain("Theirs"), lesson.Plain("six of them"), &no; len(want) < 5 {
+		t.Fatalf("the chapter asks only %+v", want[3:])
+	}
+	inserted := lesson.Step{Place: lesson.Place{Example: "lease-expiry"}, Title: lesson.Words{"en": "The lease ends before the work", "zh-CN": "活没干完，租约先到期"}, Ask: lesson.AskPredict, Hold: &yes}
+	want = append(want[:4], append([]lesson.Step{inserted}, want[4:]...)...)
+	want = append(want, read.Steps[3])
+
+	code, secret := s.makeRoom(t, url.Values{"lesson": {everyPart}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+	if n := len(host.room.Lesson.Steps); n != len(want)-2 || host.room.Title != "Mine" {
+		t.Fatalf("%q has the steps %q", host.room.Title, host.room.Lesson.Steps)
+	}
+	for _, next := range []string{"ask", "reveal", "go"} { // at T3, asked and told
+		if at := host.next(); at.Next != next {
+			t.Fatalf("next is %q, want %q", at.Next, next)
+		}
+	}
+	host.must(object{"do": "step"})
+	host.must(object{"do": "ask", "kind": "own", "text": "And now?", "options": []string{"A", "B"}, "right": 1})
+	host.must(object{"do": "reveal"})
+	host.must(object{"do": "close"})
+	host.next() // to the chapter, which does not hold
+	host.must(object{"do": "hold"})
+	host.must(object{"do": "open", "example": "lease-expiry"})
+	host.must(object{"do": "ask", "kind": "predict"})
+
+	_, file := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret)
+	made, err := lesson.Parse([]byte(file))
+	if err != nil {
+		t.Fatal(err, file)
+	}
+	if diff := cmp.Diff(&lesson.Lesson{Title: read.Title, Steps: want}, made); diff != "" {
+		t.Errorf("%s\n%s", diff, file)
+	}
+	if strings.Count(file, "scenario:") != 1 || strings.Contains(file, "link:") {
+		t.Errorf("nobody can read the scenario in\n%s", file)
+	}
+	_, sent := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret, "Accept", "application/json")
+	var answer struct{ Link string }
+	if err := json.Unmarshal([]byte(sent), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range []string{file, answer.Link} {
+		code, secret := s.makeRoom(t, url.Values{"lesson": {sent}})
+		host := s.visit(t, code, "zh-CN", nil).join("host", object{"secret": secret})
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		if at := host.room.Lesson; len(at.Steps) != len(want) || at.Notes != "欢迎大家。" || host.room.Title != "我的" {
+			t.Errorf("%q has %d steps, and the notes %q", host.room.Title, len(at.Steps), at.Notes)
+		}
+		_, again := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret)
+		if again != file {
+			t.Errorf("saved again at once it is\n%s", cmp.Diff(file, again))
+		}
+	}
+}
+
+// The file of a scenario alone is a lesson of one step.
+func TestAScenariosFileIsALesson(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"lesson": {"title: Mine alone\nthreads: [{name: A}, {name: B}]"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+	if at := host.room.Lesson; at.Title != "Mine alone" || len(at.Steps) != 1 || host.room.Title != "Mine alone" || len(host.room.Threads) != 2 {
+		t.Errorf("%q is taught as %+v", host.room.Title, at)
+	}
+}
+
 func TestWhatIsNoLesson(t *testing.T) {
 	s := open(t, nil)
 	for sent, want := range map[string]string{
 		"": "it is empty", "nowhere": "keys and values", "l1.z.!!": "incomplete",
-		"title: x\nsteps: [{example: lease-expiry, at: T99}]":                           "tep 1 of the lesson: its run ends at T10",
-		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                       "tep 2 of the lesson",
-		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                    "tep 2 of the lesson",
-		"title: x\nsteps: [{item: lease/outlast, ask: item}]":                           "tep 1 of the lesson",
-		"title: x\nsteps: [{link: v1.z.zz~0}]":                                          "tep 1 of the lesson",
-		"title: x\nsteps:\n- example: mutex\n  nots: oops":                              "ine 4 of the lesson: a step has no key",
-		"title: x\nsteps: [{example: mutex}]\n#" + strings.Repeat("x", lesson.MaxBytes): "64 KiB",
+		"title: x\nsteps: [{example: lease-expiry, at: T99}]":                            "tep 1 of the lesson: its run ends at T10",
+		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                        "tep 2 of the lesson",
+		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                     "tep 2 of the lesson",
+		"title: x\nsteps:\n- example: mutex\n- chapter: nowhere":                         "ine 4, step 2 of the lesson: the course has no chapter",
+		"title: x\nsteps:\n- chapter: yours":                                             "ine 3, step 1 of the lesson: the course has no chapter",
+		"title: x\nsteps:\n- example: mutex\n- at: T99":                                  "ine 4, step 2 of the lesson: its run ends",
+		"title: x\nsteps:\n- scenario:\n    threads: [{name: A}]\n    lock: {leese: 1s}": "ine 5 of the lesson: scenario.lock: given the key",
+		"title: x\nsteps:\n" + strings.Repeat("- chapter: trouble\n", 60):                "with its chapters a lesson has at most 60 steps",
+		"title: x\nsteps: [{item: lease/outlast, ask: item}]":                            "tep 1 of the lesson",
+		"title: x\nsteps: [{link: v1.z.zz~0}]":                                           "tep 1 of the lesson",
+		"title: x\nsteps:\n- example: mutex\n  nots: oops":                               "ine 4 of the lesson: a step has no key",
+		"title: x\nsteps: [{example: mutex}]\n#" + strings.Repeat("x", lesson.MaxBytes):  "64 KiB",
 	} {
 		if res, body := s.do(t, http.MethodPost, "/rooms", url.Values{"lesson": {sent}}); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
 			t.Errorf("%.60q: %d, want %q", sent, res.StatusCode, want)
@@ -324,14 +440,9 @@ steps:
 		if err != nil {
 			t.Fatal(err, file)
 		}
-		var titles []string
-		for _, step := range made.Steps {
-			if step.Title != nil {
-				titles = append(titles, step.Title.In(l))
-			}
-		}
-		if !slices.Equal(titles, names[l.Code()]) {
-			t.Errorf("the lesson's file has %q\n%s", titles, file)
+		given, err := lesson.Parse([]byte(taught))
+		if diff := cmp.Diff(given, made); err != nil || diff != "" {
+			t.Errorf("the lesson's file has %s\n%s", diff, file)
 		}
 	}
 }

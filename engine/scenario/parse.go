@@ -20,6 +20,17 @@ import (
 // Parse reads a scenario. Its error is a Mistakes; then there is no scenario.
 func Parse(data []byte) (*Scenario, error) { return parse(data, &parser{}) }
 
+// ParseNode reads a scenario that is a part of a larger document, whose lines its
+// mistakes name.
+func ParseNode(root *yaml.Node) (*Scenario, error) {
+	p := &parser{}
+	s := p.scenario(root)
+	if mistakes := p.mistakes.named(); len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return s, nil
+}
+
 func parse(data []byte, p *parser) (*Scenario, error) {
 	s, mistakes := read(data, p)
 	if len(mistakes) > 0 {

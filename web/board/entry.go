@@ -400,18 +400,19 @@ func (s *State) Branch(id int) *Branch {
 }
 
 // Asked returns how many of a branch's first moves lead to the place of the last
-// question, or to where other moves lead there: what comes after them may be what is
-// asked. It is all of them without a question.
+// question, or to where the class stands now, or to where other moves lead there: what
+// comes after them may be what is asked. It is all of them without a question.
 func (s *State) Asked(b Branch) int {
 	if s.Question == nil {
 		return len(b.Moves)
 	}
-	place := s.Question.Stand
-	of := s.Branch(place.Branch)
-	if of == nil {
-		return 0
+	most := 0
+	for _, place := range []Stand{s.Question.Stand, s.Stand} {
+		if of := s.Branch(place.Branch); of != nil {
+			most = max(most, min(common(b.Moves, of.Moves), place.At))
+		}
 	}
-	return min(common(b.Moves, of.Moves), place.At)
+	return most
 }
 
 // Questions returns all questions, oldest first.

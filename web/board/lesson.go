@@ -202,6 +202,8 @@ type Stop struct {
 	Title    lesson.Words      // Scene.Title
 	Held     bool
 	Question *Question // nil for none
+	Step     int       // of the room's lesson, in which the class was
+	Taught   bool      // the lesson has led there, and asked that
 }
 
 // at reports whether the stop is where another one is.
@@ -260,24 +262,26 @@ func (r *recorder) take(e Entry) {
 		r.since = e.At
 	}
 	if e.Scene != nil {
-		r.add(r.state.Scene, r.state.Stand, nil)
+		r.add(r.state.Scene, r.state.Stand, nil, e.Taught != nil)
 	}
 	if asked {
-		r.add(r.state.Scene, e.Question.Stand, e.Question)
+		r.add(r.state.Scene, e.Question.Stand, e.Question, e.Taught != nil)
 	}
 }
 
-// begin adds what a room has done before its log begins.
+// begin adds what a room has done before its log begins. Of a room with a lesson all
+// that is the lesson's but for questions in other words.
 func (r *recorder) begin() {
+	l := r.state.Lesson
 	for n, scene := range r.state.Scenes() {
 		start := Stand{Branch: scene.First}
 		if n == len(r.state.Earlier) && len(r.state.Questions()) == 0 {
 			start = r.state.Stand
 		}
-		r.add(scene, start, nil)
+		r.add(scene, start, nil, l != nil)
 		for _, q := range r.state.Questions() {
 			if q.Scene == n {
-				r.add(scene, q.Stand, q)
+				r.add(scene, q.Stand, q, l != nil && (q.Kind != Own || l.HasQuestion(q.Text[plain])))
 			}
 		}
 	}
@@ -286,19 +290,19 @@ func (r *recorder) begin() {
 // stood adds where the class stands, if it has stood there long enough.
 func (r *recorder) stood(now int64) {
 	if r.since > 0 && now-r.since >= StoppedAfter.Milliseconds() {
-		r.add(r.state.Scene, r.state.Stand, nil)
+		r.add(r.state.Scene, r.state.Stand, nil, r.state.Lesson != nil && !r.state.strays())
 	}
 }
 
 // add adds a stop, or a question to one that is there. A branch that was dropped
 // leads nowhere.
-func (r *recorder) add(scene Scene, at Stand, q *Question) {
+func (r *recorder) add(scene Scene, at Stand, q *Question, taught bool) {
 	i := slices.IndexFunc(scene.Branches, func(b Branch) bool { return b.ID == at.Branch })
 	if i < 0 || at.At > len(scene.Branches[i].Moves) {
 		return
 	}
-	next := Stop{Scenario: scene.Scenario, Moves: slices.Clone(scene.Branches[i].Moves[:at.At]), Goal: scene.Goal, Title: scene.Title, Held: r.state.Rules.Held, Question: q}
-	if n := len(r.stops); n > 0 && r.stops[n-1].at(next) && (q == nil || r.stops[n-1].Question == nil) {
+	next := Stop{Scenario: scene.Scenario, Moves: slices.Clone(scene.Branches[i].Moves[:at.At]), Goal: scene.Goal, Title: scene.Title, Held: r.state.Rules.Held, Question: q, Step: r.state.Taught.Step, Taught: taught}
+	if n := len(r.stops); n > 0 && r.stops[n-1].at(next) && r.stops[n-1].Taught == taught && (q == nil || r.stops[n-1].Question == nil) {
 		if q != nil {
 			r.stops[n-1].Question = q
 		}

@@ -151,9 +151,9 @@ type roomPerson struct {
 // nowFrames makes frames of rooms as they are now.
 type nowFrames struct{ course func() *course.Course }
 
-// covered takes out of a room what tells the answer to a question that is open: what
+// cover takes out of a room what tells the answer to a question that is open: what
 // each thread would do next, knows and believes. Hosts see it all the same.
-func (n *roomNow) covered() {
+func (n *roomNow) cover() {
 	n.Why, n.Broken, n.Stage = "", "", n.Stage.Cover()
 	for name, seat := range n.Threads {
 		seat.Next, seat.Why, seat.Armed, seat.Dog, seat.Knows, seat.Belief = "", "", "", false, "", -1
@@ -167,12 +167,24 @@ func (q *roomQuestion) covers() bool {
 	return q != nil && (q.Counts == nil || q.Right == nil || q.Talk)
 }
 
+// covered reports the same of a room, for those who do not lead it. The votes of a
+// state are counted once for all who ask.
+func covered(v board.View) bool {
+	const key = "covered"
+	is, known := v.Fresh[key].(bool)
+	if !known {
+		is = questionNow(words.English, v.State, false).covers()
+		v.Fresh[key] = is
+	}
+	return is
+}
+
 // roomNowFrame makes the frame of a room as it is now. What hosts see more than
 // others is put to the frame of all.
 func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
-	unveiled := sees.Host && (v.State.Veiled() || questionNow(l, v.State, false).covers())
+	unveiled := sees.Host && (v.State.Veiled() || covered(v))
 	if unveiled {
 		key += "/host"
 	}
@@ -269,7 +281,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
 		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // where it is stands beside it
-		if now.Question.covers() && !unveiled && len(at.Violations) > 0 {        // it may be what is asked
+		if covered(v) && !unveiled && len(at.Violations) > 0 {                   // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
 		}
@@ -285,8 +297,8 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 		}
 		now.Threads[t.Name] = seat
 	}
-	if now.Question.covers() && !unveiled {
-		now.covered()
+	if covered(v) && !unveiled {
+		now.cover()
 	}
 	return now, nil
 }
@@ -430,7 +442,8 @@ type roomFilm struct {
 	event int         // bytes that an event takes
 	start *film.Stage // nil until somebody stands there
 	first *websocket.PreparedMessage
-	of    map[int]*step.Shown                   // by branch
+	of    map[int]*step.Shown // by branch
+	cut   cutFilm
 	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
 	bytes int                                   // of the parts that stay
 }
@@ -438,7 +451,7 @@ type roomFilm struct {
 // Size implements board.Sized. A prepared message is there as it is, and as it
 // was sent.
 func (f *roomFilm) Size() int {
-	size := 2 * f.bytes
+	size := 2*f.bytes + f.cut.Events*f.event
 	for _, of := range f.of {
 		size += of.Events * f.event
 	}
@@ -544,6 +557,29 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, err
 	return of.Film, b, nil
 }
 
+// cutFilm is as much of a branch as is shown to those who are asked what comes then.
+type cutFilm struct {
+	step.Shown
+
+	branch, moves int
+}
+
+// upTo returns what a branch's first moves show.
+func (f *roomFilm) upTo(v board.View, id, moves int) (*film.Film, error) {
+	if f.cut.Film != nil && f.cut.branch == id && f.cut.moves == moves {
+		return f.cut.Film, nil
+	}
+	b, err := v.Run.Track(v.Context, v.State, id)
+	if err != nil {
+		return nil, err
+	}
+	part := *b
+	part.Events = b.Events[:b.Positions[moves].Seq]
+	f.cut = cutFilm{step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}, id, moves}
+	f.cut.Add(&part)
+	return f.cut.Film, nil
+}
+
 // parts returns the frames of a branch's positions from one on, to before end.
 func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []*websocket.PreparedMessage, err error) {
 	film, branch, err := f.branch(v, b.ID)
@@ -598,6 +634,7 @@ type drawings map[drawingKey]*drawing
 type drawingKey struct {
 	lang        string
 	branch, row int
+	moves       int // that it shows, -1 for all
 }
 
 // drawing is the lanes around a row. It is drawn when it is first looked at, and
@@ -618,17 +655,28 @@ const (
 // Size implements board.Sized.
 func (d drawings) Size() int { return len(d) * sizeOfDrawing }
 
-func drawingOf(l words.Language, v board.View, branch, row int) (*drawing, error) {
+// drawingOf is the lanes of a branch around a row. Who is asked what comes sees those up
+// to the place where that is asked.
+func drawingOf(l words.Language, v board.View, branch, row int, asked bool) (*drawing, error) {
 	made, ok := v.Fresh["lanes"].(drawings)
 	if !ok || len(made) >= maxDrawings {
 		made = drawings{}
 		v.Fresh["lanes"] = made
 	}
-	key := drawingKey{l.Code(), branch, row}
+	key := drawingKey{l.Code(), branch, row, -1}
+	if b := v.State.Branch(branch); asked && b != nil {
+		key.moves = v.State.Asked(*b)
+	}
 	if made[key] != nil {
 		return made[key], nil
 	}
-	reel, _, err := filmOf(l, v).branch(v, branch)
+	var reel *film.Film
+	var err error
+	if key.moves < 0 {
+		reel, _, err = filmOf(l, v).branch(v, branch)
+	} else {
+		reel, err = filmOf(l, v).upTo(v, branch, key.moves)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"relock/engine/phrase"
 	"relock/web/board"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
@@ -40,6 +41,7 @@ type guest struct {
 	written *judgedScript // the last one; used by the goroutine that takes commands
 
 	rows   bool        // the film is wanted; written before the join is handed on
+	leads  bool        // as a host, or on a stage with a host's secret; written with it
 	page   *int        // the scene that the member's page is of, nil where there is none; so is this
 	opened int         // scenes whose film was opened
 	shown  map[int]int // positions that were sent, by branch
@@ -82,10 +84,25 @@ func (g *guest) may(ask step.Asker) error {
 		return step.ErrNoFilm
 	case ask == step.AskHosts && !g.client.Leads():
 		return board.ErrNotHost
+	case ask == step.AskViewers:
+		return g.room.Look(func(v board.View) error {
+			if g.asked(v) {
+				return errAsked
+			}
+			return nil
+		})
 	default:
 		return nil
 	}
 }
+
+// errAsked is returned for what might tell the answer to those who are to find it.
+var errAsked = phrase.New("a question is open: that may be what is asked")
+
+// asked reports whether the member is to find out what comes after a question's place,
+// so that nothing may show it. A stage is for all, but anybody can say to be one: only
+// with a host's secret does it know more than a phone.
+func (g *guest) asked(v board.View) bool { return !g.leads && covered(v) }
 
 // look returns branches of the scenario that the class is in, all where none are
 // named.

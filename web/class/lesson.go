@@ -2,6 +2,7 @@ package class
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,14 +34,12 @@ type workshop struct {
 	lesson *lesson.Lesson
 }
 
-// fits reports whether a course has all items that the workshop asks for.
+// fits reports whether a course has all items and chapters that the workshop asks for.
 func (w workshop) fits(c *course.Course) bool {
 	return !slices.ContainsFunc(w.lesson.Steps, func(s lesson.Step) bool {
-		if s.Item == "" {
-			return false
-		}
-		_, has := c.Item(s.Item)
-		return !has
+		_, item := c.Item(s.Item)
+		_, chapter := c.Chapter(s.Chapter)
+		return s.Item != "" && !item || s.Chapter != "" && !chapter
 	})
 }
 
@@ -81,12 +80,73 @@ func lessonOf(sent string) (*lesson.Lesson, error) {
 	if lesson.IsLink(sent) {
 		return lesson.FromLink(sent)
 	}
-	return lesson.Parse([]byte(sent))
+	read, err := lesson.Parse([]byte(sent))
+	if err != nil {
+		if sc, _ := scenario.Parse([]byte(sent)); sc != nil {
+			return lessonAround(sc)
+		}
+	}
+	return read, err
+}
+
+// lessonAround is a lesson of one step: somebody has the file of a scenario.
+func lessonAround(sc *scenario.Scenario) (*lesson.Lesson, error) {
+	text, err := link.Encode(link.Contents{Scenario: sc})
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	return &lesson.Lesson{Title: named(nil, sc), Steps: []lesson.Step{{Place: lesson.Place{Link: text}}}}, nil
+}
+
+// errNoChapter is returned for a chapter that a class cannot be asked.
+var errNoChapter = phrase.New("the course has no chapter of that name with a question for a class")
+
+// asked are the steps of what a step's chapter can ask a class, each an item's own
+// question: the first has the step's words. Without a chapter it is the step alone.
+func (s *plans) asked(ctx context.Context, step lesson.Step) ([]lesson.Step, error) {
+	if step.Chapter == "" {
+		return []lesson.Step{step}, nil
+	}
+	chapter, ok := s.course().Chapter(step.Chapter)
+	if !ok {
+		return nil, errNoChapter
+	}
+	var list []lesson.Step
+	for _, item := range chapter.Items {
+		_, _, err := s.examine(ctx, item.Path())
+		switch _, speaks := phrase.Of(err); {
+		case err == nil:
+			one := lesson.Step{Place: lesson.Place{Item: item.Path()}, Ask: lesson.AskItem}
+			if len(list) == 0 {
+				one.Title, one.Hold, one.Notes = step.Title, step.Hold, step.Notes
+			}
+			list = append(list, one)
+		case !speaks:
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, errNoChapter
+	}
+	return list, nil
+}
+
+// inStep says in which step of a lesson somebody made a mistake, and where it is a file's
+// on which line.
+func inStep(sent string, n int, err error) error {
+	says, ok := phrase.Of(err)
+	if !ok {
+		return err
+	}
+	if lines := lesson.Lines([]byte(sent)); n < len(lines) {
+		return phrase.New("line %d, step %d of the lesson: %s", lines[n], n+1, says)
+	}
+	return phrase.New("step %d of the lesson: %s", n+1, says)
 }
 
 // planOfLesson is what a room for a lesson is to be around. It fails, saying in
-// which step, where an example, an item or a row is not there, or a link cannot
-// be read. A scene is called as the step that opens it, or else as what the step
+// which step, where an example, an item, a chapter or a row is not there, or a link
+// cannot be read. A scene is called as the step that opens it, or else as what the step
 // names.
 func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
@@ -95,44 +155,47 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 	}
 	full := &lesson.Lesson{Title: read.Title}
 	var first, scene board.Plan // scene opened the step before
-	for n, step := range read.Steps {
-		var plan board.Plan
-		if step.Ask == lesson.AskItem {
-			plan, _, err = s.examine(ctx, step.Item)
-		} else {
-			plan, err = s.planOf(ctx, step.Place)
+	for n, written := range read.Steps {
+		steps, err := s.asked(ctx, written)
+		if err == nil && len(full.Steps)+len(steps) > lesson.MaxSteps {
+			err = phrase.New("with its chapters a lesson has at most %d steps", lesson.MaxSteps)
 		}
 		if err != nil {
-			if says, ok := phrase.Of(err); ok {
-				err = phrase.New("step %d of the lesson: %s", n+1, says)
-			}
-			return board.Plan{}, err
+			return board.Plan{}, inStep(sent, n, err)
 		}
-		opens := n == 0
-		if !opens {
-			if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
+		for _, step := range steps {
+			var plan board.Plan
+			if step.Ask == lesson.AskItem {
+				plan, _, err = s.examine(ctx, step.Item)
+			} else {
+				plan, err = s.planOf(ctx, step.Place)
+			}
+			if err != nil {
+				return board.Plan{}, inStep(sent, n, err)
+			}
+			opens := len(full.Steps) == 0
+			if opens {
+				first = plan
+			} else if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
 				return board.Plan{}, fmt.Errorf("class: %w", err)
 			}
+			if opens {
+				scene = plan
+			}
+			switch {
+			case !opens:
+				step.Scene = full.Steps[len(full.Steps)-1].Scene
+			case step.Title != nil:
+				step.Scene = step.Title
+			case plan.Title != nil:
+				step.Scene = plan.Title
+			default:
+				step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
+			}
+			full.Steps = append(full.Steps, step)
 		}
-		if opens {
-			scene = plan
-		}
-		switch {
-		case !opens:
-			step.Scene = full.Steps[n-1].Scene
-		case step.Title != nil:
-			step.Scene = step.Title
-		case plan.Title != nil:
-			step.Scene = plan.Title
-		default:
-			step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
-		}
-		if n == 0 {
-			first = plan
-			first.Title = step.Scene
-		}
-		full.Steps = append(full.Steps, step)
 	}
+	first.Title = full.Steps[0].Scene
 	first.Lesson = full
 	return first, nil
 }
@@ -159,7 +222,7 @@ func lessonNow(l words.Language, s *board.State) *roomLesson {
 }
 
 // Lesson answers a host with what the class has gone through as a lesson: a file, or
-// as JSON a link.
+// as JSON a link. Of a room with a lesson it is that lesson, with what came to it.
 func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.hosted(r)
 	if err != nil {
@@ -169,7 +232,14 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("class: %w", err)
 	}
-	made, err := s.plans.lessonMade(r.Context(), log)
+	var taught *lesson.Lesson
+	if err := found.Look(func(v board.View) error {
+		taught = v.State.Lesson // which never changes
+		return nil
+	}); err != nil {
+		return fmt.Errorf("class: %w", err)
+	}
+	made, err := s.plans.lessonMade(r.Context(), log, taught)
 	if err != nil {
 		return err
 	}
@@ -198,14 +268,28 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// lessonMade makes a lesson of a room's log, with no notes yet.
-func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Lesson, error) {
+// lessonMade makes a lesson of a room's log, with no notes yet. What a host has added to
+// the lesson that was taught, nil for none, comes after the step in which it was.
+func (s *plans) lessonMade(ctx context.Context, log []board.Entry, taught *lesson.Lesson) (*lesson.Lesson, error) {
 	made := &lesson.Lesson{}
+	ahead := []lesson.Step{} // of what was taught, not made yet
+	if taught != nil {
+		made.Title, ahead = taught.Title, taught.Steps
+	}
 	shipped := shipping{s: s, of: map[string]*shippedRun{}}
 	held := false
-	stops := board.Stops(log)
-	for _, stop := range stops {
-		if len(made.Steps) == lesson.MaxSteps {
+	follow := func(to int) { // the lesson up to before a step
+		for ; len(ahead) > 0 && len(taught.Steps)-len(ahead) < to; ahead = ahead[1:] {
+			step := ahead[0]
+			if step.Scene = nil; step.Hold != nil {
+				held = *step.Hold
+			}
+			made.Steps = append(made.Steps, step)
+		}
+	}
+	for _, stop := range ownStops(board.Stops(log)) {
+		follow(stop.Step + 1)
+		if len(made.Steps)+len(ahead) >= lesson.MaxSteps {
 			break
 		}
 		sc, err := scenario.Parse(stop.Scenario)
@@ -238,7 +322,7 @@ func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Less
 				return nil, err
 			}
 		}
-		if n := len(made.Steps); n == 0 || !stop.Same(stops[n-1]) {
+		if stop.opens {
 			step.Title = named(stop.Title, sc)
 		}
 		if made.Title == nil {
@@ -246,7 +330,27 @@ func (s *plans) lessonMade(ctx context.Context, log []board.Entry) (*lesson.Less
 		}
 		made.Steps = append(made.Steps, step)
 	}
+	follow(lesson.MaxSteps)
 	return made, nil
+}
+
+// ownStop is a stop to which no lesson has led.
+type ownStop struct {
+	board.Stop
+
+	opens bool // a scene
+}
+
+// ownStops are they, by the step of the lesson after which each comes.
+func ownStops(all []board.Stop) []ownStop {
+	var own []ownStop
+	for n, stop := range all {
+		if !stop.Taught {
+			own = append(own, ownStop{stop, n == 0 || !stop.Same(all[n-1])})
+		}
+	}
+	slices.SortStableFunc(own, func(a, b ownStop) int { return cmp.Compare(a.Step, b.Step) })
+	return own
 }
 
 // asLesson is a host's own question as a lesson has it.
@@ -262,33 +366,39 @@ func asLesson(q *board.Question) *lesson.Question {
 	return out
 }
 
-// shipping knows which scenarios come with the playground, and where their runs
-// lead.
+// shipping knows where the runs of scenarios lead, and which come with the playground.
 type shipping struct {
 	s  *plans
-	of map[string]*shippedRun // by the scenario, nil for one's own
+	of map[string]*shippedRun // by the scenario
 }
 
 type shippedRun struct {
-	name string
+	name string // of an example, "" for one's own
+	of   *scenario.Scenario
 	run  *engine.Branch
 }
 
-// place is where moves lead in a scenario: by a name and a row, where that says
-// it, or as a link.
+// place is where moves lead in a scenario: by a row, where that says it, or as a
+// link.
 func (p shipping) place(ctx context.Context, sc *scenario.Scenario, moves []scenario.Move) (lesson.Place, error) {
-	known, err := p.runOf(ctx, sc)
+	known, err := p.runOf(ctx, sc, len(moves))
 	if err != nil {
 		return lesson.Place{}, err
 	}
-	if known != nil && len(moves) <= len(known.run.Moves) && (len(moves) == 0 || reflect.DeepEqual(known.run.Moves[:len(moves)], moves)) {
+	start := lesson.Place{Example: known.name}
+	if known.name == "" {
+		if start.Link, err = link.Encode(link.Contents{Scenario: sc.WithSchedule(nil)}); err != nil {
+			return lesson.Place{}, fmt.Errorf("class: %w", err)
+		}
+	}
+	if len(moves) == 0 {
+		return start, nil
+	}
+	if len(moves) <= len(known.run.Moves) && reflect.DeepEqual(known.run.Moves[:len(moves)], moves) {
 		row := known.run.Positions[len(moves)].Row
-		first := slices.IndexFunc(known.run.Positions, func(p engine.Position) bool { return p.Row >= row })
-		switch {
-		case len(moves) == 0:
-			return lesson.Place{Example: known.name}, nil
-		case first == len(moves):
-			return lesson.Place{Example: known.name, At: "T" + strconv.Itoa(row)}, nil
+		if first := slices.IndexFunc(known.run.Positions, func(p engine.Position) bool { return p.Row >= row }); first == len(moves) && row <= lesson.MaxRow {
+			start.At = "T" + strconv.Itoa(row)
+			return start, nil
 		}
 	}
 	text, err := link.Encode(link.Contents{Scenario: sc.WithSchedule(moves), At: len(moves)})
@@ -298,30 +408,35 @@ func (p shipping) place(ctx context.Context, sc *scenario.Scenario, moves []scen
 	return lesson.Place{Link: text}, nil
 }
 
-// runOf returns the run of an example that a scenario is, nil for none.
-func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario) (*shippedRun, error) {
+// runOf returns the run of a scenario by itself: so many moves of it at least, if it has
+// them.
+func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario, moves int) (*shippedRun, error) {
 	bare, err := board.Bare(sc)
 	if err != nil {
 		return nil, fmt.Errorf("class: %w", err)
 	}
-	text := string(bare)
-	if known, tried := p.of[text]; tried {
+	known := p.of[string(bare)]
+	if known == nil {
+		known = &shippedRun{of: sc.WithSchedule(nil)}
+		p.of[string(bare)] = known
+		for _, e := range p.s.Examples {
+			one, err := board.Bare(e.Scenario())
+			if err != nil {
+				return nil, fmt.Errorf("class: %w", err)
+			}
+			if bytes.Equal(one, bare) {
+				known.name, known.of = e.Name, e.Scenario()
+				break
+			}
+		}
+	}
+	if known.run != nil && (len(known.run.Moves) >= moves || known.run.Positions[len(known.run.Moves)].Over) {
 		return known, nil
 	}
-	p.of[text] = nil
-	for _, e := range p.s.Examples {
-		one, err := board.Bare(e.Scenario())
-		if err != nil {
-			return nil, fmt.Errorf("class: %w", err)
-		}
-		if bytes.Equal(one, bare) {
-			run, err := stepped(ctx, e.Scenario(), func(engine.Position) bool { return false })
-			if err != nil {
-				return nil, err
-			}
-			p.of[text] = &shippedRun{e.Name, run}
-			break
-		}
-	}
-	return p.of[text], nil
+	made := 0
+	known.run, err = stepped(ctx, known.of, func(engine.Position) bool {
+		made++
+		return made > 2*moves // it may be asked for more
+	})
+	return known, err
 }

@@ -50,7 +50,7 @@ func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error)
 		if err != nil {
 			return plan, fmt.Errorf("class: %w", err)
 		}
-		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
+		plan.Scenario, plan.At = state.Scenario, state.At
 	case at.Item != "":
 		found, ok := s.course().Item(at.Item)
 		if !ok {

@@ -184,11 +184,16 @@ func (s *Pages) hosted(r *http.Request) (*board.Room, error) {
 	if err != nil {
 		return nil, err
 	}
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if hosts(found, site.Cookie(r, hostCookie(found.Code()))) || hosts(found, bearer) {
-		return found, nil
+	if !leads(r, found) {
+		return nil, errNotHost
 	}
-	return nil, errNotHost
+	return found, nil
+}
+
+// leads reports whether a request's cookie or its bearer token is a host's.
+func leads(r *http.Request, found *board.Room) bool {
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return hosts(found, site.Cookie(r, hostCookie(found.Code()))) || hosts(found, bearer)
 }
 
 // LogFile answers a host with the room's log, as JSON Lines.
@@ -293,8 +298,8 @@ func scenariosOf(v board.View) ([]*scenario.Scenario, error) {
 }
 
 // linked returns the branches of a room, each at its end: those of the first
-// scenario first.
-func linked(l words.Language, v board.View) ([]linkedBranch, error) {
+// scenario first. For who is asked what comes they end where that is asked.
+func linked(l words.Language, v board.View, asked bool) ([]linkedBranch, error) {
 	scenarios, err := scenariosOf(v)
 	if err != nil {
 		return nil, err
@@ -310,8 +315,14 @@ func linked(l words.Language, v board.View) ([]linkedBranch, error) {
 		}
 		v.Kept[kept] = list
 	}
-	now := len(v.State.Earlier)
-	return linkedOf(l, slices.Clone(list), now, v.State.Scene, scenarios[now])
+	now, scene := len(v.State.Earlier), v.State.Scene
+	if asked {
+		scene.Branches = slices.Clone(scene.Branches)
+		for i, b := range scene.Branches {
+			scene.Branches[i].Moves = b.Moves[:v.State.Asked(b)]
+		}
+	}
+	return linkedOf(l, slices.Clone(list), now, scene, scenarios[now])
 }
 
 // linkedOf adds a scene's branches to a list.
@@ -338,9 +349,10 @@ func (s *Pages) Branches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	host := leads(r, found)
 	var list []linkedBranch
 	err = found.Look(func(v board.View) (err error) {
-		list, err = linked(words.From(r.Context()), v)
+		list, err = linked(words.From(r.Context()), v, !host && covered(v))
 		return err
 	})
 	if err != nil {

@@ -120,11 +120,12 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 	case board.DoWrite:
 		err = panics.Catch(func() error { return g.judge(pause.With(ctx, g.reading), &c) })
 	case board.DoJoin:
-		if !g.client.Joined() {
-			g.rows, g.page = c.Rows, c.Scene
-		}
-		if (c.Part == board.Host || c.Part == board.Stage) && c.Secret == "" {
+		leads := c.Part == board.Host || c.Part == board.Stage
+		if leads && c.Secret == "" {
 			c.Secret = g.secret
+		}
+		if !g.client.Joined() {
+			g.rows, g.page, g.leads = c.Rows, c.Scene, leads && hosts(g.room, c.Secret)
 		}
 	default:
 		own, err = g.read(pause.With(ctx, g.reading), c)
@@ -158,7 +159,7 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 		Lanes: func(branch, row int) (string, error) {
 			var drawn *drawing
 			err := g.room.Look(func(v board.View) (err error) {
-				drawn, err = drawingOf(g.l, v, branch, row)
+				drawn, err = drawingOf(g.l, v, branch, row, g.asked(v))
 				return err
 			})
 			if err != nil {
@@ -272,7 +273,7 @@ func (g *guest) farewell(ctx context.Context) error {
 	err := g.room.Look(func(v board.View) error {
 		made, ok := v.Kept[key].(*websocket.PreparedMessage)
 		if !ok {
-			list, err := linked(g.l, v)
+			list, err := linked(g.l, v, false)
 			if err != nil {
 				return err
 			}
@@ -310,7 +311,6 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 		return err
 	}
 	defer g.telling.Done()
-	member := g.client.Member()
 	err := g.room.Look(func(v board.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
@@ -320,7 +320,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 			frames, g.page = append(frames, set), &n
 		}
 		if g.rows {
-			missing, err := g.film(v, member)
+			missing, err := g.film(v)
 			if err != nil {
 				ended = v.Context.Err() != nil
 				return err
@@ -350,7 +350,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 }
 
 // film returns the frames that the page lacks.
-func (g *guest) film(v board.View, member string) ([]*websocket.PreparedMessage, error) {
+func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
@@ -372,8 +372,10 @@ func (g *guest) film(v board.View, member string) ([]*websocket.PreparedMessage,
 			frames = append(frames, frame)
 		}
 	}
-	m := v.State.People[member]
-	guesses := (m == nil || m.Part != board.Host && m.Part != board.Stage) && questionNow(g.l, v.State, false).covers()
+	guesses := g.asked(v)
+	if guesses {
+		g.reader.Abandon()
+	}
 	for _, b := range v.State.Branches {
 		end := len(b.Moves) + 1
 		if guesses { // what comes after the question's place may be what is asked

@@ -274,6 +274,9 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 	if get[bool](ctx, t, tells) {
 		t.Error("the search's fault is in sight before the answer")
 	}
+	if left := get[string](ctx, t, `[...document.querySelectorAll("#place, .lanes text")].map((e) => e.textContent.trim()).filter((text) => text.endsWith("·")).join(" | ")`); left != "" {
+		t.Errorf("nothing stands behind the dot of %q", left)
+	}
 	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
 	if got := get[string](ctx, t, marked); got != "line4" {
 		t.Fatalf("marked: %s", got)

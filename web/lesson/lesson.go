@@ -32,11 +32,17 @@ type Lesson struct {
 	Steps []Step `json:"steps"`
 }
 
+// HasQuestion reports whether a step asks a question in these words, in English.
+func (l *Lesson) HasQuestion(text string) bool {
+	return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Question != nil && s.Question.Text.In(words.English) == text })
+}
+
 // Step is one place that a class comes to.
 type Step struct {
 	Title Words `json:"title,omitempty"` // nil: its scene's
 	Scene Words `json:"scene,omitempty"` // what the room calls the scene that the step is in; no file and no link has it
 	Place
+	Chapter  string    `json:"chapter,omitempty"`  // of the course, instead of a place: all that it can ask a class
 	Hold     *bool     `json:"hold,omitempty"`     // the host leads from here on, or the class plays; nil: as before
 	Ask      string    `json:"ask,omitempty"`      // AskPredict or AskItem; "" for neither
 	Question *Question `json:"question,omitempty"` // or the host's own
@@ -53,13 +59,17 @@ const (
 func (s Step) Asks() bool { return s.Ask != "" || s.Question != nil }
 
 // Place is where a class stands: in an example by its name, what a link leads
-// to, or an item of the course, chapter/item. One of the three is given.
+// to, or an item of the course, chapter/item. One of the three is given. A file has
+// a scenario of one's own as what it is; here it is a link to its start.
 type Place struct {
 	Example string `json:"example,omitempty"`
 	Link    string `json:"link,omitempty"` // its text, which has a place of its own
 	Item    string `json:"item,omitempty"`
 	At      string `json:"at,omitempty"` // T5: after that row of its run; "" at its start, or where the link stands
 }
+
+// starts reports whether it is a link that stands at the start of its scenario.
+func (p Place) starts() bool { return strings.HasSuffix(p.Link, "~0") }
 
 // Row returns the row after which the class stands, 0 where the place names none.
 func (p Place) Row() int {
@@ -112,8 +122,8 @@ func (w Words) In(l words.Language) string {
 	return cmp.Or(w[l.Code()], w[words.English.Code()])
 }
 
-// filled has English stand for what is missing, and nothing for a text that has
-// no characters in any language.
+// filled has English stand for what is missing and for what is the same, and nothing
+// for a text that has no characters in any language.
 func (w Words) filled() Words {
 	maps.DeleteFunc(w, func(_, text string) bool { return text == "" })
 	if len(w) == 0 {
@@ -123,5 +133,6 @@ func (w Words) filled() Words {
 	if w[en] == "" {
 		w[en] = w[slices.Min(slices.Collect(maps.Keys(w)))]
 	}
+	maps.DeleteFunc(w, func(code, text string) bool { return code != en && text == w[en] })
 	return w
 }

@@ -10,6 +10,7 @@ import (
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/link"
 	"relock/web/words"
 
 	"go.yaml.in/yaml/v3"
@@ -140,9 +141,11 @@ func readLesson(n *yaml.Node) (*Lesson, error) {
 // before, and without at where that one is.
 func readStep(n *yaml.Node, before Place) (*Step, error) {
 	s := &Step{}
+	var own string
 	err := read(
 		n, "a step", field{"title", readWords(&s.Title, "title", MaxTitle)},
-		field{"example", readText(&s.Example, "example")}, field{"link", readText(&s.Link, "link")}, field{"item", readText(&s.Item, "item")},
+		field{"example", readText(&s.Example, "example")}, field{"scenario", readScenario(&own)}, field{"link", readText(&s.Link, "link")},
+		field{"item", readText(&s.Item, "item")}, field{"chapter", readText(&s.Chapter, "chapter")},
 		field{"at", readAt(&s.At)}, field{"hold", readHold(&s.Hold)}, field{"ask", readAsk(&s.Ask)},
 		field{"question", func(n *yaml.Node) (err error) {
 			s.Question, err = readQuestion(n)
@@ -153,11 +156,23 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch given := s.Given(); {
+	given := s.Given()
+	for _, more := range []string{own, s.Chapter} {
+		if more != "" {
+			given++
+		}
+	}
+	switch {
 	case given > 1:
-		return nil, wrong(n.Line, "a step is in one scenario: say example, link or item")
+		return nil, wrong(n.Line, "a step is in one scenario: say example, scenario, link, item or chapter")
+	case s.Chapter != "" && (s.At != "" || s.Asks()):
+		return nil, wrong(n.Line, "a chapter asks its own questions, each at its place: leave out at, ask and question")
+	case s.Chapter != "":
+		return s, nil
+	case own != "":
+		s.Link = own
 	case given == 0 && before.Given() == 0:
-		return nil, wrong(n.Line, "the first step needs a scenario: example, link or item")
+		return nil, wrong(n.Line, "the first step, and the one after a chapter, needs a scenario: example, scenario, link or item")
 	case given == 0:
 		at := s.At
 		if s.Place = before; at != "" {
@@ -168,7 +183,7 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 		s.At = ""
 	}
 	switch {
-	case s.Link != "" && s.At != "":
+	case s.Link != "" && s.At != "" && !s.starts():
 		return nil, wrong(n.Line, "a link has its own place after the ~: leave out at")
 	case s.Ask != "" && s.Question != nil:
 		return nil, wrong(n.Line, "a step asks one question: ask or question")
@@ -178,6 +193,38 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 		return nil, wrong(n.Line, "an item asks at its own place: leave out at")
 	}
 	return s, nil
+}
+
+// readScenario reads a scenario of one's own, as a link to its start.
+func readScenario(into *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		sc, err := scenario.ParseNode(n)
+		var all scenario.Mistakes
+		if errors.As(err, &all) {
+			one := all[0]
+			return wrong(one.Line, "%s: given %s, allowed: %s", strings.TrimSuffix("scenario."+one.Key, "."), one.Given, one.Allowed)
+		}
+		if err == nil {
+			*into, err = link.Encode(link.Contents{Scenario: sc})
+		}
+		return err
+	}
+}
+
+// Lines returns the lines of a file on which the steps of its lesson begin, from 1:
+// none of what is no file.
+func Lines(text []byte) []int {
+	var file struct {
+		Steps []yaml.Node `yaml:"steps"`
+	}
+	if len(text) > MaxBytes || yaml.Unmarshal(scenario.JoinSurrogates(text), &file) != nil {
+		return nil
+	}
+	lines := make([]int, len(file.Steps))
+	for i, n := range file.Steps {
+		lines[i] = n.Line
+	}
+	return lines
 }
 
 func readText(into *string, key string) func(*yaml.Node) error {

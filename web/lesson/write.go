@@ -2,9 +2,13 @@ package lesson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 
+	"relock/web/draft"
 	"relock/web/link"
 	"relock/web/words"
 
@@ -39,6 +43,7 @@ func FromLink(text string) (*Lesson, error) {
 
 // MarshalYAML writes one text for all languages as that.
 func (w Words) MarshalYAML() (any, error) {
+	w = maps.Clone(w).filled()
 	switch text, plain := w[words.English.Code()]; {
 	case len(w) == 0:
 		return "", nil
@@ -53,8 +58,10 @@ func (w Words) MarshalYAML() (any, error) {
 type stepYAML struct {
 	Title    Words         `yaml:"title,omitempty"`
 	Example  string        `yaml:"example,omitempty"`
+	Scenario *yaml.Node    `yaml:"scenario,omitempty"`
 	Link     string        `yaml:"link,omitempty"`
 	Item     string        `yaml:"item,omitempty"`
+	Chapter  string        `yaml:"chapter,omitempty"`
 	At       string        `yaml:"at,omitempty"`
 	Hold     *bool         `yaml:"hold,omitempty"`
 	Ask      string        `yaml:"ask,omitempty"`
@@ -68,18 +75,35 @@ type questionYAML struct {
 	Right   int     `yaml:"right"`
 }
 
-// YAML returns the lesson as a file, with a place for the notes of every step.
+// YAML returns the lesson as a file, with a place for the notes of every step. A
+// scenario of one's own is there as it is, unless the file is too long for that.
 func (l *Lesson) YAML() ([]byte, error) {
+	text, err := l.file(true)
+	if err == nil && len(text) > MaxBytes {
+		return l.file(false)
+	}
+	return text, err
+}
+
+func (l *Lesson) file(plain bool) ([]byte, error) {
 	file := struct {
 		Title Words      `yaml:"title"`
 		Steps []stepYAML `yaml:"steps"`
 	}{Title: l.Title}
+	var before Place
 	for _, s := range l.Steps {
-		one := stepYAML{Title: s.Title, Example: s.Example, Link: s.Link, Item: s.Item, At: s.At, Hold: s.Hold, Ask: s.Ask, Notes: s.Notes}
+		one := stepYAML{Title: s.Title, Example: s.Example, Link: s.Link, Item: s.Item, Chapter: s.Chapter, At: s.At, Hold: s.Hold, Ask: s.Ask, Notes: s.Notes}
+		if plain && s.starts() {
+			if s.Link == before.Link {
+				one.Link, one.At = "", cmp.Or(s.At, "T0")
+			} else if one.Scenario = written(s.Link); one.Scenario != nil {
+				one.Link = ""
+			}
+		}
 		if q := s.Question; q != nil {
 			one.Question = &questionYAML{q.Text, q.Options, q.Right}
 		}
-		file.Steps = append(file.Steps, one)
+		file.Steps, before = append(file.Steps, one), s.Place
 	}
 	var out bytes.Buffer
 	out.WriteString("# A lesson of Relock: choose it on /room/new. Notes are for the host alone.\n")
@@ -89,4 +113,50 @@ func (l *Lesson) YAML() ([]byte, error) {
 		return nil, fmt.Errorf("lesson: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// written is a link's scenario as a file has it, nil for one that would be read as
+// another link.
+func written(text string) *yaml.Node {
+	c, err := link.Decode(text)
+	if err != nil {
+		return nil
+	}
+	if same, err := link.Encode(c); err != nil || same != text {
+		return nil
+	}
+	compact, err := c.Scenario.Compact()
+	var doc yaml.Node
+	if err != nil || yaml.Unmarshal(compact, &doc) != nil {
+		return nil
+	}
+	unquote(&doc)
+	plain, err := yaml.Marshal(&doc)
+	if err != nil {
+		return nil
+	}
+	d, err := draft.Read(string(plain))
+	if err != nil {
+		return nil
+	}
+	folded, err := d.String()
+	if err != nil || yaml.Unmarshal([]byte(folded), &doc) != nil {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// unquote has texts of JSON stand as somebody writes them, scripts line by line. It
+// reports whether there are several lines.
+func unquote(n *yaml.Node) (lines bool) {
+	for _, c := range n.Content {
+		lines = unquote(c) || lines
+	}
+	switch n.Style &^= yaml.DoubleQuotedStyle; {
+	case n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "\n"):
+		n.Style, lines = yaml.LiteralStyle, true
+	case lines:
+		n.Style = 0
+	}
+	return lines
 }

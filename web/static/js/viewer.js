@@ -305,7 +305,8 @@ export function viewer(owner) {
     const when = since || (r?.inside?.[moment - 1]?.at ?? p.at);
     const mark = markAt(film, stop);
     const broken = asking() || moment > 0 ? "" : (r?.broken ?? "");
-    picture.clock((r?.ms ?? 0) + passed, `${p.row ? `T${p.row}` : say("start")} · ${when}`, [p.row ? `T${p.row}` : say("start"), when, broken].filter(Boolean).join(", "));
+    const here = [p.row ? `T${p.row}` : say("start"), when].filter(Boolean); // a run that is not shown yet has no time
+    picture.clock((r?.ms ?? 0) + passed, here.join(" · "), [...here, broken].filter(Boolean).join(", "));
     drawTransport({
       stop,
       last: stopsOf(film).length - 1,
