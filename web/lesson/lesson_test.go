@@ -102,8 +102,11 @@ steps:
 	}
 	here := lesson.Place{Link: read.Steps[0].Link, At: "T2"}
 	want := []lesson.Step{
-		{Place: here, Ask: "predict"}, {Place: here, Notes: lesson.Plain("still there")}, {Place: lesson.Place{Link: here.Link}, Title: lesson.Plain("Again")},
-		{Chapter: "lease", Notes: lesson.Plain("theirs")}, {Place: lesson.Place{Example: "mutex"}},
+		{Place: here, Ask: "predict"},
+		{Place: here, Notes: lesson.Plain("still there")},
+		{Place: lesson.Place{Link: here.Link}, Title: lesson.Plain("Again")},
+		{Chapter: "lease", Notes: lesson.Plain("theirs")},
+		{Place: lesson.Place{Example: "mutex"}},
 	}
 	if diff := cmp.Diff(want, read.Steps); diff != "" {
 		t.Error(diff)
