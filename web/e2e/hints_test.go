@@ -14,28 +14,28 @@ import (
 // Somebody on a phone who opens the hints of a break one after the other, and presses
 // what the last one names, has broken it, and sees so where the thumb is.
 func TestTheLastHintIsFollowedByHand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("on a busy machine it can press before the page has gone where the last press led")
-	}
 	t.Parallel()
 	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, found := serve(t), false
+	url, breaks := serve(t), 0
 	for _, i := range c.Items() {
 		if i.Kind != course.Break {
 			continue
 		}
-		found = true
-		for _, language := range []string{"en", "zh"} {
+		breaks++
+		for n, language := range []string{"en", "zh"} {
+			if testing.Short() && breaks%2 != n {
+				continue // each break in one language
+			}
 			t.Run(i.Path()+" "+language, func(t *testing.T) {
 				t.Parallel()
 				followed(t, fmt.Sprintf("%s/learn/%s?lang=%s", url, i.Path(), language))
 			})
 		}
 	}
-	if !found {
+	if breaks == 0 {
 		t.Fatal("nothing is to be broken")
 	}
 }
@@ -55,7 +55,10 @@ func followed(t *testing.T, address string) {
 				return [text(b), ...(of ? [of + ": " + text(b), of + "：" + text(b)] : [])].includes(name) && (of === undefined) === !/^[A-Z][:：]/.test(name);
 			});
 			const found = [...own, ...faults].filter((b) => b.getAttribute("aria-disabled") !== "true" && b.checkVisibility());
-			return found.map((b) => b.dataset.option ? "#choices [data-option='" + b.dataset.option + "']" : "#rail .fault[data-strike='" + b.dataset.strike + "']");
+			if (found.length === 1) {
+				found[0].click(); // at once: the page may draw its moves again at any moment
+			}
+			return found.length;
 		})(%s)`
 		state   = `document.getElementById("tally").textContent + document.getElementById("reached").hidden`
 		inSight = `(() => {
@@ -82,13 +85,11 @@ func followed(t *testing.T, address string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := get[[]string](ctx, t, fmt.Sprintf(named, quoted))
-		if len(found) != 1 {
-			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, len(found), name,
+		was := get[string](ctx, t, state)
+		if found := get[int](ctx, t, fmt.Sprintf(named, quoted)); found != 1 {
+			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, found, name,
 				get[string](ctx, t, `[...document.querySelectorAll("#choices .move, #rail .fault")].map((b) => b.innerText + b.getAttribute("aria-disabled")).join(" | ")`))
 		}
-		was := get[string](ctx, t, state)
-		do(ctx, t, click(found[0]))
 		until(ctx, t, fmt.Sprintf(`(%s) !== %q`, state, was))
 		until(ctx, t, `!document.getElementById("reached").hidden || document.querySelector("#choices .move") !== null`) // while it goes there it has none
 	}
