@@ -338,3 +338,12 @@ func TestWhomAnItemIsAbout(t *testing.T) {
 		}
 	}
 }
+
+// A line of a script stands in a text without its comment, which is in English.
+func TestALineOfAScriptIsToldWithoutItsComment(t *testing.T) {
+	t.Parallel()
+	told := teller{run: &Run{Scenario: parsed(t, "threads: [{name: A}]\nlock: {lease: 200ms, protocol: reentrant}")}}
+	if says, err := told.lua("unlock", 20); err != nil || says != "`redis.call('DEL', KEYS[1])`" {
+		t.Errorf("line 20 is told as %s, %v", says, err)
+	}
+}

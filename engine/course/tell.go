@@ -284,7 +284,8 @@ func (t teller) lua(script string, line int) (string, error) {
 	if line < 1 || line > len(lines) {
 		return "", phrase.New("%s has no line %d", script, line)
 	}
-	return "`" + strings.TrimSpace(lines[line-1]) + "`", nil
+	code, _, _ := strings.Cut(lines[line-1], " --") // its comment is English
+	return "`" + strings.TrimSpace(code) + "`", nil
 }
 
 func (t teller) until(text string) (string, error) {
