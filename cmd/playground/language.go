@@ -267,15 +267,31 @@ func (e environment) mistaken(err error) string {
 	return err.Error()
 }
 
+// flowed has a line for each paragraph: the lines that one is written in are no lines of the
+// terminal's.
+func flowed(text string) []string {
+	const short = 60 // columns: who ends a line before that means it
+	var list []string
+	for line := range strings.SplitSeq(text, "\n") {
+		last := len(list) - 1
+		if last >= 0 && line != "" && line[0] != ' ' && columns(list[last]) >= short && list[last][0] != ' ' && !strings.HasSuffix(list[last], "。") {
+			list[last] += " " + line
+			continue
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
 // printHelp prints a text of lines that the terminal may be too narrow for.
 func (e environment) printHelp(text string) {
-	for line := range strings.SplitSeq(text, "\n") {
+	for _, line := range flowed(text) {
 		if strings.HasPrefix(line, " ") { // of a table
 			fmt.Fprintln(e.out, line)
 			continue
 		}
-		for _, part := range wrap(line, e.width()) {
-			fmt.Fprintln(e.out, strings.TrimLeft(part, " "))
+		for _, part := range wrapped(line, e.width(), "") {
+			fmt.Fprintln(e.out, part)
 		}
 	}
 }
@@ -298,7 +314,7 @@ func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
 			}
 		}
 		switch f.DefValue {
-		case "", "0", "0s", "false":
+		case "", "0", "0s", "false", "-1":
 		default:
 			line += e.say(" (default %s)", value)
 		}

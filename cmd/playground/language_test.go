@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -162,5 +163,27 @@ func TestAnErrorIsToldWhole(t *testing.T) {
 	_, err := readFile("/no/such", nil)
 	if got, want := told(words.English, err), "cannot read the scenario: open /no/such: no such file or directory"; got != want {
 		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// A paragraph fills the terminal's lines, however it is written.
+func TestHelpFillsItsLines(t *testing.T) {
+	const width = 67
+	for _, c := range subcommands() {
+		env, out, _ := in(map[string]string{"COLUMNS": strconv.Itoa(width)})
+		if code := command(t.Context(), []string{c.name, "-h"}, env); code != exitOK {
+			t.Fatalf("%s: exit code %d", c.name, code)
+		}
+		before := ""
+		for line := range strings.Lines(out.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			word, _, _ := strings.Cut(line, " ")
+			if before != "" && word != "" && columns(before)+1+columns(word) <= width && !strings.ContainsAny(before[len(before)-1:], ".:") {
+				t.Errorf("%s: %q has room for %q", c.name, before, word)
+			}
+			if before = line; strings.HasPrefix(line, " ") { // of a table
+				before = ""
+			}
+		}
 	}
 }
