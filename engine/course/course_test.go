@@ -466,7 +466,7 @@ func toldInChinese(t *testing.T, err error) {
 		if errors.As(err, &missing) {
 			return "没有 " + missing.Path
 		}
-		if w, ok := phrase.Of(err); ok {
+		if w, ok := phrase.Of(err); ok && w.String() == err.Error() { // or else a part of it would be English
 			return zh.Clause(w.Causes(tell))
 		}
 		return err.Error()
