@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,9 +126,14 @@ var causes = map[error]phrase.Text{
 	context.DeadlineExceeded: "context deadline exceeded",
 	io.EOF:                   "EOF",
 	os.ErrDeadlineExceeded:   "i/o timeout",
+	exec.ErrNotFound:         "executable file not found in $PATH",
 
 	syscall.ENOENT:        "no such file or directory",
 	syscall.EACCES:        "permission denied",
+	syscall.EPERM:         "operation not permitted",
+	syscall.EROFS:         "read-only file system",
+	syscall.ENOSPC:        "no space left on device",
+	syscall.ENOEXEC:       "exec format error",
 	syscall.EISDIR:        "is a directory",
 	syscall.ENOTDIR:       "not a directory",
 	syscall.EADDRINUSE:    "address already in use",
@@ -150,6 +156,8 @@ func told(l words.Language, err error) string {
 		return l.Say("no Redis answers at %s (%s)", err.At, told(l, err.Cause))
 	case *fs.PathError: // without the system's call
 		return about(err.Path, err.Err)
+	case *exec.Error:
+		return about(err.Name, err.Err)
 	case *net.OpError: // who asks has named the address
 		return told(l, err.Err)
 	case *net.AddrError:
@@ -167,6 +175,15 @@ func told(l words.Language, err error) string {
 	for cause, says := range causes {
 		if text == cause.Error() && errors.Is(err, cause) {
 			return l.Say(says)
+		}
+	}
+	for _, one := range ofCertificates {
+		if m := one.is.FindStringSubmatch(text); m != nil {
+			args := make([]any, len(m)-1)
+			for i := range args {
+				args[i] = m[i+1]
+			}
+			return l.Say(one.says, args...)
 		}
 	}
 	for _, cause := range unwrapped(err) {
@@ -198,12 +215,30 @@ func unwrapped(err error) []error {
 	return nil
 }
 
-// ofFlags are the sentences of package flag, which has no others for a program: their
-// parts come again in the text, in this order.
-var ofFlags = []struct {
+// sentence is one of a package whose errors are nothing else: its parts come again in the
+// text, in this order.
+type sentence struct {
 	is   *regexp.Regexp
 	says phrase.Text
-}{
+}
+
+// ofCertificates are the sentences of packages tls, x509 and asn1 about a certificate and
+// its key.
+var ofCertificates = []sentence{
+	{regexp.MustCompile(`^tls: failed to find any PEM data in certificate input$`), "the certificate's file has no PEM"},
+	{regexp.MustCompile(`^tls: failed to find any PEM data in key input$`), "the key's file has no PEM"},
+	{regexp.MustCompile(`^tls: failed to find certificate PEM data in certificate input, but did find a private key;`), "the certificate's file has a private key: the two files are the wrong way round"},
+	{regexp.MustCompile(`^tls: found a certificate rather than a key in the PEM for the private key$`), "the key's file has a certificate: the two files are the wrong way round"},
+	{regexp.MustCompile(`^tls: failed to find "CERTIFICATE" PEM block in certificate input after .*: \[(.*)\]$`), "the certificate's file has no PEM block CERTIFICATE, but: %s"},
+	{regexp.MustCompile(`^tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after .*: \[(.*)\]$`), "the key's file has no PEM block that ends in PRIVATE KEY, but: %s"},
+	{regexp.MustCompile(`^tls: private key (?:type )?does not match public key(?: type)?$`), "the key is not that of the certificate"},
+	{regexp.MustCompile(`^tls: (?:failed to parse private key|found unknown private key type in PKCS#8 wrapping)$`), "the key cannot be read"},
+	{regexp.MustCompile(`^(?:x509|asn1): `), "the certificate cannot be read"},
+	{regexp.MustCompile(`^tls: unknown public key algorithm$`), "the certificate is of a kind that nobody here knows"},
+}
+
+// ofFlags are the sentences of package flag, which has no others for a program.
+var ofFlags = []sentence{
 	{regexp.MustCompile(`^flag provided but not defined: (-\S+)$`), "there is no flag %s"},
 	{regexp.MustCompile(`^flag needs an argument: (-\S+)$`), "the flag %s needs a value"},
 	{regexp.MustCompile(`^invalid (?:boolean )?value (".*") for flag (-\S+): parse error$`), "%s is no value for the flag %s"},
@@ -232,15 +267,31 @@ func (e environment) mistaken(err error) string {
 	return err.Error()
 }
 
+// flowed has a line for each paragraph: the lines that one is written in are no lines of the
+// terminal's.
+func flowed(text string) []string {
+	const short = 60 // columns: who ends a line before that means it
+	var list []string
+	for line := range strings.SplitSeq(text, "\n") {
+		last := len(list) - 1
+		if last >= 0 && line != "" && line[0] != ' ' && columns(list[last]) >= short && list[last][0] != ' ' && !strings.HasSuffix(list[last], "。") {
+			list[last] += " " + line
+			continue
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
 // printHelp prints a text of lines that the terminal may be too narrow for.
 func (e environment) printHelp(text string) {
-	for line := range strings.SplitSeq(text, "\n") {
+	for _, line := range flowed(text) {
 		if strings.HasPrefix(line, " ") { // of a table
 			fmt.Fprintln(e.out, line)
 			continue
 		}
-		for _, part := range wrap(line, e.width()) {
-			fmt.Fprintln(e.out, strings.TrimLeft(part, " "))
+		for _, part := range wrapped(line, e.width(), "") {
+			fmt.Fprintln(e.out, part)
 		}
 	}
 }
@@ -263,7 +314,7 @@ func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
 			}
 		}
 		switch f.DefValue {
-		case "", "0", "0s", "false":
+		case "", "0", "0s", "false", "-1":
 		default:
 			line += e.say(" (default %s)", value)
 		}

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,6 +85,22 @@ func TestHelpIsInChinese(t *testing.T) {
 }
 
 func TestMistakesAreToldInChinese(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{"none", "other", "wrong/0-one"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"wrong/0-one/chapter.yaml": "id: one\nminute: 1\n", "empty": "", "bad.yaml": "threads: [",
+		"bad.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	selfSigned(t, dir, "one")
+	selfSigned(t, filepath.Join(dir, "other"), "two")
 	for _, c := range []struct {
 		args string
 		want string
@@ -114,11 +133,22 @@ func TestMistakesAreToldInChinese(t *testing.T) {
 		{"healthcheck -addr 127.0.0.1:1", "未就绪：http://127.0.0.1:1/readyz：连接被拒绝"},
 		{"learn -check /no/such", "course：/no/such：没有这个文件或目录"},
 		{"learn", "learn 检查一门课程"},
+		{"learn -check DIR/wrong", "wrong/0-one/chapter.yaml:2: 没有 minute 这个字段\n"},
+		{"learn -check DIR/none", "course：没有任何一章\n"},
+		{"serve -course DIR/wrong", "0-one/chapter.yaml:2: 没有 minute 这个字段\n"},
+		{"serve -tls-cert DIR/none -tls-key DIR/none/key", "none/key：没有这个文件或目录"},
+		{"serve -tls-cert DIR/empty -tls-key DIR/empty", "：证书文件里没有 PEM\n"},
+		{"serve -tls-cert DIR/key.pem -tls-key DIR/key.pem", "：证书文件里是私钥：两个文件给反了\n"},
+		{"serve -tls-cert DIR/cert.pem -tls-key DIR/cert.pem", "：私钥文件里是证书：两个文件给反了\n"},
+		{"serve -tls-cert DIR/cert.pem -tls-key DIR/other/key.pem", "：私钥与证书不配\n"},
+		{"serve -tls-cert DIR/bad.pem -tls-key DIR/key.pem", "：证书无法解析\n"},
+		{"lab -- no-such-program", "无法启动程序：no-such-program：$PATH 里没有这个程序\n"},
+		{"run DIR/bad.yaml", "不是 YAML 的内容（缺少内容）"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			env, _, errs := in(map[string]string{"LC_ALL": "zh_CN.UTF-8"})
 			env.out = io.Discard
-			if code := command(t.Context(), strings.Fields(c.args), env); code == exitOK {
+			if code := command(t.Context(), strings.Fields(strings.ReplaceAll(c.args, "DIR", dir)), env); code == exitOK {
 				t.Error("it is no mistake")
 			}
 			if got := errs.String(); !strings.Contains(got, c.want) || english.MatchString(got) {
@@ -133,5 +163,27 @@ func TestAnErrorIsToldWhole(t *testing.T) {
 	_, err := readFile("/no/such", nil)
 	if got, want := told(words.English, err), "cannot read the scenario: open /no/such: no such file or directory"; got != want {
 		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// A paragraph fills the terminal's lines, however it is written.
+func TestHelpFillsItsLines(t *testing.T) {
+	const width = 67
+	for _, c := range subcommands() {
+		env, out, _ := in(map[string]string{"COLUMNS": strconv.Itoa(width)})
+		if code := command(t.Context(), []string{c.name, "-h"}, env); code != exitOK {
+			t.Fatalf("%s: exit code %d", c.name, code)
+		}
+		before := ""
+		for line := range strings.Lines(out.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			word, _, _ := strings.Cut(line, " ")
+			if before != "" && word != "" && columns(before)+1+columns(word) <= width && !strings.ContainsAny(before[len(before)-1:], ".:") {
+				t.Errorf("%s: %q has room for %q", c.name, before, word)
+			}
+			if before = line; strings.HasPrefix(line, " ") { // of a table
+				before = ""
+			}
+		}
 	}
 }

@@ -228,7 +228,7 @@ func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (c
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		env.printHelp(env.say("Usage:") + " " + synopsis + "\n")
+		env.printHelp(env.say("Usage: %s", synopsis) + "\n")
 		env.printFlags(env.out, fs)
 		return exitOK, true
 	case err != nil:

@@ -387,7 +387,10 @@ func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-columns(
 const indent = "  "
 
 // wrap breaks a text into lines of at most n columns, where a reader would.
-func wrap(s string, n int) []string {
+func wrap(s string, n int) []string { return wrapped(s, n, indent) }
+
+// wrapped is wrap with something else before each line after the first.
+func wrapped(s string, n int, indent string) []string {
 	var lines []string
 	line := ""
 	for _, piece := range pieces(s) {

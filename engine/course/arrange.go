@@ -93,7 +93,7 @@ func (r *reader) arrangement(at func(int, phrase.Text, ...any), i *Item, y scrip
 func (r *reader) pieces(at func(int, phrase.Text, ...any), y linesYAML, stray bool) (list []Piece, last int) {
 	lines, err := trial.Lines(y.Lock.Text, y.Name)
 	if err != nil {
-		at(y.Lock.Line, "%s: %s", "script", err)
+		at(y.Lock.Line, "%s: %s", "script", phrase.Say("the lock %q has no script %q", y.Lock.Text, y.Name))
 		return nil, 0
 	}
 	for _, p := range y.Pieces {

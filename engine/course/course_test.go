@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	"relock/engine/course"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/words"
@@ -371,6 +372,27 @@ So it is.
 	for _, c := range []struct{ name, file, old, new, want string }{
 		{"good", "", "", "", ""},
 		{"an unknown key", "chapter.yaml", "minutes: 1", "minute: 1", "0-one/chapter.yaml:2: field minute not found"},
+		{"no YAML", "chapter.yaml", "[call B]", "[call B", "0-one/chapter.yaml:8: did not find expected ',' or ']'"},
+		{"an unknown anchor", "chapter.yaml", "[call B]", "[*call]", "0-one/chapter.yaml:1: unknown anchor 'call' referenced"},
+		{"a value of another type", "chapter.yaml", "minutes: 1", "minutes: soon", "0-one/chapter.yaml:2: given `soon`, allowed: a whole number"},
+		{"keys where a list is", "chapter.yaml", "[call B]", "{call: B}", "0-one/chapter.yaml:9: given !!map, allowed: a list"},
+		{"a key twice", "chapter.yaml", "minutes: 1", "id: two", "0-one/chapter.yaml:2: the key \"id\" is there already, in line 1"},
+		{"a change of another type", "chapter.yaml", "change: {lock: {lease: 1s}}", "change: x", "0-one/chapter.yaml:11: it: option long: change: given `x`, allowed: a map"},
+		{"an unknown option", "chapter.yaml", "id: long,", "id: Long,", "0-one/chapter.yaml:11: it: option \"Long\": allowed: an id of its own"},
+		{"too few options", "chapter.yaml", "      - {id: long, change: {lock: {lease: 1s}}}\n", "", "0-one/chapter.yaml:4: it: predict needs two to four options"},
+		{"an unknown control", "chapter.yaml", "    at: expired", "    controls: [rain]\n    at: expired", "it: controls: given \"rain\", allowed: time, and faults such as pause"},
+		{"an unknown rule", "chapter.yaml", "    at: expired", "    goal: broken weather\n    at: expired", "it: \"broken weather\": there is no rule \"weather\""},
+		{"a zeroth moment", "chapter.yaml", "at: expired", "at: expired 0", "it: \"expired 0\": 1 is the first"},
+		{"an unknown word for a thread", "chapter.yaml", "until: B acquired", "until: A flies", "\"A flies\": nothing is called \"flies\""},
+		{"no end of a call", "en.md", `{{at "expired"}}`, `{{at "expired"`, "0-one/en.md:3: {{ without a }} after it"},
+		{"no call", "en.md", `{{at "expired"}}`, `{{at expired}}`, "0-one/en.md:3: {{at expired}} is no call"},
+		{"too few arguments", "en.md", `{{at "expired"}}`, `{{at}}`, "0-one/en.md:3: wrong number of args for at"},
+		{"an argument of another type", "en.md", `{{at "expired"}}`, `{{at 5}}`, "0-one/en.md:3: argument 1 of at: given 5, allowed: a text in quotes"},
+		{"a line that is not there", "en.md", `{{at "expired"}}`, `{{lua "nothing" 5}}`, "0-one/en.md:3: lua: the lock has no script \"nothing\""},
+		{"no command", "en.md", `{{at "expired"}}`, `{{command "expired"}}`, "0-one/en.md:3: command: \"expired\" is no command"},
+		{"no heading of an item", "en.md", "## It {#it}", "## It", "0-one/en.md:2: a heading of an item is"},
+		{"no heading within an item", "en.md", "### goal", "### Goal!", "0-one/en.md:4: a heading within an item is"},
+		{"no title", "en.md", "# One\n", "\n", "0-one/en.md:1: the first line is the chapter's title"},
 		{"an unknown kind", "chapter.yaml", "kind: predict", "kind: guess", "0-one/chapter.yaml:5: it: kind: given \"guess\""},
 		{"an unknown scenario", "chapter.yaml", "lease-expiry", "nothing", "0-one/chapter.yaml:6: it: there is no scenario \"nothing\""},
 		{"no moment", "chapter.yaml", "until: B acquired", "until: B flies", "0-one/chapter.yaml:8: it: \"B flies\""},
@@ -416,6 +438,7 @@ So it is.
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v, want %s", err, c.want)
 			}
+			toldInChinese(t, err)
 			var mistakes course.Mistakes
 			if err != nil && !errors.As(err, &mistakes) {
 				t.Errorf("%T is no list of mistakes", err)
@@ -423,6 +446,41 @@ So it is.
 		})
 	}
 }
+
+// spared is what may be English in a Chinese sentence: what is quoted, and code.
+var spared = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|\\{\\{[^}]*\\}\\}|INFO s[a-z]+|playground lab|client NAME|broken RULE|[a-z./-]+: ")
+
+// toldInChinese fails where an error is told in no Chinese, or partly in English.
+func toldInChinese(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	says, ok := phrase.Of(err)
+	if !ok {
+		t.Errorf("it has no other language: %v", err)
+		return
+	}
+	zh := words.Match("zh")
+	var tell func(error) string
+	tell = func(err error) string {
+		var missing *fs.PathError // which the terminal tells
+		if errors.As(err, &missing) {
+			return "没有 " + missing.Path
+		}
+		if w, ok := phrase.Of(err); ok && w.String() == err.Error() { // or else a part of it would be English
+			return zh.Clause(w.Causes(tell))
+		}
+		return err.Error()
+	}
+	text := zh.Clause(says.Causes(tell))
+	if found := inEnglish.FindString(spared.ReplaceAllString(text, "")); found != "" || !han.MatchString(text) {
+		t.Errorf("told as %s, with %q", text, found)
+	}
+}
+
+// inEnglish is more than a name: two words, one after the other.
+var inEnglish = regexp.MustCompile(`\b[A-Za-z]+ [a-z]{2,}\b`)
 
 // Moves of another scenario are not judged.
 func TestOnlyTheItemsOwnScenarioIsPlayed(t *testing.T) {

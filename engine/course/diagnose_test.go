@@ -117,6 +117,7 @@ func TestAnIncidentIsHeldToItsRuns(t *testing.T) {
 				t.Fatalf("no %q", c.old)
 			}
 			_, err := ofIncident(strings.Replace(diagnose, c.old, c.new, 1))
+			toldInChinese(t, err)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

@@ -644,7 +644,7 @@ func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
 	default:
 		var tree map[string]any // an anchor's alias is no text of its own
 		if err := decode(&y.Run, &tree); err != nil {
-			return nil, fmt.Errorf("run: %w", err)
+			return nil, phrase.New("%s: %s", "run", err)
 		}
 		return yaml.Marshal(tree)
 	}

@@ -114,6 +114,7 @@ func TestEachKindKeepsItsPromise(t *testing.T) {
 			if err == nil {
 				err = got.Prove()
 			}
+			toldInChinese(t, err)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -158,6 +159,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 		if err == nil {
 			err = got.Prove()
 		}
+		toldInChinese(t, err)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", item, err, want)
 		}
@@ -217,6 +219,7 @@ func TestALabIsHeldToItsFiles(t *testing.T) {
 			if err == nil {
 				err = got.Prove()
 			}
+			toldInChinese(t, err)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

@@ -77,11 +77,11 @@ func recorded(course fs.FS, folder, name string) (*Run, error) {
 	file := folder + "/" + name + ".jsonl"
 	data, err := readFile(course, file)
 	if err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
+		return nil, phrase.New("%s: %s", "lab", err)
 	}
 	h, events, err := trace.Read(context.Background(), bytes.NewReader(data)) // of the course: nobody waits for it
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, phrase.New("%s: %s", file, err)
 	}
 	if h.Store != trace.StoreLab || h.Lab == nil {
 		return nil, phrase.New("%s is no trace of a lab's", file)
@@ -91,14 +91,14 @@ func recorded(course fs.FS, folder, name string) (*Run, error) {
 	}
 	sc, err := scenario.Parse(h.Scenario)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, phrase.New("%s: %s", file, err)
 	}
 	threads := make([]string, len(sc.Threads))
 	for i, t := range sc.Threads {
 		threads[i] = t.Name
 	}
 	if err := trace.Check(h, events, threads); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, phrase.New("%s: %s", file, err)
 	}
 	return &Run{Scenario: sc, Header: h, Events: events, Lab: found}, nil
 }
@@ -124,13 +124,13 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 	file := folder + "/" + name + ".json"
 	data, err := readFile(course, file)
 	if err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
+		return nil, phrase.New("%s: %s", "lab", err)
 	}
 	f := &Lab{Name: name, rules: map[string]*big.Int{}}
 	count := func(text string) *big.Int {
 		n, ok := new(big.Int).SetString(text, 10)
 		if !ok || n.Sign() < 0 {
-			err = errors.Join(err, phrase.New("%s: %q is no count", file, text))
+			err = phrase.New("%s: %q is no count", file, text)
 			return new(big.Int)
 		}
 		return n
@@ -149,7 +149,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			Resource  string   `json:"resource"`
 		}
 		if err := notJSON(json.Unmarshal(line, &said)); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, phrase.New("%s: %s", file, err)
 		}
 		switch {
 		case said.Lab == 1 && said.Ending != "exhausted":

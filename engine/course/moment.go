@@ -1,7 +1,6 @@
 package course
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +99,7 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 	case len(words) == 2 && isThread(first):
 		does, err := doing(words[1])
 		if err != nil {
-			return Moment{}, fmt.Errorf("%q: %w", text, err)
+			return Moment{}, phrase.New("%q: %s", text, err)
 		}
 		m.is = func(e trace.Event) bool { return e.Thread == first && does(e.Body) }
 	default:

@@ -116,7 +116,7 @@ func (q quoted) say(functions map[string]any) (text string, line int, err error)
 		}
 		out := reflect.ValueOf(functions[p.name]).Call(p.args)
 		if err, failed := out[1].Interface().(error); failed {
-			return "", p.line, fmt.Errorf("%s: %w", p.name, err)
+			return "", p.line, phrase.New("%s: %s", p.name, err)
 		}
 		fmt.Fprint(&b, out[0].Interface())
 	}

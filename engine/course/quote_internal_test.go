@@ -24,8 +24,8 @@ func TestQuoted(t *testing.T) {
 		{source: "one\ntwo {{when}}", line: 1, err: `function "when" not defined`},
 		{source: "one\n\n{{name", line: 2, err: "{{ without a }} after it"},
 		{source: "{{name 1}}", err: "wrong number of args for name: want 0 got 1"},
-		{source: `{{twice "x"}}`, err: `argument 1 of twice: given "x", allowed: a int`},
-		{source: "{{join 4}}", err: "argument 1 of join: given 4, allowed: a string"},
+		{source: `{{twice "x"}}`, err: `argument 1 of twice: given "x", allowed: a whole number`},
+		{source: "{{join 4}}", err: "argument 1 of join: given 4, allowed: a text in quotes"},
 		{source: "{{.Field}}", err: "{{.Field}} is no call: a name, then strings in quotes and whole numbers"},
 		{source: "one\n{{fails \"x\"}}", line: 1, err: "fails: no such run"},
 	} {

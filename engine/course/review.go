@@ -85,28 +85,28 @@ func ReadReview(course fs.FS, name string) (*Review, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("review: %w", err)
+			return nil, phrase.New("%s: %s", "review", err)
 		}
 		r := &Review{Name: name, File: name + ending}
 		if r.source, err = readSource(string(data), commentOf[ending], "at fault: "); err != nil {
-			return nil, fmt.Errorf("%s:%w", file, err)
+			return nil, phrase.New("%s:%s", file, err)
 		}
 		if err := r.show(); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, phrase.New("%s: %s", file, err)
 		}
 		if len(r.Faults) == 0 {
 			return r, nil
 		}
 		file = reviews + "/" + name + ".mended" + ending
 		if data, err = readFile(course, file); err != nil {
-			return nil, fmt.Errorf("review: %w", err)
+			return nil, phrase.New("%s: %s", "review", err)
 		}
 		mended, err := readSource(string(data), commentOf[ending], "mended: ")
 		if err != nil {
-			return nil, fmt.Errorf("%s:%w", file, err)
+			return nil, phrase.New("%s:%s", file, err)
 		}
 		if err := r.compare(mended); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, phrase.New("%s: %s", file, err)
 		}
 		return r, nil
 	}
@@ -335,7 +335,7 @@ func (r *Review) lines(course fs.FS, run *Run) ([]Ran, error) {
 		err = notJSON(json.Unmarshal(data, &sent))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, phrase.New("%s: %s", file, err)
 	}
 	var out []Ran
 	for n, e := range run.Events {

@@ -123,6 +123,7 @@ func TestAReviewIsHeldToItsFiles(t *testing.T) {
 			fsys["review/x.mended.go"] = &fstest.MapFile{Data: []byte(c.mended)}
 		}
 		r, err := course.ReadReview(fsys, "x")
+		toldInChinese(t, err)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -190,6 +191,7 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 			if err == nil {
 				err = got.Prove()
 			}
+			toldInChinese(t, err)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

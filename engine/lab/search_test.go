@@ -17,6 +17,7 @@ import (
 	"relock/engine/trace"
 	"relock/engine/verdict"
 	"relock/web/runs"
+	"relock/web/words"
 )
 
 // model counts the orders of two workers of the kind "lock" without any gate: each asks
@@ -598,6 +599,13 @@ func TestBadWorkers(t *testing.T) {
 			f := found.Failed
 			if f.Thread != c.thread && c.thread == "B" || !strings.Contains(f.Why, c.why) || !strings.Contains(f.Words, c.words) {
 				t.Errorf("%v", f)
+			}
+			var came lab.WorkerError // from another process, where it is told in any language
+			if sent, err := json.Marshal(f); err != nil || json.Unmarshal(sent, &came) != nil {
+				t.Fatal(err)
+			}
+			if came.Error() != f.Error() || strings.Contains(words.Match("zh").Clause(came.Says()), f.Why) {
+				t.Errorf("from another process it says %q, in Chinese %q", &came, words.Match("zh").Clause(came.Says()))
 			}
 			if c.last != "" && strings.ReplaceAll(f.Last, "B", "A") != c.last {
 				t.Errorf("its last command: %q, want %q", f.Last, c.last)

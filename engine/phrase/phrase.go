@@ -60,6 +60,11 @@ func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, 
 			args[i] = one.Render(say, list, length)
 		case Speaker:
 			args[i] = one.Says().Render(say, list, length)
+		case error:
+			args[i] = one
+			if w, ok := Of(one); ok && w.String() == one.Error() { // it wraps a Speaker, and adds nothing
+				args[i] = w.Render(say, list, length)
+			}
 		default:
 			args[i] = one
 		}

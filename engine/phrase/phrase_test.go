@@ -1,6 +1,8 @@
 package phrase_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -19,10 +21,45 @@ func TestWordingInEnglish(t *testing.T) {
 		{phrase.Say("%s are inside", phrase.Names{"A", "B", "C"}), "A and B and C are inside"},
 		{phrase.Say("decision %d: %s", 3, phrase.Say("%s has ended", "A")), "decision 3: A has ended"},
 		{phrase.Plain("50%"), "50%"},
+		{phrase.Say("given up: %s", phrase.New("there are %d", 6)), "given up: there are 6"},
+		{phrase.Say("given up: %s", fmt.Errorf("%w", phrase.New("no key"))), "given up: no key"},
+		{phrase.Say("given up: %s", errors.New("disk full")), "given up: disk full"},
 	} {
 		if got := c.says.String(); got != c.want {
 			t.Errorf("%+v says %q, want %q", c.says, got, c.want)
 		}
+	}
+}
+
+// short is an error that says more than its text.
+type short struct{}
+
+func (short) Error() string        { return "s" }
+func (short) Says() phrase.Wording { return phrase.Say("long") }
+
+// Errors among the values are told where the wording is: by themselves, or by who knows them.
+func TestErrorsOfAWording(t *testing.T) {
+	marked := func(text phrase.Text, args ...any) string { return "<" + fmt.Sprintf(string(text), args...) + ">" }
+	for want, cause := range map[string]error{
+		"<given up: <no key>>":          phrase.New("no key"),
+		"<given up: <only <no key>>>":   phrase.New("only %s", phrase.New("no key")),
+		"<given up: <no key, wrapped>>": fmt.Errorf("%w", phrase.New("no key, wrapped")),
+		"<given up: <long>>":            short{},
+		"<given up: branch: no key>":    fmt.Errorf("branch: %w", phrase.New("no key")), // what it adds is not lost
+	} {
+		says := phrase.Say("given up: %s", cause)
+		if got := says.Render(marked, phrase.Names.String, phrase.Duration); got != want {
+			t.Errorf("says %q, want %q", got, want)
+		}
+		sent, err := json.Marshal(says)
+		var came phrase.Wording
+		if err != nil || json.Unmarshal(sent, &came) != nil || came.String() != says.String() {
+			t.Errorf("%s comes as %q, %v", sent, came, err)
+		}
+	}
+	deep := phrase.Say("one: %s", phrase.Say("two: %s", errors.New("disk full")))
+	if got := deep.Causes(func(err error) string { return "<" + err.Error() + ">" }).String(); got != "one: two: <disk full>" || deep.String() != "one: two: disk full" {
+		t.Errorf("says %q, and before %q", got, deep)
 	}
 }
 

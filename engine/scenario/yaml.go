@@ -108,6 +108,7 @@ var ofYAML = []phrase.Text{
 	"did not find expected ',' or ']'",
 	"did not find expected ',' or '}'",
 	"did not find expected <document start>",
+	"did not find expected <stream-start>",
 	"did not find expected alphabetic or numeric character",
 	"did not find expected comment or line break",
 	"did not find expected digit or '.' character",

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"relock/engine/lock/exhibit"
-	"relock/engine/phrase"
 	"relock/engine/store"
 	"relock/engine/trace"
 
@@ -45,7 +44,7 @@ func Lines(protocol, name string) ([]string, error) {
 			return strings.Split(strings.TrimSuffix(s.Source, "\n"), "\n"), nil
 		}
 	}
-	return nil, phrase.New("the lock %q has no script %q", protocol, name)
+	return nil, fmt.Errorf("trial: the lock %q has no script %q", protocol, name)
 }
 
 // Run runs a script on an embedded Redis, once in each case, with KEYS[1] as
