@@ -151,6 +151,7 @@ func TestRules(t *testing.T) {
 		{"same value", lab.LeaseEnds, "", "foreign-release mutual-exclusion", trace.ByEffects},
 		{"foreign", lab.Evict, "", "foreign-release mutual-exclusion", trace.ByEffects},
 		{"counter", "", "stock", "lost-update", ""},
+		{"counter, in a script", "", "stock", "lost-update", ""},
 		{"waits", "", "", "stuck", ""},
 		{"queue", "", "", "", ""},
 		{"queue", lab.LoseRequest, "", "stuck", ""},

@@ -213,6 +213,11 @@ redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 			v, _ := c.Get(ctx, "stock").Int()
 			c.Set(ctx, "stock", v+1, 0)
 		}
+	case "counter, in a script": // the same, and its script does not compare
+		for round() {
+			v, _ := c.Get(ctx, "stock").Int()
+			c.Eval(ctx, `return redis.call('SET', KEYS[1], ARGV[1])`, []string{"stock"}, v+1)
+		}
 	case "two keys": // a lock on k, and keys that are nobody else's
 		for round() {
 			c.Incr(ctx, "hits:"+me)

@@ -22,8 +22,8 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 	pages := []string{
 		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
 		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
-		"/learn/again/side-by-side", "/learn/check?so=4-7.1.2.none.3.0&half=after&other=none.4.3.8-9.2.1", "/learn/check?so=7.2.0.0.0.0&half=before",
-		"/learn/check/takings", "/learn/check/replicas", "/learn/check/counted",
+		"/learn/again/side-by-side", "/learn/check?so=4-6.1.2.none.3.3-1-2&half=after&other=none.4.3.8-9.2.2-3-1", "/learn/check?so=7.2.0.0.0.0&half=before",
+		"/learn/check/takings", "/learn/check/replicas", "/learn/check/counted", "/learn/check/counted?p1=1&p2=1", "/learn/check/counted?so=0.0.0.0.0.3-1-2&watch=1-3",
 		"/learn/lock/review-capture", "/learn/messages/review-refund?line=1&line=6", "/learn/lease/review-close?line=4",
 		"/learn/lock/diagnose-invoices?pick=1", "/learn/majority/diagnose-leader",
 	}
@@ -168,10 +168,26 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 			do(ctx, t, chromedp.Focus(`[data-half="before"]`), chromedp.KeyEvent("\r"))
 			until(ctx, t, `document.querySelectorAll(".where .done").length === 3`)
 		}
-		until(ctx, t, fmt.Sprintf(`document.readyState === "complete" && !/pick=|none=/.test(location.search) && document.querySelector(".where [aria-current]") === document.querySelectorAll(".where [data-item]")[%d]`, n))
-		if get[bool](ctx, t, `document.querySelector("form.review") !== null`) {
+		until(ctx, t, fmt.Sprintf(`document.readyState === "complete" && !/pick=|none=|p1=/.test(location.search) && document.querySelector(".where [aria-current]") === document.querySelectorAll(".where [data-item]")[%d]`, n))
+		switch {
+		case get[bool](ctx, t, `document.querySelector("form.pieces") !== null`): // nothing can be left out: the last becomes the first
+			until(ctx, t, `document.querySelectorAll(".pieces.orderable .grip").length === 3`)
+			was := get[string](ctx, t, `[...document.querySelectorAll(".pieces .piece")].map((p) => p.textContent.trim()).join("|")`)
+			do(ctx, t, chromedp.Focus(".pieces li:last-child .grip"), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowUp))
+			names := strings.Split(was, "|")
+			if now := get[string](ctx, t, `[...document.querySelectorAll(".pieces .piece")].map((p) => p.textContent.trim()).join("|")`); now != strings.Join([]string{names[2], names[0], names[1]}, "|") {
+				t.Errorf("after three keys it is %q, and it was %q", now, was)
+			}
+			if told, want := get[string](ctx, t, `document.querySelector(".pieces [role=status]").textContent`), "Place 1 of 3: "+names[2]; told != want {
+				t.Errorf("it says %q, not %q", told, want)
+			}
+			if left := get[bool](ctx, t, `document.querySelector(".left-out") !== null || [...document.querySelectorAll(".pieces select")].map((s) => s.value).join("") !== "123"`); left {
+				t.Error("something is left out")
+			}
+			do(ctx, t, chromedp.Focus(`form.pieces button.primary`), chromedp.KeyEvent("\r"))
+		case get[bool](ctx, t, `document.querySelector("form.review") !== null`):
 			do(ctx, t, chromedp.Focus(`[name="none"]`), chromedp.KeyEvent(" "), chromedp.Focus(`form.review button`), chromedp.KeyEvent("\r"))
-		} else {
+		default:
 			do(ctx, t, chromedp.Focus(`[name="pick"][value="1"]`), chromedp.KeyEvent("\r"))
 		}
 		until(ctx, t, `document.readyState === "complete" && "answered" in (document.querySelector("[data-lesson]")?.dataset ?? {})`)

@@ -78,7 +78,7 @@ func watched(l words.Language, p *page.Lesson, made *course.Made, prose *course.
 
 // situations are those of an item, before anybody has answered.
 func situations(made *course.Made, prose *course.Prose) *page.Ranking {
-	r := &page.Ranking{}
+	r := &page.Ranking{Of: prose.Title}
 	for _, s := range made.Ranking.Situations {
 		r.Situations = append(r.Situations, page.Prose(prose.Labels[s.ID]))
 	}

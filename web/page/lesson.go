@@ -148,6 +148,7 @@ type DiagnosisAnswer struct {
 // Ranking is the situations in which mends are put in order, and, once that is done, which
 // mend saves which.
 type Ranking struct {
+	Of         string       // the item's title
 	Situations []string     // HTML
 	Rows       []RankingRow // in the right order, once there is an answer
 	Right      []string     // what is right in an order that is not

@@ -22,6 +22,7 @@ func (m *maker) goals() []Story {
 			{Cause: "<p>A</p>", Reply: `"A"`}, {Cause: "<p>B</p>", Reply: "(nil)"},
 		}})},
 		{Name: "Ranking: an order that is half right, one of its runs on the stage", Component: templates.Ranked(page.Ranking{
+			Of:         "Two writes",
 			Situations: []string{"<p>A works on.</p>", "<p>A stands still.</p>"},
 			Right:      []string{"Right in it: your number 1 saves more than your number 3."},
 			Rows: []page.RankingRow{
