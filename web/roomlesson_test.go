@@ -184,7 +184,8 @@ func TestNothingOfALessonIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	chapter, _ := built.Chapter("trouble")
-	want := slices.Clone(read.Steps[:2])
+	first := lesson.Step{Place: read.Steps[0].Place, Question: &lesson.Question{Text: lesson.Plain("First?"), Options: []lesson.Words{lesson.Plain("A"), lesson.Plain("B")}, Right: 1}}
+	want := []lesson.Step{read.Steps[0], first, read.Steps[1]}
 	want = append(want, lesson.Step{Place: lesson.Place{Link: read.Steps[0].Link, At: "T4"}, Question: &lesson.Question{Text: lesson.Plain("And now?"), Options: []lesson.Words{lesson.Plain("A"), lesson.Plain("B")}, Right: 2}})
 	yes, no := true, false
 	for _, item := range chapter.Items {
@@ -192,19 +193,21 @@ func TestNothingOfALessonIsLost(t *testing.T) {
 			want = append(want, lesson.Step{Place: lesson.Place{Item: item.Path()}, Ask: lesson.AskItem})
 		}
 	}
-	if want[3].Title, want[3].Notes, want[3].Hold = lesson.Plain("Theirs"), lesson.Plain("six of them"), &no; len(want) < 5 {
-		t.Fatalf("the chapter asks only %+v", want[3:])
+	if want[4].Title, want[4].Notes, want[4].Hold = lesson.Plain("Theirs"), lesson.Plain("six of them"), &no; len(want) < 6 {
+		t.Fatalf("the chapter asks only %+v", want[4:])
 	}
 	inserted := lesson.Step{Place: lesson.Place{Example: "lease-expiry"}, Title: lesson.Words{"en": "The lease ends before the work", "zh-CN": "活没干完，租约先到期"}, Ask: lesson.AskPredict, Hold: &yes}
-	want = append(want[:4], append([]lesson.Step{inserted}, want[4:]...)...)
+	want = slices.Insert(want, 5, inserted)
 	want = append(want, read.Steps[3])
 
 	code, secret := s.makeRoom(t, url.Values{"lesson": {everyPart}})
 	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
 	host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
-	if n := len(host.room.Lesson.Steps); n != len(want)-2 || host.room.Title != "Mine" {
+	if n := len(host.room.Lesson.Steps); n != len(want)-3 || host.room.Title != "Mine" {
 		t.Fatalf("%q has the steps %q", host.room.Title, host.room.Lesson.Steps)
 	}
+	host.must(object{"do": "ask", "kind": "own", "text": "First?", "options": []string{"A", "B"}, "right": 0})
+	host.must(object{"do": "close"})
 	for _, next := range []string{"ask", "reveal", "go"} { // at T3, asked and told
 		if at := host.next(); at.Next != next {
 			t.Fatalf("next is %q, want %q", at.Next, next)
