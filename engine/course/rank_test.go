@@ -100,7 +100,7 @@ func TestMendsAreHeldToTheirSituations(t *testing.T) {
 		{"one that saves none", "{checks: token}", "{kind: counter}", ""},
 		{"nothing to save", slow, "      - {id: slow, change: {lock: {lease: 9s}}}\n", "situation slow: nothing is to be saved"},
 		{"one situation", slow + "      - {id: slower, change: {threads: [{name: A, work: 2500ms}]}}\n", "", "rank needs two or three situations"},
-		{"no situation", "    situations:\n", "    situations: []\n    log:\n", "cannot unmarshal"},
+		{"no situation", "    situations:\n", "    situations: []\n    log:\n", "allowed: a text"},
 		{"a situation twice", "{id: slower,", "{id: slow,", `situation "slow": allowed: an id of its own`},
 		{"a situation that is a mend", "{id: dog,", "{id: slow,", "option slow: a situation has this id"},
 		{"a situation with a reserved id", "{id: slower,", "{id: goal,", `situation "goal": allowed`},
