@@ -306,6 +306,8 @@ func Reference(l words.Language, formats string) []Section {
 			Entries: []Entry{
 				{"title", l.Say("the title of the lesson, or of a step; a step without one has the title of its scenario")},
 				{"example, link, item", l.Say("the scenario of a step, as POST /rooms has them; without one, it is the scenario of the step before, and without at also its place")},
+				{"scenario", l.Say("or a scenario of your own, with the keys of a scenario's file")},
+				{"chapter", l.Say("or the id of a chapter of the course: each of its items that a class can vote on is a step")},
 				{"at", l.Say("the row of the run that the class is at, such as T5; a link has its own place")},
 				{"hold", l.Say("true: the host leads from here on; false: the class plays; left out: as before")},
 				{"ask", l.Say("predict: what comes next; item: what the step's item of the course asks, at its place")},
