@@ -76,7 +76,7 @@ func givenIn(query url.Values, n int) given {
 func givenOf(item *course.Item, query url.Values) given {
 	g := givenIn(query, len(item.Half()))
 	answer := query.Get("pick")
-	switch item.Kind { //nolint:exhaustive // of the others one option is picked
+	switch item.Kind {
 	case course.Rank:
 		answer = orderIn(query)
 	case course.ReviewCode:
