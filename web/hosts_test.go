@@ -97,7 +97,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(body, "不是它的名字") {
+	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(body, "这台服务器不叫这个名字") {
 		t.Errorf("in Chinese: %d\n%s", res.StatusCode, body)
 	}
 	if res, _ := s.ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {

@@ -1,8 +1,5 @@
-// The line to a server: a command is a promise of its answer, whatever comes of
-// it before. It comes back by itself. A board that one steps alone is gone with
-// its line, and so is what was under way. Into a room one joins, comes back as the
-// member that one was, and gives again what was not answered: a room takes each
-// command once, by its id.
+// The line to a server: a command is a promise of its answer. It comes back by
+// itself. A room takes each command once, by its id, so it is given again.
 import { connect } from "./connection.js";
 
 const ALONE = 120_000; // ms without a word while one is awaited: the connection is dead
@@ -58,7 +55,7 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
   let last = join ? JOIN : 0; // id
   let inside = false; // one can ask
   let over = false;
-  let rejoins = false; // we close the connection ourselves, to make another
+  let rejoins = false;
   let failed = 0; // attempts without a word
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let listening;
