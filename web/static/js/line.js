@@ -1,5 +1,8 @@
-// The line to a server: a command is a promise of its answer. It comes back by
-// itself. A room takes each command once, by its id, so it is given again.
+// The line to a server: a command is a promise of its answer, whatever comes of
+// it before. It comes back by itself. A board that one steps alone is gone with
+// its line, and so is what was under way. Into a room one joins, comes back as the
+// member that one was, and gives again what was not answered: a room takes each
+// command once, by its id.
 import { connect } from "./connection.js";
 
 const ALONE = 120_000; // ms without a word while one is awaited: the connection is dead
@@ -55,7 +58,6 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
   let last = join ? JOIN : 0; // id
   let inside = false; // one can ask
   let over = false;
-  let rejoins = false;
   let failed = 0; // attempts without a word
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let listening;
@@ -193,9 +195,7 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
       leave(0, why);
     },
     changed(lost, why) {
-      if (!rejoins) {
-        on.changed(lost, why);
-      }
+      on.changed(lost, why);
       if (lost) {
         lose();
       } else {
@@ -229,12 +229,8 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
   listen();
   return {
     ask,
-    /** Joins once more, as somebody who wants other frames: that is no loss. */
-    again() {
-      rejoins = true;
-      connection.renew();
-      rejoins = false;
-    },
+    /** Joins once more, as somebody who wants other frames. */
+    again: () => connection.renew(),
     /** One looks at the page again. */
     hurry: () => connection.hurry(silence),
     /** Stays away. */
