@@ -74,6 +74,15 @@ func ofIncident(item string) (*course.Made, error) {
 	for _, m := range idOfOption.FindAllStringSubmatch(item, -1) {
 		prose += "### " + m[1] + "\nThat.\n\nSo.\n"
 	}
+	i, err := onlyItem(item, prose)
+	if err != nil {
+		return nil, err
+	}
+	return i.Made()
+}
+
+// onlyItem reads a course of one item, and proves it.
+func onlyItem(item, prose string) (*course.Item, error) {
 	got, err := course.ReadCourse(words.All()[:1], fstest.MapFS{
 		"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + item)},
 		"0-one/en.md":        {Data: []byte(prose)},
@@ -85,7 +94,7 @@ func ofIncident(item string) (*course.Made, error) {
 		return nil, err
 	}
 	i, _ := got.Item("one/it")
-	return i.Made()
+	return i, nil
 }
 
 // An incident is held to its runs.

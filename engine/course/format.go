@@ -43,25 +43,10 @@ func (m Mistake) String() string { return m.Says().String() }
 type Mistakes []Mistake
 
 // Error lists them, a line each.
-func (m Mistakes) Error() string {
-	lines := make([]string, len(m))
-	for i, one := range m {
-		lines[i] = one.String()
-	}
-	return strings.Join(lines, "\n")
-}
+func (m Mistakes) Error() string { return phrase.Lines(m).String() }
 
 // Says implements phrase.Speaker: all of them, a line each.
-func (m Mistakes) Says() phrase.Wording {
-	var lines phrase.Wording
-	for i, one := range m {
-		if i > 0 {
-			lines.Args = append(lines.Args, "\n")
-		}
-		lines.Args = append(lines.Args, one.Says())
-	}
-	return lines
-}
+func (m Mistakes) Says() phrase.Wording { return phrase.Lines(m) }
 
 // placed is a text with its line.
 type placed struct {

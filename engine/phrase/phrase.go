@@ -91,6 +91,18 @@ func (w Wording) Causes(told func(error) string) Wording {
 	return Wording{w.Text, args}
 }
 
+// Lines are clauses, a line each.
+func Lines[C interface{ Says() Wording }](list []C) Wording {
+	var lines Wording
+	for i, one := range list {
+		if i > 0 {
+			lines.Args = append(lines.Args, "\n")
+		}
+		lines.Args = append(lines.Args, one.Says())
+	}
+	return lines
+}
+
 // IsZero reports whether nothing is said.
 func (w Wording) IsZero() bool { return w.Text == "" && len(w.Args) == 0 }
 

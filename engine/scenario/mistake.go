@@ -41,24 +41,11 @@ func (m Mistake) String() string { return m.Says().String() }
 type Mistakes []Mistake
 
 // Error lists the mistakes, one per line.
-func (m Mistakes) Error() string {
-	lines := make([]string, len(m))
-	for i, one := range m {
-		lines[i] = one.String()
-	}
-	return strings.Join(lines, "\n")
-}
+func (m Mistakes) Error() string { return phrase.Lines(m).String() }
 
 // Says implements phrase.Speaker: all mistakes, one per line.
 func (m Mistakes) Says() phrase.Wording {
-	var lines phrase.Wording
-	for i, one := range m {
-		if i > 0 {
-			lines.Args = append(lines.Args, "\n")
-		}
-		lines.Args = append(lines.Args, one.Says())
-	}
-	return phrase.Say("the scenario has mistakes: %s", lines)
+	return phrase.Say("the scenario has mistakes: %s", phrase.Lines(m))
 }
 
 func (m Mistakes) sorted() Mistakes {

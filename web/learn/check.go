@@ -78,7 +78,7 @@ func givenOf(item *course.Item, query url.Values) given {
 	answer := query.Get("pick")
 	switch item.Kind {
 	case course.Rank:
-		answer = orderIn(query)
+		answer = orderIn(query, len(item.Options))
 	case course.ReviewCode:
 		answer = strings.Join(query["line"], "-")
 		if query.Has("none") && answer == "" {

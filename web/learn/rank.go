@@ -25,7 +25,10 @@ func ranked(l words.Language, p *page.Lesson, item *course.Item, made *course.Ma
 			places[n] = place + 1
 		}
 	}
-	shown := shuffledMends(made)
+	shown := make([]int, len(made.Answers)) // the answers were shuffled, so their order tells nothing
+	for n := range shown {
+		shown[n] = n
+	}
 	slices.SortStableFunc(shown, func(a, b int) int { return unplacedLast(places[a]) - unplacedLast(places[b]) })
 	for _, n := range shown {
 		p.Pieces = append(p.Pieces, page.LessonPiece{Name: pieceName(n), HTML: page.Prose(prose.Labels[made.Answers[n].Option.ID]), Place: places[n]})
@@ -112,15 +115,6 @@ func rightIn(l words.Language, came course.Ranked) []string {
 	return says
 }
 
-// shuffledMends are the numbers of an item's answers, which stand in an order that tells nothing.
-func shuffledMends(made *course.Made) []int {
-	list := make([]int, len(made.Answers))
-	for n := range list {
-		list[n] = n
-	}
-	return list
-}
-
 // orderOf is the order that places make, none where two share one; it lacks what has none.
 func orderOf(places map[int]int, mends int) []int {
 	order := []int{}
@@ -139,11 +133,9 @@ func orderOf(places map[int]int, mends int) []int {
 }
 
 // orderIn is the order of a form as an answer carries it, "2-1-3"; "" where it is none.
-func orderIn(query url.Values) string {
-	const most = 9 // an item has three
+func orderIn(query url.Values, mends int) string {
 	var list []string
-	places := placesIn(query, most)
-	for _, n := range orderOf(places, most) {
+	for _, n := range orderOf(placesIn(query, mends), mends) {
 		list = append(list, strconv.Itoa(n+1))
 	}
 	return strings.Join(list, "-")
