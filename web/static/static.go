@@ -110,7 +110,7 @@ func (f *Files) styled() error {
 		}
 		b.Write(data)
 	}
-	f.files[Style] = []byte(compact(b.String()))
+	f.files[Style] = []byte(tight(compact(b.String())))
 	return f.forPictures()
 }
 
@@ -181,6 +181,18 @@ func compact(css string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// blanks are those that no rule needs.
+var blanks = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", "; }", "}", " }", "}", "; ", ";")
+
+// tight leaves blanks out of a style sheet; texts in quotes stay as they are.
+func tight(css string) string {
+	parts := strings.Split(css, `"`)
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = blanks.Replace(parts[i])
+	}
+	return strings.Join(parts, `"`)
 }
 
 // uncommented leaves out of a script what only people read: its JSDoc, and remarks to the

@@ -58,6 +58,7 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
   let last = join ? JOIN : 0; // id
   let inside = false; // one can ask
   let over = false;
+  let rejoins = false; // we close the connection ourselves, to make another
   let failed = 0; // attempts without a word
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let listening;
@@ -195,7 +196,9 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
       leave(0, why);
     },
     changed(lost, why) {
-      on.changed(lost, why);
+      if (!rejoins) {
+        on.changed(lost, why);
+      }
       if (lost) {
         lose();
       } else {
@@ -229,8 +232,12 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
   listen();
   return {
     ask,
-    /** Joins once more, as somebody who wants other frames. */
-    again: () => connection.renew(),
+    /** Joins once more, as somebody who wants other frames: that is no loss. */
+    again() {
+      rejoins = true;
+      connection.renew();
+      rejoins = false;
+    },
     /** One looks at the page again. */
     hurry: () => connection.hurry(silence),
     /** Stays away. */

@@ -21,9 +21,7 @@ function held(join, times = { silence: 1000, coming: 3000, quiet: 5000 }) {
       drop: () => l.drops++,
       renew() {
         l.renewals++;
-        if (!join) {
-          handlers.changed(true);
-        }
+        handlers.changed(true);
       },
     };
   };
@@ -302,6 +300,22 @@ test("what is not answered while others are heard is sent again", () => {
   l.comes({ v: 1, re: 2, done: true });
   mock.timers.tick(1500);
   assert.equal(l.sent.length, 3);
+});
+
+test("who joins again for other frames has lost nothing", async () => {
+  const l = room();
+  l.connects();
+  l.heard = [];
+  const step = l.ask({ do: "step" });
+  l.line.again();
+  assert.deepEqual(l.heard, []);
+  l.sent = [];
+  l.connects({ last: 1 });
+  assert.deepEqual(l.sent.map((c) => c.do), ["join", "step"], "it joins, and asks again");
+  l.comes({ v: 1, re: 2, done: true });
+  await step;
+  l.loses();
+  assert.equal(l.heard.at(-1), "lost", "and says so when it does");
 });
 
 test("a line on which nothing happens is asked whether it is there", () => {
