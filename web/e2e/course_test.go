@@ -306,7 +306,7 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 		t.Errorf("one is at fault again, and marked: %s", got)
 	}
 	do(ctx, t, chromedp.Focus(`.review button`), chromedp.KeyEvent(kb.Enter))
-	until(ctx, t, `document.querySelector("[data-solved] .diff ins") !== null && document.querySelector(".run.replay").dataset.row !== undefined`)
+	until(ctx, t, `document.querySelector("[data-solved] .diff ins") !== null && document.querySelector(".run.replay")?.dataset.row !== undefined`)
 	if !get[bool](ctx, t, tells) {
 		t.Error("the search's fault is out of sight after the answer")
 	}
