@@ -606,9 +606,9 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 				t.Fatalf("%s: row %d has %d cells, and %s are saved", l.Code(), n, len(cells), row[3])
 			}
 			for k, cell := range cells {
-				says, plays := "✗ "+l.Say("goes wrong"), l.Say("“%[1]s” In situation %[2]d it still goes wrong.", "", k+1)
+				says, plays := "✗ <span>"+l.Say("goes wrong")+"</span>", l.Say("“%[1]s” In situation %[2]d it still goes wrong.", "", k+1)
 				if saves.In[k].OK {
-					says, plays = "✓ "+l.Say("saved"), l.Say("“%[1]s” In situation %[2]d it does not go wrong.", "", k+1)
+					says, plays = "✓ <span>"+l.Say("saved")+"</span>", l.Say("“%[1]s” In situation %[2]d it does not go wrong.", "", k+1)
 				}
 				if cell[3] != says || (cell[1] == "right") != saves.In[k].OK {
 					t.Errorf("%s: row %d, situation %d: %q", l.Code(), n, k+1, cell[3])
