@@ -177,14 +177,8 @@ func told(l words.Language, err error) string {
 			return l.Say(says)
 		}
 	}
-	for _, one := range ofCertificates {
-		if m := one.is.FindStringSubmatch(text); m != nil {
-			args := make([]any, len(m)-1)
-			for i := range args {
-				args[i] = m[i+1]
-			}
-			return l.Say(one.says, args...)
-		}
+	if says, ok := saidIn(ofCertificates, text); ok {
+		return l.Clause(says)
 	}
 	for _, cause := range unwrapped(err) {
 		if before, ok := strings.CutSuffix(text, ": "+cause.Error()); ok {
@@ -222,6 +216,20 @@ type sentence struct {
 	says phrase.Text
 }
 
+// saidIn finds the first sentence of a list that a text is.
+func saidIn(list []sentence, text string) (phrase.Wording, bool) {
+	for _, one := range list {
+		if m := one.is.FindStringSubmatch(text); m != nil {
+			args := make([]any, len(m)-1)
+			for i := range args {
+				args[i] = m[i+1]
+			}
+			return phrase.Say(one.says, args...), true
+		}
+	}
+	return phrase.Wording{}, false
+}
+
 // ofCertificates are the sentences of packages tls, x509 and asn1 about a certificate and
 // its key.
 var ofCertificates = []sentence{
@@ -250,21 +258,17 @@ var ofFlags = []sentence{
 
 // mistaken is what package flag says of arguments, in the command's language.
 func (e environment) mistaken(err error) string {
-	for _, one := range ofFlags {
-		m := one.is.FindStringSubmatch(err.Error())
-		if m == nil || e.speaks() == words.English {
-			continue
-		}
-		args := make([]any, len(m)-1)
-		for i := range args {
-			args[i] = m[i+1]
-			if allowed, ok := strings.CutPrefix(m[i+1], "allowed: "); ok {
-				args[i] = e.say("allowed: %s", allowed)
-			}
-		}
-		return e.say(one.says, args...)
+	says, ok := saidIn(ofFlags, err.Error())
+	if !ok || e.speaks() == words.English {
+		return err.Error()
 	}
-	return err.Error()
+	for i, one := range says.Args {
+		part, _ := one.(string)
+		if allowed, ok := strings.CutPrefix(part, "allowed: "); ok {
+			says.Args[i] = e.say("allowed: %s", allowed)
+		}
+	}
+	return e.speaks().Clause(says)
 }
 
 // flowed has a line for each paragraph: the lines that one is written in are no lines of the
