@@ -102,6 +102,7 @@ generate: ## Make *_templ.go from *.templ, the schemas, what the course's and th
 	$(GO) tool templ generate
 	$(GO) test ./engine/scenario -run Schema -count 1 -update
 	$(GO) test ./engine/course -run Schema -count 1 -update-schema
+	$(GO) test ./web/lesson -run Schema -count 1 -update-schema
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./cmd/playground -run 'TestThe(Labs|Reviews)OfTheCourse' -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update

@@ -8,7 +8,7 @@ import (
 
 func TestSchemasAreServed(t *testing.T) {
 	s := open(t, nil)
-	for name, title := range map[string]string{"scenario.json": "Relock scenario", "chapter.json": "Relock chapter"} {
+	for name, title := range map[string]string{"scenario.json": "Relock scenario", "chapter.json": "Relock chapter", "lesson.json": "Relock lesson"} {
 		res, body := s.do(t, http.MethodGet, "/schema/"+name, nil)
 		var read struct{ Title string }
 		if err := json.Unmarshal([]byte(body), &read); err != nil || read.Title != title || res.StatusCode != http.StatusOK {

@@ -4,17 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"slices"
+	"strings"
 
-	"relock/engine/course"
 	"relock/engine/phrase"
-	"relock/engine/scenario"
+	"relock/web/front"
 )
 
-const schemaSynopsis phrase.Text = `playground schema [scenario | chapter]
+const schemaSynopsis phrase.Text = `playground schema [scenario | chapter | lesson]
 
-Prints the JSON Schema (draft-07) of a scenario, or of a chapter of a course, for
-editors. Without an argument it is a scenario's. A line at the top of a file,
-# yaml-language-server: $schema=FILE, tells an editor's YAML server where it is.`
+Prints the JSON Schema (draft-07) of a scenario, of a chapter of a course, or of a
+lesson for a class, for editors. Without an argument it prints a scenario's. A first
+line tells an editor's YAML server where the schema of a file is:
+
+  # yaml-language-server: $schema=FILE`
 
 // schema prints a JSON Schema.
 func schema(_ context.Context, args []string, env environment) int {
@@ -22,19 +25,25 @@ func schema(_ context.Context, args []string, env environment) int {
 	if code, done := parse(fs, args, env, env.say(schemaSynopsis)); done {
 		return code
 	}
-	made := scenario.Schema
-	switch what := fs.Arg(0); {
-	case fs.NArg() > 1:
+	if fs.NArg() > 1 {
 		return env.refuse("schema takes one argument, given %q", fs.Args())
-	case what == "chapter":
-		made = course.Schema
-	case what != "" && what != "scenario":
-		return env.refuse("there is no schema %q; allowed: scenario, chapter", what)
+	}
+	all := front.Schemas()
+	at := 0
+	if what := fs.Arg(0); what != "" {
+		at = slices.IndexFunc(all, func(one front.Schema) bool { return one.Name == what })
+	}
+	if at < 0 {
+		var known []string
+		for _, one := range all {
+			known = append(known, one.Name)
+		}
+		return env.refuse("there is no schema %q; allowed: %s", fs.Arg(0), strings.Join(known, ", "))
 	}
 	enc := json.NewEncoder(env.out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(made()); err != nil {
+	if err := enc.Encode(all[at].Make()); err != nil {
 		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	}

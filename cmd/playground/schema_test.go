@@ -15,7 +15,8 @@ func TestSchemaIsPrinted(t *testing.T) {
 		{[]string{"schema"}, exitOK, "Relock scenario", ""},
 		{[]string{"schema", "scenario"}, exitOK, "Relock scenario", ""},
 		{[]string{"schema", "chapter"}, exitOK, "Relock chapter", ""},
-		{[]string{"schema", "lesson"}, exitUsage, "", `there is no schema "lesson"; allowed: scenario, chapter`},
+		{[]string{"schema", "lesson"}, exitOK, "Relock lesson", ""},
+		{[]string{"schema", "course"}, exitUsage, "", `there is no schema "course"; allowed: scenario, chapter, lesson`},
 		{[]string{"schema", "a", "b"}, exitUsage, "", "takes one argument"},
 	} {
 		var out, errors strings.Builder

@@ -1,13 +1,10 @@
 package course_test
 
 import (
-	"encoding/json"
 	"flag"
 	"io/fs"
-	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/course"
@@ -70,22 +67,5 @@ func TestTheSchemaOfAChapterRefuses(t *testing.T) {
 
 // Editors read the schema from a file beside the course.
 func TestTheSchemaBesideTheCourseIsTheSchema(t *testing.T) {
-	want, err := json.MarshalIndent(course.Schema(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	const file = "../../lessons/schema/chapter.json"
-	if *updateSchema {
-		if err := os.WriteFile(file, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("go test ./engine/course -run SchemaBeside -update-schema writes it again:\n%s", diff)
-	}
+	lessonstest.SchemaIsKept(t, course.Schema(), "chapter.json", *updateSchema)
 }

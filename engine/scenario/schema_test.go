@@ -1,15 +1,12 @@
 package scenario_test
 
 import (
-	"encoding/json"
 	"flag"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -124,22 +121,5 @@ func TestEveryKeyHasASchema(t *testing.T) {
 
 // Editors read the schema from a file beside the scenarios.
 func TestTheSchemaBesideTheScenariosIsTheSchema(t *testing.T) {
-	want, err := json.MarshalIndent(scenario.Schema(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = append(want, '\n')
-	const file = "../../lessons/schema/scenario.json"
-	if *update {
-		if err := os.WriteFile(file, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(slices.Collect(strings.Lines(string(want))), slices.Collect(strings.Lines(string(got)))); diff != "" {
-		t.Errorf("go test ./engine/scenario -run Schema -update writes it again:\n%s", diff)
-	}
+	lessonstest.SchemaIsKept(t, scenario.Schema(), "scenario.json", *update)
 }

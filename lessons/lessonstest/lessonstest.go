@@ -5,10 +5,14 @@ package lessonstest
 import (
 	"encoding/json"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"relock/engine"
@@ -122,6 +126,30 @@ func Schema(tb testing.TB, schema any) *jsonschema.Schema {
 		tb.Fatal(err)
 	}
 	return compiled
+}
+
+// SchemaIsKept fails if a file of lessons/schema is not this schema. It writes it first
+// if told to.
+func SchemaIsKept(tb testing.TB, schema any, name string, write bool) {
+	tb.Helper()
+	want, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	want = append(want, '\n')
+	file := filepath.Join("..", "..", "lessons", "schema", name)
+	if write {
+		if err := os.WriteFile(file, want, 0o644); err != nil { //nolint:gosec // a file of the repository, which everybody reads
+			tb.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file) //nolint:gosec // as above
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if diff := cmp.Diff(slices.Collect(strings.Lines(string(want))), slices.Collect(strings.Lines(string(got)))); diff != "" {
+		tb.Errorf("make generate writes lessons/schema/%s again:\n%s", name, diff)
+	}
 }
 
 var modeline = regexp.MustCompile(`(?m)^# yaml-language-server: \$schema=(\S+)$`)

@@ -154,11 +154,11 @@ func must(t *testing.T, c link.Contents) string {
 	return text
 }
 
-// What is wrong is said in one sentence, with the line.
-func TestMistakes(t *testing.T) {
+// mistakes are files that are no lesson, and what each is told.
+func mistakes() map[string]string {
 	step := "title: x\nsteps:\n- "
 	question := step + "example: a\n  question: "
-	for text, want := range map[string]string{
+	return map[string]string{
 		"":                                      "line 1 of the lesson: it is empty: a lesson has title and steps",
 		"\t":                                    "line 1 of the lesson: this is not YAML (found character that cannot start any token)",
 		"title: x\nsteps: [{example: a}":        "line 1 of the lesson: this is not YAML (did not find expected ',' or ']')",
@@ -200,7 +200,13 @@ func TestMistakes(t *testing.T) {
 		question + "{text: x, options: [a, b], right: 3}":                 "line 4 of the lesson: say which option is right, by its number from 1",
 		question + "{text: x, options: [a, b], right: b}":                 "line 4 of the lesson: right is the number of the right option, from 1",
 		question + "{text: x, options: [a, b], right: 1}\n  ask: predict": "line 3 of the lesson: a step asks one question: ask or question",
-	} {
+	}
+}
+
+// What is wrong is said in one sentence, with the line.
+func TestMistakes(t *testing.T) {
+	for text, want := range mistakes() {
+
 		_, err := lesson.Parse([]byte(text))
 		var m *lesson.Mistake
 		if !errors.As(err, &m) || err.Error() != want {
