@@ -160,7 +160,7 @@ func subcommands() []subcommand {
 		{"import", "import [flags] FILE", "make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry", importLog},
 		{"card", "card [flags] PROTOCOL", "what one fault can do to a lock, at each place; also two locks in one card", reportCard},
 		{"protocols", "protocols [flags]", "list the locks, one on each line", protocols},
-		{"schema", "schema [chapter]", "the JSON Schema of a scenario, or of a course's chapter, for editors", schema},
+		{"schema", "schema [KIND]", "the JSON Schema of a scenario, a chapter or a lesson, for editors", schema},
 		{"learn", "learn -check PATH", "check the items of a course", learning},
 		{"healthcheck", "healthcheck", "ask the server on this machine whether it is ready", healthcheck},
 		{"version", "version", "print the version and the revision", version},
