@@ -93,7 +93,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"nothing was broken", "threads: [{name: A}]\n",
 			[]string{"run", "-"},
 			exitUnjudged,
-			[]string{"No rule was broken in this order. All of them: playground explore -", "This cannot be judged:\n– No second thread was ever inside, at a time of its own. Add a second thread."},
+			[]string{"No rule was broken in this order. All of them: playground explore -", "This cannot be judged:\n– Only one thread ever had the critical section to itself. Add a second thread."},
 			nil,
 		},
 		{

@@ -103,7 +103,7 @@ func TestAnImportOfTwoLocks(t *testing.T) {
 			short = append(short, line)
 		}
 	}
-	if r := playground(t, strings.Join(short, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "No second thread was ever inside") {
+	if r := playground(t, strings.Join(short, ""), "import", "-lock", "account:1,account:2", "-"); r.code != exitUnjudged || !strings.Contains(r.out, "Only one thread ever had the critical section to itself") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	if r := playground(t, string(lines), "import", "-json", "-lock", "account:1,account:2", "-"); r.code != exitUnexpected || !strings.Contains(r.out, `"locks":["account:1","account:2"]`) || !strings.Contains(r.out, `"lock":"account:2","call":"lock"`) {

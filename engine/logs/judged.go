@@ -12,7 +12,7 @@ import (
 )
 
 // unplayed are the notes about lines that name the key and that were not played.
-var unplayed = []string{NoteEarlier, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody, NoteTokens}
+var unplayed = []string{NoteEarlier, NoteCallers, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody, NoteTokens}
 
 // Evidence returns what is known of the lock in a trace before its first event: in that
 // of a log, of a lab, or of a run of ours.
@@ -107,6 +107,8 @@ func Says(n trace.LogNote) phrase.Wording {
 		return phrase.Say("Its first line is incomplete and left out.")
 	case NoteEarlier:
 		return phrase.Say("Threads that release or renew what they took before it began: %d, the first in line %d. It does not say whether another was inside with them.", n.Count, n.Line)
+	case NoteCallers:
+		return phrase.Say("Commands of scripts whose own line (EVAL, EVALSHA) is missing: %d, the first in line %d. It does not say who ran them: take every line of MONITOR.", n.Count, n.Line)
 	case NoteCut:
 		return phrase.Say("Its last line is incomplete and left out.")
 	case NoteBackwards:

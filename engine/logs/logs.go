@@ -44,6 +44,7 @@ type Entry struct {
 	notes   []string // what is to be told of it
 	own     bool     // it runs a script of our reentrant lock: nobody's text
 	late    bool     // nobody waited for its answer
+	part    bool     // a script ran it whose own line is not there: nobody knows who called it
 	exact   bool     // Inner is what ran: its script is not run again
 	source  string   // of an exact entry: the script's text, where it is known
 	lines   []int    // of an exact entry: of the script, for each of Inner

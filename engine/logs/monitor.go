@@ -174,6 +174,7 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 				l.Entries[script].Inner = append(l.Entries[script].Inner, redacted(readable(e.Args)))
 				continue
 			}
+			e.part = true
 			l.add(e)
 			continue
 		}

@@ -251,3 +251,25 @@ func TestClientsLogsThatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A log from which somebody has taken the scripts' own lines does not say who ran their
+// commands: nobody is accused of an unlock, and nobody is found innocent.
+func TestCommandsOfScriptsWithoutTheirLineAreNobodys(t *testing.T) {
+	const (
+		script  = `1700000000.300000 [0 127.0.0.1:2] "EVALSHA" "e9f69f2beb755be68b5e456ee2ce9aadfbc4ebf4" "1" "k" "B"` + "\n"
+		release = `1700000000.000000 [0 127.0.0.1:1] "SET" "k" "A" "NX" "PX" "100"` + "\n" +
+			`1700000000.200000 [0 127.0.0.1:2] "SET" "k" "B" "NX" "PX" "200"` + "\n" +
+			script +
+			`1700000000.300010 [0 lua] "GET" "k"` + "\n" +
+			`1700000000.300020 [0 lua] "DEL" "k"` + "\n"
+	)
+	for text, want := range map[string]string{
+		release:                                 "unbroken AB",
+		strings.Replace(release, script, "", 1): "unjudged ABC commands-failed",
+	} {
+		l := read(t, text)
+		if came := judged(t, l, logs.Options{Key: "k"}); came != want {
+			t.Errorf("%s\ncame to %s, not %s", text, came, want)
+		}
+	}
+}

@@ -194,6 +194,9 @@ func (p *player) all(ctx context.Context, db int) error {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
+		if e.part && !aside && p.who(e.Args) == "" {
+			p.note(NoteCallers, e.Line)
+		}
 		if err := p.step(ctx, e, mark, aside); err != nil {
 			return err
 		}

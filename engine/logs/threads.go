@@ -357,9 +357,12 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 
 // earlier notes the threads that release or renew the lock before they ask for it: they took
 // it before the log began, and what was so until then nobody can say. Lines are those of the
-// log, by step.
-func (p *player) earlier(events []trace.Event, lines []int) {
+// log, by step. Of a thread without a connection and an owner id nobody can say even that.
+func (p *player) earlier(w *weave, events []trace.Event, lines []int) {
 	seen := map[string]bool{}
+	for _, l := range w.lanes {
+		seen[l.name] = len(l.owners)+len(l.clients) == 0 && p.notes[NoteCallers] != nil
+	}
 	for _, e := range events {
 		c, ok := e.Body.(trace.Command)
 		if !ok || seen[e.Thread] || c.Call != lock.CallLock && c.Call != lock.CallUnlock && c.Call != lock.CallRenew {
@@ -468,7 +471,7 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 		p.notes[l.notes[i].What] = &l.notes[i]
 	}
 	for _, what := range []string{
-		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteBackwards, NoteStanding, NoteLeftOut, NoteWaits, NoteTokens, NoteSameOwners,
+		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteCallers, NoteBackwards, NoteStanding, NoteLeftOut, NoteWaits, NoteTokens, NoteSameOwners,
 	} {
 		if n := p.notes[what]; n != nil {
 			list = append(list, *n)

@@ -48,6 +48,7 @@ const (
 	NoteCut        = "cut"        // its last line is not whole, and left out
 	NoteBegun      = "begun"      // its first line is not whole, and left out
 	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
+	NoteCallers    = "callers"    // commands of scripts whose own lines are not there: who ran them
 	NoteBackwards  = "backwards"  // instants that lie before the one above them
 	NoteStanding   = "standing"   // the key stands at the end of the log
 	NoteLeftOut    = "left-out"   // commands after the most that are read
@@ -416,13 +417,13 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	kind, helps := first.Kind()
-	known = kind.IsZero() && !p.same
+	known = kind.IsZero() && !p.same && p.notes[NoteCallers] == nil
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {
 		return nil, err
 	}
-	p.earlier(r.Events(), lines)
+	p.earlier(w, r.Events(), lines)
 	if one, ok := r.(*effects.Reading); ok {
 		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
 			p.notes[NoteTokens] = &trace.LogNote{What: NoteTokens, Count: n}

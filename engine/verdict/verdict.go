@@ -160,7 +160,7 @@ func (e *Evidence) lacks() []Lack {
 	case e.Inside == 0:
 		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
 	case e.Inside == 1:
-		lack(OneInside, phrase.Say("No second thread was ever inside, at a time of its own.").And(e.Alone), e.Advice.One)
+		lack(OneInside, phrase.Say("Only one thread ever had the critical section to itself.").And(e.Alone), e.Advice.One)
 	}
 	for _, u := range e.Unstruck {
 		if e.Unended {
