@@ -120,7 +120,26 @@ func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 			return nil, err
 		}
 	}
-	return m.list, nil
+	return m.list, m.warn(ctx)
+}
+
+// warn says of which changes the price is that a thread gives up.
+func (m *maker) warn(ctx context.Context) error {
+	own, err := m.ends(ctx)
+	if err != nil || slices.Contains(own.results, trace.Exhausted) {
+		return err
+	}
+	for i := range m.list {
+		c := &m.list[i]
+		theirs, err := ends(ctx, c.Scenario)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(theirs.results, trace.Exhausted) {
+			c.Note = phrase.Say("%[1]s. A thread gives up now that it is kept out: give it more retries", c.Note)
+		}
+	}
+	return nil
 }
 
 // maker makes the changes of a scenario.
@@ -430,9 +449,6 @@ func (m *maker) try(ctx context.Context, name string, c Change, note func(renewe
 			return err
 		}
 		m.seen[name], c.Note = true, note(renewed)
-		if slices.Contains(theirs.results, trace.Exhausted) && !slices.Contains(own.results, trace.Exhausted) {
-			c.Note = phrase.Say("%[1]s. A thread gives up now that it is kept out: give it more retries", c.Note)
-		}
 		m.lasting(m.add(c, other, nil))
 		return nil
 	}

@@ -13,7 +13,9 @@ import (
 	"relock/engine/check"
 	"relock/engine/explore"
 	"relock/engine/explore/mend"
+	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 func parsed(t testing.TB, text string) *scenario.Scenario {
@@ -440,5 +442,38 @@ threads: [{name: A, work: 130ms}, {name: B, start: 10ms, work: 80ms}]
 	}
 	if named == 0 {
 		t.Error("no change has a watchdog")
+	}
+}
+
+// A change whose price is that a thread gives up says so, whatever kind it is of, and no
+// other does.
+func TestAChangeTellsWhoGivesUp(t *testing.T) {
+	changes, err := mend.Changes(t.Context(), bundled(t, "lease-expiry"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[bool]int{}
+	for _, c := range changes {
+		calm := *c.Scenario.WithSchedule(nil)
+		calm.Faults = nil
+		r, err := run.New(&calm, run.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Execute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := r.Log().Since(0)
+		gives := slices.ContainsFunc(events, func(e trace.Event) bool {
+			end, is := e.Body.(trace.End)
+			return is && end.Result == trace.Exhausted
+		})
+		if says := strings.Contains(c.Note.String(), "A thread gives up"); says != gives {
+			t.Errorf("%s: a thread gives up: %t; it says %q", c.Name, gives, c.Note)
+		}
+		told[gives]++
+	}
+	if told[true] == 0 || told[false] == 0 {
+		t.Errorf("of the changes %d make a thread give up, and %d do not", told[true], told[false])
 	}
 }
