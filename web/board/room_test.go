@@ -65,7 +65,7 @@ func enter(t *testing.T, h *board.House, code string) *member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &member{t: t, client: r.Enter("en", "")}
+	m := &member{t: t, client: r.Enter("en", "", nil)}
 	t.Cleanup(m.client.Leave)
 	return m
 }

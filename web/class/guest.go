@@ -37,6 +37,8 @@ type guest struct {
 	reader  *step.Reader    // used by that goroutine
 	telling *turn.Seat      // of the one that sends frames
 
+	sending sync.Mutex // held by who sends frames
+
 	judged  sync.Map      // *judgedScript, by the command's ID
 	written *judgedScript // the last one; used by the goroutine that takes commands
 

@@ -93,20 +93,12 @@ func TestABatchIsAllThatWaits(t *testing.T) {
 	t.Parallel()
 	var frames atomic.Int64
 	client := between(t, &frames, func(conn *wire.Conn, _ *http.Request) {
-		queue := make(chan *websocket.PreparedMessage, 3)
+		queue := make(chan *wire.Frame, 3)
 		for _, text := range []string{"b", "c"} {
-			m, err := websocket.NewPreparedMessage(websocket.TextMessage, []byte(text))
-			if err != nil {
-				t.Error(err)
-			}
-			queue <- m
+			queue <- wire.NewText([]byte(text))
 		}
 		close(queue)
-		first, err := websocket.NewPreparedMessage(websocket.TextMessage, []byte("a"))
-		if err != nil {
-			t.Error(err)
-		}
-		if err := conn.Batch(first, queue); err != nil {
+		if err := conn.Batch(wire.NewText([]byte("a")), queue); err != nil {
 			t.Error(err)
 		}
 		if n := frames.Load(); n != 3 {
