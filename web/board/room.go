@@ -678,8 +678,7 @@ const rollEvery = 2 * time.Second
 func (r *Room) wakes(f *referee, roll time.Time) time.Time {
 	at := f.deadline()
 	next := roll.Add(rollEvery)
-	others := slices.ContainsFunc(f.state.servers(), func(s string) bool { return s != r.house.c.Journal.Server() })
-	if others && (at.IsZero() || next.Before(at)) {
+	if (at.IsZero() || next.Before(at)) && f.state.elsewhere(r.house.c.Journal.Server()) {
 		return next
 	}
 	return at
@@ -693,6 +692,18 @@ func (r *Room) delete() error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(r.ctx), deleteLimit)
 	defer done()
 	return r.house.c.Journal.Delete(ctx, r.code)
+}
+
+// elsewhere reports whether a member is connected by another server. It is asked
+// before each move.
+func (s *State) elsewhere(server string) bool {
+	server += "/"
+	for _, m := range s.People {
+		if m.Conn != "" && !strings.HasPrefix(m.Conn, server) {
+			return true
+		}
+	}
+	return false
 }
 
 // servers returns the servers by which members are connected.

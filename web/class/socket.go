@@ -38,7 +38,7 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, secret: site.Cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
+		answers: make(chan *roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
 	}
 	g.reader = g.newReader(ctx)
 	g.client = found.Enter(l.Code(), g.address, g.cast)
@@ -262,7 +262,7 @@ func (g *guest) answer() error {
 			if a.search != nil && a.search.IsForgotten() {
 				continue
 			}
-			if err := g.send(a); err != nil {
+			if err := g.send(*a); err != nil {
 				return err
 			}
 		default:
