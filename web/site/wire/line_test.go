@@ -115,6 +115,22 @@ func TestATryNeverWaits(t *testing.T) {
 	}
 }
 
+func TestATryDoesNotWaitForRoom(t *testing.T) {
+	t.Parallel()
+	l, _ := lineOver(t)
+	for full := false; !full; { // nobody reads, and some room may come late
+		if err := l.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := l.Write(make([]byte, 1<<20))
+		full = err != nil && n == 0
+		l.until = time.Unix(1, 0) // the next deadline is set, however soon it is
+	}
+	if taken, left := l.try([]byte("a")); !taken || !left {
+		t.Errorf("without room: taken %v, left %v", taken, left)
+	}
+}
+
 func TestATryIsNotForOneWhoWouldWait(t *testing.T) {
 	t.Parallel()
 	l, _ := lineOver(t)
