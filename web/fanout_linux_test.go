@@ -319,7 +319,7 @@ func (p *process) seen(b *testing.B, closed func()) seen {
 }
 
 // inflate returns the texts of the messages.
-func (s seen) inflate(b *testing.B) [][]byte {
+func (s seen) inflate(b testing.TB) [][]byte {
 	b.Helper()
 	list := make([][]byte, len(s.Messages))
 	for i, m := range s.Messages {

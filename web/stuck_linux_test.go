@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"relock/web"
+	"relock/web/board"
 	"relock/web/site/wire"
 )
 
@@ -47,5 +48,61 @@ func TestStuckViewersAreTold(t *testing.T) {
 	}
 	if _, _, err := quick.ReadMessage(); err != nil {
 		t.Errorf("one who reads is closed beside those who did not: %v", err)
+	}
+}
+
+// Who does not read in a room holds up nobody, is not closed, and then gets what
+// was on its way and the room as it is: in order, whole, and once.
+func TestWhoDoesNotReadInARoomGetsTheNewest(t *testing.T) {
+	const moves = 60
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	quick := s.visit(t, code, "en", nil).join("audience", nil)
+	stuck, err := audience{
+		Address: narrowListener(t, s.web), Path: "/room/" + code + "/socket?lang=en", Viewers: 1, Buffer: stuckBuffer,
+		Say: `{"id":1,"do":"join","part":"audience"}`,
+	}.join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.until("both are there", func() bool { return host.room.Members == 2 })
+	for range 8 {
+		host.must(object{"do": "step"})
+	}
+	first := host.seq
+	for i := range moves {
+		host.must(object{"do": "go", "branch": 0, "at": i % 8})
+		quick.until("one who reads has it", func() bool { return quick.seq >= host.seq })
+	}
+	last := host.seq
+	w := witness{seed: maphash.MakeSeed(), index: map[uint64]uint32{}}
+	var got viewing
+	read := make(chan error, 1)
+	go func() { read <- w.follow(stuck[0], &got) }()
+	host.must(object{"do": "go", "branch": 0, "at": 0})
+	host.must(object{"do": "end"})
+	if err := <-read; err != nil || got.Code != int(board.Over) {
+		t.Errorf("closed with %d, %v", got.Code, err)
+	}
+	list := seen{Messages: w.messages}.inflate(t)
+	shown, seq := 0, 0
+	for _, id := range got.Messages {
+		now := newestSeq(list[id])
+		if now == 0 {
+			continue
+		}
+		if now < seq || now == seq && now > first {
+			t.Errorf("seq %d after %d", now, seq)
+		}
+		if seq = now; seq > first {
+			shown++
+		}
+	}
+	if seq < last {
+		t.Errorf("shown up to %d of %d", seq, last)
+	}
+	if shown == 0 || shown > moves/2 {
+		t.Errorf("it was shown %d of %d moves: it was not stuck", shown, moves)
 	}
 }

@@ -29,7 +29,8 @@ var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 type Client struct {
 	room *Room
 	conn string
-	bell chan struct{} // of capacity 1
+	bell chan struct{}   // of capacity 1
+	send func(News) bool // see Room.Enter
 
 	// Guarded by the room's mutex.
 	sees    Sight
@@ -71,14 +72,17 @@ type Joined struct {
 }
 
 // Enter connects a client that has not joined yet, from an address; "" for one that
-// does not count. Leave ends it.
-func (r *Room) Enter(lang, address string) *Client {
+// does not count. Leave ends it. Each change of the room is first offered to send,
+// if that is not nil, as long as nothing else is in the News: nobody has to be woken
+// for what can be sent at once. Send must not wait. It reports false if the change is to
+// be in the News.
+func (r *Room) Enter(lang, address string, send func(News) bool) *Client {
 	h := r.house
 	h.mu.Lock()
 	h.conns++
 	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
 	h.mu.Unlock()
-	c := &Client{room: r, conn: conn, from: r.from(address), sees: Sight{Lang: lang}, bell: make(chan struct{}, 1)}
+	c := &Client{room: r, conn: conn, from: r.from(address), sees: Sight{Lang: lang}, bell: make(chan struct{}, 1), send: send}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients[conn] = c
@@ -139,6 +143,17 @@ func (c *Client) tell(add func(*News)) {
 	add(&c.news)
 	c.mu.Unlock()
 	c.Ring()
+}
+
+// show tells of a change of the room.
+func (c *Client) show(news News) {
+	c.mu.Lock()
+	first := !c.news.Changed && len(c.news.Answers) == 0 && c.news.Closing == 0
+	c.mu.Unlock()
+	if first && c.send != nil && c.send(news) {
+		return
+	}
+	c.tell(func(n *News) { n.Changed, n.Sees, n.Scene, n.Frame = true, news.Sees, news.Scene, news.Frame })
 }
 
 // answer gives an answer.

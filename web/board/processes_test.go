@@ -105,7 +105,7 @@ func serve(where string, in io.Reader, out io.Writer) error {
 				say(says{Conn: a.Conn, Failed: err.Error()})
 				continue
 			}
-			c := r.Enter("en", "")
+			c := r.Enter("en", "", nil)
 			clients[a.Conn] = c
 			go func() {
 				for range c.Bell() {

@@ -264,6 +264,9 @@ type Room struct {
 	ready chan struct{} // closed once there is a state
 	runs  runs
 
+	telling sync.Mutex // held while members are told, so that they are told in order; taken before mu
+	then    []func()   // see after; guarded by telling
+
 	mu      sync.Mutex
 	state   *State
 	clients map[string]*Client // by connection
@@ -385,19 +388,35 @@ func (r *Room) note(doing string, err error) {
 // take folds entries of the log, and tells the members who are here.
 func (r *Room) take(list []Entry) {
 	if r.state == nil { // it changes in this goroutine alone
-		r.takeNow(list)
+		r.after(func() { r.fold(list) }, func() {})
 		return
 	}
 	seat := r.seat(r.state)
 	if seat.Take(r.ctx) == nil {
-		defer seat.Done()
-		r.takeNow(list)
+		r.after(func() { r.fold(list) }, seat.Done)
 	}
 }
 
-func (r *Room) takeNow(list []Entry) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// after makes a change, with mu and in a turn that done gives back, and then does
+// what follows, without them: to send something to a thousand takes long.
+func (r *Room) after(change, done func()) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.then = nil
+	func() {
+		defer done()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		change()
+	}()
+	for _, do := range r.then {
+		do()
+	}
+}
+
+// fold takes entries into the state. What follows tells the members, and then
+// answers those who have asked for it. It is a change.
+func (r *Room) fold(list []Entry) {
 	if r.over != 0 {
 		return
 	}
@@ -431,20 +450,14 @@ func (r *Room) takeNow(list []Entry) {
 	case r.quiet == nil:
 		seat := r.seat(r.state)
 		r.quiet = time.AfterFunc(settleAfter, func() {
-			if seat.Take(r.ctx) != nil {
-				return
+			if seat.Take(r.ctx) == nil {
+				r.after(r.tell, seat.Done)
 			}
-			defer seat.Done()
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.tell()
 		})
 	}
-	for _, answer := range answers {
-		answer() // who has it has been told what came of it
-	}
+	r.then = append(r.then, answers...) // who has one has been told what came of it
 	if r.state.Ended {
-		r.shutLocked(Over)
+		r.then = append(r.then, func() { r.shut(Over) })
 	}
 }
 
@@ -472,21 +485,21 @@ func (r *Room) set() {
 	}
 }
 
-// tell gives the members who are here the room as it is now, hosts last: there
-// are few, and who is here takes long to tell. The caller holds mu.
+// tell has what follows give the members who are here the room as it is now, hosts
+// last: there are few, and who is here takes long to tell. It is a change.
 func (r *Room) tell() {
 	if r.quiet != nil {
 		r.quiet.Stop()
 		r.quiet = nil
 	}
-	sights := map[Sight]bool{}
+	members := map[Sight][]*Client{}
 	for _, c := range r.clients {
 		if c.member != "" {
-			sights[c.sees] = true
+			members[c.sees] = append(members[c.sees], c)
 		}
 	}
 	everybody, hosts := []Sight{}, []Sight{}
-	for sees := range sights {
+	for sees := range members {
 		if sees.Host {
 			hosts = append(hosts, sees)
 		} else {
@@ -494,23 +507,23 @@ func (r *Room) tell() {
 		}
 	}
 	for _, sees := range append(everybody, hosts...) {
-		var frame any
+		news := News{Changed: true, Sees: sees, Scene: len(r.state.Earlier)}
 		_ = panics.Catch(func() (err error) { // those it is shown to meet the same error, and say so
-			frame, err = r.shown.Frame(sees)
+			news.Frame, err = r.shown.Frame(sees)
 			return err
 		})
-		for _, c := range r.clients {
-			if c.member != "" && c.sees == sees {
-				c.tell(func(n *News) { n.Changed, n.Sees, n.Scene, n.Frame = true, sees, len(r.state.Earlier), frame })
+		r.then = append(r.then, func() {
+			for _, c := range members[sees] {
+				c.show(news)
 			}
-		}
+		})
 	}
 	_ = r.weigh() // what is in the log is shown
 }
 
 // answer ends the connections that an entry ends, and lets in the one who has joined
 // by it. It returns what gives its answer to the one who waits for it here. The
-// caller holds mu, also when that is called.
+// caller holds mu.
 func (r *Room) answer(e Entry) (give func()) {
 	for _, m := range e.People {
 		for _, c := range r.clients {
@@ -665,8 +678,7 @@ const rollEvery = 2 * time.Second
 func (r *Room) wakes(f *referee, roll time.Time) time.Time {
 	at := f.deadline()
 	next := roll.Add(rollEvery)
-	others := slices.ContainsFunc(f.state.servers(), func(s string) bool { return s != r.house.c.Journal.Server() })
-	if others && (at.IsZero() || next.Before(at)) {
+	if (at.IsZero() || next.Before(at)) && f.state.elsewhere(r.house.c.Journal.Server()) {
 		return next
 	}
 	return at
@@ -680,6 +692,18 @@ func (r *Room) delete() error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(r.ctx), deleteLimit)
 	defer done()
 	return r.house.c.Journal.Delete(ctx, r.code)
+}
+
+// elsewhere reports whether a member is connected by another server. It is asked
+// before each move.
+func (s *State) elsewhere(server string) bool {
+	server += "/"
+	for _, m := range s.People {
+		if m.Conn != "" && !strings.HasPrefix(m.Conn, server) {
+			return true
+		}
+	}
+	return false
 }
 
 // servers returns the servers by which members are connected.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func enter(t *testing.T, h *board.House, code string) *member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &member{t: t, client: r.Enter("en", "")}
+	m := &member{t: t, client: r.Enter("en", "", nil)}
 	t.Cleanup(m.client.Leave)
 	return m
 }
@@ -411,5 +412,48 @@ func (m *member) closes(want board.Closing) {
 		case <-limit:
 			m.t.Fatalf("not closed, want %d", want)
 		}
+	}
+}
+
+// A change is first offered to who can send it at once, before the one who made it
+// has an answer; and it is News if it was not taken, or if other news come before.
+func TestAChangeIsOfferedOrNews(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, solo(t, ""))
+	code, secret := open(t, h)
+	host := joinAs(t, h, code, board.Host, secret)
+	r, err := h.Room(t.Context(), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var offers atomic.Int64
+	var takes atomic.Bool
+	takes.Store(true)
+	watcher := &member{t: t, client: r.Enter("en", "", func(n board.News) bool {
+		if !n.Changed || n.Sees != (board.Sight{Lang: "en"}) {
+			t.Errorf("offered %+v", n)
+		}
+		offers.Add(1)
+		return takes.Load()
+	})}
+	t.Cleanup(watcher.client.Leave)
+	watcher.mustDo(`{"do":"join","part":"audience"}`)
+	before := offers.Load()
+	host.mustDo(`{"do":"step"}`)
+	if n := offers.Load(); n == before || watcher.client.News().Changed {
+		t.Errorf("%d offers before the step, then %d; it is news, too", before, n)
+	}
+	takes.Store(false)
+	host.mustDo(`{"do":"step"}`)
+	refused := offers.Load()
+	host.mustDo(`{"do":"step"}`)
+	if n := offers.Load(); n != refused {
+		t.Error("offered though an earlier change is news")
+	}
+	if news := watcher.client.News(); !news.Changed {
+		t.Errorf("what was not taken is no news: %+v", news)
+	}
+	if news := watcher.client.News(); news.Changed {
+		t.Error("it is news twice")
 	}
 }

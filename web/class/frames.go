@@ -10,34 +10,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"relock/engine"
 	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/site/wire"
 	"relock/web/step"
 	"relock/web/templates"
 	"relock/web/words"
 )
 
 // prepared encodes a frame once for all who get it.
-func prepared(frame any) (*websocket.PreparedMessage, error) {
+func prepared(frame any) (*wire.Frame, error) {
 	text, err := runs.Line(frame)
 	if err != nil {
 		return nil, err
 	}
-	return preparedText(text)
-}
-
-func preparedText(text []byte) (*websocket.PreparedMessage, error) {
-	m, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
-	if err != nil {
-		return nil, fmt.Errorf("class: prepare a frame: %w", err)
-	}
-	return m, nil
+	return wire.NewText(text), nil
 }
 
 // roomJSON is a frame of a room as it is now.
@@ -211,7 +202,7 @@ func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		end := []byte("}}") // of the room, and of the frame
 		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught), people, end)
 	}
-	return preparedText(text)
+	return wire.NewText(text), nil
 }
 
 // handedIn is how many scripts there are for a host to look at.
@@ -441,15 +432,14 @@ type roomFilm struct {
 	l     words.Language
 	event int         // bytes that an event takes
 	start *film.Stage // nil until somebody stands there
-	first *websocket.PreparedMessage
+	first *wire.Frame
 	of    map[int]*step.Shown // by branch
 	cut   cutFilm
-	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
-	bytes int                                   // of the parts that stay
+	whole map[[2]int]*wire.Frame // parts that stay, by branch and first position
+	bytes int                    // of the parts that stay
 }
 
-// Size implements board.Sized. A prepared message is there as it is, and as it
-// was sent.
+// Size implements board.Sized. A frame is there as it is, and as it is compressed.
 func (f *roomFilm) Size() int {
 	size := 2*f.bytes + f.cut.Events*f.event
 	for _, of := range f.of {
@@ -462,7 +452,7 @@ func filmOf(l words.Language, v board.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
-		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*step.Shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*step.Shown{}, whole: map[[2]int]*wire.Frame{}}
 		v.Kept[key] = f
 	}
 	return f
@@ -478,7 +468,7 @@ func (f *roomFilm) started(v board.View) film.Stage {
 }
 
 // opening is the frame with which a page begins.
-func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *websocket.PreparedMessage, err error) {
+func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *wire.Frame, err error) {
 	if f.first != nil {
 		return f.first, nil
 	}
@@ -516,9 +506,9 @@ type roomSet struct {
 
 // setFrame returns the frame with what a phone's page has of the scenario, made
 // once for all.
-func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error) {
+func setFrame(l words.Language, v board.View) (*wire.Frame, error) {
 	key := "set/" + l.Code()
-	if made, ok := v.Kept[key].(*websocket.PreparedMessage); ok {
+	if made, ok := v.Kept[key].(*wire.Frame); ok {
 		return made, nil
 	}
 	sc := v.Run.Scenario()
@@ -581,7 +571,7 @@ func (f *roomFilm) upTo(v board.View, id, moves int) (*film.Film, error) {
 }
 
 // parts returns the frames of a branch's positions from one on, to before end.
-func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []*websocket.PreparedMessage, err error) {
+func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []*wire.Frame, err error) {
 	film, branch, err := f.branch(v, b.ID)
 	if err != nil {
 		return nil, err
@@ -599,13 +589,13 @@ func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []
 
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
-func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*websocket.PreparedMessage, error) {
+func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*wire.Frame, error) {
 	key, stays := [2]int{b.ID, from}, from < to && from%step.FramePositions == 0 && to%step.FramePositions == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d-%d", f.l.Code(), b.ID, from, to)
 	if made := f.whole[key]; stays && made != nil {
 		return made, nil
 	}
-	if made, ok := v.Fresh[fresh].(*websocket.PreparedMessage); ok && !stays {
+	if made, ok := v.Fresh[fresh].(*wire.Frame); ok && !stays {
 		return made, nil
 	}
 	a, err := step.PartOf(f.l, film, branch, from, to, func(i int) step.Position { return step.PositionOf(f.l, branch, i) })
@@ -617,14 +607,14 @@ func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b 
 	if err != nil {
 		return nil, err
 	}
-	frame, err := preparedText(text)
+	frame := wire.NewText(text)
 	if stays {
 		f.whole[key] = frame
 		f.bytes += len(text)
 	} else {
 		v.Fresh[fresh] = frame
 	}
-	return frame, err
+	return frame, nil
 }
 
 // drawings are lanes that were asked for since the state changed, each drawn

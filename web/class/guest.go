@@ -31,11 +31,13 @@ type guest struct {
 	conn    *wire.Conn
 	client  *board.Client
 	address string
-	secret  string          // of the cookie
-	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
-	reading *turn.Seat      // of the goroutine that takes commands
-	reader  *step.Reader    // used by that goroutine
-	telling *turn.Seat      // of the one that sends frames
+	secret  string           // of the cookie
+	answers chan *roomAnswer // that the room has nothing to do with; the bell is rung
+	reading *turn.Seat       // of the goroutine that takes commands
+	reader  *step.Reader     // used by that goroutine
+	telling *turn.Seat       // of the one that sends frames
+
+	sending sync.Mutex // held by who sends frames
 
 	judged  sync.Map      // *judgedScript, by the command's ID
 	written *judgedScript // the last one; used by the goroutine that takes commands
@@ -127,7 +129,7 @@ func (g *guest) look(_ context.Context, ids ...int) (at step.Branches, err error
 
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
 	select {
-	case g.answers <- a:
+	case g.answers <- &a:
 		g.client.Ring()
 	case <-ctx.Done():
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"relock/engine"
 	"relock/engine/panics"
 	"relock/engine/pause"
@@ -39,10 +37,11 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g := &guest{
-		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), site.Address(r)), secret: site.Cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
+		s: s, l: l, room: found, conn: conn, secret: site.Cookie(r, hostCookie(found.Code())),
+		answers: make(chan *roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
 	}
 	g.reader = g.newReader(ctx)
+	g.client = found.Enter(l.Code(), g.address, g.cast)
 	defer g.reader.Forget()
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -179,33 +178,68 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 // that was missed.
 func (g *guest) serve(ctx context.Context) board.Closing {
 	for range g.client.Bell() {
-		if ctx.Err() != nil || g.answer() != nil {
-			return 0
-		}
-		news := g.client.News()
-		// What a command came to is shown before its answer. Frames are for
-		// members: a join is answered first.
-		joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
-		if joins < 0 || news.Closing != 0 {
-			joins = len(news.Answers)
-		}
-		if g.tell(news, news.Answers[:joins]) != nil {
-			return 0
-		}
-		if news.Closing == board.Over && g.farewell(ctx) != nil {
-			return 0
-		}
-		if news.Closing != 0 {
-			return news.Closing
-		}
-		if news.Changed && g.show(ctx, news) != nil {
-			return 0
-		}
-		if g.tell(news, news.Answers[joins:]) != nil {
-			return 0
+		if over, why := g.deliver(ctx); over {
+			return why
 		}
 	}
 	return 0 // a bell has no end
+}
+
+// deliver sends what there is to be told now. It reports whether the connection
+// ends, and why it must be closed, or 0.
+func (g *guest) deliver(ctx context.Context) (over bool, why board.Closing) {
+	g.sending.Lock()
+	defer g.sending.Unlock()
+	if ctx.Err() != nil || g.conn.Flush() != nil || g.answer() != nil {
+		return true, 0
+	}
+	news := g.client.News()
+	// What a command came to is shown before its answer. Frames are for
+	// members: a join is answered first.
+	joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
+	if joins < 0 || news.Closing != 0 {
+		joins = len(news.Answers)
+	}
+	if g.tell(news, news.Answers[:joins]) != nil {
+		return true, 0
+	}
+	if news.Closing == board.Over && g.farewell(ctx) != nil {
+		return true, 0
+	}
+	if news.Closing != 0 {
+		return true, news.Closing
+	}
+	if news.Changed && g.show(ctx, news) != nil {
+		return true, 0
+	}
+	return g.tell(news, news.Answers[joins:]) != nil, 0
+}
+
+// cast sends a frame of the room from the goroutine that tells all members, without
+// waiting. It reports false if serve has to send it.
+func (g *guest) cast(news board.News) bool {
+	if !g.sending.TryLock() {
+		return false
+	}
+	defer g.sending.Unlock()
+	frame := g.ready(news)
+	if frame == nil {
+		return false
+	}
+	taken, left := g.conn.Try(frame)
+	if left {
+		g.client.Ring() // serve sends it
+	}
+	return taken
+}
+
+// ready returns the frame that all get of a change, nil if the page needs more.
+func (g *guest) ready(news board.News) *wire.Frame {
+	current := g.page == nil || *g.page == news.Scene
+	if made, ok := news.Frame.(*wire.Frame); ok && !g.rows && current {
+		return made
+	}
+	return nil
 }
 
 // tell sends answers of the room.
@@ -228,7 +262,7 @@ func (g *guest) answer() error {
 			if a.search != nil && a.search.IsForgotten() {
 				continue
 			}
-			if err := g.send(a); err != nil {
+			if err := g.send(*a); err != nil {
 				return err
 			}
 		default:
@@ -264,14 +298,14 @@ func (g *guest) send(a roomAnswer) error {
 // farewell sends what one takes home from a room that has ended: nothing of it
 // can be asked for afterwards.
 func (g *guest) farewell(ctx context.Context) error {
-	var frame *websocket.PreparedMessage
+	var frame *wire.Frame
 	if err := g.telling.Take(ctx); err != nil {
 		return err
 	}
 	defer g.telling.Done()
 	key := "farewell/" + g.l.Code()
 	err := g.room.Look(func(v board.View) error {
-		made, ok := v.Kept[key].(*websocket.PreparedMessage)
+		made, ok := v.Kept[key].(*wire.Frame)
 		if !ok {
 			list, err := linked(g.l, v, false)
 			if err != nil {
@@ -301,11 +335,10 @@ type farewellJSON struct {
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
 func (g *guest) show(ctx context.Context, news board.News) error {
-	current := g.page == nil || *g.page == news.Scene
-	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
+	if made := g.ready(news); made != nil {
 		return g.conn.Batch(made, nil)
 	}
-	var frames []*websocket.PreparedMessage
+	var frames []*wire.Frame
 	ended := false
 	if err := g.telling.Take(ctx); err != nil {
 		return err
@@ -330,7 +363,7 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 		now, err := v.Frame(news.Sees)
 		ended = v.Context.Err() != nil
 		if err == nil {
-			frames = append(frames, now.(*websocket.PreparedMessage)) // as roomNowFrame makes them
+			frames = append(frames, now.(*wire.Frame)) // as roomNowFrame makes them
 		}
 		return err
 	})
@@ -350,8 +383,8 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 }
 
 // film returns the frames that the page lacks.
-func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
-	var frames []*websocket.PreparedMessage
+func (g *guest) film(v board.View) ([]*wire.Frame, error) {
+	var frames []*wire.Frame
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
 		g.reader.Abandon()

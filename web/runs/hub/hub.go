@@ -4,7 +4,6 @@ package hub
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"relock/web/site/wire"
@@ -33,13 +32,13 @@ func New() *Hub { return &Hub{subs: map[*Subscriber]struct{}{}} }
 // Subscriber is one viewer's queue.
 type Subscriber struct {
 	hub    *Hub
-	frames chan *websocket.PreparedMessage
+	frames chan *wire.Frame
 	code   int // set before frames is closed
 }
 
 // Frames returns the queue, which is closed when the viewer must be closed with
 // Code.
-func (s *Subscriber) Frames() <-chan *websocket.PreparedMessage { return s.frames }
+func (s *Subscriber) Frames() <-chan *wire.Frame { return s.frames }
 
 // Code returns the close code once Frames is closed.
 func (s *Subscriber) Code() int {
@@ -59,7 +58,7 @@ func (s *Subscriber) Leave() {
 func (h *Hub) Subscribe() *Subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := &Subscriber{hub: h, frames: make(chan *websocket.PreparedMessage, queueLength)}
+	s := &Subscriber{hub: h, frames: make(chan *wire.Frame, queueLength)}
 	h.subs[s] = struct{}{}
 	if h.closed {
 		h.drop(s, h.code)
@@ -71,29 +70,26 @@ func (h *Hub) Subscribe() *Subscriber {
 // never blocks: a viewer whose queue is full is closed with wire.CloseSlow.
 // It fails with ErrClosed.
 func (h *Hub) Publish(frames ...[]byte) error {
-	return h.publish(websocket.TextMessage, frames...)
+	made := make([]*wire.Frame, len(frames))
+	for i, frame := range frames {
+		made[i] = wire.NewText(frame)
+	}
+	return h.publish(made...)
 }
 
 // PublishPacked queues a part of a pack.Stream for every viewer, like Publish
 // but as a binary frame.
-func (h *Hub) PublishPacked(part []byte) error { return h.publish(websocket.BinaryMessage, part) }
+func (h *Hub) PublishPacked(part []byte) error { return h.publish(wire.NewBinary(part)) }
 
-func (h *Hub) publish(kind int, frames ...[]byte) error {
-	messages := make([]*websocket.PreparedMessage, len(frames))
-	for i, frame := range frames {
-		var err error
-		if messages[i], err = websocket.NewPreparedMessage(kind, frame); err != nil {
-			return fmt.Errorf("hub: prepare a frame: %w", err)
-		}
-	}
+func (h *Hub) publish(frames ...*wire.Frame) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return ErrClosed
 	}
 	for s := range h.subs {
-		for _, message := range messages {
-			if !s.queue(message) {
+		for _, frame := range frames {
+			if !s.queue(frame) {
 				h.drop(s, wire.CloseSlow)
 				break
 			}
@@ -103,9 +99,9 @@ func (h *Hub) publish(kind int, frames ...[]byte) error {
 }
 
 // queue reports whether there was room. The caller holds the hub's mutex.
-func (s *Subscriber) queue(message *websocket.PreparedMessage) bool {
+func (s *Subscriber) queue(frame *wire.Frame) bool {
 	select {
-	case s.frames <- message:
+	case s.frames <- frame:
 		return true
 	default:
 		return false
@@ -115,14 +111,11 @@ func (s *Subscriber) queue(message *websocket.PreparedMessage) bool {
 // Tell queues a text frame for this viewer alone. It does nothing if there is
 // no room or the viewer has left.
 func (s *Subscriber) Tell(frame []byte) {
-	message, err := websocket.NewPreparedMessage(websocket.TextMessage, frame)
-	if err != nil {
-		return // cannot happen: it is text
-	}
+	text := wire.NewText(frame)
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	if _, ok := s.hub.subs[s]; ok {
-		_ = s.queue(message)
+		_ = s.queue(text)
 	}
 }
 

@@ -1,8 +1,12 @@
 package wire
 
 import (
+	"bytes"
+	"errors"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -16,10 +20,60 @@ const deadlineStep = time.Second
 type line struct {
 	net.Conn
 
+	push  func(fd uintptr) bool // writes what is offered as far as there is room; nil if the connection cannot say
+	below syscall.RawConn       // for push
+
 	mu      sync.Mutex
 	held    bool
 	waiting net.Buffers
 	until   time.Time // the write deadline, zero for none
+	offered []byte    // to push
+	written int       // by it
+}
+
+// newLine returns the line over a connection. One that encrypts cannot say
+// whether a write would wait, and it must write all that it has begun.
+func newLine(c net.Conn) *line {
+	l := &line{Conn: c}
+	if s, ok := c.(syscall.Conn); ok {
+		if below, err := s.SyscallConn(); err == nil {
+			l.below, l.push = below, l.pushed
+		}
+	}
+	return l
+}
+
+// pushed is push; it is done in any case.
+func (l *line) pushed(fd uintptr) bool {
+	for {
+		var err error
+		if l.written, err = syscall.Write(int(fd), l.offered); !errors.Is(err, syscall.EINTR) {
+			return true
+		}
+	}
+}
+
+// try writes b as far as there is room. It does nothing, and reports so, where a
+// write would have to wait for another. If some is left, the line is held for letGo.
+func (l *line) try(b []byte) (taken, left bool) {
+	if l.push == nil || !l.mu.TryLock() {
+		return false, false
+	}
+	defer l.mu.Unlock()
+	if l.held {
+		return false, false
+	}
+	if !l.until.IsZero() && l.setDeadline(time.Time{}) != nil { // one that has passed would fail the write
+		return false, false
+	}
+	l.offered, l.written = b, 0
+	err := l.below.Write(l.push)
+	l.offered = nil
+	if rest := b[max(l.written, 0):]; err != nil || len(rest) > 0 { // an error meets letGo, too
+		l.held = true
+		l.waiting = append(l.waiting, rest)
+	}
+	return true, l.held
 }
 
 // hold keeps what is written from now on for letGo, without copying it.
@@ -50,6 +104,13 @@ func (l *line) letGo(limit time.Duration) error {
 	clear(l.waiting)
 	l.waiting = l.waiting[:0]
 	return err
+}
+
+// keeps reports whether a text is in what is kept.
+func (l *line) keeps(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.waiting, func(b []byte) bool { return bytes.Contains(b, []byte(text)) })
 }
 
 // Write implements net.Conn.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -79,7 +80,19 @@ func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error
 		return nil, fmt.Errorf("wire: %w", err)
 	}
 	ws.SetReadLimit(usualLimit)
-	return &Conn{ws, u.sent}, nil
+	c := &Conn{ws: ws, sent: u.sent}
+	c.below, _ = ws.NetConn().(*line) // made by Hijack
+	c.compressing = c.below.keeps("\r\nSec-WebSocket-Extensions: permessage-deflate")
+	if err := c.Flush(); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("wire: answer the handshake: %w", err)
+	}
+	closing := ws.CloseHandler()
+	ws.SetCloseHandler(func(code int, text string) error {
+		c.ended.Store(true)
+		return closing(code, text)
+	})
+	return c, nil
 }
 
 // lined makes a taken-over connection write in batches.
@@ -91,14 +104,19 @@ func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("wire: take over the connection: %w", err)
 	}
-	return &line{Conn: c}, rw, nil
+	below := newLine(c)
+	below.hold() // the answer to the handshake, for Upgrade
+	return below, rw, nil
 }
 
-// Conn is a websocket. One goroutine may read from it, and one write to it; End
-// and Close can be called by any.
+// Conn is a websocket. One goroutine may read from it, and one at a time write to
+// it; End and Close can be called by any.
 type Conn struct {
-	ws   *websocket.Conn
-	sent func(frames int, err error)
+	ws          *websocket.Conn
+	below       *line
+	compressing bool        // frames for many; used by who writes
+	ended       atomic.Bool // nothing may follow
+	sent        func(frames int, err error)
 }
 
 // ErrTooLong ends a Read when the other end has sent a longer message than it
@@ -145,6 +163,7 @@ func (c *Conn) receive(limit int64) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, websocket.ErrReadLimit): // the library has closed it
+		c.ended.Store(true)
 		return nil, ErrTooLong
 	case err == nil && int64(len(text)) > limit:
 		c.End(websocket.CloseMessageTooBig)
@@ -161,11 +180,12 @@ func (c *Conn) Text(frame []byte) error { return c.write(websocket.TextMessage, 
 // it.
 func (c *Conn) Packed(frame []byte) error {
 	c.ws.EnableWriteCompression(false)
+	c.compressing = false
 	return c.write(websocket.BinaryMessage, frame)
 }
 
 func (c *Conn) write(kind int, frame []byte) error {
-	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
+	err := c.ready()
 	if err == nil {
 		err = c.ws.WriteMessage(kind, frame)
 	}
@@ -173,22 +193,42 @@ func (c *Conn) write(kind int, frame []byte) error {
 	return err
 }
 
-// Batch sends a frame and those waiting behind it in one write.
-func (c *Conn) Batch(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) error {
-	_ = c.ws.SetWriteDeadline(time.Now().Add(writeLimit)) // never fails
-	frames, err := c.sendQueued(frame, behind)
-	c.sent(frames, err)
-	return err
+// ready sends what a Try has left, so that the next frame can follow, and gives
+// that its time.
+func (c *Conn) ready() error {
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
 }
 
-func (c *Conn) sendQueued(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) (frames int, err error) {
-	below, _ := c.ws.NetConn().(*line) // made by Hijack
-	below.hold()
-	defer func() { err = errors.Join(err, below.letGo(writeLimit)) }()
+// Flush sends what a Try has left.
+func (c *Conn) Flush() error { return c.below.letGo(writeLimit) }
+
+// Try sends a frame without ever waiting. It reports whether it has taken it, which
+// it does not while somebody writes, and whether some of it is left for Flush.
+func (c *Conn) Try(frame *Frame) (taken, left bool) {
+	if c.ended.Load() {
+		return false, false
+	}
+	taken, left = c.below.try(frame.on(c.compressing))
+	if taken {
+		c.sent(1, nil)
+	}
+	return taken, left
+}
+
+// Batch sends a frame and those waiting behind it in one write.
+func (c *Conn) Batch(frame *Frame, behind <-chan *Frame) error {
+	frames := 0
+	var over error
+	c.below.hold()
 	for more := true; more; {
-		if err = c.ws.WritePreparedMessage(frame); err != nil {
-			return frames, err
+		if c.ended.Load() {
+			over = websocket.ErrCloseSent
+			break
 		}
+		_, _ = c.below.Write(frame.on(c.compressing)) // which keeps it
 		frames++
 		select {
 		case frame, more = <-behind:
@@ -196,12 +236,15 @@ func (c *Conn) sendQueued(frame *websocket.PreparedMessage, behind <-chan *webso
 			more = false
 		}
 	}
-	return frames, nil
+	err := errors.Join(over, c.below.letGo(writeLimit))
+	c.sent(frames, err)
+	return err
 }
 
 // End says with a close code that nothing follows, and why. It reports whether
 // that could be written; if so, Part waits for the client.
 func (c *Conn) End(code int) (told bool) {
+	c.ended.Store(true)
 	text := websocket.FormatCloseMessage(code, "")
 	return c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit)) == nil
 }
@@ -209,7 +252,7 @@ func (c *Conn) End(code int) (told bool) {
 // Goodbye is End after a last frame, as JSON, for clients that do not see close
 // codes.
 func (c *Conn) Goodbye(code int, last Notice) (told bool) {
-	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
+	err := c.ready()
 	if err == nil {
 		err = c.ws.WriteJSON(last)
 	}

@@ -1,7 +1,9 @@
 package wire_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +19,11 @@ import (
 
 // between is a connection: serve has the server's end, the client's is returned.
 func between(t *testing.T, frames *atomic.Int64, serve func(*wire.Conn, *http.Request)) *websocket.Conn {
+	t.Helper()
+	return dialed(t, websocket.Dialer{EnableCompression: true}, frames, serve)
+}
+
+func dialed(t *testing.T, dialer websocket.Dialer, frames *atomic.Int64, serve func(*wire.Conn, *http.Request)) *websocket.Conn {
 	t.Helper()
 	up := wire.NewUpgrader(func(*http.Request) bool { return true }, nil, func(n int, err error) {
 		if err == nil {
@@ -34,7 +41,6 @@ func between(t *testing.T, frames *atomic.Int64, serve func(*wire.Conn, *http.Re
 		defer conn.Close()
 		serve(conn, r)
 	}))
-	dialer := websocket.Dialer{EnableCompression: true}
 	client, _, err := dialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.URL, "http"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -93,20 +99,12 @@ func TestABatchIsAllThatWaits(t *testing.T) {
 	t.Parallel()
 	var frames atomic.Int64
 	client := between(t, &frames, func(conn *wire.Conn, _ *http.Request) {
-		queue := make(chan *websocket.PreparedMessage, 3)
+		queue := make(chan *wire.Frame, 3)
 		for _, text := range []string{"b", "c"} {
-			m, err := websocket.NewPreparedMessage(websocket.TextMessage, []byte(text))
-			if err != nil {
-				t.Error(err)
-			}
-			queue <- m
+			queue <- wire.NewText([]byte(text))
 		}
 		close(queue)
-		first, err := websocket.NewPreparedMessage(websocket.TextMessage, []byte("a"))
-		if err != nil {
-			t.Error(err)
-		}
-		if err := conn.Batch(first, queue); err != nil {
+		if err := conn.Batch(wire.NewText([]byte("a")), queue); err != nil {
 			t.Error(err)
 		}
 		if n := frames.Load(); n != 3 {
@@ -118,6 +116,71 @@ func TestABatchIsAllThatWaits(t *testing.T) {
 	})
 	if got, code := all(t, client); !slices.Equal(got, []string{"a", "b", "c"}) || code != 4010 {
 		t.Errorf("got %q, closed with %d", got, code)
+	}
+}
+
+// counted is how many bytes have come over a connection.
+type counted struct {
+	net.Conn
+
+	read *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// Frames for many are read by any client: those that have asked for compressed
+// ones get them, and no others do.
+func TestAFrameForMany(t *testing.T) {
+	t.Parallel()
+	var texts []string
+	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16, 1 << 20} {
+		texts = append(texts, strings.Repeat("so many ", n/8+1)[:n])
+	}
+	sizes := map[bool]int64{}
+	for _, compressed := range []bool{false, true} {
+		var frames, read atomic.Int64
+		dialer := websocket.Dialer{EnableCompression: compressed, NetDialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, to)
+			return counted{c, &read}, err
+		}}
+		client := dialed(t, dialer, &frames, func(conn *wire.Conn, _ *http.Request) {
+			for _, text := range texts {
+				for _, f := range []*wire.Frame{wire.NewText([]byte(text)), wire.NewBinary([]byte(text))} {
+					taken, left := conn.Try(f)
+					if left {
+						taken = conn.Flush() == nil
+					}
+					if !taken || conn.Batch(f, nil) != nil {
+						t.Error("not sent")
+					}
+				}
+			}
+			if conn.End(4010) {
+				if taken, _ := conn.Try(wire.NewText(nil)); taken || conn.Batch(wire.NewText(nil), nil) == nil {
+					t.Error("sent after the end")
+				}
+				conn.Part(nil)
+			}
+		})
+		for _, text := range texts {
+			for n, want := range []int{websocket.TextMessage, websocket.TextMessage, websocket.BinaryMessage, websocket.BinaryMessage} {
+				kind, got, err := client.ReadMessage()
+				if err != nil || kind != want || string(got) != text {
+					t.Fatalf("compressed %v, %d bytes, message %d: kind %d, %d bytes, %v", compressed, len(text), n, kind, len(got), err)
+				}
+			}
+		}
+		if rest, code := all(t, client); len(rest) > 0 || code != 4010 || frames.Load() != int64(4*len(texts)) {
+			t.Errorf("then %q, %d; %d frames were counted", rest, code, frames.Load())
+		}
+		sizes[compressed] = read.Load()
+	}
+	if sizes[true]*20 > sizes[false] {
+		t.Errorf("%d bytes compressed, %d without", sizes[true], sizes[false])
 	}
 }
 
