@@ -140,7 +140,7 @@ func TestMistakesAreToldInChinese(t *testing.T) {
 		{"serve -tls-cert DIR/empty -tls-key DIR/empty", "：证书文件里没有 PEM\n"},
 		{"serve -tls-cert DIR/key.pem -tls-key DIR/key.pem", "：证书文件里是私钥：两个文件给反了\n"},
 		{"serve -tls-cert DIR/cert.pem -tls-key DIR/cert.pem", "：私钥文件里是证书：两个文件给反了\n"},
-		{"serve -tls-cert DIR/cert.pem -tls-key DIR/other/key.pem", "：私钥与证书不配\n"},
+		{"serve -tls-cert DIR/cert.pem -tls-key DIR/other/key.pem", "：私钥与证书不匹配\n"},
 		{"serve -tls-cert DIR/bad.pem -tls-key DIR/key.pem", "：证书无法解析\n"},
 		{"lab -- no-such-program", "无法启动程序：no-such-program：$PATH 里没有这个程序\n"},
 		{"run DIR/bad.yaml", "不是 YAML 的内容（缺少内容）"},
