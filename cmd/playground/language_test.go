@@ -166,6 +166,22 @@ func TestAnErrorIsToldWhole(t *testing.T) {
 	}
 }
 
+// A number in a command's help is one that its flag takes.
+func TestNumbersInHelpCanBeTyped(t *testing.T) {
+	grouped := regexp.MustCompile(`[0-9],[0-9]{3}`)
+	for _, locale := range []string{"C", "zh_CN.UTF-8"} {
+		for _, c := range subcommands() {
+			env, out, _ := in(map[string]string{"LANG": locale})
+			if code := command(t.Context(), []string{c.name, "-h"}, env); code != exitOK {
+				t.Fatalf("%s: exit code %d", c.name, code)
+			}
+			if found := grouped.FindString(out.String()); found != "" {
+				t.Errorf("%s, %s: %q", c.name, locale, found)
+			}
+		}
+	}
+}
+
 // A paragraph fills the terminal's lines, however it is written.
 func TestHelpFillsItsLines(t *testing.T) {
 	const width = 67

@@ -433,6 +433,10 @@ const (
 	closing = "），。：；、？！】》」』”’…—·～)%,.:;!?"
 )
 
+// comment is the mark that begins a comment, with the space after it: what follows is read as
+// one only behind it.
+const comment = "# "
+
 // endsInNumber is a number and the space after it, and startsWithUnit what it counts. Before
 // a Han character a number nearly always stands for how many there are.
 var (
@@ -447,7 +451,7 @@ func breaks(piece string, before, next rune, rest string) bool {
 	case next == ' ' || strings.ContainsRune(opening, before) || strings.ContainsRune(closing, next):
 		return false
 	case before == ' ':
-		return !endsInNumber.MatchString(piece) || !startsWithUnit.MatchString(rest)
+		return piece != comment && (!endsInNumber.MatchString(piece) || !startsWithUnit.MatchString(rest))
 	case before == '小' && next == '时', before == '分' && next == '钟', before == '毫' && next == '秒':
 		return false
 	default:
