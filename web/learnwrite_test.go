@@ -26,13 +26,13 @@ func TestAWrittenScriptIsJudgedOnThePage(t *testing.T) {
 		want, not          string
 	}{
 		{"right", "en", "if redis.call('GET', KEYS[1]) == ARGV[1] then\r\n  redis.call('DEL', KEYS[1])\r\n  return 1\r\nend\r\nreturn 0", "None that we know needs fewer.", "Not yet."},
-		{"right, in Chinese", "zh-CN", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "我们知道的都不比它少", "还不行"},
+		{"right, in Chinese", "zh-CN", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "我们已知的解法都不比它少", "还不行"},
 		{"beside the lock's own", "en", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "one solution among others", "Not yet."},
 		{"too many commands", "en", "redis.call('PTTL', KEYS[1]) if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "3 commands in one go; it can be done with 2", "Not yet."},
 		{"still broken", "en", "redis.call('DEL', KEYS[1]) return 1", "This still breaks", "data-solved"},
 		{"nothing is deleted", "en", "return 1", "the lock was not free in time", "data-solved"},
 		{"no Lua", "en", "return 1\nif", `data-wrong="2"`, "data-solved"},
-		{"no end", "zh-CN", "while true do end", "它不会结束", "data-solved"},
+		{"no end", "zh-CN", "while true do end", "它一直没有结束", "data-solved"},
 		{"markup", "en", "</textarea><script>x</script>", "&lt;/textarea&gt;&lt;script&gt;x", "<script>x"},
 		{"nothing", "en", "", "a script has 1 to", "data-solved"},
 	} {

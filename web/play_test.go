@@ -912,7 +912,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 	}
 	defer func() { _ = step.Close() }()
 	p := &playPage{t: t, conn: step, branches: map[int]*pageBranch{}}
-	if refused, _ := p.ask(object{"do": "step"}); refused != "还没有打开任何场景：第一个命令是 open。" {
+	if refused, _ := p.ask(object{"do": "step"}); refused != "还没有打开任何场景：请先发送命令 open。" {
 		t.Errorf("a step before all: %q", refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})

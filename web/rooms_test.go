@@ -421,7 +421,7 @@ func TestAHeldClassWatchesAndVotes(t *testing.T) {
 		{"do": "step", "thread": "A", "background": true},
 		{"do": "strike", "fault": object{"do": "pause", "thread": "A", "for": "300ms"}},
 	} {
-		if f := a.ask(command); f.Done || !strings.HasPrefix(f.Refused, "现在由主持人带") {
+		if f := a.ask(command); f.Done || !strings.HasPrefix(f.Refused, "现在由主持人操作") {
 			t.Errorf("%v while the class is held: %+v", command, f)
 		}
 	}

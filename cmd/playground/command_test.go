@@ -334,6 +334,8 @@ func TestWrap(t *testing.T) {
 		{"共 7 小时", 8, "共|  7 小时"},
 		{"it works until 240 ms, then stops", 18, "it works until|  240 ms, then|  stops"},
 		{"step 3 shows", 7, "step 3|  shows"},
+		{"写上 # yaml: x", 10, "写上|  # yaml:|  x"},
+		{"starts with # yaml", 13, "starts with|  # yaml"},
 		{"e\u0301e\u0301e", 2, "e\u0301e\u0301|e"},
 	} {
 		if got := strings.Join(wrap(c.text, c.n), "|"); got != c.want {

@@ -53,7 +53,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&f.bounds.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
 	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all"))
 	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
-	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, env.say("give up beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, env.say("give up beyond `N` states, 1 to %d", typed(explore.MaxStates)))
 	fs.IntVar(&f.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
 	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
 	f.language = languageFlag(fs, env)

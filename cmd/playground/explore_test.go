@@ -144,7 +144,7 @@ func TestExploreInWords(t *testing.T) {
 		}
 	}
 	sound := playground(t, "", "explore", "-lang", "zh", "-delays", "0", good)
-	if !strings.Contains(sound.out, "没有一种违反规则；再往外没有查过。") {
+	if !strings.Contains(sound.out, "没有一种违反规则；范围之外没有搜过。") {
 		t.Errorf("in Chinese: %s", sound.out)
 	}
 }

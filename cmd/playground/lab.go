@@ -120,7 +120,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&f.o.Nodes, "nodes", 1, env.say("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
 	fs.StringVar(&kinds, "faults", lab.LoseReply, env.say("the `kinds` of faults that may strike, with commas between them, or none"))
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
-	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", lab.MaxOrders))
+	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", typed(lab.MaxOrders)))
 	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
 	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))

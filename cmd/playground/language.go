@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/text/number"
+
 	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/store"
@@ -299,6 +301,9 @@ func (e environment) printHelp(text string) {
 		}
 	}
 }
+
+// typed is a number as somebody types it: a bound stands beside a default, which has no commas.
+func typed(n int) any { return number.Decimal(n, number.NoSeparator()) }
 
 // printFlags is fs.PrintDefaults in the command's language.
 func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {

@@ -140,7 +140,7 @@ func TestMistakesAreToldInChinese(t *testing.T) {
 		{"serve -tls-cert DIR/empty -tls-key DIR/empty", "：证书文件里没有 PEM\n"},
 		{"serve -tls-cert DIR/key.pem -tls-key DIR/key.pem", "：证书文件里是私钥：两个文件给反了\n"},
 		{"serve -tls-cert DIR/cert.pem -tls-key DIR/cert.pem", "：私钥文件里是证书：两个文件给反了\n"},
-		{"serve -tls-cert DIR/cert.pem -tls-key DIR/other/key.pem", "：私钥与证书不配\n"},
+		{"serve -tls-cert DIR/cert.pem -tls-key DIR/other/key.pem", "：私钥与证书不匹配\n"},
 		{"serve -tls-cert DIR/bad.pem -tls-key DIR/key.pem", "：证书无法解析\n"},
 		{"lab -- no-such-program", "无法启动程序：no-such-program：$PATH 里没有这个程序\n"},
 		{"run DIR/bad.yaml", "不是 YAML 的内容（缺少内容）"},
@@ -163,6 +163,22 @@ func TestAnErrorIsToldWhole(t *testing.T) {
 	_, err := readFile("/no/such", nil)
 	if got, want := told(words.English, err), "cannot read the scenario: open /no/such: no such file or directory"; got != want {
 		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// A number in a command's help is one that its flag takes.
+func TestNumbersInHelpCanBeTyped(t *testing.T) {
+	grouped := regexp.MustCompile(`[0-9],[0-9]{3}`)
+	for _, locale := range []string{"C", "zh_CN.UTF-8"} {
+		for _, c := range subcommands() {
+			env, out, _ := in(map[string]string{"LANG": locale})
+			if code := command(t.Context(), []string{c.name, "-h"}, env); code != exitOK {
+				t.Fatalf("%s: exit code %d", c.name, code)
+			}
+			if found := grouped.FindString(out.String()); found != "" {
+				t.Errorf("%s, %s: %q", c.name, locale, found)
+			}
+		}
 	}
 }
 

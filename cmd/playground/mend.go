@@ -40,7 +40,7 @@ func mending(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&b.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
 	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)"))
 	fs.IntVar(&b.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
-	fs.IntVar(&b.MaxStates, "max-states", mend.States, env.say("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&b.MaxStates, "max-states", mend.States, env.say("give up one change beyond `N` states, 1 to %d", typed(explore.MaxStates)))
 	fs.IntVar(&o.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
 	fs.BoolVar(&o.json, "json", false, env.say("print JSON Lines"))
 	fs.BoolVar(&o.report, "post-mortem", false, env.say("print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table"))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -393,7 +392,8 @@ func wrap(s string, n int) []string { return wrapped(s, n, indent) }
 func wrapped(s string, n int, indent string) []string {
 	var lines []string
 	line := ""
-	for _, piece := range pieces(s) {
+	for _, piece := range pieces(words.Unparted(s)) {
+		piece = strings.ReplaceAll(piece, string(noBreak), " ")
 		for columns(strings.TrimRight(piece, " ")) > n { // longer than a line
 			if strings.TrimSpace(line) != "" {
 				lines = append(lines, strings.TrimRight(line, " "))
@@ -419,7 +419,7 @@ func pieces(s string) []string {
 	var list []string
 	from, before := 0, rune(0)
 	for i, r := range s {
-		if i > from && breaks(s[from:i], before, r, s[i:]) {
+		if i > from && breaks(s[from:i], before, r) {
 			list, from = append(list, s[from:i]), i
 		}
 		before = r
@@ -433,21 +433,23 @@ const (
 	closing = "），。：；、？！】》」』”’…—·～)%,.:;!?"
 )
 
-// endsInNumber is a number and the space after it, and startsWithUnit what it counts. Before
-// a Han character a number nearly always stands for how many there are.
-var (
-	endsInNumber   = regexp.MustCompile(`(^|[^\p{L}\p{N}])[0-9][0-9.,]* $`)
-	startsWithUnit = regexp.MustCompile(`^(?:(?:µs|ms|s|min|h|d|MB|kB)(?:[^\p{L}\p{N}]|$)|\p{Han})`)
-)
+// comment is the mark that begins a comment, with the space after it: what follows is read as
+// one only behind it.
+const comment = "# "
+
+// noBreak is the space at which no line ends.
+const noBreak = '\u00a0'
 
 // breaks reports whether a line may end between two characters: after a piece that ends in
-// before, where rest starts with next.
-func breaks(piece string, before, next rune, rest string) bool {
+// before.
+func breaks(piece string, before, next rune) bool {
 	switch {
 	case next == ' ' || strings.ContainsRune(opening, before) || strings.ContainsRune(closing, next):
 		return false
+	case before == noBreak || next == noBreak:
+		return false
 	case before == ' ':
-		return !endsInNumber.MatchString(piece) || !startsWithUnit.MatchString(rest)
+		return piece != comment
 	case before == '小' && next == '时', before == '分' && next == '钟', before == '毫' && next == '秒':
 		return false
 	default:

@@ -166,12 +166,12 @@ func TestTheArticlesRunInWords(t *testing.T) {
 	checkTold(t, p, words.Match("zh"), []string{
 		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
 		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",
-		"A 的租约开始：键此前没有过期时间，PEXPIRE 给它 200 ms。",
+		"A 的租约开始：键此前没有过期时间，PEXPIRE 把它设为 200 ms。",
 		"A 拿到锁：重入计数 1，租约 200 ms。",
 		"A 在第 1 层工作 93 ms，租约还剩 200 ms，够用。",
-		"B 发现键存在：EXISTS 返回 1，接着要看键是不是自己的。",
+		"B 发现键存在：EXISTS 返回 1，接着要查键是不是自己的。",
 		"B 没有自己的字段：HEXISTS 返回 0，键是 A 的，计数 1。",
-		"B 被拒：键由 A 持有，计数 1，还有 200 ms。",
+		"B 被拒：键由 A 持有，计数 1，还剩 200 ms。",
 		"B 等 50 ms 后重试：第 1 次，最多 5 次。",
 	})
 }

@@ -200,7 +200,7 @@ var clauses = []struct {
 		},
 	},
 	{
-		"another's for", `the key is ([A-E])'s for another ([\d,.]+ ms)`, `键是 ([A-E]) 的，还有 ([\d,.]+ ms)`,
+		"another's for", `the key is ([A-E])'s for another ([\d,.]+ ms)`, `键是 ([A-E]) 的，还剩 ([\d,.]+ ms)`,
 		func(s scene, m []string) string {
 			return s.unless(s.has(s.key, m[1]) && s.ms(s.key.PTTL) == m[2], "the key is %v's for %d", s.holders(s.key), s.key.PTTL)
 		},
@@ -282,7 +282,7 @@ var clauses = []struct {
 		},
 	},
 	{
-		"of nodes", `of (\d+) nodes`, `共 (\d+) 个|(\d+) 个节点中`,
+		"of nodes", `of (\d+) nodes`, `\d+/(\d+) 个节点|(\d+) 个节点中`,
 		func(s scene, m []string) string {
 			return s.unless(strings.Join(m[1:], "") == strconv.Itoa(len(s.nodes)), "there are %d nodes", len(s.nodes))
 		},

@@ -83,7 +83,7 @@ func TestWhoAsksInVain(t *testing.T) {
 			"B will never get in: the key is A's, it has no expiry, and no thread is left to delete it",
 			"B will never get in: the key is A's, has no expiry, and no thread is left to delete it.",
 		},
-		{words.Match("zh"), "setnx-hash-crash", "B 永远拿不到锁：键是 A 的，永不过期，也再没有谁会删掉它", "B 永远拿不到锁：键是 A 的，永不过期，也没人再删它。"},
+		{words.Match("zh"), "setnx-hash-crash", "B 永远拿不到锁：键是 A 的，永不过期，也没有线程会再删它", "B 永远拿不到锁：键是 A 的，永不过期，也没有线程会再删它。"},
 		{
 			words.English, "spin-stalled-holder",
 			"B will never get in: no thread is left to release the lock",

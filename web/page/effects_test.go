@@ -28,7 +28,7 @@ func TestWhatEffectsShowIsToldInEachLanguage(t *testing.T) {
 	}
 	for tag, want := range map[string][]string{
 		"en": {"no answer has told A of the loss", "A deleted the lock of B", "does not say whose it is, but B put it there"},
-		"zh": {"没有任何响应告诉 A 锁已失去", "A 删除了 B 的锁", "看不出是谁的，但它是 B 放进去的"},
+		"zh": {"没有任何响应告诉 A 锁已丢失", "A 删除了 B 的锁", "看不出是谁的，但它是 B 放进去的"},
 	} {
 		l := words.Match(tag)
 		reel := film.Of(l, found.Scenario, found.Header)

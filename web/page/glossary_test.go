@@ -79,7 +79,7 @@ func TestTheGlossaryHasTheWordsOfArticlesAndRedisson(t *testing.T) {
 		"client-retry":     {"重发的请求", "自动重试", "retryAttempts"},
 		"acknowledgement":  {"确认", "", "checkLockSyncedSlaves"},
 		"quorum":           {"多数派", "过半", "RedissonRedLock"},
-		"queue":            {"公平锁", "先来先得", "getFairLock()"},
+		"queue":            {"公平锁", "先到先得", "getFairLock()"},
 		"herd":             {"惊群", "惊群效应", ""},
 		"starvation":       {"饥饿", "", ""},
 		"split-brain":      {"脑裂", "双主", ""},

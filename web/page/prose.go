@@ -8,6 +8,8 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+
+	"relock/web/words"
 )
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
@@ -26,5 +28,31 @@ func Prose(text string) string {
 	if err := markdown.Convert([]byte(text), &out); err != nil {
 		panic(err) // a buffer takes all
 	}
+	return unparted(out.String())
+}
+
+// unparted keeps numbers and their units on one line, but in code, which one copies.
+func unparted(prose string) string {
+	var out strings.Builder
+	code, from := 0, 0
+	text := func(to int) {
+		if code > 0 {
+			out.WriteString(prose[from:to])
+		} else {
+			out.WriteString(words.Unparted(prose[from:to]))
+		}
+	}
+	for _, at := range tag.FindAllStringIndex(prose, -1) {
+		text(at[0])
+		switch name := prose[at[0]:at[1]]; {
+		case strings.HasPrefix(name, "<code"), strings.HasPrefix(name, "<pre"):
+			code++
+		case name == "</code>", name == "</pre>":
+			code--
+		}
+		out.WriteString(prose[at[0]:at[1]])
+		from = at[1]
+	}
+	text(len(prose))
 	return out.String()
 }

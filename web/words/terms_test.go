@@ -59,7 +59,8 @@ func TestEachNounHasOneTerm(t *testing.T) {
 	}
 }
 
-// textsIn are the Chinese texts of a file: translations, or lines.
+// textsIn are the Chinese texts of a file: translations, those of a lesson in both languages,
+// or lines.
 func textsIn(t *testing.T, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -69,13 +70,36 @@ func textsIn(t *testing.T, name string) []string {
 	if filepath.Ext(name) != ".yaml" {
 		return strings.Split(string(data), "\n")
 	}
+	var texts []string
 	var said map[string]string
 	if err := yaml.Unmarshal(data, &said); err != nil {
-		t.Fatal(err)
+		var lesson any
+		if err := yaml.Unmarshal(data, &lesson); err != nil {
+			t.Fatal(err)
+		}
+		return chineseIn(lesson)
 	}
-	var texts []string
 	for _, text := range said {
 		texts = append(texts, text)
+	}
+	return texts
+}
+
+// chineseIn are the Chinese texts below a node of a lesson's file.
+func chineseIn(node any) (texts []string) {
+	switch below := node.(type) {
+	case map[string]any:
+		for key, value := range below {
+			if text, ok := value.(string); ok && key == "zh-CN" {
+				texts = append(texts, text)
+			} else {
+				texts = append(texts, chineseIn(value)...)
+			}
+		}
+	case []any:
+		for _, value := range below {
+			texts = append(texts, chineseIn(value)...)
+		}
 	}
 	return texts
 }

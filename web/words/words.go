@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -186,6 +187,14 @@ func (l Language) Millis(d time.Duration) string {
 	}
 	return l.texts().printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
+
+// counted is a number and what it counts. Before a Han character a number nearly always
+// stands for how many there are.
+var counted = regexp.MustCompile(`(\b[0-9][0-9.,]*) ((?:µs|ms|s|min|h|d|kB|KB|KiB|MB)\b|%|\p{Han})`)
+
+// Unparted returns a text in which no line ends between a number and its unit: a no-break
+// space stands there.
+func Unparted(text string) string { return counted.ReplaceAllString(text, "$1\u00a0$2") }
 
 // wordy is from where nobody counts minutes or milliseconds.
 const wordy = 2 * time.Hour
