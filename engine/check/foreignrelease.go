@@ -26,7 +26,7 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		return Finding{}, false // it deletes nothing
 	}
 	if journal.Sweeps(b.Args[0]) {
-		return Finding{}, false // it drops what is over, whoever put it there
+		return Finding{}, false // it drops expired members, no matter who put them there
 	}
 	if taken, _ := journal.Tokens(b.Args, b.Reply, b.Arg(1)); taken > 0 {
 		return Finding{}, false // the last token of a list

@@ -321,8 +321,8 @@ func (r *reader) yamlMistakes(file string, err error) {
 	}
 }
 
-// again is the other question on the idea of an item. What it does not say is as
-// in the first; a text and options it has of its own.
+// again is the other question on the idea of an item. Anything that it leaves out is as
+// in the first; it has its own text and options.
 func (y itemYAML) again() itemYAML {
 	two := *y.Again
 	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
@@ -660,8 +660,8 @@ func raw(sc *scenario.Scenario) ([]byte, error) {
 	return b, nil
 }
 
-// changed is scenario.Changed with a change as it stands in a chapter; one that is
-// left out changes nothing.
+// changed is scenario.Changed with a change as a chapter writes it; one that is left out
+// changes nothing.
 func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
 	var with map[string]any
 	if change.Kind != 0 {

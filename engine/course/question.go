@@ -18,7 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Errors of what can be made of a run.
+// Errors of questions that are made from a run.
 var (
 	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or no change makes a visible difference")
 	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that breaks none")
@@ -147,9 +147,9 @@ func (q *Question) answered(run *Run, count int, thread string) bool {
 	return ok && (q.Stand == 0 || e.At > q.Run.Events[q.Stand-1].At)
 }
 
-// alike tells whether clauses can stand among the answers: who holds the lock is
-// told as this lock tells it, with a count or without, and no answer is another
-// but for a few milliseconds.
+// alike reports whether clauses can be answers beside each other: they say who holds the
+// lock as this lock says it, with a count or without, and no two differ only by a few
+// milliseconds.
 func (q *Question) alike(says []phrase.Wording) bool {
 	counts := slices.ContainsFunc(q.Run.Events, func(e trace.Event) bool { return e.Key.Type == trace.TypeHash })
 	other := heldTimes

@@ -315,8 +315,8 @@ func keyIn(seen []trace.Event, node int) trace.KeyState {
 	return last.Key
 }
 
-// clientList is CLIENT LIST, some of its fields: whoever has sent a command is
-// connected, until its process is dead.
+// clientList is some fields of CLIENT LIST: a client that has sent a command is connected
+// until its process is dead.
 func clientList(r *Run, seen []trace.Event, at trace.Millis, node int) any {
 	var lines []string
 	for _, t := range r.Scenario.Threads {

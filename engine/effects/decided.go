@@ -32,9 +32,9 @@ func SaidOf(r Record) Said {
 	return one
 }
 
-// Decided returns the key whose state decided what a thread was told, and what it then
-// did: that of the first command which was answered in another way than alone, and after
-// which other commands came. Not are keys that it cannot be; "" if there is none.
+// Decided returns the key whose state decided the answer that a thread got, and what it
+// then did: the key of the first command whose answer, and the commands after it, differ
+// from when the thread runs alone. Not are keys that it cannot be; "" if there is none.
 func Decided(alone, now []Said, not []string) string {
 	for i := range min(len(alone), len(now)) {
 		a, b := alone[i], now[i]
@@ -72,5 +72,5 @@ func Shared(list []Said, not []string) string {
 	return ""
 }
 
-// isKey reports whether the name in a Footprint is that of a key, and not a channel's.
+// isKey reports whether the name in a Footprint is a key's, and not a channel's.
 func isKey(name string) bool { return name != "" && !strings.HasPrefix(name, Channel("")) }

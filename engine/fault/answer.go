@@ -8,8 +8,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Refused says which commands an [ErrorReply] is given to. What it is not given to runs
-// as ever.
+// Refused says which commands an [ErrorReply] is given to. Commands that do not get it
+// run as always.
 type Refused int
 
 // The values of Refused.

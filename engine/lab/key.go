@@ -64,8 +64,8 @@ func (s *search) name(key string) {
 	s.g.key = key
 }
 
-// lasting returns those of the keys that are there after a round, without an expiry:
-// nobody gives them back.
+// lasting returns the keys that are still there after a round, without an expiry: nobody
+// gives them back.
 func (s *search) lasting(list []effects.Said) []string {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()

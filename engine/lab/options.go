@@ -89,7 +89,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// backends makes the Redis behind the gate. It fails where one elsewhere cannot be had.
+// backends makes the Redis behind the gate. It fails if it cannot get one elsewhere.
 func (o Options) backends() (nodes, error) {
 	if o.External != nil {
 		x, err := newExternal(o.External, o.Key, o.Timeout)

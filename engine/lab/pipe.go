@@ -19,7 +19,7 @@ import (
 )
 
 // Desk is a lab in which somebody decides: a *Steering, or a Remote, whose lab is
-// another process. Its methods are safe for concurrent use, and as those of Steering.
+// another process. Its methods are safe for concurrent use, and work like Steering's.
 type Desk interface {
 	Changed() <-chan struct{}
 	Look() Look
@@ -48,7 +48,7 @@ type asked struct {
 	Bounds   *Bounds    `json:"space,omitempty"`
 }
 
-// answered is a line from a lab: how it stands, or what came of what was asked.
+// answered is a line from a lab: its state, or the outcome of a request.
 type answered struct {
 	Look     *Look      `json:"look,omitempty"`
 	Track    *trackJSON `json:"track,omitempty"` // where it is another one
@@ -206,7 +206,7 @@ func seldom(tell func(orders, waiting, broken int)) func(int, int, int) {
 	}
 }
 
-// reporter says how a lab stands. It is safe for concurrent use.
+// reporter reports the state of a lab. It is safe for concurrent use.
 type reporter struct {
 	t     *Steering
 	title string
@@ -224,7 +224,7 @@ func (r *reporter) onlyNews() {
 	r.news = true
 }
 
-// report says how the lab stands now, with the track where that is another one.
+// report reports the lab's state now, with the track if that is another one.
 func (r *reporter) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -396,7 +396,7 @@ func (r *Remote) take(a answered) {
 	}
 }
 
-// learn takes over how the lab stands. The caller holds mu.
+// learn takes over the lab's state. The caller holds mu.
 func (r *Remote) learn(a answered) {
 	look, had := *a.Look, since{}
 	if a.Since != nil {

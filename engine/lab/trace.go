@@ -63,8 +63,8 @@ func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 	return h, nil
 }
 
-// telling is an order as a trace that grows with it. Where a record shows that those
-// before it were something else, it begins again. It is not safe for concurrent use.
+// telling is an order as a trace that grows with it. If a record shows that those before
+// it were something else, it begins again. It is not safe for concurrent use.
 type telling struct {
 	o     *Order
 	opts  Options
@@ -102,7 +102,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	t.redis, t.sessions = nil, map[place]session{}
 	for range max(t.opts.Nodes, 1) {
 		b := newEmbedded(false, scriptFor)
-		if !t.o.began.IsZero() { // a client may have sent instants of its own clock
+		if !t.o.began.IsZero() { // a client may have sent instants by its own clock
 			b.from(t.o.began)
 		}
 		t.redis = append(t.redis, b)
@@ -128,8 +128,8 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	t.times++
 }
 
-// goOn tells the records that are new. What a script does at its end says what it is for
-// at its beginning; the key, and whether there are marks, count from the start, too.
+// goOn tells the records that are new. The end of a script shows what its beginning is
+// for; the key, and whether there are marks, count from the start, too.
 func (t *telling) goOn(key string, marks bool) error {
 	if t.redis == nil || key != t.key || marks != t.marks {
 		t.harms = t.unknown

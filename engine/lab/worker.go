@@ -21,7 +21,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// worker is a process of the command, in a process group of its own.
+// worker is a process of the command, in its own process group.
 type worker struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed when it has ended
@@ -163,7 +163,7 @@ func (l *lane) failedBy(why phrase.Wording) error {
 	return e
 }
 
-// spin is how often a thread has asked the same in vain.
+// spin is how often a thread has asked the same thing in vain.
 type spin struct {
 	command string
 	times   int
@@ -396,7 +396,7 @@ func (l *lane) silent(patience time.Duration) error {
 }
 
 // dead says what is wrong with a worker whose process has ended, if anything is.
-// Where a fault has struck it, its end may be the fault's.
+// If a fault has struck it, its end may be the fault's doing.
 func (l *lane) dead(struck bool) error {
 	how := phrase.Say("with exit code 0")
 	if l.worker.err != nil {

@@ -11,16 +11,16 @@ import (
 // turn is a command of a client with what the client was told, and what it did next.
 type turn struct {
 	said  []effects.Said
-	other bool // a key that it names stood, and another client had made it
+	other bool // a key that it names was there, and another client had made it
 }
 
 // mostTurns is how many turns of a command are compared, of either kind.
 const mostTurns = 64
 
 // decided returns the key whose state decided what another client than the one that had
-// made it was told, and what it then did; "" if there is none. A lab asks the same of
-// its rounds: here each command is compared with those of its name that found no other's
-// key. It runs the commands of all keys again.
+// made it was told, and what it then did; "" if there is none. A lab asks the same of its
+// rounds: here it compares each command with commands of the same name that found no
+// other's key. It runs the commands of all keys again.
 func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	p := newPlayer(l, "", o)
 	defer p.close()

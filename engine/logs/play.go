@@ -110,7 +110,7 @@ func (p *player) state() trace.KeyState {
 	return p.e.Key(p.key)
 }
 
-// keys are those of the locks.
+// keys are the locks' keys.
 func (p *player) keys() []string { return append([]string{p.key}, p.also...) }
 
 // opens are the further locks' keys before something.
@@ -269,7 +269,7 @@ func (p *player) reach(e *Entry) {
 	}
 }
 
-// step runs one entry. What is aside changes only what scripts read.
+// step runs one entry. A command aside changes only what scripts read.
 func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) error {
 	p.reach(e)
 	if mark != "" {
@@ -751,8 +751,8 @@ func (p *player) text(args []string) string {
 	return ""
 }
 
-// safe reports whether a command takes no more memory than it has bytes: of those whose keys
-// are not known, a few that only read.
+// safe reports whether a command takes no more memory than it has bytes: among commands
+// whose keys nobody knows, a few that only read.
 func safe(args []string) bool {
 	switch effects.Verb(args) {
 	case "FLUSHALL", "FLUSHDB", "GETRANGE", "SUBSTR", "TIME", "PUBLISH", "HSTRLEN", "ZREVRANGE", "RENAME", "RENAMENX":
@@ -771,7 +771,7 @@ func waits(args []string) bool {
 	return false
 }
 
-// same reports whether a script's commands are those of the log.
+// same reports whether a script's commands are the same as in the log.
 func same(inner []journal.Entry, told [][]string) bool {
 	if len(inner) != len(told) {
 		return false

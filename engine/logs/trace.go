@@ -18,7 +18,7 @@ import (
 	"relock/engine/verdict"
 )
 
-// Who is a thread.
+// The ways to tell threads.
 const (
 	ByOwner      = "owner"      // each owner id in the lock's hash
 	ByValue      = "value"      // each value of the lock's string
@@ -28,16 +28,16 @@ const (
 // Threads returns the ways to tell threads apart.
 func Threads() []string { return []string{ByOwner, ByValue, ByConnection} }
 
-// What a log does not say, or not for sure: trace.LogNote's What.
+// The things that a log does not say, or not for sure: trace.LogNote's What.
 const (
 	NoteReplies    = "replies"    // it tells no replies: they are recomputed
 	NoteOrder      = "order"      // its instants are the client's, and its order is that in which commands were sent
 	NoteInstants   = "instants"   // it tells no instants: time passes only where an answer shows that it has
 	NoteNames      = "names"      // it tells no names of clients
-	NoteBefore     = "before"     // whether the key stood before the first command
+	NoteBefore     = "before"     // whether the key was there before the first command
 	NoteSilent     = "silent"     // holds that ended with their lease, and nothing more is known of their holders: whether they still worked
-	NoteOther      = "other"      // answers that are others than the recomputed ones: those of the log are believed
-	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: those of the log are believed
+	NoteOther      = "other"      // answers that differ from the recomputed ones: the import believes the log
+	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: the import believes the log
 	NoteNothing    = "nothing"    // scripts of which no command is told: their script was not known, or did nothing
 	NoteUntold     = "untold"     // scripts that cannot be run again, and of which the log tells no commands
 	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
@@ -49,10 +49,10 @@ const (
 	NoteBegun      = "begun"      // its first line is not whole, and left out
 	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
 	NoteBackwards  = "backwards"  // instants that lie before the one above them
-	NoteStanding   = "standing"   // the key stands at the end of the log
+	NoteStanding   = "standing"   // the key is still there at the end of the log
 	NoteLeftOut    = "left-out"   // commands after the most that are read
 	NoteWithin     = "within"     // its instants are the clients', of the beginning and the end of each attempt: when Redis ran it lies between
-	NoteCommands   = "commands"   // attempts of which no command is told, or of a lock that is handed on: they are run again as those of our lock
+	NoteCommands   = "commands"   // attempts without a command, or of a lock that is handed on: they run again as attempts of our lock
 	NoteLease      = "lease"      // attempts that do not tell their lease
 	NoteUnanswered = "unanswered" // attempts of which nobody knows whether Redis has run them
 	NoteNodes      = "nodes"      // commands of other nodes than the first

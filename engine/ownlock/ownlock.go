@@ -164,7 +164,7 @@ func (j judged) judge(name string, keys []string, cmd *redis.Cmd) *redis.Cmd {
 	return cmd
 }
 
-// What a script may hold, a hundred times what a lock does: each of its rows is
+// How much a script may hold, a hundred times what a lock does: each of its rows is
 // shown.
 const (
 	maxCommands = 100     // of one run
@@ -365,7 +365,7 @@ func wrongReply(m *Mistake, script protocol.Script, value any) *Mistake {
 	return m
 }
 
-// maxQuoted is how many bytes of what a script made stand in a sentence.
+// maxQuoted is how many bytes of a script's output a sentence quotes.
 const maxQuoted = 100
 
 func shortened(text string) string {

@@ -55,7 +55,7 @@ type Impossible struct {
 	Wait     bool   // the lock waits for replicas, which a cluster has for each of its Redises
 	Locks    bool   // there are several
 	Own      bool   // the lock's scripts are somebody's own
-	Protocol string // whose nodes are each a Redis of its own, or ""
+	Protocol string // whose nodes are each a separate Redis, or ""
 	Nodes    int
 	Fault    string // what happens to Redis itself, or ""
 	Entry    int    // of the scenario's faults where Fault is set; else, without Protocol, of its schedule
@@ -89,7 +89,7 @@ func (i *Impossible) Says() phrase.Wording {
 // Unwrap is ErrFault.
 func (i *Impossible) Unwrap() error { return ErrFault }
 
-// possible refuses what would have to be acted.
+// possible refuses options that could only be faked.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
 	if sc.Locks != nil && !virtual {

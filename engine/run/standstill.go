@@ -13,9 +13,9 @@ import (
 )
 
 // standstill follows a run's events, and counts how often each thread was
-// refused the lock since anything last changed. An attempt that is refused only
-// looks: the next one sees what it saw. So where everybody has been refused who
-// could move, and nothing is to come by itself, nothing will change any more.
+// refused the lock since anything last changed. A refused attempt only looks: the next
+// one sees what it saw. So once everybody who could move has been refused, and nothing
+// happens by itself, nothing will change any more.
 type standstill struct {
 	key     trace.KeyState
 	nodes   []trace.KeyState

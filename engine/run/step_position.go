@@ -181,8 +181,8 @@ func (n Notes) clone() Notes {
 // before, and did not end the run, are made again faster.
 func (s *Stepper) Mute() { s.muted = true }
 
-// Resume has the stepper write down what happens from now on. Its notes are
-// those of the same moves when they were made before.
+// Resume has the stepper write down what happens from now on. Its notes are the ones of
+// the same moves when they were made before.
 func (s *Stepper) Resume(n Notes) {
 	n = n.clone()
 	s.muted, s.checker, s.believed, s.standstill, s.broken = false, n.checker, n.believed, n.standstill, nil

@@ -45,7 +45,7 @@ func (s *Scenario) Keys() []string {
 }
 
 // Several returns the names of the locks of which a scenario can have several: each of
-// their keys is a lock of its own, and nothing else in Redis is theirs.
+// their keys is a separate lock, and nothing else in Redis is theirs.
 func Several() []string {
 	var names []string
 	for _, p := range exhibit.All() {

@@ -22,7 +22,7 @@ import (
 
 // mended is a miniredis that answers as Redis does where miniredis would not: to
 // scripts, and to the commands of repairs. Its hook comes before each command and
-// answers these itself. What still differs is in DIFFERENCES.md.
+// answers these itself. DIFFERENCES.md has what still differs.
 type mended struct {
 	*miniredis.Miniredis
 
@@ -42,7 +42,7 @@ type mended struct {
 }
 
 // newMended starts an empty miniredis without a port. If now is not zero, its clock
-// stands there.
+// stands still there.
 func newMended(now time.Time) *mended {
 	m := &mended{Miniredis: miniredis.NewMiniRedis(), scripts: map[string]string{}}
 	if !now.IsZero() {
@@ -195,9 +195,9 @@ const closing = "ERR the server is closing"
 
 // A command of a transaction that is to be mended is queued as a script, because
 // miniredis queues no commands of others: EXEC runs it with the lock held, and it
-// comes back by a command of ours. What it brings begins with a secret, so that no
-// client can give that command; so does what it takes back, which is the answer as
-// it is to be on the wire.
+// comes back by a command of ours. The command that it brings begins with a secret, so
+// that no client can give that command; so does the answer that it takes back, ready for
+// the wire.
 const (
 	inScript = "\x00MENDED"
 	queued   = `return redis.call("\0MENDED", ARGV[1])`
@@ -346,7 +346,7 @@ func (r running) Knows(verb string) bool {
 // Do implements interpreter.Redis.
 func (r running) Do(args []string) []byte { return r.command(args) }
 
-// reading is a running script that may not write.
+// reading is a running script that must not write.
 type reading struct{ running }
 
 // Do implements interpreter.Redis.

@@ -93,10 +93,9 @@ var sound = []*protocol.Protocol{
 }
 
 // Changes are the changes that can be tried with a scenario, in the order in which
-// they are tried. Of the locks it takes those with better scripts, and those of
-// package lock, which are made to be used, that can do the scenario: played without
-// its faults, each thread comes to as good an end as with its own lock. It fails with
-// the error of a run.
+// they are tried. It takes the locks with better scripts, and the locks of package lock,
+// which are made to be used, if they can play the scenario: without its faults, each
+// thread ends as well as with its own lock. It fails with the error of a run.
 func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
 	m.watchdog()
@@ -213,7 +212,7 @@ func (m *maker) lease() {
 	}
 }
 
-// What stopping when the lock is lost is called, and what to know of it.
+// The words for stopping when the lock is lost, and what to know about it.
 const (
 	stopTitle phrase.Text = "Stop when the lock is lost"
 	stopNote  phrase.Text = "The work is left half done. A thread checks, and then writes: it can pause in between"
@@ -414,7 +413,7 @@ func (m *maker) resource() {
 }
 
 // try adds a lock, as the scenario sets it, and together with its watchdog where that is
-// off. Where nothing renews, another lock alone does not either: that is a change of its own.
+// off. If nothing renews, another lock alone does not either: that is a separate change.
 func (m *maker) try(ctx context.Context, name string, c Change, note func(renewed bool) phrase.Wording) error {
 	own, err := m.ends(ctx)
 	if err != nil {
