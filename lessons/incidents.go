@@ -57,7 +57,7 @@ type Source struct {
 	URL  string `yaml:"url"` // https
 }
 
-// Texts are all that is said of the incident, for translation.
+// Texts are all texts about the incident, for translation.
 func (i Incident) Texts() []phrase.Text {
 	return []phrase.Text{i.Title, i.Seen, i.Why, i.There, i.Here}
 }

@@ -23,8 +23,8 @@ import (
 )
 
 // languageOf is the language of a command: the one that -lang names among its arguments
-// or, without it, the one that the environment names as for any program of POSIX. It is
-// known before the flags are read, because what is wrong with them is said in it. A -lang
+// or, without it, the one that the environment names as for any program of POSIX. It must
+// be known before the flags are read, because their mistakes are reported in it. A -lang
 // that names no language is refused when the flags are read.
 func languageOf(args []string, getenv func(string) string) words.Language {
 	for i, arg := range args {
@@ -305,7 +305,7 @@ func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
 	fs.VisitAll(func(f *flag.Flag) {
 		name, usage := flag.UnquoteUsage(f)
 		line := "  -" + strings.TrimSpace(f.Name+" "+name)
-		if len(line) <= len("  -x") { // one letter: what it does stands beside it
+		if len(line) <= len("  -x") { // one letter: its description is beside it
 			line += "\t"
 		} else {
 			line += "\n    \t"

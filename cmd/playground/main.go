@@ -69,7 +69,7 @@ func realMain() int {
 }
 
 // until reads until ctx is done, also where nothing comes: the signal that ends a command
-// ends its reading. What is read then is lost, and so is the reader.
+// ends its reading. Anything read then is lost, and so is the reader.
 type until struct {
 	ctx context.Context
 	in  io.Reader

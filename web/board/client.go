@@ -117,8 +117,7 @@ func (c *Client) Leave() {
 	}
 	ctx, done := context.WithTimeout(r.ctx, leaveLimit)
 	defer done()
-	// Where this fails the room cannot be reached: the next leader finds
-	// out who is there.
+	// If this fails, nobody can reach the room: the next leader finds out who is there.
 	_ = r.house.c.Journal.Send(ctx, r.code, Request{Conn: c.conn, Left: true})
 }
 

@@ -268,8 +268,8 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// lessonMade makes a lesson of a room's log, with no notes yet. What a host has added to
-// the lesson that was taught, nil for none, comes after the step in which it was.
+// lessonMade makes a lesson of a room's log, with no notes yet. A host's additions to the
+// lesson, nil for none, come after the step in which they were made.
 func (s *plans) lessonMade(ctx context.Context, log []board.Entry, taught *lesson.Lesson) (*lesson.Lesson, error) {
 	made := &lesson.Lesson{}
 	ahead := []lesson.Step{} // of what was taught, not made yet

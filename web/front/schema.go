@@ -10,8 +10,8 @@ import (
 	"relock/web/site"
 )
 
-// schemas are what an editor reads, by the last part of their address. The addresses
-// stand in people's files: they stay.
+// schemas are what an editor reads, by the last part of their address. People have these
+// addresses in their files: they stay.
 var schemas = map[string]func() scenario.Object{"scenario.json": scenario.Schema, "chapter.json": course.Schema}
 
 // Schema answers with a JSON Schema. Any page may read it: it says nothing of anybody.

@@ -110,8 +110,8 @@ func seenWrong(l words.Language, p *page.Lesson, item *course.Item, made *course
 	p.Leave = ofCheck(item.When(), givenOf(item, query))
 }
 
-// Checked is what came of the concept check: the answers stand in the address, those of
-// one half or of both.
+// Checked is the result of the concept check: the address has the answers, of one half or
+// of both.
 func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 	if s.Course().Check == nil {
 		return site.ErrNoPage

@@ -79,7 +79,7 @@ func watched(l words.Language, p *page.Lesson, made *course.Made, prose *course.
 	}
 }
 
-// situations are those of an item, before anybody has answered.
+// situations are an item's situations, before anybody has answered.
 func situations(made *course.Made, prose *course.Prose) *page.Ranking {
 	r := &page.Ranking{Of: prose.Title}
 	for _, s := range made.Ranking.Situations {
@@ -141,7 +141,7 @@ func orderIn(query url.Values, mends int) string {
 	return strings.Join(list, "-")
 }
 
-// orderFrom reads an order of mends from an answer such as "2-1-3"; none where it is another.
+// orderFrom reads an order of mends from an answer like "2-1-3"; none if it is not like that.
 func orderFrom(answer string, mends int) []int {
 	var order []int
 	for _, text := range strings.Split(answer, "-") {

@@ -116,7 +116,7 @@ type Symptom struct {
 	Incidents []Incident
 }
 
-// Incident is what happened, and where one can step through it.
+// Incident is what happened, and where to step through it.
 type Incident struct {
 	ID, Title, Seen, Why, There, Here string
 	Sources                           []lessons.Source
@@ -141,8 +141,8 @@ type Section struct {
 // Entry is a name and what it means.
 type Entry struct{ Name, Text string }
 
-// Reference are the sections of the API page. Formats are those in which a run
-// can be had.
+// Reference are the sections of the API page. Formats are the formats in which you can
+// get a run.
 func Reference(l words.Language, formats string) []Section {
 	return []Section{
 		{
@@ -365,8 +365,8 @@ func MinutesOf(steps int) int {
 	return max(1, (steps*secondsAStep+30)/60)
 }
 
-// LevelOf is how hard a scenario is, from 1 to 3: what has to be kept in mind at
-// once adds up.
+// LevelOf is how hard a scenario is, from 1 to 3: the more there is to keep in mind at
+// once, the harder.
 func LevelOf(sc *scenario.Scenario) int {
 	level, deep := 1, false
 	for _, t := range sc.Threads {

@@ -64,8 +64,8 @@ func Searched(l words.Language, s *explore.Space) string {
 	return l.Say("%[1]s orders with %[2]s, in %[3]s states", orders, bounds, states)
 }
 
-// Share is "109 of 182 (60 %)". Where a search was cut short before any of n came
-// to its end, it says that.
+// Share is "109 of 182 (60 %)". If a search was cut short before any of n was finished,
+// it says that.
 func Share(l words.Language, n, of *big.Int) string {
 	if n.Sign() == 0 {
 		return l.Say("in none that was tried to the end")

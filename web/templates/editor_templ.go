@@ -897,7 +897,7 @@ func storeChoice(chosen, value, label string) templ.Component {
 	})
 }
 
-// EditorForm is the form that changes the YAML. Of a lock of one's own the scripts come
+// EditorForm is the form that changes the YAML. For a user's own lock the scripts come
 // first, and the rest is folded.
 func EditorForm(f page.Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -2518,7 +2518,7 @@ func judge(why string) templ.Component {
 	})
 }
 
-// OwnFrame says what the scripts of a lock of one's own get, and what they return.
+// OwnFrame says what the scripts of a user's own lock get, and what they return.
 func OwnFrame() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2734,7 +2734,7 @@ func choices(list []page.Choice) templ.Component {
 	})
 }
 
-// described ties an input to what is said below it.
+// described ties an input to the text below it.
 func described(f page.Field) templ.Attributes {
 	a := templ.Attributes{}
 	ids := ""

@@ -15,7 +15,7 @@ import (
 	"strconv"
 )
 
-// ownTabs are the two ways to a lock of one's own, each at its address. At is where one is.
+// ownTabs are the two ways to your own lock, each at its address. At is where one is.
 func ownTabs(at string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

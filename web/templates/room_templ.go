@@ -2897,8 +2897,8 @@ func roomJoin(p page.Room) templ.Component {
 	})
 }
 
-// roomOwnQuestion is where a host writes a question. What players type reaches
-// nobody; what a host types here, all.
+// roomOwnQuestion is where a host writes a question. Nobody reads what players type;
+// everybody reads what a host types here.
 func roomOwnQuestion() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -4028,7 +4028,7 @@ func RoomPhonePage(p page.Room) templ.Component {
 	})
 }
 
-// RoomThreads are the threads on a phone: one's own, and those that one can
+// RoomThreads are the threads on a phone: the member's own, and those that they can
 // choose.
 func RoomThreads(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

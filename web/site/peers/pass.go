@@ -43,7 +43,7 @@ type Visitor struct {
 	Secure  bool   `json:"secure"`  // the request came encrypted
 }
 
-// passed is what is said of a request.
+// passed is what servers tell each other about a request.
 type passed struct {
 	Visitor
 
