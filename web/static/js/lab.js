@@ -1,5 +1,5 @@
-// A lab: a board whose threads are somebody's clients. Their commands come by
-// themselves; what is decided in the past is a round that they run again.
+// A lab: a board whose threads are somebody's clients. Their commands come by themselves;
+// a decision in the past makes them run a round again.
 import { board } from "./board.js";
 import { initial, positionAt, shown } from "./board-state.js";
 import { endOf } from "./cursor.js";
