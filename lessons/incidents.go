@@ -51,7 +51,7 @@ type Incident struct {
 	Cured bool `yaml:"-"` // there is a scenario of what would mend it
 }
 
-// Source is where an incident is told.
+// Source is where people told of an incident.
 type Source struct {
 	Name string `yaml:"name"`
 	URL  string `yaml:"url"` // https

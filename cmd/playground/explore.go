@@ -195,8 +195,8 @@ const (
 	moves = 100_000 // in all, and as many again to estimate
 )
 
-// draw is orders drawn at random, and what share of all breaks a rule, or nil if that
-// cannot be told.
+// draw is orders drawn at random, and what share of all breaks a rule, or nil if nobody
+// can tell.
 type draw struct {
 	sample   *explore.Sample
 	estimate *explore.Estimate

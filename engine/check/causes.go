@@ -11,8 +11,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// MostCauses is how many causes of a broken rule are told at most: more nobody keeps in
-// mind.
+// MostCauses is the most causes that a broken rule lists: nobody keeps more in mind.
 const MostCauses = 5
 
 // Causes returns how a rule came to be broken, as the numbers of at most MostCauses

@@ -122,7 +122,7 @@ func appendSet(b []byte, set map[string]bool, as naming) []byte {
 	return append(b, ';')
 }
 
-// named returns what is known of each thread, by the name by which it goes.
+// named returns what we know about each thread, by the name that it goes by.
 func named[T any](byThread map[string]T, as naming) map[string]T {
 	list := make(map[string]T, len(byThread))
 	for thread, one := range byThread {

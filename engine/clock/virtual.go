@@ -87,7 +87,7 @@ type task struct {
 	resume  chan struct{}
 
 	state    State
-	name     string // what AfterFunc was told
+	name     string // the arguments of AfterFunc
 	doing    any
 	business bool
 	due      time.Duration   // for Armed, Starting, Sleeping, Working

@@ -160,7 +160,7 @@ func joined(says []phrase.Wording) phrase.Wording {
 	return one
 }
 
-// spoken are clauses as they are told apart: by their English.
+// spoken are clauses as we tell them apart: by their English.
 func spoken(says []phrase.Wording) string { return joined(says).String() }
 
 func (i *Item) makePredict(ctx context.Context, m *Made) error {
@@ -424,7 +424,7 @@ type Verdict struct {
 	Scene Scene `json:"-"` // after all moves
 }
 
-// ErrNotBroken is returned for an item in which nothing is to be broken.
+// ErrNotBroken is the error for an item that asks nobody to break anything.
 var ErrNotBroken = phrase.New("this item has no steps")
 
 // Judge tells whether moves reach the goal of an item of the kind break. It

@@ -181,7 +181,7 @@ func leftIn(w phrase.Wording) (left time.Duration, ok bool) {
 
 var count = regexp.MustCompile(`, with a count of \d+`)
 
-// uncounted are clauses as they are told apart but for hold counts.
+// uncounted are clauses as we tell them apart, without hold counts.
 func uncounted(says []phrase.Wording) string { return count.ReplaceAllString(spoken(says), "") }
 
 func inOrder(others map[*alternative]*Run) []*alternative {
@@ -415,10 +415,10 @@ const (
 	madeTime   = 5 * time.Second
 )
 
-// BreakOf makes an item of a scenario in which a rule is to be broken: the one
-// that takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a
-// search was cut short, or with ErrBreaksByItself where the run needs nobody to
-// break what there is to break.
+// BreakOf makes an item from a scenario, whose goal is to break a rule: the one that
+// takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a search was
+// cut short, or with ErrBreaksByItself where the run needs nobody to break what there is
+// to break.
 func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, madeTime)
 	defer cancel()

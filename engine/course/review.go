@@ -26,7 +26,7 @@ const MaxShown = 30
 // was searched.
 const MaxFaults = 2
 
-// ErrNotReviewed is returned for an item in which no code is to be reviewed.
+// ErrNotReviewed is the error for an item without code to review.
 var ErrNotReviewed = phrase.New("this item shows no code to review")
 
 // Review is client code as in a pull request, and what the lab found in it. It is not

@@ -44,7 +44,7 @@ type LogLine struct {
 // began is what Redis' clock says when a run begins, in seconds.
 const began = 1_700_000_000
 
-// parseLog reads what is to be seen of runs of sc: "monitor", "monitor 3", "clients",
+// parseLog reads which logs of a run of sc to show: "monitor", "monitor 3", "clients",
 // "client B", "metrics 500ms".
 func parseLog(text string, sc *scenario.Scenario) (Log, error) {
 	words := strings.Fields(text)

@@ -25,7 +25,7 @@ type written struct {
 	solution string             // a script that is right; as it was read, "" for the bundled one
 }
 
-// ErrNotWritten is returned for an item in which no script is to be written.
+// ErrNotWritten is the error for an item without a script to write.
 var ErrNotWritten = phrase.New("this item asks for no script")
 
 // writing reads which script the learner writes: the only own script of the lock in the
@@ -129,7 +129,7 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	return nil
 }
 
-// Script is a script that is to be written.
+// Script is a script that the learner has to write.
 type Script struct {
 	Call     string // whose it is: "unlock"
 	Start    string // what it begins with

@@ -33,7 +33,7 @@ func (c *circle) see(r Record) []check.Waits {
 	switch {
 	case r.Thread == "" || r.Mark != "":
 		return nil
-	case r.Ended != "" || r.Late || r.Do != "": // what it was told is not what Redis did
+	case r.Ended != "" || r.Late || r.Do != "": // the answer that it got is not what Redis did
 		delete(c.asks, r.Thread)
 		return nil
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Said is a command that a thread sent, with what it was told.
+// Said is a command that a thread sent, with its answer.
 type Said struct {
 	Command, Reply string   // the command as Shown
 	Keys           []string // that it names
 	Members        []string // those to which it adds members
 }
 
-// SaidOf returns what a command said, and was told.
+// SaidOf returns a command and its answer.
 func SaidOf(r Record) Said {
 	one := Said{Command: Shown(r.Args), Reply: fmt.Sprint(r.Reply, r.Err)}
 	list := append([][]string{r.Args}, r.Tx...)
@@ -59,8 +59,8 @@ func Decided(alone, now []Said, not []string) string {
 	return ""
 }
 
-// Shared returns the first key to which commands add members, where all were let in: who
-// is in is told by members that come and go. Not are keys that it cannot be; "" if there is none.
+// Shared returns the first key to which commands add members, if it let everybody in: members
+// that come and go show who is in. Not are keys that it cannot be; "" if there is none.
 func Shared(list []Said, not []string) string {
 	for _, one := range list {
 		for _, key := range one.Members {

@@ -31,7 +31,7 @@ type Majority struct {
 	at      time.Duration
 }
 
-// server is what is known of one.
+// server is what we know about one.
 type server struct {
 	*Reading
 
@@ -305,7 +305,7 @@ func (m *Majority) Kind() (says, helps phrase.Wording) {
 // Believes returns who believes that it holds the lock, with how often. Nobody may change it.
 func (m *Majority) Believes() map[string]int { return m.belief }
 
-// Misread reports whether a script was taken for something else before it did what it
+// Misread reports whether it took a script for something else before that did what it
 // does: read the records again with the same Roles.
 func (m *Majority) Misread() bool {
 	return slices.ContainsFunc(m.servers, func(s *server) bool { return s.Misread() })

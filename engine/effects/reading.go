@@ -68,7 +68,7 @@ type Reading struct {
 	among          bool // it is one of several locks: who waits for whom is read for all of them
 }
 
-// scripted is what a script was taken for before it did anything, and whether it has.
+// scripted is what we took a script for before it did anything, and whether it has.
 type scripted struct {
 	as          string
 	asked, acts bool
@@ -262,7 +262,7 @@ func (j *Reading) command(r Record) {
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
-	j.belief = old // until its last command: a thread believes what it was told, and has left once Redis has run its unlock
+	j.belief = old // until its last command: a thread believes its answers, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
 	j.belief = now
 	j.several = j.several || len(j.checker.Put().Threads()) > 1
@@ -310,7 +310,8 @@ func (j *Reading) lists() bool { _, is := j.Filled(); return is }
 // ask for its rank.
 const asks = "asks for its rank"
 
-// questions takes what a thread that has put its member asks of it, and what it is told.
+// questions takes a question about its member from a thread that has put it, and the
+// answer.
 func (j *Reading) questions(r Record, ofLock bool) {
 	asked, in := j.ranked(r)
 	if asked && j.fresh[r.Thread] && len(r.Tx) == 0 && j.roles[asks] == "" {
@@ -421,7 +422,7 @@ func (j *Reading) acts(name, role string) {
 	j.roles[name], j.scripts[name] = role, s
 }
 
-// Misread reports whether a script was taken for something else before it did what it
+// Misread reports whether it took a script for something else before that did what it
 // does: read the records again with the same Roles.
 func (j *Reading) Misread() bool { return j.misread > 0 }
 
@@ -755,8 +756,8 @@ func (j *Reading) mine(r Record, id string) bool {
 	return j.owners[id] == r.Thread || slices.Contains(j.ids, id)
 }
 
-// ranked reports whether a thread asks how many are in beside its own member, and is told that
-// there is room for it: so a semaphore says yes.
+// ranked reports whether a thread asks how many are in beside its own member, and hears that
+// there is room for it: that is how a semaphore says yes.
 func (j *Reading) ranked(r Record) (asked, in bool) {
 	most := int64(j.lock.Kind.Most())
 	put := len(r.Tx) == 0 // before it asks
@@ -796,7 +797,7 @@ func (j *Reading) ranked(r Record) (asked, in bool) {
 	return asked, in
 }
 
-// outranked reports whether a thread is told that there is no room for its member.
+// outranked reports whether a thread hears that there is no room for its member.
 func (j *Reading) outranked(r Record) bool {
 	asked, in := j.ranked(r)
 	return asked && !in

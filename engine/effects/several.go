@@ -371,7 +371,7 @@ func (s *Several) Witness() *verdict.Witness {
 	return &w
 }
 
-// Misread reports whether a script was taken for something else before it did what it does.
+// Misread reports whether it took a script for something else before that did what it does.
 func (s *Several) Misread() bool {
 	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Misread() })
 }

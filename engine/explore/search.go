@@ -102,7 +102,7 @@ func (o option) cost() (delays, faults int8) {
 	}
 }
 
-// item is an option of a node that is to be tried.
+// item is an option of a node to try.
 type item struct {
 	node   int32
 	option int32

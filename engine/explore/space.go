@@ -134,8 +134,8 @@ func (s *Space) Broken() *big.Int { return s.broken }
 // lease protects from that. It is nil while the search goes on.
 func (s *Space) ByStandingStill() *big.Int { return s.standing }
 
-// Rules returns the broken rules, the cheapest first, or what is known of them
-// while the search goes on. Those that are broken only by standing still come last.
+// Rules returns the broken rules, the cheapest first, or those known so far while the
+// search goes on. Those that are broken only by standing still come last.
 func (s *Space) Rules() []Rule {
 	if s.ending == "" {
 		return s.soFar

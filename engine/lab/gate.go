@@ -26,7 +26,7 @@ type Gate struct {
 	nodes   nodes
 	own     []session // for questions of the gate's, to each node
 	lanes   []*lane
-	sends   map[uint64]int    // how many commands a thread has sent when it is silent, by what it was told
+	sends   map[uint64]int    // how many commands a thread has sent when it is silent, by its answers
 	scripts map[string]string // text by digest
 	failed  failures          // in this round; nil where there are none
 	touched map[string]bool
@@ -56,7 +56,7 @@ type lane struct {
 	moved  time.Time
 	worker *worker
 	spin   spin
-	told   uint64 // what it was told in this round, of several nodes, until it has sent something
+	told   uint64 // its answers in this round, with several nodes, until it has sent something
 	heard  uint64 // and since
 }
 

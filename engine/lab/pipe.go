@@ -68,7 +68,7 @@ type trackJSON struct {
 	Owners map[string]string `json:"owners,omitempty"` // that have joined since
 }
 
-// since is how much of each list was told before: the rest follows.
+// since is how much of each list earlier lines had: the rest follows.
 type since struct {
 	Order  int `json:"order"`
 	After  int `json:"after"`
@@ -83,7 +83,7 @@ type refused struct {
 	Worker    *WorkerError `json:"worker,omitempty"`
 }
 
-// sentinels are the errors that are told by what they say.
+// sentinels are the errors that the pipe recognizes by their text.
 var sentinels = []error{ErrNoChoice, ErrSteering, ErrNobody, ErrTooLong, errClosed}
 
 func refusalOf(err error) *refused {
@@ -214,7 +214,7 @@ type reporter struct {
 
 	mu    sync.Mutex
 	news  bool // only what is new
-	look  Look // that was told last
+	look  Look // that it reported last
 	track Track
 }
 
@@ -244,7 +244,7 @@ func (r *reporter) report() {
 	r.say(a)
 }
 
-// newer returns the track where it is another one, as it is to be told.
+// newer returns the track if it is another one, ready to report.
 func (r *reporter) newer(news *since) *trackJSON {
 	track, err := r.t.Track(r.title)
 	was, n := r.track, len(r.track.Events)

@@ -421,7 +421,7 @@ func (s *wireSession) limit(args []string) time.Duration {
 	return min(s.b.limit, answerFor)
 }
 
-// failed ends the connection: what comes now would be taken for the next answer.
+// failed ends the connection: the next bytes would pass for the next answer.
 func (s *wireSession) failed(err error, limit time.Duration, args []string) error {
 	_ = s.c.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -127,7 +127,7 @@ type Steering struct {
 	closed  bool
 	changed chan struct{}
 	told    *telling // the round as a trace
-	track   *Track   // as it was told last, nil of a round that is new
+	track   *Track   // as last reported, nil for a new round
 }
 
 // Steer opens a port for each thread, and starts the workers if there is a command. It
@@ -226,7 +226,7 @@ func (t *Steering) observe(ctx context.Context) time.Duration {
 	if t.rounds == 0 && ready == len(t.s.g.lanes) {
 		t.s.g.mu.Unlock()
 		if err := t.s.begin(ctx); err != nil {
-			return time.Hour // what is wrong is told who decides
+			return time.Hour // the one who decides hears what is wrong
 		}
 		t.fresh()
 		return answerIn

@@ -70,7 +70,7 @@ type telling struct {
 	opts  Options
 	title string
 	store string
-	times int // grows when what was told before becomes something else, but for owners that join
+	times int // grows when an earlier report changes, apart from owners that join
 
 	key      string
 	marks    bool
@@ -82,7 +82,7 @@ type telling struct {
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
 	unknown  bool            // the lock's kind is not, as other orders have shown
-	harms    bool            // only rules about what it protects are told, as its kind is not known so far
+	harms    bool            // only rules about what it protects count, because its kind is unknown so far
 	header   trace.Header    // without the order; readers share its maps, so they are never written
 	lease    int64           // and hash: that the header's frame has
 	hash     bool
@@ -170,7 +170,7 @@ func (t *telling) readOn() {
 		before := len(t.reading.Named())
 		t.reading.See(r)
 		for _, id := range t.reading.Named()[before:] {
-			if t.words[id] || t.reading.Owners()[id] == "" { // what was told has that name
+			if t.words[id] || t.reading.Owners()[id] == "" { // the reported events have that name
 				t.times++
 			}
 		}

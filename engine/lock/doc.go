@@ -47,7 +47,7 @@
 //		return nil
 //	}
 //
-//	// One server of several works until it is told to end, and another takes over.
+//	// One server of several works until somebody stops it, and another takes over.
 //	err := locker.Lead(ctx, "scheduler", schedule)
 //
 // [WithWait] bounds the wait alone: the end of ctx would end the work, too. TryLock asks

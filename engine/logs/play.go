@@ -601,7 +601,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	}
 	if e.exact && e.Reply != nil {
 		r.Reply, r.Err = e.Reply.Value, e.Reply.Err
-	} else if !effects.Equal(before, p.of(e.Args)) { // what a script answers is not told: that it did something
+	} else if !effects.Equal(before, p.of(e.Args)) { // the log does not have the script's answer, only that it did something
 		r.Reply = int64(1)
 	}
 	return r, true
@@ -808,7 +808,7 @@ func agrees(told *Reply, r effects.Record) bool {
 	}
 	a, isA := told.Value.(int64)
 	b, isB := r.Reply.(int64)
-	if list, is := r.Reply.([]any); is && isA && len(list) > 0 { // of a span only the code is told
+	if list, is := r.Reply.([]any); is && isA && len(list) > 0 { // a span has only the code
 		b, isB = list[0].(int64)
 	}
 	if isA && isB {

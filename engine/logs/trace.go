@@ -35,10 +35,10 @@ const (
 	NoteInstants   = "instants"   // it tells no instants: time passes only where an answer shows that it has
 	NoteNames      = "names"      // it tells no names of clients
 	NoteBefore     = "before"     // whether the key was there before the first command
-	NoteSilent     = "silent"     // holds that ended with their lease, and nothing more is known of their holders: whether they still worked
+	NoteSilent     = "silent"     // holds that ended with their lease, whose holders may have gone on working: nobody knows
 	NoteOther      = "other"      // answers that differ from the recomputed ones: the import believes the log
 	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: the import believes the log
-	NoteNothing    = "nothing"    // scripts of which no command is told: their script was not known, or did nothing
+	NoteNothing    = "nothing"    // scripts without commands in the log: unknown, or they did nothing
 	NoteUntold     = "untold"     // scripts that cannot be run again, and of which the log tells no commands
 	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
 	NoteUnknown    = "unknown"    // commands that the embedded Redis does not have
@@ -198,7 +198,7 @@ func expiry(args []string) (key string, px bool) {
 			up := strings.ToUpper(a)
 			return up == "PX" || up == "EX" || up == "PXAT" || up == "EXAT"
 		})
-	case "EVAL": // its commands are not told
+	case "EVAL": // the log does not have its commands
 		keys := effects.Touches(args).Keys
 		if len(keys) == 0 {
 			return "", false
@@ -215,7 +215,7 @@ func frees(args []string) string {
 	switch verb := effects.Verb(args); {
 	case len(keys) == 0:
 		return ""
-	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // its commands are not told
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
 		return keys[0]
 	}
 	return ""

@@ -243,7 +243,7 @@ func sortedKeys(m map[string]string) []string {
 	return list
 }
 
-// appendText writes s so that its end can be told.
+// appendText writes s so that readers can tell its end.
 func appendText(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')

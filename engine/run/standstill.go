@@ -62,8 +62,8 @@ func sameKey(a, b trace.KeyState) bool {
 func (t *thread) endless() bool { return t.spec.Retry.Times == scenario.Unlimited }
 
 // inVain are the threads that ask without end, if all others hang and each of
-// them has been refused since the last change; else nil. Whether anything is to come is
-// for the caller to know, but for waiters that are told: how they are refused
+// them has been refused since the last change; else nil. The caller has to know whether
+// anything more will happen, except for waiters that get messages: how they are refused
 // depends on the time.
 func (r *Run) inVain(s *standstill) []string {
 	if len(s.refused) == 0 || r.sc.Lock.Retry.Wait == scenario.WaitNotify {

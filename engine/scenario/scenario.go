@@ -47,7 +47,7 @@ const (
 
 // MaxSchedule is the last instant of a run, 146 years after its beginning: a lease of
 // MaxDuration that a lock takes for a million times as much ends before it. Nothing
-// happens later, so every order that a search finds can be told by its instants.
+// happens later, so the instants of every order that a search finds can be written down.
 const MaxSchedule = math.MaxInt64 / 2 / time.Hour * time.Hour
 
 // Values of Scenario.Policy.

@@ -142,7 +142,7 @@ var fields = func() func(t reflect.Type) places {
 	}
 }()
 
-// hook answers a command, if it is to be mended, and reports whether it did.
+// hook answers a command, if that needs mending, and reports whether it did.
 func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 	if c.ClientName == secret { // this has asked miniredis itself
 		return false
@@ -193,11 +193,11 @@ func (m *mended) native(c *server.Peer, args ...string) string {
 // closing is what a command hears that comes while miniredis closes.
 const closing = "ERR the server is closing"
 
-// A command of a transaction that is to be mended is queued as a script, because
-// miniredis queues no commands of others: EXEC runs it with the lock held, and it
-// comes back by a command of ours. The command that it brings begins with a secret, so
-// that no client can give that command; so does the answer that it takes back, ready for
-// the wire.
+// If a command of a transaction needs mending, it is queued as a script, because
+// miniredis queues no commands of others: EXEC runs it with the lock held, and it comes
+// back by a command of ours. The command that it brings begins with a secret, so that no
+// client can give that command; so does the answer that it takes back, ready for the
+// wire.
 const (
 	inScript = "\x00MENDED"
 	queued   = `return redis.call("\0MENDED", ARGV[1])`
@@ -304,7 +304,7 @@ type running struct {
 	resp3 bool // the answer is in RESP3
 }
 
-// command returns the answer to a command, mended if it is to be.
+// command returns the answer to a command, mended if needed.
 func (r running) command(args []string) []byte {
 	if verb := strings.ToUpper(args[0]); mends(verb, args[1:]) {
 		if raw := repairs[verb].do(r, args[1:]); raw != nil {

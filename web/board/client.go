@@ -39,7 +39,7 @@ type Client struct {
 	fresh   string // the token of a new member, the same if the join is given again
 	from    string
 
-	mu   sync.Mutex // its own, so that a thousand who are told at once do not wait for each other; taken last
+	mu   sync.Mutex // its own, so that a thousand who hear at once do not wait for each other; taken last
 	news News
 }
 
@@ -66,7 +66,7 @@ type Joined struct {
 	Name   int
 	Last   int64  // the greatest ID of a command that was decided
 	Mine   *int   // the member's vote, if something is asked
-	Script string // and the script, if one is to be written
+	Script string // and the script, if the class writes one
 	Lost   bool   // the member has said so
 }
 
@@ -160,7 +160,7 @@ type News struct {
 	Changed bool    // the room, for somebody who has joined
 	Sees    Sight   // of a change
 	Scene   int     // of a change: the one that the class is in, of State.Scenes
-	Frame   any     // of a change: what Config.Frame made of it, nil if View.Frame is to be asked
+	Frame   any     // of a change: what Config.Frame made of it, nil to ask View.Frame
 	Closing Closing // why the connection is to end, or 0
 }
 

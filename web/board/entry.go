@@ -262,7 +262,7 @@ type Question struct {
 	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, however few were right
 
 	// Of the kind Write.
-	Call    string            `json:"call,omitempty"`    // whose script is to be written: "unlock"
+	Call    string            `json:"call,omitempty"`    // whose script the class writes: "unlock"
 	Start   string            `json:"start,omitempty"`   // what it begins with
 	Scripts map[string]string `json:"scripts,omitempty"` // the last one of each member, of all rounds
 }

@@ -22,7 +22,7 @@ type Taught struct {
 // The next thing in a lesson.
 const (
 	LessonGoes    = "go"     // to the next step's place
-	LessonReturns = "return" // to this step's: the class has gone elsewhere, and something is to be asked there
+	LessonReturns = "return" // to this step's: the class has gone elsewhere, and there is a question to ask there
 	LessonAsks    = "ask"
 	LessonReveals = "reveal"
 	LessonAgain   = "again" // the second vote, where the class can convince itself

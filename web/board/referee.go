@@ -340,8 +340,8 @@ func (f *referee) seatFor(from string) error {
 // here: they may come back.
 const keptAway = 50
 
-// traceless returns who is to be forgotten: those who have left and of whom
-// nothing is to be seen, except for the newest of them.
+// traceless returns whom to forget: those who have left without a trace, except for the
+// newest of them.
 func (f *referee) traceless() []string {
 	var away []string
 	for id, m := range f.state.People {

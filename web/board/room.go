@@ -278,8 +278,8 @@ type Room struct {
 }
 
 // settleAfter is how long news that can wait do so: who has come, who has
-// voted. So a thousand who come at once are told to a thousand ten times a
-// second, not a thousand times.
+// voted. So if a thousand come at once, a thousand hear of it ten times a second, not a
+// thousand times.
 const settleAfter = 100 * time.Millisecond
 
 // openLimit is how long reading a room may take.
@@ -522,7 +522,7 @@ func (r *Room) answer(e Entry) (give func()) {
 			case m.Removed:
 				c.end(Removed)
 			case m.Conn == "":
-				c.end(Restarts) // this server was taken for gone; who comes back is here again
+				c.end(Restarts) // this server counted as gone; a member who comes back is here again
 			case m.Conn != c.conn:
 				c.end(Elsewhere)
 			}

@@ -328,9 +328,9 @@ func (r *Run) makeRoom(s *State) {
 	}
 }
 
-// try makes moves after the first at of a branch, and returns what is to be in
-// the log: nothing, if the branch itself goes on with them. Move returns the
-// branch that it has made, or has gone on with, also beside an error.
+// try makes moves after the first at of a branch, and returns what belongs in the log:
+// nothing, if the branch itself goes on with them. Move returns the branch that it has
+// made, or has gone on with, also beside an error.
 func (r *Run) try(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	want := s.Branch(id)
 	switch {

@@ -23,8 +23,8 @@ import (
 // Solo is the journal of a server that shares its rooms with no other: in the
 // files of a folder, or in memory.
 type Solo struct {
-	// Log is told of files that are damaged, once of each. It may be nil, and must
-	// be set before the first room.
+	// Log hears of damaged files, once of each. It may be nil, and must be set before the
+	// first room.
 	Log *slog.Logger
 
 	dir    string // "" for memory

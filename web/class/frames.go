@@ -133,7 +133,7 @@ type roomQuestion struct {
 	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
 
 	// Of the kind write, until the votes are revealed.
-	Call  string `json:"call,omitempty"`  // whose script is to be written
+	Call  string `json:"call,omitempty"`  // whose script the class writes
 	Start string `json:"start,omitempty"` // what it begins with
 }
 

@@ -144,10 +144,9 @@ func inStep(sent string, n int, err error) error {
 	return phrase.New("step %d of the lesson: %s", n+1, says)
 }
 
-// planOfLesson is what a room for a lesson is to be around. It fails, saying in
-// which step, where an example, an item, a chapter or a row is not there, or a link
-// cannot be read. A scene is called as the step that opens it, or else as what the step
-// names.
+// planOfLesson is the plan of a room for a lesson. It fails, saying in which step, where
+// an example, an item, a chapter or a row is not there, or a link cannot be read. A scene
+// is called as the step that opens it, or else as what the step names.
 func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
 	if err != nil {

@@ -34,7 +34,7 @@ var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by i
 // noPlan is the page that says why no room can be made of something.
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
 
-// planOf is what a room is to be around, and where the class is. An error that speaks
+// planOf is the plan of a room: its run, and where the class is. An error that speaks
 // says why it is nothing.
 func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
 	plan := board.Plan{}

@@ -174,9 +174,8 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 	}
 }
 
-// serve sends what there is to be told, until the connection ends. It returns
-// why it must be closed, or 0. A slow client gets the newest state next, not everything
-// that it missed.
+// serve sends the news, until the connection ends. It returns why it must be closed, or
+// 0. A slow client gets the newest state next, not everything that it missed.
 func (g *guest) serve(ctx context.Context) board.Closing {
 	for range g.client.Bell() {
 		if ctx.Err() != nil || g.answer() != nil {

@@ -42,9 +42,9 @@ type history struct {
 // If a caller does not know the outcome, that is info, and its process never speaks
 // again, as Jepsen wants it: the thread goes on under another number. Sending an attempt
 // again is not a separate operation: its call ends with the last one's outcome. Redis,
-// not the caller, ends a lease; so who leaves its critical section without a release that
-// was its own (it crashed, it was told that the lock is lost) is written as a release
-// whose moment is not known. Faults are the nemesis'.
+// not the caller, ends a lease; so if a thread leaves its critical section without its
+// own release (it crashed, it heard that the lock is lost), that is written as a release
+// at an unknown moment. Faults are the nemesis'.
 //
 // With several locks each has its own history: its operations have the lock's key as
 // their value, as Jepsen's independent wants it, and their own processes.

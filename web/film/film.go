@@ -73,7 +73,7 @@ type underWay struct {
 	script               Script
 	level, attempt, node int
 	ran                  []Ran             // its commands so far
-	digest               [sha256.Size]byte // of what is known of them
+	digest               [sha256.Size]byte // of what we know about them
 	row, inside          int               // where the last of them is shown
 }
 

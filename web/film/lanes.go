@@ -86,7 +86,7 @@ type laneMark struct {
 	kind   MarkKind
 }
 
-// mostTouches is how many touches of one row are drawn: as many as are told apart.
+// mostTouches is how many touches of one row are drawn: as many as people can tell apart.
 const mostTouches = 64
 
 // touch is a read or a write of the resource.

@@ -17,7 +17,7 @@ import (
 // anybody scrolls.
 const MaxLaneRows = 240
 
-// drawnLevels is how many levels a bar can be told apart by.
+// drawnLevels is how many levels of a bar people can tell apart.
 const drawnLevels = 8
 
 // Picture is a run, or a part of one, ready to be drawn: all numbers are
@@ -237,7 +237,7 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 func (l *Lanes) measures(followed bool) measures {
 	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
-		// All of them are to be seen without scrolling.
+		// They should all be visible without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
@@ -294,7 +294,7 @@ func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	}
 	p := l.picture(lang, prefix, 0, MaxLaneRows, m, on)
 	p.Width, p.Height = smallWidth, smallHeight
-	p.Events = nil // too small to be told apart
+	p.Events = nil // too small to tell apart
 	flags := p.Flags[:0]
 	for _, f := range p.Flags {
 		if n := len(flags); n == 0 || f.X-flags[n-1].X >= 2*flagHalf {
@@ -599,8 +599,8 @@ func (d *drawing) instants() {
 	}
 }
 
-// inMinutes tells whether the run is told better in minutes: it is long, and
-// nothing happens between two seconds.
+// inMinutes reports whether minutes suit the run better: it is long, and nothing happens
+// between two seconds.
 func (l *Lanes) inMinutes() bool {
 	const second, long = 1000, 10 * 60 * 1000 // milliseconds
 	return len(l.rows) > 0 && l.rows[len(l.rows)-1].at >= long &&

@@ -258,7 +258,7 @@ type Key struct {
 }
 
 // Left is what is left of a lease, Redis' own figure: milliseconds,
-// trace.NoExpiry or trace.NoKey. A page is told -1 for both.
+// trace.NoExpiry or trace.NoKey. A page gets -1 for both.
 type Left int64
 
 // MarshalJSON tells the page.

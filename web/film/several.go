@@ -13,7 +13,7 @@ import (
 // several are the narrators of several locks, one for each, which knows of no other.
 type several struct {
 	locks []*Narrator
-	last  map[string]trace.Event // by thread: the last outcome that it was told of a lock call
+	last  map[string]trace.Event // by thread: the last outcome of a lock call that it heard
 	held  heldLocks
 }
 

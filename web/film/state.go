@@ -83,7 +83,7 @@ type asked struct {
 	kept           bool   // the key was left on purpose
 }
 
-// known is what is known of a thread.
+// known is what we know about a thread.
 type known struct {
 	outcome   trace.Outcome // of its last lock or unlock
 	exhausted trace.Outcome

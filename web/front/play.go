@@ -144,7 +144,7 @@ func (s *Links) Kept(w http.ResponseWriter, r *http.Request) error {
 	}
 	state, err := link.Decode(text)
 	if err != nil {
-		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
+		problem, _ := words.From(r.Context()).Explain(err) // visitors can read all of the shelf's errors
 		return s.playPage(w, r, played{problem: problem})
 	}
 	return s.playPage(w, r, played{open: text, shown: state.Scenario, elsewhere: state.At > 0})

@@ -242,7 +242,8 @@ func (l *Lab) follow(ctx context.Context) {
 	}
 }
 
-// end says why there is no lab any more: what can be told, else that it is closed.
+// end says why there is no lab any more: the reason, if visitors may read it, else that
+// it is closed.
 func (l *Lab) end(err error) {
 	if _, ok := phrase.Of(err); !ok {
 		err = ErrClosed

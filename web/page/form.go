@@ -488,7 +488,7 @@ func (f *former) work(key string, t scenario.Thread) []Field {
 	return append(fields, f.field(key+".work", "Work per level", t.Work.String()))
 }
 
-// ofOneLock reports whether a key that only a scenario with one lock has is to be shown.
+// ofOneLock reports whether to show a key that only a scenario with one lock has.
 func (f *former) ofOneLock(key string) bool { return f.sc.Locks == nil || f.d.Has(key) }
 
 // seldom returns the thread's other inputs.

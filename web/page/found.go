@@ -36,7 +36,7 @@ func Useless(s *explore.Space) bool {
 	return false
 }
 
-// Found is what is known of a search, while it goes on and afterwards.
+// Found is what we know about a search, while it goes on and afterwards.
 type Found struct {
 	Going   bool
 	Title   string // what is searched
@@ -126,8 +126,8 @@ func title(l words.Language, from time.Duration, later bool) string {
 	return l.Say("Every order from the start")
 }
 
-// NewFound words in l what is known of a search. From is where it begins, since
-// the run began.
+// NewFound words in l what we know about a search. From is where it begins, since the run
+// began.
 func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 	f := Found{Going: s.Ending() == "", Title: title(l, from, len(s.Bounds().From) > 0)}
 	states := Grouped(big.NewInt(int64(s.States())))

@@ -47,7 +47,7 @@ type LockKind struct {
 	Judgeable string // "if told"
 }
 
-// LockKinds are the kinds that are told apart.
+// LockKinds are the kinds that the lab tells apart.
 func LockKinds(l words.Language) []LockKind {
 	var list []LockKind
 	for _, k := range effects.Kinds() {

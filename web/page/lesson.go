@@ -250,7 +250,7 @@ type Checked struct {
 // Both reports whether both halves are there.
 func (c *Checked) Both() bool { return len(c.Halves) > 1 }
 
-// Told reports whether right answers are told: not before the half after the course.
+// Told reports whether it shows right answers: not before the half after the course.
 func (c *Checked) Told() bool { return c.Halves[len(c.Halves)-1].After }
 
 // CheckedHalf is a half of it.
@@ -274,9 +274,9 @@ type CheckedAnswer struct {
 	Item    WayItem
 	Answer  string // that was given, HTML, or ""
 	Right   bool
-	Wanted  string   // of a wrong answer: what is right, HTML; "" while that is not told
+	Wanted  string   // of a wrong answer: what is right, HTML; "" while that is secret
 	Why     string   // and why it is wrong, a sentence
-	Ranking *Ranking // of an order, once it is told
+	Ranking *Ranking // of an order, once it is shown
 	Watch   string   // and the address where that is seen, or ""
 
 	WatchIt string // the words that lead there

@@ -35,7 +35,7 @@ const (
 type SpacePicture struct {
 	Width, Height float64
 	Cut           bool   // there are orders that were not tried
-	Label         string // what is to be seen, in a sentence
+	Label         string // what there is to see, in a sentence
 	Folded        string // what is drawn together, "" if everything is drawn
 	Dots          []Dot
 	Links         []SpaceLink
@@ -45,7 +45,7 @@ type SpacePicture struct {
 	dotOf []int // by state
 }
 
-// Dot is a state, or several that are not told apart, or the end of runs.
+// Dot is a state, or several drawn as one, or the end of runs.
 type Dot struct {
 	X, Y        float64
 	R           float64

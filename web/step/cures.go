@@ -111,7 +111,7 @@ func (r *Reader) causes(ctx context.Context, c board.Command) (f Answered, err e
 	return f, err
 }
 
-// toldCures tells who asked what is known of the changes.
+// toldCures tells the one who asked what we know about the changes.
 func (r *Reader) toldCures(x *Exploration, m page.Mended) error {
 	html, err := templates.Text(r.Language, templates.Mended(m))
 	if err != nil {

@@ -28,7 +28,7 @@ type Frame struct {
 	Refused   string      `json:"refused,omitempty"` // a sentence
 
 	// Of a lab.
-	Renew    bool          `json:"renew,omitempty"` // the page is to be dressed otherwise: open it again
+	Renew    bool          `json:"renew,omitempty"` // the page needs other parts: open it again
 	Searched *searchedJSON `json:"searched,omitempty"`
 
 	Told
@@ -137,7 +137,7 @@ type causesJSON struct {
 	HTML string `json:"html"` // "" where none is
 }
 
-// mendedJSON is what is known of the changes that might mend a run.
+// mendedJSON is what we know about the changes that might mend a run.
 type mendedJSON struct {
 	Going bool   `json:"going"`
 	HTML  string `json:"html"`

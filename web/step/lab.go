@@ -35,7 +35,7 @@ type labPlayer struct {
 	drawn  *scenario.Scenario   // of what was shown
 	had    map[int]*labs.Branch // as they were shown, nil before anything is
 	dress  string               // title, rail and scripts, as they were shown
-	search *labs.Search         // as it was told
+	search *labs.Search         // as last sent
 }
 
 // LabPage is what the page of a lab has beside the stage.
@@ -239,7 +239,7 @@ func (p *labPlayer) showNew() error {
 }
 
 // showBranch sends a branch as it is now: from the last place that the page has on, or all
-// of it where what was told is told otherwise.
+// of it if an earlier part has changed.
 func (p *labPlayer) showBranch(b *labs.Branch) error {
 	if len(b.Positions) == 0 { // its round is yet to begin
 		return nil

@@ -218,8 +218,8 @@ func (t *spareTurn) due() bool {
 	return due
 }
 
-// searches searches the orders of a scenario, and tells who asked; of one that is to
-// be judged, what judging says.
+// searches searches the orders of a scenario, and tells the one who asked; if it is to be
+// judged, it tells the judgement.
 func (r *Reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds, judge bool) {
 	x := t.Exploration
 	t.told = time.Now()

@@ -32,7 +32,7 @@ type Entry[T any] struct {
 	What   T
 }
 
-// Lease is what is known of the key's expiry from what was released so far.
+// Lease is what we know about the key's expiry from the events released so far.
 type Lease struct {
 	At    time.Duration // its end
 	Known bool          // the key is there, and has an expiry

@@ -124,7 +124,7 @@ func (k *shared) touch(ctx context.Context, id string) {
 	})
 }
 
-// away returns an error of Redis as one that a visitor can be told.
+// away returns an error of Redis as one that a visitor can read.
 func away(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("keep: %w", err) // the visitor has left
