@@ -149,7 +149,7 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 		return nil
 	}
 	if len(nearest) != 1 {
-		return i.wrong(0, "which wrong cause is the likeliest is not said: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
+		return i.wrong(0, "it is open which wrong cause is the likeliest: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
 	}
 	return i.makeQueries(d, m.Run)
 }

@@ -276,7 +276,7 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 	for _, l := range r.languages {
 		r.text(fsys, ch, dir+"/"+textFile(l), l.Code())
 	}
-	for _, l := range r.languages { // a chapter needs one language; where another is asked for, it is told in the first
+	for _, l := range r.languages { // a chapter needs one language; whoever asks for another gets the first
 		if t := ch.texts[l.Code()]; t != nil {
 			ch.fallback = t
 			break
@@ -574,7 +574,7 @@ func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte,
 		o.mends(at, i, &y.Change)
 	}
 	if i.Kind == Diagnose && (y.Until.Text != "" || y.Helps.Kind != 0) {
-		at(o.line, "option %s: a cause has no until or helps: its logs are seen as long as those of the item", o.ID)
+		at(o.line, "option %s: a cause has no until or helps: its logs are shown for as long as the item's", o.ID)
 	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {

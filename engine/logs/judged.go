@@ -142,7 +142,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteSameValue:
 		return phrase.Say("Several connections write one value on the same server, and it does not say whose it is.")
 	case NoteAbsent:
-		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
+		return phrase.Say("Servers without a log: %d. Nobody knows what happened there.", n.Count)
 	case NoteWaits:
 		return phrase.Say("Commands that waited for a token: %d, the first in line %d. Redis serves the longest waiter first: that is recomputed.", n.Count, n.Line)
 	case NoteTokens:

@@ -36,7 +36,7 @@ func writeTranscript(b *bound.Buffer, r Run) error {
 		comment(say("Owner %s is thread %s.", id, r.Header.Owners[id]))
 	}
 	if r.Scenario.Lock.Nodes > 1 {
-		comment(say("Each node is a Redis of its own: node 1 on port 6379, node 2 on port 6380, and so on."))
+		comment(say("Each node is a separate Redis: node 1 on port 6379, node 2 on port 6380, and so on."))
 	}
 	for _, t := range r.scenario().Threads {
 		if t.Of != "" {

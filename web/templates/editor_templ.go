@@ -2545,9 +2545,9 @@ func OwnFrame() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var128 string
-		templ_7745c5c3_Var128, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each call of the lock runs its script in Redis as one step. KEYS[1] is the lock's key. A call without a script uses that of the lock that you started from; in an empty frame, leases are then not renewed."))
+		templ_7745c5c3_Var128, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each call of the lock runs its script in Redis as one step. KEYS[1] is the lock's key. A call without a script uses the script of the lock that you started from; in an empty frame, leases are then not renewed."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 474, Col: 221}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 474, Col: 227}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var128))
 		if templ_7745c5c3_Err != nil {

@@ -352,7 +352,7 @@ func (m *maker) keep(ctx context.Context) error {
 	after := (r.OncePer + time.Millisecond - 1).Truncate(time.Millisecond)
 	c := Change{
 		Kind: Keep, Name: "keep: " + phrase.Duration(after), Title: phrase.Say("Keep the key for %s after the work", after),
-		Note: phrase.Say("The last release sets its expiry in place of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
+		Note: phrase.Say("The last release sets its expiry instead of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
 	}
 	sc := m.sc
 	if !l.Implementation().CanKeep() {
@@ -491,8 +491,8 @@ type outcome struct {
 }
 
 // asGood reports whether each thread has done its work that has with the other, too. It may
-// give up because others keep it out for longer, and where the other broke a rule it may be
-// told that it lost the lock.
+// give up because others keep it out for longer, and if the other broke a rule, it may hear
+// that it lost the lock.
 func (o outcome) asGood(than outcome) bool {
 	for i, r := range than.results {
 		told := o.results[i] == trace.Exhausted || o.results[i] == trace.Lost && than.broken

@@ -116,7 +116,7 @@ export function lab(stage) {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-order]"));
     if (button) {
       toggle.click(); // the stage needs the room
-      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a branch of its own."), () => view.act("violation"));
+      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a new branch."), () => view.act("violation"));
     }
   });
 
