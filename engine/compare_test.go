@@ -120,8 +120,8 @@ schedule: [0, {thread: A, at: unlock, do: late-copy, for: 25ms}, 0, 0, 0, 1]
 	}
 }
 
-// Which of the nodes that are asked at once is asked first, is a person's
-// choice; a lock that asks them in turn does not have it.
+// If a lock asks all nodes at once, a person chooses which comes first; a lock that asks
+// them in turn does not have that choice.
 func TestTheOrderOfTheNodesIsComparedToo(t *testing.T) {
 	sc := parse(t, `
 lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}

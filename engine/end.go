@@ -2,7 +2,7 @@ package engine
 
 import "relock/engine/run"
 
-// What else ends a run early, as the cause of its context: a server sets it, and
+// Other reasons to end a run early, as the cause of its context: a server sets it, and
 // the run's trace has it.
 var (
 	// ErrHeld ends a run that has become too large to be kept.

@@ -28,8 +28,8 @@ type Options struct {
 	ID string
 	// Wall runs on the wall clock instead of the virtual one.
 	Wall bool
-	// External is the Redis to run on, always on the wall clock. With nil the
-	// run has an embedded one of its own.
+	// External is the Redis to run on, always on the wall clock. With nil the run has its
+	// own embedded one.
 	External *store.External
 	// Slow multiplies every duration of the scenario on the wall clock: 1 to
 	// scenario.MaxSlow; 0 means 1.
@@ -90,7 +90,7 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 	return r, nil
 }
 
-// ID returns its name: that of Options, or a random one that cannot be guessed.
+// ID returns its name: the one from Options, or a random one that nobody can guess.
 func (r *Run) ID() string { return r.id }
 
 // Header returns the first line of the trace.

@@ -56,7 +56,7 @@ func Cured(ctx context.Context, sc *scenario.Scenario, r *mend.Report) ([]Played
 	return append(own, cured...), err
 }
 
-// Stands are where a branch stood before its first move and after each, for
+// Stands are where a branch was before its first move and after each, for
 // explore.Space.Follow.
 func (b *Branch) Stands() []explore.Stand {
 	stands := make([]explore.Stand, len(b.Positions))

@@ -62,7 +62,7 @@ type Session struct {
 	branches []*Branch
 	made     int // branches so far
 
-	live    *run.Stepper // stands at the end of liveOn, or nil
+	live    *run.Stepper // is at the end of liveOn, or nil
 	liveRun *run.Run
 	liveOn  *Branch
 }
@@ -124,7 +124,7 @@ func (b *Branch) grown(events []trace.Event) {
 	}
 }
 
-// Position is where a branch stands after some of its moves.
+// Position is where a branch is after some of its moves.
 type Position struct {
 	Seq     int           // of the last event
 	Row     int           // its step
@@ -193,8 +193,8 @@ func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Mo
 	return b, err
 }
 
-// fork returns a branch as Add adds it; nobody sees it until it is kept. The
-// live run stands at its end.
+// fork returns a branch as Add adds it; nobody sees it until it is kept. The live run is
+// at its end.
 func (s *Session) fork(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
 	switch {
 	case len(s.branches) >= MaxBranches:
@@ -255,9 +255,8 @@ func (s *Session) replay(ctx context.Context, b *Branch, moves []scenario.Move, 
 	return err
 }
 
-// note records where the live run stands, and the move that led there. There
-// may be none: a fault can strike before anybody moves. If note fails, the move
-// was not made.
+// note records where the live run is, and the move that led there. There may be none: a
+// fault can strike before anybody moves. If note fails, the move was not made.
 func (s *Session) note(ctx context.Context, made ...scenario.Move) error {
 	p, err := s.position(ctx)
 	if err != nil {
@@ -363,8 +362,8 @@ func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
 // act makes one move on branch id after its first at moves; if the branch goes
 // on from there, the move begins a new branch. A refused move leaves nothing
 // behind, and the move that the branch itself made there leads along it.
-// Foreseen is the move that it will be, if that can be said where the branch
-// stands: then nothing has to be made again to go along.
+// Foreseen is the move that it will be, if the branch's position tells: then nothing has
+// to be made again to go along.
 func (s *Session) act(ctx context.Context, id, at int, foreseen func(Position) (scenario.Move, bool), move func() (scenario.Move, error)) (*Branch, error) {
 	from, err := s.upTo(id, at)
 	if err == nil && at < len(from.Moves) {

@@ -51,13 +51,13 @@ type Incident struct {
 	Cured bool `yaml:"-"` // there is a scenario of what would mend it
 }
 
-// Source is where an incident is told.
+// Source is where people told of an incident.
 type Source struct {
 	Name string `yaml:"name"`
 	URL  string `yaml:"url"` // https
 }
 
-// Texts are all that is said of the incident, for translation.
+// Texts are all texts about the incident, for translation.
 func (i Incident) Texts() []phrase.Text {
 	return []phrase.Text{i.Title, i.Seen, i.Why, i.There, i.Here}
 }

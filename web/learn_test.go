@@ -569,7 +569,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 			t.Errorf("%s: the page tells before it asks, or does not ask", l.Code())
 		}
 		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3"} {
-			if body := page(item.Path() + "?" + query); strings.Contains(body, "data-answered") || !strings.Contains(body, l.Say("Give each of them a place of its own.")) {
+			if body := page(item.Path() + "?" + query); strings.Contains(body, "data-answered") || !strings.Contains(body, l.Say("Give each of them its own place.")) {
 				t.Errorf("%s: %s is an order", l.Code(), query)
 			}
 		}

@@ -936,7 +936,7 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		want string
 	}{
 		{twoThreads("store", "wall", "yaml", twoText+"faults: [{time: 10ms, do: evict}]"), "evict happens to Redis itself, and only the embedded Redis on the virtual clock"},
-		{twoThreads("store", "wall", "lock.protocol", "redlock"), "redlock has 5 nodes, each a Redis of its own"},
+		{twoThreads("store", "wall", "lock.protocol", "redlock"), "redlock has 5 nodes, each a separate Redis"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/runs", c.form)
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {

@@ -28,7 +28,7 @@ func TestEveryPageHasAFooter(t *testing.T) {
 	}
 }
 
-// A lock of one's own is one page with two tabs, each at its address; where it is
+// A lock of your own is one page with two tabs, each at its address; where it is
 // written its scripts come first, and the rest is folded until something in it is wrong.
 func TestALockOfOnesOwnIsOnePage(t *testing.T) {
 	s := open(t, nil)

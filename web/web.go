@@ -1,5 +1,5 @@
 // Package web serves the playground: it is the table of routes, and wires what answers them.
-// The pages stand in rooms of their own, which know web/frame and not the server.
+// The pages are in separate packages, the rooms, which know web/frame and not the server.
 package web
 
 import (
@@ -77,8 +77,8 @@ type Server struct {
 	routes   []string // the patterns it answers
 }
 
-// New returns a server. That the examples are scenarios is for their tests to
-// know: it reads none of them.
+// New returns a server. It reads none of the examples: their tests check that they are
+// scenarios.
 func New(c Config) (*Server, error) {
 	files, err := static.New()
 	if err != nil {

@@ -23,7 +23,8 @@ func TestCard(t *testing.T) {
 			[]string{
 				"Report card of reentrant", "at most 1 delay", "reentrant without a fault: survived",
 				// A pause outlives the lease, a crash costs a lease, a copy that comes late is
-				// taken for a new call. A thread that leaves its inner level has no work left: it is inside no more.
+				// taken for a new call. A thread that leaves its inner level has no work left: it
+				// is no longer inside.
 				"\npause         ◔      ◔     ✗     ✗     ✗     ◑       ◑       ✗\n",
 				"\ncrash         ✓      ✓     ◔     ◔     ◔     ◔       ◔       ◔\n",
 				"\nevict         ✗\n",

@@ -506,8 +506,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A schedule that fits one lock need not fit another: it is followed as far
-// as it does, and that is said.
+// A schedule that fits one lock need not fit another: the run follows it as far as it
+// fits, and says so.
 func TestCompareFollowsAScheduleAsFarAsItFits(t *testing.T) {
 	const text = "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2, work: 10ms}, {name: B, start: 20ms}]\nschedule: [0, 0, 1]\n"
 	got := playground(t, text, "compare", "-protocols", "reentrant,mutex", "-")
@@ -549,7 +549,7 @@ schedule: [{thread: B, at: lock, do: lose-request}, 0]
 	}
 }
 
-// However long its name, what is said of a lock begins in one column.
+// However long their names, the texts about locks begin in one column.
 func TestLocksAreListedInColumns(t *testing.T) {
 	column := 0
 	for _, p := range exhibit.All() {
@@ -562,8 +562,8 @@ func TestLocksAreListedInColumns(t *testing.T) {
 	}
 }
 
-// What is in the key stands between two braces, with the number of a last call on a line of its
-// own where both do not fit.
+// The key's contents are between two braces, with the number of a last call on a separate line
+// if both do not fit.
 func TestTheKeyIsOne(t *testing.T) {
 	hold := func(thread, count string) film.HoldCount {
 		return film.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
@@ -597,7 +597,8 @@ func TestTheKeyIsOne(t *testing.T) {
 	}
 }
 
-// A course of one's own is checked by line, and is not served with a mistake.
+// A user's own course is checked by line, and the server does not serve one with a
+// mistake.
 func TestACourseOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "mine")
@@ -628,8 +629,8 @@ func TestACourseOfOnesOwn(t *testing.T) {
 	}
 }
 
-// A run that a machine was late in says so beside its verdict. Where it is not as
-// expected, that is an exit code of its own; where it is, the code is 0 all the same.
+// A run that a machine was late in says so beside its verdict. If it is not as expected,
+// that has its own exit code; if it is, the code is 0 all the same.
 func TestALateMachineIsNotNotAsExpected(t *testing.T) {
 	sc, err := scenario.Parse([]byte("lock: {lease: 800ms}\nthreads: [{name: A, work: 1ms}]\nexpect: {violations: []}"))
 	if err != nil {

@@ -94,7 +94,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	return worst
 }
 
-// task is one search, and what should come of it, if that is said.
+// task is one search, and its expected result, if there is one.
 type task struct {
 	sc     *scenario.Scenario
 	bounds explore.Bounds
@@ -150,8 +150,8 @@ func sameKinds(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// search makes one search and prints what came of it. Where the search was stopped
-// what it has found is printed all the same.
+// search makes one search and prints what came of it. If the search was stopped, it
+// prints what it has found all the same.
 func (f exploreFlags) search(ctx context.Context, name string, t task, env environment) int {
 	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
 	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
@@ -195,8 +195,8 @@ const (
 	moves = 100_000 // in all, and as many again to estimate
 )
 
-// draw is orders drawn at random, and what share of all breaks a rule, or nil if that
-// cannot be told.
+// draw is orders drawn at random, and what share of all breaks a rule, or nil if nobody
+// can tell.
 type draw struct {
 	sample   *explore.Sample
 	estimate *explore.Estimate
@@ -284,7 +284,7 @@ type (
 		Smaller   bool            `json:"maybe_smaller,omitempty"` // not all that may be smaller were tried
 	}
 	drawnForm struct { // where the search came to its bound
-		Drawn    int           `json:"drawn"` // at random, to their ends
+		Drawn    int           `json:"drawn"` // at random, to the end
 		Broken   int           `json:"broken"`
 		Endless  int           `json:"endless,omitempty"` // drawn, but to no end
 		Rules    []string      `json:"rules"`

@@ -54,7 +54,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"1", "orphan", nil, exitOK, ""},
 		{"1", "", nil, exitUnexpected, "expected schedules that break no rule, but they break orphan"},
 		{"1", "orphan", []string{"-max-states", "20"}, exitUnexpected, ""},
-		{"1", "", []string{"-delays", "0"}, exitOK, ""}, // of other bounds nothing is said
+		{"1", "", []string{"-delays", "0"}, exitOK, ""}, // it says nothing about other bounds
 		{"9", "", nil, exitUsage, "allowed: a whole number from 0 to 8"},
 		{"0", "", []string{"-delays", "9"}, exitUsage, "delays must be 0 to 8"},
 		{"0", "", []string{"-max-faults", "5"}, exitUsage, "faults must be 0 to 4"},
@@ -62,7 +62,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault"},
 		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault"},
-		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitUnexpected, ""}, // of 1 fault nothing is said
+		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitUnexpected, ""}, // it says nothing about 1 fault
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
@@ -119,7 +119,7 @@ func TestExploreIsCutShort(t *testing.T) {
 	}
 }
 
-// Where no order comes to an end, what is known is printed, and nobody waits.
+// If no order ends, it prints what it knows, and nobody waits.
 func TestExploreWithoutAnEnd(t *testing.T) {
 	const endless = `
 lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}

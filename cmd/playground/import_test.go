@@ -56,7 +56,7 @@ func TestImport(t *testing.T) {
 		{"three servers", "", []string{"import", servers + "over-1.log", servers + "over-2.log", servers + "over-3.log"}, exitUnexpected, []string{
 			"over-1.log, over-2.log, over-3.log", "2: set 1296…175 PX 2000 → OK", "node 3 dropped the key", "first at T26, line 25 of over-2.log.", "Node 2: over-2.log. Its lines are counted from 33 on.", "the clocks of 3 servers",
 		}, nil},
-		{"two of three servers", "", []string{"import", "-nodes", "3", servers + "fine-1.log", servers + "fine-2.log"}, exitUnjudged, []string{"– Servers without a log: 1. What happened there is not known. Add the log of each server."}, nil},
+		{"two of three servers", "", []string{"import", "-nodes", "3", servers + "fine-1.log", servers + "fine-2.log"}, exitUnjudged, []string{"– Servers without a log: 1. Nobody knows what happened there. Add the log of each server."}, nil},
 		{"behind a prefix", "redis-1  | # by hand\n" + "redis-1  | " + strings.ReplaceAll(strings.TrimSuffix(whole, "\n"), "\n", "\nredis-1  | "), []string{"import", "-"}, exitOK, []string{"Dropped a prefix of 11 characters from each line of a command."}, nil},
 		{"a client's own log", "2026-01-01T00:00:00.000Z ioredis:redis write command[127.0.0.1:1]: 0 -> info([])\n", []string{"import", "-"}, exitUsage, nil, []string{"line 1: this is the DEBUG output of ioredis", "redis-cli monitor > monitor.log"}},
 		{"a trace of ours", own.out, []string{"import", "-"}, exitUnexpected, []string{"mutual-exclusion"}, nil},

@@ -157,7 +157,7 @@ func TestLabRefuses(t *testing.T) {
 		"-clock gate -redis redis://127.0.0.1:1 -- x": "-clock wall",
 		"-- /no/such/worker":                          "cannot start the worker",
 		"-max-orders 0 -- x":                          "allowed: 1 to",
-		"-nosuch":                                     "tells what is allowed",
+		"-nosuch":                                     "says what is allowed",
 	} {
 		env, out, stderr := labEnvironment("")
 		if code := command(t.Context(), append([]string{"lab"}, strings.Fields(text)...), env); code != exitUsage || !strings.Contains(stderr.String(), want) || out.Len() > 0 {
@@ -213,7 +213,7 @@ nonsense
 	}
 }
 
-// With -open the lab is a page of a server of its own.
+// With -open the lab is a page of its own server.
 func TestLabOpens(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	in, said := io.Pipe()
@@ -242,8 +242,8 @@ func TestLabOpens(t *testing.T) {
 	}
 }
 
-// A server's lab is a process of its own: what its clients do there, and be it a script
-// without an end, is nobody else's.
+// A server's lab is a separate process: whatever its clients do there, even a script
+// without an end, bothers nobody else.
 func TestALabOfAServer(t *testing.T) {
 	t.Setenv("RELOCK_TEST_AS_PROGRAM", "1")
 	ctx, stop := context.WithCancel(t.Context())

@@ -89,8 +89,8 @@ var drawnToken = regexp.MustCompile(`-\d{15,}`)
 
 func plainTokens(text []byte) string { return drawnToken.ReplaceAllString(string(text), "-0") }
 
-// What the course shows of the lab is what the lab finds: the counts, and the orders to
-// the byte. With -short one search is made again, and every order; -update writes those.
+// The course shows what the lab finds: the counts, and the orders to the byte. With
+// -short one search is made again, and every order; -update writes those.
 func TestTheLabsOfTheCourse(t *testing.T) {
 	needsRedisCLI(t)
 	folder, err := filepath.Abs("../../lessons/course/labs")
@@ -158,7 +158,7 @@ func TestTheLabsOfTheCourse(t *testing.T) {
 	}
 }
 
-// What a learner is told to expect is what the lab prints.
+// The lab prints what the course tells a learner to expect.
 func TestTheCourseQuotesTheLab(t *testing.T) {
 	c, err := course.BuiltIn(words.All())
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 )
 
 // languageOf is the language of a command: the one that -lang names among its arguments
-// or, without it, the one that the environment names as for any program of POSIX. It is
-// known before the flags are read, because what is wrong with them is said in it. A -lang
+// or, without it, the one that the environment names as for any program of POSIX. It must
+// be known before the flags are read, because their mistakes are reported in it. A -lang
 // that names no language is refused when the flags are read.
 func languageOf(args []string, getenv func(string) string) words.Language {
 	for i, arg := range args {
@@ -61,7 +61,7 @@ func languageFlag(fs *flag.FlagSet, env environment) *words.Language {
 		codes = append(codes, l.Code())
 	}
 	allowed, chosen := strings.Join(codes, ", "), env.speaks()
-	fs.Func("lang", env.say("print in the language of this `TAG`: %s (default: that of $LC_ALL or $LANG, else en)", allowed), func(tag string) error {
+	fs.Func("lang", env.say("print in the language of this `TAG`: %s (default: from $LC_ALL or $LANG, else en)", allowed), func(tag string) error {
 		l, ok := words.BuiltIn().Find(tag)
 		if !ok {
 			return errors.New(env.say("allowed: %s", allowed))
@@ -80,7 +80,7 @@ func (e environment) speaks() words.Language {
 	return e.l
 }
 
-// say is a text in the command's language; errors among its arguments are told in it, too.
+// say is a text in the command's language; errors among its arguments are in it, too.
 func (e environment) say(text phrase.Text, args ...any) string {
 	said := make([]any, len(args))
 	for i, a := range args {
@@ -190,7 +190,7 @@ func told(l words.Language, err error) string {
 	return reworded(l, text, err)
 }
 
-// reworded is a text in which an error's causes are told.
+// reworded is a text with an error's causes.
 func reworded(l words.Language, text string, err error) string {
 	for _, cause := range unwrapped(err) {
 		text = strings.ReplaceAll(text, cause.Error(), told(l, cause))
@@ -241,7 +241,7 @@ var ofCertificates = []sentence{
 	{regexp.MustCompile(`^tls: found a certificate rather than a key in the PEM for the private key$`), "the key's file has a certificate: the two files are the wrong way round"},
 	{regexp.MustCompile(`^tls: failed to find "CERTIFICATE" PEM block in certificate input after .*: \[(.*)\]$`), "the certificate's file has no PEM block CERTIFICATE, but: %s"},
 	{regexp.MustCompile(`^tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after .*: \[(.*)\]$`), "the key's file has no PEM block that ends in PRIVATE KEY, but: %s"},
-	{regexp.MustCompile(`^tls: private key (?:type )?does not match public key(?: type)?$`), "the key is not that of the certificate"},
+	{regexp.MustCompile(`^tls: private key (?:type )?does not match public key(?: type)?$`), "the key does not belong to the certificate"},
 	{regexp.MustCompile(`^tls: (?:failed to parse private key|found unknown private key type in PKCS#8 wrapping)$`), "the key cannot be read"},
 	{regexp.MustCompile(`^(?:x509|asn1): `), "the certificate cannot be read"},
 	{regexp.MustCompile(`^tls: unknown public key algorithm$`), "the certificate is of a kind that nobody here knows"},
@@ -310,7 +310,7 @@ func (e environment) printFlags(w io.Writer, fs *flag.FlagSet) {
 	fs.VisitAll(func(f *flag.Flag) {
 		name, usage := flag.UnquoteUsage(f)
 		line := "  -" + strings.TrimSpace(f.Name+" "+name)
-		if len(line) <= len("  -x") { // one letter: what it does stands beside it
+		if len(line) <= len("  -x") { // one letter: its description is beside it
 			line += "\t"
 		} else {
 			line += "\n    \t"

@@ -69,7 +69,7 @@ func realMain() int {
 }
 
 // until reads until ctx is done, also where nothing comes: the signal that ends a command
-// ends its reading. What is read then is lost, and so is the reader.
+// ends its reading. Anything read then is lost, and so is the reader.
 type until struct {
 	ctx context.Context
 	in  io.Reader
@@ -232,7 +232,7 @@ func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (c
 		env.printFlags(env.out, fs)
 		return exitOK, true
 	case err != nil:
-		return env.refuse("%[1]s; \"playground %[2]s -h\" tells what is allowed", env.mistaken(err), fs.Name()), true
+		return env.refuse("%[1]s; \"playground %[2]s -h\" says what is allowed", env.mistaken(err), fs.Name()), true
 	}
 	for _, arg := range fs.Args() {
 		if len(arg) > 1 && strings.HasPrefix(arg, "-") && !slices.Contains(args, "--") {

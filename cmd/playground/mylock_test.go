@@ -76,8 +76,8 @@ func TestMyLockIsAsItIsTold(t *testing.T) {
 	}
 }
 
-// A log of two locks is read once, for both: what is said of a circle of waiting is true where
-// each has asked again, and nothing is broken where each gives back what it has.
+// A log of two locks is read once, for both: it reports a circle of waiting once each thread
+// has asked again, and nothing is broken if each gives back what it has.
 func TestAnImportOfTwoLocks(t *testing.T) {
 	lines, err := os.ReadFile("../../lessons/mylock/two-keys.log")
 	if err != nil {
@@ -140,7 +140,7 @@ func TestAnImportOfTokens(t *testing.T) {
 	}
 }
 
-// Where one of several locks is not in the log, nothing is told of the others either.
+// If one of several locks is not in the log, it says nothing about the others either.
 func TestAnImportOfSeveralLocksIsWhole(t *testing.T) {
 	const log = "../../lessons/mylock/readers.log"
 	if r := playground(t, "", "import", "-lock", "catalogue,other", log); r.code != exitUsage || r.out != "" || !strings.Contains(r.err, `"other"`) {

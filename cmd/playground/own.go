@@ -14,8 +14,8 @@ import (
 )
 
 // withBox returns a context in which the locks can be run, and a function that
-// ends the box that own ones need. Where the kernel lacks a wall it says so and
-// goes on without: they are the caller's own.
+// ends the box that own ones need. If the kernel lacks a wall, it says so and goes on
+// without: they are the caller's own scripts.
 func withBox(ctx context.Context, env environment, l words.Language, locks ...scenario.Lock) (in context.Context, end func()) {
 	if !slices.ContainsFunc(locks, scenario.Lock.Own) {
 		return ctx, func() {}
@@ -41,7 +41,7 @@ func locksOf(scenarios []*scenario.Scenario) []scenario.Lock {
 }
 
 // ownMistake says what is wrong with an own script of a scenario, with its file and
-// line, if that is what err is. Where the line is not known it is the script's first.
+// line, if that is what err is. If the line is unknown, it is the script's first.
 func ownMistake(env environment, l words.Language, name string, sc *scenario.Scenario, err error) bool {
 	var m *ownlock.Mistake
 	if !errors.As(err, &m) {

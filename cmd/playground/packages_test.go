@@ -13,8 +13,8 @@ import (
 )
 
 // The table of packages in CONTRIBUTING.md names each package of this module once,
-// and each below what it imports. It leaves out what only tests: packages named
-// *test, and those without code of their own.
+// and each below what it imports. It leaves out packages that only test: those named
+// *test, and those without other code.
 func TestTheTableOfPackagesFollowsTheImports(t *testing.T) {
 	root := filepath.Join("..", "..")
 	imports := packageImports(t, root)

@@ -126,8 +126,8 @@ func ownerless(t *testing.T, text []byte) string {
 	return drawnCall.ReplaceAllString(plain, "0")
 }
 
-// What the course says of code under review is what the lab finds: as it stands, with
-// its faults mended, and with one of two. With -short of every third.
+// The course says about code under review what the lab finds: unchanged, with its faults
+// mended, and with one of two. With -short of every third.
 func TestTheReviewsOfTheCourse(t *testing.T) {
 	folder, err := filepath.Abs("../../lessons/course/review")
 	if err != nil {

@@ -296,7 +296,7 @@ func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (board.Jou
 		solo.Log = log
 		return solo, solo.Close, nil
 	}
-	// Connections of their own, so that no class waits for somebody's run.
+	// Separate connections, so that no class waits for somebody's run.
 	external, err := store.Connect(ctx, f.redis)
 	if err != nil {
 		return nil, nil, err

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What it cannot serve from, it says at its start.
+// If it cannot serve from a folder, it says so at the start.
 func TestServeSaysWhatItCannotServeFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

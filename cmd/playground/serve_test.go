@@ -38,7 +38,7 @@ func (l *lines) written() []byte {
 	return bytes.Clone(l.b.Bytes())
 }
 
-// Who sends a request and never ends it holds nothing up but the grace, and the
+// A client that sends a request and never ends it holds up nothing but the grace, and the
 // log says so.
 func TestShutdownCutsARequestThatHangs(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 	"relock/web/link"
 )
 
-// process is a server that is a process of its own.
+// process is a server that is a separate process.
 type process struct {
 	*exec.Cmd
 
@@ -77,8 +77,8 @@ func (p process) ask(t *testing.T, method, path, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// Whatever was made on one of three servers is found on the others; a run,
-// until its server is killed, or stands still. Then they say so.
+// The other two of three servers find whatever was made on one; a run, until its server
+// is killed or hangs. Then they say so.
 func TestThreeServersOnOneRedis(t *testing.T) {
 	t.Parallel()
 	redis := storetest.URL(t)

@@ -427,7 +427,7 @@ func pieces(s string) []string {
 	return append(list, s[from:])
 }
 
-// What no line ends with, and what none starts with.
+// The characters that no line ends with, and that none starts with.
 const (
 	opening = "（【《「『“‘("
 	closing = "），。：；、？！】》」』”’…—·～)%,.:;!?"

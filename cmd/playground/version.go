@@ -31,7 +31,7 @@ func version(_ context.Context, args []string, env environment) int {
 	return exitOK
 }
 
-// describe returns what is known of a build, one line each.
+// describe returns what we know about a build, one line each.
 func describe(info *debug.BuildInfo) string {
 	set := settings(info)
 	return fmt.Sprintf("module:   %s %s\nrevision: %s\ngo:       %s %s/%s\n",

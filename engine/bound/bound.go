@@ -12,8 +12,8 @@ import (
 	"relock/engine/phrase"
 )
 
-// The bounds. The bytes that may come in are said where they come in: those of a
-// request by package site, of a scenario by package scenario.
+// The bounds. The bounds on incoming bytes are where the bytes come in: for a request in
+// package site, for a scenario in package scenario.
 const (
 	Work    = 10 * time.Second // of a processor, to read an input, or to write a file
 	Depth   = 100              // lists within lists of an answer in a log: a lock's have two

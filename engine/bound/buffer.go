@@ -12,10 +12,10 @@ import (
 // wants them.
 const between = 32 << 10
 
-// Buffer collects a file as it is written. Once it has Written bytes, or its context
-// has ended, it takes no more, and each write fails with the reason: ErrWritten, or
-// what pause.Here says. So a writer may ignore the errors of single writes, if its
-// loops look at Err. It belongs to one goroutine.
+// Buffer collects a file as it is written. Once it has Written bytes, or its context has
+// ended, it takes nothing more, and each write fails with the reason: ErrWritten, or the
+// error of pause.Here. So a writer may ignore the errors of single writes, if its loops
+// look at Err. It belongs to one goroutine.
 type Buffer struct {
 	ctx  context.Context // of who waits for the file
 	text bytes.Buffer

@@ -18,9 +18,9 @@ func TestOperatorsReadTheBounds(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("| processor time to read an input, or to write a file | %d s |", int(bound.Work/time.Second)),
 		fmt.Sprintf("| lists within lists of an answer, in a log or a trace | %d |", bound.Depth),
-		fmt.Sprintf("| levels of a hold that are drawn one by one | %d; those beyond are drawn as one |", bound.Levels),
-		fmt.Sprintf("| memory of a trace that is made of a log | %d MB |", bound.Held>>20),
-		fmt.Sprintf("| a file that is written | %d MB |", bound.Written>>20),
+		fmt.Sprintf("| levels of a hold that are drawn one by one | %d; the rest are drawn as one |", bound.Levels),
+		fmt.Sprintf("| memory of a trace that is made from a log | %d MB |", bound.Held>>20),
+		fmt.Sprintf("| a file that the server writes | %d MB |", bound.Written>>20),
 	} {
 		if !strings.Contains(string(text), row+"\n") {
 			t.Errorf("OPERATE does not say %q", row)

@@ -95,7 +95,7 @@ var attacks = []attack{
 	{"changes what texts are", "string.sub = nil getmetatable('').__index = nil string.rep = function() return 'pwned' end return 1", nil, "1"},
 }
 
-// Each attack comes to what is said, and whoever asks next is answered rightly.
+// Each attack ends as the table says, and the next one to ask gets the right answer.
 func TestHarmfulScripts(t *testing.T) {
 	p := open(t, box.Options{})
 	for _, a := range attacks {
@@ -148,7 +148,7 @@ func reply(v any) string {
 	}
 }
 
-// What somebody says of his own script harms nobody but him; what closes the
+// Whatever a script claims about itself harms only its author; a text that closes the
 // journal's function does not compile on its own.
 func TestTheJournalIsNotClosedEarly(t *testing.T) {
 	p := open(t, box.Options{})
@@ -237,7 +237,7 @@ func (y *yielding) Away(_ context.Context, wait func()) {
 	wait()
 }
 
-// Who waits for a child lets others go on, and who has one waits for nothing.
+// Those who wait for a child let others go on, and those who have one wait for nothing.
 func TestWaitingYields(t *testing.T) {
 	p, y := open(t, box.Options{Children: 1}), &yielding{}
 	ctx := pause.With(t.Context(), y)

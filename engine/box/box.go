@@ -1,8 +1,7 @@
-// Package box runs untrusted Lua in a process of its own, behind walls. A
-// [Pool] keeps a few child processes warm. Each child is this program, started
-// again, and answers questions: run this script, in this state of Redis, at
-// this instant. It keeps only compiled texts between questions, and serves one
-// owner's judgement at a time.
+// Package box runs untrusted Lua in a separate process, behind walls. A [Pool] keeps a
+// few child processes warm. Each child is this program, started again, and answers
+// questions: run this script, in this state of Redis, at this instant. It keeps only
+// compiled texts between questions, and serves one owner's judgement at a time.
 //
 // Three things confine a script: its own interpreter, with Redis' libraries and
 // bounds on time and sizes; the limits and filters that the child puts on

@@ -15,8 +15,8 @@ import (
 )
 
 // A frame is the length of its body in four bytes, the highest first, and the
-// body: numbers and texts one after the other, without names. Whoever reads one
-// takes memory for what has come, not for what is announced.
+// body: numbers and texts one after the other, without names. A reader takes memory for
+// the bytes that have come, not for the length announced.
 
 var (
 	errFrame = errors.New("that is no frame")
@@ -238,7 +238,7 @@ func (r *reader) end() error {
 	return nil
 }
 
-// What a child is asked.
+// The questions that a child answers.
 const (
 	askRun   = iota
 	askCheck // whether a text compiles
@@ -268,7 +268,7 @@ func decodeQuestion(body []byte) (what int64, q Question, err error) {
 	return what, q, nil
 }
 
-// types are those of a [store.Item].
+// types are the types of a [store.Item].
 var types = []string{trace.TypeString, trace.TypeHash, "list", trace.TypeZSet}
 
 // faults are the kinds of a Fault by their number in a frame, less one.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// slice is how long one may keep a child while others wait: to change hands costs
-// a child, so it is not done with each question.
+// slice is how long one may keep a child while others wait: changing hands costs a child,
+// so the line does not do it with each question.
 const slice = 50 * time.Millisecond
 
 // line says whose turn it is to have a child. The turns go round those for whom
@@ -86,7 +86,8 @@ func (l *line) wait(whose string, by any, runs bool, now time.Time) *waiter {
 // waits reports whether somebody waits.
 func (l *line) waits() bool { return len(l.round) > 0 }
 
-// leave takes a question out of the line. It reports false if that is in it no more.
+// leave takes a question out of the line. It reports false if that is no longer in the
+// line.
 func (l *line) leave(w *waiter) bool {
 	all := l.waiting[w.whose]
 	n := slices.Index(all, w)
@@ -101,7 +102,7 @@ func (l *line) leave(w *waiter) bool {
 }
 
 // grant gives places to those whose turn it is, and returns the children that make
-// room for that. It refuses who may not run a script now.
+// room for that. It refuses those who may not run a script now.
 func (l *line) grant(now time.Time) (freed []*child) {
 	for n := 0; n < len(l.round); {
 		whose := l.round[n]

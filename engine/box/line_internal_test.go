@@ -86,8 +86,8 @@ func (l *lined) want(what string, turns ...string) {
 	l.turns = nil
 }
 
-// However many judgements of an address wait, another one has a child at once, and
-// where all children are taken the turns go round the addresses.
+// However many judgements of an address wait, another address gets a child at once, and
+// if all children are taken, the turns go round the addresses.
 func TestAddressesTakeTurns(t *testing.T) {
 	l := newLined(t, 2, "a", "b", "c")
 	for n := range 10 {
@@ -127,7 +127,7 @@ func TestAJudgementKeepsItsChild(t *testing.T) {
 	l.want("once it has waited", "a 0")
 }
 
-// All children but one are for those whose scripts come to their end.
+// All children but one are for those whose scripts finish.
 func TestUnprovenScriptsShareAChild(t *testing.T) {
 	l := newLined(t, 2, "good")
 	for n := range 50 {
@@ -151,8 +151,8 @@ func TestWorkForNobodyInParticular(t *testing.T) {
 	l.want("three judgements", " 0", " 1")
 }
 
-// Three scripts that do not come to their end, and the next has to wait, and longer
-// with each one more, up to a bound; a good one makes that good.
+// After three unfinished scripts the next has to wait, and longer with each further one,
+// up to a bound; a good one makes up for that.
 func TestEndlessScriptsHaveToWait(t *testing.T) {
 	r, now := newRecord(), time.Unix(1000, 0)
 	wait := func(by any) time.Duration {
@@ -210,7 +210,7 @@ func TestEndlessScriptsHaveToWait(t *testing.T) {
 	}
 }
 
-// Who waits in line when the others' scripts have not ended is refused, and takes no
+// If others' scripts have not ended, those who wait in line are refused, and take no
 // child.
 func TestWhoWaitsIsRefused(t *testing.T) {
 	l := newLined(t, 2)

@@ -63,7 +63,7 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 	}
 }
 
-// Where a table is in memory changes nothing of what a script comes to.
+// A script's result does not depend on where a table is in memory.
 func TestAddressesAreCounted(t *testing.T) {
 	p := open(t, box.Options{})
 	told := map[string]bool{}

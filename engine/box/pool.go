@@ -80,9 +80,9 @@ func (p *Pool) Close() error {
 // a child that has served another one is ended, not asked. It waits for a child as
 // long as ctx lets it, and not longer than Options.Limit for the answer.
 //
-// Who the work is for, [pause.Whose], waits in turn with the others, and has all
-// children but one at most. So have all together whose last script did not come to
-// its end, or who have run none: the others do not wait behind them.
+// Those the work is for, [pause.Whose], wait in turn, and each has all children but one
+// at most. Those whose last script did not finish, or who have run none, have as many all
+// together: the others do not wait behind them.
 //
 // A mistake of the script is a [*Fault]. Other errors are a [*SuspendedError],
 // ErrQuestion, ErrUnavailable, ErrBroken, ErrClosed, and ctx's. A script's own
@@ -96,7 +96,7 @@ func (p *Pool) Ask(ctx context.Context, by any, q Question) (Answer, error) {
 	return a, err
 }
 
-// Proven reports whether the last script came to its end that ran for somebody.
+// Proven reports whether the last script that ran for somebody finished.
 func (p *Pool) Proven(whose string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 // Bounds of the record.
 const (
-	patience  = 3                // scripts in a row that do not come to their end, until the next one has to wait
+	patience  = 3                // unfinished scripts in a row until the next one has to wait
 	firstWait = time.Second      // and so long; twice as long after each further one
 	longWait  = 30 * time.Second // at most
 	forgotten = 10 * time.Minute // after so long without a script, or without one that does not end
@@ -45,20 +45,20 @@ type record struct {
 }
 
 type conduct struct {
-	good  bool      // a script has come to its end since the last one that did not
+	good  bool      // a script has finished since the last one that did not
 	row   int       // scripts in a row that did not
 	until time.Time // no new judgement runs scripts
 	last  time.Time // when one ran
-	spent time.Time // when one did not come to its end
+	spent time.Time // when one did not finish
 }
 
-// forgive forgets scripts that did not come to their end.
+// forgive forgets unfinished scripts.
 func (c *conduct) forgive() { c.good, c.row, c.until = true, 0, time.Time{} }
 
 // judgement is one whose scripts have run.
 type judgement struct {
 	whose string
-	good  int // scripts that came to their end
+	good  int // finished scripts
 	bad   bool
 }
 
@@ -66,7 +66,7 @@ func newRecord() record {
 	return record{map[string]*conduct{}, map[any]*judgement{}}
 }
 
-// proven reports whether the last script came to its end.
+// proven reports whether the last script finished.
 func (r record) proven(whose string) bool {
 	c := r.of[whose]
 	return c != nil && c.good
@@ -120,8 +120,8 @@ func (r record) ran(whose string, by any, err error, now time.Time) {
 	}
 }
 
-// over notes that a judgement is over. One whose scripts all came to their end makes
-// good what was before.
+// over notes that a judgement is over. If all its scripts finished, that makes up for
+// earlier ones that did not.
 func (r record) over(by any) {
 	j := r.judgement[by]
 	delete(r.judgement, by)

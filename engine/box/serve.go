@@ -25,8 +25,8 @@ const exitLarge = 3
 // A child is this executable, whichever that is: the playground's, or a test's of
 // any package that judges. So it is an init that serves, and not a line in each
 // main: no main and no TestMain can forget it, or do something first. Without the
-// variable, which is in no environment but a child's, it does nothing. What it
-// imports has been initialized by then; what imports it never is.
+// variable, which is in no environment but a child's, it does nothing. The packages that
+// it imports have been initialized by then; those that import it never are.
 func init() {
 	way := os.Getenv(variable)
 	if way == "" {

@@ -146,7 +146,7 @@ var acts = map[string]func(){
 func frame(body []byte) { _ = writeFrame(os.Stdout, body) }
 func wait()             { _, _ = readFrame(os.Stdin, nil) }
 
-// Whoever got out of Lua, on any thread, gets no farther than the process.
+// Code that gets out of Lua, on any thread, gets no farther than the process.
 func TestWalls(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = []string{variable + "=escaped"}

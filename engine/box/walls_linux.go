@@ -154,8 +154,8 @@ var allowed = append([]uint32{
 }, allowedHere...)
 
 // filter has seccomp refuse each thread of this process all calls but those.
-// What is refused answers EPERM and does not kill: nothing is gained by asking,
-// and Go's runtime tries calls that it can do without.
+// A refused call returns EPERM and does not kill: asking gains nothing, and Go's runtime
+// tries calls that it can do without.
 func filter() error {
 	const (
 		numberAt = 0 // of struct seccomp_data

@@ -11,15 +11,14 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// MostCauses is how many causes of a broken rule are told at most: more nobody keeps in
-// mind.
+// MostCauses is the most causes that a broken rule lists: nobody keeps more in mind.
 const MostCauses = 5
 
 // Causes returns how a rule came to be broken, as the numbers of at most MostCauses
 // events in their order: grants, what ended a lease or took a key away, and the faults
 // because of which that came too soon or an unlock too late. Events are those of a run
-// from its beginning, and the last is the violation, which is the last cause, too. Where
-// an event of its step broke the rule, that stands in for the violation. Owners maps
+// from its beginning, and the last is the violation, which is the last cause, too. If an
+// event of its step broke the rule, that event stands in for the violation. Owners maps
 // owner ids to threads. Without a chain in the trace the list is shorter.
 func Causes(events []trace.Event, owners map[string]string) []int {
 	if len(events) == 0 {

@@ -1,6 +1,6 @@
-// Package check finds broken rules in a run's events. Each rule is a small
-// automaton in a file of its own, together with its words. It sees one event
-// after another, and does not know where they come from.
+// Package check finds broken rules in a run's events. Each rule is a small automaton in
+// its own file, together with its words. It sees one event after another, and does not
+// know where they come from.
 package check
 
 import (
@@ -122,7 +122,7 @@ func appendSet(b []byte, set map[string]bool, as naming) []byte {
 	return append(b, ';')
 }
 
-// named returns what is known of each thread, by the name by which it goes.
+// named returns what we know about each thread, by the name that it goes by.
 func named[T any](byThread map[string]T, as naming) map[string]T {
 	list := make(map[string]T, len(byThread))
 	for thread, one := range byThread {
@@ -139,8 +139,8 @@ type Checker struct {
 
 	end end
 
-	// Of several locks: one for each, which looks at what is of its own lock, and who
-	// waits for which. Then there are no watches.
+	// With several locks: one for each, which looks at its own lock's events, and one for
+	// who waits for which. Then there are no watches.
 	locks   []*Checker
 	keys    []string
 	waiting waiting

@@ -254,7 +254,7 @@ func TestRules(t *testing.T) {
 			believing("A", late("DEL", int64(1)), trace.Absent(), map[string]int{"B": 1}),
 		}, "foreign-release A,B [1 2]"},
 
-		// Who is inside is another matter than who believes.
+		// Being inside and believing are two things.
 		{"one is leaving as another enters", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
 			leaving(believing("A", delay, held(ownerA, "1"), a1)),
@@ -332,7 +332,8 @@ func TestRules(t *testing.T) {
 			at(400, believing("A", unlock(trace.NotHeld), held(ownerA, "1"), none)),
 		}, "count-mismatch A [3 4]"},
 
-		// A sorted set has scores and no counts, and whoever asks drops what is over.
+		// A sorted set has scores and no counts, and every thread that asks drops expired
+		// members.
 		{"a score is no count", []trace.Event{believing("A", outcome(trace.Acquired), scored(ownerA, "700"), a1)}, ""},
 		{"a member that is over", []trace.Event{
 			believing("A", outcome(trace.Lost), scored(ownerA, "700"), none),
@@ -393,8 +394,8 @@ func TestOrphanAndStuck(t *testing.T) {
 	}
 }
 
-// What is said of a key that is left is so at once, and in a log that does not tell when its
-// threads have ended.
+// The sentence about a key left behind is true at once, and in a log that does not say when
+// its threads have ended.
 func TestAnOrphanSaysOnlyWhatIsKnown(t *testing.T) {
 	for over, want := range map[bool]string{
 		true:  "every thread has ended, nobody believes that it holds the lock, and the key stands for another 9760 ms",
@@ -470,8 +471,8 @@ func TestAKeptKeyIsNoOrphan(t *testing.T) {
 	}
 }
 
-// Where the lease of one of two has ended before the other got in, the sentence
-// says how long ago; not where it ends as the other gets in.
+// If the lease of one of two ended before the other got in, the sentence says how long
+// ago; not if it ends as the other gets in.
 func TestTogetherSaysWhoseKeyWasDropped(t *testing.T) {
 	for _, c := range []struct {
 		enters trace.Millis

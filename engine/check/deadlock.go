@@ -82,8 +82,8 @@ func Waiters(circle []Waits) []string {
 }
 
 // waiting is which lock each thread waits for, of several: it was refused it, and asks
-// again after a while. Who gives back what it has waits for nothing meanwhile. The zero
-// value knows of none.
+// again after a while. A thread that gives back what it has waits for nothing meanwhile.
+// The zero value knows of none.
 type waiting struct {
 	wants map[string]string // by thread
 	told  []string          // the threads of the circle that was reported, as long as it lasts

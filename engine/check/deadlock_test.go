@@ -83,8 +83,8 @@ func (b *bank) does(steps string) {
 	}
 }
 
-// Who waits for what another has, who waits for what it has, and so on to the first, are in
-// a deadlock: told once as long as it lasts. Who gives back, or never waited, is in none.
+// Threads that wait for one another in a circle are in a deadlock: reported once as long as
+// it lasts. A thread that gives back, or never waited, is in none.
 func TestDeadlock(t *testing.T) {
 	const crosswise = "deadlock: A has x and waits for y; B has y and waits for x"
 	for _, c := range []struct{ name, threads, keys, steps, want string }{
@@ -121,7 +121,7 @@ func TestEachLockIsJudgedByItself(t *testing.T) {
 	}
 }
 
-// What a checker says of its state tells those apart that will find other rules broken.
+// Two checkers' states differ if they will find different rules broken.
 func TestWhoWaitsIsOfTheState(t *testing.T) {
 	of := func(steps string) string {
 		b := newBank("A B", "x y")

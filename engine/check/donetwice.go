@@ -9,7 +9,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// DoneTwice is the rule that what is to be done once is done once.
+// DoneTwice is the rule that nobody does twice what must happen once.
 const DoneTwice = "done-twice"
 
 type doneTwice struct{ reported bool }

@@ -9,8 +9,8 @@ import (
 	"relock/engine/trace"
 )
 
-// What is to be done once breaks the rule the second time, and is reported once; what
-// was refused is not done, and no update is lost.
+// Work to be done once breaks the rule the second time, and is reported once; refused
+// work is not done, and no update is lost.
 func TestDoneTwice(t *testing.T) {
 	do := func(thread string, times int, refused bool) trace.Event {
 		return trace.Event{Thread: thread, Body: trace.Resource{Op: trace.OpWrite, Effect: true, Value: times, Version: times, Refused: refused}}

@@ -137,8 +137,8 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	return Finding{Violation: v, Says: phrase.Plain(v.Detail), Why: why}
 }
 
-// Asking returns those of threads that would ask for ever: they have not ended,
-// and do not hang.
+// Asking returns the threads that would ask for ever: they have not ended, and do not
+// hang.
 func (b *Findings) Asking(threads []string) []string {
 	var names []string
 	for _, name := range threads {

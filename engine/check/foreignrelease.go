@@ -26,7 +26,7 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 		return Finding{}, false // it deletes nothing
 	}
 	if journal.Sweeps(b.Args[0]) {
-		return Finding{}, false // it drops what is over, whoever put it there
+		return Finding{}, false // it drops expired members, no matter who put them there
 	}
 	if taken, _ := journal.Tokens(b.Args, b.Reply, b.Arg(1)); taken > 0 {
 		return Finding{}, false // the last token of a list
@@ -39,7 +39,7 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	who, whose := e.Thread, holders[0]
 	why := phrase.Say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", who, whose, whose)
 	if !f.Names(before) {
-		why = phrase.Say("%[1]s has deleted %[2]s's key: what is in it does not say whose it is, but %[2]s put it there.", who, whose)
+		why = phrase.Say("%[1]s has deleted %[2]s's key: its value does not say whose it is, but %[2]s put it there.", who, whose)
 	}
 	if f.LeftInTime(who) {
 		why = phrase.Say("%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.", who, whose)

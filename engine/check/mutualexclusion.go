@@ -81,7 +81,7 @@ func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Name
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s are in their critical sections at once; there is no lock between them", inside)
 	case m.guard == protocol.InProcess:
-		return phrase.Say("%s are in their critical sections at once; each process has a spin lock of its own", inside)
+		return phrase.Say("%s are in their critical sections at once; each process has its own spin lock", inside)
 	case len(holders) > 0:
 		return phrase.Say("%s are in their critical sections at once; in Redis the lock is held by %s", inside, holders)
 	case len(e.Nodes) > 0:
@@ -109,7 +109,7 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
 	case m.guard == protocol.InProcess:
-		return phrase.Say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
+		return phrase.Say("%s and %s are inside at once: each has its own word of memory.", inside[0], inside[1])
 	case f.Aside(inside[0]):
 		return phrase.Say("%s and %s are inside at once: Redis has two masters, and %s asks the old one.", inside[0], inside[1], inside[0])
 	case f.Aside(inside[1]):

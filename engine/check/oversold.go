@@ -9,7 +9,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// Oversold is the rule that no more is taken than there was.
+// Oversold is the rule that nobody takes more than there was.
 const Oversold = "oversold"
 
 type oversold struct{ reported bool }

@@ -9,8 +9,8 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// Replaced is the rule that no thread puts its own name in the place of another's: a lock
-// that stands is not overwritten.
+// Replaced is the rule that no thread puts its own name in the place of another's: nobody
+// overwrites a lock that somebody holds.
 const Replaced = "replaced"
 
 type replaced struct{ stateless }

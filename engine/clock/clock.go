@@ -22,8 +22,8 @@ type Clock interface {
 	// Sleep returns nil after d, or ctx's cause as soon as ctx has ended.
 	// A d of zero or less returns at once.
 	Sleep(ctx context.Context, d time.Duration) error
-	// AfterFunc runs f in a goroutine of its own after d. Doing is a name for
-	// observers of the clock, without any effect.
+	// AfterFunc runs f in its own goroutine after d. Doing is a name for observers of the
+	// clock, without any effect.
 	AfterFunc(d time.Duration, doing string, f func()) Timer
 	// NewSignal returns a signal for Await.
 	NewSignal() Signal
@@ -51,7 +51,7 @@ type Timer interface {
 }
 
 // TimeOfDay returns what a clock shows as the time of day. That is its Now, unless it
-// tells the two apart: nobody sets what measures spans, but anybody may set the
+// tells the two apart: nobody sets the clock that measures spans, but anybody can set the
 // time of day.
 func TimeOfDay(c Clock) time.Time {
 	if w, ok := c.(interface{ TimeOfDay() time.Time }); ok {
@@ -65,15 +65,15 @@ type Process interface {
 	Clock
 	// Go starts f, the process's business, after delay.
 	Go(delay time.Duration, f func())
-	// Work is a Sleep that stands for effort rather than a timer: no work is
-	// done while the process is paused, so a pause adds its length.
+	// Work is a Sleep that stands for effort rather than a timer: a paused process does
+	// no work, so a pause adds its length.
 	Work(ctx context.Context, d time.Duration) error
 	// Gate is called before each Redis call. It returns when the caller may
 	// continue, or ctx's cause. Doing says what is about to be sent, for
 	// observers of the clock.
 	Gate(ctx context.Context, doing any) error
-	// Pause stops the process for d from now. What falls due meanwhile happens
-	// when it continues.
+	// Pause stops the process for d from now. Whatever falls due meanwhile happens when
+	// it continues.
 	Pause(d time.Duration)
 	// Kill ends the process: every task of it that waits, or uses this clock
 	// again, ends in runtime.Goexit. Deferred functions run, but end in turn as

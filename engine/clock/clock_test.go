@@ -66,7 +66,7 @@ func TestVirtualOrderIsWhoHasBeenReadyLongest(t *testing.T) {
 		p.Go(s.start, func() {
 			_ = p.Sleep(ctx, 10*ms-s.start) // all wake at 10, in the order in which they went to sleep
 			_ = p.Gate(ctx, "first call")   // passed: the slice has had none yet
-			_ = p.Gate(ctx, "second call")  // a decision of its own
+			_ = p.Gate(ctx, "second call")  // a separate decision
 		})
 	}
 	wantList(t, drive(v), `0 A: start
@@ -159,8 +159,8 @@ func TestVirtualTimerStopAndWait(t *testing.T) {
 	wantList(t, got, "true false <nil>\nran\nfalse <nil> 9")
 }
 
-// A call that is made in a task of its own, and waited for, is still one
-// decision; several are one each, and so is what comes after.
+// A call in a separate task, which its caller waits for, is still one decision; several
+// are one each, and so is the next thing.
 func TestVirtualSliceIsHandedOver(t *testing.T) {
 	v := clock.NewVirtual()
 	defer v.Stop()
@@ -189,8 +189,8 @@ func TestVirtualSliceIsHandedOver(t *testing.T) {
 3 A: after the pause`)
 }
 
-// What a process waits for may be another's: neither its own pause nor its death
-// holds that up. It hears of it when it goes on.
+// A process may wait for another's work: neither its own pause nor its death holds that
+// up. It hears of it when it goes on.
 func TestVirtualWaitsForAnotherProcess(t *testing.T) {
 	v := clock.NewVirtual()
 	defer v.Stop()
@@ -213,7 +213,7 @@ func TestVirtualWaitsForAnotherProcess(t *testing.T) {
 	wantList(t, got, "5 answer\n5 answer\n21 paused hears it: <nil>")
 }
 
-// What is deferred in a dead process runs, but cannot reach the world.
+// Deferred functions of a dead process run, but cannot reach the world.
 func TestVirtualKillEndsEverythingOfTheProcess(t *testing.T) {
 	v := clock.NewVirtual()
 	defer v.Stop()
@@ -394,8 +394,8 @@ func TestADriftingClockMeasuresByItsOwn(t *testing.T) {
 	}
 }
 
-// Who sleeps until an instant of its own clock does not wake before it, and
-// what has no end still has none.
+// A process that sleeps until an instant of its own clock does not wake before it, and a
+// sleep without end still has none.
 func TestADriftingClockNeverWakesEarly(t *testing.T) {
 	for _, millionths := range []int{-500_000, -333_333, -1, 1, 7, 333_333, 500_000} {
 		v := clock.NewVirtual()

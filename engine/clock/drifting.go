@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Drifting is a [Process] whose clock runs faster or slower than that of the
-// process it is made of: every time that it tells and every length that it is
-// told goes by its own clock. Work does not: it is effort. It is as safe for
-// concurrent use as the process it is made of.
+// Drifting is a [Process] whose clock runs faster or slower than that of the process it
+// wraps: all times that it returns and all durations that it takes go by its own clock.
+// Work does not: it is effort. It is as safe for concurrent use as the process it is made
+// of.
 type Drifting struct {
 	Process
 
@@ -54,8 +54,8 @@ func (p *Drifting) others(d time.Duration) time.Duration {
 // Now implements [Clock].
 func (p *Drifting) Now() time.Time { return p.begun.Add(p.own(p.Process.Now().Sub(p.begun))) }
 
-// Jump sets the time of day forward, or back where by is negative. What measures
-// spans, Now with all timers, goes on as before.
+// Jump sets the time of day forward, or back where by is negative. Now and all timers,
+// which measure spans, go on as before.
 func (p *Drifting) Jump(by time.Duration) { p.ahead.Add(int64(by)) }
 
 // TimeOfDay is what it shows as the time of day, see the function TimeOfDay.

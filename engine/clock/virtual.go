@@ -20,11 +20,11 @@ var Epoch = time.Unix(0, 0).UTC()
 // Step.
 //
 // A task is one goroutine: a process's business or a timer's function. It parks
-// at each gate, sleep and wait; what it does between two parks is a slice. A
-// slice passes at most one gate, so every Redis call is a decision of its own.
-// What is local to a client needs no decision, because nobody else can see when
-// it happens. A task that has nothing but one function run at once, and waits for
-// it, hands the slice over to it: to others the two are one.
+// at each gate, sleep and wait; what it does between two parks is a slice. A slice passes
+// at most one gate, so every Redis call is a separate decision. Things local to a client
+// need no decision, because nobody else can see when they happen. A task that has nothing
+// but one function run at once, and waits for it, hands the slice over to it: to others
+// the two are one.
 //
 // Virtual belongs to the goroutine that drives it (Ready, Step, Next, Advance,
 // Stop); the methods of Process belong to the tasks. The two never run at the
@@ -87,7 +87,7 @@ type task struct {
 	resume  chan struct{}
 
 	state    State
-	name     string // what AfterFunc was told
+	name     string // the arguments of AfterFunc
 	doing    any
 	business bool
 	due      time.Duration   // for Armed, Starting, Sleeping, Working
@@ -150,9 +150,9 @@ func (v *Virtual) Pending() []Task {
 }
 
 // AppendState writes which task moves when, and which of two that move at one
-// instant moves first. What a task does when it moves is up to its process, which
-// goes by the name that as returns for its own. With pauses set, any two may come
-// to move at one instant.
+// instant moves first. Its process decides what a task does when it moves, and goes by
+// the name that as returns for its own. With pauses set, any two may come to move at one
+// instant.
 func (v *Virtual) AppendState(b []byte, pauses bool, as func(process string) string) []byte {
 	b = binary.AppendVarint(b, int64(v.now))
 	tasks := make([]*task, 0, len(v.tasks))

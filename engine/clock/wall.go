@@ -163,8 +163,8 @@ type Wall struct {
 // program.
 func NewWall(panicked func(*panics.Error)) *Wall { return &Wall{panicked: panicked} }
 
-// Delay makes timers late by d, as those of a busy machine are. Call it before there is
-// a process.
+// Delay makes timers late by d, like those of a busy machine. Call it before there is a
+// process.
 func (w *Wall) Delay(d time.Duration) { w.delay = d }
 
 // Due notes that what was due at an instant goes on now.

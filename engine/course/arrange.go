@@ -19,7 +19,7 @@ import (
 // arrangement is what an item of that kind is made of.
 type arrangement struct {
 	pieces []Piece
-	own    int // of the pieces: those of the script
+	own    int // the pieces that are the script's
 	cases  []trial.Case
 	then   *scenario.Scenario
 }

@@ -27,8 +27,8 @@ type Mover struct {
 	Node                int // that it asks in the background, or sent this to
 }
 
-// Solution are the presses by which a break is done, and which of them is the first
-// that the scheduler would not have made by itself.
+// Solution has the presses that solve a break, and which of them is the first that the
+// scheduler would not have made by itself.
 func (m *Made) Solution() (list []Press, first int) { return m.presses, m.decisive }
 
 // pressing plays a solution as a person does who presses the page's buttons: time passes

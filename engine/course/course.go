@@ -1,8 +1,8 @@
 // Package course is the course: it reads the chapters in lessons/course, plays their
-// scenarios, and computes from those runs what a text may not type: the right
-// answers, the wrong ones, every number, every line of a script, and whether a
-// learner's moves have reached an item's goal. It knows neither HTTP nor HTML: texts
-// leave it as Markdown.
+// scenarios, and computes from those runs what a text must not type: the right answers,
+// the wrong ones, every number, every line of a script, and whether a learner's moves
+// have reached an item's goal. It knows neither HTTP nor HTML: texts leave it as
+// Markdown.
 //
 // # Writing an item
 //
@@ -116,9 +116,9 @@
 // options has its own lab:. In a mend item, an option is right if none of its orders
 // breaks the goal's rule.
 //
-// An item may have again:, another question on the same idea for later: with a run
-// or a change, and options and a text of its own, under its id with -again. Keys
-// that again: leaves out are as in the first.
+// An item may have again:, another question on the same idea for later: with its own run
+// or change, options and text, under its id with -again. Keys that again: leaves out are
+// as in the first.
 //
 // A wrong option of why should be half a cure. helps: says for which run: it is a
 // change of the item's run, which then reaches the goal without the option, and not
@@ -236,7 +236,7 @@ type Item struct {
 	Options    []*Option    // as they are shown
 	Controls   []string     // of break: "time", and names of faults
 	Table      string       // of read: "textbook" puts the article's table beside the run
-	Lua        bool         // the scripts of the lock stand on the stage
+	Lua        bool         // the stage shows the scripts of the lock
 	Situations []*Situation // of rank: in which its options are played
 	Extra      bool         // the short way through the course leaves it out
 	Taught     *Item        // of the concept check: where the course teaches it
@@ -292,8 +292,7 @@ func (i *Item) Lab() *Lab {
 // Path is the item's address below /learn/.
 func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
 
-// First is the item that this one asks again, or itself: what is answered counts
-// for it.
+// First is the item that this one asks again, or itself: an answer counts for it.
 func (i *Item) First() *Item {
 	if i.first != nil {
 		return i.first
@@ -339,8 +338,8 @@ func (c *Course) Items() []*Item {
 	return all
 }
 
-// All are all items, each followed by what is asked again of it; those of the
-// concept check last.
+// All are all items, each followed by the item that asks it again; those of the concept
+// check come last.
 func (c *Course) All() []*Item {
 	var all []*Item
 	for _, ch := range c.Chapters {
@@ -415,8 +414,8 @@ func (c *Course) Without(i *Item) *Item {
 	return next
 }
 
-// answering is how many minutes an answer takes: more where one has to find a way, or to
-// write.
+// answering is how many minutes an answer takes: more if the learner has to find a way,
+// or to write.
 var answering = map[Kind]float64{
 	Predict: 0.5, Why: 0.5, Mend: 0.5, ReviewCode: 1, Rank: 1,
 	Arrange: 2, Read: 2, Break: 3, Write: 3,
@@ -456,8 +455,8 @@ func (ch *Chapter) abridge() {
 const MostEarlier = 3
 
 // Earlier are questions on the ideas of earlier chapters, at the end of a chapter;
-// none elsewhere. Where an idea has another question, that one is asked. Each idea
-// comes as seldom as it can, and those of the chapters before as soon as they can.
+// none elsewhere. If an idea has another question, it asks that one. Each idea comes as
+// seldom as it can, and those of the chapters before as soon as they can.
 func (c *Course) Earlier(i *Item) []*Item {
 	if i.Chapter.check || i.Chapter.Items[len(i.Chapter.Items)-1] != i {
 		return nil
@@ -492,7 +491,7 @@ func (c *Course) Earlier(i *Item) []*Item {
 // shuffle puts options in an order that tells nothing, and is always the same.
 func shuffle(of string, list []*Option) {
 	slices.SortFunc(list, func(a, b *Option) int {
-		switch { // none is about the others, and stands behind them
+		switch { // none is about the others, and comes after them
 		case a.None && !b.None:
 			return 1
 		case b.None && !a.None:
@@ -509,8 +508,8 @@ func weight(text string) string {
 }
 
 // BuiltIn is the course that comes with the program, in some languages, read
-// once for them. It fails with Mistakes. What its searches found is kept, and not
-// searched again. It is safe for concurrent use.
+// once for them. It fails with Mistakes. It keeps the results of its searches, and does
+// not search again. It is safe for concurrent use.
 func BuiltIn[L Language](in []L) (*Course, error) {
 	builtIn.Lock()
 	defer builtIn.Unlock()

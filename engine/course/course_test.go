@@ -132,7 +132,7 @@ func ordered(t *testing.T, i *course.Item, made *course.Made) {
 	}
 }
 
-// Whatever order does what the lock's script does is right, and no other.
+// Every order that does what the lock's script does is right, and no other.
 func TestAnyOrderThatWorksIsRight(t *testing.T) {
 	t.Parallel()
 	i, _ := whole(t).Item("again/enter-and-count")
@@ -231,7 +231,7 @@ func TestEachIdeaHasAnotherQuestion(t *testing.T) {
 
 var update = flag.Bool("update", false, "write found.json")
 
-// What is kept of the searches is what a search finds.
+// The kept results are what a search finds.
 func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 	t.Parallel()
 	again := whole(t)
@@ -319,8 +319,8 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	}
 }
 
-// What a chapter says of its length is within a fifth of what its items take: reading
-// three words a second, and answering, which is more where one has to find a way, or to
+// A chapter's stated length is within a fifth of what its items take: reading three words
+// a second, and answering, which takes more if the learner has to find a way, or to
 // write.
 func TestAChapterTakesAboutAsLongAsItSays(t *testing.T) {
 	t.Parallel()
@@ -532,7 +532,7 @@ var han = regexp.MustCompile(`\p{Han}`)
 // linked is where a link leads to, which nobody reads.
 var linked = regexp.MustCompile(`\]\([^)]*\)`)
 
-// What nobody writes in Chinese, in the course's texts.
+// Phrases that nobody writes in Chinese, in the course's texts.
 var unwritten = map[string]*regexp.Regexp{
 	"a half-width mark at a Chinese word":              regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`),
 	"a space at a full-width mark":                     regexp.MustCompile(` [，。：；、？！（）]|[，。：；、？！（] \S`),
@@ -695,7 +695,7 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 	}
 }
 
-// Where not every order could be tried, nobody says that none breaks a rule.
+// If it could not try every order, it does not say that none breaks a rule.
 func TestTooManyOrdersToSayThatNoneBreaks(t *testing.T) {
 	t.Parallel()
 	sc, err := scenario.Parse([]byte(`
@@ -711,7 +711,7 @@ threads: [{name: A, work: 51ms}, {name: B, work: 52ms}, {name: C, work: 53ms}, {
 	}
 }
 
-// What breaks by itself is nothing to be broken, and that is what is said.
+// A run that breaks by itself cannot be an item to break, and the check says so.
 func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]error{"lease-expiry": course.ErrBreaksByItself, "redlock": nil} {
@@ -729,8 +729,8 @@ func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 	}
 }
 
-// A course needs a text in one language, whichever it is, and may have a title of
-// its own; who reads in another language gets what there is.
+// A course needs a text in one language, any language, and may have its own title; a
+// reader of another language gets what there is.
 func TestACourseNeedsOneLanguage(t *testing.T) {
 	t.Parallel()
 	const chapter = "id: one\nminutes: 1\nitems:\n  - {id: it, kind: read, scenario: crash}\n"

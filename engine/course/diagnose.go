@@ -11,8 +11,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Diagnosis is an incident as one has it at work: what was logged, and what can be asked
-// of Redis next. It is not changed after it was made.
+// Diagnosis is an incident as people meet it at work: the logs, and the questions they
+// can ask Redis next. It is not changed after it was made.
 type Diagnosis struct {
 	Logs    []Log        // of the item's own run, which are those of its cause
 	Asked   trace.Millis // when Redis is asked
@@ -27,12 +27,12 @@ type Query struct {
 	Right bool          // they differ
 }
 
-// Parting is where the logs of a wrong cause cease to be those of the incident.
+// Parting is where the logs of a wrong cause begin to differ from the incident's.
 type Parting struct {
 	At          trace.Millis
 	Log         int    // which of the incident's
 	Line        int    // of it, from 1
-	Here, There string // what stands there in each; "" where nothing does
+	Here, There string // the line there in each; "" if there is none
 	Logs        []Log  // the cause's own
 }
 
@@ -149,7 +149,7 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 		return nil
 	}
 	if len(nearest) != 1 {
-		return i.wrong(0, "which wrong cause is the likeliest is not said: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
+		return i.wrong(0, "it is open which wrong cause is the likeliest: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
 	}
 	return i.makeQueries(d, m.Run)
 }

@@ -276,7 +276,7 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 	for _, l := range r.languages {
 		r.text(fsys, ch, dir+"/"+textFile(l), l.Code())
 	}
-	for _, l := range r.languages { // a chapter needs one language; where another is asked for, it is told in the first
+	for _, l := range r.languages { // a chapter needs one language; whoever asks for another gets the first
 		if t := ch.texts[l.Code()]; t != nil {
 			ch.fallback = t
 			break
@@ -321,8 +321,8 @@ func (r *reader) yamlMistakes(file string, err error) {
 	}
 }
 
-// again is the other question on the idea of an item. What it does not say is as
-// in the first; a text and options it has of its own.
+// again is the other question on the idea of an item. Anything that it leaves out is as
+// in the first; it has its own text and options.
 func (y itemYAML) again() itemYAML {
 	two := *y.Again
 	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
@@ -574,7 +574,7 @@ func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte,
 		o.mends(at, i, &y.Change)
 	}
 	if i.Kind == Diagnose && (y.Until.Text != "" || y.Helps.Kind != 0) {
-		at(o.line, "option %s: a cause has no until or helps: its logs are seen as long as those of the item", o.ID)
+		at(o.line, "option %s: a cause has no until or helps: its logs are shown for as long as the item's", o.ID)
 	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
@@ -660,8 +660,8 @@ func raw(sc *scenario.Scenario) ([]byte, error) {
 	return b, nil
 }
 
-// changed is scenario.Changed with a change as it stands in a chapter; one that is
-// left out changes nothing.
+// changed is scenario.Changed with a change as a chapter writes it; one that is left out
+// changes nothing.
 func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
 	var with map[string]any
 	if change.Kind != 0 {

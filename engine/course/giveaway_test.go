@@ -274,7 +274,8 @@ func TestNothingButItsMeaningGivesAnAnswerAway(t *testing.T) {
 // aTenth is how much better than chance somebody may do who has sat many tests.
 const aTenth = 0.1
 
-// Who has sat many tests and knows nothing of locks predicts no more than chance does.
+// Somebody who has sat many tests and knows nothing about locks predicts no more than
+// chance.
 func TestWhoHasSatManyTestsPredictsNothing(t *testing.T) {
 	t.Parallel()
 	var items []*course.Item
@@ -316,9 +317,9 @@ func mentions(option string, texts []string) float64 {
 	return said / float64(max(1, len(own)))
 }
 
-// Who has sat many tests, or looks for an answer in what the other questions say, knows no
-// more of the check than chance does. Of the six of a half one is more than a tenth, so both
-// halves are counted together.
+// Somebody who has sat many tests, or looks for an answer in the other questions, gets no
+// more of the check right than chance. Of the six of a half one is more than a tenth, so
+// both halves are counted together.
 func TestWhoHasSatManyTestsKnowsNothingOfTheCheck(t *testing.T) {
 	t.Parallel()
 	for _, l := range words.All() {
@@ -385,8 +386,8 @@ func TestTheCheckNamesNoAmounts(t *testing.T) {
 	}
 }
 
-// What took over, and what it lacked, is not on the stage before somebody has said what
-// would have prevented it.
+// The stage does not show what took over, and what it lacked, before somebody has said
+// what would have prevented it.
 func TestTheStageDoesNotTellOfTheFailOver(t *testing.T) {
 	t.Parallel()
 	i, _ := whole(t).Item("check/replicas")

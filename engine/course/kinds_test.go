@@ -166,7 +166,7 @@ func TestTheCheckHasCausesAndCode(t *testing.T) {
 	}
 }
 
-// What a lab found is held to what its files say, and to what an item asks of it.
+// The lab's findings must agree with its files, and with what an item asks.
 func TestALabIsHeldToItsFiles(t *testing.T) {
 	t.Parallel()
 	const predict = "kind: predict\n    lab: lost\n    at: A lose-reply\n    until: A refused\n    ask: [call A, key]\n    options:\n" +

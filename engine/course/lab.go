@@ -180,8 +180,8 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 	return f, nil
 }
 
-// AnyDelays is told in the place of [explore.Bounds].Delays where every order was
-// tried, however often somebody is held up.
+// AnyDelays replaces [explore.Bounds].Delays if the lab tried every order, however often
+// somebody is held up.
 const AnyDelays = -1
 
 // found is what the search found of a rule.

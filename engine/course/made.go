@@ -24,7 +24,7 @@ type Run struct {
 	Lab      *Lab // what the lab found, or nil
 }
 
-// play plays a scenario to its end.
+// play plays a scenario to the end.
 func play(ctx context.Context, sc *scenario.Scenario) (*Run, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {
@@ -84,7 +84,7 @@ type Answer struct {
 	Shown  int    // of its events, where it is seen
 	Found  *Found // of mend: what was searched
 
-	Parts *Parting // of diagnose: where its logs cease to be those of the incident; nil where they never do
+	Parts *Parting // of diagnose: where its logs begin to differ from the incident's; nil if they never do
 
 	Because phrase.Wording // of a question made of a run: what was changed, a clause
 }
@@ -160,7 +160,7 @@ func joined(says []phrase.Wording) phrase.Wording {
 	return one
 }
 
-// spoken are clauses as they are told apart: by their English.
+// spoken are clauses as we tell them apart: by their English.
 func spoken(says []phrase.Wording) string { return joined(says).String() }
 
 func (i *Item) makePredict(ctx context.Context, m *Made) error {
@@ -249,7 +249,7 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 	return nil
 }
 
-// helped fails unless an option mends the run that it is said to help.
+// helped fails unless an option mends the run that its helps: names.
 func (i *Item) helped(ctx context.Context, o *Option) error {
 	for _, one := range []struct {
 		sc    *scenario.Scenario
@@ -306,7 +306,7 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 	}
 	within := i.within
 	can := sc.StrikeKinds()
-	// What cannot go wrong with this lock is no danger to it.
+	// A fault that cannot happen to this lock is no danger to it.
 	within.Kinds = slices.DeleteFunc(slices.Clone(within.Kinds), func(kind string) bool { return !slices.Contains(can, kind) })
 	if len(within.Kinds) == 0 {
 		within.MaxFaults = 0
@@ -424,7 +424,7 @@ type Verdict struct {
 	Scene Scene `json:"-"` // after all moves
 }
 
-// ErrNotBroken is returned for an item in which nothing is to be broken.
+// ErrNotBroken is the error for an item that asks nobody to break anything.
 var ErrNotBroken = phrase.New("this item has no steps")
 
 // Judge tells whether moves reach the goal of an item of the kind break. It
@@ -548,7 +548,7 @@ type Prose struct {
 	Title, Body, Goal, Nudge, After string
 
 	Labels map[string]string // by option: what is chosen, none of predict; of rank also by situation
-	Says   map[string]string // by option: what is said to those who chose it
+	Says   map[string]string // by option: the answer to those who chose it
 }
 
 // Prose fills in an item's texts. It fails with Mistakes.
@@ -628,8 +628,7 @@ func (ch *Chapter) in(l Language) *text {
 	return ch.fallback
 }
 
-// Title is what the course is called in a language, where it has a title of its
-// own; "" where it has none.
+// Title is the course's own title in a language, "" if it has none.
 func (c *Course) Title(l Language) string {
 	if title := c.titles[l.Code()]; title != "" {
 		return title
@@ -683,7 +682,7 @@ func (m *Made) About(i *Item) string {
 	return e.Thread
 }
 
-// Plays tells whether sc is the item's scenario, whatever its moves. What a lab recorded
+// Plays tells whether sc is the item's scenario, whatever its moves. A lab's recording
 // has none.
 func (i *Item) Plays(sc *scenario.Scenario) bool {
 	bare := func(sc *scenario.Scenario) string {

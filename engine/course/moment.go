@@ -135,8 +135,8 @@ func doing(word string) (func(trace.Body) bool, error) {
 	return nil, phrase.New("nothing is called %q", word)
 }
 
-// find returns the index of the moment's event; -1 for "start". Where the run
-// does not come to it, ok is false.
+// find returns the index of the moment's event; -1 for "start". If the run never gets
+// there, ok is false.
 func (m Moment) find(events []trace.Event) (at int, ok bool) {
 	switch m.edge {
 	case "start":
@@ -155,8 +155,8 @@ func (m Moment) find(events []trace.Event) (at int, ok bool) {
 	return 0, false
 }
 
-// stand returns how many events there are when the stage stands at the moment:
-// all of its step, or those before it.
+// stand returns how many events there are when the stage is at the moment: all of its
+// step, or those before it.
 func (m Moment) stand(events []trace.Event) (count int, ok bool) {
 	at, ok := m.find(events)
 	if !ok || at < 0 {

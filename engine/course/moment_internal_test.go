@@ -136,8 +136,7 @@ func TestAnAnswerOfBeforeIsNoGuess(t *testing.T) {
 	}
 }
 
-// What is left of the lease, and what the stock is, are told as they are at the
-// instant that is asked about.
+// The rest of the lease and the stock are those at the instant of the question.
 func TestWhatIsSeen(t *testing.T) {
 	stock := parsed(t, "threads: [{name: A}]\nresource: {kind: stock, size: 2}")
 	purchases := parsed(t, "threads: [{name: A}]\nresource: {kind: purchases, limit: 2}")
@@ -216,7 +215,7 @@ func TestNeighbours(t *testing.T) {
 	if !slices.Equal(got, []string{"none-a-b", "a-b-c", "b-c-none"}) {
 		t.Error(got)
 	}
-	// At the end of a chapter questions of those before it are asked again, and none of its own.
+	// At the end of a chapter come questions from earlier chapters, and none from this one.
 	if first, last := c.Earlier(c.Chapters[0].Items[1]), c.Earlier(c.Chapters[1].Items[0]); len(first) != 0 || len(last) == 0 || slices.Contains(last, c.Chapters[1].Items[0]) {
 		t.Errorf("after the first chapter %d questions, after the second %d", len(first), len(last))
 	}
@@ -230,7 +229,7 @@ func TestOnlyABreakIsJudged(t *testing.T) {
 }
 
 // What moves cost: each fault, and each time that somebody could have moved and
-// nobody did. Where nobody could, time passes for nothing.
+// nobody did. If nobody could, time passes free of charge.
 func TestWhatMovesCost(t *testing.T) {
 	sc := parsed(t, "threads: [{name: A, work: 50ms}, {name: B, start: 20ms, work: 50ms, retry: {times: 0}}]\nlock: {watchdog: off}")
 	crash := scenario.Move{Fault: &scenario.Fault{Thread: "B", Do: "crash"}}

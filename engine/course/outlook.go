@@ -29,9 +29,9 @@ func (o Outlook) Lost() bool { return !o.Open && o.Proven }
 
 // Outlook searches the orders from where moves lead for one that reaches the goal.
 // From there on as many delays, at least one, and faults are allowed as from the
-// item's start, whatever the moves have taken. Where there is none, it
-// looks for the last of the moves after which there was. It fails with
-// ErrNotBroken for an item of another kind, and like explore.Search.
+// item's start, whatever the moves have taken. If there is none, it looks for the last
+// move after which there was one. It fails with ErrNotBroken for an item of another kind,
+// and like explore.Search.
 func (i *Item) Outlook(ctx context.Context, list []scenario.Move, o explore.Options) (Outlook, error) {
 	if i.Kind != Break || i.goal.rule == "" {
 		return Outlook{}, ErrNotBroken
@@ -40,7 +40,7 @@ func (i *Item) Outlook(ctx context.Context, list []scenario.Move, o explore.Opti
 	if err != nil || !here.Lost() {
 		return here, err
 	}
-	// Who can reach it after some moves could before them.
+	// If it can be reached after some moves, it could be reached before them.
 	open, lost := 0, len(list)
 	for open+1 < lost {
 		middle := (open + lost) / 2

@@ -75,8 +75,8 @@ func long(t *testing.T) {
 	}
 }
 
-// What is asked for is the scene in which the goal is reached, and nothing that is so
-// at the start; of a mend it is a scene in which nothing is broken.
+// The item asks for the scene in which the goal is reached, and for nothing that is true
+// at the start; a mend asks for a scene in which nothing is broken.
 func TestWhatIsAskedForIsDrawn(t *testing.T) {
 	t.Parallel()
 	for _, i := range whole(t).Items() {

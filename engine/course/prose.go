@@ -50,7 +50,7 @@ var (
 func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
 	data, err := readFile(fsys, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it is told in another
+		return // it comes in another
 	}
 	if err != nil {
 		r.mistake(file, 0, "%s", err)

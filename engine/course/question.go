@@ -18,7 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Errors of what can be made of a run.
+// Errors of questions that are made from a run.
 var (
 	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or no change makes a visible difference")
 	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that breaks none")
@@ -147,9 +147,9 @@ func (q *Question) answered(run *Run, count int, thread string) bool {
 	return ok && (q.Stand == 0 || e.At > q.Run.Events[q.Stand-1].At)
 }
 
-// alike tells whether clauses can stand among the answers: who holds the lock is
-// told as this lock tells it, with a count or without, and no answer is another
-// but for a few milliseconds.
+// alike reports whether clauses can be answers beside each other: they say who holds the
+// lock as this lock says it, with a count or without, and no two differ only by a few
+// milliseconds.
 func (q *Question) alike(says []phrase.Wording) bool {
 	counts := slices.ContainsFunc(q.Run.Events, func(e trace.Event) bool { return e.Key.Type == trace.TypeHash })
 	other := heldTimes
@@ -181,7 +181,7 @@ func leftIn(w phrase.Wording) (left time.Duration, ok bool) {
 
 var count = regexp.MustCompile(`, with a count of \d+`)
 
-// uncounted are clauses as they are told apart but for hold counts.
+// uncounted are clauses as we tell them apart, without hold counts.
 func uncounted(says []phrase.Wording) string { return count.ReplaceAllString(spoken(says), "") }
 
 func inOrder(others map[*alternative]*Run) []*alternative {
@@ -415,10 +415,10 @@ const (
 	madeTime   = 5 * time.Second
 )
 
-// BreakOf makes an item of a scenario in which a rule is to be broken: the one
-// that takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a
-// search was cut short, or with ErrBreaksByItself where the run needs nobody to
-// break what there is to break.
+// BreakOf makes an item from a scenario, whose goal is to break a rule: the one that
+// takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a search was
+// cut short, or with ErrBreaksByItself where the run needs nobody to break what there is
+// to break.
 func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, madeTime)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"relock/engine/phrase"
 )
 
-// quoted is a text in which functions stand: what is said between "{{" and "}}"
-// is replaced by what a function returns.
+// quoted is a text with functions in it: the result of a function replaces what is
+// between "{{" and "}}".
 type quoted []piece
 
 // piece is plain text, or a call.

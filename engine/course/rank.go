@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ErrNotRanked is returned for an item in which nothing is to be put in order.
+// ErrNotRanked is the error for an item that asks for no order of mends.
 var ErrNotRanked = phrase.New("this item has nothing to put in order")
 
 // Situation is a run of an item in which something goes wrong, and of which it is asked

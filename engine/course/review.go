@@ -26,11 +26,11 @@ const MaxShown = 30
 // was searched.
 const MaxFaults = 2
 
-// ErrNotReviewed is returned for an item in which no code is to be reviewed.
+// ErrNotReviewed is the error for an item without code to review.
 var ErrNotReviewed = phrase.New("this item shows no code to review")
 
-// Review is client code as it stands in a pull request, and what the lab found of it. It
-// is not changed after it was read.
+// Review is client code as in a pull request, and what the lab found in it. It is not
+// changed after it was read.
 type Review struct {
 	Name   string
 	File   string     // of its text, in the folder of reviews
@@ -273,8 +273,8 @@ func (r *Review) choice(mended []string) string {
 // Left is what the lab found with some of the faults mended.
 func (r *Review) Left(mended ...string) *Lab { return r.left[r.choice(mended)] }
 
-// Mended is what the lab found with all faults mended; of code without a fault, as it
-// stands.
+// Mended is what the lab found with all faults mended; if the code has no fault, in the
+// code itself.
 func (r *Review) Mended() *Lab { return r.Left(r.Faults...) }
 
 // Breaks is in how many orders of a search a fault shows: of those in which any rule is

@@ -44,7 +44,7 @@ type LogLine struct {
 // began is what Redis' clock says when a run begins, in seconds.
 const began = 1_700_000_000
 
-// parseLog reads what is to be seen of runs of sc: "monitor", "monitor 3", "clients",
+// parseLog reads which logs of a run of sc to show: "monitor", "monitor 3", "clients",
 // "client B", "metrics 500ms".
 func parseLog(text string, sc *scenario.Scenario) (Log, error) {
 	words := strings.Fields(text)
@@ -315,8 +315,8 @@ func keyIn(seen []trace.Event, node int) trace.KeyState {
 	return last.Key
 }
 
-// clientList is CLIENT LIST, some of its fields: whoever has sent a command is
-// connected, until its process is dead.
+// clientList is some fields of CLIENT LIST: a client that has sent a command is connected
+// until its process is dead.
 func clientList(r *Run, seen []trace.Event, at trace.Millis, node int) any {
 	var lines []string
 	for _, t := range r.Scenario.Threads {

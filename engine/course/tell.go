@@ -24,7 +24,7 @@ type teller struct {
 // nobody knows the names of the functions, and no run.
 var nobody = teller{}
 
-// errNoRun is told by a teller without a run.
+// errNoRun is the error of a teller without a run.
 var errNoRun = phrase.New("there is no run to ask")
 
 // Tells are the functions of a text: what each says of the item's run.

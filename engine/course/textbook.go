@@ -32,9 +32,8 @@ var article = map[string]phrase.Text{
 	"T10": "B has the lock.",
 }
 
-// Article puts the article's table beside a run of its scenario. What differs
-// is found in the run: a count that no step leaves behind, as the same step
-// goes on.
+// Article puts the article's table beside a run of its scenario. It finds the difference
+// in the run: a count that no step leaves behind, because the same step goes on.
 func Article(run *Run) ([]ArticleRow, error) {
 	rows, err := lessons.Textbook()
 	if err != nil {

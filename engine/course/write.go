@@ -25,11 +25,11 @@ type written struct {
 	solution string             // a script that is right; as it was read, "" for the bundled one
 }
 
-// ErrNotWritten is returned for an item in which no script is to be written.
+// ErrNotWritten is the error for an item without a script to write.
 var ErrNotWritten = phrase.New("this item asks for no script")
 
-// writing reads what is to be written: the one script that the lock of the
-// item's run has of its own. The others are those of the lock that it is like.
+// writing reads which script the learner writes: the only own script of the lock in the
+// item's run. The others are those of the lock that it is like.
 func (i *Item) writing() error {
 	lock := i.Scenario.Lock
 	calls := lock.Scripts.Calls()
@@ -72,8 +72,8 @@ type wanted struct {
 }
 
 // boxed returns a context in which the course's own scripts run, and a function
-// that ends their box. Where the kernel lacks a wall they run without: the course is
-// its author's, and what learners write has another box.
+// that ends their box. If the kernel lacks a wall, they run without it: the author wrote
+// the course, and learners' scripts have another box.
 func boxed(ctx context.Context) (in context.Context, end func(), err error) {
 	b, err := box.New(box.Options{Children: 1})
 	if errors.Is(err, box.ErrUnavailable) {
@@ -129,7 +129,7 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	return nil
 }
 
-// Script is a script that is to be written.
+// Script is a script that the learner has to write.
 type Script struct {
 	Call     string // whose it is: "unlock"
 	Start    string // what it begins with
@@ -205,8 +205,8 @@ func (i *Item) tried(ctx context.Context, m *Made, script string) (*Judged, erro
 	return i.judged(ctx, m, sc)
 }
 
-// With returns the item's scenario with a script in place of the one that it begins
-// with. It fails with ErrNotWritten, or for a text that is no script.
+// With returns the item's scenario with a script instead of the one that it begins with.
+// It fails with ErrNotWritten, or for a text that is no script.
 func (i *Item) With(script string) (*scenario.Scenario, error) {
 	if i.Kind != Write {
 		return nil, ErrNotWritten

@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// judge judges a script as a learner's, in a box of its own.
+// judge judges a script as a learner's, in its own box.
 func judge(t *testing.T, i *course.Item, script string) *course.Judged {
 	t.Helper()
 	b, err := box.New(box.Options{Children: 1, Unwalled: true})
@@ -116,8 +116,8 @@ func outcome(j *course.Judged) string {
 	}
 }
 
-// What the course's scripts do in a box they do on a real Redis, too, in whatever
-// state they find the lock.
+// The course's scripts do the same in a box and on a real Redis, in every state of the
+// lock.
 func TestTheCoursesScriptsOnARealRedis(t *testing.T) {
 	t.Parallel()
 	client := storetest.Client(storetest.Start(t).Addr)

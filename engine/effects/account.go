@@ -28,7 +28,7 @@ func (a *account) note(e trace.Event) {
 	a.witness.See(e)
 }
 
-// violate notes a broken rule, in the place of the last event; first is that of none.
+// violate notes a broken rule, which happened at the last event.
 func (a *account) violate(f check.Finding, first trace.Event) {
 	if a.harms && !check.Harms(f.Rule) {
 		return

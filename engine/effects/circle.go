@@ -8,9 +8,9 @@ import (
 )
 
 // circle notes who has which key and who was refused which, to find threads that wait
-// for one another: of any keys, as a deadlock needs two. Who was refused once may give back
-// what it has: it waits once it has asked again, or asks in vain while nobody can move. The
-// zero value knows of none. It is not safe for concurrent use.
+// for one another: of any keys, as a deadlock needs two. A thread that was refused once may
+// give back what it has: it only waits once it has asked again, or asks in vain while
+// nobody can move. The zero value knows of none. It is not safe for concurrent use.
 type circle struct {
 	has  map[string]string  // by key: the thread that has made it
 	asks map[string]refusal // by thread: what it was refused since it last took or gave back a key
@@ -24,7 +24,8 @@ type refusal struct {
 }
 
 // see takes the next record, and returns the threads that wait in a circle since then,
-// from its own on, once; nil where there are none. Those that ask in vain stand before it.
+// from its own on, once; nil where there are none. For threads that ask in vain, see
+// stand.
 func (c *circle) see(r Record) []check.Waits {
 	for _, key := range r.Gone {
 		c.free(key)
@@ -32,7 +33,7 @@ func (c *circle) see(r Record) []check.Waits {
 	switch {
 	case r.Thread == "" || r.Mark != "":
 		return nil
-	case r.Ended != "" || r.Late || r.Do != "": // what it was told is not what Redis did
+	case r.Ended != "" || r.Late || r.Do != "": // the answer that it got is not what Redis did
 		delete(c.asks, r.Thread)
 		return nil
 	}

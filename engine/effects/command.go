@@ -176,7 +176,7 @@ func MakesLock(args []string) bool {
 
 // Lock is a lock as a person calls it: by its key, and maybe by its kind.
 type Lock struct {
-	Key  string     // "" if it is to be found
+	Key  string     // "" to find it
 	Kind check.Kind // who may be inside at once, if somebody has said it
 	Also []string   // keys of further locks that threads hold beside it, each exclusive
 }

@@ -11,8 +11,8 @@ import (
 	"relock/engine/effects"
 )
 
-// What a command names, whether it writes, whether it may take a lock, and its name in an order:
-// as Redis' documentation has its keys.
+// The keys that a command names, whether it writes, whether it may take a lock, and its name in
+// an order: as in Redis' documentation.
 func TestCommands(t *testing.T) {
 	data, err := os.ReadFile("testdata/commands.txt")
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Said is a command that a thread sent, with what it was told.
+// Said is a command that a thread sent, with its answer.
 type Said struct {
 	Command, Reply string   // the command as Shown
 	Keys           []string // that it names
 	Members        []string // those to which it adds members
 }
 
-// SaidOf returns what a command said, and was told.
+// SaidOf returns a command and its answer.
 func SaidOf(r Record) Said {
 	one := Said{Command: Shown(r.Args), Reply: fmt.Sprint(r.Reply, r.Err)}
 	list := append([][]string{r.Args}, r.Tx...)
@@ -32,9 +32,9 @@ func SaidOf(r Record) Said {
 	return one
 }
 
-// Decided returns the key whose state decided what a thread was told, and what it then
-// did: that of the first command which was answered in another way than alone, and after
-// which other commands came. Not are keys that it cannot be; "" if there is none.
+// Decided returns the key whose state decided the answer that a thread got, and what it
+// then did: the key of the first command whose answer, and the commands after it, differ
+// from when the thread runs alone. Not are keys that it cannot be; "" if there is none.
 func Decided(alone, now []Said, not []string) string {
 	for i := range min(len(alone), len(now)) {
 		a, b := alone[i], now[i]
@@ -59,8 +59,8 @@ func Decided(alone, now []Said, not []string) string {
 	return ""
 }
 
-// Shared returns the first key to which commands add members, where all were let in: who
-// is in is told by members that come and go. Not are keys that it cannot be; "" if there is none.
+// Shared returns the first key to which commands add members, if it let everybody in: members
+// that come and go show who is in. Not are keys that it cannot be; "" if there is none.
 func Shared(list []Said, not []string) string {
 	for _, one := range list {
 		for _, key := range one.Members {
@@ -72,5 +72,5 @@ func Shared(list []Said, not []string) string {
 	return ""
 }
 
-// isKey reports whether the name in a Footprint is that of a key, and not a channel's.
+// isKey reports whether the name in a Footprint is a key's, and not a channel's.
 func isKey(name string) bool { return name != "" && !strings.HasPrefix(name, Channel("")) }

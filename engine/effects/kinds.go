@@ -12,7 +12,7 @@ type Kind struct {
 	Holds  phrase.Text // what the key holds, as a list of kinds says it
 	Judged bool        // it is judged
 	Told   bool        // it is judged where a person says who may be inside at once
-	typed  string      // the key's type, of those that are told by it alone
+	typed  string      // the key's type, for kinds that it alone tells
 	says   phrase.Text // that a key holds this, a sentence, where it is not judged
 	helps  phrase.Text // what helps then
 }
@@ -24,7 +24,8 @@ const AsFlag = "-lock KEY, -lock KEY:exclusive, -lock KEY:permits=N, -lock KEY:r
 // sayKind is what helps where a person has to say the kind.
 const sayKind phrase.Text = "Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N."
 
-// The kinds that are not told by the key's type alone, and not judged, or only if a person says who may be inside.
+// The kinds that the key's type alone does not tell, and that are not judged, or only if a person
+// says who may be inside.
 var (
 	shared    = Kind{Holds: "several threads at once, none of whom was refused", Told: true, says: "The key names several threads at once, and none of them was refused.", helps: sayKind}
 	unmoded   = Kind{Holds: "readers, and no field mode", says: "The key has no field mode, which says who reads.", helps: "A read-write lock of another form cannot be judged yet."}
@@ -36,7 +37,7 @@ var (
 // tokens is a list of tokens: it says how many are free.
 var tokens = Kind{Holds: "a list of tokens: a token taken is a permit, until one is put back", Told: true, typed: trace.TypeList, says: "The key holds a list.", helps: "If it is one of tokens, say how many permits it has, two or more: -lock KEY:permits=N."}
 
-// Kinds returns the kinds of locks that are told apart, those that can be judged first.
+// Kinds returns the kinds of locks that we tell apart, first those that can be judged.
 func Kinds() []Kind {
 	return []Kind{
 		{Holds: "a string, whatever its value", Judged: true},

@@ -28,7 +28,7 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 	}
 }
 
-// What a trace says of a kind of lock is read back as it was written, and no more.
+// A trace's kind of lock is read back as it was written, and nothing else.
 func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 	unknown := 0
 	for _, says := range []string{

@@ -14,8 +14,8 @@ import (
 
 // Majority folds the records of one order of a lock that is on several servers, each
 // with a key of its own, into events and broken rules: a thread holds the lock while its
-// value stands on more than half of them. What a command did to its server's key is read
-// by a Reading of that server alone. It is not safe for concurrent use.
+// value is on more than half of them. Each server has its own Reading, which reads what a
+// command did to that server's key. It is not safe for concurrent use.
 type Majority struct {
 	account
 
@@ -31,7 +31,7 @@ type Majority struct {
 	at      time.Duration
 }
 
-// server is what is known of one.
+// server is what we know about one.
 type server struct {
 	*Reading
 
@@ -132,7 +132,7 @@ func (m *Majority) take(r Record, e trace.Event) {
 }
 
 // asks takes the call of a thread to one server. A thread that gives back what it has, or
-// asks again for it, believes no more that it holds.
+// asks for it again, no longer believes that it holds.
 func (m *Majority) asks(node int, thread, call string) {
 	was := m.ballots[thread]
 	if was == nil {
@@ -211,7 +211,7 @@ func (m *Majority) states() []trace.KeyState {
 	return list
 }
 
-// has returns on how many servers a thread's value stands.
+// has returns how many servers have a thread's value.
 func (m *Majority) has(thread string) int {
 	n := 0
 	for _, k := range m.states() {
@@ -222,8 +222,8 @@ func (m *Majority) has(thread string) int {
 	return n
 }
 
-// valid reports whether a thread's value stands on a majority for longer than clocks may
-// differ: one hundredth of what is left, and 2 ms, as majority locks reckon it. A thread
+// valid reports whether a majority keeps a thread's value for longer than clocks may
+// differ: one hundredth of the time left, and 2 ms, as majority locks reckon it. A thread
 // whose lease is as good as over gives the lock back.
 func (m *Majority) valid(thread string) bool {
 	n := 0
@@ -305,7 +305,7 @@ func (m *Majority) Kind() (says, helps phrase.Wording) {
 // Believes returns who believes that it holds the lock, with how often. Nobody may change it.
 func (m *Majority) Believes() map[string]int { return m.belief }
 
-// Misread reports whether a script was taken for something else before it did what it
+// Misread reports whether it took a script for something else before that did what it
 // does: read the records again with the same Roles.
 func (m *Majority) Misread() bool {
 	return slices.ContainsFunc(m.servers, func(s *server) bool { return s.Misread() })

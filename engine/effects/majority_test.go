@@ -25,7 +25,7 @@ func value(v string, pttl int64) trace.KeyState {
 	return trace.KeyState{Type: trace.TypeString, Value: &v, PTTL: pttl}
 }
 
-// Who holds a lock of a majority, after each record; and what its calls came to.
+// Who holds a lock of a majority, after each record; and how its calls ended.
 func TestWhoHoldsAMajority(t *testing.T) {
 	none := trace.Absent()
 	take := func(ms, node int, thread string, ttl int64) on {

@@ -48,7 +48,7 @@ type Reading struct {
 	attempts      map[string]int
 	kind          *Kind           // one that cannot be judged, by what the key has held; nil if it has held none
 	refused       bool            // somebody was, in this order
-	several       bool            // fields of several threads stood at once
+	several       bool            // several threads had fields at once
 	moded         bool            // it says itself whether readers hold it
 	fresh         map[string]bool // threads that have put their member, and have asked nothing since
 	unranked      map[string]bool // threads whose member made one more than there are permits, and that will ask for its rank
@@ -68,7 +68,7 @@ type Reading struct {
 	among          bool // it is one of several locks: who waits for whom is read for all of them
 }
 
-// scripted is what a script was taken for before it did anything, and whether it has.
+// scripted is what we took a script for before it did anything, and whether it has.
 type scripted struct {
 	as          string
 	asked, acts bool
@@ -148,7 +148,7 @@ func (j *Reading) mark(r Record) {
 	j.add(r.Thread, trace.Work{State: state, Level: level})
 }
 
-// befall takes what befell Redis, or a worker as a whole.
+// befall takes what happened to Redis, or to a worker as a whole.
 func (j *Reading) befall(r Record) {
 	if r.Do == fault.Evict {
 		j.now = r.After
@@ -197,8 +197,8 @@ func (j *Reading) add(thread string, body trace.Body) {
 	}
 }
 
-// inferred returns a finding of two inside at once with those of its threads that have lost
-// the lock, and that no answer has told so. Hold are those who have it, and the one that came
+// inferred returns a finding of two inside at once, with those of its threads that have lost
+// the lock without any answer that says so. Hold are those who have it, and the one that came
 // in last.
 func inferred(f check.Finding, hold []string) check.Finding {
 	if f.Rule != check.MutualExclusion {
@@ -262,7 +262,7 @@ func (j *Reading) command(r Record) {
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
-	j.belief = old // until its last command: a thread believes what it was told, and has left once Redis has run its unlock
+	j.belief = old // until its last command: a thread believes its answers, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
 	j.belief = now
 	j.several = j.several || len(j.checker.Put().Threads()) > 1
@@ -272,8 +272,8 @@ func (j *Reading) command(r Record) {
 	}
 }
 
-// tokens counts the tokens that a command takes out of the lock's list, or puts back. Who
-// puts in what it has not taken fills it.
+// tokens counts the tokens that a command takes out of the lock's list, or puts back. A
+// thread that puts in a token it has not taken fills the list.
 func (j *Reading) tokens(r Record) {
 	j.taken, j.put = 0, 0
 	if j.lock.Kind.Permits == 0 || fault.Withholds(r.Do) {
@@ -310,7 +310,8 @@ func (j *Reading) lists() bool { _, is := j.Filled(); return is }
 // ask for its rank.
 const asks = "asks for its rank"
 
-// questions takes what a thread that has put its member asks of it, and what it is told.
+// questions takes a question about its member from a thread that has put it, and the
+// answer.
 func (j *Reading) questions(r Record, ofLock bool) {
 	asked, in := j.ranked(r)
 	if asked && j.fresh[r.Thread] && len(r.Tx) == 0 && j.roles[asks] == "" {
@@ -421,7 +422,7 @@ func (j *Reading) acts(name, role string) {
 	j.roles[name], j.scripts[name] = role, s
 }
 
-// Misread reports whether a script was taken for something else before it did what it
+// Misread reports whether it took a script for something else before that did what it
 // does: read the records again with the same Roles.
 func (j *Reading) Misread() bool { return j.misread > 0 }
 
@@ -431,11 +432,11 @@ var (
 	deletes = regexp.MustCompile(`(?i)["'](del|unlink|hdel|getdel|delex)["']`)
 )
 
-// looks reports whether a command reads, and no more. What a script reads belongs to its call.
+// looks reports whether a command only reads. A script's reads belong to its call.
 func looks(r Record) bool { return r.Script == "" && len(r.Tx) == 0 && !Touches(r.Args).Writes }
 
-// firstExpiry reports whether a command of its own gives the key an expiry that it had not: it belongs to the call that
-// created the key, and renews nothing.
+// firstExpiry reports whether a separate command gives the key an expiry that it did not have: it
+// belongs to the call that created the key, and renews nothing.
 func firstExpiry(r Record) bool {
 	return r.Script == "" && len(r.Tx) == 0 && r.Before.Exists() && r.Before.PTTL < 0 && r.After.PTTL >= 0 && Equal(content(r.Before), content(r.After))
 }
@@ -548,7 +549,7 @@ func (j *Reading) puts(r Record) []string {
 }
 
 // besideACount reports whether one of the fields that were put into a hash at once only
-// stands beside an owner's: its number is larger than that one's count, as the number of a
+// accompanies an owner's: its number is larger than that one's count, as the number of a
 // call or a time is.
 func besideACount(k trace.KeyState, put []string, field string) bool {
 	n, err := strconv.Atoi(k.Fields[field])
@@ -610,8 +611,8 @@ func number(k trace.KeyState) int {
 	return n
 }
 
-// rewrites reports whether a thread puts another value in the place of its own, and from
-// which level to which: the number at the end of both, where the rest is the same.
+// rewrites reports whether a thread replaces its own value with another, and from which
+// level to which: the number at the end of both, if the rest is the same.
 func (j *Reading) rewrites(r Record) (old, now int, is bool) {
 	if r.Before.Value == nil || r.After.Value == nil || j.checker.Put().Value != r.Thread || j.belief[r.Thread] == 0 || len(j.ids) == 0 {
 		return 0, 0, false
@@ -668,8 +669,8 @@ func deadline(value string) (time.Time, bool) {
 
 func isDeadline(value string) bool { _, is := deadline(value); return is }
 
-// stands reports whether a command that writes its value whatever is there was answered
-// that the lock stands: there was a value that it does not hold, and no deadline that is over.
+// stands reports whether a command that writes its value regardless heard in the answer that
+// another's lock is there: a value that it does not hold, and no deadline that is over.
 func (j *Reading) stands(r Record) bool {
 	swaps := Verb(r.Args) == "GETSET" || Verb(r.Args) == "SET" && !MakesLock(r.Args) && slices.ContainsFunc(r.Args, func(a string) bool { return strings.EqualFold(a, "GET") })
 	was, _ := r.Reply.(string)
@@ -697,9 +698,9 @@ func (j *Reading) takesOver() bool {
 // From says from which instant the records count.
 func (j *Reading) From(t time.Time) { j.began = t }
 
-// believes reads from a command what its thread believes after it: who makes the key
-// and is told anything but nil believes that it holds, and no more who deletes it, or is
-// told by a release or a renewal that it does not.
+// believes reads from a command what its thread believes after it. A thread that makes
+// the key and hears anything but nil believes that it holds; it stops believing that when
+// it deletes the key, or when a release or a renewal tells it that it does not hold.
 func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, call string, own bool) {
 	ids := j.ids
 	counts := len(before.Fields) > 0 && len(ids) == 0 && j.did == lock.CallLock
@@ -743,20 +744,20 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	}
 }
 
-// oneMore reports whether a command of its own put a member beside as many holders as there
-// are permits, where clients ask for its rank after that.
+// oneMore reports whether a separate command added a member to as many holders as there are
+// permits, if clients ask for its rank after that.
 func (j *Reading) oneMore(r Record) bool {
 	return r.Script == "" && len(r.Tx) == 0 && (r.After.Type == trace.TypeZSet || r.After.Type == trace.TypeSet) && j.roles[asks] != "" &&
 		j.belief[r.Thread] == 0 && len(j.belief) >= j.lock.Kind.Most()
 }
 
-// mine reports whether a member is that of the thread of r.
+// mine reports whether a member belongs to the thread of r.
 func (j *Reading) mine(r Record, id string) bool {
 	return j.owners[id] == r.Thread || slices.Contains(j.ids, id)
 }
 
-// ranked reports whether a thread asks how many are in beside its own member, and is told that
-// there is room for it: so a semaphore says yes.
+// ranked reports whether a thread asks how many are in beside its own member, and hears that
+// there is room for it: that is how a semaphore says yes.
 func (j *Reading) ranked(r Record) (asked, in bool) {
 	most := int64(j.lock.Kind.Most())
 	put := len(r.Tx) == 0 // before it asks
@@ -796,7 +797,7 @@ func (j *Reading) ranked(r Record) (asked, in bool) {
 	return asked, in
 }
 
-// outranked reports whether a thread is told that there is no room for its member.
+// outranked reports whether a thread hears that there is no room for its member.
 func (j *Reading) outranked(r Record) bool {
 	asked, in := j.ranked(r)
 	return asked && !in

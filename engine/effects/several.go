@@ -57,7 +57,7 @@ type ofSeveral struct {
 	*Reading
 
 	name  string
-	seqs  []int // of its events: the seq that each has among those of all
+	seqs  []int // of its events: the seq of each among all events
 	broke int   // of its findings, how many were taken over
 }
 
@@ -327,7 +327,7 @@ func (s *Several) Finish(over Over) {
 		had := len(one.events)
 		one.Finish(mine)
 		for _, e := range one.events[had:] {
-			e.Step = one.Reading.step // one violation of the last step is no step of its own
+			e.Step = one.Reading.step // one violation of the last step is not a separate step
 			lists[i] = append(lists[i], e)
 		}
 	}
@@ -371,7 +371,7 @@ func (s *Several) Witness() *verdict.Witness {
 	return &w
 }
 
-// Misread reports whether a script was taken for something else before it did what it does.
+// Misread reports whether it took a script for something else before that did what it does.
 func (s *Several) Misread() bool {
 	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Misread() })
 }

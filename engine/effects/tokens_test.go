@@ -52,8 +52,9 @@ func tokens(t *testing.T, kind check.Kind, words ...string) *effects.Reading {
 }
 
 // A token taken is a permit until its taker puts one back: more inside than permits, and
-// tokens that are gone, are broken rules. Who has none and puts one in fills the list, or
-// gives back another's; and a list whose permits nobody has told is not judged.
+// tokens that are gone, are broken rules. A thread that has none and puts one in fills
+// the list, or gives back another's; and a list without a number of permits is not
+// judged.
 func TestAListOfTokens(t *testing.T) {
 	for _, c := range []struct{ does, broken string }{
 		{"A+2 A- B- A+1 B+1 A. B. C.", ""},

@@ -22,7 +22,7 @@ func (s *Space) Unexpected(claim scenario.Explored) phrase.Wording {
 	case s.ending == Exhausted && !slices.Equal(got, want), slices.ContainsFunc(got, foreign):
 		return phrase.Say("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
 	case s.ending != Exhausted:
-		return phrase.Say("explore: the search did not come to its end (%s), so that nothing is certain", s.Why())
+		return phrase.Say("explore: the search did not finish (%s), so nothing is certain", s.Why())
 	default:
 		return phrase.Wording{}
 	}

@@ -8,8 +8,8 @@ import (
 	"relock/lessons/lessonstest"
 )
 
-// What bundled scenarios say of every order within some bounds is so: sound
-// locks break where no client can help it, and nowhere else.
+// The claims of bundled scenarios about every order within some bounds are true: sound
+// locks break if no client can help it, and never otherwise.
 func TestClaimsOfScenariosHold(t *testing.T) {
 	claims := 0
 	for _, name := range lessonstest.Names(t) {

@@ -14,8 +14,8 @@ import (
 type End struct {
 	Results []trace.Result // by thread, in the scenario's order; "" for one that never ends
 
-	// At is the latest instant at which all threads of such a schedule have
-	// ended, since the run began; where one never does, that of the run's end.
+	// At is the latest instant, since the run began, at which all threads of such a
+	// schedule have ended; if one never does, the end of the run.
 	At time.Duration
 
 	node, edge int32 // of the last move
@@ -37,8 +37,8 @@ func (s *Space) finish(id int32, i int, f found) {
 }
 
 // Ends returns the ways in which the schedules that were seen end, one for each
-// combination of results, the first found first. Which of the threads that
-// are configured alike it is makes no difference.
+// combination of results, the first found first. If several threads are configured alike,
+// it makes no difference which one it is.
 func (s *Space) Ends() []End { return s.ends }
 
 // Moves returns a schedule that ends so, from the scenario's start, all of it.

@@ -10,7 +10,7 @@ import (
 // threads is a set of threads, by their places in the scenario.
 type threads uint16
 
-// renamed is the threads that those of a set become.
+// renamed maps the threads of a set to the threads they become.
 func (t threads) renamed(as naming) threads {
 	if as == nil {
 		return t
@@ -60,8 +60,8 @@ func (s *Space) Evidence() *verdict.Evidence {
 	return e
 }
 
-// Judgement returns what may be said of the scenario within the bounds, where orders
-// drawn at random were tried, too, or nil. The search must have ended.
+// Judgement returns what we can say about the scenario within the bounds, if orders drawn
+// at random were tried, too; else nil. The search must have ended.
 func (s *Space) Judgement(drawn *Sample) verdict.Judgement {
 	e := s.Evidence()
 	e.Broken = e.Broken || drawn != nil && len(drawn.Rules) > 0

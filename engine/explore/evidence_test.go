@@ -54,8 +54,7 @@ func judged(j verdict.Judgement) string {
 	return strings.Join(list, " ")
 }
 
-// Who was inside is the same where twins are searched once as where each order is
-// played by itself.
+// Searching twins once finds the same threads inside as playing each order.
 func TestWhoWasInsideIsTheSameForTwins(t *testing.T) {
 	seen := map[int]bool{}
 	for _, times := range []int{0, 1, 3} {

@@ -84,7 +84,7 @@ func (s *Space) Graph() Graph {
 	return g
 }
 
-// Stand is where a run stands after some of its moves.
+// Stand is where a run is after some of its moves.
 type Stand struct {
 	At  time.Duration
 	Can bool // somebody can move
@@ -93,9 +93,9 @@ type Stand struct {
 // None stands for no state.
 const None = -1
 
-// Follow returns, for a run that stood at stands[0] and after its nth move at
-// stands[n], the states at which it stood: None before the search begins, while a
-// wait is not over, and once the run has ended or left the bounds.
+// Follow returns the states of a run that was at stands[0] and, after its nth move, at
+// stands[n]: None before the search begins, while a wait is not over, and once the run
+// has ended or left the bounds.
 func (s *Space) Follow(moves []scenario.Move, stands []Stand) []int {
 	ids, _ := s.along(moves, stands)
 	return ids
@@ -145,9 +145,8 @@ func (s *Space) along(moves []scenario.Move, stands []Stand) (ids []int, named [
 	}
 }
 
-// until goes on from a node while nobody moves, up to where the run stands. It stays
-// before a delay that is not over. As is which threads of the node those of the
-// run are.
+// until goes on from a node while nobody moves, up to where the run is. It stays before a
+// delay that is not over. As is which threads of the node those of the run are.
 func (s *Space) until(on int32, stand Stand, as *naming) (int32, bool) {
 	for s.search.nodes[on].at < stand.At {
 		to, become := untried, own
@@ -167,8 +166,8 @@ func (s *Space) until(on int32, stand Stand, as *naming) (int32, bool) {
 	return on, true
 }
 
-// Way returns moves from the scenario's start to a state, those of a cheapest
-// way. It is nil for a state that does not exist.
+// Way returns a cheapest sequence of moves from the scenario's start to a state. It is
+// nil for a state that does not exist.
 func (s *Space) Way(id int) []scenario.Move {
 	if id < 0 || id >= len(s.search.nodes) {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"relock/engine/scenario"
 )
 
-// ErrEndless is returned by Probe where orders do not come to an end, or only after
-// more moves than there may be: then nothing can be said of all of them.
+// Probe returns ErrEndless if orders never end, or only after more moves than are
+// allowed: then nobody can say anything about all of them.
 var ErrEndless = phrase.New("some orders never end, or end too late to wait for")
 
 // Estimate is how many schedules there are within the bounds, and what share of

@@ -132,7 +132,7 @@ func holds(t *testing.T, space *Space, seeds, probes int) int {
 	return n
 }
 
-// What is probed on the engine is what is probed in the space that was searched.
+// Probing on the engine gives the same as probing in the searched space.
 func TestProbesAreOfTheEngine(t *testing.T) {
 	for _, c := range []struct {
 		name string

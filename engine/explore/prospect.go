@@ -6,7 +6,7 @@ import "math/big"
 // bounds. A search that was cut short knows only some of them: Every and None hold
 // where it knows all.
 type Prospect struct {
-	All      *big.Int // that were seen to their ends
+	All      *big.Int // that were seen to the end
 	Broken   *big.Int // of them, those that break a rule from there on
 	Complete bool     // there are no others
 }
@@ -75,8 +75,7 @@ const (
 	Untried Fate = "untried" // none that was seen breaks one, and there are others
 )
 
-// fate is that of a place to which schedules come that have broken nothing, or
-// that have.
+// fate is the fate of a place that schedules reach which have broken nothing, or have.
 func fate(clean, broken bool, p Prospect) Fate {
 	switch {
 	case !clean:

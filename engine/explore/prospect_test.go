@@ -103,7 +103,7 @@ func sameWhereCertain(t *testing.T, cut, full *explore.Space) {
 	}
 }
 
-// What is drawn of several states together is what holds for each of them.
+// The picture of several states together is true of each of them.
 func TestFatesTogether(t *testing.T) {
 	for _, c := range []struct{ a, b, want explore.Fate }{
 		{explore.Sound, explore.Sound, explore.Sound},

@@ -87,8 +87,8 @@ type draw struct {
 	broken rules
 }
 
-// play plays it to its end, with at most so many moves. As many decisions as an
-// earlier one had are the range from which those are drawn that cost.
+// play plays it to the end, with at most so many moves. As many decisions as an earlier
+// one had are the range from which those are drawn that cost.
 func (d *draw) play(ctx context.Context, decisions, most int) error {
 	st, err := d.w.open(ctx, false)
 	if err != nil {

@@ -58,8 +58,7 @@ threads: [{name: A}, {name: B, start: 1ms}, {name: C, start: 2ms}]
 faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at: work, level: 1, do: stall}]
 `
 
-// Where no order comes to an end, nothing is counted, nothing is estimated, and
-// nobody waits for it.
+// If no order ends, it counts nothing, estimates nothing, and nobody waits for it.
 func TestNoOrderEnds(t *testing.T) {
 	sc, err := scenario.Parse([]byte(endless))
 	if err != nil {

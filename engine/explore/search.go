@@ -24,8 +24,7 @@ type Options struct {
 	// processor.
 	Workers int
 	// Progress is called again and again while the search goes on, on the
-	// caller's goroutine. What it is given is valid until it returns. Nil is
-	// allowed.
+	// caller's goroutine. Its argument is valid until it returns. Nil is allowed.
 	Progress func(*Space)
 
 	apart bool // twins are searched each for itself, for tests
@@ -74,7 +73,7 @@ type edge struct {
 	as     int32 // of search.namings: which threads of to those of the node become
 }
 
-// Where edges lead, but to nodes.
+// Where edges lead, apart from nodes.
 const (
 	root    int32 = 0
 	end     int32 = -1 // of the run
@@ -103,7 +102,7 @@ func (o option) cost() (delays, faults int8) {
 	}
 }
 
-// item is an option of a node that is to be tried.
+// item is an option of a node to try.
 type item struct {
 	node   int32
 	option int32
@@ -123,7 +122,7 @@ type found struct {
 	ended   []trace.Result // of a run that is over, by thread
 }
 
-// search is a search under way. What workers read does not change during a
+// search is a search under way. The data that workers read does not change during a
 // round.
 type search struct {
 	sc      *scenario.Scenario
@@ -368,7 +367,7 @@ type worker struct {
 	givesWay bool // a way was cut where threads begin again and again
 }
 
-// open begins a run that stands where the search does.
+// open begins a run and takes it to where the search is.
 func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
 	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.faults, Twins: w.s.twins})
 	if err != nil {
@@ -466,8 +465,8 @@ func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 	}
 }
 
-// walk goes on from where a run stands, always by the first option, to a state
-// that was known before this round or to the end of the run.
+// walk goes on from where a run is, always by the first option, to a state that was known
+// before this round or to the end of the run.
 func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
 	defer func() {
 		w.alone() // of what came after the last decision
@@ -513,7 +512,7 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 	return chain, nil
 }
 
-// options are the decisions that can be made where a run stands.
+// options are the possible decisions where a run is.
 func (w *worker) options(ctx context.Context, st *run.Stepper, left state) ([]option, error) {
 	ready, err := st.Decide(ctx)
 	if err != nil {

@@ -59,12 +59,12 @@ type Rule struct {
 
 	// Schedule is the smallest that breaks it: the fewest delays and faults, then
 	// the fewest moves, up to the move that breaks it, from the scenario's start. No
-	// thread stands still in it for longer than its lease, unless one does in all. Nil
-	// while the search goes on.
+	// thread stands still in it for longer than its lease, unless one does in every such
+	// schedule. Nil while the search goes on.
 	Schedule []scenario.Move
 	// Lost is how many moves of Schedule are made where it becomes inevitable:
-	// from there on every schedule within the bounds breaks the rule. -1 where
-	// that cannot be said, because not all was seen.
+	// from there on every schedule within the bounds breaks the rule. -1 if nobody can
+	// say, because the search did not see everything.
 	Lost int
 	// Smallest says that no schedule within the bounds is smaller. Otherwise the
 	// search was cut short before it had tried all that could be.
@@ -75,8 +75,8 @@ type Rule struct {
 	stands     bool // a thread does in Schedule
 }
 
-// Stands reports whether a thread stands still in Schedule for longer than its lease: as
-// one does in all that break the rule.
+// Stands reports whether a thread stands still in Schedule for longer than its lease:
+// then one does in every schedule that breaks the rule.
 func (r Rule) Stands() bool { return r.stands }
 
 // Scenario returns what was searched. It is not to be changed.
@@ -134,8 +134,8 @@ func (s *Space) Broken() *big.Int { return s.broken }
 // lease protects from that. It is nil while the search goes on.
 func (s *Space) ByStandingStill() *big.Int { return s.standing }
 
-// Rules returns the broken rules, the cheapest first, or what is known of them
-// while the search goes on. Those that are broken only by standing still come last.
+// Rules returns the broken rules, the cheapest first, or those known so far while the
+// search goes on. Those that are broken only by standing still come last.
 func (s *Space) Rules() []Rule {
 	if s.ending == "" {
 		return s.soFar
@@ -321,9 +321,8 @@ func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) (schedul
 }
 
 // follow makes the moves of a way, after those before the search, and returns
-// them all, and how many are made before each decision of the way. Where time has
-// passed before a fault strikes, a move of its own says so: by hand, it would
-// strike at once.
+// them all, and how many are made before each decision of the way. If time has passed
+// before a fault strikes, a separate move says so: by hand, it would strike at once.
 func (s *Space) follow(ctx context.Context, st *run.Stepper, path []edgeRef) (schedule []scenario.Move, made []int, err error) {
 	schedule = append([]scenario.Move{}, s.search.b.From...)
 	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
@@ -436,8 +435,8 @@ func (s *Space) Place(id int) *Place {
 	return p
 }
 
-// is reports whether a move, which is no wait, is what an edge of a node stands for.
-// Threads have the names that they have there.
+// is reports whether an edge of a node stands for a move, which is no wait. Threads have
+// the names that they have there.
 func (s *Space) is(m scenario.Move, e edge) bool {
 	if m.Fault != nil {
 		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]

@@ -76,8 +76,8 @@ func TestFaultsThatNeverStrikeAreNotTried(t *testing.T) {
 	}
 }
 
-// What a scenario says of all orders is held against what was found: of a search
-// that did not come to its end only that a rule is broken is certain.
+// It compares what a scenario claims about all orders with the findings: from an
+// unfinished search only a broken rule is certain.
 func TestWhatIsUnexpected(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -105,7 +105,7 @@ func TestWhatIsUnexpected(t *testing.T) {
 	}
 }
 
-// Every and None are said only where all is known.
+// It says Every and None only if it knows everything.
 func TestWhatAProspectSays(t *testing.T) {
 	for _, c := range []struct {
 		all, broken int64

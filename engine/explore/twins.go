@@ -101,8 +101,8 @@ func (n *namings) number(as naming) int32 {
 }
 
 // Alike returns the names of threads that are configured alike and searched once,
-// each kind for itself. What a Place says of one of them is so of the others in its
-// place.
+// each kind for itself. Whatever a Place says about one of them is true of the others in
+// its place.
 func (s *Space) Alike() [][]string {
 	var list [][]string
 	for first := range s.search.twins {

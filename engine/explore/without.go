@@ -246,8 +246,7 @@ func (y *Yardstick) repeat(ctx context.Context, chosen decisions) (Ended, error)
 	}
 }
 
-// holds returns for how long one of these is to be held back, if one is, and notes
-// that it was.
+// holds returns for how long to hold one of these back, if at all, and notes that it was.
 func (d decisions) holds(ready []doing) (time.Duration, bool) {
 	at := slices.IndexFunc(ready, func(one doing) bool { return len(d.held[one]) > 0 })
 	if at < 0 {

@@ -10,8 +10,8 @@ import (
 	"relock/engine/trace"
 )
 
-// What a fault takes is what an order lasts longer than the same moves without
-// it: moves are held back in both.
+// A fault costs the time that an order lasts longer than the same moves without it: both
+// hold moves back.
 func TestTheSameMovesWithoutTheFault(t *testing.T) {
 	const alone = "lock: {protocol: mutex, lease: 300ms, watchdog: off}\nthreads: [{name: A, work: 50ms}]\n"
 	const beside = "lock: {protocol: mutex, lease: 300ms, watchdog: off, retry: {times: 9, interval: 40ms}}\n" +

@@ -8,8 +8,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Refused says which commands an [ErrorReply] is given to. What it is not given to runs
-// as ever.
+// Refused says which commands an [ErrorReply] is given to. Commands that do not get it
+// run as always.
 type Refused int
 
 // The values of Refused.
@@ -110,7 +110,7 @@ var answerError = Kind{
 		case a.Refused == Growing:
 			return phrase.Say("%s's %s meets a full Redis, which runs only what needs no memory, such as a DEL.", s.Who, s.At)
 		case a.Refused == ByDigest:
-			return phrase.Say("%s's %s meets a Redis that knows no script by its digest: what is sent so is answered with NOSCRIPT, and sent in full.", s.Who, s.At)
+			return phrase.Say("%s's %s meets a Redis that knows no script by its digest: it answers NOSCRIPT, and the client sends the script in full.", s.Who, s.At)
 		case s.Node > 0:
 			return phrase.Say("%s's %s is answered with %s by node %d, which does not run this request.", s.Who, s.At, s.Error, s.Node)
 		default:
@@ -151,9 +151,9 @@ var answerError = Kind{
 			case s.Thread != "":
 				return phrase.Say("Redis answers %s with %s from now on; it answers the others as it did.", s.Thread, s.Error)
 			case a.Refused == Writing:
-				return phrase.Say("Redis answers %s to whatever would write; reading goes on.", s.Error)
+				return phrase.Say("Redis answers %s to every write; reading goes on.", s.Error)
 			case a.Refused == Growing:
-				return phrase.Say("Redis has no memory left: it answers OOM to whatever may need some. A DEL needs none.")
+				return phrase.Say("Redis has no memory left: it answers OOM to any command that may need some. A DEL needs none.")
 			default:
 				return phrase.Say("Redis answers %s to every command, and runs none.", s.Error)
 			}

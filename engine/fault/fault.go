@@ -27,7 +27,7 @@ func Calls() []string { return []string{AtLock, AtUnlock, AtRenew} }
 // Anywhere returns all places.
 func Anywhere() []string { return []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew} }
 
-// What a pause stops.
+// The scope of a pause: what it stops.
 const (
 	ScopeAll  = "all"  // the whole thread, including its watchdog
 	ScopeWork = "work" // the work only; the watchdog keeps running

@@ -56,8 +56,8 @@ func TestReadmeNamesEveryFault(t *testing.T) {
 	}
 }
 
-// What is needed is a majority; and of several nodes a fault without a number
-// happens to the first.
+// It needs a majority; and with several nodes a fault without a number happens to the
+// first.
 func TestAnOutageSaysHowManyAreNeeded(t *testing.T) {
 	for nodes, want := range map[int]string{
 		3: "Node 1 no longer answers: 2 of 3 nodes are left, and 2 are needed.",

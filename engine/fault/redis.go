@@ -37,9 +37,9 @@ var ofRedis = []Kind{
 			case s.Keep:
 				return phrase.Say("Redis restarts and keeps its data.")
 			case s.LoseMS > 0 && s.Victim != "":
-				return phrase.Say("Redis restarts without what was written in the last %s: %s's key is gone, and nobody is told.", s.LoseMS.Duration(), s.Victim)
+				return phrase.Say("Redis restarts without the writes of the last %s: %s's key is gone, and nobody is told.", s.LoseMS.Duration(), s.Victim)
 			case s.LoseMS > 0:
-				return phrase.Say("Redis restarts without what was written in the last %s; what was there before is there again.", s.LoseMS.Duration())
+				return phrase.Say("Redis restarts without the writes of the last %s; everything before is there again.", s.LoseMS.Duration())
 			case s.Victim != "":
 				return phrase.Say("Redis restarts empty: %s's key is gone, and nobody is told.", s.Victim)
 			default:

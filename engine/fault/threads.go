@@ -50,7 +50,7 @@ var ofThreads = []Kind{
 			case s.Scope == ScopeWork:
 				return phrase.Say("%s's work is paused for %s.", s.Who, length)
 			case s.ForMS == 0:
-				return phrase.Say("%s is paused by hand: its whole process stops until it is resumed.", s.Who)
+				return phrase.Say("%s is paused by hand: its whole process stops until somebody resumes it.", s.Who)
 			case s.Held && s.Left >= 0 && length >= s.Left:
 				return phrase.Say("%s's whole process is paused for %s, and its lease has only %s left.", s.Who, length, s.Left)
 			case s.Held && s.Left >= 0:

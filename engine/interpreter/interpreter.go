@@ -1,7 +1,6 @@
 // Package interpreter runs scripts as Redis does: Lua 5.1 with Redis' libraries.
-// Who runs a script gives it a [Redis] that runs the script's commands. The package
-// knows no other Redis, and what a script can do is what is listed here: no files, no
-// network, no clock.
+// The caller gives a script a [Redis] that runs its commands. The package knows no other
+// Redis, and what a script can do is what is listed here: no files, no network, no clock.
 package interpreter
 
 import (
@@ -56,7 +55,7 @@ type Outcome struct {
 	Lines Lines
 }
 
-// Status is a reply such as OK.
+// Status is a reply like OK.
 type Status string
 
 // Failure is a reply that is an error.
@@ -156,8 +155,8 @@ func (r *Interpreter) ended() bool { return r.fault != nil || r.ctx != nil && r.
 // positions are those of a traceback, or of an error's text.
 var positions = regexp.MustCompile(`\b` + Chunk + `:(\d+):`)
 
-// note remembers where an error was raised: that of the clock, which a script
-// must not catch, or the last of any other.
+// note remembers where an error was raised: the clock's error, which a script must not
+// catch, or the last of any other.
 func (r *Interpreter) note(err error) {
 	var raised *lua.ApiError
 	if !errors.As(err, &raised) {

@@ -36,7 +36,7 @@ func (r *Interpreter) openJSON(t *lua.LTable) {
 	}})
 }
 
-// decoded is what JSON says, with null in place of nothing.
+// decoded is what JSON says, with null for nothing.
 func decoded(l *lua.LState, v any, null lua.LValue) lua.LValue {
 	switch v := v.(type) {
 	case nil:

@@ -120,7 +120,7 @@ func (f *layout) count(usual int) int {
 	return count
 }
 
-// padding is how many bytes stand before an option at a place.
+// padding is how many bytes come before an option at a place.
 func (f *layout) padding(at int, option byte, size int) int {
 	if size == 0 || option == 'c' {
 		return 0
@@ -348,7 +348,7 @@ func (r *Interpreter) messagePackFuncs() map[string]lua.LGFunction {
 	}
 }
 
-// deepest is how many tables in tables cmsgpack writes; nil stands for what is deeper.
+// deepest is how many tables in tables cmsgpack writes; nil stands for anything deeper.
 const deepest = 16
 
 func (r *Interpreter) messagePack(l *lua.LState) int {

@@ -118,7 +118,7 @@ func TestStructAndMessagePackAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// What is drawn comes to the same here and in a Redis, mistakes too.
+// Random values give the same here and in a Redis, mistakes too.
 func TestDrawnStructsAndMessagesAreThoseOfRedis(t *testing.T) {
 	client := connected(t)
 	tries := 3000

@@ -362,7 +362,7 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 func upper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
-// ofClass reports whether a byte is of a class such as %a, in ASCII.
+// ofClass reports whether a byte is of a class like %a, in ASCII.
 func ofClass(c, class byte) bool {
 	var is bool
 	switch class | 0x20 {

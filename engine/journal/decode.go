@@ -16,8 +16,8 @@ type Reply struct {
 	Line  int    // of an error of Lua itself, on which line of the script, from 1, or NoLine; of one of Redis' 0
 }
 
-// NoLine is the line of an error of Lua itself that names none, such as that of
-// a stack that is full.
+// NoLine is the line of an error of Lua itself that names none, for example of a full
+// stack.
 const NoLine = -1
 
 // ErrForm is returned for an answer that is not a journal's.

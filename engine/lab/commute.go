@@ -132,7 +132,7 @@ func (s *search) commute(z sleeper, c *choice) bool {
 	return !slices.ContainsFunc(z.did.values, func(v string) bool { return slices.Contains(c.did.values, v) })
 }
 
-// known reports whether it is known of both what they came to.
+// known reports whether we know the outcomes of both.
 func known(a, b *deed) bool { return a != nil && b != nil && a.done && b.done }
 
 // ofLock reports whether a command may read or change the lock's key.

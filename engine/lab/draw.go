@@ -56,7 +56,7 @@ func (s *search) draw(ctx context.Context) error {
 // random plays one order that p draws.
 func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (*Order, error) {
 	strikes := p.Places(s.o.MaxFaults, decisions)
-	// Where no fault strikes, a change of priorities does: else each thread would run to
+	// If no fault strikes, priorities change instead: otherwise each thread would run to
 	// its end.
 	changes := p.Places(2, decisions)
 	return s.round(ctx, func(o *Order, list []choice) (choice, bool) {

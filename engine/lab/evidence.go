@@ -66,7 +66,7 @@ func (f failures) see(args []string, embedded bool, raw []byte) {
 	}
 }
 
-// add adds what another one has counted.
+// add adds the counts of another one.
 func (f failures) add(o failures) {
 	for name, b := range o {
 		a := f[name]

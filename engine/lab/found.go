@@ -37,7 +37,7 @@ type Found struct {
 	roles effects.Roles // what commands were seen to do to the lock, in any order
 }
 
-// Judgement is what may be said of the lock.
+// Judgement is what we can say about the lock.
 func (f *Found) Judgement() verdict.Judgement { return f.Evidence.Judge() }
 
 // Divergence is where a replay first diverged.
@@ -81,7 +81,7 @@ type Order struct {
 	failed   failures
 }
 
-// note adds what came of a decision, or happened by itself.
+// note adds the outcome of a decision, or what happened by itself.
 func (o *Order) note(r effects.Record) {
 	o.records = append(o.records, r)
 	for i := range len(r.Also) + 1 {

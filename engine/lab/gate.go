@@ -26,7 +26,7 @@ type Gate struct {
 	nodes   nodes
 	own     []session // for questions of the gate's, to each node
 	lanes   []*lane
-	sends   map[uint64]int    // how many commands a thread has sent when it is silent, by what it was told
+	sends   map[uint64]int    // how many commands a thread has sent when it is silent, by its answers
 	scripts map[string]string // text by digest
 	failed  failures          // in this round; nil where there are none
 	touched map[string]bool
@@ -56,7 +56,7 @@ type lane struct {
 	moved  time.Time
 	worker *worker
 	spin   spin
-	told   uint64 // what it was told in this round, of several nodes, until it has sent something
+	told   uint64 // its answers in this round, with several nodes, until it has sent something
 	heard  uint64 // and since
 }
 
@@ -139,7 +139,7 @@ func (g *Gate) Ports() [][]string {
 	return list
 }
 
-// addresses are those of its ports, one for each node.
+// addresses are the addresses of its ports, one for each node.
 func (l *lane) addresses() []string {
 	list := make([]string, len(l.ports))
 	for i, p := range l.ports {
@@ -239,8 +239,9 @@ func (c *conn) full() bool {
 
 func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
 
-// leaves ends a connection that its client has closed. What it has sent is on its way and
-// reaches Redis at some later moment, as a late copy does, but for what waits for others.
+// leaves ends a connection that its client has closed. Commands that it has sent are on
+// their way and reach Redis at some later moment, like late copies, except those that
+// wait for others.
 func (g *Gate) leaves(c *conn) {
 	if c.isOpen() {
 		for _, it := range c.queue {
@@ -283,7 +284,7 @@ func (g *Gate) reply(c *conn, raw []byte) {
 	g.write(c, raw)
 }
 
-// write sends an answer. The gate waits for nobody to take it: what is left goes out by
+// write sends an answer. The gate waits for nobody to take it: the rest goes out by
 // itself. The caller holds the gate.
 func (g *Gate) write(c *conn, raw []byte) {
 	if len(c.unsent) > 0 {
@@ -602,7 +603,7 @@ func (g *Gate) execute(it *item, r *effects.Record) []byte {
 	}
 	v := effects.Verb(it.args)
 	text, _ := g.text(it.args)
-	// What a script does to the resource is seen only by its own commands.
+	// Only a script's own commands show what it does to the resource.
 	journalled := g.watched || g.resource != "" && effects.Touches(it.args).Names(g.resource)
 	raw, inner, err := effects.Run(it.c.s.do, it.args, text, journalled)
 	if err != nil {

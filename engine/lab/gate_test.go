@@ -214,8 +214,8 @@ func answer(t *testing.T, r *bufio.Reader) any {
 	return list
 }
 
-// What is not run is refused by name, in RESP2 and RESP3; what is asked out of politeness
-// is answered.
+// The gate refuses by name what it does not run, in RESP2 and RESP3, and answers polite
+// questions.
 func TestPolitenessAndRefusals(t *testing.T) {
 	for _, proto := range []int{2, 3} {
 		w := watch(t, lab.Options{Clock: lab.ClockGate})
@@ -507,7 +507,7 @@ func TestWaitingAndMessages(t *testing.T) {
 	}
 }
 
-// Whatever a stranger sends costs the gate little, and nobody else anything.
+// Anything that a stranger sends costs the gate little, and nobody else anything.
 func TestAttacks(t *testing.T) {
 	w := watch(t, lab.Options{})
 	rowsOf(t, w)

@@ -59,7 +59,7 @@ func TestGrowthOfARound(t *testing.T) {
 	})
 }
 
-// What comes over the pipe are news: no event comes twice, once the lock and its lease are known.
+// Only news comes over the pipe: no event comes twice, once the lock and its lease are known.
 func TestNewsAreNew(t *testing.T) {
 	const decisions = 100
 	s := long(t, decisions+10)

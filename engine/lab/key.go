@@ -10,7 +10,7 @@ import (
 // mostProbes is how many rounds may look for the lock's key.
 const mostProbes = 16
 
-// said is what a thread sent in a round, with what it was told.
+// said is what a thread sent in a round, with the answers.
 func (o *Order) said(thread string) []effects.Said {
 	var list []effects.Said
 	for _, r := range o.records {
@@ -22,8 +22,9 @@ func (o *Order) said(thread string) []effects.Said {
 }
 
 // find looks for the lock where no command makes one for sure, or several do: the key
-// whose state decided what another thread was told, and what it then did. A lets B in
-// after each of its commands in turn; what B does when A has ended is what it does alone.
+// whose state decided the answer that another thread got, and what it then did. A lets B
+// in after each of its commands in turn; what B does when A has ended is what it does
+// alone.
 func (s *search) find(ctx context.Context) error {
 	if len(s.names) < 2 || s.g.key != "" && len(s.made) < 2 {
 		return nil
@@ -64,8 +65,8 @@ func (s *search) name(key string) {
 	s.g.key = key
 }
 
-// lasting returns those of the keys that are there after a round, without an expiry:
-// nobody gives them back.
+// lasting returns the keys that are still there after a round, without an expiry: nobody
+// gives them back.
 func (s *search) lasting(list []effects.Said) []string {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()

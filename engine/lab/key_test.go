@@ -9,8 +9,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Where no command makes a lock for sure, it is the key whose state decided what another
-// thread was told; what is a list cannot be judged.
+// If no command makes a lock for sure, it is the key whose state decided the answer that
+// another thread got; a list cannot be judged.
 func TestTheLockIsFoundByWhatItDecided(t *testing.T) {
 	for kind, want := range map[string]string{
 		"looks, then sets": "k broken mutual-exclusion foreign-release replaced",

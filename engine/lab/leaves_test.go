@@ -16,7 +16,8 @@ import (
 	"relock/engine/lab"
 )
 
-// What a client sends before it closes its connection at once reaches Redis all the same.
+// A command that a client sends just before it closes its connection reaches Redis all
+// the same.
 func TestWhoSendsAndLeavesIsNotLost(t *testing.T) {
 	o := options(t, "")
 	o.Command, o.Key = nil, "k"

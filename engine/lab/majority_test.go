@@ -13,8 +13,9 @@ import (
 	"relock/engine/verdict"
 )
 
-// What a lock of a majority comes to: how many orders there are, which rules break, and what
-// may be said. Who asks in turn has an order for each way to mix the commands of each node.
+// The findings for a lock of a majority: how many orders there are, which rules break, and
+// the verdict. A client that asks nodes in turn has an order for each way to mix the
+// commands of each node.
 func TestAMajority(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
@@ -79,7 +80,8 @@ func TestWhatCommutesOnNodesIsTriedOnce(t *testing.T) {
 	}
 }
 
-// Who does not wait for the last answer is another client: then more orders are tried.
+// A client that does not wait for the last answer behaves differently: then the lab tries
+// more orders.
 func TestWhoDoesNotWaitForAllNodes(t *testing.T) {
 	waits, goes := options(t, "majority, unmarked"), options(t, "majority, not waiting")
 	waits.Nodes, goes.Nodes = 2, 2
@@ -138,7 +140,8 @@ func TestATraceOfAMajority(t *testing.T) {
 	}
 }
 
-// Who commutes by their footprints: commands on different nodes do, marks with all.
+// Which commands commute, by their footprints: commands on different nodes do, marks with
+// all.
 func TestFootprintsOfNodes(t *testing.T) {
 	a, b := effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 1}, effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 2}
 	c := effects.Footprint{Keys: []string{"k"}, Node: 1}

@@ -57,7 +57,7 @@ func (o Options) Check() error {
 	case o.Nodes < 0 || o.Nodes > MaxNodes:
 		return phrase.New("-nodes %d: allowed: 1 to %d", o.Nodes, MaxNodes)
 	case o.Nodes > 1 && o.External != nil:
-		return phrase.New("-nodes and -redis: several nodes are built in, each a Redis of its own; allowed: one of both")
+		return phrase.New("-nodes and -redis: several nodes are built in, each a separate Redis; allowed: one of both")
 	case o.MaxFaults < 0 || o.MaxFaults > MaxFaults:
 		return phrase.New("-max-faults %d: allowed: 0 to %d", o.MaxFaults, MaxFaults)
 	case o.MaxOrders < 1 || o.MaxOrders > MaxOrders:
@@ -89,7 +89,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// backends makes the Redis behind the gate. It fails where one elsewhere cannot be had.
+// backends makes the Redis behind the gate. It fails if it cannot get one elsewhere.
 func (o Options) backends() (nodes, error) {
 	if o.External != nil {
 		x, err := newExternal(o.External, o.Key, o.Timeout)

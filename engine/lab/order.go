@@ -14,7 +14,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// What can befall a command, a worker, or Redis. LeaseEnds moves Redis' clock to the
+// What can happen to a command, a worker, or Redis. LeaseEnds moves Redis' clock to the
 // next expiry; the others are the faults of scenarios.
 const (
 	LoseRequest = fault.LoseRequest
@@ -78,8 +78,8 @@ func Faults() []string {
 
 // Decision is one decision of an order. -replay takes its JSON.
 type Decision struct {
-	Thread  string `json:"thread,omitempty"`  // whose next command is answered, or struck; "" where it befalls Redis
-	Node    int    `json:"node,omitempty"`    // to which it was sent, or that it befalls, from 1; 0 where there is one, or of all
+	Thread  string `json:"thread,omitempty"`  // whose next command is answered, or struck; "" if it strikes Redis
+	Node    int    `json:"node,omitempty"`    // the node that it was sent to, or that it strikes, from 1; 0 if there is only one, or for all
 	Nth     int    `json:"nth,omitempty"`     // of its commands that wait there, or of the locks that are evicted, where there are several: 0 is of the oldest connection, or the first lock
 	Command string `json:"command,omitempty"` // what it is; empty: whatever comes
 	Do      string `json:"do,omitempty"`      // the fault, or ""

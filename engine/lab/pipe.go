@@ -19,7 +19,7 @@ import (
 )
 
 // Desk is a lab in which somebody decides: a *Steering, or a Remote, whose lab is
-// another process. Its methods are safe for concurrent use, and as those of Steering.
+// another process. Its methods are safe for concurrent use, and work like Steering's.
 type Desk interface {
 	Changed() <-chan struct{}
 	Look() Look
@@ -48,7 +48,7 @@ type asked struct {
 	Bounds   *Bounds    `json:"space,omitempty"`
 }
 
-// answered is a line from a lab: how it stands, or what came of what was asked.
+// answered is a line from a lab: its state, or the outcome of a request.
 type answered struct {
 	Look     *Look      `json:"look,omitempty"`
 	Track    *trackJSON `json:"track,omitempty"` // where it is another one
@@ -68,7 +68,7 @@ type trackJSON struct {
 	Owners map[string]string `json:"owners,omitempty"` // that have joined since
 }
 
-// since is how much of each list was told before: the rest follows.
+// since is how much of each list earlier lines had: the rest follows.
 type since struct {
 	Order  int `json:"order"`
 	After  int `json:"after"`
@@ -83,7 +83,7 @@ type refused struct {
 	Worker    *WorkerError `json:"worker,omitempty"`
 }
 
-// sentinels are the errors that are told by what they say.
+// sentinels are the errors that the pipe recognizes by their text.
 var sentinels = []error{ErrNoChoice, ErrSteering, ErrNobody, ErrTooLong, errClosed}
 
 func refusalOf(err error) *refused {
@@ -206,7 +206,7 @@ func seldom(tell func(orders, waiting, broken int)) func(int, int, int) {
 	}
 }
 
-// reporter says how a lab stands. It is safe for concurrent use.
+// reporter reports the state of a lab. It is safe for concurrent use.
 type reporter struct {
 	t     *Steering
 	title string
@@ -214,7 +214,7 @@ type reporter struct {
 
 	mu    sync.Mutex
 	news  bool // only what is new
-	look  Look // that was told last
+	look  Look // that it reported last
 	track Track
 }
 
@@ -224,7 +224,7 @@ func (r *reporter) onlyNews() {
 	r.news = true
 }
 
-// report says how the lab stands now, with the track where that is another one.
+// report reports the lab's state now, with the track if that is another one.
 func (r *reporter) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,7 +244,7 @@ func (r *reporter) report() {
 	r.say(a)
 }
 
-// newer returns the track where it is another one, as it is to be told.
+// newer returns the track if it is another one, ready to report.
 func (r *reporter) newer(news *since) *trackJSON {
 	track, err := r.t.Track(r.title)
 	was, n := r.track, len(r.track.Events)
@@ -396,7 +396,7 @@ func (r *Remote) take(a answered) {
 	}
 }
 
-// learn takes over how the lab stands. The caller holds mu.
+// learn takes over the lab's state. The caller holds mu.
 func (r *Remote) learn(a answered) {
 	look, had := *a.Look, since{}
 	if a.Since != nil {

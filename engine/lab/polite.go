@@ -125,7 +125,7 @@ func fromVersion(verb string) string {
 	return ""
 }
 
-// version is that of the Redis whose answers the gate gives.
+// version is the version of the Redis whose answers the gate gives.
 const version = "7.0.15"
 
 // polite answers what a client sends to get ready.

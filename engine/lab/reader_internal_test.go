@@ -41,7 +41,7 @@ func FuzzReader(f *testing.F) {
 			if len(args) == 0 {
 				t.Fatal("a command without a name")
 			}
-			// What is made of a command at once must do with any arguments.
+			// The footprint of a command must cope with any arguments.
 			_, _, _, _, _ = effects.Verb(args), effects.Shown(args), brief(args), effects.Touches(args), passes(args)
 			if effects.Mark(args) == "" && blocks(args) {
 				g := &Gate{nodes: nodes{newEmbedded(false, time.Second)}, own: []session{nothing{}}}

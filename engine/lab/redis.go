@@ -52,7 +52,7 @@ type backend interface {
 	close()                                       //
 	kind() (store string, wall bool)              // as traces and -json name it
 	cluster() bool                                // it is one node of several
-	lost() phrase.Wording                         // why it answers no more, as what a worker does to it; zero while it answers
+	lost() phrase.Wording                         // why it no longer answers, as a worker's doing; zero while it answers
 }
 
 // nodes are the Redis behind the gate, one or several, of one clock. It is used by one
@@ -269,7 +269,7 @@ func (b *embedded) flush() {
 	}
 }
 
-// reset also sets its clock to the wall's: some clients send instants of theirs.
+// reset also sets its clock to the wall's: some clients send instants by their own clock.
 func (b *embedded) reset(_ []string, from time.Time) error {
 	if b.hung {
 		return fmt.Errorf("lab: begin a round: %w", store.ErrEndless)
@@ -421,7 +421,7 @@ func (s *wireSession) limit(args []string) time.Duration {
 	return min(s.b.limit, answerFor)
 }
 
-// failed ends the connection: what comes now would be taken for the next answer.
+// failed ends the connection: the next bytes would pass for the next answer.
 func (s *wireSession) failed(err error, limit time.Duration, args []string) error {
 	_ = s.c.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -433,8 +433,8 @@ func (s *wireSession) failed(err error, limit time.Duration, args []string) erro
 
 func (s *wireSession) close() { _ = s.c.Close() }
 
-// wireInbox is a subscription on a Redis elsewhere. What was published has come when a
-// PING is answered that was sent after it: both are on the same connection.
+// wireInbox is a subscription on a Redis elsewhere. A published message has come once a
+// later PING is answered: both are on the same connection.
 type wireInbox struct {
 	b    *external
 	s    *wireSession
@@ -540,8 +540,8 @@ func (b *external) key(name string) trace.KeyState {
 	return k
 }
 
-// lastField is how many milliseconds a hash has left whose fields all expire by
-// themselves; trace.NoExpiry of others, and where Redis, before 7.4, has no such fields.
+// lastField is how many milliseconds are left of a hash whose fields all expire by
+// themselves; trace.NoExpiry for others, and if Redis, before 7.4, has no such fields.
 func (b *external) lastField(ctx context.Context, name string, fields map[string]string) int64 {
 	if b.plain {
 		return trace.NoExpiry

@@ -108,7 +108,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 		items, held, atRound := l.pending(s.g)
 		ended := atRound != nil || l.ended()
 		items = slices.Clone(items)
-		if atRound != nil && len(s.g.nodes) == 1 { // what a worker sends after its round belongs to the next; of several nodes it may not wait for all
+		if atRound != nil && len(s.g.nodes) == 1 { // a worker's commands after its round belong to the next; with several nodes it may not have waited for all
 			items = nil
 		}
 		if len(s.g.nodes) > 1 { // a client takes any connection of its pool
@@ -183,8 +183,9 @@ func (g *Gate) listened() bool {
 	return false
 }
 
-// print is the effects.Footprint of a command. What may publish depends on whatever goes before
-// somebody listens, which is no decision; a transaction on what its connection watches.
+// print is the effects.Footprint of a command. A command that may publish depends on everything
+// before somebody listens, which is no decision; a transaction on the keys that its connection
+// watches.
 func (s *search) print(it *item) effects.Footprint {
 	if s.o.Full {
 		return effects.Everything
@@ -222,8 +223,8 @@ func (s *search) printed(it *item) effects.Footprint {
 	return f
 }
 
-// round plays one order of what choose says. Where that cuts it, the rest is played
-// without being judged.
+// round plays one order of what choose says. If that cuts it short, the rest is played
+// but not judged.
 func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c choice, cut bool)) (*Order, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -317,8 +318,8 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 	}
 }
 
-// pass lets time pass, as nobody can move: to the first instant at which one that waits
-// would wait no more, or a key expires. It reports whether there was any. Asking are the
+// pass lets time pass, because nobody can move: to the first instant at which a waiter
+// would stop waiting, or a key expires. It reports whether there was any. Asking are the
 // threads that ask in vain.
 func (s *search) pass(o *Order, asking []string) bool {
 	var first *item
@@ -454,7 +455,7 @@ func (s *search) patience(l *lane, command string) int {
 // Elsewhere says that another key has changed, or may have.
 func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
-	// Who steers may bring other clients, whose lock has another key.
+	// A person who steers may bring other clients, whose lock has another key.
 	if s.o.Key == "" && !s.steered && s.replays == 0 {
 		if key := s.lockKey(*r); key != "" && !slices.Contains(s.made, key) {
 			s.made = append(s.made, key)
@@ -481,7 +482,7 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 	}
 }
 
-// keys are those of the locks, none while nobody knows.
+// keys are the locks' keys, none while nobody knows.
 func (s *search) keys() []string {
 	if s.g.key == "" {
 		return nil
@@ -524,8 +525,8 @@ func (s *search) gone(node int) []string {
 	return list
 }
 
-// alike reports whether a key is as it was as far as that is known: of a list and the
-// like only the type is.
+// alike reports whether a key is as it was, as far as the lab knows: for a list and
+// similar types it knows only the type.
 func alike(a, b trace.KeyState) bool {
 	known := func(k trace.KeyState) bool {
 		return !k.Exists() || k.Value != nil || k.Fields != nil

@@ -145,7 +145,7 @@ func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, err
 	}
 	s.afresh = false
 	order, err := s.play(ctx, branch{way: way}, nil)
-	if err == nil && s.afresh { // as the search knew what is asked in vain
+	if err == nil && s.afresh { // when the search knew which questions are in vain
 		s.afresh = false
 		order, err = s.play(ctx, branch{way: way}, nil)
 	}
@@ -219,7 +219,7 @@ func (s *search) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.afresh { // it would try orders that only repeat what is asked in vain
+		if s.afresh { // it would try orders that only repeat questions in vain
 			s.forget(s.found.Store)
 			s.waiting = make([][]branch, s.o.MaxFaults+1)
 			s.waiting[0] = []branch{{}}
@@ -300,7 +300,7 @@ func (o *Order) read(opts Options, key string, marks bool, known effects.Roles) 
 
 // warm plays a round that does not count, or two: it tells whether the workers come at
 // all, which key is the lock, whether there are marks, and what each script is for.
-// What they do before their first round belongs to it.
+// Their commands before the first round belong to it.
 func (s *search) warm(ctx context.Context) error {
 	known, found := s.g.key != "", s.g.key != ""
 	for {

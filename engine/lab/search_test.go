@@ -227,8 +227,8 @@ func opens(t *testing.T, r lab.Rule, found *lab.Found, o lab.Options) {
 	}
 }
 
-// Whose reply was lost was not told that it holds: when the lease ends and another takes
-// the lock, only one believes. Who was told goes on believing.
+// A thread whose reply was lost never heard that it holds: when the lease ends and
+// another takes the lock, only one believes. A thread that heard goes on believing.
 func TestALostReplyTellsNobody(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -280,7 +280,7 @@ func TestALeaseOfTheClientsClock(t *testing.T) {
 	}
 }
 
-// What cannot differ is not tried twice, and no broken rule is lost.
+// Orders that cannot differ are not tried twice, and no broken rule is lost.
 func TestReductionLosesNoRule(t *testing.T) {
 	for _, faults := range [][]string{nil, {lab.LoseReply}, {lab.LeaseEnds}} {
 		t.Run(fmt.Sprint(faults), func(t *testing.T) {
@@ -314,8 +314,9 @@ func TestReductionLosesNoRule(t *testing.T) {
 	}
 }
 
-// What depends on more than its own keys is tried in every order: a message on whether
-// somebody listens by then, a transaction on what its connection watches.
+// Commands that depend on more than their own keys are tried in every order: a message on
+// whether somebody listens by then, a transaction on the keys that its connection
+// watches.
 func TestReductionKnowsWhatWatchesAndListens(t *testing.T) {
 	for _, kind := range []string{"watches", "optimist", "listens late", "listens late, to a script", "group", "late group"} {
 		t.Run(kind, func(t *testing.T) {
@@ -426,7 +427,7 @@ func TestWhoAsksInVainOfOtherKeys(t *testing.T) {
 		if found.Ending != lab.Exhausted || !slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == want }) {
 			t.Errorf("%s: ended as %s with %d orders, %s; want %s", kind, found.Ending, found.Orders, rules(found), want)
 		}
-		if most := 40; found.Orders > most { // what is asked in vain without end is tried once
+		if most := 40; found.Orders > most { // endless questions in vain are tried once
 			t.Errorf("%s: %d orders, want at most %d", kind, found.Orders, most)
 		}
 	}
@@ -531,8 +532,8 @@ func TestALeaseOfAField(t *testing.T) {
 	}
 }
 
-// Where no order comes to its end, the reason is told and nothing else: not that nobody
-// was inside, which nobody knows.
+// If no order ends, it gives that reason and nothing else: not that nobody was inside,
+// which nobody knows.
 func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
 	t.Parallel()
 	o := options(t, "asks what is not here")
@@ -554,8 +555,8 @@ func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
 	}
 }
 
-// Where no lock is known, two inside at once can be what it is for: that breaks a rule of
-// one that somebody has named.
+// If nobody has named the lock, two inside at once may be intended: only for a named one
+// does that break a rule.
 func TestTwoInsideOfALockThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"": "unjudged no-key", "k": "broken no-key"} {

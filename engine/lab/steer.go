@@ -15,7 +15,7 @@ import (
 	"relock/engine/verdict"
 )
 
-// What a thread does while a person steers.
+// The states of a thread while a person steers.
 const (
 	Away    = "away"     // no client has come to its port
 	Waits   = "waits"    // a command of it waits for a decision
@@ -127,7 +127,7 @@ type Steering struct {
 	closed  bool
 	changed chan struct{}
 	told    *telling // the round as a trace
-	track   *Track   // as it was told last, nil of a round that is new
+	track   *Track   // as last reported, nil for a new round
 }
 
 // Steer opens a port for each thread, and starts the workers if there is a command. It
@@ -187,7 +187,7 @@ func (t *Steering) tell() {
 	t.changed = make(chan struct{})
 }
 
-// follow sees what comes by itself, until ctx ends.
+// follow watches for what comes by itself, until ctx ends.
 func (t *Steering) follow(ctx context.Context) {
 	for {
 		t.s.g.mu.Lock()
@@ -226,7 +226,7 @@ func (t *Steering) observe(ctx context.Context) time.Duration {
 	if t.rounds == 0 && ready == len(t.s.g.lanes) {
 		t.s.g.mu.Unlock()
 		if err := t.s.begin(ctx); err != nil {
-			return time.Hour // what is wrong is told who decides
+			return time.Hour // the one who decides hears what is wrong
 		}
 		t.fresh()
 		return answerIn
@@ -239,7 +239,7 @@ func (t *Steering) observe(ctx context.Context) time.Duration {
 
 func (t *Steering) struck(l *lane) bool { return t.s.struck[l.name] || t.s.used > 0 }
 
-// seen notes which rounds have ended. Where all is settled and nobody can move, time
+// seen notes which rounds have ended. If everything is settled and nobody can move, time
 // passes, as in a search. The caller holds the gate.
 func (t *Steering) seen(settled bool) {
 	if t.rounds == 0 || t.over {
@@ -564,7 +564,7 @@ type Tried struct {
 	Evidence verdict.Evidence `json:"evidence"`
 }
 
-// Judgement is what may be said of the lock.
+// Judgement is what we can say about the lock.
 func (t Tried) Judgement() verdict.Judgement { return t.Evidence.Judge() }
 
 // Broken is a broken rule that a search has found.

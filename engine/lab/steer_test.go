@@ -232,8 +232,8 @@ func TestSteeringByHand(t *testing.T) {
 	})
 }
 
-// Whoever is inside stands still until the lease is over, and somebody else comes in:
-// with the process really stopped, and Redis' clock the wall's.
+// The thread inside stands still until the lease is over, and another comes in: with the
+// process really stopped, and Redis on the wall clock.
 func TestSteeringPausesInside(t *testing.T) {
 	o := options(t, "lock")
 	o.Clock, o.Env = lab.ClockWall, append(o.Env, "LAB_TEST_LEASE=100ms")
@@ -281,7 +281,7 @@ func TestSteeringTellsOfAnEnd(t *testing.T) {
 	}
 }
 
-// Clients that come after others have a lock of their own: its key is found again.
+// Clients that come after others have another lock: the lab finds its key again.
 func TestSteeringFindsTheKeyAgain(t *testing.T) {
 	desks(t, func(t *testing.T, s lab.Desk) {
 		c := redis.NewClient(&redis.Options{Addr: s.Look().Threads[0].Address, ReadTimeout: -1})

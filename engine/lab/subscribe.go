@@ -46,7 +46,7 @@ func (g *Gate) subscribe(c *conn, args []string) []byte {
 	if some && c.in == nil {
 		c.in, err = g.nodes[c.node].inbox()
 	}
-	if err != nil { // it listens to nothing, and is not told that it does
+	if err != nil { // it listens to nothing, and nobody tells it that it does
 		c.in, c.channels, c.patterns = nil, nil, nil
 		return resp.Failure("ERR " + err.Error())
 	}

@@ -63,14 +63,14 @@ func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 	return h, nil
 }
 
-// telling is an order as a trace that grows with it. Where a record shows that those
-// before it were something else, it begins again. It is not safe for concurrent use.
+// telling is an order as a trace that grows with it. If a record shows that those before
+// it were something else, it begins again. It is not safe for concurrent use.
 type telling struct {
 	o     *Order
 	opts  Options
 	title string
 	store string
-	times int // grows when what was told before becomes something else, but for owners that join
+	times int // grows when an earlier report changes, apart from owners that join
 
 	key      string
 	marks    bool
@@ -82,7 +82,7 @@ type telling struct {
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
 	unknown  bool            // the lock's kind is not, as other orders have shown
-	harms    bool            // only rules about what it protects are told, as its kind is not known so far
+	harms    bool            // only rules about what it protects count, because its kind is unknown so far
 	header   trace.Header    // without the order; readers share its maps, so they are never written
 	lease    int64           // and hash: that the header's frame has
 	hash     bool
@@ -102,7 +102,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	t.redis, t.sessions = nil, map[place]session{}
 	for range max(t.opts.Nodes, 1) {
 		b := newEmbedded(false, scriptFor)
-		if !t.o.began.IsZero() { // a client may have sent instants of its own clock
+		if !t.o.began.IsZero() { // a client may have sent instants by its own clock
 			b.from(t.o.began)
 		}
 		t.redis = append(t.redis, b)
@@ -128,8 +128,8 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	t.times++
 }
 
-// goOn tells the records that are new. What a script does at its end says what it is for
-// at its beginning; the key, and whether there are marks, count from the start, too.
+// goOn tells the records that are new. The end of a script shows what its beginning is
+// for; the key, and whether there are marks, count from the start, too.
 func (t *telling) goOn(key string, marks bool) error {
 	if t.redis == nil || key != t.key || marks != t.marks {
 		t.harms = t.unknown
@@ -170,7 +170,7 @@ func (t *telling) readOn() {
 		before := len(t.reading.Named())
 		t.reading.See(r)
 		for _, id := range t.reading.Named()[before:] {
-			if t.words[id] || t.reading.Owners()[id] == "" { // what was told has that name
+			if t.words[id] || t.reading.Owners()[id] == "" { // the reported events have that name
 				t.times++
 			}
 		}

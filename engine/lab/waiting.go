@@ -35,8 +35,8 @@ func (g *Gate) begin(it *item) {
 	}
 }
 
-// wake answers a command that waits in vain at its deadline, where nobody is held and
-// Redis' clock is the wall's.
+// wake answers a command that waits in vain at its deadline, if the gate holds nobody and
+// Redis has the wall clock.
 func (g *Gate) wake(it *item) {
 	if _, wall := g.nodes.kind(); !g.live || !wall || it.deadline == 0 {
 		return
@@ -57,7 +57,7 @@ func (g *Gate) wake(it *item) {
 	})
 }
 
-// silence stops the alarm of a command that waits no more.
+// silence stops the alarm of a command that no longer waits.
 func (g *Gate) silence(it *item) {
 	if it.alarm != nil && it.alarm.Stop() {
 		g.wg.Done()

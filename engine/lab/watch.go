@@ -11,7 +11,7 @@ import (
 	"relock/engine/trace"
 )
 
-// Watching shows what clients do that connect by themselves: it holds no command,
+// Watching shows what clients do when they connect by themselves: it holds no command,
 // and every command is a row. Its methods are safe for concurrent use.
 type Watching struct {
 	g    *Gate

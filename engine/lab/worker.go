@@ -21,7 +21,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// worker is a process of the command, in a process group of its own.
+// worker is a process of the command, in its own process group.
 type worker struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed when it has ended
@@ -163,7 +163,7 @@ func (l *lane) failedBy(why phrase.Wording) error {
 	return e
 }
 
-// spin is how often a thread has asked the same in vain.
+// spin is how often a thread has asked the same thing in vain.
 type spin struct {
 	command string
 	times   int
@@ -256,8 +256,8 @@ func (l *lane) queued() (n int) {
 }
 
 // more returns for how long a thread may still send something beside what waits, 0 if it
-// does not: it talks to several nodes at once. Once it has been silent for a while, that
-// much is what it sends after what it was told, the next time, too.
+// does not: it talks to several nodes at once. Once it has been silent for a while, we
+// know how much it sends after these answers, the next time, too.
 func (g *Gate) more(l *lane) time.Duration {
 	if len(g.nodes) == 1 || !l.rounds {
 		return 0
@@ -309,10 +309,10 @@ func (w *worker) sleeps() bool {
 // is asked whether it waits.
 const sleepsFor = 4 * time.Millisecond
 
-// maxSends is how many things that threads were told are remembered.
+// maxSends is how many answers to threads it remembers.
 const maxSends = 1 << 16
 
-// tells notes what a thread is told, of several nodes: what it does then depends on that.
+// tells notes a thread's answer, with several nodes: its next commands depend on that.
 func (l *lane) tells(r *effects.Record) {
 	if r.Node == 0 || r.Late {
 		return
@@ -330,8 +330,8 @@ func (l *lane) tells(r *effects.Record) {
 	l.heard += maphash.String(history, fmt.Sprint(l.name, " ", r.Node, effects.Shown(r.Args), " ", r.Do, reply, code))
 }
 
-// sent notes that a thread has sent something after what it was told. Between, the order
-// of answers from several nodes makes no difference to it.
+// sent notes that a thread has sent something after its answers. Between, the order of
+// answers from several nodes makes no difference to it.
 func (l *lane) sent() {
 	if l.heard == 0 {
 		return
@@ -339,7 +339,7 @@ func (l *lane) sent() {
 	l.told, l.heard = maphash.Comparable(history, [2]uint64{l.told, l.heard}), 0
 }
 
-// history is of sums of what threads were told: in which order, a sum does not say.
+// history adds up the answers to threads: a sum does not depend on their order.
 var history = maphash.MakeSeed()
 
 // settle waits until nobody is about to send anything. It fails with a *WorkerError, or
@@ -396,7 +396,7 @@ func (l *lane) silent(patience time.Duration) error {
 }
 
 // dead says what is wrong with a worker whose process has ended, if anything is.
-// Where a fault has struck it, its end may be the fault's.
+// If a fault has struck it, its end may be the fault's doing.
 func (l *lane) dead(struck bool) error {
 	how := phrase.Say("with exit code 0")
 	if l.worker.err != nil {

@@ -12,7 +12,7 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Redis is what a Locker needs of a client; every go-redis client has it.
+// Redis is what a Locker needs from a client; every go-redis client has it.
 type Redis = protocol.Redis
 
 // goRedis sends each command of a go-redis client once: only this package
@@ -25,8 +25,8 @@ type goRedis struct {
 }
 
 // cuttable is a context that may end before its deadline. Clients know only the
-// deadline while they wait for a reply, so that a call with such a context is
-// left to itself when it ends.
+// deadline while they wait for a reply, so when such a context ends, the call is left to
+// itself.
 type cuttable struct{ context.Context }
 
 // once is a command that go-redis must not retry.
@@ -66,8 +66,8 @@ func sameRedis(a, b Redis) bool {
 	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB
 }
 
-// dialsPlainly reports whether a client connects to its address, and not as a Dialer of
-// its own likes.
+// dialsPlainly reports whether a client connects to its address, and not wherever its own
+// Dialer likes.
 func dialsPlainly(o *redis.Options) bool {
 	f := runtime.FuncForPC(reflect.ValueOf(o.Dialer).Pointer())
 	return f != nil && strings.HasPrefix(f.Name(), reflect.TypeFor[redis.Options]().PkgPath()+".")

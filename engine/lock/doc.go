@@ -2,7 +2,7 @@
 //
 //	locker, err := lock.New(client, lock.Options{})
 //	err = locker.Do(ctx, "invoice:7", func(ctx context.Context) error {
-//		return work(ctx) // ctx ends as soon as the lease cannot be relied on
+//		return work(ctx) // ctx ends as soon as you cannot rely on the lease
 //	})
 //
 // A lock is one hash, {owner: hold count}, with an expiry, called the lease,
@@ -20,11 +20,11 @@
 //
 // # Who re-enters
 //
-// A flow of work that holds a lock and asks for it again is let in one level
-// deeper, where another owner would wait. [Locker.Do] finds the hold in the
-// context: a Do of the same key under it is a level deeper, one at a time; a Do
-// of another key, or with a context that outlives the hold, is an owner of its
-// own. A call that would wait for its own context's hold fails with [ErrSelf].
+// A flow of work that holds a lock and asks for it again gets in one level deeper, where
+// another owner would wait. [Locker.Do] finds the hold in the context: a Do of the same
+// key inside it goes one level deeper, one at a time; a Do of another key, or with a
+// context that outlives the hold, is a separate owner. A call that would wait for its own
+// context's hold fails with [ErrSelf].
 //
 //	Do(ctx, "batch", f)                        owner 1, level 1
 //	├─ go Do(ctx, "customer:7", …)             owner 2
@@ -36,7 +36,7 @@
 //
 // # In a program of your own
 //
-// One Locker serves a whole program. What it is for says which call fits:
+// One Locker serves a whole program. Your use decides which call fits:
 //
 //	// A request waits briefly, and then works for as long as it has.
 //	err := locker.Do(r.Context(), "invoice:7", pay, lock.WithWait(300*time.Millisecond), lock.WithLabel(host))
@@ -47,15 +47,15 @@
 //		return nil
 //	}
 //
-//	// One server of several works until it is told to end, and another takes over.
+//	// One server of several works until somebody stops it, and another takes over.
 //	err := locker.Lead(ctx, "scheduler", schedule)
 //
 // [WithWait] bounds the wait alone: the end of ctx would end the work, too. TryLock asks
-// once and does not wait at all. [WithLabel] says who it is to people, who read it in
-// [Locker.Inspect] and in errors; the [Owner] says who is let in again, and is new for each
-// flow of work. [Locker.Lead] steps down where the lease is lost and at Options.MaxAge, and
-// comes back. All of them return [ErrHeld] where another has the lock, and [ErrUnknown]
-// where Redis does not answer: what to do then is not the same.
+// once and does not wait at all. [WithLabel] tells people who the caller is: they read it
+// in [Locker.Inspect] and in errors. The [Owner] decides who may re-enter, and is new for
+// each flow of work. [Locker.Lead] steps down when the lease is lost and at Options.MaxAge,
+// and comes back. All of them return [ErrHeld] if another owner has the lock, and
+// [ErrUnknown] if Redis does not answer: you will want to treat the two differently.
 //
 // # What it guarantees
 //
@@ -63,8 +63,8 @@
 // a lock at any instant of Redis' time. Acquiring, releasing and renewing are
 // one script each, and the caller names the level it enters or leaves. So a
 // command that reaches Redis twice counts once, and re-entry after a lost lease
-// fails with [ErrLost] instead of starting again at 1. Only the owner renews or
-// releases, and a renewal only shortens a lease that is longer than was asked for.
+// fails with [ErrLost] instead of starting again at 1. Only the owner renews or releases,
+// and a renewal shortens a lease only if it is longer than the owner asked for.
 //
 // The context of a [Hold] ends, with a cause, as soon as a renewal learns that
 // someone else has the lock. In any case it ends before the lease can have
@@ -78,38 +78,36 @@
 //
 // A command without a reply may have run, may still be on its way, or may never
 // arrive. One that Redis refuses for the moment (LOADING, BUSY, TRYAGAIN,
-// READONLY, MASTERDOWN, CLUSTERDOWN and the like) did not run. Both are sent
-// again, with growing pauses where they were refused: an acquisition with the
-// same level, for as long as retries are left; a renewal until the lease can no
-// longer be relied on; a release until Options.Limit is reached, for which its caller
-// waits no longer than Options.ReleaseWait. Any other refusal (a user without the right
-// to, a full Redis) ends the call.
+// READONLY, MASTERDOWN, CLUSTERDOWN and the like) did not run. The Locker sends both
+// again, with growing pauses if Redis refused them: an acquisition with the same level,
+// for as long as retries are left; a renewal until nobody can rely on the lease any more;
+// a release until Options.Limit, though its caller waits no longer than
+// Options.ReleaseWait. Any other refusal (a user without the right to, a full Redis) ends
+// the call.
 //
-// A command for which the client got no connection was not sent: there is nothing
-// to give back, and the owners of a Locker try again in turn, a thousand of them
-// some 330 times a second.
+// If the client got no connection, it sent no command: there is nothing to give back, and
+// the owners of a Locker try again in turn, a thousand of them some 330 times a second.
 //
-// An acquisition that fails unanswered is given back, on a context of its own
-// ([context.WithoutCancel], limited by Options.Limit), after the reply if one
-// comes. If a repeated release is answered "not held" while the lease cannot
-// have expired yet, an earlier copy released the lock, and the call succeeds.
-// If the outcome stays unknown, the call fails with [ErrUnknown], and the lease
-// cleans up. [ErrHeld], ErrUnknown and [ErrRefused] tell a busy lock from a
-// dead Redis from one that says no, also when a context ended the wait.
+// If an acquisition fails without an answer, the Locker gives it back, on a separate
+// context ([context.WithoutCancel], limited by Options.Limit), after the reply if one
+// comes. If Redis answers a repeated release with "not held" while the lease cannot have
+// expired yet, an earlier copy released the lock, and the call succeeds. If the outcome
+// stays unknown, the call fails with [ErrUnknown], and the lease cleans up. [ErrHeld],
+// ErrUnknown and [ErrRefused] tell apart a busy lock, a dead Redis and a Redis that says
+// no, even when a context ended the wait.
 //
-// A full Redis (OOM) has no room for another lock, but renews and releases all
-// the same: the last release deletes at once, and an inner level is left
-// without counting down, which the next call makes up for.
+// A full Redis (OOM) has no room for another lock, but renews and releases all the same:
+// the last release deletes at once, and leaving an inner level does not count down, which
+// the next call makes up for.
 //
 // A copy of a call may reach Redis long after its owner has moved on. So each
 // call has a number, which its retries share, and Redis keeps the latest one
-// beside the count and refuses anything with a smaller one. A first acquisition
-// that went unanswered is remembered after its lock is gone, in {key}:over for
-// a quarter of an hour, so that a late copy cannot create a lock nobody holds.
-// This is true of every protocol except [Reentrant] and [Redlock], from the
-// moment Redis answers the release that ended the call. If Redis answers
-// nothing until everyone has given up, a late copy can hold the lock for one
-// lease.
+// beside the count and refuses anything with a smaller one. If a first acquisition went
+// unanswered, Redis remembers it after its lock is gone, in {key}:over for a quarter of
+// an hour, so that a late copy cannot create a lock that nobody holds. This is true of
+// every protocol except [Reentrant] and [Redlock], from the moment Redis answers the
+// release that ended the call. If Redis answers nothing until everyone has given up, a
+// late copy can hold the lock for one lease.
 //
 // # Fencing tokens
 //
@@ -119,49 +117,49 @@
 //
 //	UPDATE invoice SET state = $1, token = $2 WHERE id = $3 AND token <= $2
 //
-// and no row updated means that the lease was lost. [Hold.Token] has the token,
-// and inside [Locker.Do] that of [HoldOf]. A token is larger than the last one,
-// and at least Redis' time in microseconds. So tokens grow even after a restart
-// without data or a failover to a lagging replica, as far as the servers'
-// clocks agree: a new master whose clock is behind by more than it took to fail
-// over may issue smaller ones until its clock has caught up.
+// and no row updated means that the lease was lost. [Hold.Token] returns the token;
+// inside [Locker.Do], ask the hold that [HoldOf] returns. A token is larger than the last
+// one, and at least Redis' time in microseconds. So tokens grow even after a restart
+// without data or a failover to a lagging replica, as far as the servers' clocks agree: a
+// new master whose clock is behind by more than it took to fail over may issue smaller
+// ones until its clock has caught up.
 //
-// Redis keeps the last token of a key for Options.TokenTTL, a day: longer only where
-// its clock was set back, until that has got to the token. After a day without the
-// lock tokens go on from Redis' time, so they grow as long as no clock is a day behind
-// the one that issued the last. Where that may happen, keep them longer: each takes some
-// 100 bytes.
+// Redis keeps the last token of a key for Options.TokenTTL, a day: longer only if its
+// clock was set back, until the clock has caught up with the token. After a day without
+// the lock tokens go on from Redis' time, so they grow as long as no clock is a day
+// behind the one that issued the last. If that can happen, keep them longer: each takes
+// some 100 bytes.
 //
 // # Other protocols
 //
 // Options.Protocol chooses how the lock is kept. [ReentrantFair] serves waiters
 // in the order they asked: the releasing script hands the lock to the head of a
-// queue and notifies it. A waiter that does not ask for a third of the lease, as that
-// of a stopped process, loses its place. [ReentrantNotify] wakes one waiter, which then
+// queue and notifies it. A waiter that does not ask for a third of the lease, say because
+// its process was stopped, loses its place. [ReentrantNotify] wakes one waiter, which then
 // asks again. Both listen from the first Lock until [Locker.Close], and ask at once when
-// their subscription was lost and is there again; a lost message costs them only time:
-// at most a tenth of the lease with ReentrantNotify. While the lock stays held they hardly
-// ask: with the default lease, ten idle waiters of ReentrantNotify send some 10 commands
-// a second, and 160 with Sequenced. [Redlock] takes a lock on a majority of Options.Nodes,
-// and barely waits for the rest. [Reentrant] keeps {owner: hold count} and
-// nothing else, as articles draw it, and has the flaws they share: a late copy
-// of an unlock leaves a level that has been entered again since, and an owner
-// that comes through a second Locker is taken for the same flow of work.
+// their subscription was lost and is there again; a lost message costs them only time: at
+// most a tenth of the lease with ReentrantNotify. While the lock stays held they hardly
+// ask: with the default lease, ten idle waiters of ReentrantNotify send some 10 commands a
+// second, and 160 with Sequenced. [Redlock] takes a lock on a majority of Options.Nodes,
+// and barely waits for the rest. [Reentrant] keeps {owner: hold count} and nothing else,
+// as articles draw it, and has the flaws they share: a late copy of an unlock leaves a
+// level that the owner has entered again since, and it takes an owner that comes through a
+// second Locker for the same flow of work.
 //
 // Fenced.Synced(1, 50*time.Millisecond), and so with any other protocol in one
-// Redis, follows each acquisition and each renewal with WAIT, on the same
-// connection: it is relied on once a replica has acknowledged it, and fails with
-// [ErrUnsynced] otherwise, to be asked again. A failover to that replica keeps the
-// lock; one to a replica that was not waited for loses it all the same. Its users
-// need +wait.
+// Redis, follows each acquisition and each renewal with WAIT, on the same connection: the
+// Locker relies on it once a replica has acknowledged it; otherwise the attempt fails
+// with [ErrUnsynced], and the Locker asks again. A failover to that replica keeps the
+// lock; a failover to any other replica loses it all the same. Its users need +wait.
 //
 // # Many locks
 //
-// Locks of one Locker whose renewals fall due at about the same time, within a sixteenth
-// of their interval, are renewed in one round trip, a thousand at most: Redis runs a script
-// for each and answers each. Ten thousand locks with a lease of 3 seconds take some 25 round
-// trips a second, and one by one 10,000. On a cluster and a ring each is renewed by itself,
-// as with [Redlock], a Synced protocol, a client of one's own and a Clock of one's own.
+// If the renewals of several locks fall due at about the same time, within a sixteenth of
+// their interval, a Locker sends them in one round trip, a thousand at most: Redis runs a
+// script for each and answers each. Ten thousand locks with a lease of 3 seconds take some
+// 25 round trips a second; one by one they would take 10,000. On a cluster or a ring it
+// renews each lock by itself, and also with [Redlock], a Synced protocol, a client that is
+// not go-redis' or your own Clock.
 //
 // # What no lease can do
 //
@@ -169,12 +167,12 @@
 // suspended machine) carries on as if it held the lock until it checks its
 // context, and a write it has already sent may arrive later still. Redis loses
 // locks when it loses data (a restart without persistence, a failover to a
-// lagging replica, eviction) or when its clock is set forward. Where that would do
-// harm, the resource itself must reject late writes, by a fencing token or a version.
+// lagging replica, eviction) or when its clock is set forward. If that would do harm, the
+// resource itself must reject late writes, by a fencing token or a version.
 //
-// A Redis whose clock is set back keeps its locks for that much longer. The next
-// renewal gives a lock the lease that was asked for; one that is not renewed any
-// more, and any of [Reentrant], stays until it is released or the clock gets there.
+// A Redis whose clock is set back keeps its locks for that much longer. The next renewal
+// gives a lock the lease that its owner asked for; a lock that nobody renews any more,
+// and any lock of [Reentrant], stays until somebody releases it or the clock gets there.
 //
 // A client whose wall clock is set forward ends the holds whose leases are over
 // by that clock: it cannot tell a clock that was set from a machine that slept.
@@ -186,15 +184,15 @@
 //
 // # Redis client
 //
-// Any go-redis client will do, with Redis 6 or newer. Commands are sent once, whatever its MaxRetries,
-// and end with their context, whatever its ContextTimeoutEnabled. Set
-// ContextTimeoutEnabled: without it each call costs a goroutine, and one
-// without an answer lives until the client's own timeouts end it.
+// Any go-redis client will do, with Redis 6 or newer. The Locker sends commands once, whatever the
+// client's MaxRetries, and they end with their context, whatever its ContextTimeoutEnabled. Set
+// ContextTimeoutEnabled: without it each call costs a goroutine, and one without an answer lives
+// until the client's own timeouts end it.
 //
-// On a cluster a lock and its companions share a slot. While Redis moves the
-// slot, a lock that is held stays held, is renewed and can be released, because
-// those calls name one key; a first acquisition waits until the slot has moved.
-// [ReentrantFair] needs a single Redis.
+// On a cluster a lock and its companions share a slot. While Redis moves the slot, a held
+// lock stays held, and its owner can renew and release it, because those calls name one
+// key; a first acquisition waits until the slot has moved. [ReentrantFair] needs a single
+// Redis.
 //
 // # Rights in Redis
 //
@@ -222,8 +220,8 @@
 //
 //	ACL SETUSER app +type +get +llen +zcard
 //
-// A Lock that may not listen for messages, or send them, fails with ErrRefused.
-// A release whose message is refused (the right was taken away meanwhile) is
-// still a release: the Observer gets the refusal, and waiters ask by
+// A Lock whose user has no right to listen for messages, or to send them, fails with
+// ErrRefused. If Redis refuses the message of a release (somebody took the right away
+// meanwhile), it is still a release: the Observer gets the refusal, and waiters ask by
 // themselves.
 package lock

@@ -7,17 +7,17 @@ import (
 	"weak"
 )
 
-// dormantSessions are sessions in which no call goes on: of holds that were lost and never
-// unlocked, so that their owners are told of it when they ask again, and of those that
-// have been renewed. One that nobody holds any more is forgotten. The zero value
-// is ready to use. It is safe for concurrent use.
+// dormantSessions are sessions without a call in progress: of holds that were lost and
+// never unlocked, so that their owners hear of it when they ask again, and of holds that
+// have been renewed. They forget a session that nobody holds any more. The zero value is
+// ready to use. It is safe for concurrent use.
 type dormantSessions struct {
 	mu    sync.Mutex
 	named map[sessionKey]weak.Pointer[session]
 }
 
-// keep remembers a session for as long as somebody has a hold of it. First says that it
-// was never kept before.
+// keep remembers a session for as long as somebody has one of its holds. First says that
+// this is the first time.
 func (l *dormantSessions) keep(s *session, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *dormantSessions) find(k sessionKey) *session {
 	return p.Value()
 }
 
-// tether is what a watchdog has of a session that only its holders keep alive.
+// tether is all that a watchdog keeps of a session that only its holders keep alive.
 type tether struct {
 	session weak.Pointer[session]
 

@@ -16,9 +16,9 @@ var (
 	// ErrHeld: another owner holds the lock, or the same owner through another
 	// Locker. It comes with ErrNotAcquired.
 	ErrHeld = errors.New("lock: held by another owner")
-	// ErrSelf: the call would wait for itself. Its context ends when a hold of the same
-	// key is released, which another owner has or another Locker made. It comes with
-	// ErrNotAcquired, is also an ErrHeld, and nothing was sent.
+	// ErrSelf: the call would wait for itself. Its context derives from a hold of the
+	// same key that another owner has or another Locker made, and ends when that is
+	// released. It comes with ErrNotAcquired, is also an ErrHeld, and nothing was sent.
 	ErrSelf = fmt.Errorf("lock: this context holds it already: %w", ErrHeld)
 	// ErrNotHeld: the hold to unlock is not held. Nothing was changed.
 	ErrNotHeld = errors.New("lock: not held")
@@ -35,8 +35,8 @@ var (
 	// It comes with the client's error.
 	ErrUnknown = errors.New("lock: no answer from Redis, fate unknown")
 	// ErrRefused: Redis answered, and refused to run the call: it is loading its
-	// data, busy, full or a replica, or the user has no right to. It comes with
-	// what Redis said. Nothing was changed.
+	// data, busy, full or a replica, or the user has no right to. It comes with Redis'
+	// own message. Nothing was changed.
 	ErrRefused = protocol.ErrRefused
 	// ErrUnsynced, with ErrUnknown, fails a call of a Synced protocol that Redis has
 	// carried out and too few of its replicas have acknowledged.

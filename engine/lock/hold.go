@@ -20,7 +20,7 @@ type Hold struct {
 	parent context.Context
 	inner  turns // of calls of Do under it
 
-	unwanted bool // it came when nobody waited for it any more
+	unwanted bool // it came when nobody was waiting for it any more
 
 	// Guarded by s.mu.
 	ctx  *holdContext // nil until Context is called
@@ -57,17 +57,17 @@ type holdKey struct{}
 // keyed asks a context for the innermost hold of a key.
 type keyed string
 
-// HoldOf returns the hold whose context ctx is or derives from: in the function
-// that [Locker.Do] calls, the hold that it runs under. Of several holds it is
-// the innermost; without any it is nil.
+// HoldOf returns the hold whose context ctx is or derives from: in the function that
+// [Locker.Do] calls, the hold that it runs under. If there are several, it returns the
+// innermost; if there are none, nil.
 func HoldOf(ctx context.Context) *Hold {
 	h, _ := ctx.Value(holdKey{}).(*Hold)
 	return h
 }
 
-// Until returns the instant, by the Locker's clock, until which the hold may be
-// relied on unless it is renewed: Options.Margin before the lease can expire.
-// Each renewal moves it. It is the zero time once the hold is lost or released.
+// Until returns the instant, by the Locker's clock, until which you can rely on the hold
+// without another renewal: Options.Margin before the lease can expire. Each renewal moves
+// it. It is the zero time once the hold is lost or released.
 func (h *Hold) Until() time.Time {
 	h.s.look()
 	h.s.mu.Lock()
@@ -78,9 +78,9 @@ func (h *Hold) Until() time.Time {
 	return h.s.deadline
 }
 
-// Context returns a context derived from the one given to Lock. It ends with
-// cause ErrLost (or ErrMaxAge) when the lease can no longer be relied on, and
-// with ErrReleased at Unlock.
+// Context returns a context derived from the one given to Lock. It ends with cause
+// ErrLost (or ErrMaxAge) when you can no longer rely on the lease, and with ErrReleased
+// at Unlock.
 //
 // Its Err reads the clock on each call, so it is right even on a machine that
 // is too busy to run timers or was suspended. Its Done closes when a timer
@@ -148,7 +148,7 @@ func (c *holdContext) look() {
 	c.h.s.mu.Lock()
 	over := c.h.over
 	c.h.s.mu.Unlock()
-	if over != nil { // who noticed it may not have ended the context yet
+	if over != nil { // the call that noticed it may not have ended the context yet
 		c.stop(over)
 	}
 }
@@ -174,18 +174,17 @@ func (c *holdContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Unlock leaves the level. Of ctx only the values count: Options.ReleaseWait bounds
-// the call, and the end of ctx does not, so that a lock does not outlive a
-// cancelled request. A Lock of the same owner that still waits for an inner
-// level ends with ErrReleased.
+// Unlock leaves the level. It uses only the values of ctx: Options.ReleaseWait bounds the
+// call, and the end of ctx does not, so that a lock does not outlive a cancelled request.
+// A Lock of the same owner that still waits for an inner level ends with ErrReleased.
 //
 // It fails with ErrNotHeld if h is nil or was unlocked before, with
 // ErrInnerHeld while an inner level is held, with ErrLost if the lease was lost
 // (joined with ErrWrongType if something else is in the key), with ErrUnknown
-// if Redis did not answer until the limit, and with ErrRefused if all it said
-// until then was that it could not run the release. After ErrLost, ErrUnknown
-// and ErrRefused the level has been left all the same: the release goes on behind, to
-// Options.Limit, and at the latest the lease frees the lock.
+// if Redis did not answer until the limit, and with ErrRefused if Redis said only that it
+// could not run the release. After ErrLost, ErrUnknown and ErrRefused the level has been
+// left all the same: the release goes on in the background, until Options.Limit, and at
+// the latest the end of the lease frees the lock.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h == nil {
 		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
@@ -194,7 +193,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	defer cancel()
 	s := h.s.l.reenter(h.s)
 	if !s.turnFor(limited, h) {
-		s.lose(ErrReleased) // it is renewed no longer
+		s.lose(ErrReleased) // it is not renewed any more
 		return fmt.Errorf("%w: unlock of %s: another call of its owner goes on", ErrUnknown, h)
 	}
 	var rest *releasing
@@ -215,8 +214,8 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return err
 }
 
-// leave is Unlock for one who will not try again: if an inner level is still held, nothing
-// of the hold is renewed any more.
+// leave is Unlock for a caller that will not try again: if an inner level is still held,
+// the hold is not renewed any more.
 func (h *Hold) leave(ctx context.Context) error {
 	err := h.Unlock(ctx)
 	if errors.Is(err, ErrInnerHeld) {
@@ -225,7 +224,7 @@ func (h *Hold) leave(ctx context.Context) error {
 	return err
 }
 
-// isInnermost reports whether its owner is at this level, of a lock that may be lost.
+// isInnermost reports whether its owner is at this level, even if the lock is lost.
 func (h *Hold) isInnermost() bool {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -247,8 +246,8 @@ func (l *Locker) reenter(s *session) *session {
 }
 
 // turnFor waits for the session's turn to leave the level of h, until limited
-// ends. If that level is the innermost, it cuts short what its owner still asks
-// for beyond it.
+// ends. If that level is the innermost, it cuts short the owner's question for a deeper
+// one.
 func (s *session) turnFor(limited context.Context, h *Hold) bool {
 	if s.turns.tryTake() {
 		return true
@@ -282,9 +281,9 @@ func (s *session) turnFor(limited context.Context, h *Hold) bool {
 // isHeld reports whether h is one of the levels. The caller holds mu.
 func (s *session) isHeld(h *Hold) bool { return len(s.holds) >= h.level && s.holds[h.level-1] == h }
 
-// unlock leaves the level of h, or tries to for so long, and returns what is then left to
-// do of the release of level 1: the next call names its level, whatever became of an inner
-// one. The caller has the session's turn.
+// unlock leaves the level of h, or tries to for that long, and returns what is left to do
+// of a release of level 1: after an inner one nothing is, because the next call names its
+// level. The caller has the session's turn.
 func (s *session) unlock(ctx context.Context, wait time.Duration, h *Hold) (rest *releasing, err error) {
 	s.mu.Lock()
 	innermost := len(s.holds) > 0 && s.holds[len(s.holds)-1] == h

@@ -8,16 +8,16 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Lead runs f under the lock of key, again and again until ctx ends: of all who lead by one
-// key, one is inside at a time. F is for work that goes on, such as that of the one server
+// Lead runs f under the lock of key, again and again until ctx ends: of all that lead by one
+// key, only one is inside at a time. F is for continuous work, like that of the one server
 // that starts the jobs. It gets the hold's context, and must return when that ends: once the
-// lease is lost, and at Options.MaxAge, when the leader steps down. Then, and where the lock
-// is held, Redis does not answer or cannot run anything just now, Lead tries to come
-// back.
+// lease is lost, and at Options.MaxAge, when the leader steps down. Then, and also while
+// another holds the lock, or Redis does not answer or cannot run anything just now, Lead
+// tries to come back.
 //
-// It returns f's error as soon as f returns while its context goes on, nil if its work is
-// done. Otherwise it fails with ctx's cause once ctx has ended, and like Lock with what no
-// further try would mend: ErrRefused for a user without the right to, ErrWrongType,
+// If f returns while its context goes on, Lead returns f's error: nil if its work is done.
+// Otherwise it fails with ctx's cause once ctx has ended, and, like Lock, with errors that
+// no further try would mend: ErrRefused for a user without the right to, ErrWrongType,
 // ErrKey, ErrOptions, ErrSelf, ErrClosed.
 func (l *Locker) Lead(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) error {
 	for failed := 0; ; {
@@ -46,7 +46,7 @@ func (l *Locker) term(ctx context.Context, key string, f func(ctx context.Contex
 		mends := errors.Is(err, ErrUnknown) || errors.Is(err, ErrLost) || errors.Is(err, ErrHeld) && !errors.Is(err, ErrSelf) || protocol.Passing(err)
 		return !mends && ctx.Err() == nil, err
 	}
-	defer func() { _ = hold.leave(ctx) }() // what stays unknown the lease ends
+	defer func() { _ = hold.leave(ctx) }() // if it stays unknown, the end of the lease frees the lock
 	work := hold.Context()
 	err = f(work)
 	if work.Err() == nil {

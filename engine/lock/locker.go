@@ -47,11 +47,10 @@ type sessionKey struct {
 	owner Owner
 }
 
-// New returns a Locker on client, which may be any go-redis client, however it
-// is configured: commands are sent once, whatever its MaxRetries, and calls end
-// with their context, whatever its ContextTimeoutEnabled (without it, each call
-// costs a goroutine and is slower). New sends nothing. It fails with
-// ErrOptions.
+// New returns a Locker on client, which can be any go-redis client, however it is
+// configured: the Locker sends commands once, whatever its MaxRetries, and calls end with
+// their context, whatever its ContextTimeoutEnabled (without it, each call costs a
+// goroutine and is slower). New sends nothing. It fails with ErrOptions.
 func New(client Redis, o Options) (*Locker, error) {
 	o, err := o.withDefaults(client)
 	if err != nil {
@@ -70,7 +69,7 @@ func New(client Redis, o Options) (*Locker, error) {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
 		l.releaseWindows = &windows{clock: own, slack: o.ReleaseWait / 16}
-		// A Locker that takes up the ID of an earlier one goes on above it.
+		// A Locker with the ID of an earlier one goes on above its numbers.
 		l.calls.Store(own.Now().UnixMicro())
 	}
 	l.rounds = newRounds(l)
@@ -117,24 +116,22 @@ func (l *Locker) isSwift() bool {
 
 // Lock enters the lock of key for owner. It tries once, then up to
 // Options.Retries times more. An owner that holds the lock enters one level
-// deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only
-// the hold's context ends with ctx. A hold to which nothing in the program refers
-// any more, not even by a context that derives from it, is renewed no longer: once the
-// garbage collector has found that out, its lease runs out.
+// deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only the hold's
+// context ends with ctx. If nothing in the program refers to a hold any more, not even a
+// context that derives from it, nobody renews it: once the garbage collector has found
+// that out, its lease runs out.
 //
-// It fails with ErrNotAcquired, joined with what the last attempt came to:
-// ErrHeld, ErrUnknown if Redis did not answer, ErrRefused if Redis refused, as
-// that of a user without the right to does; or with ErrOwner, ErrKey,
-// ErrWrongType or ErrClosed; and with the context's error and cause as soon as
-// ctx has ended. A Redis that cannot run anything just now (LOADING, BUSY,
-// READONLY, …) is asked again, like one that does not answer. Lock without an
-// end of ctx and of Retries waits for such a Redis for ever: the Observer hears
+// It fails with ErrNotAcquired, joined with the outcome of the last attempt: ErrHeld,
+// ErrUnknown if Redis did not answer, ErrRefused if Redis refused, say because the user
+// has no right to; or with ErrOwner, ErrKey, ErrWrongType or ErrClosed; and with the
+// context's error and cause as soon as ctx has ended. If Redis cannot run anything just
+// now (LOADING, BUSY, READONLY, …), Lock asks again, as when it does not answer. If
+// neither ctx nor Retries ends, Lock waits for such a Redis for ever: the Observer hears
 // of each attempt.
 //
-// If the lease of the outer levels is gone it fails with ErrLost; an owner that
-// keeps a hold that was lost and never unlocked gets ErrLost once, and then
-// starts afresh. If an outer level is unlocked meanwhile it fails with
-// ErrReleased.
+// If the lease of the outer levels is gone, it fails with ErrLost; an owner that lost a
+// hold and never unlocked it gets ErrLost once, and then starts afresh. If an outer level
+// is unlocked meanwhile, it fails with ErrReleased.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
 	return l.lock(ctx, key, owner, l.o.Retries, options)
 }
@@ -149,16 +146,14 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options .
 // hold, with its fencing token.
 //
 // A Do of the same key inside f, with a context derived from f's, re-enters the
-// lock: it is one level deeper. Of several such Do at once, in goroutines of f,
-// one is inside and the others wait for it. Any other Do is an owner of its own:
-// that of another key, and one whose context outlives f's
-// ([context.WithoutCancel]). F should return after all that it started under the
-// lock: if it returns before, its level cannot be left any more, and is renewed
-// no longer.
+// lock: it is one level deeper. If goroutines of f call Do at once, one is inside and the
+// others wait for it. Any other Do is a separate owner: for another key, or with a
+// context that outlives f's ([context.WithoutCancel]). F should return after everything
+// that it started under the lock: if it returns before, it can no longer leave its level,
+// and nobody renews it any more.
 //
-// It fails like Lock, in which case f was not called; otherwise with f's error
-// joined with Unlock's. ErrLost means that f did not have the lock to itself
-// until it returned.
+// It fails like Lock, and then f was not called; otherwise with f's error joined with
+// Unlock's. ErrLost means that f did not have the lock to itself until it returned.
 func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) (err error) {
 	owner := NewOwner()
 	if outer := heldIn(ctx, key); outer != nil && outer.s.l == l {
@@ -190,7 +185,7 @@ func both(err, also error) error {
 	}
 }
 
-// inTurn waits until no other call of Do is under a hold.
+// inTurn waits until no other call of Do is inside a hold.
 func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) error {
 	_, wait, err := l.o.of(options)
 	if err != nil {
@@ -216,8 +211,8 @@ func heldIn(ctx context.Context, key string) *Hold {
 	return h
 }
 
-// itself reports whether an owner that is not that of a hold under which the call is would
-// wait for it: until that is released, which ends ctx.
+// itself reports whether the call would wait for a hold that it is inside of, because it
+// has another owner: it would wait until that is released, which ends ctx.
 func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	h := heldIn(ctx, key)
 	if h == nil || h.s.l.p.Name != l.p.Name || !sameRedis(h.s.l.client, l.client) {
@@ -231,7 +226,7 @@ func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	return h.over == nil && h.s.isHeld(h)
 }
 
-// lock is Lock with so many retries.
+// lock is Lock with this many retries.
 func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
 	mine, wait, err := l.o.of(options)
 	switch {
@@ -289,12 +284,12 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	return h, err
 }
 
-// askFor asks for a level until it is granted, a reason ends that, or ctx does. A is what
-// the last attempt came to, and says whether a task has the turn now.
+// askFor asks for a level until it gets it, a reason stops it, or ctx ends. A is the
+// outcome of the last attempt, and says whether a task has the turn now.
 func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisition) (*Hold, error) {
 	l := s.l
 	w := l.newWaiting(retries)
-	var last error      // what the attempt before came to
+	var last error      // the outcome of the attempt before
 	var unanswered bool // an earlier attempt was, and may still be granted
 	var sent bool       // an attempt was, so that Redis may know of the call
 	for c.Attempt = 1; ; c.Attempt++ {
@@ -381,9 +376,9 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 	return k
 }
 
-// part tells Redis what is left to tell it after a call failed with err, and
-// ends the call's turn. The caller waits for that until ctx ends, and no longer
-// than swift: a Redis that does not answer is told without the caller.
+// part tells Redis whatever is left to tell after a call failed with err, and ends the
+// call's turn. The caller waits for that until ctx ends, and no longer than swift: if
+// Redis does not answer, that goes on without the caller.
 func (s *session) part(ctx context.Context, err error, say func()) error {
 	if ctx.Done() == nil && s.l.windows == nil {
 		defer s.leave()
@@ -431,7 +426,7 @@ type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
 	until time.Time // when one that gets messages gives up, by time; else zero
-	rests bool      // while the lock is held it hardly asks: a message tells when it is free
+	rests bool      // while the lock is held it hardly asks: a message says when it is free
 	idle  int       // polls in a row that found the lock held
 	fails int       // attempts in a row that Redis refused to run, or that were not sent
 	due   time.Time // of the next poll
@@ -443,7 +438,7 @@ func (l *Locker) newWaiting(retries int) waiting {
 	switch {
 	case l.p.Granting:
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
-	case l.p.Leave != nil && l.windows != nil: // a run's polls are as many as it says
+	case l.p.Leave != nil && l.windows != nil: // a run polls as often as it says
 		w.rests = true
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval+(l.o.JitterMin+l.o.JitterMax)/2))
 	}
@@ -511,8 +506,8 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	d := o.Interval + jitter
 	switch {
 	case a.held && a.left != nil:
-		// No message comes where the lease runs out, and one can be lost: with a process
-		// that was woken and is stopped.
+		// No message comes when a lease runs out, and one can be lost, together with a
+		// process that was woken and then stopped.
 		d = min(times(1<<min(w.idle, 10), d), max(lease/10, d))
 		d -= time.Duration(o.Random(int64(d/4) + 1))
 		d = min(d, *a.left+time.Millisecond+jitter)
@@ -550,7 +545,7 @@ func (l *Locker) owners() int {
 	return len(l.sessions)
 }
 
-// stops returns why a waiting call must go on no longer, or nil.
+// stops returns why a waiting call must stop, or nil.
 func (s *session) stops() error {
 	switch {
 	case s.l.isClosed():
@@ -586,8 +581,8 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// left returns how long the lock is held for if nobody renews it, nil if Redis does not say
-// so soon, or it is gone by now.
+// left returns how long the lock stays held if nobody renews it, nil if Redis does not say
+// soon, or it is gone by now.
 func (s *session) left(ctx context.Context) *time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, swift)
 	defer cancel()
@@ -667,7 +662,7 @@ func (l *Locker) isClosed() bool {
 	return l.closed
 }
 
-// everySession returns those in which a call goes on or a hold is new.
+// everySession returns the sessions that have a call in progress or a new hold.
 func (l *Locker) everySession() []*session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -675,9 +670,8 @@ func (l *Locker) everySession() []*session {
 }
 
 // Close closes the Locker: calls waiting for a lock, and all later ones, fail
-// with ErrClosed. Locks that are held stay held, are still renewed, and can
-// still be unlocked. Close waits while an inbox is being opened. Closing twice
-// is harmless.
+// with ErrClosed. Held locks stay held, are still renewed, and can still be unlocked.
+// Close waits while an inbox is being opened. Closing twice is harmless.
 func (l *Locker) Close() {
 	l.mu.Lock()
 	l.closed = true

@@ -13,16 +13,15 @@ import (
 // Messenger receives what scripts publish. It is safe for concurrent use.
 type Messenger interface {
 	// Listen calls receive, one call at a time, with every message on channel,
-	// from the moment it returns until stop is called. Messages can be lost,
-	// for example along with a connection: receive is called with Missed when it is
-	// there again. Once stop returns, receive will not
-	// be called again. It fails with an error that is ErrRefused if the user
-	// has no right to listen on the channel or to publish on it.
+	// from the moment it returns until stop is called. Messages can be lost, for example
+	// along with a connection: once that is back, Listen calls receive with Missed. Once
+	// stop returns, receive will not be called again. It fails with an error that is
+	// ErrRefused if the user has no right to listen on the channel or to publish on it.
 	Listen(ctx context.Context, channel string, receive func(message string)) (stop func(), err error)
 }
 
-// Missed is what a Messenger delivers when messages may have been lost before: all who
-// wait then ask.
+// Missed is what a Messenger delivers when messages may have been lost before: all
+// waiters then ask.
 const Missed = "missed"
 
 // PubSub returns the Messenger of a go-redis client.

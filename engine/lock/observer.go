@@ -8,10 +8,9 @@ import (
 )
 
 // Observer is notified of what a [Locker] does, for metrics, tracing or
-// display. Nil functions are skipped. They run on the goroutine whose call it
-// was, possibly several at once; they must return quickly and must not call the
-// Locker. If one panics, what the call has taken is given back before the panic
-// goes on.
+// display. Nil functions are skipped. They run on the goroutine of the call, possibly
+// several at once; they must return quickly and must not call the Locker. If one panics,
+// the Locker gives back what the call has taken before the panic goes on.
 type Observer struct {
 	// Attempted is called after each attempt of a call. Ctx is the call's,
 	// whether or not it has ended; for a renewal, which has no caller, it is
@@ -20,15 +19,15 @@ type Observer struct {
 	// Waiting is called before Lock, or an Unlock without an answer, sleeps
 	// until its next attempt.
 	Waiting func(ctx context.Context, w Wait)
-	// Lost is called once for each first acquisition whose lease can no longer
-	// be relied on, with the context given to Lock: as soon as that is known,
-	// or when the hold's context is checked.
+	// Lost is called once for each first acquisition whose lease nobody can rely on any
+	// more, with the context given to Lock: as soon as the Locker knows, or when somebody
+	// checks the hold's context.
 	Lost func(ctx context.Context, l Loss)
 }
 
-// unless, deferred, calls f where a call of a program has not come to its end, because an
-// Observer panicked or ended the goroutine. A run's own panics, and the ends of its
-// processes, are left as they are: they end the run, or strike its clients like a crash.
+// unless, deferred, calls f if a program's call has not come to its end, because an
+// Observer panicked or ended the goroutine. It leaves alone a run's own panics, and the
+// ends of its processes: they end the run, or strike its clients like a crash.
 func (s *session) unless(done *bool, f func()) {
 	if !*done && s.l.windows != nil {
 		f()
@@ -48,14 +47,14 @@ type Attempt struct {
 	Result Result
 	Count  int   // the hold count in Redis' answer, else 0
 	Token  int64 // the fencing token that came with the grant, else 0
-	// Lease is the expiry that a lock or a renewal asks for, or that came with a
-	// message to a waiter; 0 of other calls, and where neither was.
+	// Lease is the expiry that a lock or a renewal asks for, or that came with a message
+	// to a waiter; otherwise 0.
 	Lease time.Duration
-	// Until is how long the granted or renewed lease may be relied on, as in
-	// [Hold.Until]; otherwise the zero time.
+	// Until is how long you can rely on the granted or renewed lease, as in [Hold.Until];
+	// otherwise the zero time.
 	Until time.Time
-	// Err is why the attempt failed. Beside Released it is an ErrRefused: Redis
-	// refused the message to the next waiter, which asks by itself.
+	// Err is why the attempt failed. With Released it is an ErrRefused: Redis refused the
+	// message to the next waiter, which asks by itself.
 	Err error
 }
 
@@ -98,7 +97,7 @@ const (
 	Released    Result = "released"    // level 1 left, the lock deleted
 	Decremented Result = "decremented" // a further level left
 	Renewed     Result = "renewed"     // the lease starts again
-	Aged        Result = "aged"        // the hold is as old as Options.MaxAge: its lease is not renewed any more
+	Aged        Result = "aged"        // the hold has reached Options.MaxAge: its lease is not renewed any more
 	NotHeld     Result = "not-held"    // there was nothing to unlock
 	Lost        Result = "lost"        // the lease was lost
 	Failed      Result = "error"       // Redis could not be reached, or answered with an error

@@ -76,9 +76,9 @@ type Options struct {
 	// Retries is how often Lock tries again after its first attempt; 0 means
 	// until its context ends, NoRetry never. A waiter of ReentrantNotify or
 	// ReentrantFair waits for Retries times the Interval (ReentrantNotify's with the
-	// mean of the jitter), however often it asks meanwhile. With a Clock of one's own,
-	// ReentrantNotify asks as often as said, and attempts prompted by a message
-	// do not count.
+	// mean of the jitter), however often it asks meanwhile. With your own Clock,
+	// ReentrantNotify asks exactly Retries times, and attempts prompted by a message do
+	// not count.
 	Retries int
 	// Interval is the pause between two attempts, to which a random time from
 	// JitterMin to JitterMax is added. 0 means DefaultInterval, together with
@@ -91,12 +91,13 @@ type Options struct {
 	// means a hundredth of the lease plus two milliseconds, and at most half of
 	// the lease.
 	Margin time.Duration
-	// ReleaseWait is how long Unlock and Do wait for the release of level 1. One that Redis has
-	// not carried out by then goes on behind, to Limit, and the call fails with ErrUnknown or
-	// ErrRefused. 0 means DefaultReleaseWait, or the Limit with a Clock of one's own.
+	// ReleaseWait is how long Unlock and Do wait for the release of level 1. If Redis has not
+	// carried it out by then, it goes on in the background, until Limit, and the call fails
+	// with ErrUnknown or ErrRefused. 0 means DefaultReleaseWait or, with your own Clock, the
+	// Limit.
 	ReleaseWait time.Duration
-	// Limit bounds calls that no context of the caller's bounds: settling an
-	// acquisition, and a release, with all its attempts. 0 means the lease.
+	// Limit bounds calls that the caller's context does not: settling an acquisition, and
+	// a release, with all its attempts. 0 means the lease.
 	Limit time.Duration
 
 	// TokenTTL is how long Redis keeps the key of a lock's last fencing token after a
@@ -106,24 +107,23 @@ type Options struct {
 	TokenTTL time.Duration
 
 	// Messenger delivers the messages of ReentrantNotify and ReentrantFair; nil
-	// means PubSub of the client, if that is a go-redis client. Inbox is the
-	// channel this Locker listens on, which no other may share: text without
-	// white space or control characters; "" means a random one. Other protocols
-	// use neither.
+	// means PubSub of the client, if that is a go-redis client. Inbox is the channel this
+	// Locker listens on, which no other must share: text without white space or control
+	// characters; "" means a random one. Other protocols use neither.
 	Messenger Messenger
 	Inbox     string
 	// ID distinguishes this Locker from every other that locks the same keys at
-	// the same time: text without white space, control characters, / and #. ""
-	// means a random one, which is what a program wants. A Locker with the ID
-	// of an earlier one numbers its calls above that one's: numbers begin at
-	// the system clock's microseconds, which must not have been set back.
+	// the same time: text without white space, control characters, / and #. "" means a
+	// random one, which suits a program. A Locker with the ID of an earlier one numbers
+	// its calls above that one's: numbers begin at the system clock's microseconds, so
+	// nobody must have set that clock back.
 	ID string
 
 	// Clock is the source of all time; nil means the system's clock.
 	Clock clock.Clock
 	// Random returns a number in [0, n); nil means the system's source.
 	Random func(n int64) int64
-	// Observer is told what the Locker does.
+	// Observer hears what the Locker does.
 	Observer Observer
 }
 
@@ -140,19 +140,20 @@ type lockOptions struct {
 // it. A re-entry keeps the lease of the first acquisition.
 func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lease = d } }
 
-// WithWait bounds the wait for the lock, beside ctx: after d, which is positive, the call
-// fails as at the end of ctx, with [context.DeadlineExceeded]. The hold's context does not
-// end with it. So a request can wait for 300 ms and then work for as long as it has.
+// WithWait bounds the wait for the lock, in addition to ctx: after d, which must be
+// positive, the call fails as at the end of ctx, with [context.DeadlineExceeded]. The
+// hold's context does not end with it. So a request can wait for 300 ms and then work for
+// as long as it has.
 func WithWait(d time.Duration) LockOption { return func(o *lockOptions) { o.wait = d } }
 
 // WithLabel says who takes the lock, for people: [Locker.Inspect], the Observer and errors
 // name it. It is no identity: two owners with one label exclude each other. It is text
-// without white space and control characters, and a re-entry keeps that of the first
-// acquisition. Redis keeps it with the owner, so [Reentrant] and [Redlock] take an owner
-// that comes through another Locker with another label for another owner.
+// without white space and control characters, and a re-entry keeps the first acquisition's
+// label. Redis stores it with the owner, so [Reentrant] and [Redlock] take an owner that
+// comes through another Locker with another label for another owner.
 func WithLabel(label string) LockOption { return func(o *lockOptions) { o.label = label } }
 
-// lease is what a first acquisition says of its hold: its timing, and who has it.
+// lease is what a first acquisition says about its hold: its timing, and who has it.
 type lease struct {
 	label  string // "" for none
 	length time.Duration
@@ -161,7 +162,7 @@ type lease struct {
 }
 
 // of returns the lease of a call with options, and how long it waits, 0 if only its context
-// says. It fails with ErrOptions.
+// limits that. It fails with ErrOptions.
 func (o *Options) of(options []LockOption) (mine lease, wait time.Duration, err error) {
 	mine = lease{length: o.Lease, margin: o.Margin, renew: o.Renew}
 	if len(options) == 0 {

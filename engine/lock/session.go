@@ -187,7 +187,7 @@ type acquisition struct {
 	slow      bool           // Redis did not answer within swift
 	held      bool           // another owner holds the lock
 	pttl      time.Duration  // and for how long, where Redis said so
-	left      *time.Duration // the same, where a waiter that is told has asked for it
+	left      *time.Duration // the same, if a waiter that gets messages has asked for it
 }
 
 // attempt asks for the level once. The end of ctx does not cut the call short,

@@ -8,19 +8,19 @@ import (
 	"relock/engine/pause"
 )
 
-// turn is a command of a client with what the client was told, and what it did next.
+// turn is a command of a client with its answer, and what the client did next.
 type turn struct {
 	said  []effects.Said
-	other bool // a key that it names stood, and another client had made it
+	other bool // a key that it names was there, and another client had made it
 }
 
 // mostTurns is how many turns of a command are compared, of either kind.
 const mostTurns = 64
 
-// decided returns the key whose state decided what another client than the one that had
-// made it was told, and what it then did; "" if there is none. A lab asks the same of
-// its rounds: here each command is compared with those of its name that found no other's
-// key. It runs the commands of all keys again.
+// decided returns the key whose state decided the answer to a client other than the one
+// that had made it, and what that client then did; "" if there is none. A lab asks the
+// same of its rounds: here it compares each command with commands of the same name that
+// found no other's key. It runs the commands of all keys again.
 func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	p := newPlayer(l, "", o)
 	defer p.close()
@@ -73,7 +73,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 		turns[one.Command], last[e.Client] = append(turns[one.Command], t), t
 	}
 	not := l.lasting(p, o)
-	for _, ends := range []bool{false, true} { // what a client did next is not told of the last
+	for _, ends := range []bool{false, true} { // nobody knows what the client did after the last
 		if key := l.likeliest(turns, ends, not); key != "" {
 			return key, nil
 		}

@@ -14,8 +14,8 @@ import (
 // unplayed are the notes about lines that name the key and that were not played.
 var unplayed = []string{NoteEarlier, NoteCallers, NoteUntold, NoteScripts, NoteUnknown, NoteLeftOut, NoteUnanswered, NoteNodes, NoteNobody, NoteTokens}
 
-// Evidence returns what is known of the lock in a trace before its first event: in that
-// of a log, of a lab, or of a run of ours.
+// Evidence returns what we know about the lock in a trace before its first event: in a
+// log's, a lab's, or one of our own runs'.
 func Evidence(h trace.Header, sc *scenario.Scenario) *verdict.Evidence {
 	if !h.Framed() {
 		return verdict.Of(sc, nil)
@@ -61,7 +61,7 @@ func kindIn(h trace.Header) (says, helps phrase.Wording) {
 	return phrase.Wording{}, phrase.Wording{}
 }
 
-// judge returns what may be said of the lock in a trace.
+// judge returns what we can say about the lock in a trace.
 func judge(h trace.Header, sc *scenario.Scenario, events []trace.Event) verdict.Judgement {
 	w := verdict.Watching(Evidence(h, sc))
 	for i := range events {
@@ -144,7 +144,7 @@ func Says(n trace.LogNote) phrase.Wording {
 	case NoteSameValue:
 		return phrase.Say("Several connections write one value on the same server, and it does not say whose it is.")
 	case NoteAbsent:
-		return phrase.Say("Servers without a log: %d. What happened there is not known.", n.Count)
+		return phrase.Say("Servers without a log: %d. Nobody knows what happened there.", n.Count)
 	case NoteWaits:
 		return phrase.Say("Commands that waited for a token: %d, the first in line %d. Redis serves the longest waiter first: that is recomputed.", n.Count, n.Line)
 	case NoteTokens:

@@ -41,14 +41,14 @@ type Entry struct {
 	Reply  *Reply        // nil where the log does not tell it
 
 	server  string   // whose its line is, by its prefix
-	notes   []string // what is to be told of it
+	notes   []string // the notes on it
 	own     bool     // it runs a script of our reentrant lock: nobody's text
 	late    bool     // nobody waited for its answer
 	part    bool     // a script ran it whose own line is not there: nobody knows who called it
 	exact   bool     // Inner is what ran: its script is not run again
 	source  string   // of an exact entry: the script's text, where it is known
 	lines   []int    // of an exact entry: of the script, for each of Inner
-	replies []*Reply // of an exact entry: the answers, for each of Inner; nil where one is not told
+	replies []*Reply // of an exact entry: the answers, for each of Inner; nil if the log has none
 	keys    []string // that it names, once each
 }
 
@@ -210,7 +210,7 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; whatever the client, this beside it writes one: %s", record)
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; with any client, this beside it writes one: %s", record)
 }
 
 // withoutFirst returns lines without the first that is neither blank nor a comment.
@@ -326,7 +326,7 @@ func readableReply(v any) any {
 	return v
 }
 
-// note counts what is to be told of the log, of its first line.
+// note counts a note on the log, with its first line.
 func (l *Log) note(what string, line int) {
 	for i := range l.notes {
 		if l.notes[i].What == what {

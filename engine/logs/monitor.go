@@ -14,9 +14,9 @@ import (
 	"relock/engine/trace"
 )
 
-// A MONITOR line is 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"; of a command of a
-// script, lua stands for the address. Redis and Valkey print them alike since 2.6. What
-// collects the output of containers writes a prefix on each line.
+// A MONITOR line is 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"; a script's
+// command has lua in place of the address. Redis and Valkey print them alike since 2.6.
+// Programs that collect the output of containers write a prefix on each line.
 
 func isMonitor(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
@@ -31,8 +31,8 @@ func isMonitor(ctx context.Context, lines []line) (bool, error) {
 	return slices.ContainsFunc(lines, func(l line) bool { return strings.HasSuffix(l.text, "OK") }), nil // MONITOR's own answer, and nothing came
 }
 
-// isCollected reports whether MONITOR's lines, each with a prefix, stand among others: so are
-// the logs of several containers.
+// isCollected reports whether MONITOR's lines, each with a prefix, are mixed with others, as
+// in the logs of several containers.
 func isCollected(ctx context.Context, lines []line) (bool, error) {
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
@@ -77,16 +77,16 @@ func monitorAt(text string) int {
 	}
 }
 
-// prefixEnd is how a prefix ends: an instant of its own has other characters there.
+// prefixEnd is how a prefix ends: an instant in the prefix has other characters there.
 var prefixEnd = regexp.MustCompile(`[ \t|>)\]]$|\x1b\[[0-9;]*m$`)
 
-// monitorClient is what stands between the instant and the command.
+// monitorClient is the part between the instant and the command.
 var monitorClient = regexp.MustCompile(`^\[\d{1,9} [^"\]]+(\]:\d+)?\] "`)
 
 // clocks are the instants in a prefix: the rest of it says whose the line is.
 var clocks = regexp.MustCompile(`\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d[T ]?|\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+`)
 
-// whose returns the name in a prefix, such as that of a container; "" if it has none.
+// whose returns the name in a prefix, say a container's; "" if it has none.
 func whose(prefix string) string { return clocks.ReplaceAllString(prefix, "") }
 
 // monitorHead reads the instant at a line's beginning.
@@ -198,8 +198,8 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 	return l, nil
 }
 
-// sameScript reports whether a command can be of a script: that may select another database, and what others are
-// refused while it runs can stand between them.
+// sameScript reports whether a command can belong to a script: a script may select another
+// database, and commands that are refused while it runs can come in between.
 func sameScript(script, inner Entry, next bool) bool {
 	return next || inner.At-script.At < time.Second && inner.At >= script.At
 }

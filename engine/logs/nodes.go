@@ -240,8 +240,8 @@ func (l *Log) servers() []trace.LogServer {
 	return list
 }
 
-// Where returns the line of a log that a step was read from, and of several files the file's
-// name; 0 where it is of none.
+// Where returns the line of a log that a step was read from, and with several files the
+// file's name; 0 if it is from none.
 func (f *Imported) Where(step int) (file string, line int) {
 	if step > len(f.Lines) || f.Lines[step-1] == 0 {
 		return "", 0

@@ -20,11 +20,11 @@ import (
 )
 
 // OTLP/JSON has an object with spans a line, as a collector's file exporter writes them. A span
-// with the attributes of package telemetry is an attempt of a lock. Where its events are commands,
-// those ran, and run again. Where it has none, it is run again as the attempt of our reentrant
-// lock that asks the same: the key, its lease and what was believed are then those of that lock.
+// with the attributes of package telemetry is an attempt of a lock. If its events are commands,
+// those ran, and run again. If it has none, it is run again as the attempt of our reentrant lock
+// that asks the same: the key, its lease and the beliefs are then that lock's.
 
-// spans is how a line of OTLP/JSON begins. Metrics and logs may stand between spans.
+// spans is how a line of OTLP/JSON begins. There may be metrics and logs between spans.
 var spans = regexp.MustCompile(`^\s*\{\s*"resource(?:Spans|Metrics|Logs)"\s*:`)
 
 // The parts of OTLP/JSON that are read: no other attribute, of a resource or a span, goes further.
@@ -250,8 +250,8 @@ var sources = func() map[string]string {
 	return all
 }()
 
-// queues are the scripts of locks whose holders hand the lock on: by their commands alone it would
-// be the one who releases who takes it. Their attempts say who was granted it.
+// queues are the scripts of locks whose holders hand the lock on: judged by their commands alone,
+// the thread that releases would be the one that takes it. Their attempts say who was granted it.
 var queues = func() map[string]bool {
 	all := map[string]bool{}
 	for _, p := range exhibit.All() {
@@ -293,8 +293,8 @@ func (l *Log) late(s *otlpSpan, n int) (list []*attempt, err error) {
 	return list, nil
 }
 
-// unknownLease stands for a lease that a span does not tell: the lock is taken to last until
-// somebody else is granted it.
+// unknownLease stands for a lease that a span does not tell: the lock is assumed to last
+// until somebody else gets it.
 const unknownLease = scenario.MaxDuration
 
 // recomputed gives an attempt the commands of our reentrant lock, and reports whether that has

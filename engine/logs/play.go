@@ -110,7 +110,7 @@ func (p *player) state() trace.KeyState {
 	return p.e.Key(p.key)
 }
 
-// keys are those of the locks.
+// keys are the locks' keys.
 func (p *player) keys() []string { return append([]string{p.key}, p.also...) }
 
 // opens are the further locks' keys before something.
@@ -272,7 +272,7 @@ func (p *player) reach(e *Entry) {
 	}
 }
 
-// step runs one entry. What is aside changes only what scripts read.
+// step runs one entry. A command aside changes only what scripts read.
 func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) error {
 	p.reach(e)
 	if mark != "" {
@@ -604,7 +604,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	}
 	if e.exact && e.Reply != nil {
 		r.Reply, r.Err = e.Reply.Value, e.Reply.Err
-	} else if !effects.Equal(before, p.of(e.Args)) { // what a script answers is not told: that it did something
+	} else if !effects.Equal(before, p.of(e.Args)) { // the log does not have the script's answer, only that it did something
 		r.Reply = int64(1)
 	}
 	return r, true
@@ -754,8 +754,8 @@ func (p *player) text(args []string) string {
 	return ""
 }
 
-// safe reports whether a command takes no more memory than it has bytes: of those whose keys
-// are not known, a few that only read.
+// safe reports whether a command takes no more memory than it has bytes: among commands
+// whose keys nobody knows, a few that only read.
 func safe(args []string) bool {
 	switch effects.Verb(args) {
 	case "FLUSHALL", "FLUSHDB", "GETRANGE", "SUBSTR", "TIME", "PUBLISH", "HSTRLEN", "ZREVRANGE", "RENAME", "RENAMENX":
@@ -774,7 +774,7 @@ func waits(args []string) bool {
 	return false
 }
 
-// same reports whether a script's commands are those of the log.
+// same reports whether a script's commands are the same as in the log.
 func same(inner []journal.Entry, told [][]string) bool {
 	if len(inner) != len(told) {
 		return false
@@ -811,7 +811,7 @@ func agrees(told *Reply, r effects.Record) bool {
 	}
 	a, isA := told.Value.(int64)
 	b, isB := r.Reply.(int64)
-	if list, is := r.Reply.([]any); is && isA && len(list) > 0 { // of a span only the code is told
+	if list, is := r.Reply.([]any); is && isA && len(list) > 0 { // a span has only the code
 		b, isB = list[0].(int64)
 	}
 	if isA && isB {

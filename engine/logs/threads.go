@@ -306,7 +306,8 @@ func (w *weave) told(names map[string]string) []trace.LogThread {
 }
 
 // silence says at each end of a lease of whom nothing more is known: nobody can say whether
-// they still worked. Who comes back to release or renew what he held believed it until then.
+// they still worked. A thread that comes back to release or renew what it held believed it
+// until then.
 func (p *player) silence(w *weave, roles effects.Roles) {
 	next := map[string]int{} // of an identity, the next record of the lock
 	lane, gone := map[string]string{}, map[string]bool{}
@@ -341,7 +342,7 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 				role := roles[effects.Shown(r.Args)]
 				switch {
 				case len(made(r.Record)) > 0, role == lock.CallLock, role == "" && effects.MakesLock(r.Args) && !isScript(r.Args):
-					back = false // it asks for the lock: it believes no more that it has it
+					back = false // it asks for the lock: it no longer believes that it has it
 				}
 			}
 			if !back && thread != "" && !slices.Contains(one.Silent, thread) {
@@ -356,8 +357,8 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 }
 
 // earlier notes the threads that release or renew the lock before they ask for it: they took
-// it before the log began, and what was so until then nobody can say. Lines are those of the
-// log, by step. Of a thread without a connection and an owner id nobody can say even that.
+// it before the log began, and what was so until then nobody can say. Lines are the log's
+// lines, by step. Of a thread without a connection and an owner id nobody can say even that.
 func (p *player) earlier(w *weave, events []trace.Event, lines []int) {
 	seen := map[string]bool{}
 	for _, l := range w.lanes {

@@ -18,7 +18,7 @@ import (
 	"relock/engine/verdict"
 )
 
-// Who is a thread.
+// The ways to tell threads.
 const (
 	ByOwner      = "owner"      // each owner id in the lock's hash
 	ByValue      = "value"      // each value of the lock's string
@@ -28,17 +28,17 @@ const (
 // Threads returns the ways to tell threads apart.
 func Threads() []string { return []string{ByOwner, ByValue, ByConnection} }
 
-// What a log does not say, or not for sure: trace.LogNote's What.
+// The things that a log does not say, or not for sure: trace.LogNote's What.
 const (
 	NoteReplies    = "replies"    // it tells no replies: they are recomputed
 	NoteOrder      = "order"      // its instants are the client's, and its order is that in which commands were sent
 	NoteInstants   = "instants"   // it tells no instants: time passes only where an answer shows that it has
 	NoteNames      = "names"      // it tells no names of clients
-	NoteBefore     = "before"     // whether the key stood before the first command
-	NoteSilent     = "silent"     // holds that ended with their lease, and nothing more is known of their holders: whether they still worked
-	NoteOther      = "other"      // answers that are others than the recomputed ones: those of the log are believed
-	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: those of the log are believed
-	NoteNothing    = "nothing"    // scripts of which no command is told: their script was not known, or did nothing
+	NoteBefore     = "before"     // whether the key was there before the first command
+	NoteSilent     = "silent"     // holds that ended with their lease, whose holders may have gone on working: nobody knows
+	NoteOther      = "other"      // answers that differ from the recomputed ones: the import believes the log
+	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: the import believes the log
+	NoteNothing    = "nothing"    // scripts without commands in the log: unknown, or they did nothing
 	NoteUntold     = "untold"     // scripts that cannot be run again, and of which the log tells no commands
 	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
 	NoteUnknown    = "unknown"    // commands that the embedded Redis does not have
@@ -50,10 +50,10 @@ const (
 	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
 	NoteCallers    = "callers"    // commands of scripts whose own lines are not there: who ran them
 	NoteBackwards  = "backwards"  // instants that lie before the one above them
-	NoteStanding   = "standing"   // the key stands at the end of the log
+	NoteStanding   = "standing"   // the key is still there at the end of the log
 	NoteLeftOut    = "left-out"   // commands after the most that are read
 	NoteWithin     = "within"     // its instants are the clients', of the beginning and the end of each attempt: when Redis ran it lies between
-	NoteCommands   = "commands"   // attempts of which no command is told, or of a lock that is handed on: they are run again as those of our lock
+	NoteCommands   = "commands"   // attempts without a command, or of a lock that is handed on: they run again as attempts of our lock
 	NoteLease      = "lease"      // attempts that do not tell their lease
 	NoteUnanswered = "unanswered" // attempts of which nobody knows whether Redis has run them
 	NoteNodes      = "nodes"      // commands of other nodes than the first
@@ -199,7 +199,7 @@ func expiry(args []string) (key string, px bool) {
 			up := strings.ToUpper(a)
 			return up == "PX" || up == "EX" || up == "PXAT" || up == "EXAT"
 		})
-	case "EVAL": // its commands are not told
+	case "EVAL": // the log does not have its commands
 		keys := effects.Touches(args).Keys
 		if len(keys) == 0 {
 			return "", false
@@ -216,7 +216,7 @@ func frees(args []string) string {
 	switch verb := effects.Verb(args); {
 	case len(keys) == 0:
 		return ""
-	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // its commands are not told
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
 		return keys[0]
 	}
 	return ""

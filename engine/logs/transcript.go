@@ -177,7 +177,7 @@ func answered(lines []string) (*Reply, bool) {
 // item is the head of a list's item.
 var item = regexp.MustCompile(`^( *)(\d+)([)#~]) `)
 
-// mostShown is how many items of a list are read: redis-cli shows no more of a terminal's.
+// mostShown is how many items of a list it reads: on a terminal redis-cli shows no more.
 const mostShown = 10_000
 
 // shown is an answer as redis-cli shows it, while it is read.

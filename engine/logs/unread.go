@@ -18,7 +18,7 @@ var unread = []struct {
 }{
 	{
 		regexp.MustCompile(`\bioredis:(redis|connection|cluster|sentinel\w*|AbstractConnector|StandaloneConnector)\b`),
-		"this is the DEBUG output of ioredis, which has no replies and cuts what is long; to get a log that can be read, run the program again while this runs beside it: %s",
+		"this is the DEBUG output of ioredis, which has no replies and cuts long texts; to get a log that can be read, run the program again while this runs beside it: %s",
 	},
 	{
 		regexp.MustCompile(`\[type=\w+, output=\w+ \[output=|\b(io\.lettuce\.core|i\.l\.c(ore)?\.p(rotocol)?)\.\w+`),

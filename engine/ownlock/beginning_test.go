@@ -10,7 +10,7 @@ import (
 	"relock/engine/trace"
 )
 
-// A lock of one's own that begins as another does what that one does.
+// A lock of your own that begins as another does what that one does.
 func TestABeginningIsThatLock(t *testing.T) {
 	const threads = `
 threads:

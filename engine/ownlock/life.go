@@ -65,9 +65,9 @@ var (
 	times    = regexp.MustCompile(`\]\s*\)?\s*([*/])\s*(?:1000|1e3)\b`)
 )
 
-// guessed returns which argument of a script is the time that a command on a line
-// gives a key, at a level, if that can be told: it stands there, by itself or by a
-// name, or it has this value.
+// guessed returns which argument of a script is the time that a command on a line gives a
+// key, at a level, if it can tell: the line has it, directly or by a name, or the
+// argument has this value.
 func guessed(script protocol.Script, l lease, line, level int) (guess, bool) {
 	source := comment.ReplaceAllString(script.Source, "")
 	code := lineOf(source, line)
@@ -82,7 +82,7 @@ func guessed(script protocol.Script, l lease, line, level int) (guess, bool) {
 			}
 		}
 	}
-	for _, quote := range []string{"'", `"`} { // the time stands behind the word
+	for _, quote := range []string{"'", `"`} { // the time comes after the word
 		if at := strings.Index(strings.ToUpper(code), quote+l.by+quote); at >= 0 {
 			code = code[at:]
 			break
@@ -202,7 +202,7 @@ type life struct {
 	given       lease
 }
 
-// before orders what can be seen, so that the same is said whatever came first.
+// before orders findings, so that the result is the same whichever came first.
 func (l life) before(o life) bool {
 	return cmp.Or(cmp.Compare(l.level, o.level), cmp.Compare(l.line, o.line), cmp.Compare(l.pttl, o.pttl), cmp.Compare(l.given.text, o.given.text)) < 0
 }

@@ -27,7 +27,7 @@ import (
 )
 
 // ErrNoBox says that an own lock cannot run because its context has no box.
-var ErrNoBox = phrase.New("your own lock does not run here: its scripts need a process of their own")
+var ErrNoBox = phrase.New("your own lock does not run here: its scripts need a separate process")
 
 type boxKey struct{}
 
@@ -164,7 +164,7 @@ func (j judged) judge(name string, keys []string, cmd *redis.Cmd) *redis.Cmd {
 	return cmd
 }
 
-// What a script may hold, a hundred times what a lock does: each of its rows is
+// How much a script may hold, a hundred times what a lock does: each of its rows is
 // shown.
 const (
 	maxCommands = 100     // of one run
@@ -365,7 +365,7 @@ func wrongReply(m *Mistake, script protocol.Script, value any) *Mistake {
 	return m
 }
 
-// maxQuoted is how many bytes of what a script made stand in a sentence.
+// maxQuoted is how many bytes of a script's output a sentence quotes.
 const maxQuoted = 100
 
 func shortened(text string) string {
@@ -427,8 +427,8 @@ func beside(args, keys []string) (string, bool) {
 	return "", false
 }
 
-// keysOf returns the keys that a command asks for, * for all of them. Of a command that
-// is not known the first argument is taken for one.
+// keysOf returns the keys that a command asks for, * for all of them. For an unknown
+// command it takes the first argument for one.
 func keysOf(args []string) []string {
 	switch effects.Verb(args) {
 	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN", "WAIT":

@@ -15,8 +15,8 @@ type Yielder interface {
 	Pause(ctx context.Context) error
 	// Away runs wait, which waits for others, and lets them go on meanwhile.
 	Away(ctx context.Context, wait func())
-	// Whose is for whom the work is done: those who wait for the same take turns. ""
-	// is nobody in particular.
+	// Whose names those who wait for the work: work for the same name takes turns. "" is
+	// nobody in particular.
 	Whose() string
 }
 
@@ -33,8 +33,8 @@ func With(ctx context.Context, y Yielder) context.Context {
 // Within returns a context whose work may take so much processor time: then Here
 // fails with why. Waits for others take none, and a busy machine gives no less. Done
 // ends it. Only the goroutine that calls Within is bounded, and it stays on one thread until
-// Done; so it is for work that does all by itself. Elsewhere than on Linux the time is the
-// wall's, waits included.
+// Done; so it is for work that does everything by itself. Elsewhere than on Linux the time
+// is the wall's, waits included.
 func Within(ctx context.Context, most time.Duration, why error) (within context.Context, done func()) {
 	runtime.LockOSThread()
 	thread, now := spent()
@@ -85,8 +85,8 @@ func While(ctx context.Context, wait func()) {
 	wait()
 }
 
-// Like returns ctx, whose work yields to others as that of another context does: for
-// work that is done for its creator, under a context of its own.
+// Like returns ctx, whose work yields to others as another context's work does: for work
+// done on behalf of its creator, under a separate context.
 func Like(ctx, other context.Context) context.Context {
 	if y, ok := other.Value(key{}).(Yielder); ok {
 		return With(ctx, y)
@@ -108,7 +108,7 @@ func (steady) Away(_ context.Context, wait func()) { wait() }
 
 func (s steady) Whose() string { return string(s) }
 
-// Whose is for whom the context's work is done, "" where nobody has said so.
+// Whose names those who wait for the context's work, "" if nobody has said so.
 func Whose(ctx context.Context) string {
 	if y, ok := ctx.Value(key{}).(Yielder); ok {
 		return y.Whose()

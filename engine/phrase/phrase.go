@@ -118,7 +118,7 @@ func (w Wording) And(more Wording) Wording {
 	return Say("%[1]s %[2]s", w, more)
 }
 
-// Speaker is an error that can be told in any language.
+// Speaker is an error that can speak any language.
 type Speaker interface {
 	error
 	// Says returns the error as a clause: no capital at the start, no full

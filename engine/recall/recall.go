@@ -85,8 +85,8 @@ type answer struct {
 	after *state
 }
 
-// moment is what calls came to in one content, whenever that was: its items and
-// those of its answers have the time left in place of the expiry.
+// moment is the outcome of calls in one content, whenever that was: its items and those
+// of its answers have the time left instead of the expiry.
 type moment map[string]later
 
 // later is an answer that is the same at any instant, but for Record.Time.
@@ -96,7 +96,7 @@ type later struct {
 	items []item
 }
 
-// moment returns that of a state at an instant.
+// moment returns the moment of a state at an instant.
 func (m *Memory) moment(s *state, now int64) moment {
 	var text []byte
 	for _, i := range shifted(s.items, -now) {
@@ -243,7 +243,7 @@ func sortedKeys(m map[string]string) []string {
 	return list
 }
 
-// appendText writes s so that its end can be told.
+// appendText writes s so that readers can tell its end.
 func appendText(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')

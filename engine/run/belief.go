@@ -10,10 +10,10 @@ import (
 )
 
 // beliefs is what each thread thinks of the lock: how many levels it acts as
-// if it held, and whether it is on its way out. A thread enters a level when
-// it is told so, and has left it when Redis runs its unlock or when it hears
-// what became of that. It has left its critical section before: with the call
-// of the first unlock after which it has no work to do.
+// if it held, and whether it is on its way out. A thread enters a level when it hears so,
+// and has left it when Redis runs its unlock or when it hears the outcome of that. It has
+// left its critical section before: with the call of the first unlock after which it has
+// no work to do.
 type beliefs struct {
 	levels  map[string]int
 	unlocks map[string]unlock // under way

@@ -262,7 +262,7 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 		t.handed.Store(false)
 	}
 	if a.Result == lock.Exhausted && t.spec.Retry.GiveBack && a.Level > 1 {
-		return // that it was refused is all that it was told: it gives back, and does not give up
+		return // all it heard is that it was refused: it gives back, and does not give up
 	}
 	o := trace.Outcome{
 		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt, Token: a.Token,

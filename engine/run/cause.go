@@ -20,7 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What else ends a run early, as the cause of its context: a server sets it.
+// Other reasons to end a run early, as the cause of its context: a server sets it.
 var (
 	// ErrHeld ends a run that has become too large to be kept.
 	ErrHeld = errors.New("the runs that are kept take as much memory as they may")

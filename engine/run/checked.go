@@ -46,8 +46,8 @@ func (c *checked) append(e trace.Event) {
 	}
 }
 
-// believedOf is who believes that it holds one of several locks: a thread holds that of
-// each level that it has entered.
+// believedOf is who believes that it holds one of several locks: a thread holds the lock
+// of each level that it has entered.
 func (c *checked) believedOf(lock string, levels map[string]int) map[string]int {
 	list := map[string]int{}
 	for _, t := range c.sc.Threads {

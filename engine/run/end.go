@@ -29,9 +29,8 @@ func (r *Run) seeEnded(err error) {
 	r.log.Append(last)
 }
 
-// because is err, or what has ended ctx where that has ended: a client that is
-// given a deadline calls it a timeout of its own, and may do so a moment before
-// the context knows.
+// because is err or, if ctx has ended, its cause: a client with a deadline calls that its
+// own timeout, and may do so a moment before the context knows.
 func because(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, new(*panics.Error)) {
 		return err

@@ -70,7 +70,7 @@ func (m moment) described(f scenario.Fault) trace.Fault {
 	return out
 }
 
-// lockAt is of which of several locks a fault is that strikes here: that of the call.
+// lockAt is which of several locks a fault that strikes here belongs to: the call's.
 func (t *thread) lockAt(m moment) string {
 	if m.place == fault.AtWork || m.place == fault.AtStart {
 		return ""
@@ -176,7 +176,7 @@ func (t *thread) pause(f scenario.Fault) {
 	}
 }
 
-// crash ends the thread and its watchdog where they stand.
+// crash ends the thread and its watchdog where they are.
 func (t *thread) crash() {
 	t.fall()
 	runtime.Goexit()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// histories digest what each thread was told, and when: what it does next is a
-// function of that. Where there are twins, a history says "my own" for the id of its
-// thread, and is the same whichever twin's it is.
+// histories digest what each thread heard, and when: its next act is a function of that.
+// If there are twins, a history says "my own" for the id of its thread, and is the same
+// for either twin.
 type histories struct {
 	now      func() time.Duration
 	byThread map[string]*[16]byte
@@ -21,7 +21,7 @@ type histories struct {
 	named map[string]bool   // twins whose own history has another's id in it, and these others
 }
 
-// newHistories returns the histories of threads that were told nothing.
+// newHistories returns the histories of threads that have heard nothing.
 func (r *Run) newHistories(now func() time.Duration) *histories {
 	h := &histories{now: now, byThread: map[string]*[16]byte{}, twins: map[string][]byte{}, named: map[string]bool{}}
 	if r.o.Twins != nil {
@@ -35,7 +35,7 @@ func (r *Run) newHistories(now func() time.Duration) *histories {
 // my stands for the id of a history's own thread: as long as one, and none.
 var my = []byte(strings.Repeat("~", 32))
 
-// note adds what a thread was told, which is of one kind.
+// note adds something that a thread heard, of one kind.
 func (h *histories) note(thread string, kind byte, what ...any) {
 	digest := h.byThread[thread]
 	if digest == nil {
@@ -63,7 +63,7 @@ func (h *histories) note(thread string, kind byte, what ...any) {
 	h.buf = b
 }
 
-// The kinds of what a thread is told.
+// The kinds of things that a thread hears.
 const (
 	toldMove    = 'm' // it moves
 	toldReply   = 'r' // of Redis
@@ -73,7 +73,7 @@ const (
 	toldRead    = 'd' // of the resource
 )
 
-// appendValue writes a value so that its end and type can be told.
+// appendValue writes a value so that readers can tell its end and type.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

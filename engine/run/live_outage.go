@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrRedis ends a run whose Redis was there when the program connected to it and
-// serves it no more, from the run's start or in its midst. Of what comes after,
-// nothing can be said: the key may stand, or not.
+// ErrRedis ends a run whose Redis was there when the program connected and no longer
+// serves it, from the run's start or in the middle. Nobody can say what comes after: the
+// key may be there or not.
 var ErrRedis = errors.New("no Redis serves the run any more")
 
 // pingLimit is how long a Redis that left a call unanswered has to answer at
@@ -26,8 +26,8 @@ func refusals() []string {
 	return []string{"NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "OOM", "MISCONF", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}
 }
 
-// unserved is the error of what a run itself, no thread of it, asked of its
-// Redis in vain.
+// unserved is the error of a command that the run itself, not one of its threads, sent to
+// its Redis in vain.
 func (w *wall) unserved(err error) error {
 	if err == nil || w.r.o.External == nil || errors.Is(err, ErrRedis) {
 		return err
@@ -82,7 +82,7 @@ func (w *wall) watchRedis(ctx context.Context, done <-chan struct{}, end context
 	}
 }
 
-// lookInto fails if Redis serves the run no more.
+// lookInto fails if Redis no longer serves the run.
 func (w *wall) lookInto(ctx context.Context, doubt error) error {
 	if errors.As(doubt, new(redis.Error)) {
 		return fmt.Errorf("%w: %w", ErrRedis, doubt)

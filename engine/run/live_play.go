@@ -86,7 +86,7 @@ func (w *wall) execute(ctx context.Context) error {
 	return err
 }
 
-// judged ends the run where a script of its own lock is none's.
+// judged ends the run if a script of its own lock cannot be a lock's.
 func (w *wall) judged(client func(string, int) journal.Scripter, end context.CancelCauseFunc) func(string, int) journal.Scripter {
 	return func(thread string, node int) journal.Scripter {
 		return ownlock.Judged(client(thread, node), w.r.sc.Lock, func(m *ownlock.Mistake) { end(m) }, func(key string) { w.beside.Store(key, true) })
@@ -117,9 +117,9 @@ func (w *wall) cleanUp(ctx context.Context) {
 	})
 }
 
-// bound gives an expiry to what of a run has none by itself.
+// bound gives an expiry to those of a run's keys that have none.
 func (w *wall) bound(ctx context.Context) error {
-	if w.r.o.External == nil || w.r.protocol().Token == nil || w.r.protocol().Base == nil { // a lock of one's own may count as it likes
+	if w.r.o.External == nil || w.r.protocol().Token == nil || w.r.protocol().Base == nil { // a user's own lock may count as it likes
 		return nil
 	}
 	if err := w.client.Set(ctx, w.r.protocol().Token(w.r.key), 0, keptAtMost).Err(); err != nil {
@@ -208,8 +208,8 @@ func (w *wall) spawn() {
 	}
 }
 
-// awaitThreads returns when nothing is under way and all threads have ended or
-// those that have not hang for ever or ask in vain, or with ctx's cause.
+// awaitThreads returns when nothing is under way and every thread has ended, hangs for
+// ever or asks in vain, or with ctx's cause.
 func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		select {

@@ -47,9 +47,8 @@ func (w *wall) lineOf(thread string) *line {
 // answered notes on which connection.
 func (l *line) answered() { l.wrote.Store(l.dialled.Load()) }
 
-// waits tells whether the lock waits for the replicas of a Redis of one's own. The
-// embedded one has none, and nothing on the wall clock takes its place: what it has
-// is not lost.
+// waits reports whether the lock waits for the replicas of the user's own Redis. The
+// embedded one has none, and nothing on the wall clock takes its place: it loses nothing.
 func (w *wall) waits() bool { return w.r.o.External != nil && w.r.protocol().Replicas > 0 }
 
 func (w *wall) hangUp() {

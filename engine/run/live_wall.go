@@ -160,7 +160,7 @@ func (w *wall) sending() func(*thread, []sent) {
 			at := s.rec.Time - w.offset
 			events := w.r.commands(s)
 			w.order.Add(order.Entry[item]{At: at, Script: len(events) > 0, Found: found(events), What: item{thread: t.spec.Name, events: events}})
-			if t.alive() && !s.delayed { // else it is told when it has heard
+			if t.alive() && !s.delayed { // else the event waits until it has heard
 				w.order.Ran(order.Call{Thread: t.spec.Name, Name: s.call.Name}, at)
 			}
 		}

@@ -17,9 +17,9 @@ import (
 // thread can be called so.
 const networkName = "the network"
 
-// network is what carries the requests that do not reach Redis at once. It has a
-// process of its own: what is under way neither pauses nor dies with the thread
-// that sent it. Only the answer is the thread's.
+// network is what carries the requests that do not reach Redis at once. It has its own
+// process: a request under way neither pauses nor dies with the thread that sent it. Only
+// the answer is the thread's.
 type network struct {
 	r       *Run
 	process clock.Process

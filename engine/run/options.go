@@ -55,7 +55,7 @@ type Impossible struct {
 	Wait     bool   // the lock waits for replicas, which a cluster has for each of its Redises
 	Locks    bool   // there are several
 	Own      bool   // the lock's scripts are somebody's own
-	Protocol string // whose nodes are each a Redis of its own, or ""
+	Protocol string // whose nodes are each a separate Redis, or ""
 	Nodes    int
 	Fault    string // what happens to Redis itself, or ""
 	Entry    int    // of the scenario's faults where Fault is set; else, without Protocol, of its schedule
@@ -70,7 +70,7 @@ func (i *Impossible) Says() phrase.Wording {
 	case i.Locks:
 		return phrase.Say("several locks run step by step, on the virtual clock: not live, and not on a Redis of yours")
 	case i.Own:
-		return phrase.Say("the scripts of your own lock run step by step, or live on a Redis of yours: not live on the embedded one, which is in this process")
+		return phrase.Say("the scripts of your own lock run step by step, or live on your own Redis: not live on the embedded one, which is in this process")
 	case i.Min:
 		return phrase.Say("min-replicas is a setting of your Redis, which this program does not change: leave the key out")
 	case i.Wait:
@@ -78,7 +78,7 @@ func (i *Impossible) Says() phrase.Wording {
 	case i.Cluster:
 		return phrase.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", i.Protocol)
 	case i.Protocol != "":
-		return phrase.Say("%s has %d nodes, each a Redis of its own, which only the virtual clock has", i.Protocol, i.Nodes)
+		return phrase.Say("%s has %d nodes, each a separate Redis: only the virtual clock has them", i.Protocol, i.Nodes)
 	case i.Fault != "":
 		return phrase.Say("%s: %s happens to Redis itself, and only the embedded Redis on the virtual clock can do that", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
 	default:
@@ -89,7 +89,7 @@ func (i *Impossible) Says() phrase.Wording {
 // Unwrap is ErrFault.
 func (i *Impossible) Unwrap() error { return ErrFault }
 
-// possible refuses what would have to be acted.
+// possible refuses options that could only be faked.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
 	if sc.Locks != nil && !virtual {

@@ -22,8 +22,8 @@ type outage struct {
 	until  time.Duration    // since the run began, or forever: until it is up
 }
 
-// outages are those of a node, by the thread that alone it does not serve, "" for
-// that of everybody.
+// outages are a node's outages, by the only thread that it does not serve; "" means
+// everybody.
 type outages map[string]outage
 
 // strike begins or ends an outage.

@@ -70,10 +70,10 @@ func (r *Run) Steer(thread string, a Action) error {
 	return r.machine.steer(thread, r.thread(thread), a)
 }
 
-// Execute plays the scenario to its end, or until ctx has ended; the log's
-// last event is the run's own end either way. It fails with ErrLimit, with
-// ErrDiverged, with ctx's cause, or with Redis' error. A panic in any of the
-// run's goroutines ends it too: then it fails with a *panics.Error.
+// Execute plays the scenario to the end, or until ctx has ended; the log's last event is
+// the run's own end either way. It fails with ErrLimit, with ErrDiverged, with ctx's
+// cause, or with Redis' error. A panic in any of the run's goroutines ends it too: then
+// it fails with a *panics.Error.
 func (r *Run) Execute(ctx context.Context) error {
 	defer close(r.finished)
 	defer r.log.Close()

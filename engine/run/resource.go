@@ -82,7 +82,7 @@ func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)
 			if r.value == 0 {
 				r.first = r.now()
 			}
-			r.value++ // who does it cannot be told from who did it before
+			r.value++ // nobody can tell who does it from who did it before
 		default:
 			r.value = seen.Value + 1
 		}

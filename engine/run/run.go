@@ -47,7 +47,7 @@ type Run struct {
 
 // machine plays the threads of a run: on the virtual clock, or on the wall's.
 type machine interface {
-	// execute plays the scenario to its end, like Run.Execute.
+	// execute plays the scenario to the end, like Run.Execute.
 	execute(ctx context.Context) error
 	// awaitGate holds a thread before its next call until it is let through. It
 	// waits outside of the call, whose own limits do not run meanwhile.
@@ -117,8 +117,8 @@ type passage struct {
 // forever is longer than any run: what comes then never comes.
 const forever = scenario.MaxSchedule + time.Hour
 
-// source gives each thread and purpose a stream of its own, so that another
-// order of threads draws the same numbers.
+// source gives each thread and purpose its own stream, so that another order of threads
+// draws the same numbers.
 func source(seed uint64, name, purpose string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(digest(seed, name, purpose)))
 }
@@ -151,8 +151,8 @@ func (r *Run) keys() []string {
 	return r.protocol().Keys(r.key)
 }
 
-// levelOf is a call as the thread makes it: of several locks each is a level of its own,
-// for which the lock's client, who knows of no other, counts from 1.
+// levelOf is a call as the thread makes it: with several locks each is a separate level,
+// though the lock's client, which knows of no other, counts from 1.
 func (t *thread) levelOf(call lock.Call, key string) lock.Call {
 	if level := t.spec.Takes.Level(key); level > 0 {
 		call.Level = level
@@ -275,8 +275,8 @@ func (t *thread) coming() lock.Call { return t.next.Load().(lock.Call) }
 
 func (t *thread) alive() bool { return !t.ended.Load() }
 
-// tell notes what happened in the thread. What still runs in a dead one, its
-// deferred functions, is ignored.
+// tell notes what happened in the thread. Deferred functions still run in a dead one, and
+// are ignored.
 func (t *thread) tell(body trace.Body) { t.tellOf(t.lockOf(body), body) }
 
 // tellOf is tell, of one of several locks.
@@ -286,8 +286,8 @@ func (t *thread) tellOf(lock string, body trace.Body) {
 	}
 }
 
-// believes changes what the thread believes. What a dead thread's deferred
-// functions do is ignored.
+// believes changes what the thread believes. A dead thread's deferred functions have no
+// effect.
 func (t *thread) believes(change func(b beliefs, thread string)) {
 	if !t.dead.Load() {
 		t.r.rec.believes(func(b beliefs) { change(b, t.spec.Name) })
@@ -308,9 +308,9 @@ type count struct {
 	to   map[int]int
 }
 
-// next is the place of a command to a node in its call, from 1. Where all nodes
-// are asked at once, the nth is the one to node n, whichever goes first: the
-// next round begins after the last node.
+// next is the place of a command to a node in its call, from 1. If it asks all nodes at
+// once, the nth is the one to node n, whichever goes first: the next round begins after
+// the last node.
 func (w *wire) next(call lock.Call, node int, parallel bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

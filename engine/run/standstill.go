@@ -13,9 +13,9 @@ import (
 )
 
 // standstill follows a run's events, and counts how often each thread was
-// refused the lock since anything last changed. An attempt that is refused only
-// looks: the next one sees what it saw. So where everybody has been refused who
-// could move, and nothing is to come by itself, nothing will change any more.
+// refused the lock since anything last changed. A refused attempt only looks: the next
+// one sees what it saw. So once everybody who could move has been refused, and nothing
+// happens by itself, nothing will change any more.
 type standstill struct {
 	key     trace.KeyState
 	nodes   []trace.KeyState
@@ -62,8 +62,8 @@ func sameKey(a, b trace.KeyState) bool {
 func (t *thread) endless() bool { return t.spec.Retry.Times == scenario.Unlimited }
 
 // inVain are the threads that ask without end, if all others hang and each of
-// them has been refused since the last change; else nil. Whether anything is to come is
-// for the caller to know, but for waiters that are told: how they are refused
+// them has been refused since the last change; else nil. The caller has to know whether
+// anything more will happen, except for waiters that get messages: how they are refused
 // depends on the time.
 func (r *Run) inVain(s *standstill) []string {
 	if len(s.refused) == 0 || r.sc.Lock.Retry.Wait == scenario.WaitNotify {

@@ -28,13 +28,12 @@ func (s *Stepper) Refuses(ctx context.Context, f scenario.Fault) error {
 	return nil
 }
 
-// Pointless lists those of scenario.Strikes that would change nothing now: what
-// Refuses refuses, and also what Apply takes though nothing will come of it: a
-// moment that cannot come any more, a loss of data where there are none. A
-// schedule may have the latter, since one that could be played stays good; to
-// who chooses, it would be a promise that is not kept. It fails with Redis'
-// error. The list is the last one again where nothing is different; it
-// is not to be changed. Of a run that has ended it is empty.
+// Pointless lists the scenario.Strikes that would change nothing now: the ones that
+// Refuses refuses, and also those that Apply takes to no effect: a moment that cannot
+// come any more, a loss of data where there are none. A schedule may have the latter,
+// since one that could be played stays good; to who chooses, it would be a promise that
+// is not kept. It fails with Redis' error. The list is the last one again where nothing
+// is different; it is not to be changed. Of a run that has ended it is empty.
 func (s *Stepper) Pointless(ctx context.Context) ([]Pointless, error) {
 	if s.over {
 		return nil, nil
@@ -174,7 +173,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 }
 
 // lags tells whether a replica that lacks so many writes would differ from the
-// node. Who listens for messages, listens at the node.
+// node. Clients that wait for messages listen at the node.
 func (s *Stepper) lags(n *node, behind int) bool {
 	return behind > 0 && n.HasWrites() || len(s.mail.boxes) > 0
 }

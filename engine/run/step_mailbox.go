@@ -19,7 +19,7 @@ const postLimit = time.Hour
 // read when Redis says that a message was published, so that it arrives in
 // the same moment each time.
 type mailbox struct {
-	subscribe func(ctx context.Context, channel string) (subscription, error) // at the Redis that is told what is published
+	subscribe func(ctx context.Context, channel string) (subscription, error) // at the Redis that gets the published messages
 	boxes     map[string]box                                                  // by channel
 }
 

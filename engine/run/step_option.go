@@ -29,8 +29,8 @@ const (
 	NextNothing Next = "nothing" // it has ended, or hangs
 )
 
-// Option is a thread as it stands: what it would do next, and what keeps it
-// from doing so. Or it is what the network carries for a thread.
+// Option is a thread's situation: what it would do next, and what keeps it from doing so.
+// Or it is what the network carries for a thread.
 type Option struct {
 	Thread     string
 	Background bool             // its watchdog, or one of several requests to nodes; else its business
@@ -50,8 +50,7 @@ type Option struct {
 }
 
 // Options lists what every thread would do next: each thread's business, in
-// the scenario's order, followed by its watchdog. What the network carries comes
-// last.
+// the scenario's order, followed by its watchdog. Commands on the network come last.
 func (s *Stepper) Options() []Option {
 	var list []Option
 	pending := s.clock.Pending()
@@ -171,7 +170,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	return o
 }
 
-// awaits says why a thread stands that waits for a task.
+// awaits says why a thread that waits for a task does not move.
 func awaits(task string) Reason {
 	switch task {
 	case protocol.AskingNode:

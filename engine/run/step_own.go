@@ -45,10 +45,9 @@ func (s *Stepper) movers() []mover {
 	return list
 }
 
-// Own plays a schedule, and returns those of its moves that are the person's.
-// Of a schedule that does not fit, the last is the first move that is refused:
-// it fits nowhere. It fails with ErrLimit, with ctx's cause, or with Redis'
-// error.
+// Own plays a schedule, and returns the moves that are the person's. Of a schedule that
+// does not fit, the last is the first move that is refused: it fits nowhere. It fails
+// with ErrLimit, with ctx's cause, or with Redis' error.
 func (s *Stepper) Own(ctx context.Context, schedule []scenario.Move) ([]Own, error) {
 	var list []Own
 	var after []mover

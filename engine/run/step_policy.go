@@ -22,7 +22,7 @@ func (inOrder) choose(int, int) int { return 0 }
 // random chooses evenly, the same way for the same seed.
 type random uint64
 
-// choose draws a number of its own for each decision.
+// choose draws a separate number for each decision.
 func (seed random) choose(decision, n int) int {
 	return rand.New(rand.NewPCG(uint64(seed), uint64(decision))).IntN(n)
 }

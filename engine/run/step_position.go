@@ -15,7 +15,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// told notes something that t was told, and cannot have known.
+// told notes something that t heard, and cannot have known.
 func (t *thread) told(kind byte, what ...any) {
 	if t.r.told != nil {
 		t.r.told.note(t.spec.Name, kind, what...)
@@ -32,9 +32,9 @@ func (r *Run) note(task clock.Task) {
 
 // Position is what the rest of a run depends on, digested: two steppers of one
 // scenario whose positions are equal do the same from here on if they make the
-// same moves. It is the instant; each thread's history, since a thread is a
-// function of what it was told and when; what is armed and under way; the nodes;
-// the resource; and the state of the rules.
+// same moves. It is the instant; each thread's history, since a thread is a function of
+// what it heard and when; what is armed and under way; the nodes; the resource; and the
+// state of the rules.
 type Position [16]byte
 
 // Position returns the stepper's, and by whose name each thread goes in it, both by
@@ -84,7 +84,7 @@ func (s *Stepper) appendState(b []byte, as *naming) []byte {
 	return s.checker.AppendState(b, s.clock.Now(), as.of)
 }
 
-// named returns what is known of each thread, by the name by which it goes.
+// named returns what we know about each thread, by the name that it goes by.
 func named[T any](byThread map[string]T, as *naming) map[string]T {
 	list := make(map[string]T, len(byThread))
 	for thread, one := range byThread {
@@ -181,8 +181,8 @@ func (n Notes) clone() Notes {
 // before, and did not end the run, are made again faster.
 func (s *Stepper) Mute() { s.muted = true }
 
-// Resume has the stepper write down what happens from now on. Its notes are
-// those of the same moves when they were made before.
+// Resume has the stepper write down what happens from now on. Its notes are the ones of
+// the same moves when they were made before.
 func (s *Stepper) Resume(n Notes) {
 	n = n.clone()
 	s.muted, s.checker, s.believed, s.standstill, s.broken = false, n.checker, n.believed, n.standstill, nil

@@ -42,7 +42,7 @@ type Stepper struct {
 	memory    *recall.Memory // of an own lock, where nobody else has one
 
 	step     int
-	newSlice bool // the next event begins a row of its own
+	newSlice bool // the next event begins a new row
 	nodes    []*node
 	mail     *mailbox
 
@@ -230,8 +230,8 @@ func (s *Stepper) pass(ctx context.Context, limit time.Duration) error {
 	return s.settle(ctx)
 }
 
-// settle does what follows by itself at this instant: faults of Redis, what
-// is local to a client, and the end of the run when nothing is left to decide.
+// settle does what follows by itself at this instant: faults of Redis, things local to a
+// client, and the end of the run when nothing is left to decide.
 func (s *Stepper) settle(ctx context.Context) error {
 	for {
 		if err := pause.Here(ctx); err != nil {
@@ -487,7 +487,7 @@ func (s *Stepper) states() []trace.KeyState {
 	return list
 }
 
-// exists tells whether the key stands on any node.
+// exists reports whether any node has the key.
 func (s *Stepper) exists() bool {
 	return slices.ContainsFunc(s.states(), trace.KeyState.Exists)
 }

@@ -67,16 +67,16 @@ type request struct {
 	node int // from 1, 0 where there is only one
 }
 
-// ofCall tells the faults that strike on the way to Redis: that of a thread as
-// a whole may strike there, too.
+// ofCall tells the faults that strike on the way to Redis: a fault of a thread as a whole
+// may strike there, too.
 func ofCall(do string) bool {
 	k, _ := fault.Named(do)
 	return k.Target == fault.OnTheWay || k.Target == fault.Thread
 }
 
-// strike sends a script, and sends it again by itself where its client would: as
-// often as the thread's setting says, while nobody answers, and without a word to
-// the lock. InFull tells whether it goes without its digest.
+// strike sends a script, and sends it again by itself as its client would: as often as
+// the thread's setting says, while nobody answers, and without telling the lock. InFull
+// tells whether it goes without its digest.
 func (p *tap) strike(ctx context.Context, inFull bool, blocks func() time.Duration, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	call, _ := protocol.CallOf(ctx)
 	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
@@ -152,8 +152,8 @@ func (p *tap) once(ctx context.Context, call lock.Call, here moment, inFull bool
 	return cmd
 }
 
-// late lets the script reach Redis later, and waits for the answer. Where its
-// caller gives it up before, it is one more late copy.
+// late lets the script reach Redis later, and waits for the answer. If its caller gives
+// it up before that, it is one more late copy.
 func (p *tap) late(ctx context.Context, d time.Duration, r request, by passage, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	f := p.t.r.network.carry(ctx, d, p, r, true, by, send)
 	err := f.timer.Wait(ctx)

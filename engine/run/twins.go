@@ -9,11 +9,11 @@ import (
 )
 
 // Twins returns, for each thread of a scenario, the first one that differs from it
-// by nothing but its name; nil where no two are alike. Names decide nothing, so
-// twins can be exchanged in any run: what one may do, at any instant and with
-// whatever comes of it, the other may. Threads are not twins if anything of theirs
-// is drawn by the seed, if the scenario's faults do not strike both alike, or if
-// the lock's scripts ask Redis for an order of names.
+// by nothing but its name; nil where no two are alike. Names decide nothing, so twins can
+// be exchanged in any run: whatever one may do, at any instant and with any outcome, the
+// other may. Threads are not twins if anything of theirs is drawn by the seed, if the
+// scenario's faults do not strike both alike, or if the lock's scripts ask Redis for an
+// order of names.
 func Twins(sc *scenario.Scenario) []int {
 	if !namesDecideNothing(sc.Lock) {
 		return nil
@@ -79,7 +79,7 @@ var byIdentity = []string{
 }
 
 // namesDecideNothing reports whether no script of a lock asks Redis for an order
-// of names. What locks do outside of scripts never does.
+// of names. Commands outside of scripts never do.
 func namesDecideNothing(l scenario.Lock) bool {
 	if l.Own() { // what it does with a name it may do without Redis
 		return false
@@ -131,7 +131,7 @@ func (n *naming) give(i int) {
 	}
 }
 
-// of returns the name by which a thread goes. Who is no thread goes by its own.
+// of returns the name by which a thread goes. Anything that is no thread goes by its own.
 func (n *naming) of(name string) string {
 	for i, t := range n.r.threads {
 		if t.spec.Name == name {

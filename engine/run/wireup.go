@@ -69,8 +69,7 @@ func (r *Run) wireUp(ctx context.Context, client func(thread string, node int) j
 	return nil
 }
 
-// locker is how a thread takes and closes its lock: that of package lock, or
-// that of an exhibit.
+// locker is how a thread takes and closes its lock: package lock's, or an exhibit's.
 type locker struct {
 	lock  func(ctx context.Context, key string, owner lock.Owner) (hold, error)
 	try   func(ctx context.Context, key string, owner lock.Owner) (hold, error) // without a retry; nil of an exhibit

@@ -15,7 +15,7 @@ import (
 // keys of a scenario: maps are merged key by key, where nil removes a key, and
 // lists of named entries name by name, where "absent: true" removes one; anything
 // else takes the place of what was there. It fails with the first mistake, by its
-// key: the lines would be those of a text that nobody sees.
+// key: its lines would belong to a text that nobody sees.
 func Changed(base []byte, with map[string]any) (*Scenario, error) {
 	var tree map[string]any
 	if err := yaml.Unmarshal(base, &tree); err != nil {

@@ -83,8 +83,7 @@ func answerForm(a protocol.Answer) any {
 	}
 }
 
-// convention reads how the scripts of a lock of one's own are called, and what they
-// return.
+// convention reads how the scripts of a user's own lock are called, and what they return.
 func (p *parser) convention(f map[string]value, l *Lock) {
 	calls := l.Scripts.Calls()
 	p.args(f, calls, l)
@@ -136,7 +135,7 @@ func (p *parser) wholeSeconds(f map[string]value, l *Lock) {
 	p.wrong(f["args"], say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), say("a lease in whole seconds: EXPIRE takes no other"))
 }
 
-// InSeconds reports whether a script of one's own gets the lease in seconds.
+// InSeconds reports whether a user's script gets the lease in seconds.
 func (l Lock) InSeconds() bool {
 	for _, args := range l.Convention.Args {
 		if slices.ContainsFunc(args, func(a protocol.Arg) bool { return a.Word == protocol.ArgLeaseS }) {

@@ -45,7 +45,7 @@ func (s *Scenario) Keys() []string {
 }
 
 // Several returns the names of the locks of which a scenario can have several: each of
-// their keys is a lock of its own, and nothing else in Redis is theirs.
+// their keys is a separate lock, and nothing else in Redis is theirs.
 func Several() []string {
 	var names []string
 	for _, p := range exhibit.All() {
@@ -56,8 +56,8 @@ func Several() []string {
 	return names
 }
 
-// canBeSeveral reports whether a scenario can have several locks of a protocol. Waiters
-// that are told hear of one key, an exhibit's locker has one, and what is in memory has none.
+// canBeSeveral reports whether a scenario can have several locks of a protocol. Waiters that
+// get messages hear of one key, an exhibit's locker has one, and a lock in memory has none.
 func canBeSeveral(p *protocol.Protocol) bool {
 	_, strange := exhibit.HabitsOf(p)
 	return !strange && p.Guard == protocol.InRedis && p.Base == nil && p.Nodes == 0 && p.Leave == nil && p.Companions == nil && p.Token == nil

@@ -14,8 +14,8 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Scripts are the Lua scripts of a lock of one's own, by their calls; "" is a
-// call that has none.
+// Scripts are the Lua scripts of a user's own lock, by their calls; "" is a call that has
+// none.
 type Scripts struct {
 	Lock   string `json:"lock,omitempty"`
 	Unlock string `json:"unlock,omitempty"`
@@ -112,8 +112,8 @@ func (l Lock) withScripts() *protocol.Protocol {
 	return p
 }
 
-// Calls returns the names of the calls that can have a script of one's own, none
-// where the lock to be like is not known.
+// Calls returns the names of the calls that can have a user's script, none if like names
+// an unknown lock.
 func (l Lock) Calls() []string {
 	if base := l.base(); base.Name != "" {
 		return base.Calls()
@@ -162,7 +162,7 @@ var madeLocks = struct {
 
 const mostMade = 64
 
-// Writable returns the names of the locks that an own one can be like.
+// Writable returns the names of the locks that a user's own can be like.
 func Writable() []string {
 	var names []string
 	for _, p := range exhibit.All() {
@@ -173,7 +173,7 @@ func Writable() []string {
 	return names
 }
 
-// OwnForm is what of a lock only one of one's own has, as a scenario has it in JSON.
+// OwnForm is the part of a lock that only a user's own has, as a scenario has it in JSON.
 type OwnForm struct {
 	Like    string     `json:"like,omitempty"`
 	Scripts *Scripts   `json:"scripts,omitempty"`
@@ -183,7 +183,7 @@ type OwnForm struct {
 	Release string     `json:"release,omitempty"`
 }
 
-// OwnForm returns what of the lock only one of one's own has.
+// OwnForm returns the part of the lock that only a user's own has.
 func (l Lock) OwnForm() OwnForm {
 	if !l.Own() {
 		return OwnForm{}
@@ -199,16 +199,16 @@ func (l Lock) OwnForm() OwnForm {
 // releaseOnce is the word for Lock.ReleaseOnce.
 const releaseOnce = "once"
 
-// ownKeys are the keys of a lock that only one of one's own has.
+// ownKeys are the keys that only a user's own lock has.
 var ownKeys = []string{"like", "scripts", "args", "keys", "replies", "release"}
 
-// WithoutScripts returns the lock without all that only one of one's own has.
+// WithoutScripts returns the lock without the parts that only a user's own has.
 func (l Lock) WithoutScripts() Lock {
 	l.Like, l.Scripts, l.Convention, l.ReleaseOnce = "", Scripts{}, protocol.Convention{}, false
 	return l
 }
 
-// own reads what a lock of one's own has.
+// own reads the parts of a user's own lock.
 func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	l := &s.Lock
 	if !l.Own() {
@@ -273,7 +273,7 @@ func (s *Scenario) ScriptLine(call string, n int) int {
 	return at + n
 }
 
-// ownCalls are the calls that can have a script of one's own.
+// ownCalls are the calls that can have a user's script.
 var ownCalls = []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew, protocol.CallLeave}
 
 // Calls returns the names of the calls that have a script.

@@ -57,8 +57,8 @@ func read(data []byte, p *parser) (*Scenario, Mistakes) {
 	return s, p.mistakes.named()
 }
 
-// ParseMoves reads moves as they stand in a schedule of s, as YAML or JSON: a
-// list. The error is Mistakes, with keys such as "schedule[0].thread".
+// ParseMoves reads moves as a schedule of s writes them, as YAML or JSON: a list. The
+// error is Mistakes, with keys such as "schedule[0].thread".
 func (s *Scenario) ParseMoves(list []byte) ([]Move, error) {
 	if len(list) > MaxBytes {
 		return nil, Mistakes{{1, "schedule", say("more than 64 KiB"), say("at most 64 KiB")}}
@@ -75,7 +75,8 @@ func (s *Scenario) ParseMoves(list []byte) ([]Move, error) {
 	return read.Schedule, nil
 }
 
-// ParsePassage reads how much time passes, such as 50ms, and whether it may.
+// ParsePassage reads how much time passes, say 50ms, and refuses a time that may not
+// pass.
 func ParsePassage(s string) (time.Duration, bool) {
 	d, ok := parseDuration(s)
 	return d, ok && d >= time.Microsecond && d <= MaxPassage && d%time.Microsecond == 0

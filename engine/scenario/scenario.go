@@ -17,7 +17,7 @@ import (
 
 // Limits, each with its reason.
 const (
-	MaxScript    = 16 << 10       // bytes of a script: ten times that of the longest lock
+	MaxScript    = 16 << 10       // bytes of a script: ten times the longest lock's
 	MaxArgs      = 16             // of a script: twice as many as any lock's
 	MaxKeys      = 9              // of a script
 	MaxWord      = 64             // characters of an argument or a reply that is given as it is: a cell of the table
@@ -47,7 +47,7 @@ const (
 
 // MaxSchedule is the last instant of a run, 146 years after its beginning: a lease of
 // MaxDuration that a lock takes for a million times as much ends before it. Nothing
-// happens later, so every order that a search finds can be told by its instants.
+// happens later, so the instants of every order that a search finds can be written down.
 const MaxSchedule = math.MaxInt64 / 2 / time.Hour * time.Hour
 
 // Values of Scenario.Policy.
@@ -96,10 +96,10 @@ type Scenario struct {
 type Lock struct {
 	Protocol string        // a name of Protocols
 	Key      string        // as people see it
-	Kind     check.Kind    // who may be inside at once, if that is said
+	Kind     check.Kind    // who may be inside at once, if the file says so
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
 	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
-	// ReleaseOnce, of a lock of one's own: its client does not send a release again that
+	// ReleaseOnce, for a user's own lock: its client does not send a release again if it
 	// got no answer.
 	ReleaseOnce bool
 	Keep        time.Duration // the last release leaves the key for so long, 1ms to MaxDuration; 0: it deletes it
@@ -124,8 +124,8 @@ type Retry struct {
 	Interval             time.Duration // 1ms to MaxInterval
 	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
-	// GiveBack, of several locks: who is refused another lock than its first asks no
-	// more, releases what it has, waits, and begins again with its first, Times times.
+	// GiveBack, for several locks: a thread that is refused any lock but its first stops
+	// asking, releases what it has, waits, and begins again with its first, Times times.
 	GiveBack bool
 }
 
@@ -173,8 +173,8 @@ const (
 )
 
 // resourceChecks are the checks that a resource of each kind can make, in the order in
-// which the kinds are explained. What is done outside, a mail, has no version that
-// somebody could have read; and a key is of something that is to be done once.
+// which the kinds are explained. An effect outside, say a mail, has no version that
+// somebody could have read; and a key belongs to something to be done once.
 var resourceChecks = []struct {
 	kind   string
 	checks []string

@@ -16,13 +16,13 @@ import (
 // Object is a JSON Schema, or a part of one.
 type Object = map[string]any
 
-// Dialect is that of the schemas. Editors' YAML servers read it and older ones.
+// Dialect is the dialect of the schemas. Editors' YAML servers read it and older ones.
 const Dialect = "http://json-schema.org/draft-07/schema#"
 
 // Schema returns the JSON Schema of a scenario: draft-07, made of what Parse reads
-// with, without references. What depends on other parts (which faults a lock can
-// have, names of threads, how long a time may be) only Parse refuses; and it takes
-// numbers in quotes. The result is the caller's own.
+// with, without references. Only Parse refuses mistakes that depend on other parts (which
+// faults a lock can have, names of threads, how long a time may be); and it takes numbers
+// in quotes. The result is the caller's own.
 func Schema() Object {
 	s := part(scenarioKeys, Object{
 		"title":    says(text(MaxTitle, ""), "what it is called: a line"),
@@ -271,8 +271,8 @@ func faultFields() Object {
 	}
 }
 
-// neededDetails are those of a fault's own keys that have no default. A kind says
-// which of them it can do without.
+// neededDetails are the keys of a fault that have no default. A kind says which of them
+// it can do without.
 var neededDetails = []string{"error", "for", "by"}
 
 func faultSchema() Object {

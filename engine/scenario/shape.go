@@ -94,8 +94,8 @@ func (l Lock) Shape() string {
 	return OtherShape
 }
 
-// Shaped returns what a scenario's lock: has beside its scripts where they have a
-// shape, by keys such as "args.lock[0]"; nothing for a name that is none of a usual one.
+// Shaped returns what a scenario's lock: has beside its scripts if they have a shape, by
+// keys like "args.lock[0]"; nothing for an unknown name.
 func (l Lock) Shaped(name string) map[string]string {
 	values := map[string]string{}
 	i := slices.IndexFunc(shapes, func(s Shape) bool { return s.Name == name })

@@ -137,7 +137,7 @@ func (s *Scenario) Strikes() []Strike {
 	return list
 }
 
-// StrikeKinds returns the kinds of those of Strikes that can ever strike.
+// StrikeKinds returns the kinds of Strikes that can ever strike.
 func (s *Scenario) StrikeKinds() []string {
 	var list []string
 	for _, one := range s.Strikes() {

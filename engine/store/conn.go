@@ -13,10 +13,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// Conn is one client's connection to an [Embedded], without a wire: it has
-// the protocol, the database and the transaction of a connection of its own. It
-// is not safe for concurrent use, and must not be used for commands that wait or
-// subscribe.
+// Conn is one client's connection to an [Embedded], without a wire: it has its own
+// protocol, database and transaction, like a connection. It is not safe for concurrent
+// use, and must not be used for commands that wait or subscribe.
 type Conn struct {
 	server *mended
 	peer   *server.Peer
@@ -52,7 +51,7 @@ var ErrEndless = errors.New("a script does not end")
 
 // DoWithin is Do for what may never end: a script. When the limit is over, or ctx is
 // done, it ends the script wherever that is, and fails with [ErrEndless] or with ctx's
-// cause. What the script has done stays. Nobody else may use the Embedded meanwhile.
+// cause. The script's effects stay. Nobody else may use the Embedded meanwhile.
 func (s *Conn) DoWithin(ctx context.Context, limit time.Duration, args []string) ([]byte, error) {
 	within, end := context.WithTimeout(ctx, limit)
 	defer end()

@@ -30,13 +30,13 @@ type Scored struct {
 	Score  float64
 }
 
-// Contents returns all keys by name. It fails for a key of another type than
-// those of Item.
+// Contents returns all keys by name. It fails for a key of a type that Item does not
+// have.
 func (e *Embedded) Contents() ([]Item, error) {
 	return e.Items(e.server.Keys()) // by name
 }
 
-// Items returns those of the named keys that are there. It fails as Contents does.
+// Items returns the named keys that are there. It fails as Contents does.
 func (e *Embedded) Items(names []string) ([]Item, error) {
 	var list []Item
 	for _, name := range names {
@@ -88,8 +88,8 @@ func (e *Embedded) Fill(now time.Time, items []Item) error {
 	return e.put(items)
 }
 
-// Put replaces the named keys by items. It fails for an item of another type than those
-// of Item.
+// Put replaces the named keys by items. It fails for an item of a type that Item does not
+// have.
 func (e *Embedded) Put(names []string, items []Item) error {
 	for _, name := range names {
 		e.server.Del(name)

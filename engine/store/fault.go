@@ -69,7 +69,7 @@ func (e *Embedded) Restart(ctx context.Context, keep bool) error {
 
 // Restore restarts with what its append-only file had on disk: all but what was
 // written in the last lose, by its own clock. A lease that has ended meanwhile has
-// ended, and the others end when they would have. Who listens, listens on.
+// ended, and the others end when they would have. Listeners go on listening.
 func (e *Embedded) Restore(ctx context.Context, lose time.Duration) error {
 	onDisk := e.now.Add(-lose)
 	e.writes = slices.DeleteFunc(slices.Clone(e.writes), func(w Write) bool { return w.At.After(onDisk) })

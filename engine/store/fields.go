@@ -32,7 +32,7 @@ func fieldsOf(args []string, none string) (fields []string, failed string) {
 // longestField is the last instant at which a field can expire, in milliseconds.
 const longestField = 1<<46 - 1
 
-// fieldExpire is HEXPIRE and its like.
+// fieldExpire is HEXPIRE and its variants.
 func fieldExpire(verb string, unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
 		if raw := r.do("HLEN", args[0]); raw[0] == '-' {
@@ -102,7 +102,7 @@ func (r running) fieldLeft(key, field string) (ms int64, there bool) {
 	return int64(n), n != -2
 }
 
-// fieldsLeft is HTTL and its like, or HEXPIRETIME's if it tells the instant.
+// fieldsLeft is HTTL and its variants, or HEXPIRETIME's if it tells the instant.
 func fieldsLeft(unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
 		if raw := r.do("HLEN", args[0]); raw[0] == '-' {

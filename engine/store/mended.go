@@ -22,7 +22,7 @@ import (
 
 // mended is a miniredis that answers as Redis does where miniredis would not: to
 // scripts, and to the commands of repairs. Its hook comes before each command and
-// answers these itself. What still differs is in DIFFERENCES.md.
+// answers these itself. DIFFERENCES.md has what still differs.
 type mended struct {
 	*miniredis.Miniredis
 
@@ -42,7 +42,7 @@ type mended struct {
 }
 
 // newMended starts an empty miniredis without a port. If now is not zero, its clock
-// stands there.
+// stands still there.
 func newMended(now time.Time) *mended {
 	m := &mended{Miniredis: miniredis.NewMiniRedis(), scripts: map[string]string{}}
 	if !now.IsZero() {
@@ -142,7 +142,7 @@ var fields = func() func(t reflect.Type) places {
 	}
 }()
 
-// hook answers a command, if it is to be mended, and reports whether it did.
+// hook answers a command, if that needs mending, and reports whether it did.
 func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 	if c.ClientName == secret { // this has asked miniredis itself
 		return false
@@ -193,11 +193,11 @@ func (m *mended) native(c *server.Peer, args ...string) string {
 // closing is what a command hears that comes while miniredis closes.
 const closing = "ERR the server is closing"
 
-// A command of a transaction that is to be mended is queued as a script, because
-// miniredis queues no commands of others: EXEC runs it with the lock held, and it
-// comes back by a command of ours. What it brings begins with a secret, so that no
-// client can give that command; so does what it takes back, which is the answer as
-// it is to be on the wire.
+// If a command of a transaction needs mending, it is queued as a script, because
+// miniredis queues no commands of others: EXEC runs it with the lock held, and it comes
+// back by a command of ours. The command that it brings begins with a secret, so that no
+// client can give that command; so does the answer that it takes back, ready for the
+// wire.
 const (
 	inScript = "\x00MENDED"
 	queued   = `return redis.call("\0MENDED", ARGV[1])`
@@ -304,7 +304,7 @@ type running struct {
 	resp3 bool // the answer is in RESP3
 }
 
-// command returns the answer to a command, mended if it is to be.
+// command returns the answer to a command, mended if needed.
 func (r running) command(args []string) []byte {
 	if verb := strings.ToUpper(args[0]); mends(verb, args[1:]) {
 		if raw := repairs[verb].do(r, args[1:]); raw != nil {
@@ -346,7 +346,7 @@ func (r running) Knows(verb string) bool {
 // Do implements interpreter.Redis.
 func (r running) Do(args []string) []byte { return r.command(args) }
 
-// reading is a running script that may not write.
+// reading is a running script that must not write.
 type reading struct{ running }
 
 // Do implements interpreter.Redis.

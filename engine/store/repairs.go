@@ -86,7 +86,7 @@ func (r running) lease(verb, text string, unit int64, at bool) (ms int64, failed
 	return n * unit, ""
 }
 
-// options are those of SET or GETEX.
+// options are the options of SET or GETEX.
 type options struct {
 	word   string   // how the key is to live: EX, PX, EXAT, PXAT, KEEPTTL or PERSIST; or ""
 	text   string   // what follows that word, the last time
@@ -181,7 +181,7 @@ func conditionOf(args []string) int {
 	return 0
 }
 
-// setIf is SET with a condition. Where that does not hold, the option with which SET does
+// setIf is SET with a condition. If that does not hold, the option with which SET does
 // nothing takes its place, so that the answer is miniredis' own.
 func setIf(r running, args []string, at int) []byte {
 	if at+1 == len(args) {
@@ -249,7 +249,7 @@ func setex(unit int64) func(r running, args []string) []byte {
 	}
 }
 
-// expire is EXPIRE and its like.
+// expire is EXPIRE and its variants.
 func expire(verb string, unit int64, at bool) func(r running, args []string) []byte {
 	return func(r running, args []string) []byte {
 		for _, option := range args[2:] {

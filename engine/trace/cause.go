@@ -33,7 +33,7 @@ const (
 	WrongScript    CauseKind = "wrong-script"    // a script of somebody's own has a mistake; it ends the run, too
 )
 
-// What ends a run early.
+// The causes that end a run early.
 const (
 	StoppedByHand CauseKind = "stopped"
 	ServerClosed  CauseKind = "server-closed" // it shut down

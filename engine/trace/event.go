@@ -166,9 +166,9 @@ type Event struct {
 	Nodes  []KeyState     // the key on each node, where there are several
 	Belief map[string]int // levels each thread believes it holds, of all locks
 
-	// Where a scenario has several locks: which of them the event is about, by its key
-	// as the scenario names it ("": none, or all of them), and each of them right after
-	// the event, in the scenario's order. Key is then that of the first.
+	// If a scenario has several locks: which of them the event is about, by its key as
+	// the scenario names it ("": none, or all of them), and each of them right after the
+	// event, in the scenario's order. Key is then that of the first.
 	Lock  string
 	Locks []LockState
 
@@ -294,7 +294,7 @@ const (
 type Resource struct {
 	Op      string `json:"op"`               // OpRead or OpWrite
 	Stock   bool   `json:"stock,omitempty"`  // it is a stock; otherwise, without a limit and no effect, a counter
-	Effect  bool   `json:"effect,omitempty"` // it is to be done once: Value is how often it was
+	Effect  bool   `json:"effect,omitempty"` // it must happen once: Value is how often it did
 	User    string `json:"user,omitempty"`   // with a limit per user: whose purchases Value counts
 	Limit   int    `json:"limit,omitempty"`  // how many purchases are allowed, at least 1; 0 means no limit
 	Value   int    `json:"value"`            // after the operation

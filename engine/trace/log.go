@@ -40,8 +40,8 @@ type Header struct {
 	Lab      *Lab              `json:"lab,omitempty"`
 	Log      *FromLog          `json:"log,omitempty"`
 
-	// Of a trace that is whole: what may be said of the lock, and what a judgement
-	// lacks, as engine/verdict has them. Readers judge again.
+	// In a whole trace: what we can say about the lock, and what a judgement lacks, as
+	// engine/verdict has them. Readers judge again.
 	Verdict  string            `json:"verdict,omitempty"`
 	Unjudged []json.RawMessage `json:"unjudged,omitempty"`
 }

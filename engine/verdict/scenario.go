@@ -57,7 +57,7 @@ func OfRun(sc *scenario.Scenario, events []trace.Event) Judgement {
 type Watch struct {
 	before  *Evidence
 	witness Witness
-	each    []Witness // of several locks, where each has to be judged
+	each    []Witness // of several locks, if each has to be judged
 	broken  bool
 	over    time.Duration
 }

@@ -1,7 +1,7 @@
-// Package verdict decides what may be said of a lock after some of its orders were
-// played: that it is broken, that it is not, or that this cannot be judged, and
-// why. Whoever plays orders (a run, a search, a lab, the reading of a log) says
-// what they have shown; only this package concludes.
+// Package verdict decides what we can say about a lock once some of its orders have been
+// played: that it is broken, that it is not, or that nobody can judge, and why. The
+// packages that play orders (a run, a search, a lab, the reading of a log) say what they
+// have shown; only this package concludes.
 package verdict
 
 import (
@@ -12,7 +12,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// Verdict is what may be said of a lock.
+// Verdict is what we can say about a lock.
 type Verdict string
 
 // The verdicts.
@@ -25,7 +25,7 @@ const (
 // Reason says what is missing.
 type Reason string
 
-// The reasons, in the order in which they are said: those that explain others first.
+// The reasons, in the order of the sentences: those that explain others first.
 const (
 	CommandsFailed   Reason = "commands-failed"    // Redis or the gate refused a command that a real Redis has, or every call of a script failed
 	NoKey            Reason = "no-key"             // no command made a key that looks like a lock
@@ -94,7 +94,7 @@ type Unstruck struct {
 // Failure is commands that failed for a reason that is not the lock's.
 type Failure struct {
 	Command string // the command or script, as Shown to a person
-	Answer  string // what it was told
+	Answer  string // its answer
 	Times   int    // in all orders
 	All     bool   // each call of it failed
 	Ours    bool   // for a reason that is Relock's: the embedded Redis lacks something, or the gate refuses it
@@ -110,7 +110,7 @@ type Evidence struct {
 	Inside   int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
 	Kind     phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
 	Kinds    phrase.Wording // what helps where it is not
-	Alone    phrase.Wording // what is known of the one thread, or of all, that did not get in: a sentence, or ""
+	Alone    phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
 	Failures []Failure
 	Unplayed []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
 	Unstruck []Unstruck
@@ -118,7 +118,7 @@ type Evidence struct {
 	Diverged int            // of them, those that went another way
 	First    phrase.Wording // where the first of them did, a sentence; "" if that is not known
 	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
-	Unended  bool           // no order was played to its end: nothing is known of the key, of who was inside, of faults
+	Unended  bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
 
 	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
 }

@@ -86,13 +86,13 @@ func PlayRenamed(tb testing.TB, name string, rename func(string) string) Run {
 	return PlayScenario(tb, sc)
 }
 
-// PlayScenario plays a scenario on the virtual clock to its end.
+// PlayScenario plays a scenario on the virtual clock to the end.
 func PlayScenario(tb testing.TB, sc *scenario.Scenario) Run {
 	tb.Helper()
 	return PlayWith(tb, sc, engine.Options{})
 }
 
-// PlayWith plays a scenario to its end as the options say.
+// PlayWith plays a scenario to the end as the options say.
 func PlayWith(tb testing.TB, sc *scenario.Scenario, o engine.Options) Run {
 	tb.Helper()
 	run, err := engine.Start(tb.Context(), sc, o)

@@ -56,7 +56,7 @@ var all = []Library{
 	{Name: "redisson", Worker: "Redisson.java", Language: "java"},
 }
 
-// What workers do that the others do not.
+// What some workers do that the others do not.
 const (
 	onRealRedis  phrase.Text = "its lease is an instant of its own clock, so a real Redis runs behind the gate, on the wall clock; it takes one key, not two of three"
 	withoutClock phrase.Text = "three calls without waiting, because its blocking_timeout reads the clock"
@@ -99,7 +99,7 @@ func Example(name string) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// What stands in the place of a fault.
+// Words in the place of a fault.
 const (
 	None             = "none"               // a search without faults
 	LoseReplyRetried = "lose-reply-retried" // lose-reply, while the Redis client itself sends a command up to three times more
@@ -138,8 +138,8 @@ type Seen struct {
 	Unjudged []verdict.Reason `json:"unjudged,omitempty"` // what a judgement lacks
 }
 
-// Verdict is what may be said of the library: of a search that was not judged, only that
-// a rule is broken.
+// Verdict is what we can say about the library: from a search that was not judged, only
+// that a rule is broken.
 func (s *Seen) Verdict() verdict.Verdict {
 	switch {
 	case s.Judged != "":
@@ -180,7 +180,7 @@ func Of(id, fault string) (*Seen, error) {
 	return list[[2]string{id, fault}], err
 }
 
-// TraceID is what the trace of a search is called: that of the smallest order that breaks a rule.
+// TraceID is the name of a search's trace: the smallest order that breaks a rule.
 func TraceID(id, fault string) string { return id + "." + fault }
 
 // Trace returns the trace of that name, JSON Lines compressed by gzip, and whether there is one.

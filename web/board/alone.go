@@ -109,7 +109,7 @@ func (a *Alone) Size() int { return a.referee.run.Size() }
 func (a *Alone) Going() bool { return a.referee.state.Going != nil }
 
 // Do carries out a command of a host, after the first At moves of its Branch, or
-// after all of them. What it returns counts, even with an error.
+// after all of them. Its results count, even with an error.
 func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 	f := &a.referee
 	if c.Do != DoAdd {

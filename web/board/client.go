@@ -40,7 +40,7 @@ type Client struct {
 	fresh   string // the token of a new member, the same if the join is given again
 	from    string
 
-	mu   sync.Mutex // its own, so that a thousand who are told at once do not wait for each other; taken last
+	mu   sync.Mutex // its own, so that a thousand who hear at once do not wait for each other; taken last
 	news News
 }
 
@@ -67,7 +67,7 @@ type Joined struct {
 	Name   int
 	Last   int64  // the greatest ID of a command that was decided
 	Mine   *int   // the member's vote, if something is asked
-	Script string // and the script, if one is to be written
+	Script string // and the script, if the class writes one
 	Lost   bool   // the member has said so
 }
 
@@ -121,8 +121,7 @@ func (c *Client) Leave() {
 	}
 	ctx, done := context.WithTimeout(r.ctx, leaveLimit)
 	defer done()
-	// Where this fails the room cannot be reached: the next leader finds
-	// out who is there.
+	// If this fails, nobody can reach the room: the next leader finds out who is there.
 	_ = r.house.c.Journal.Send(ctx, r.code, Request{Conn: c.conn, Left: true})
 }
 
@@ -176,7 +175,7 @@ type News struct {
 	Changed bool    // the room, for somebody who has joined
 	Sees    Sight   // of a change
 	Scene   int     // of a change: the one that the class is in, of State.Scenes
-	Frame   any     // of a change: what Config.Frame made of it, nil if View.Frame is to be asked
+	Frame   any     // of a change: what Config.Frame made of it, nil to ask View.Frame
 	Closing Closing // why the connection is to end, or 0
 }
 

@@ -21,8 +21,8 @@ func NewSecret() string { return rand.Text() + rand.Text()[:6] }
 // on. Nobody can derive the host's secret from it.
 func CoHost(secret string) string { return Proof("co-host " + secret) }
 
-// A room's code: short enough to call out, and without letters and digits that
-// are taken for each other.
+// A room's code: short enough to call out, and without letters and digits that people
+// confuse.
 const (
 	CodeLength = 6
 	symbols    = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"

@@ -101,7 +101,7 @@ type Asked struct {
 	Names      map[int]string `key:"names"` // what the page calls the branches
 	Protocols  []string       `key:"protocols"`
 	Around     *int           `key:"row"`   // left out: where the moves have led
-	Stood      int            `key:"moves"` // where the page stands: after so many
+	Stood      int            `key:"moves"` // where the page is: after so many
 	From       string         `key:"from"`  // "start", "here"
 	Delays     int            `key:"delays"`
 	MostFaults int            `key:"faults"`
@@ -116,8 +116,8 @@ type Asked struct {
 	LabFault LabFault `key:"fault"`
 }
 
-// LabFault is a fault in a lab, and the thread whose command it strikes, or the node that
-// it befalls, where there are several.
+// LabFault is a fault in a lab, and the thread whose command it strikes, or, with several
+// nodes, the node that it strikes.
 type LabFault struct {
 	Do     string `json:"do"`
 	Thread string `json:"thread"`
@@ -132,7 +132,7 @@ const (
 	none  keys = ""  // there is no such command
 	bare  keys = "-" // no keys
 	loose keys = "*" // none counts, and none is refused
-	all   keys = "+" // those of all that a class decides
+	all   keys = "+" // the commands that a class decides
 )
 
 // takes are the keys of a command, by tenant.
@@ -148,8 +148,8 @@ const stepKeys keys = "Branch At Thread Background Network Node"
 
 // command is one that there is: which keys it takes, and in a class who may give it
 // and what decides it. Of those that nothing decides there, join is decided before one
-// is a member; the others are reads, answered by the server that is asked. What do
-// returns is to be in the log, even with an error.
+// is a member; the others are reads, answered by the server that is asked. The result of
+// do belongs in the log, even with an error.
 type command struct {
 	name  string
 	takes takes

@@ -23,7 +23,7 @@ type Entry struct {
 	Seq int64 `json:"seq"`
 	At  int64 `json:"at"` // when it was decided, in milliseconds since 1970
 
-	// Whose command it answers; empty for what the room did by itself.
+	// Whose command it answers; empty if the room did it by itself.
 	Conn    string `json:"conn,omitempty"`
 	Member  string `json:"member,omitempty"`
 	ID      int64  `json:"id,omitempty"`
@@ -36,7 +36,7 @@ type Entry struct {
 	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: its threads are free but for Seats
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Made     []Made          `json:"made,omitempty"`
-	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
+	Going    *Going          `json:"going,omitempty"` // without To: it no longer goes on
 	Stand    *Stand          `json:"stand,omitempty"`
 	Seats    map[string]Seat `json:"seats,omitempty"` // by thread
 	Question *Question       `json:"question,omitempty"`
@@ -262,13 +262,13 @@ type Question struct {
 	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, however few were right
 
 	// Of the kind Write.
-	Call    string            `json:"call,omitempty"`    // whose script is to be written: "unlock"
+	Call    string            `json:"call,omitempty"`    // whose script the class writes: "unlock"
 	Start   string            `json:"start,omitempty"`   // what it begins with
 	Scripts map[string]string `json:"scripts,omitempty"` // the last one of each member, of all rounds
 }
 
-// Where so many in a hundred were right, talking helps: they can convince the
-// others, and the others are enough to be worth it (Mazur's peer instruction).
+// If this many in a hundred were right, talking helps: they can convince the others, and
+// there are enough others to make it worth while (Mazur's peer instruction).
 const (
 	fewRight  = 35
 	manyRight = 70
@@ -339,7 +339,7 @@ type Branch struct {
 type Scene struct {
 	Scenario json.RawMessage `json:"scenario"`        // without moves
 	Title    lesson.Words    `json:"title,omitempty"` // what it is called in this room; nil: as its scenario
-	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
+	First    int             `json:"first,omitempty"` // the ID of its first branch: IDs go on growing from scene to scene
 	Goal     string          `json:"goal,omitempty"`  // the item of the course that has the class break it, "" for none
 	Branches []Branch        `json:"branches"`
 }
@@ -372,7 +372,7 @@ type State struct {
 	Hosts    []string           `json:"hosts"`  // proofs of the secrets that make a host
 	Made     int                `json:"made"`   // branches so far, of all scenes
 	Stand    Stand              `json:"stand"`
-	Going    *Going             `json:"going,omitempty"` // nil where nothing goes on by itself
+	Going    *Going             `json:"going,omitempty"` // nil if nothing goes on by itself
 	People   map[string]*Member `json:"people"`
 	Seats    map[string]Seat    `json:"seats"`
 	Question *Question          `json:"question,omitempty"`
@@ -400,8 +400,8 @@ func (s *State) Branch(id int) *Branch {
 }
 
 // Asked returns how many of a branch's first moves lead to the place of the last
-// question, or to where the class stands now, or to where other moves lead there: what
-// comes after them may be what is asked. It is all of them without a question.
+// question, or to where the class is now, or to where other moves lead there: the moves
+// after them may be the answer. It is all of them without a question.
 func (s *State) Asked(b Branch) int {
 	if s.Question == nil {
 		return len(b.Moves)

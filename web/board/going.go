@@ -16,8 +16,8 @@ import (
 	"relock/engine/trace"
 )
 
-// What a run makes of moves before they are in the log, and all see them: so
-// much, whatever comes first.
+// How many moves a run makes before they are in the log and everybody sees them:
+// whichever bound comes first.
 const (
 	sliceMoves = 32
 	sliceTime  = 50 * time.Millisecond
@@ -53,14 +53,14 @@ func Aim(sc *scenario.Scenario, to, thread string, matters func(trace.Event) boo
 	}
 }
 
-// goOn has the run go on from the end of the branch on which all stand, until
-// what is wanted has come.
+// goOn has the run go on from the end of the branch on which all are, until the wanted
+// event has come.
 func (f *referee) goOn(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	return f.slice(ctx, Going{Branch: f.state.Stand.Branch, To: c.To, Thread: c.Thread})
 }
 
-// slice makes the next moves of a run. What was made is in the entry, even with
-// an error.
+// slice makes the next moves of a run. The moves it made are in the entry, even with an
+// error.
 func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 	is, err := Aim(f.run.Scenario(), g.To, g.Thread, f.matters)
 	if err != nil {
@@ -106,9 +106,8 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 	return e, err
 }
 
-// goesOn makes the next moves of the run that goes on by itself. One that cannot
-// go on has ended: nobody waits for an answer, and the one who tries the next move
-// hears why.
+// goesOn makes the next moves of the run that goes on by itself. If it cannot go on, it
+// has ended: nobody waits for an answer, and whoever tries the next move hears why.
 func (f *referee) goesOn(ctx context.Context) Entry {
 	var e Entry
 	err := panics.Catch(func() (err error) {
@@ -132,8 +131,8 @@ func AddCommand(id int64, moves []scenario.Move, at int, instead *int) (Command,
 	return Command{ID: id, Do: DoAdd, Moves: list, At: &at, Instead: instead}, err
 }
 
-// add has all stand after moves that are given: on a branch that begins with
-// them, or on a new one, which can take the place of one that no other began at.
+// add takes everybody to the end of the given moves: on a branch that begins with them,
+// or on a new one, which can replace a branch from which no other begins.
 func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	if len(c.Moves) > engine.MaxMoves {
 		return Entry{}, engine.ErrMoves
@@ -198,8 +197,8 @@ func longestCommon(branches []Branch, moves []json.RawMessage) (id, same int) {
 	return id, same
 }
 
-// cut begins a branch with the first moves of another, and has all stand at its
-// end. Without a place it is cut where all stand.
+// cut begins a branch with the first moves of another, and takes everybody to its end.
+// Without a place it cuts where everybody is.
 func (f *referee) cut(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	id, at := f.state.Stand.Branch, f.state.Stand.At
 	if c.At != nil {

@@ -42,9 +42,9 @@ func (s *State) size() int {
 	return n + s.Wrote
 }
 
-// held is what a room takes of the server's memory, in the ledger. What it has
-// made of its log gives way to others, and when nobody is here: it is made again
-// when it is needed.
+// held is what a room takes of the server's memory, in the ledger. Whatever it has
+// computed from its log gives way to others, and goes when nobody is here: it computes
+// that again when needed.
 type held struct {
 	account *limit.Account // nil without a ledger
 	bytes   int            // as the ledger has it
@@ -61,8 +61,8 @@ func (r *Room) maker(s *State) string {
 	return "rooms of " + s.By
 }
 
-// seat returns one of the room's maker. Who waits for its turn must not have mu:
-// others wait for that in their turn.
+// seat returns one of the room's maker. A goroutine that waits for its turn must not have
+// mu: others wait for mu in their turn.
 func (r *Room) seat(s *State) *turn.Seat {
 	if turns := r.house.c.Turns; turns != nil {
 		return turns.Seat(r.maker(s))

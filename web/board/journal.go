@@ -46,10 +46,9 @@ type Journal interface {
 	// deleted, with ErrBroken if the log does not go on from what take was
 	// given, and with ErrSpoiled.
 	Follow(ctx context.Context, code string, take func([]Entry)) error
-	// Send hands a request to the server that leads the room. That it returns
-	// without an error does not mean that the request was decided: its answer is
-	// in the log then. A request may arrive twice. It fails with ErrNoRoom and
-	// ErrBusy.
+	// Send hands a request to the server that leads the room. No error does not mean that
+	// the request was decided: then its answer is in the log. A request may arrive twice.
+	// It fails with ErrNoRoom and ErrBusy.
 	Send(ctx context.Context, code string, o Request) error
 	// Lead waits until this server leads the room. It fails with ErrNoRoom.
 	Lead(ctx context.Context, code string) (Term, error)

@@ -19,10 +19,10 @@ type Taught struct {
 	Stand Stand `json:"stand"`           // and the place
 }
 
-// What comes next in a lesson.
+// The next thing in a lesson.
 const (
 	LessonGoes    = "go"     // to the next step's place
-	LessonReturns = "return" // to this step's: the class has gone elsewhere, and something is to be asked there
+	LessonReturns = "return" // to this step's: the class has gone elsewhere, and there is a question to ask there
 	LessonAsks    = "ask"
 	LessonReveals = "reveal"
 	LessonAgain   = "again" // the second vote, where the class can convince itself
@@ -128,7 +128,7 @@ func (f *referee) backInLesson(ctx context.Context) (Entry, error) {
 	}
 }
 
-// comeTo has all go to a step's place. What was asked before is put away.
+// comeTo has all go to a step's place. It puts the question before away.
 func (f *referee) comeTo(ctx context.Context, n int) (Entry, error) {
 	step := f.state.Lesson.Steps[n]
 	plan, err := f.placeOf(ctx, step)
@@ -154,7 +154,7 @@ func (f *referee) comeTo(ctx context.Context, n int) (Entry, error) {
 	return e, nil
 }
 
-// placeOf is where a step stands.
+// placeOf is the place of a step.
 func (f *referee) placeOf(ctx context.Context, step lesson.Step) (Plan, error) {
 	if step.Ask == lesson.AskItem {
 		plan, _, err := f.exam(ctx, step.Item)
@@ -171,8 +171,8 @@ func (f *referee) sceneOf(e Entry) int {
 	return len(f.state.Earlier)
 }
 
-// askInLesson asks what the step asks, at whose place all are. Where that cannot
-// be asked the lesson goes on all the same.
+// askInLesson asks what the step asks, at whose place all are. If that cannot be asked,
+// the lesson goes on all the same.
 func (f *referee) askInLesson(ctx context.Context, m *Member) (Entry, error) {
 	var e Entry
 	var err error
@@ -237,7 +237,7 @@ func Stops(log []Entry) []Stop {
 // recorder makes stops of a log. Its zero value is before the first entry.
 type recorder struct {
 	state State
-	since int64 // when the class came to where it stands
+	since int64 // when the class came to its place
 	stops []Stop
 }
 
@@ -287,7 +287,7 @@ func (r *recorder) begin() {
 	}
 }
 
-// stood adds where the class stands, if it has stood there long enough.
+// stood adds the class's place, if it has been there long enough.
 func (r *recorder) stood(now int64) {
 	if r.since > 0 && now-r.since >= StoppedAfter.Milliseconds() {
 		r.add(r.state.Scene, r.state.Stand, nil, r.state.Lesson != nil && !r.state.strays())

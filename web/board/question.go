@@ -23,7 +23,7 @@ const (
 // options are the possible verdicts.
 const Write = "write"
 
-// What a room keeps of scripts, in bytes.
+// How many bytes of scripts a room keeps.
 const (
 	maxScript  = 4 << 10
 	maxScripts = 1 << 20 // of all questions
@@ -46,7 +46,7 @@ func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, er
 	return f.inOrder(f.asked(ctx, c.Item))
 }
 
-// own asks a question of a host's own where the room stands.
+// own asks a host's own question where the room is.
 func (f *referee) own(ctx context.Context, asks *lesson.Question) (Entry, error) {
 	if err := asks.Check(); err != nil {
 		return Entry{}, err
@@ -66,7 +66,7 @@ func (f *referee) own(ctx context.Context, asks *lesson.Question) (Entry, error)
 	return f.inOrder(Entry{Question: q}, nil)
 }
 
-// inOrder has a question be the room's next one, asked where all stand then.
+// inOrder makes a question the room's next one, asked where everybody is then.
 func (f *referee) inOrder(e Entry, err error) (Entry, error) {
 	switch {
 	case err != nil:
@@ -89,8 +89,8 @@ func (f *referee) inOrder(e Entry, err error) (Entry, error) {
 	return e, nil
 }
 
-// asked is a question of where the room stands, or an item's own, for which all
-// go to the item's place.
+// asked is a question about the room's place, or an item's own, for which all go to the
+// item's place.
 func (f *referee) asked(ctx context.Context, item string) (Entry, error) {
 	if item == "" {
 		at := f.state.Stand

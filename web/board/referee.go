@@ -186,8 +186,8 @@ func (f *referee) log(list ...Entry) []Entry {
 	return list
 }
 
-// deadline returns when the room does something by itself, zero for never. What
-// a table has decided is due.
+// deadline returns when the room does something by itself, zero for never. A table's
+// decision is due.
 func (f *referee) deadline() time.Time {
 	if f.state.Going != nil {
 		return f.now()
@@ -310,7 +310,7 @@ func (f *referee) joined(o Request) (*Member, error) {
 		}
 	}
 	id := 1
-	for known := range f.state.People { // of those of whom nothing is kept none comes again
+	for known := range f.state.People { // nobody comes again of whom nothing is kept
 		n, _ := strconv.Atoi(known[1:])
 		id = max(id, n+1)
 	}
@@ -340,8 +340,8 @@ func (f *referee) seatFor(from string) error {
 // here: they may come back.
 const keptAway = 50
 
-// traceless returns who is to be forgotten: those who have left and of whom
-// nothing is to be seen, except for the newest of them.
+// traceless returns whom to forget: those who have left without a trace, except for the
+// newest of them.
 func (f *referee) traceless() []string {
 	var away []string
 	for id, m := range f.state.People {
@@ -448,7 +448,7 @@ func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error)
 	return Entry{Stand: &Stand{c.Branch, at, c.Row, c.Moment, c.Focus}}, nil
 }
 
-// stepped is what a move leaves behind: everybody stands after it.
+// stepped is the outcome of a move: everybody is after it.
 func (f *referee) stepped(made *Made) Entry {
 	at := f.state.Stand
 	e := Entry{Stand: &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}}
@@ -484,7 +484,7 @@ func (f *referee) try(ctx context.Context, move func(ctx context.Context, s *eng
 		}
 		on, err := move(ctx, s, b.ID, at.At)
 		if err == nil && long && on != b {
-			return nil, errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
+			return nil, errors.Join(errLong, s.Drop(on.ID)) // the class can always follow moves that exist
 		}
 		return on, err
 	})
@@ -569,7 +569,7 @@ func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, erro
 	})
 }
 
-// struck makes a fault happen where the room stands.
+// struck makes a fault happen where the room is.
 func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage) (Entry, error) {
 	m, err := f.run.Scenario().ParseStrike(wanted)
 	switch {

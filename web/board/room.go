@@ -246,7 +246,7 @@ func (h *House) Follows(code string) bool {
 	return h.rooms[code] != nil
 }
 
-// forget drops a room that has come to its end here.
+// forget drops a room that has ended here.
 func (h *House) forget(r *Room) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -272,7 +272,7 @@ type Room struct {
 	clients map[string]*Client // by connection
 	shown   View
 	quiet   *time.Timer // tells what can wait
-	over    Closing     // why it is followed no more, 0 while it is
+	over    Closing     // why it is no longer followed, 0 while it is
 	spared  bool        // it is to end
 	broken  error       // ErrSpoiled, nil while it is followed
 	used    time.Time   // when somebody last came here for it
@@ -281,8 +281,8 @@ type Room struct {
 }
 
 // settleAfter is how long news that can wait do so: who has come, who has
-// voted. So a thousand who come at once are told to a thousand ten times a
-// second, not a thousand times.
+// voted. So if a thousand come at once, a thousand hear of it ten times a second, not a
+// thousand times.
 const settleAfter = 100 * time.Millisecond
 
 // openLimit is how long reading a room may take.
@@ -295,8 +295,8 @@ const deleteLimit = 5 * time.Second
 // do.
 const restAfter = 500 * time.Millisecond
 
-// stay has the room followed on for the one who has come for it. It returns why
-// that cannot be, or 0.
+// stay keeps following the room for the one who has come for it. It returns why that
+// cannot be, or 0.
 func (r *Room) stay() Closing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -521,9 +521,9 @@ func (r *Room) tell() {
 	_ = r.weigh() // what is in the log is shown
 }
 
-// answer ends the connections that an entry ends, and lets in the one who has joined
-// by it. It returns what gives its answer to the one who waits for it here. The
-// caller holds mu.
+// answer ends the connections that an entry ends, and lets in the member who joins by it.
+// It returns a function that gives the answer to whoever waits for it here. The caller
+// holds mu.
 func (r *Room) answer(e Entry) (give func()) {
 	for _, m := range e.People {
 		for _, c := range r.clients {
@@ -535,7 +535,7 @@ func (r *Room) answer(e Entry) (give func()) {
 			case m.Removed:
 				c.end(Removed)
 			case m.Conn == "":
-				c.end(Restarts) // this server was taken for gone; who comes back is here again
+				c.end(Restarts) // this server counted as gone; a member who comes back is here again
 			case m.Conn != c.conn:
 				c.end(Elsewhere)
 			}
@@ -648,7 +648,7 @@ func (r *Room) govern(term Term) error {
 }
 
 // refuse tells those who are here that the log has not taken what they asked for,
-// and whatever waits: they can try again. Where another server leads by now it
+// and whatever waits: they can try again. If another server leads by now, that one
 // decides.
 func (r *Room) refuse(term Term, requests []Request, why error) {
 	if r.ctx.Err() != nil || errors.Is(why, ErrFenced) || errors.Is(why, ErrBroken) || errors.Is(why, ErrNoRoom) {
@@ -719,7 +719,7 @@ func (s *State) servers() []string {
 
 // View is the data of a room's frames.
 type View struct {
-	Context context.Context // ends with the room, unlike that of the one who happens to look first
+	Context context.Context // ends with the room, unlike the context of whoever happens to look first
 	State   *State
 	Run     *Run
 	Company int64          // grows whenever it changes who there are, and what they do

@@ -190,8 +190,8 @@ func (r *Run) working(f func() error) error {
 }
 
 // branch returns the session's branch that has the moves of the room's, and
-// maybe more. What the run has made there otherwise never came into the log,
-// and is forgotten. The caller holds mu.
+// maybe more. Any other moves of the run there never came into the log, and are
+// forgotten. The caller holds mu.
 func (r *Run) branch(ctx context.Context, s *State, want *Branch) (*engine.Branch, error) {
 	m, known := r.made[want.ID]
 	n := common(m.moves, want.Moves)
@@ -315,8 +315,8 @@ func (r *Run) lose(id int) {
 	delete(r.made, id)
 }
 
-// makeRoom drops the branches that the room has no more, or never had, where the
-// session has as many as it can. The caller holds mu.
+// makeRoom drops the branches that the room no longer has, or never had, if the session
+// has as many as it can. The caller holds mu.
 func (r *Run) makeRoom(s *State) {
 	if len(r.session.Branches()) < engine.MaxBranches {
 		return
@@ -328,9 +328,9 @@ func (r *Run) makeRoom(s *State) {
 	}
 }
 
-// try makes moves after the first at of a branch, and returns what is to be in
-// the log: nothing, if the branch itself goes on with them. Move returns the
-// branch that it has made, or has gone on with, also beside an error.
+// try makes moves after the first at of a branch, and returns what belongs in the log:
+// nothing, if the branch itself goes on with them. Move returns the branch that it has
+// made, or has gone on with, also beside an error.
 func (r *Run) try(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	want := s.Branch(id)
 	switch {
@@ -447,8 +447,7 @@ func (r *runs) rest() {
 	}
 }
 
-// close ends what all of them have running. Who needs one has it opened
-// again.
+// close ends what all of them have running. Whoever needs one has it opened again.
 func (r *runs) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

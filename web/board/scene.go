@@ -11,7 +11,7 @@ import (
 	"relock/web/lesson"
 )
 
-// What a room keeps of the scenarios that its class has gone through.
+// How much a room keeps of the scenarios that its class has gone through.
 const (
 	maxScenes  = 32
 	maxEarlier = 1 << 20 // bytes
@@ -39,8 +39,7 @@ type Plan struct {
 	Lesson   *lesson.Lesson     // that a room is made for, and whose first step this is; nil for none
 }
 
-// scene returns the scene that is planned, with its first branch, and where
-// you stand in it.
+// scene returns the planned scene, with its first branch, and where you are in it.
 func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	text, err := p.Scenario.WithSchedule(nil).Compact()
 	if err != nil {
@@ -116,8 +115,8 @@ func (f *referee) goToPlan(ctx context.Context, plan Plan) (Entry, error) {
 	return e, err
 }
 
-// along has all stand after the first at of these moves on a branch that they go
-// on with, and reports whether there is one.
+// along takes everybody to the place after the first at of these moves, on a branch that
+// goes on with them, and reports whether there is one.
 func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Entry, bool, error) {
 	list, err := written(moves)
 	if err != nil {

@@ -59,8 +59,8 @@ func (f *referee) wish(ctx context.Context, thread string, seat Seat, member, wi
 	return f.settle(ctx, thread, seat)
 }
 
-// decided returns what more than half of those of a table who are here wish for:
-// nobody can change that.
+// decided returns what more than half of a table's members who are here want: nobody can
+// change that.
 func (s *State) decided(seat Seat) (wish string, decided bool) {
 	here, counts := 0, map[string]int{}
 	for _, id := range seat.By {
@@ -165,8 +165,8 @@ func (f *referee) give(_ context.Context, _ *Member, c Command) (Entry, error) {
 }
 
 // deal seats everybody who plays and is here, evenly: at all threads, or at so
-// many that each has as many people as it is to have at least. Who has a seat
-// keeps it, if that can be.
+// many that each has as many people as it is to have at least. Players keep their seats,
+// if possible.
 func (f *referee) deal(_ context.Context, _ *Member, c Command) (Entry, error) {
 	least := 1
 	if c.Tables != nil {
@@ -306,8 +306,8 @@ func (f *referee) restore(_ context.Context, _ *Member, c Command) (Entry, error
 	return Entry{People: []Member{one}}, nil
 }
 
-// hold has players keep their hands off, or lets them move again. What a table
-// was wishing for is given up: nothing moves while the host leads.
+// hold has players keep their hands off, or lets them move again. A table's wishes are
+// dropped: nothing moves while the host leads.
 func (f *referee) hold(_ context.Context, _ *Member, c Command) (Entry, error) {
 	rules := f.state.Rules
 	rules.Held = c.On == nil || *c.On

@@ -23,8 +23,8 @@ import (
 // Solo is the journal of a server that shares its rooms with no other: in the
 // files of a folder, or in memory.
 type Solo struct {
-	// Log is told of files that are damaged, once of each. It may be nil, and must
-	// be set before the first room.
+	// Log hears of damaged files, once of each. It may be nil, and must be set before the
+	// first room.
 	Log *slog.Logger
 
 	dir    string // "" for memory
@@ -134,8 +134,8 @@ func (s *Solo) note(code string, err error) {
 	}
 }
 
-// read reads a room's file. What a crash has cut off was told to nobody, and is
-// dropped; what cannot be read otherwise is kept aside. It fails with ErrNoRoom
+// read reads a room's file. If a crash has cut off the last entry, nobody has heard of
+// it, and it is dropped; any other unreadable rest is kept aside. It fails with ErrNoRoom
 // and ErrSpoiled. The caller holds mu.
 func (s *Solo) read(code string) (*book, error) {
 	path := s.path(code)

@@ -1,5 +1,5 @@
 // Package class is a class around one lock: its pages, its socket and frames, and what a room
-// can be around and ask. Who may do what is decided in web/board.
+// can be around and ask. web/board decides who may do what.
 package class
 
 import (

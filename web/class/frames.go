@@ -124,7 +124,7 @@ type roomQuestion struct {
 	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
 
 	// Of the kind write, until the votes are revealed.
-	Call  string `json:"call,omitempty"`  // whose script is to be written
+	Call  string `json:"call,omitempty"`  // whose script the class writes
 	Start string `json:"start,omitempty"` // what it begins with
 }
 
@@ -170,8 +170,8 @@ func covered(v board.View) bool {
 	return is
 }
 
-// roomNowFrame makes the frame of a room as it is now. What hosts see more than
-// others is put to the frame of all.
+// roomNowFrame makes the frame of a room as it is now. It adds to everybody's frame what
+// only hosts see.
 func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
@@ -271,7 +271,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
 	if len(rows) > 0 {
 		at := rows[len(rows)-1]
-		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // where it is stands beside it
+		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // its place is beside it
 		if covered(v) && !unveiled && len(at.Violations) > 0 {                   // it may be what is asked
 			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
 			now.Says = strings.TrimSpace(told)
@@ -431,7 +431,7 @@ func peopleNow(l words.Language, st *board.State) []roomPerson {
 type roomFilm struct {
 	l     words.Language
 	event int         // bytes that an event takes
-	start *film.Stage // nil until somebody stands there
+	start *film.Stage // nil until somebody is there
 	first *wire.Frame
 	of    map[int]*step.Shown // by branch
 	cut   cutFilm
@@ -498,7 +498,7 @@ type setJSON struct {
 type roomSet struct {
 	Scene   int    `json:"scene"`
 	Title   string `json:"title"`
-	Threads string `json:"threads"` // HTML: one's own, and those that one can choose
+	Threads string `json:"threads"` // HTML: the member's own, and those that they can choose
 	Stage   string `json:"stage"`   // HTML, at the start
 	Head    string `json:"head"`    // HTML: the table's
 	Count   int    `json:"count"`   // of threads
@@ -645,8 +645,8 @@ const (
 // Size implements board.Sized.
 func (d drawings) Size() int { return len(d) * sizeOfDrawing }
 
-// drawingOf is the lanes of a branch around a row. Who is asked what comes sees those up
-// to the place where that is asked.
+// drawingOf is the lanes of a branch around a row. A member who is asked what comes next
+// sees the rows up to the place of the question.
 func drawingOf(l words.Language, v board.View, branch, row int, asked bool) (*drawing, error) {
 	made, ok := v.Fresh["lanes"].(drawings)
 	if !ok || len(made) >= maxDrawings {

@@ -12,7 +12,7 @@ import (
 	"relock/web/words"
 )
 
-// judgedScript is what a member is told of a script.
+// judgedScript is what a member hears about a script.
 type judgedScript struct {
 	Says   string `json:"says"`
 	Option int    `json:"option"` // that counts as one's vote

@@ -144,10 +144,9 @@ func inStep(sent string, n int, err error) error {
 	return phrase.New("step %d of the lesson: %s", n+1, says)
 }
 
-// planOfLesson is what a room for a lesson is to be around. It fails, saying in
-// which step, where an example, an item, a chapter or a row is not there, or a link
-// cannot be read. A scene is called as the step that opens it, or else as what the step
-// names.
+// planOfLesson is the plan of a room for a lesson. It fails, saying in which step, where
+// an example, an item, a chapter or a row is not there, or a link cannot be read. A scene
+// is called as the step that opens it, or else as what the step names.
 func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, error) {
 	read, err := lessonOf(sent)
 	if err != nil {
@@ -268,8 +267,8 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// lessonMade makes a lesson of a room's log, with no notes yet. What a host has added to
-// the lesson that was taught, nil for none, comes after the step in which it was.
+// lessonMade makes a lesson of a room's log, with no notes yet. A host's additions to the
+// lesson, nil for none, come after the step in which they were made.
 func (s *plans) lessonMade(ctx context.Context, log []board.Entry, taught *lesson.Lesson) (*lesson.Lesson, error) {
 	made := &lesson.Lesson{}
 	ahead := []lesson.Step{} // of what was taught, not made yet

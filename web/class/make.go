@@ -58,8 +58,8 @@ func (s *Pages) Make(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// roomFor reports whether there may be one more room of a maker. Where there are
-// as many as may be, one in which nobody is ends for it.
+// roomFor reports whether there may be one more room of a maker. If there are as many as
+// allowed, an empty one ends to make room for it.
 func (s *Pages) roomFor(ctx context.Context, by string) (bool, error) {
 	own, err := s.House.Made(ctx, by)
 	if err != nil {

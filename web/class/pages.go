@@ -183,7 +183,7 @@ func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart)
 		if p.Play.Gallery, err = frame.Shelves(l); err != nil {
 			return nil, err
 		}
-		// Who came by that link hands it on.
+		// Those who came by that link hand it on.
 		key := board.CoHost(secret)
 		if !hosts(found, key) {
 			key = secret

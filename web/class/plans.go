@@ -34,8 +34,8 @@ var errNoPlan = phrase.New("a room needs a scenario or a lesson: an example by i
 // noPlan is the page that says why no room can be made of something.
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
 
-// planOf is what a room is to be around, and where the class stands. An error
-// that speaks says why it is nothing.
+// planOf is the plan of a room: its run, and where the class is. An error that speaks
+// says why it is nothing.
 func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
 	plan := board.Plan{}
 	switch {
@@ -126,7 +126,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 	if found.Kind == course.Write {
 		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
 	}
-	if found.Kind == course.Mend || found.Kind == course.Write { // it stands at the end of what went wrong
+	if found.Kind == course.Mend || found.Kind == course.Write { // it is at the end of what went wrong
 		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
 		q.Step = stepOf(made.Solved.Events)
 		return plan, q, nil
@@ -195,7 +195,7 @@ func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.
 	return sc.WithSchedule(b.Moves), at, nil
 }
 
-// askRoom makes a question of where a room stands, in every language.
+// askRoom makes a question about where a room is, in every language.
 func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
 	made, err := course.Ask(ctx, sc, at)
 	if err != nil {

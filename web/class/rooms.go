@@ -70,9 +70,9 @@ type Pages struct {
 	visits   sync.WaitGroup
 }
 
-// guesses counts codes of no room, by address, and remembers which codes an
-// address has had right: a class behind one address is not shut out by one who
-// guesses there. It is safe for concurrent use.
+// guesses counts wrong codes, by address, and remembers which codes an address has had
+// right: somebody who guesses cannot shut out a class behind the same address. It is safe
+// for concurrent use.
 type guesses struct {
 	mu    sync.Mutex
 	of    map[string]*rate.Limiter

@@ -173,9 +173,8 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 	}
 }
 
-// serve sends what there is to be told, until the connection ends. It returns
-// why it must be closed, or 0. Who is slow gets the newest state next, not all
-// that was missed.
+// serve sends the news, until the connection ends. It returns why it must be closed, or
+// 0. A slow client gets the newest state next, not everything that it missed.
 func (g *guest) serve(ctx context.Context) board.Closing {
 	for range g.client.Bell() {
 		if over, why := g.deliver(ctx); over {
@@ -194,7 +193,7 @@ func (g *guest) deliver(ctx context.Context) (over bool, why board.Closing) {
 		return true, 0
 	}
 	news := g.client.News()
-	// What a command came to is shown before its answer. Frames are for
+	// The outcome of a command is shown before its answer. Frames are for
 	// members: a join is answered first.
 	joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
 	if joins < 0 || news.Closing != 0 {

@@ -30,8 +30,8 @@ func inAll(title func(words.Language) string) lesson.Words {
 	return all
 }
 
-// stepTitle is what a lesson's step is called: by itself, or by its scene and where
-// in its run it is.
+// stepTitle is the title of a lesson's step: its own, or its scene's and where in its run
+// it is.
 func stepTitle(l words.Language, s lesson.Step) string {
 	if s.Title != nil {
 		return s.Title.In(l)

@@ -37,8 +37,8 @@ func (s *plans) scripted(_ context.Context, item, script string) (board.Plan, er
 	return board.Plan{Scenario: sc}, nil
 }
 
-// judgingTold is how often a member whose script is judged, or waits for that, is
-// told so: a page takes a line on which nothing comes for dead.
+// judgingTold is how often a member hears that their script is being judged, or waits for
+// that: a page takes a silent line for dead.
 const judgingTold = time.Second
 
 // judge has a script judged that a member hands in, before the room takes it: where

@@ -150,7 +150,7 @@ func (d *Draft) change(key, value string) {
 }
 
 // shape gives the scripts of an own lock one of the usual shapes; "" is Relock's own.
-// Who cannot enter again with it enters once.
+// A thread that cannot re-enter with it enters once.
 func (d *Draft) shape(name string) {
 	lock := d.sketch().Lock
 	values := lock.Shaped(name)
@@ -211,8 +211,8 @@ func (d *Draft) rename(old, name string) {
 	}
 }
 
-// settle removes what a new choice rules out, and adds what it needs. Before is the
-// lock that another one has taken the place of.
+// settle removes what a new choice rules out, and adds what it needs. Before is the lock
+// that another one has replaced.
 func (d *Draft) settle(changed []string, before string) {
 	for _, key := range changed {
 		if m := keyOfFault.FindStringSubmatch(key); m != nil {
@@ -239,9 +239,8 @@ func (d *Draft) settle(changed []string, before string) {
 	}
 }
 
-// begin gives a lock of one's own the scripts that it begins with: those of the
-// lock that it takes the place of, or that it is to be like now. Another lock has
-// none.
+// begin gives a user's own lock the scripts that it begins with: those of the lock that
+// it replaces, or that it is to be like now. Another lock has none.
 func (d *Draft) begin(changed []string, before string) {
 	switch name, _ := d.Value("lock.protocol"); {
 	case name != protocol.Own:
@@ -268,9 +267,9 @@ func (d *Draft) begin(changed []string, before string) {
 	}
 }
 
-// forget removes what was said of another lock: what the scenario expects, and the
-// comments at its head and on the lock. Those on threads and faults are of what still
-// stands there.
+// forget removes what was said about another lock: what the scenario expects, and the
+// comments at its head and on the lock. Comments on threads and faults are about what is
+// still there.
 func (d *Draft) forget() {
 	d.Delete("expect")
 	d.doc.HeadComment, d.doc.LineComment, d.doc.FootComment = "", "", ""
@@ -285,7 +284,7 @@ func (d *Draft) forget() {
 			key.HeadComment = ""
 		}
 		if i+2 == len(root.Content) {
-			root.Content[i].FootComment, root.Content[i+1].FootComment = "", "" // it stood before or below what was expected
+			root.Content[i].FootComment, root.Content[i+1].FootComment = "", "" // it was before or below what was expected
 		}
 	}
 }
@@ -298,8 +297,8 @@ func uncomment(n *yaml.Node) {
 	}
 }
 
-// Forgot reports whether a text has another lock than the one before, and so lost what
-// was said of that: what the scenario expected, or comments.
+// Forgot reports whether a text has another lock than before, and so lost what was said
+// about that: what the scenario expected, or comments.
 func Forgot(before, after string) bool {
 	if before == after {
 		return false // without reading what may be large

@@ -39,15 +39,15 @@ type history struct {
 // release of the outermost level, invoked and then ok, fail or info. A reentrant
 // lock's inner levels are not in it, so that a checker's plain mutex is its model.
 //
-// What a caller does not know is info, and its process never speaks again, as Jepsen
-// has it: the thread goes on under another number. An attempt that is sent again is
-// not an operation of its own: its call ends with what the last one told. Redis, not
-// the caller, ends a lease; so who leaves its critical section without a release that
-// was its own (it crashed, it was told that the lock is lost) is written as a release
-// whose moment is not known. Faults are the nemesis'.
+// If a caller does not know the outcome, that is info, and its process never speaks
+// again, as Jepsen wants it: the thread goes on under another number. Sending an attempt
+// again is not a separate operation: its call ends with the last one's outcome. Redis,
+// not the caller, ends a lease; so if a thread leaves its critical section without its
+// own release (it crashed, it heard that the lock is lost), that is written as a release
+// at an unknown moment. Faults are the nemesis'.
 //
-// Each of several locks has a history of its own: its operations have the lock's key as
-// their value, as Jepsen's independent has it, and processes of their own.
+// With several locks each has its own history: its operations have the lock's key as
+// their value, as Jepsen's independent wants it, and their own processes.
 func writeEDN(b *bound.Buffer, r Run) error {
 	calls, err := r.calls(b)
 	if err != nil {

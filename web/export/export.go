@@ -187,7 +187,7 @@ func Render(ctx context.Context, f Format, r Run) ([]byte, error) {
 }
 
 // each calls f with each event, and yields to others in between. It ends when b takes
-// no more.
+// nothing more.
 func (r Run) each(b *bound.Buffer, f func(i int, e trace.Event) error) error {
 	for i, e := range r.Events {
 		if err := b.Pause(); err != nil {
@@ -249,7 +249,7 @@ func (r Run) timeline() *film.Timeline {
 
 func (r Run) scenario() film.Scenario { return film.NewScenario(r.Language, r.Scenario) }
 
-// wording is the text for one event in a row of its own.
+// wording is the text for one event in a separate row.
 type wording struct {
 	title  string   // of a call's outcome or a piece of work
 	notes  []string // what the thread does next, or what struck it

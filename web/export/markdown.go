@@ -14,9 +14,8 @@ import (
 // mostRules is how many broken rules an opening paragraph lists, the first.
 const mostRules = 3
 
-// opening is what can stand at the beginning of a post-mortem: what happened and
-// when, why, and what mends it where that has been asked. Each sentence is that of a
-// row, or of what a search has found.
+// opening is the beginning of a post-mortem: what happened and when, why, and, if
+// somebody asked, what mends it. Each sentence comes from a row, or from a search.
 func (r Run) opening(rows []film.Row) string {
 	say := r.Language.Say
 	first := slices.IndexFunc(rows, func(row film.Row) bool { return len(row.Violations) > 0 })
@@ -195,8 +194,8 @@ func (r Run) ofKey(k film.Key) []string {
 	return append(parts, plain(k.Lease))
 }
 
-// markdownMarks are escaped with a backslash. What could end a cell or open a
-// tag becomes an entity instead, which every table parser accepts.
+// markdownMarks are escaped with a backslash. A character that could end a cell or open a
+// tag becomes an entity, which every table parser accepts.
 const markdownMarks = "`*_{}[]#+~$!" // a link needs its brackets: parentheses are plain without them
 
 // plain returns text that Markdown shows unchanged.

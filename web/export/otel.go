@@ -77,8 +77,8 @@ func otelInt(key string, n int64) otelAttribute {
 	return otelAttribute{key, otelValue{Int: &text}}
 }
 
-// otelWriter writes a run's spans, one by one. Those of the run and of its threads
-// stand first and have events until the end: they are collected before.
+// otelWriter writes a run's spans, one by one. The spans of the run and of its threads
+// come first and have events until the end: they are collected before.
 type otelWriter struct {
 	b       *bound.Buffer
 	run     Run

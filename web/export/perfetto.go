@@ -105,8 +105,8 @@ func (c *chrome) ended(s slice) {
 	}
 }
 
-// believes writes what a thread believes to hold: a slice for each level, and one for
-// all those beyond the last that is drawn by itself.
+// believes writes what a thread believes it holds: a slice for each level, and one for
+// all levels that are too deep to be drawn separately.
 func (c *chrome) believes(tid, was, is int, e trace.Event) {
 	was, is = max(was, 0), max(is, 0)
 	if was == is {

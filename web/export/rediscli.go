@@ -16,8 +16,8 @@ import (
 // firstPort is Redis' default port.
 const firstPort = 6379
 
-// writeTranscript writes what one would have typed into redis-cli and seen
-// there, with comments for who, when and the outcome.
+// writeTranscript writes what you would have typed into redis-cli and seen there, with
+// comments for who, when and the outcome.
 func writeTranscript(b *bound.Buffer, r Run) error {
 	say := r.Language.Say
 	comment := func(text string) { b.WriteString("# " + oneLine(text) + "\n") }
@@ -36,7 +36,7 @@ func writeTranscript(b *bound.Buffer, r Run) error {
 		comment(say("Owner %s is thread %s.", id, r.Header.Owners[id]))
 	}
 	if r.Scenario.Lock.Nodes > 1 {
-		comment(say("Each node is a Redis of its own: node 1 on port 6379, node 2 on port 6380, and so on."))
+		comment(say("Each node is a separate Redis: node 1 on port 6379, node 2 on port 6380, and so on."))
 	}
 	for _, t := range r.scenario().Threads {
 		if t.Of != "" {
@@ -269,7 +269,7 @@ func Typed(c trace.Command) string {
 	return "redis-cli " + port + typed(c.Args)
 }
 
-// Monitored is how one has MONITOR print what scripts do, and not what calls them; node is
+// Monitored is how to have MONITOR print what scripts do, and not what calls them; node is
 // one of several, or 0.
 func Monitored(node int) string {
 	return Typed(trace.Command{Args: []string{"MONITOR"}, Node: node}) + " | grep -v EVALSHA"

@@ -10,10 +10,10 @@ import (
 	"relock/web/words"
 )
 
-// Measures of the time axis, in units of the picture. It is to scale, but that
-// the rows of one instant are apart, that two instants are never nearer than
-// can be told apart, and that a wait is shortened which is wider than what one
-// sees at once, or with which the picture would be.
+// Measures of the time axis, in units of the picture. It is to scale, with three
+// exceptions: rows of one instant are apart, two instants are never too close to tell
+// apart, and a wait is shortened if it, or the picture with it, would be wider than what
+// people see at once.
 const (
 	gapSame      = 28  // between rows of one instant, wide enough for "T99"
 	gapMin       = 11  // between two instants of one run
@@ -39,7 +39,7 @@ type axis struct {
 	end       float64   // the place of the last row
 	scale     float64   // how wide a millisecond is
 	most      int       // rows of a run that are on it
-	shared    bool      // it is that of several runs
+	shared    bool      // it belongs to several runs
 }
 
 // axisOf puts the rows of runs onto one axis. Typical is the time that is
@@ -195,7 +195,7 @@ func (l *Lanes) times(most int) []float64 {
 	return times
 }
 
-// axis is that of the run alone.
+// axis is the axis of this run alone.
 func (l *Lanes) axis(followed bool) *axis {
 	steady := followed && l.ended < len(l.threads)
 	typical := typicalGap(l)
@@ -206,8 +206,8 @@ func (l *Lanes) axis(followed bool) *axis {
 }
 
 // Together draws runs as far as MaxRows, all on one time axis: an instant has
-// the same place in each picture, and all are as wide. Prefixes are those of
-// their ids, one for each run.
+// the same place in each picture, and all are as wide. Prefixes are the prefixes of their
+// ids, one for each run.
 func Together(lang words.Language, runs []*Lanes, prefixes []string) []Picture {
 	times := make([][]float64, len(runs))
 	for i, l := range runs {

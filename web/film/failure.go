@@ -10,8 +10,8 @@ import (
 	"relock/web/words"
 )
 
-// Failure is a thread that ended with an error. That need not break a rule: a
-// thread that was told WRONGTYPE has done no harm, and got no lock either.
+// Failure is a thread that ended with an error. That need not break a rule: a thread that
+// got WRONGTYPE has done no harm, and got no lock either.
 type Failure struct {
 	Thread string
 	Error  string // as the trace has it
@@ -24,8 +24,8 @@ func FailureOf(e trace.Event) (Failure, bool) {
 	return Failure{e.Thread, end.Error, end.Cause}, ok && e.Thread != "" && end.Result == trace.Failed
 }
 
-// failedToo adds the failure that an event reports, if it does. A thread ends once; in
-// a handwritten trace, no more are told of than a run has threads.
+// failedToo adds the failure that an event reports, if it does. A thread ends once; in a
+// handwritten trace, it reports no more than a run has threads.
 func failedToo(list []Failure, e trace.Event) []Failure {
 	if f, ok := FailureOf(e); ok && len(list) < scenario.MaxThreads {
 		return append(list, f)

@@ -73,12 +73,12 @@ type underWay struct {
 	script               Script
 	level, attempt, node int
 	ran                  []Ran             // its commands so far
-	digest               [sha256.Size]byte // of what is known of them
+	digest               [sha256.Size]byte // of what we know about them
 	row, inside          int               // where the last of them is shown
 }
 
 // mostRan is how many commands of a call are followed: a script of ours runs some
-// dozens. Nothing is said of where it is after that.
+// dozens. It does not say where it is after that.
 const mostRan = 256
 
 // add takes the next command of the call.
@@ -146,10 +146,9 @@ func (f *Film) Add(e trace.Event) int {
 // thread's own run has two or three.
 const mostWhy = 2 << 10
 
-// tell has the sentence of an event stand for the row where that weighs more
-// than what came before. What befell a thread right after its call had ended
-// is told after that; what it wrote before its call, with a token or to one of
-// several nodes, before that.
+// tell makes the sentence of an event the row's if it weighs more than the one before. If
+// something happened to a thread right after its call had ended, that comes after it;
+// writes before its call, with a token or to one of several nodes, come before it.
 func (r *Row) tell(l words.Language, w int, why string) {
 	switch {
 	case r.weight == weightOutcome && w == weightFault && len(r.Why) > mostWhy: // in a handwritten trace alone
@@ -288,8 +287,7 @@ func (f *Film) alarm(row *Row) string {
 	return ""
 }
 
-// Weights of events, the least first: the sentence of the weightiest stands for
-// its row.
+// Weights of events, the least first: the sentence of the weightiest is the row's.
 const (
 	weightNothing = iota
 	weightWork

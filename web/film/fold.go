@@ -39,7 +39,7 @@ type attempt struct {
 	level, number int
 }
 
-// folds are the outcomes of which several in turn tell no more than one.
+// folds are the outcomes that say no more several times in a row than once.
 var folds = map[trace.Result]phrase.Text{
 	trace.Refused: "%d refusals of %s",
 	trace.Renewed: "%d renewals of %s",
@@ -101,7 +101,7 @@ func (t *Timeline) fold(i int) *Fold {
 	return f
 }
 
-// goesOn tells whether the row i tells no more than the row before it does.
+// goesOn reports whether the row i says no more than the row before it.
 func (t *Timeline) goesOn(i int) bool {
 	before, row := &t.rows[i-1], &t.rows[i]
 	a, b := &before.turn, &row.turn

@@ -55,7 +55,7 @@ func full(kind check.Kind, k trace.KeyState) bool {
 }
 
 // shared reports whether the key may have several holders, each of whom has only its part
-// of it: what befalls the key befalls them all.
+// of it: what happens to the key happens to them all.
 func shared(kind check.Kind, k trace.KeyState) bool {
 	return kind.Permits > 0 && k.Value == nil || k.Mode() != "" || k.Type == trace.TypeZSet || k.Type == trace.TypeSet || k.CountMembers() > 1
 }

@@ -86,7 +86,7 @@ type laneMark struct {
 	kind   MarkKind
 }
 
-// mostTouches is how many touches of one row are drawn: as many as are told apart.
+// mostTouches is how many touches of one row are drawn: as many as people can tell apart.
 const mostTouches = 64
 
 // touch is a read or a write of the resource.
@@ -105,7 +105,7 @@ const (
 	TouchRefused TouchKind = "refused" // a write that its token did not allow
 )
 
-// MarkKind is what a mark on a lane stands for; each has a shape of its own.
+// MarkKind is what a mark on a lane stands for; each has its own shape.
 type MarkKind string
 
 // The marks on lanes.
@@ -253,7 +253,7 @@ func (l *Lanes) cover() {
 	}
 }
 
-// downNodes are those of all nodes that answer nobody, from 0.
+// downNodes are the nodes that answer nobody, from 0.
 func (l *Lanes) downNodes(all int) []int {
 	var down []int
 	for i := range all {

@@ -63,9 +63,9 @@ type ScriptMoment struct {
 // Over means that the run ended with the last of ran.
 //
 // A line is untaken only if no execution with these commands and answers
-// reaches it. What cannot be known (which of two branches without commands was
-// taken, because of an argument) is left open, and so is everything if a line
-// is unknown, 0.
+// reaches it. If nobody can know something (which of two branches without commands was
+// taken, because of an argument), it leaves that open, and everything if a line is
+// unknown, 0.
 func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
 	m := ScriptMoment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
 	for _, one := range ran {

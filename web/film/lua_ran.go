@@ -41,7 +41,7 @@ func NewRan(line int, c trace.Command) Ran {
 	return r
 }
 
-// appendTo appends what is known of the command to a map key.
+// appendTo appends what we know about the command to a map key.
 func (r Ran) appendTo(key []byte) []byte {
 	key = binary.AppendVarint(key, int64(r.Line))
 	key = binary.AppendVarint(key, int64(r.level))

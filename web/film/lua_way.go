@@ -65,7 +65,7 @@ const (
 	astray         // does not fit the commands
 )
 
-// Bounds of the search. Nothing is said of a script that exceeds them.
+// Bounds of the search. It says nothing about a script that exceeds them.
 const (
 	mostWays  = 4096
 	mostSteps = 2048
@@ -378,8 +378,8 @@ func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
 	}
 }
 
-// command runs a command on a line, which must be the next one that ran. Where
-// its error is caught the script goes on, and has it as a table.
+// command runs a command on a line, which must be the next one that ran. If its error is
+// caught, the script goes on, and has it as a table.
 func (w *way) command(line int, caught bool) any {
 	switch {
 	case w.is != going, w.open():

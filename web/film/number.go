@@ -71,8 +71,8 @@ func (t *Narrator) locker(field string) string {
 	return t.owner(id)
 }
 
-// looks words an EXISTS of a numbered lock: of its two keys at once, or of its
-// own alone when it has found no field of its own.
+// looks words an EXISTS of a numbered lock: of its two keys at once, or only of its own
+// key when it has found no field of its owner.
 func (t *Narrator) looks(c command) string {
 	switch both := len(c.Args) > 2; {
 	case both && c.n == 0:

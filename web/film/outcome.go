@@ -66,8 +66,7 @@ func (t *Narrator) aged(e trace.Event) string {
 // maxHold is how long watchdogs renew a hold at most, by their own clocks.
 func (t *Narrator) maxHold() time.Duration { return cmp.Or(t.sc.Lock.MaxHold, lock.DefaultMaxAge) }
 
-// elsewhere says that a thread does not hold in Redis what it was told it
-// holds.
+// elsewhere says that a thread does not hold in Redis what it heard that it holds.
 func (t *Narrator) elsewhere(e trace.Event, level int) (string, bool) {
 	switch other := t.others(e.Key, e.Thread); {
 	case t.holds(e.Key, e.Thread):

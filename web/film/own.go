@@ -10,7 +10,7 @@ import (
 	"relock/engine/trace"
 )
 
-// mostSaid is how many characters of a reply stand in a sentence.
+// mostSaid is how many characters of a reply a sentence quotes.
 const mostSaid = 16
 
 // ownCommand says what a command of somebody's own script did: what the script makes of
@@ -169,8 +169,8 @@ func (t *Narrator) idOf(k trace.KeyState, who string) string {
 	return ""
 }
 
-// theirOutcome says what a call of somebody's own client came to, as its commands show it,
-// and false where it got no answer: that is said of all alike.
+// theirOutcome says how a call of somebody's own client ended, as its commands show it,
+// and false if it got no answer: all locks have the same words for that.
 func (t *Narrator) theirOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 	text, permits := "", t.sc.Lock.Kind.Permits > 0
 	switch b.Result {

@@ -17,13 +17,13 @@ import (
 // anybody scrolls.
 const MaxLaneRows = 240
 
-// drawnLevels is how many levels a bar can be told apart by.
+// drawnLevels is how many levels of a bar people can tell apart.
 const drawnLevels = 8
 
 // Picture is a run, or a part of one, ready to be drawn: all numbers are
 // units of the picture, downwards from its top edge, and from Left on.
 type Picture struct {
-	Prefix        string // of the ids in it: one of its own for each picture on a page
+	Prefix        string // of the ids in it: another one for each picture on a page
 	Width, Height float64
 	Left          float64 // the place of its left edge; 0 but in a picture that is followed
 	Right         float64 // where the state after its last row ends
@@ -31,7 +31,7 @@ type Picture struct {
 	PerMilli      float64 // how wide a millisecond is that comes after its last row, 0 where none does
 	Names         float64 // how wide the names to its left are
 	Label         string  // what it is, in a sentence
-	Cursor        int     // the step that somebody stands on, 0 for none; for the caller to set
+	Cursor        int     // the current step, 0 for none; for the caller to set
 
 	First, Count, Of int // which rows are shown, the first one from 0, of how many
 
@@ -89,7 +89,7 @@ type Touch struct {
 	Kind    TouchKind
 }
 
-// Instant is a point of time, which can be that of several rows.
+// Instant is a point in time, which several rows can share.
 type Instant struct {
 	From, To float64 // its first and its last row
 	X        float64 // of the text
@@ -101,7 +101,7 @@ type Lane struct {
 	Thread  string
 	Of      string  // what it belongs to, or ""
 	OfAt    Point   // its place, from the left edge of the names
-	NameAt  float64 // from the lane's middle to the line on which the name stands
+	NameAt  float64 // from the lane's middle to the line of the name
 	Ordinal int
 	Top     float64
 	Middle  float64
@@ -209,8 +209,8 @@ func (l *Lanes) Still(lang words.Language, prefix string) Picture {
 }
 
 // Window draws count rows from the first one, counted from 0, at most
-// MaxRows, for pages that say which row one points at. What is not there is not drawn.
-// Prefix is that of the ids.
+// MaxRows, for pages that say which row one points at. It does not draw what is not
+// there. Prefix is the prefix of the ids.
 func (l *Lanes) Window(lang words.Language, prefix string, first, count int) Picture {
 	return l.window(lang, prefix, first, count, false)
 }
@@ -233,11 +233,11 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 	return p
 }
 
-// measures are those of a picture with words.
+// measures are the measures of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
 	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
-		// All of them are to be seen without scrolling.
+		// They should all be visible without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
@@ -255,7 +255,7 @@ func (l *Lanes) measures(followed bool) measures {
 	return m
 }
 
-// numbered are those of a picture with the numbers of its rows, too.
+// numbered are the measures of a picture that also has the numbers of its rows.
 func (l *Lanes) numbered() measures {
 	m := l.measures(false)
 	m.numbers, m.head = true, numberRow
@@ -294,7 +294,7 @@ func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	}
 	p := l.picture(lang, prefix, 0, MaxLaneRows, m, on)
 	p.Width, p.Height = smallWidth, smallHeight
-	p.Events = nil // too small to be told apart
+	p.Events = nil // too small to tell apart
 	flags := p.Flags[:0]
 	for _, f := range p.Flags {
 		if n := len(flags); n == 0 || f.X-flags[n-1].X >= 2*flagHalf {
@@ -338,7 +338,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	case d.first < d.end:
 		d.from = d.at[d.first] - leadIn/m.stretch
 		d.to = d.at[d.end-1] + tail/m.stretch
-		// What is drawn of the rows beside these is the one before them only.
+		// Of the rows beside these it draws only the one before them.
 		if d.first > 0 {
 			d.from = max(d.from, d.at[d.first-1])
 		}
@@ -422,8 +422,7 @@ func (d *drawing) until(row int) float64 {
 	return d.at[row] + tail/d.stretch
 }
 
-// shown are the rows whose state is to be seen: those of the picture, and the
-// one before.
+// shown are the rows whose state the picture shows: its own, and the one before.
 func (d *drawing) shown(yield func(row int, place Span) bool) {
 	for i := max(d.first-1, 0); i < d.end; i++ {
 		if s := (Span{d.x(d.at[i]), d.x(d.until(i))}); s.To > s.From && !yield(i, s) {
@@ -482,8 +481,8 @@ func wide(text string) float64 {
 	return w
 }
 
-// flags stand in a row of their own. A text is to the right of its sign, or
-// to the left where there is no room for it, or nowhere.
+// flags have a separate row. A text is to the right of its sign, or to the left where
+// there is no room for it, or nowhere.
 func (d *drawing) flags() {
 	d.p.FlagsAt = flagHalf + 1
 	if d.numbers {
@@ -550,7 +549,7 @@ func few(names []string) string {
 // mostNamed is how many names of a list are in a picture.
 const mostNamed = 8
 
-// Width is that of a flag's text with its edges, 0 without one.
+// Width is the width of a flag's text with its edges, 0 without one.
 func (f Flag) Width() float64 {
 	if f.Text == "" {
 		return 0
@@ -600,8 +599,8 @@ func (d *drawing) instants() {
 	}
 }
 
-// inMinutes tells whether the run is told better in minutes: it is long, and
-// nothing happens between two seconds.
+// inMinutes reports whether minutes suit the run better: it is long, and nothing happens
+// between two seconds.
 func (l *Lanes) inMinutes() bool {
 	const second, long = 1000, 10 * 60 * 1000 // milliseconds
 	return len(l.rows) > 0 && l.rows[len(l.rows)-1].at >= long &&
@@ -948,7 +947,7 @@ func (d *drawing) words() {
 // touchApart is between the touches of one row.
 const touchApart = 9
 
-// mostLabel is how many bytes of a process' name stand beside its word.
+// mostLabel is how many bytes of a process' name fit beside its word.
 const mostLabel = 12
 
 // ofResource draws what the lock protects: its value, and who has read and

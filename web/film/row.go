@@ -21,7 +21,7 @@ const (
 )
 
 // Row is one T of the timeline: what one step did, and what there is to see at
-// it. What has no name in JSON is drawn by the server.
+// it. The server draws fields that have no name in JSON.
 type Row struct {
 	Step    int           `json:"step"`
 	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
@@ -57,7 +57,7 @@ type Row struct {
 	weight  int    // of Why
 	lapsed  bool   // Event tells of the end of a lease, of one of several locks
 	broken  bool   // at the run's end: a rule was
-	touched string // what was said of the resource
+	touched string // what was said about the resource
 	turn    turn
 	ahead   []trace.Millis // of each cell, the last instant that its title names, if that was to come; or 0
 }
@@ -145,10 +145,10 @@ func (i Inner) Renumbered() (was, now string) {
 	return was, now
 }
 
-// Doing is what a thread does besides locking, if that can be drawn.
+// Doing is what a thread does besides locking, if it can be drawn.
 type Doing string
 
-// What can be drawn.
+// The things that can be drawn.
 const (
 	Waiting Doing = "waiting"
 	Paused  Doing = "paused"
@@ -186,7 +186,7 @@ func (r *Row) cover(l words.Language, after trace.Millis) {
 	}
 }
 
-// Note stands beside the title of a cell, in a tone of its own.
+// Note is beside the title of a cell, in its own tone.
 type Note struct {
 	Text string
 	Tone Tone
@@ -258,7 +258,7 @@ type Key struct {
 }
 
 // Left is what is left of a lease, Redis' own figure: milliseconds,
-// trace.NoExpiry or trace.NoKey. A page is told -1 for both.
+// trace.NoExpiry or trace.NoKey. A page gets -1 for both.
 type Left int64
 
 // MarshalJSON tells the page.
@@ -307,8 +307,7 @@ func (k Key) Entries() []HoldCount {
 	return append([]HoldCount{{Owner: trace.Mode, Ordinal: -1, Count: k.Mode}}, k.Holds...)
 }
 
-// Text returns an entry as it stands in the key, without what is around it: "id: 2", and of a
-// set "id".
+// Text returns an entry of the key, without what is around it: "id: 2", or in a set "id".
 func (h HoldCount) Text() string {
 	if h.Count == "" {
 		return h.Owner

@@ -38,9 +38,9 @@ func (a argument) value() any {
 // mostKept is how many texts are kept, so that a long run does not fill the memory.
 const mostKept = 4096
 
-// Say is that of the language, for texts with at most three arguments, strings or whole
-// numbers; it panics at others. What it has said before it says without an allocation,
-// which is why it takes its arguments apart: none of them may outlive the call.
+// Say is the language's Say, for texts with at most three arguments, strings or whole
+// numbers; it panics at others. It repeats a text without an allocation, which is why it
+// takes its arguments apart: none of them may outlive the call.
 func (s saying) Say(text phrase.Text, args ...any) string {
 	key := said{text: text}
 	for i, arg := range args {
@@ -67,7 +67,7 @@ func (s saying) Say(text phrase.Text, args ...any) string {
 	return out
 }
 
-// Duration is that of the language.
+// Duration is the language's Duration.
 func (s saying) Duration(d time.Duration) string {
 	out, known := s.lengths[d]
 	if !known {

@@ -28,7 +28,7 @@ type Scenario struct {
 	Unheard     int    // one of them that it does not wait for, or 0
 	MinReplicas string // without which its master takes no writes: "1 in 1s", or ""
 	Seed        string
-	Drawn       bool     // something that one sees is drawn with the seed
+	Drawn       bool     // something visible is drawn with the seed
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
 

@@ -13,7 +13,7 @@ import (
 // several are the narrators of several locks, one for each, which knows of no other.
 type several struct {
 	locks []*Narrator
-	last  map[string]trace.Event // by thread: the last outcome that it was told of a lock call
+	last  map[string]trace.Event // by thread: the last outcome of a lock call that it heard
 	held  heldLocks
 }
 
@@ -37,7 +37,7 @@ func (h heldLocks) add(e trace.Event) {
 	}
 }
 
-// severalOf returns those of a run of sc, nil where it has one lock.
+// severalOf returns the several locks of a run of sc, nil if it has only one.
 func severalOf(l words.Language, sc *scenario.Scenario, owners map[string]string) *several {
 	if sc.Locks == nil {
 		return nil
@@ -139,7 +139,7 @@ func (t *Timeline) holdingOf(lock int) *facts.Holding {
 	return t.told.findings.FactsOf(lock).Holding()
 }
 
-// keyOf is the key that an event is about: of several locks that of its own.
+// keyOf is the key that an event is about: with several locks, its own lock's.
 func keyOf(e trace.Event) trace.KeyState {
 	for _, one := range e.Locks {
 		if one.Lock == e.Lock {
@@ -229,7 +229,7 @@ func (s *stager) several(b *Belief, name string) {
 	}
 }
 
-// inRedis are those of several locks that are a thread's own in Redis.
+// inRedis are the locks that, in Redis, belong to a thread.
 func (s *stager) inRedis(name string) []string {
 	var list []string
 	for i, one := range s.now.Locks {

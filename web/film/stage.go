@@ -75,8 +75,8 @@ const (
 	Loose  Cord = "loose" // Redis names it, and it does not believe so
 )
 
-// Belief is a thread as it sees itself. It is what the thread was told, never
-// what Redis holds.
+// Belief is a thread as it sees itself. It is what the thread heard, never what Redis
+// holds.
 type Belief struct {
 	State  State  `json:"is"`
 	Paused bool   `json:"paused,omitempty"`
@@ -115,7 +115,7 @@ type Card struct {
 	Left     string        `json:"left,omitempty"`  // of the lease, "" where there is none to run out
 	Part     int           `json:"part,omitempty"`  // of it that is left, in thousandths
 	Queue    []Owner       `json:"queue,omitempty"`
-	Unsure   string        `json:"unsure,omitempty"` // what is not known of the queue
+	Unsure   string        `json:"unsure,omitempty"` // what we do not know about the queue
 	Resource *ResourceLine `json:"resource,omitempty"`
 }
 
@@ -173,7 +173,7 @@ type stager struct {
 	shown     Key // after the event, as the row has it
 }
 
-// believer is what a thread was told, beside its levels.
+// believer is what a thread heard, beside its levels.
 type believer struct {
 	asking   bool         // its lock call is under way
 	wants    string       // of several locks, the one that it asks for

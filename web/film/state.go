@@ -83,7 +83,7 @@ type asked struct {
 	kept           bool   // the key was left on purpose
 }
 
-// known is what is known of a thread.
+// known is what we know about a thread.
 type known struct {
 	outcome   trace.Outcome // of its last lock or unlock
 	exhausted trace.Outcome
@@ -162,7 +162,7 @@ func (t *Narrator) own(call string) bool {
 	return t.framed || t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
 }
 
-// habits are those of an article's client; a lock of ours has none.
+// habits are the habits of an article's client; a lock of ours has none.
 func (t *Narrator) habits() exhibit.Habits {
 	h, _ := exhibit.HabitsOf(t.protocol)
 	return h

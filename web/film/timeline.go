@@ -414,7 +414,7 @@ func Reply(l words.Language, reply any) string {
 	return b.String()
 }
 
-// appendReply appends a reply that stands within so many lists.
+// appendReply appends a reply that is nested in this many lists.
 func appendReply(b *strings.Builder, l words.Language, reply any, depth int) {
 	switch v := reply.(type) {
 	case nil:

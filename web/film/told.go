@@ -1,7 +1,7 @@
 package film
 
-// Told is what is told below a picture of the first count rows: why each came
-// about, and who believes what is not so.
+// Told is the text below a picture of the first count rows: why each came about, and who
+// believes something untrue.
 func (f *Film) Told(count int) []Sentence {
 	rows := f.Rows()
 	list := make([]Sentence, 0, min(count, len(rows)))

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sentence is what is told of a row below a picture that stands alone.
+// Sentence is the text about a row below a picture that stands alone.
 type Sentence struct {
 	Time, At string   // "T5", "62 ms"
 	Why      string   //
@@ -20,7 +20,7 @@ type Told struct {
 	Lines         []ToldLine
 }
 
-// ToldLine is a line of them, or what stands to the left of the first line.
+// ToldLine is a line of them, or the part to the left of the first line.
 type ToldLine struct {
 	X, Y float64 // of its baseline
 	Text string
@@ -155,8 +155,8 @@ func wider(width float64, texts ...string) bool {
 	return false
 }
 
-// pieces are the parts of a text between which a line may end. What closes or
-// ends a clause stays with what is before it.
+// pieces are the parts of a text between which a line may end. Punctuation that closes or
+// ends a clause stays with the word before it.
 func pieces(text string) []string {
 	var list []string
 	start := 0

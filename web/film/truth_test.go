@@ -438,7 +438,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 // Where Redis is not asked, a broken rule is not explained by it.
 func TestViolationsOutsideOfRedisDoNotSpeakOfIt(t *testing.T) {
 	for name, want := range map[string]string{
-		"spin-two-processes":  "A and B are in their critical sections at once; each process has a spin lock of its own",
+		"spin-two-processes":  "A and B are in their critical sections at once; each process has its own spin lock",
 		"no-lock-over-buying": "A and B are in their critical sections at once; there is no lock between them",
 	} {
 		var first *film.Violation

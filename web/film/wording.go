@@ -140,8 +140,8 @@ func failure(l words.Language, why trace.Cause, text string) string {
 	return innermost(text)
 }
 
-// EndOfRun words what ended a run early. Text is the error's, of which a trace
-// of before has no more, and may be anything.
+// EndOfRun words what ended a run early. Text is the error's: older traces have nothing
+// else of it, and it may be anything.
 func EndOfRun(l words.Language, why trace.Cause, text string) string {
 	why = causeOf(why, text)
 	switch why.Kind {

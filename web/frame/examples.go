@@ -32,8 +32,8 @@ const FirstExample = "two-threads"
 // leads nowhere from the page.
 var modeline = regexp.MustCompile(`^# yaml-language-server: .*\n`)
 
-// ReadExamples reads the scenarios, *.yaml at the top of fsys, FirstExample first. That
-// they are scenarios is found out when somebody asks for one: it panics if not.
+// ReadExamples reads the scenarios, *.yaml at the top of fsys, FirstExample first. It
+// finds out whether they are scenarios when somebody asks for one, and panics if not.
 func ReadExamples(fsys fs.FS) ([]Example, error) {
 	names, err := fs.Glob(fsys, "*.yaml")
 	if err != nil {

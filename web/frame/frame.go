@@ -34,7 +34,7 @@ type Pages struct {
 	Meter    Operations
 }
 
-// What a socket is for, as a site.Counter counts it.
+// The purposes of sockets, as a site.Counter counts them.
 const (
 	RunSocket  = "run"
 	PlaySocket = "play"
@@ -83,8 +83,8 @@ func (s *Pages) SmallFrame(r *http.Request, title string) page.Page {
 // App is the script that most pages begin with. It starts what else a page has.
 const App = "js/app.js"
 
-// Frame returns what surrounds the page that r asks for. Parts are the scripts of the
-// page's own that App starts, such as "js/editor.js".
+// Frame returns what surrounds the page that r asks for. Parts are the page's own scripts
+// that App starts, like "js/editor.js".
 func (s *Pages) Frame(r *http.Request, title string, parts ...string) page.Page {
 	set := s.SettingsOf(r)
 	p := page.Page{
@@ -141,7 +141,7 @@ func (s *Pages) Visitor(w http.ResponseWriter, r *http.Request) string {
 	return name
 }
 
-// NoBox says why locks of one's own are not run here, "" where they are.
+// NoBox says why users' own locks do not run here, "" if they do.
 func (s *Pages) NoBox(l words.Language) string {
 	switch {
 	case s.Box != nil:

@@ -69,8 +69,8 @@ func ReadFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
-// SentLink reads a link that was sent as the body. Whole is true if it has no
-// position, which means the run to its end. Head is the heading of refusals.
+// SentLink reads a link that was sent as the body. Whole is true if it has no position,
+// which means the whole run. Head is the heading of refusals.
 func (s *Pages) SentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.Contents, whole bool, err error) {
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return state, false, site.OfLimit(err)

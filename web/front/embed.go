@@ -75,7 +75,7 @@ type replayJSON struct {
 	Lua   string         `json:"lua"`
 	Lanes string         `json:"lanes"`
 	Film  *film.Recorded `json:"film"`
-	At    int            `json:"at"` // the row to stand at
+	At    int            `json:"at"` // the row to stop at
 }
 
 // Replay makes the moves of a link, or runs its scenario to the end if it has
@@ -101,7 +101,7 @@ func (s *Links) Replay(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// playedBack returns what a link shows, and the row it stands at.
+// playedBack returns what a link shows, and the row it stops at.
 func playedBack(r *http.Request, state link.Contents) (*runs.Recording, int, error) {
 	if len(state.Scenario.Schedule) == 0 {
 		made, err := runs.Record(r.Context(), state.Scenario)

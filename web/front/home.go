@@ -33,7 +33,7 @@ type Pages struct {
 
 	front     sync.Mutex
 	frontFilm *runs.Recording // what the front page shows, from its first request on
-	frontMend string          // where its last button leads, likewise
+	frontMend string          // where its last button leads, in the same form
 }
 
 // New returns the pages of a server that there are to read. Their pictures are drawn

@@ -96,8 +96,8 @@ func which(given advice.Answers, list []page.Lock) page.Which {
 	return w
 }
 
-// The locks whose cards stand in one unless somebody asks for others: ours, and
-// the article's.
+// The locks whose cards are in one unless somebody asks for others: ours, and the
+// article's.
 const firstCard, secondCard = "reentrant", "reentrant-naive"
 
 // CardPicture answers with the cards that the address names as one picture.

@@ -181,8 +181,8 @@ func (s *Links) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error)
 	return state.Scenario, nil
 }
 
-// preview returns what other sites show of the page that r asks for; nil if the
-// page shows nothing of its own.
+// preview returns what other sites show of the page that r asks for; nil if the page
+// shows nothing to preview.
 func (s *Links) preview(r *http.Request) *page.Preview {
 	at, err := s.subject(r, words.From(r.Context()), &url.URL{Path: r.URL.Path})
 	if err != nil {

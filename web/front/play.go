@@ -56,7 +56,7 @@ var roomCode = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 type played struct {
 	name         string // of an example, or ""
 	open         string // a link
-	row          int    // where the page stands in it, 0: at its end
+	row          int    // where the page is in it, 0: at its end
 	shown        *scenario.Scenario
 	title, shows string
 	ending       page.Ending
@@ -91,7 +91,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.Viewer.Steps, p.Viewer.Shared = true, true
 	p.SetLocks(l)
 	if of.open == "" {
-		// What is opened if the address says nothing.
+		// The default, if the address says nothing.
 		if p.Scenario, err = link.Encode(link.Contents{Scenario: shown}); err != nil {
 			return fmt.Errorf("front: %w", err)
 		}
@@ -144,7 +144,7 @@ func (s *Links) Kept(w http.ResponseWriter, r *http.Request) error {
 	}
 	state, err := link.Decode(text)
 	if err != nil {
-		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
+		problem, _ := words.From(r.Context()).Explain(err) // visitors can read all of the shelf's errors
 		return s.playPage(w, r, played{problem: problem})
 	}
 	return s.playPage(w, r, played{open: text, shown: state.Scenario, elsewhere: state.At > 0})

@@ -77,7 +77,7 @@ func (s *Editor) Edit(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
 }
 
-// Own is the editor with a lock of one's own to begin with: the first example's, in scripts.
+// Own is the editor with a user's own lock to begin with: the first example's, in scripts.
 func (s *Editor) Own(w http.ResponseWriter, r *http.Request) error {
 	query, text := r.URL.Query(), s.Examples[0].Text
 	e := s.edited(words.From(r.Context()), url.Values{
@@ -116,12 +116,12 @@ func (s *Editor) edited(l words.Language, v url.Values, action string) page.Edit
 	return e
 }
 
-// compiledWithin is how long a page waits to hear whether its scripts are Lua. Where
-// judgements have all of the box that long, judging says it.
+// compiledWithin is how long a page waits to hear whether its scripts are Lua. If
+// judgements have the whole box for that long, judging says so.
 const compiledWithin = 500 * time.Millisecond
 
-// readScripts adds what is wrong with the scripts of a lock of one's own before any
-// runs, where nothing else is.
+// readScripts adds mistakes in the scripts of a user's own lock before any runs, if
+// nothing else is wrong.
 func (s *Editor) readScripts(r *http.Request, e *page.Editor) {
 	if !e.Form.Own || len(e.Mistakes) > 0 {
 		return
@@ -140,7 +140,7 @@ func (s *Editor) readScripts(r *http.Request, e *page.Editor) {
 		defer cancel()
 		found, err = ownlock.Check(ctx, sc.Lock)
 	})
-	if err != nil { // it is said when the lock is judged
+	if err != nil { // the judgement says it
 		return
 	}
 	for _, m := range found {
@@ -253,8 +253,8 @@ func (s *Editor) Convert(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// OpenFile opens a file: a trace on a page of its own, anything else as a
-// scenario in the editor, which says what is wrong with it.
+// OpenFile opens a file: a trace on its own page, anything else as a scenario in the
+// editor, which says what is wrong with it.
 func (s *Editor) OpenFile(w http.ResponseWriter, r *http.Request) error {
 	data, err := frame.ReadFile(w, r)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // ExportLink runs the scenario of a link and answers with a file. If the link
 // has a position, the run is what the link shows: its moves up to there.
-// Otherwise the run goes on to its end.
+// Otherwise the run goes on to the end.
 func (s *Runs) ExportLink(w http.ResponseWriter, r *http.Request) error {
 	format, err := frame.FormatOf(r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Runs) Export(w http.ResponseWriter, r *http.Request) error {
 	return s.AnswerFile(w, r, format, file, link.Contents{Scenario: found.Scenario})
 }
 
-// toTheEnd plays a scenario to its end.
+// toTheEnd plays a scenario to the end.
 func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {

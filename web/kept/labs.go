@@ -41,7 +41,7 @@ type LabConfig struct {
 	Limits  labs.Limits
 	Anyone  bool     // also for visitors who are not on this machine
 	Fixed   lab.Desk // one that is there already, for every visitor; it is the server's to close
-	Command string   // that Fixed has started, "" where clients come by themselves
+	Command string   // that Fixed has started, "" if clients come by themselves
 	Wall    bool     // Fixed is on the wall's clock
 }
 
@@ -129,7 +129,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// found returns the lab that the path names, for whoever may see it.
+// found returns the lab that the path names, if the visitor may see it.
 func (s *Labs) found(r *http.Request) (*labs.Lab, labs.State, error) {
 	one, ok := s.Labs.Get(r.PathValue("id"))
 	if !ok || s.may(r) != "" {

@@ -19,7 +19,7 @@ import (
 	"relock/web/words"
 )
 
-// OwnCard is the report card of a lock of one's own: what one fault can do to it.
+// OwnCard is the report card of a user's own lock: what one fault can do to it.
 func (s *Editor) OwnCard(w http.ResponseWriter, r *http.Request) error {
 	values, err := frame.ReadForm(w, r)
 	if err != nil {

@@ -70,9 +70,8 @@ func (s *Traces) putTrace(r *http.Request, data []byte) (id string, err error) {
 	return id, nil
 }
 
-// findTrace returns the trace kept under id: one that somebody has opened, or that of a
-// library, which is in the program. It fails with a page to answer
-// with.
+// findTrace returns the trace kept under id: one that somebody has opened, or a
+// library's, which is in the program. It fails with a page to answer with.
 func (s *Traces) findTrace(r *http.Request, id string) (keptFile, error) {
 	ours, bundled := libraries.Trace(id)
 	packed := string(ours)

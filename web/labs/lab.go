@@ -20,7 +20,7 @@ import (
 // Limits of one lab.
 const (
 	MaxBranches = 32
-	eventSize   = 6 << 10 // bytes that an event takes with its row, measured as that of a run
+	eventSize   = 6 << 10 // bytes that an event takes with its row, measured as a run's is
 )
 
 // Errors of a lab.
@@ -242,7 +242,8 @@ func (l *Lab) follow(ctx context.Context) {
 	}
 }
 
-// end says why there is no lab any more: what can be told, else that it is closed.
+// end says why there is no lab any more: the reason, if visitors may read it, else that
+// it is closed.
 func (l *Lab) end(err error) {
 	if _, ok := phrase.Of(err); !ok {
 		err = ErrClosed
@@ -266,8 +267,8 @@ func (l *Lab) act() (done func(), err error) {
 	return l.acting.Unlock, nil
 }
 
-// sync takes over how the desk stands: the round that goes on is the live branch's, or
-// one more branch's, where clients have begun it by themselves.
+// sync takes over the state of the desk: the current round belongs to the live branch, or
+// to a new one, if clients have begun it by themselves.
 func (l *Lab) sync() error {
 	look := l.desk.Look()
 	track, err := l.desk.Track(l.title)

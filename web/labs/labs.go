@@ -11,7 +11,7 @@ import (
 	"relock/web/site/limit"
 )
 
-// Limits bound the resources of visitors' labs: each is a process of its own.
+// Limits bound the resources of visitors' labs: each is a separate process.
 type Limits struct {
 	Open        int           // at once, in all
 	OpenAddress int           // and from one address
@@ -27,7 +27,7 @@ var (
 	ErrTooManyOwn = &limit.Limit{Name: "max-labs-per-address", Own: true, Says: "your address is at its limit of labs (%d); close one"}
 )
 
-// Start starts a lab, usually as a process of its own.
+// Start starts a lab, usually as a separate process.
 type Start func(ctx context.Context, o lab.Options) (lab.Desk, error)
 
 // Labs keeps the labs of a server. It is safe for concurrent use. Close ends them.

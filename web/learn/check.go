@@ -25,7 +25,7 @@ import (
 // marked, "3-7", or noLine; of mends that were put in order their numbers, "2-1-3".
 type given struct {
 	so    []string // of this half
-	other []string // of the other half, nil where nothing is known of it
+	other []string // of the other half, nil if we know nothing about it
 }
 
 const (
@@ -110,8 +110,8 @@ func seenWrong(l words.Language, p *page.Lesson, item *course.Item, made *course
 	p.Leave = ofCheck(item.When(), givenOf(item, query))
 }
 
-// Checked is what came of the concept check: the answers stand in the address, those of
-// one half or of both.
+// Checked is the result of the concept check: the address has the answers, of one half or
+// of both.
 func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 	if s.Course().Check == nil {
 		return site.ErrNoPage
@@ -159,8 +159,8 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
 }
 
-// checkedAnswer is the nth question and what was answered; told says whether what is right
-// may be told, and why an answer is wrong.
+// checkedAnswer is the nth question and the answer; told says whether it may show what is
+// right, and why an answer is wrong.
 func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g given, n int, told bool) (*page.CheckedAnswer, error) {
 	made, err := item.Made()
 	if err != nil {

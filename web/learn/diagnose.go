@@ -113,7 +113,7 @@ func parted(l words.Language, shown []page.DiagnosisLog, at *course.Parting) *pa
 	case at.There == "":
 		out.Says = l.Say("Its run does not write all that there is here. “%[1]s” ends before line %[2]d: %[3]s", where, at.Line, strings.TrimSpace(at.Here))
 	default:
-		out.Says = l.Say("Its run writes something else. In “%[1]s”, line %[2]d is not what stands here, but: %[3]s", where, at.Line, strings.TrimSpace(at.There))
+		out.Says = l.Say("Its run writes something else. In “%[1]s”, line %[2]d is not the line here, but: %[3]s", where, at.Line, strings.TrimSpace(at.There))
 	}
 	return out
 }

@@ -1,6 +1,6 @@
 // Package learn is the pages of the course, and questions made of a run.
 //
-// What an item asks and what is right is computed in engine/course.
+// engine/course computes what an item asks and what is right.
 package learn
 
 import (
@@ -175,10 +175,9 @@ func (s *Pages) missing(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Lesson is the page of an item. What was answered stands in its address, so
-// that it needs no script: pick is the number of an option, watch shows the run
-// in which that is true, p1, p2 … are the places of pieces, and solution shows
-// how a break is done.
+// Lesson is the page of an item. The address has the answer, so that it needs no script:
+// pick is the number of an option, watch shows the run in which that is true, p1, p2 …
+// are the places of pieces, and solution shows the solution of a break.
 func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.Course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
@@ -303,7 +302,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 	if err := s.stage(r.Context(), l, p, stage); err != nil {
 		return nil, err
 	}
-	if !item.Bundled || !stage.whole { // a run of its own has one in English only, and a bundled one's would tell
+	if !item.Bundled || !stage.whole { // its own run has one in English only, and a bundled one's would give it away
 		p.Title = prose.Title
 	}
 	if found := stage.run.Lab; found != nil { // its scenario is a frame
@@ -414,7 +413,7 @@ func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Ite
 	places := placesIn(r.URL.Query(), len(made.Pieces))
 	p.Answered = len(places) > 0
 	order := made.Shuffled(item)
-	slices.SortStableFunc(order, func(a, b int) int { // those that were placed first, as they stand
+	slices.SortStableFunc(order, func(a, b int) int { // first those that were placed, in their order
 		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
 	})
 	for _, n := range order {

@@ -20,7 +20,7 @@ import (
 	"relock/web/words"
 )
 
-// madeOf is the run that a question is to be made of: a link's text.
+// madeOf is the run to make a question from: a link's text.
 func (s *Pages) madeOf(r *http.Request) (link.Contents, error) {
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return link.Contents{}, site.OfLimit(err)

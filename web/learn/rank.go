@@ -13,8 +13,8 @@ import (
 	"relock/web/words"
 )
 
-// ranked puts mends on the page that are to be put in order, the situations that they are for,
-// and, outside of the concept check, what came of the order that somebody has put them in.
+// ranked puts the mends to be ordered on the page, the situations that they are for, and,
+// outside of the concept check, the result of somebody's order.
 func ranked(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	p.Ranking = situations(made, prose)
 	places := placesIn(query, len(made.Answers))
@@ -41,7 +41,7 @@ func ranked(l words.Language, p *page.Lesson, item *course.Item, made *course.Ma
 	came, err := item.Rank(order)
 	if err != nil { // they have no order yet
 		if len(places) > 0 {
-			p.Misplaced = l.Say("Give each of them a place of its own.")
+			p.Misplaced = l.Say("Give each of them its own place.")
 		}
 		return
 	}
@@ -79,7 +79,7 @@ func watched(l words.Language, p *page.Lesson, made *course.Made, prose *course.
 	}
 }
 
-// situations are those of an item, before anybody has answered.
+// situations are an item's situations, before anybody has answered.
 func situations(made *course.Made, prose *course.Prose) *page.Ranking {
 	r := &page.Ranking{Of: prose.Title}
 	for _, s := range made.Ranking.Situations {
@@ -141,7 +141,7 @@ func orderIn(query url.Values, mends int) string {
 	return strings.Join(list, "-")
 }
 
-// orderFrom reads an order of mends from an answer such as "2-1-3"; none where it is another.
+// orderFrom reads an order of mends from an answer like "2-1-3"; none if it is not like that.
 func orderFrom(answer string, mends int) []int {
 	var order []int
 	for _, text := range strings.Split(answer, "-") {

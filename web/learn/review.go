@@ -97,7 +97,7 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 	return nil
 }
 
-// answered is the lines of an answer such as "3-7", and whether it says that none is at
+// answered is the lines of an answer like "3-7", and whether it says that none is at
 // fault.
 func answered(answer string, code *course.Review) (lines []int, none bool) {
 	return marks(strings.Split(answer, "-"), code), answer == noLine
@@ -113,7 +113,7 @@ func marks(named []string, code *course.Review) (lines []int) {
 	return lines
 }
 
-// found is what the lab says of code as it stands, and what its run shows.
+// found is what the lab says about the unchanged code, and what its run shows.
 func found(l words.Language, item *course.Item, code *course.Review) (says, shows string) {
 	whole := code.Whole
 	if len(code.Faults) == 0 {

@@ -49,7 +49,7 @@ type Step struct {
 	Notes    Words     `json:"notes,omitempty"`    // for hosts alone
 }
 
-// What a step can ask beside a question of its own.
+// The questions that a step can ask besides its own.
 const (
 	AskPredict = "predict" // what is seen next: made of the run
 	AskItem    = "item"    // what the item of the course asks
@@ -58,20 +58,20 @@ const (
 // Asks reports whether the class is asked something there.
 func (s Step) Asks() bool { return s.Ask != "" || s.Question != nil }
 
-// Place is where a class stands: in an example by its name, what a link leads
-// to, or an item of the course, chapter/item. One of the three is given. A file has
-// a scenario of one's own as what it is; here it is a link to its start.
+// Place is where a class is: in an example by its name, what a link leads to, or an item
+// of the course, chapter/item. One of the three is given. A file writes out a user's own
+// scenario; here it is a link to its start.
 type Place struct {
 	Example string `json:"example,omitempty"`
-	Link    string `json:"link,omitempty"` // its text, which has a place of its own
+	Link    string `json:"link,omitempty"` // its text, which has its own place
 	Item    string `json:"item,omitempty"`
-	At      string `json:"at,omitempty"` // T5: after that row of its run; "" at its start, or where the link stands
+	At      string `json:"at,omitempty"` // T5: after that row of its run; "" at its start, or where the link points
 }
 
-// starts reports whether it is a link that stands at the start of its scenario.
+// starts reports whether it is a link to the start of its scenario.
 func (p Place) starts() bool { return strings.HasSuffix(p.Link, "~0") }
 
-// Row returns the row after which the class stands, 0 where the place names none.
+// Row returns the row after which the class is, 0 if the place names none.
 func (p Place) Row() int {
 	n, _ := rowOf(p.At)
 	return n
@@ -105,8 +105,7 @@ type Question struct {
 	Right   int     `json:"right"` // its number, from 1
 }
 
-// Words is a text by language. English is always there: it stands for the
-// languages that are missing.
+// Words is a text by language. English is always there, in place of missing languages.
 type Words map[string]string
 
 // Plain returns a text that is the same in every language, nil for none.
@@ -122,8 +121,8 @@ func (w Words) In(l words.Language) string {
 	return cmp.Or(w[l.Code()], w[words.English.Code()])
 }
 
-// filled has English stand for what is missing and for what is the same, and nothing
-// for a text that has no characters in any language.
+// filled puts English where a language is missing or the same, and nothing for a text
+// that has no characters in any language.
 func (w Words) filled() Words {
 	maps.DeleteFunc(w, func(_, text string) bool { return text == "" })
 	if len(w) == 0 {

@@ -137,8 +137,8 @@ func readLesson(n *yaml.Node) (*Lesson, error) {
 	return l, nil
 }
 
-// readStep reads a step. One that names no scenario is in that of the step
-// before, and without at where that one is.
+// readStep reads a step. A step that names no scenario is in the scenario of the step
+// before and, without at, in the same place.
 func readStep(n *yaml.Node, before Place) (*Step, error) {
 	s := &Step{}
 	var own string
@@ -195,7 +195,7 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 	return s, nil
 }
 
-// readScenario reads a scenario of one's own, as a link to its start.
+// readScenario reads a user's own scenario, as a link to its start.
 func readScenario(into *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		sc, err := scenario.ParseNode(n)
@@ -342,7 +342,7 @@ func readQuestion(n *yaml.Node) (*Question, error) {
 	return q, nil
 }
 
-// Errors of a question of one's own.
+// Errors of a host's own question.
 var (
 	errNoText    = phrase.New("a question needs a text")
 	errLongText  = phrase.New("a question has at most %d characters", MaxText)

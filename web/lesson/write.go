@@ -18,7 +18,7 @@ import (
 // IsLink reports whether a text is a lesson's link, whole or not.
 func IsLink(text string) bool { return link.IsLesson(text) }
 
-// Link returns the lesson as a link's text: what stands after the # of
+// Link returns the lesson as a link's text: the part after the # of
 // /room/new.
 func (l *Lesson) Link() (string, error) {
 	text, err := json.Marshal(l)
@@ -75,8 +75,8 @@ type questionYAML struct {
 	Right   int     `yaml:"right"`
 }
 
-// YAML returns the lesson as a file, with a place for the notes of every step. A
-// scenario of one's own is there as it is, unless the file is too long for that.
+// YAML returns the lesson as a file, with a place for the notes of every step. It writes
+// out a user's own scenario, unless the file would be too long.
 func (l *Lesson) YAML() ([]byte, error) {
 	text, err := l.file(true)
 	if err == nil && len(text) > MaxBytes {
@@ -146,8 +146,8 @@ func written(text string) *yaml.Node {
 	return doc.Content[0]
 }
 
-// unquote has texts of JSON stand as somebody writes them, scripts line by line. It
-// reports whether there are several lines.
+// unquote writes texts of JSON as a person would, scripts line by line. It reports
+// whether there are several lines.
 func unquote(n *yaml.Node) (lines bool) {
 	for _, c := range n.Content {
 		lines = unquote(c) || lines

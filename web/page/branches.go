@@ -31,7 +31,7 @@ type BranchSide struct {
 type PairRow struct {
 	Left, Right *film.Row
 	Equal       bool   // at the same T and time, too
-	Differs     []bool // cell by cell; the last is that of the key
+	Differs     []bool // cell by cell; the last is the key's
 	Lacking     string // why one branch has no row, "" if both have one
 }
 

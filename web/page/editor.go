@@ -17,12 +17,12 @@ type Editor struct {
 	Form     Form
 	Mistakes []Mistake
 	Problem  string // why something was not done, "" if it was
-	Notice   string // what was done besides what was asked for, "" for nothing
+	Notice   string // what was done without being asked for, "" for nothing
 	Store    string
 	Slow     string
 	SlowBad  string  // what is wrong with it
 	External string  // name of the operator's Redis, "" without one
-	NoBox    string  // why a lock of one's own is not run here, "" where it is
+	NoBox    string  // why a user's own lock does not run here, "" if it does
 	Gallery  []Group // the scenarios to start from
 	Example  string  // the one that it was opened with, "" for another text
 }
@@ -77,7 +77,7 @@ type TextLine struct {
 	Wrong  bool
 }
 
-// Frames are the empty scripts of a lock of one's own, in the order of its calls.
+// Frames are the empty scripts of a user's own lock, in the order of its calls.
 func Frames() []film.Script {
 	var list []film.Script
 	for _, call := range []string{lock.CallLock, lock.CallUnlock, lock.CallRenew} {

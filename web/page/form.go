@@ -80,7 +80,7 @@ type FormThread struct {
 	Open  bool     // More has something to show
 }
 
-// FormFault is a fault's inputs: those of its kind and place.
+// FormFault is a fault's inputs, which depend on its kind and place.
 type FormFault struct {
 	Index   int
 	Thread  string // "" for Redis
@@ -93,7 +93,7 @@ type Form struct {
 	Readable   bool // false if the text is not YAML: the form waits
 	General    FormPart
 	Lock       FormPart
-	Scripts    FormPart // of a lock of one's own
+	Scripts    FormPart // of a user's own lock
 	Own        bool     // there is one
 	Retry      FormPart
 	Resource   FormPart
@@ -212,7 +212,7 @@ func (f *former) choice(key string, label phrase.Text, usual string, groups ...C
 		}
 	}
 	if !known {
-		// What was written stays, and is reported as a mistake.
+		// The text stays as somebody wrote it, and is reported as a mistake.
 		other := Choices{List: []Choice{{Value: one.Value, Label: one.Value, Selected: true}}}
 		groups = append([]Choices{other}, groups...)
 	}
@@ -319,7 +319,7 @@ func (f *former) lock() FormPart {
 	return FormPart{Fields: fields}
 }
 
-// scripts returns the inputs of a lock of one's own.
+// scripts returns the inputs of a user's own lock.
 func (f *former) scripts() FormPart {
 	lock := f.sc.Lock
 	if !lock.Own() {
@@ -488,7 +488,7 @@ func (f *former) work(key string, t scenario.Thread) []Field {
 	return append(fields, f.field(key+".work", "Work per level", t.Work.String()))
 }
 
-// ofOneLock reports whether a key that only a scenario with one lock has is to be shown.
+// ofOneLock reports whether to show a key that only a scenario with one lock has.
 func (f *former) ofOneLock(key string) bool { return f.sc.Locks == nil || f.d.Has(key) }
 
 // seldom returns the thread's other inputs.
@@ -725,8 +725,8 @@ func (f *former) kept() []string {
 
 var below = regexp.MustCompile(`^[^.\[]+$|^\[\d+\]$`)
 
-// rest returns the mistakes of a part that no input shows: its own, and those
-// of the keys right below it without an input.
+// rest returns the mistakes of a part that no input shows: its own, and the mistakes of
+// the keys right below it that have no input.
 func (f *former) rest(key string) []string {
 	var list []string
 	for at, found := range f.mistakes {

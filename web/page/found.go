@@ -16,7 +16,7 @@ import (
 	"relock/web/words"
 )
 
-// quoted lists words as they stand in tables.
+// quoted lists words as tables have them.
 func quoted(l words.Language, list []string) string {
 	out := make([]string, len(list))
 	for i, one := range list {
@@ -36,7 +36,7 @@ func Useless(s *explore.Space) bool {
 	return false
 }
 
-// Found is what is known of a search, while it goes on and afterwards.
+// Found is what we know about a search, while it goes on and afterwards.
 type Found struct {
 	Going   bool
 	Title   string // what is searched
@@ -47,15 +47,14 @@ type Found struct {
 
 	Unjudged []string // what is missing, and what helps
 	Rules    []BrokenRule
-	Least    string // what is said of each rule's cost
-	Others   string // what is said of the rules that are not listed
-	Never    string // which lines of one's own scripts no order came by
+	Least    string // the cost of each rule, in words
+	Others   string // about the rules that are not listed
+	Never    string // which lines of the user's scripts no order reached
 	Notes    []string
 }
 
-// NotesOn says what the rules do not say of a lock of one's own that was searched:
-// threads that do not come to their end, and what its scripts may do otherwise on a
-// Redis than in the box.
+// NotesOn says what the rules do not say about a user's own lock after a search: threads
+// that do not finish, and what its scripts may do differently on a Redis than in the box.
 func NotesOn(l words.Language, s *explore.Space) []string {
 	var list []string
 	for n, t := range s.Scenario().Threads {
@@ -80,8 +79,8 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 	return append(list, NotesOnScripts(l, s.Scenario().Lock)...)
 }
 
-// NotesOnRun says what the scripts of a lock of one's own did in a run otherwise than
-// its file says.
+// NotesOnRun says what the scripts of a user's own lock did differently in a run than its
+// file says.
 func NotesOnRun(l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
 	seen := ownlock.NewSeen(sc)
 	for i := range events {
@@ -90,8 +89,8 @@ func NotesOnRun(l words.Language, sc *scenario.Scenario, events []trace.Event) [
 	return notes(l, seen.Notes())
 }
 
-// NotesOnScripts says what the scripts of a lock of one's own may do otherwise on a
-// Redis than in the box.
+// NotesOnScripts says what the scripts of a user's own lock may do differently on a Redis
+// than in the box.
 func NotesOnScripts(l words.Language, lock scenario.Lock) []string {
 	return notes(l, ownlock.Notes(lock))
 }
@@ -112,7 +111,7 @@ type BrokenRule struct {
 	Share       float64 // of all, 0 to 1
 	Cost        string  // of the smallest that does
 	Link        string  // opens the smallest, "" where a command does
-	Lost        string  // where that becomes inevitable, "" where it cannot be said
+	Lost        string  // where that becomes inevitable, "" if nobody can say
 }
 
 // Begun is a search of which nothing is known yet.
@@ -127,8 +126,8 @@ func title(l words.Language, from time.Duration, later bool) string {
 	return l.Say("Every order from the start")
 }
 
-// NewFound words in l what is known of a search. From is where it begins, since
-// the run began.
+// NewFound words in l what we know about a search. From is where it begins, since the run
+// began.
 func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 	f := Found{Going: s.Ending() == "", Title: title(l, from, len(s.Bounds().From) > 0)}
 	states := Grouped(big.NewInt(int64(s.States())))
@@ -223,9 +222,9 @@ type MoveOutlook struct {
 	Tone   Tone   `json:"tone"`
 }
 
-// Outlooks words in l what becomes of the choices and the delay at a place. Where
-// nobody can move before some time has passed, that is said of the one who then
-// can, and of nobody where there are several.
+// Outlooks words in l what becomes of the choices and the delay at a place. If nobody can
+// move before some time has passed, it names the one who then can, and nobody if there
+// are several.
 func Outlooks(l words.Language, p *explore.Place, now bool) []MoveOutlook {
 	list := []MoveOutlook{}
 	choices := 0
@@ -329,9 +328,9 @@ func after(l words.Language, p *explore.Place, m scenario.Move) string {
 	return l.Say("not tried")
 }
 
-// PartingAt finds the last state by which two branches both came, by the states at
-// which they stood, and how many moves each had made there. It reports false where
-// there is none, or where one of them has not gone on from there.
+// PartingAt finds the last state that two branches share, given the states of each, and
+// how many moves each had made there. It reports false where there is none, or where one
+// of them has not gone on from there.
 func PartingAt(ofBad, ofGood []int) (bad, good int, ok bool) {
 	last := map[int]int{}
 	for i, id := range ofGood {

@@ -50,7 +50,7 @@ func (t FieldTerm) Elsewhere(l words.Language) string {
 // TermMoment is where a term is seen.
 type TermMoment struct {
 	Step int    // the T of the row
-	Link string // a link's text that stands there
+	Link string // the text of a link to there
 }
 
 func outcome(result trace.Result) func(*facts.Facts, trace.Event) bool {

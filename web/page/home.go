@@ -116,7 +116,7 @@ type Symptom struct {
 	Incidents []Incident
 }
 
-// Incident is what happened, and where one can step through it.
+// Incident is what happened, and where to step through it.
 type Incident struct {
 	ID, Title, Seen, Why, There, Here string
 	Sources                           []lessons.Source
@@ -141,8 +141,8 @@ type Section struct {
 // Entry is a name and what it means.
 type Entry struct{ Name, Text string }
 
-// Reference are the sections of the API page. Formats are those in which a run
-// can be had.
+// Reference are the sections of the API page. Formats are the formats in which you can
+// get a run.
 func Reference(l words.Language, formats string) []Section {
 	return []Section{
 		{
@@ -158,11 +158,11 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /runs/{id}/socket", l.Say("a socket with a run's rows as they come, described below")},
 				{"GET /play/socket", l.Say("a socket on which to step through a scenario, described below")},
 				{"POST /replay", l.Say("plays a link's text, sent as the body, and answers with what a page shows, as JSON: title, key, head, lua and lanes (HTML), film, and at, the step to show. A link without moves runs to its end. With ?row=N only the lanes around step N come back, as HTML")},
-				{"POST /export?format=F", l.Say("a link's text, sent as the body, as a file in one of the formats of a run; without ~ and a place, of the run to its end")},
+				{"POST /export?format=F", l.Say("a link's text, sent as the body, as a file in one of the formats of a run; without ~ and a place, of the whole run")},
 				{"POST /learn/{chapter}/{item}/judge", l.Say("whether the moves of a link's text, or those of {\"schedule\": […]}, sent as the body, reach the goal of an item of the course, as JSON: met, moves (made until then), own (delays and faults), par (how few of these are enough), proven (fewer are not) and over (the run has ended)")},
 				{"GET /learn/made?from=L&kind=K", l.Say("a question made of a link's text L: predict (what comes after its first moves?) or break (the rule that is easiest to break)")},
 				{"GET /learn/made.yaml?from=L&kind=K", l.Say("the same as an item of the course, in YAML")},
-				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON like that of an item")},
+				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON, like for an item")},
 				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
 				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
 				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course); or with lesson: the name of one that comes with the playground, a lesson's link, or its file's text. It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
@@ -180,7 +180,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
 				{"GET /traces/{id}/lanes?row=N", l.Say("the lanes of a kept trace around step N")},
-				{"GET /traces/{id}/rows?from=N&count=M", l.Say("rows of a kept trace, as those of a run")},
+				{"GET /traces/{id}/rows?from=N&count=M", l.Say("rows of a kept trace, like those of a run")},
 				{"POST /lab", l.Say("opens a lab, for visitors on the server's own machine, and leads to its page: 303. A form: threads, 1 to %d, and, unless the lab should find them out, key, the lock's, and resource, the key of what it protects", lab.MaxThreads)},
 				{"GET /lab/{id}", l.Say("the page of a lab; one that nobody looks at is closed after a while")},
 				{"GET /lab/{id}/socket", l.Say("a socket on which to steer a lab, described below")},
@@ -212,7 +212,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"locks", l.Say("plays the branch on two to four protocols")},
 				{"lanes", l.Say("draws the lanes around row; without one, around the row after the first at moves")},
 				{"trace", l.Say("sends the branch as JSON Lines")},
-				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture; with judge: true instead judged: broken and all, how many orders break a rule and were tried, sound, and unreached, lines by call. Where a script of one's own is wrong, a frame has mistake: its call and line")},
+				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture; with judge: true instead judged: broken and all, how many orders break a rule and were tried, sound, and unreached, lines by call. If a visitor's script is wrong, a frame has mistake: its call and line")},
 				{"mend", l.Say("looks for what would mend branch: it tries each change of the scenario in every order, within bounds that its moves give, for a minute at most; it stops a running search. Frames with re: 0 have mended: going, and what is known as HTML")},
 				{"causes", l.Say("says how branch came to break a rule: in causes at most five links as HTML, and the row that breaks it, which is row or, where that breaks none, the first that does")},
 				{"goal", l.Say("checks whether the goal of item, something to break in the course, can still be reached after the first moves of branch; it stops a running search. A frame with re: 0 has goal: branch, moves, and, if no way was found, a message as HTML")},
@@ -228,7 +228,7 @@ func Reference(l words.Language, formats string) []Section {
 		},
 		{
 			ID: "lab", Name: l.Say("The socket of a lab: /lab/{id}/socket"),
-			Text: l.Say("As on /play/socket, but that clients' commands come by themselves: frames with re: 0 bring a branch with its last position again, whose options have changed, and renew: true where the lock's key was found or a client has said who it is: open again. What is decided in the past of a branch is a round that the clients run again, on a branch of its own."),
+			Text: l.Say("As on /play/socket, but that clients' commands come by themselves: frames with re: 0 bring a branch with its last position again, whose options have changed, and renew: true once the lock's key is found or a client has said who it is: open again. A decision in the past of a branch makes the clients run the round again, on a new branch."),
 			Entries: []Entry{
 				{"open", l.Say("sends everything")},
 				{"step", l.Say("lets a command of thread through, number nth if several wait; without a thread the first that waits")},
@@ -236,7 +236,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"strike", l.Say("lets a fault happen: do, and thread where it strikes a command")},
 				{"time", l.Say("lets the clock of Redis go on to: expiry")},
 				{"cut, drop, compare, lanes, trace, halt", l.Say("as on /play/socket")},
-				{"again", l.Say("has the clients begin a round again, on a branch of its own")},
+				{"again", l.Say("makes the clients begin a round again, on a new branch")},
 				{"search", l.Say("has them run every order with at most so many faults (0 to 4) of the kinds; 2,000 at most, and some more drawn at random. Frames with re: 0 have searched: going, and what is known as HTML; halt stops it")},
 				{"order", l.Say("runs the smallest order that breaks the rule with this number in what was found")},
 				{"end", l.Say("closes the lab, for the visitor who opened it")},
@@ -320,7 +320,7 @@ steps:
   - {at: T7, question: {text: "Who is inside?", options: [A, B, A and B], right: 3}}`,
 		},
 		{
-			ID: "own", Name: l.Say("A lock of one's own"),
+			ID: "own", Name: l.Say("A lock of your own"),
 			Text: l.Say("A lock with protocol: own has its Lua scripts in the scenario; each runs in Redis as one step. They run on the virtual clock only, in a process that can do no harm; each mistake is reported with its line."),
 			Entries: []Entry{
 				{"release", l.Say("once: the client does not send a release again that got no answer. If left out, it asks until the lease is over")},
@@ -365,8 +365,8 @@ func MinutesOf(steps int) int {
 	return max(1, (steps*secondsAStep+30)/60)
 }
 
-// LevelOf is how hard a scenario is, from 1 to 3: what has to be kept in mind at
-// once adds up.
+// LevelOf is how hard a scenario is, from 1 to 3: the more there is to keep in mind at
+// once, the harder.
 func LevelOf(sc *scenario.Scenario) int {
 	level, deep := 1, false
 	for _, t := range sc.Threads {

@@ -20,7 +20,7 @@ type Moment struct {
 }
 
 // GoesWrong returns where the scenario of an incident goes wrong: the rule of its symptom is broken,
-// or else another one, or else a thread ends without what it came for. Where nothing does, it is the
+// or else another one, or else a thread ends without what it came for. If nothing does, it is the
 // start. It is played once, and is safe for concurrent use; the scenario must not be changed.
 func GoesWrong(id, rule string, sc *scenario.Scenario) (Moment, error) {
 	once, _ := wentWrong.LoadOrStore(id, sync.OnceValues(func() (Moment, error) { return goesWrong(context.Background(), rule, sc) }))

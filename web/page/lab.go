@@ -47,7 +47,7 @@ type LockKind struct {
 	Judgeable string // "if told"
 }
 
-// LockKinds are the kinds that are told apart.
+// LockKinds are the kinds that the lab tells apart.
 func LockKinds(l words.Language) []LockKind {
 	var list []LockKind
 	for _, k := range effects.Kinds() {
@@ -67,7 +67,7 @@ type Lab struct {
 	Rail    LabRail
 	Faults  []LabFault // that a search may have strike
 	Clock   string     // what its clock does, in a line
-	Command string     // that the lab has started, "" where clients come by themselves
+	Command string     // that the lab has started, "" if clients come by themselves
 	Fixed   bool       // it is there as long as the server: nobody closes it
 }
 
@@ -76,7 +76,7 @@ type LabRail struct {
 	Threads []LabThread
 	Evicts  []Strike // of each node, or each lock
 	Command string   // as Lab has it
-	Expires bool     // the end of a lease can be had
+	Expires bool     // the end of a lease is available
 }
 
 // LabThread is a thread whose client is somebody's program.
@@ -205,7 +205,7 @@ func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choic
 	return out
 }
 
-// standing says why nothing of a thread can be decided.
+// standing says why a thread has nothing to decide.
 func standing(t lab.Standing, over bool) phrase.Text {
 	switch t.State {
 	case lab.Away:
@@ -257,7 +257,7 @@ type LabFound struct {
 	Sums    string  // how many break a rule, and how it ended
 	Share   float64 // of the orders, those that break a rule, 0 to 1
 	Rules   []LabRule
-	Notes   []string // what else is to be said
+	Notes   []string // any further remark
 	Problem string   // why there is none
 	Tone    film.Tone
 }

@@ -70,7 +70,7 @@ type Lesson struct {
 	Tries      []LessonTry   // of order: what came of the pieces
 	TryError   string        // why Redis could not run them, or ""
 	Hints      []LessonHint
-	Feedback   string // HTML: what is said to who chose what they chose
+	Feedback   string // HTML: the answer to those who chose this option
 	After      string // HTML: once it is solved, or beforehand where a script shows it
 	Answered   bool
 	Solved     bool
@@ -79,7 +79,7 @@ type Lesson struct {
 	Leave      string // the address at which the item's own run is shown
 
 	Viewer   Viewer
-	Stand    int      // the row to stand at
+	Stand    int      // the row to stop at
 	Stepping *Play    // of break
 	Controls string   // of break, separated by spaces
 	Facts    []string // of the scenario
@@ -87,7 +87,7 @@ type Lesson struct {
 	Textbook []TextbookRow
 	Judge    string // of break: where moves are judged
 	Hidden   string // of what was made of a run: that run as a link
-	Made     string // and where it can be had as YAML
+	Made     string // and where to get it as YAML
 	Room     string // of a made question: where a room is made for it
 	Open     string // the stage's run as a link
 	Lab      bool   // it is what a lab recorded: nobody can step it
@@ -106,20 +106,21 @@ type Lesson struct {
 }
 
 // Asking reports whether a question waits for its answer: then the stage must not
-// tell. What would mend a run is not to be seen in it.
+// tell. A run does not show what would mend it.
 func (l *Lesson) Asking() bool {
 	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && !l.Answered
 }
 
-// Staged reports whether there is a run to look at. What wrote the logs of an incident is
-// not shown before somebody has said it, and no mend at work before all have their place.
+// Staged reports whether there is a run to look at. There is none for the cause of an
+// incident's logs before somebody has answered, or for a mend at work before all have
+// their place.
 func (l *Lesson) Staged() bool { return l.Diagnosis == nil && l.Ranking == nil || l.Watching != "" }
 
 // Diagnosis is what was logged of an incident, and what is asked of it.
 type Diagnosis struct {
 	Logs    []DiagnosisLog
 	Cause   int    // the number of the right one, once it is known
-	Told    string // HTML: what is said of it then
+	Told    string // HTML: the remark on it then
 	Goal    string // what is asked next
 	Next    []LessonOption
 	Parting *DiagnosisParting // of a wrong cause
@@ -136,7 +137,7 @@ type DiagnosisLog struct {
 // DiagnosisParting is where the run of a wrong cause writes something else.
 type DiagnosisParting struct {
 	Says string
-	Diff []ReviewDiff // from the log to that of the cause
+	Diff []ReviewDiff // from the log to the cause's log
 }
 
 // DiagnosisAnswer is what a command prints under a cause.
@@ -168,7 +169,7 @@ type RankingCell struct {
 	Shown bool   // it is on the stage
 }
 
-// Review is code as it stands in a pull request.
+// Review is code as in a pull request.
 type Review struct {
 	File    string // its name
 	Lines   []ReviewLine
@@ -190,7 +191,7 @@ type ReviewLine struct {
 // LineJudged is what came of a line.
 type LineJudged int
 
-// What comes of a line.
+// The verdicts on a line.
 const (
 	LineOpen  LineJudged = iota
 	LineFound            // it is at fault, and was marked
@@ -249,7 +250,7 @@ type Checked struct {
 // Both reports whether both halves are there.
 func (c *Checked) Both() bool { return len(c.Halves) > 1 }
 
-// Told reports whether right answers are told: not before the half after the course.
+// Told reports whether it shows right answers: not before the half after the course.
 func (c *Checked) Told() bool { return c.Halves[len(c.Halves)-1].After }
 
 // CheckedHalf is a half of it.
@@ -273,9 +274,9 @@ type CheckedAnswer struct {
 	Item    WayItem
 	Answer  string // that was given, HTML, or ""
 	Right   bool
-	Wanted  string   // of a wrong answer: what is right, HTML; "" while that is not told
+	Wanted  string   // of a wrong answer: what is right, HTML; "" while that is secret
 	Why     string   // and why it is wrong, a sentence
-	Ranking *Ranking // of an order, once it is told
+	Ranking *Ranking // of an order, once it is shown
 	Watch   string   // and the address where that is seen, or ""
 
 	WatchIt string // the words that lead there

@@ -83,7 +83,7 @@ type reason struct {
 	learn       string
 }
 
-// reasons are those of all rules that were seen to break.
+// reasons are the reasons of all rules that broke.
 var reasons = []reason{
 	{
 		"lose-request", "orphan",

@@ -15,7 +15,7 @@ type Locks struct {
 	Libraries Libraries
 
 	Cards         bool   // the address asks for cards
-	First, Second string // whose cards stand in one; Second may be ""
+	First, Second string // whose cards are in one; Second may be ""
 	Both          CardTable
 	Broken        [][]CardFound // by lock
 	Legend        []CardEntry
@@ -51,8 +51,8 @@ type LockPage struct {
 // Path is the address of the page about it.
 func (l Lock) Path() string { return LockPath(l.Name) }
 
-// LockPath is the address of the page about a protocol. A lock of one's own has the
-// page on which it is written.
+// LockPath is the address of the page about a protocol. A user's own lock has the page on
+// which they write it.
 func LockPath(name string) string {
 	if name == protocol.Own {
 		return OwnPath
@@ -60,5 +60,5 @@ func LockPath(name string) string {
 	return "/locks/" + name
 }
 
-// OwnPath is where a lock of one's own is written.
+// OwnPath is where users write their own lock.
 const OwnPath = "/lab/script"

@@ -18,7 +18,7 @@ import (
 	"relock/web/words"
 )
 
-// Mended is what is known of the changes that might mend a run.
+// Mended is what we know about the changes that might mend a run.
 type Mended struct {
 	Going  bool
 	Asks   string    // what would have saved what the lock protects: the heading
@@ -100,8 +100,8 @@ func mendAsks(l words.Language, sc *scenario.Scenario) string {
 	}
 }
 
-// NewMended words in l what is known of a search for what mends a run. Cured is what
-// engine.Cured returned, once the search has ended; nil before. It fails only if a
+// NewMended words in l what we know about a search for changes that mend a run. Cured is
+// what engine.Cured returned, once the search has ended; nil before. It fails only if a
 // link cannot be made.
 func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended, error) {
 	going := cured == nil

@@ -15,14 +15,14 @@ type Mistake struct {
 	Given    string `json:"given"`
 	Allowed  string `json:"allowed"`
 	Sentence string `json:"sentence"`
-	Short    string `json:"-"`     // what is said beside the input
+	Short    string `json:"-"`     // the text beside the input
 	Input    string `json:"input"` // id of the form's input for it, "" without one
 
 	Script int `json:"script,omitempty"` // the line of the script that Key names, from 1; 0 where it is not known
 }
 
-// ScriptMistake is what is wrong with a script of the lock, which stands on that line
-// of the scenario's text.
+// ScriptMistake is a mistake in a script of the lock, on that line of the scenario's
+// text.
 func ScriptMistake(l words.Language, m *ownlock.Mistake, line int) Mistake {
 	key := "lock.scripts." + m.Call
 	return Mistake{

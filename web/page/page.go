@@ -23,8 +23,8 @@ type Page struct {
 	Languages []Language
 	Theme     string // "auto", "light", "dark" or "stage"
 	Themes    []Theme
-	Site      string   // where visitors reach this site, such as "https://relock.example.org"; "" where only their browser knows
-	Preview   *Preview // nil for a page that shows nothing of its own
+	Site      string   // where visitors reach this site, say "https://relock.example.org"; "" if only their browser knows
+	Preview   *Preview // nil for a page with nothing to preview
 }
 
 // Language is one that can be switched to.
@@ -88,7 +88,7 @@ type Run struct {
 	Reach    Reach
 }
 
-// File is a format in which a run can be had.
+// File is a format in which you can get a run.
 type File struct{ Format, Label string }
 
 // Message is a page that says one thing.

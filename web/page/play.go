@@ -28,7 +28,7 @@ type Play struct {
 	Example  string // of it, the one that is stepped; "" for another scenario
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole
-	Files    []File // that what is played can be had as
+	Files    []File // of the run, for people to save
 	Faults   []FaultKind
 	Errors   []string // with which Redis can be made to answer
 	Calls    []string // a fault on the way waits for one of them
@@ -39,9 +39,9 @@ type Play struct {
 	Summaries map[string]string
 	Problem   string // why what was asked for is not shown
 	Reach     Reach
-	Row       int    // where the page stands in it, 0: at its end
+	Row       int    // where the page is in it, 0: at its end
 	Elsewhere bool   // it opens elsewhere than at the start, which the page shows at first
-	Room      string // the code of the room from which one has come, "" for none
+	Room      string // the code of the room that the visitor came from, "" for none
 	Scene     string // of the room then
 }
 
@@ -58,7 +58,7 @@ type Strike struct {
 	Move  string // what the page sends, JSON
 }
 
-// ThreadStrikes are those of a thread that are always at hand.
+// ThreadStrikes are the faults of a thread that are always at hand.
 func ThreadStrikes(l words.Language, thread string) []Strike {
 	pause, _ := fault.Named(fault.Pause)
 	return []Strike{
@@ -69,7 +69,7 @@ func ThreadStrikes(l words.Language, thread string) []Strike {
 	}
 }
 
-// RedisStrikes are those of Redis that are always at hand.
+// RedisStrikes are the faults of Redis that are always at hand.
 func RedisStrikes(l words.Language, s film.Scenario) []Strike {
 	list := []Strike{
 		{l.Say("restart empty"), l.Say("Redis restarts without its data"), byHand(fault.Restart, "", "")},

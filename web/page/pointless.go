@@ -10,8 +10,8 @@ import (
 	"relock/web/words"
 )
 
-// Pointless are faults that would change nothing if they struck, and why. What
-// is left out counts for all there are.
+// Pointless are faults that would change nothing if they struck, and why. A field that is
+// left out means all there are.
 type Pointless struct {
 	Do     []string `json:"do,omitempty"`
 	Thread string   `json:"thread,omitempty"`

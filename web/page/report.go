@@ -14,10 +14,10 @@ import (
 	"relock/web/words"
 )
 
-// CardOfOwn says what a card takes of a scenario with a lock of one's own.
+// CardOfOwn says what a card takes from a scenario with a user's own lock.
 const CardOfOwn phrase.Text = "It takes only the scripts of your scenario. The threads, the lease and the tries are the same on every lock's card, so you can compare cards."
 
-// OwnCard is the page with the report card of a lock of one's own.
+// OwnCard is the page with the report card of a user's own lock.
 type OwnCard struct {
 	Page
 
@@ -30,7 +30,7 @@ type OwnCard struct {
 	Picture string // of the card, as a URL that holds an SVG file
 }
 
-// MostCards is how many locks stand in one table.
+// MostCards is how many locks one table has.
 const MostCards = 2
 
 // CardTable is a card, or two side by side in each cell.
@@ -112,7 +112,7 @@ var signs = map[card.Verdict]sign{
 	card.Broken:     {"✗", Bad},
 }
 
-// What stands for no verdict.
+// The signs for no verdict.
 var (
 	same  = sign{"=", Neutral}
 	open  = sign{"?", Neutral} // nothing but a broken rule is certain where not all orders were tried
@@ -165,7 +165,7 @@ func NewCardTable(l words.Language, cards ...*card.Card) CardTable {
 	return t
 }
 
-// cardRows are those of faults that some of the locks can have.
+// cardRows are the rows of faults that some of the locks can have.
 func cardRows(l words.Language, cards []*card.Card, faults []string, places []card.Place) []CardRow {
 	var list []CardRow
 	for _, name := range faults {
@@ -329,7 +329,7 @@ type CardWhere struct {
 }
 
 // Broken groups what breaks a lock, the nth of the table, by the rules: those that
-// most places break first. What breaks without a fault, too, is not in it.
+// most places break first. It leaves out rules that also break without a fault.
 func (t CardTable) Broken(l words.Language, lock int) []CardFound {
 	var list []CardFound
 	count := map[string]int{}

@@ -34,7 +34,7 @@ type RoomLesson struct {
 // RoomPart is what a visitor is in a room.
 type RoomPart string
 
-// Parts of a room. Who holds a thread and who watches have one page.
+// Parts of a room. Players and watchers have the same page.
 const (
 	RoomHost   RoomPart = "host"
 	RoomStage  RoomPart = "stage"
@@ -83,7 +83,7 @@ type RoomStrike struct {
 	Asked bool   // only where the host allows it
 }
 
-// RoomStrikes are those of a thread, as its player calls them.
+// RoomStrikes are the faults of a thread, as its player calls them.
 func RoomStrikes(l words.Language, thread string) []RoomStrike {
 	slow, _ := fault.Named(fault.Pause)
 	return []RoomStrike{

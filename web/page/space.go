@@ -35,8 +35,8 @@ const (
 type SpacePicture struct {
 	Width, Height float64
 	Cut           bool   // there are orders that were not tried
-	Label         string // what is to be seen, in a sentence
-	Folded        string // what stands together, "" where all is drawn
+	Label         string // what there is to see, in a sentence
+	Folded        string // what is drawn together, "" if everything is drawn
 	Dots          []Dot
 	Links         []SpaceLink
 	Ticks         []SpaceTick
@@ -45,7 +45,7 @@ type SpacePicture struct {
 	dotOf []int // by state
 }
 
-// Dot is a state, or several that are not told apart, or the end of runs.
+// Dot is a state, or several drawn as one, or the end of runs.
 type Dot struct {
 	X, Y        float64
 	R           float64
@@ -201,8 +201,8 @@ type layers struct {
 }
 
 // layered puts each state into a column: by its instant, and at one instant by
-// how many decisions came before it there. Where these are too many, neighbours
-// share a column.
+// how many decisions came before it there. If there are too many, neighbours share a
+// column.
 func layered(g explore.Graph, head []int) layers {
 	rank := make([]int, len(g.States))
 	next := 0
@@ -247,8 +247,8 @@ func layered(g explore.Graph, head []int) layers {
 	return out
 }
 
-// gather makes the dots: of a column with too many states those that are least
-// gone by stand together, by fate.
+// gather makes the dots: if a column has too many states, the least used ones share a
+// dot, by fate.
 func (p *SpacePicture) gather(g explore.Graph, ls layers, head []int) {
 	in := make([][]int, ls.count)
 	for _, id := range g.Order {
@@ -481,7 +481,7 @@ func (p *SpacePicture) labelOf(l words.Language, g explore.Graph, d Dot) string 
 	return text
 }
 
-// layerX is where a column stands.
+// layerX is where a column is.
 func (p *SpacePicture) layerX(layer int) float64 {
 	for _, d := range p.Dots {
 		if d.layer == layer {

@@ -64,8 +64,8 @@ func Searched(l words.Language, s *explore.Space) string {
 	return l.Say("%[1]s orders with %[2]s, in %[3]s states", orders, bounds, states)
 }
 
-// Share is "109 of 182 (60 %)". Where a search was cut short before any of n came
-// to its end, it says that.
+// Share is "109 of 182 (60 %)". If a search was cut short before any of n was finished,
+// it says that.
 func Share(l words.Language, n, of *big.Int) string {
 	if n.Sign() == 0 {
 		return l.Say("in none that was tried to the end")
@@ -202,9 +202,9 @@ func seenSoFar(l words.Language, s *explore.Space) string {
 	case begun:
 		return l.Say("None of the %s orders tried to the end breaks a rule, but some unfinished ones do.", orders)
 	case s.ByStandingStill().Sign() > 0:
-		return l.Say("Of the %[1]s orders tried, %[2]s break a rule, %[3]s. What was not tried may break others.", orders, Grouped(s.Broken()), StandingStill(l, s.Broken(), s.ByStandingStill()))
+		return l.Say("Of the %[1]s orders tried, %[2]s break a rule, %[3]s. Untried orders may break others.", orders, Grouped(s.Broken()), StandingStill(l, s.Broken(), s.ByStandingStill()))
 	case s.Broken().Sign() > 0:
-		return l.Say("Of the %[1]s orders tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
+		return l.Say("Of the %[1]s orders tried, %[2]s break a rule. Untried orders may break others.", orders, Grouped(s.Broken()))
 	default:
 		return l.Say("None of the %s orders tried breaks a rule. That does not mean that none can.", orders)
 	}

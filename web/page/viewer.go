@@ -49,14 +49,14 @@ type Standing struct {
 	Why    string     `json:"why"`
 }
 
-// Before is where a run of sc stands before its first row.
+// Before is the state of a run of sc before its first row.
 func Before(l words.Language, sc *scenario.Scenario) Standing {
 	start := film.Start(l, sc)
 	return Standing{Start: start, Stage: start, Why: l.Say("Nothing has happened yet.")}
 }
 
-// At is where a run stands after some rows, or at a command of the last one, 0 for
-// none: sceneAt in stage.js does the same.
+// At is the state of a run after some rows, or at a command of the last one, 0 for none:
+// sceneAt in stage.js does the same.
 func At(start film.Stage, rows []film.Row, moment int) Standing {
 	s := Standing{Start: start, Stage: start}
 	if len(rows) == 0 {

@@ -14,8 +14,7 @@ import (
 	"relock/web/words"
 )
 
-// How much of a film a page has. Bytes are those of HTML and JSON before
-// compression.
+// How much of a film a page has. Bytes count HTML and JSON before compression.
 const (
 	wholeBytes  = 2 << 20  // a longer film comes in portions, however few its rows
 	longestRow  = 64 << 10 // a longer one is left out, and says so

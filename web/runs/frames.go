@@ -132,8 +132,8 @@ func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) 
 // step replaces the number of a row in its HTML. No HTML contains it.
 const step = "\x7f"
 
-// unnumbered returns the HTML inside a row and that of the row itself, with step
-// in place of its number: with numbers no two rows would be alike.
+// unnumbered returns the HTML inside a row and the row's own HTML, with step in place of
+// its number: with numbers no two rows would be alike.
 func unnumbered(r film.Row) (inner, outer string) {
 	n := strconv.Itoa(r.Step)
 	html := strings.NewReplacer(

@@ -160,7 +160,7 @@ func (s *Live) Viewers() int {
 }
 
 // apart is the shortest time between two frames: as long as a screen shows a
-// picture or two. What happens meanwhile comes in one frame.
+// picture or two. Everything that happens meanwhile comes in one frame.
 const apart = 33 * time.Millisecond
 
 // pump shows new events, all of them in one frame. Until ctx ends, frames are

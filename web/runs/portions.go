@@ -18,8 +18,8 @@ import (
 // once.
 const partBytes = 512 << 10
 
-// Films are the films that are kept for their pages: those that come in portions,
-// and those of traces. It is safe for concurrent use.
+// Films are the films kept for their pages: those that come in portions, and those of
+// traces. It is safe for concurrent use.
 type Films struct {
 	shelf *site.Shelf[filmKey, Footage]
 }

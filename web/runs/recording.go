@@ -21,8 +21,8 @@ type Recording struct {
 	Covered  bool // a question about it is open: its film does not tell what is asked
 }
 
-// Record runs a scenario to its end on the virtual clock. It fails if the scenario
-// cannot be run, or with ctx's cause.
+// Record runs a scenario to the end on the virtual clock. It fails if the scenario cannot
+// be run, or with ctx's cause.
 func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {

@@ -288,9 +288,9 @@ func (r *Registry) drop(s *Live) {
 	s.account.Close()
 }
 
-// weigh notes how many bytes a run holds now. If that is too much, it drops
-// ended runs: those of the run's own address if that holds too much. If that
-// does not help, it stops the run.
+// weigh notes how many bytes a run holds now. If that is too much, it drops ended runs,
+// first of the run's own address if that holds too much. If that does not help, it stops
+// the run.
 func (r *Registry) weigh(s *Live) {
 	size := s.size()
 	r.mu.Lock()

@@ -36,8 +36,8 @@ func Steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	return ""
 }
 
-// Watch sends frames until the viewer leaves or is closed. It reports whether
-// the viewer knows, or must still be told that the run is broken.
+// Watch sends frames until the viewer leaves or is closed. It reports whether the viewer
+// knows, or must still hear that the run is broken.
 func Watch(conn *wire.Conn, backlog Backlog, viewer *hub.Subscriber) (told bool) {
 	for _, frame := range backlog.Frames {
 		if conn.Text(frame) != nil {

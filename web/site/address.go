@@ -101,8 +101,8 @@ func (s *Site) visitorAddress(r *http.Request) netip.Addr {
 	case len(listed) == 0:
 		return s.rightmost(from, forwardedFor(standard))
 	}
-	// A proxy writes one of the two and passes on the other as it came. Which
-	// one is the proxy's cannot be seen, so neither is believed alone.
+	// A proxy writes one of the two and passes on the other as it came. Nobody can tell
+	// which one is the proxy's, so neither is believed alone.
 	if other := s.rightmost(from, forwardedFor(standard)); other != found {
 		return from
 	}
@@ -170,10 +170,10 @@ var ofProxies = []string{
 	"True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fastly-Client-Ip", "Fly-Client-Ip", "X-Azure-Clientip", "X-Appengine-User-Ip", "X-Envoy-External-Address", "X-Amzn-Trace-Id",
 }
 
-// FromHere reports whether r comes from this machine, as far as can be seen: over
-// loopback, to a name of loopback, and without any sign of a proxy, whoever that
-// serves. A proxy that changes nothing but the Host, and one that passes on
-// connections, cannot be told from a browser here.
+// FromHere reports whether r comes from this machine, as far as the server can tell: over
+// loopback, to a name of loopback, and without any sign of a proxy, no matter whom that
+// serves. A proxy that changes nothing but the Host, and one that passes on connections,
+// cannot be told from a browser here.
 func FromHere(r *http.Request) bool {
 	_, passed := passedOn(r) // by another server, which may be elsewhere
 	return !passed && peer(r).IsLoopback() && isLoopback(hostName(r)) && !throughProxy(r)

@@ -34,7 +34,7 @@ const (
 const (
 	waitingOfAddress = 24 << 20 // a class of three hundred that loads a page at once, beside a trace
 	waitingOfAll     = 32 << 20
-	connectionBytes  = 28 << 10 // what each of them takes besides, as does each request that waits for its turn; measured
+	connectionBytes  = 28 << 10 // the bytes that each of them takes besides, as does each request that waits for its turn; measured
 )
 
 // delivery is a request under way: its body as it comes in, and its answer, which
@@ -61,7 +61,7 @@ type delivery struct {
 	taken  bool     // a websocket has taken the connection over
 
 	sending atomic.Bool
-	refused atomic.Pointer[Error] // why something else is answered, or no more
+	refused atomic.Pointer[Error] // why the answer is another one, or ends here
 }
 
 type deliveryKey struct{}
@@ -180,7 +180,7 @@ func (d *delivery) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, fmt.Errorf("site: take over the connection: %w", err)
 	}
 	d.status, d.taken = http.StatusSwitchingProtocols, true
-	d.account.Close() // sockets have limits of their own
+	d.account.Close() // sockets have their own limits
 	return c, rw, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"relock/web/words"
 )
 
-// Error is an error with a page of its own. It is immutable.
+// Error is an error with its own page. It is immutable.
 type Error struct {
 	Status int
 	Head   phrase.Text

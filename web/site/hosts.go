@@ -17,8 +17,8 @@ import (
 // host.
 var ErrPublicURL = phrase.New("it must be http:// or https:// and a host, with a port if need be, and nothing after that")
 
-// ParsePublicURL reads the address under which visitors reach a server, such
-// as https://relock.example.org. It fails with ErrPublicURL.
+// ParsePublicURL reads the address under which visitors reach a server, say
+// https://relock.example.org. It fails with ErrPublicURL.
 func ParsePublicURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -33,9 +33,8 @@ func ParsePublicURL(text string) (*url.URL, error) {
 
 // named refuses requests for a name that is not this server's. A foreign page
 // whose name was made to point here (DNS rebinding) would have the same origin
-// for its browser, and could read and start everything. Health checks are
-// allowed under any name: monitoring uses names of its own, and there is
-// nothing to read.
+// for its browser, and could read and start everything. Health checks are allowed under
+// any name: monitoring uses its own names, and there is nothing to read.
 func (s *Site) named(next http.Handler) http.Handler {
 	refused := s.Page(func(_ http.ResponseWriter, r *http.Request) error {
 		e := Refuse(http.StatusMisdirectedRequest, "This server has another name",
@@ -125,8 +124,8 @@ func (s *Site) Origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// Owns tells whether an origin, such as https://relock.example.org, is this
-// site's as r reaches it.
+// Owns reports whether an origin, say https://relock.example.org, is this site's as r
+// reaches it.
 func (s *Site) Owns(r *http.Request, origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil &&

@@ -7,7 +7,7 @@ import (
 	"relock/engine/panics"
 )
 
-// What a panic ended.
+// The things that a panic can end.
 const (
 	OfPage  = "page"  // one answer
 	OfPlay  = "play"  // one session of stepping

@@ -17,9 +17,9 @@ const nameLimit = 2 * time.Second
 // maxReach is how many addresses a page offers.
 const maxReach = 4
 
-// Reach says how far a link made on r's page goes. A server that is asked for
-// as localhost and has no public URL knows no address that works beyond this
-// machine: alone is true, and it offers those of its network interfaces.
+// Reach says how far a link made on r's page goes. If r asks for localhost and the server
+// has no public URL, it knows no address that works beyond this machine: alone is true,
+// and it offers the addresses of its network interfaces.
 func (s *Site) Reach(r *http.Request) (alone bool, addresses []string) {
 	if s.public != nil || !isLoopback(host(r)) {
 		return false, nil

@@ -27,8 +27,8 @@ type readyAnswer struct {
 	packed []byte // gzip; nil where that is hardly smaller
 }
 
-// newReady returns where such answers are kept. They stay: if they were made again
-// and again, everybody who waits would hold bytes of their own after all.
+// newReady returns where such answers are kept. They stay: if they were made again and
+// again, everybody who waits would hold separate bytes after all.
 func newReady() *Shelf[readyKey, readyAnswer] {
 	k := NewShelf[readyKey](maxReady, func(a *readyAnswer) int { return len(a.plain) + len(a.packed) })
 	k.stays = true
@@ -102,7 +102,7 @@ func (s *Site) answerReady(w http.ResponseWriter, r *http.Request, key readyKey,
 	return nil
 }
 
-// makeReady has one request make an answer for all who wait for it. What cannot
+// makeReady has one request make an answer for all who wait for it. An answer that cannot
 // be kept comes back as other, for this request alone.
 func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) (made *readyAnswer, other *unready, err error) {
 	made, err = Taken(r, s.same, key, func(*readyAnswer) bool { return true }, func(*readyAnswer) (*readyAnswer, error) {
@@ -124,7 +124,7 @@ func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWrit
 	return made, nil, err
 }
 
-// errUnready is returned for answers that are not kept, such as "no such file".
+// errUnready is returned for answers that are not kept, like "no such file".
 var errUnready = errors.New("site: nothing to be kept")
 
 // unready is an answer while it is made.

@@ -114,8 +114,8 @@ func (f *Files) styled() error {
 	return f.forPictures()
 }
 
-// forPictures makes the style sheet of pictures that stand alone. What draws
-// such files need not know variables, so there are none in it.
+// forPictures makes the style sheet of pictures that stand alone. Programs that draw such
+// files need not know variables, so there are none in it.
 func (f *Files) forPictures() error {
 	var sheets [2]string
 	for i, name := range []string{"css/tokens.css", "css/lanes.css"} {
@@ -196,7 +196,7 @@ func tight(css string) string {
 }
 
 // uncommented leaves out of a script what only people read: its JSDoc, and remarks to the
-// end of a line. What stays is on the line that it was on.
+// end of a line. The rest stays on its line.
 func uncommented(script []byte) []byte {
 	out := make([]byte, 0, len(script))
 	for i := 0; i < len(script); {
@@ -233,8 +233,8 @@ func remark(line []byte) int {
 	return at
 }
 
-// PictureStyle is the style sheet for a picture of lanes that is a file of its
-// own, light and dark.
+// PictureStyle is the style sheet for a picture of lanes that is a separate file, light
+// and dark.
 func (f *Files) PictureStyle() string { return f.picture }
 
 // imported matches the module that a line of a script needs from its start.

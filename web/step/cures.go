@@ -42,8 +42,8 @@ func (r *Reader) mend(ctx context.Context, c board.Command) (Answered, error) {
 	})
 }
 
-// mends looks for what mends a scenario, and tells who asked of each change as soon
-// as it is known, and at the end what can be said of it in a post-mortem.
+// mends looks for what mends a scenario, and tells the one who asked about each change as
+// soon as it knows, and at the end what a post-mortem can say.
 func (r *Reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario) {
 	var failed error
 	told := func(report *mend.Report, cured []engine.Played) {
@@ -111,7 +111,7 @@ func (r *Reader) causes(ctx context.Context, c board.Command) (f Answered, err e
 	return f, err
 }
 
-// toldCures tells who asked what is known of the changes.
+// toldCures tells the one who asked what we know about the changes.
 func (r *Reader) toldCures(x *Exploration, m page.Mended) error {
 	html, err := templates.Text(r.Language, templates.Mended(m))
 	if err != nil {

@@ -20,10 +20,10 @@ type searching struct {
 	mu     sync.Mutex
 	going  *Exploration
 	cures  *Exploration
-	walked []scenario.Move // those of the branch that a walk has made, which the next walk takes the place of
+	walked []scenario.Move // the moves of the branch that a walk has made, which the next walk replaces
 }
 
-// Exploration is a search, on a goroutine of its own. It is safe for concurrent use.
+// Exploration is a search, on its own goroutine. It is safe for concurrent use.
 type Exploration struct {
 	stop  context.CancelCauseFunc
 	ended chan struct{} // closed when the goroutine ends

@@ -28,7 +28,7 @@ type Frame struct {
 	Refused   string      `json:"refused,omitempty"` // a sentence
 
 	// Of a lab.
-	Renew    bool          `json:"renew,omitempty"` // the page is to be dressed otherwise: open it again
+	Renew    bool          `json:"renew,omitempty"` // the page needs other parts: open it again
 	Searched *searchedJSON `json:"searched,omitempty"`
 
 	Told
@@ -52,7 +52,7 @@ type Opened struct {
 	Rail     string          `json:"rail"`  // what is beside it, HTML
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
-	At       int             `json:"at"`              // where the link stands
+	At       int             `json:"at"`              // where the link points
 	Live     *int            `json:"live,omitempty"`  // of a lab: the branch whose round goes on
 	Shows    string          `json:"shows,omitempty"` // what is seen in it, of one that comes with the playground
 	Ways     string          `json:"ways,omitempty"`  // and where to go on at its end, HTML
@@ -102,7 +102,7 @@ type Told struct {
 	Explored *exploredJSON `json:"explored,omitempty"`
 	Mended   *mendedJSON   `json:"mended,omitempty"`
 	Goal     *goalJSON     `json:"goal,omitempty"`
-	Mistake  *mistakeJSON  `json:"mistake,omitempty"` // of a lock of one's own, beside what was refused or explored
+	Mistake  *mistakeJSON  `json:"mistake,omitempty"` // of a user's own lock, beside what was refused or explored
 }
 
 // exploredJSON is how far a search has come.
@@ -111,16 +111,16 @@ type exploredJSON struct {
 	Found   string `json:"found"`             // HTML
 	Picture string `json:"picture,omitempty"` // HTML, once it has ended
 
-	Judged *judgedJSON `json:"judged,omitempty"` // of a lock of one's own, once it has ended
+	Judged *judgedJSON `json:"judged,omitempty"` // of a user's own lock, once it has ended
 }
 
-// wentJSON is where the page is to stand.
+// wentJSON is where the page should go.
 type wentJSON struct {
 	Branch int `json:"branch"`
 	At     int `json:"at"`
 }
 
-// standsJSON is where a branch stands in the space.
+// standsJSON is where a branch is in the space.
 type standsJSON struct {
 	Branch   int                `json:"branch"`
 	At       int                `json:"at"`
@@ -137,20 +137,20 @@ type causesJSON struct {
 	HTML string `json:"html"` // "" where none is
 }
 
-// mendedJSON is what is known of the changes that might mend a run.
+// mendedJSON is what we know about the changes that might mend a run.
 type mendedJSON struct {
 	Going bool   `json:"going"`
 	HTML  string `json:"html"`
 }
 
-// goalJSON is whether a goal can still be reached from where a page stands.
+// goalJSON is whether a goal can still be reached from where a page is.
 type goalJSON struct {
 	Branch int    `json:"branch"`
 	Moves  int    `json:"moves"`
 	HTML   string `json:"html"` // "" where it can
 }
 
-// judgedJSON is what a search says of a lock of one's own.
+// judgedJSON is what a search says about a user's own lock.
 type judgedJSON struct {
 	Broken    string           `json:"broken"` // how many orders break a rule, "0" for none
 	All       string           `json:"all"`    // how many were tried

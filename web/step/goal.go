@@ -18,9 +18,9 @@ import (
 // errNoGoal is returned for a goal of which nothing is known, or of another scenario.
 var errNoGoal = phrase.New("no item of the course with something to break has this address and this scenario")
 
-// goal begins to look whether the goal of an item can still be reached from where a
-// page stands, in the place of the search before. It is asked after each move, and so
-// does not count as a start: one address has one search at a time all the same.
+// goal begins to look whether the goal of an item can still be reached from where a page
+// is, and replaces the search before. It is asked after each move, and so does not count
+// as a start: one address has one search at a time all the same.
 func (r *Reader) goal(ctx context.Context, c board.Command) (Answered, error) {
 	at, err := r.Look(ctx, c.Branch)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Reader) goal(ctx context.Context, c board.Command) (Answered, error) {
 	return Answered{}, err
 }
 
-// newGoalOutlook words what a search from where somebody stands has found.
+// newGoalOutlook words what a search from somebody's place has found.
 func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
 	switch {
 	case o.Open:

@@ -35,7 +35,7 @@ type labPlayer struct {
 	drawn  *scenario.Scenario   // of what was shown
 	had    map[int]*labs.Branch // as they were shown, nil before anything is
 	dress  string               // title, rail and scripts, as they were shown
-	search *labs.Search         // as it was told
+	search *labs.Search         // as last sent
 }
 
 // LabPage is what the page of a lab has beside the stage.
@@ -44,7 +44,7 @@ type LabPage struct {
 	End  func() // closes the lab; nil where the visitor may not
 }
 
-// LabSocket serves a page of a lab that stands as the state says. The lab outlives it.
+// LabSocket serves a page of a lab in the given state. The lab outlives it.
 func (s *Sockets) LabSocket(w http.ResponseWriter, r *http.Request, one *labs.Lab, st labs.State, of LabPage) error {
 	return s.speak(w, r, frame.LabSocket, board.Lab, func(by *speaker) func() {
 		p := &labPlayer{speaker: by, of: one, page: of, state: st, leave: one.Enter()}
@@ -183,7 +183,7 @@ func (p *labPlayer) followed(context.Context) error {
 	return errors.Join(p.renewed(state), p.redress())
 }
 
-// renewed shows how the lab stands now.
+// renewed shows the lab's state now.
 func (p *labPlayer) renewed(state labs.State) error {
 	p.state = state
 	if p.drawn != state.Scenario { // rows speak of the key, and of the lease
@@ -239,7 +239,7 @@ func (p *labPlayer) showNew() error {
 }
 
 // showBranch sends a branch as it is now: from the last place that the page has on, or all
-// of it where what was told is told otherwise.
+// of it if an earlier part has changed.
 func (p *labPlayer) showBranch(b *labs.Branch) error {
 	if len(b.Positions) == 0 { // its round is yet to begin
 		return nil

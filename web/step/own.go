@@ -14,7 +14,7 @@ import (
 	"relock/web/templates"
 )
 
-// mistaken returns what is wrong with a script of one's own, if err is that.
+// mistaken returns what is wrong with a user's script, if err is that.
 func mistaken(err error) *ownlock.Mistake {
 	var m *ownlock.Mistake
 	if errors.As(err, &m) {

@@ -20,7 +20,7 @@ const FramePositions = 64
 const showEvery = 250 * time.Millisecond
 
 // portions tells the positions of a branch from one on, so many at a time, with the
-// rows between them, and last its lanes. Where there are no more it tells that once.
+// rows between them, and last its lanes. If there are no more, it says so once.
 func portions(l words.Language, reel *film.Film, b *engine.Branch, from int, position func(i int) Position, tell func(Frame) error) error {
 	for {
 		to := min(from+FramePositions, len(b.Positions))

@@ -233,7 +233,7 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 }
 
 // showMade sends the positions and rows of a branch that the page does not have
-// yet. What a branch shares with its parent, the page already has.
+// yet. The page already has the part that a branch shares with its parent.
 func (p *player) showMade(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.Events > len(b.Events) {

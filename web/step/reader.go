@@ -22,8 +22,8 @@ type Reader struct {
 	Address  string
 	Ends     string // what a panic ends: site.OfPlay or site.OfRoom
 
-	// What is asked about. A search tells how far it has come by Tell, from a
-	// goroutine of its own.
+	// The run that it asks about. A search tells how far it has come by Tell, from its
+	// own goroutine.
 	May   func(Asker) error // nil: all of it
 	Look  func(ctx context.Context, ids ...int) (Branches, error)
 	Film  func(sc *scenario.Scenario, b *engine.Branch) *film.Film
@@ -43,7 +43,7 @@ type Branches struct {
 // Asker says who may ask in a class.
 type Asker int
 
-// Who may ask.
+// Says who may ask.
 const (
 	askMembers Asker = iota // all
 	AskViewers              // who has the film: phones show one thread of it

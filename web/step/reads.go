@@ -45,7 +45,7 @@ func readNamed(name string) *read {
 	return nil
 }
 
-// Allows fails where a member may not ask that, or be led to what was found.
+// Allows fails if a member may not ask that, or may not go to the result.
 func (r *Reader) Allows(name string) error {
 	read := readNamed(name)
 	switch {

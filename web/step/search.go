@@ -133,10 +133,10 @@ type ofSearch struct {
 	search func(ctx, within context.Context, t *spareTurn)
 }
 
-// begin tells who asked that a search begins, and does it on a goroutine of its own:
+// begin tells the one who asked that a search begins, and runs it on its own goroutine:
 // in turns that nobody else wants, and for as long as a search may take. Its place is
-// where halt and forget find it. It fails as searchLine.queue does, and then nothing
-// has begun.
+// where halt and forget find it. It fails as searchLine.queue does, and then nothing has
+// begun.
 func (r *Reader) begin(ctx, searching context.Context, place **Exploration, x *Exploration, of ofSearch) error {
 	scripts := ""
 	if of.own {
@@ -218,8 +218,8 @@ func (t *spareTurn) due() bool {
 	return due
 }
 
-// searches searches the orders of a scenario, and tells who asked; of one that is to
-// be judged, what judging says.
+// searches searches the orders of a scenario, and tells the one who asked; if it is to be
+// judged, it tells the judgement.
 func (r *Reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds, judge bool) {
 	x := t.Exploration
 	t.told = time.Now()
@@ -352,7 +352,7 @@ func begins(a, b []scenario.Move) int {
 	return n
 }
 
-// outlook says what becomes of where a page stands, if the space knows it.
+// outlook says what can become of a page's place, if the space knows it.
 func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err error) {
 	all, err := r.Look(ctx)
 	if err != nil {

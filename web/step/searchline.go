@@ -18,7 +18,7 @@ import (
 // Limits of searches.
 const (
 	searchesAtOnce  = 2   // under way, since each holds its memory while another one works; one of an address
-	searchesUnknown = 1   // of these, for addresses whose last own script did not come to its end, or that have run none
+	searchesUnknown = 1   // of these, for addresses whose last own script did not finish, or that have run none
 	searchesOfAll   = 256 // under way or waiting
 	searchesOwn     = 64  // and of one address: twice a class where each has a lock judged
 
@@ -26,8 +26,8 @@ const (
 	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
 	stateBytes      = 2 << 10     // and afterwards
 
-	// What searches may hold, apart from what sessions do: who searches keeps
-	// nobody from stepping.
+	// How much searches may hold, apart from sessions: somebody who searches keeps nobody
+	// from stepping.
 	searchBytesOfAddress = 384 << 20
 	searchBytesOfAll     = 768 << 20
 )
@@ -146,10 +146,10 @@ func (q *queued) take(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// Judge does what searches a lock of one's own for the page that r asks for: after
-// the searches before it, while nobody else wants a turn, and as long as a page may
-// search. It counts as a start, and holds so many states while it works. Where the
-// visitor has left, it has done nothing, and there is no error.
+// Judge runs a search of a user's own lock for the page that r asks for: after the
+// searches before it, while nobody else wants a turn, and as long as a page may search.
+// It counts as a start, and holds so many states while it works. If the visitor has left,
+// it has done nothing, and there is no error.
 func (s *Searches) Judge(r *http.Request, states int, judge func(ctx context.Context) error) error {
 	address := site.Address(r)
 	if err := s.Starts.Allow(address); err != nil {
@@ -161,9 +161,9 @@ func (s *Searches) Judge(r *http.Request, states int, judge func(ctx context.Con
 	return nil
 }
 
-// InTurn judges own scripts for somebody who waits without the turn of seat: after
-// the searches of theirs before it, while nobody else wants a turn, and as long as a
-// page may search. It holds so many states while it works, and none while it waits.
+// InTurn judges own scripts for somebody who waits without the turn of seat: after their
+// earlier searches, while nobody else wants a turn, and as long as a page may search. It
+// holds so many states while it works, and none while it waits.
 func (s *Searches) InTurn(ctx context.Context, seat *turn.Seat, whose string, states int, search func(ctx context.Context) error) error {
 	place, err := s.line.queue(whose, seat.Whose())
 	if err != nil {

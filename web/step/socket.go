@@ -96,7 +96,7 @@ func (s *Sockets) turnAway(w http.ResponseWriter, r *http.Request, why error) er
 	if errors.Is(why, runs.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
-	refused, _ := words.From(r.Context()).Explain(why) // a limit can be told, and says what to do
+	refused, _ := words.From(r.Context()).Explain(why) // visitors can read a limit, and it says what to do
 	if conn.Goodbye(code, wire.Notice{V: 1, Full: true, Refused: refused}) {
 		conn.Part(nil)
 	}

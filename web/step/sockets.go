@@ -1,6 +1,6 @@
 // Package step is the socket of pages that step: their commands and the frames in answer, what
 // can be asked of branches, and the searches. It has three tenants: a page alone, a page with
-// a lab, and a class, which has a socket of its own and asks here.
+// a lab, and a class, which has its own socket and asks here.
 //
 // It does not know the pages that it serves.
 package step
@@ -36,8 +36,8 @@ type Sockets struct {
 	Course   func() *course.Course
 }
 
-// Explained is why a command was refused, in a sentence. What means nothing to a
-// visitor is logged.
+// Explained is why a command was refused, in a sentence. It logs errors that mean nothing
+// to a visitor.
 func (s *Sockets) Explained(ctx context.Context, l words.Language, do string, err error) string {
 	refused, ok := l.Explain(err)
 	if ok {

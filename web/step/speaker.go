@@ -35,7 +35,7 @@ type speaker struct {
 
 	do      func(ctx context.Context, c board.Command) error
 	opened  func() bool                 // something is
-	changed func() <-chan struct{}      // nil where nothing changes by itself
+	changed func() <-chan struct{}      // nil if nothing changes by itself
 	follow  func(context.Context) error // shows what has changed
 	gone    string                      // why there is nothing to step through any more, "" while there is
 

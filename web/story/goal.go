@@ -15,7 +15,7 @@ func (m *maker) goals() []Story {
 	return []Story{
 		{Name: "Diagnosis: what was logged", Component: templates.DiagnosisLogs([]page.DiagnosisLog{log, monitor})},
 		{Name: "Diagnosis: where the logs of a wrong cause part", Component: templates.DiagnosisFound(page.Diagnosis{Parting: &page.DiagnosisParting{
-			Says: l.Say("Its run writes something else. In “%[1]s”, line %[2]d is not what stands here, but: %[3]s", log.Title, 3, "4.500 B lock attempt 2: acquired"),
+			Says: l.Say("Its run writes something else. In “%[1]s”, line %[2]d is not the line here, but: %[3]s", log.Title, 3, "4.500 B lock attempt 2: acquired"),
 			Diff: []page.ReviewDiff{{Sign: " ", Text: log.Lines[1]}, {Sign: "-", Text: log.Lines[2]}, {Sign: "+", Text: "  4.500 B lock attempt 2: acquired"}},
 		}})},
 		{Name: "Diagnosis: what a command prints under two causes", Component: templates.DiagnosisFound(page.Diagnosis{Printed: []page.DiagnosisAnswer{

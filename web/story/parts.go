@@ -18,7 +18,7 @@ import (
 	"relock/web/templates"
 )
 
-// threads is how many threads have a mark and a colour of their own.
+// threads is how many threads have their own mark and colour.
 const threads = 8
 
 func (m *maker) marks() []Story {

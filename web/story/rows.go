@@ -11,8 +11,8 @@ import (
 	"relock/web/words"
 )
 
-// maker makes view models in a language. Each row has a number of its own, so
-// that the ids of rows are unique on the page.
+// maker makes view models in a language. Each row has another number, so that the ids of
+// rows are unique on the page.
 type maker struct {
 	l    words.Language
 	step int

@@ -897,7 +897,7 @@ func storeChoice(chosen, value, label string) templ.Component {
 	})
 }
 
-// EditorForm is the form that changes the YAML. Of a lock of one's own the scripts come
+// EditorForm is the form that changes the YAML. For a user's own lock the scripts come
 // first, and the rest is folded.
 func EditorForm(f page.Form) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -2518,7 +2518,7 @@ func judge(why string) templ.Component {
 	})
 }
 
-// OwnFrame says what the scripts of a lock of one's own get, and what they return.
+// OwnFrame says what the scripts of a user's own lock get, and what they return.
 func OwnFrame() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2545,9 +2545,9 @@ func OwnFrame() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var128 string
-		templ_7745c5c3_Var128, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each call of the lock runs its script in Redis as one step. KEYS[1] is the lock's key. A call without a script uses that of the lock that you started from; in an empty frame, leases are then not renewed."))
+		templ_7745c5c3_Var128, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Each call of the lock runs its script in Redis as one step. KEYS[1] is the lock's key. A call without a script uses the script of the lock that you started from; in an empty frame, leases are then not renewed."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 474, Col: 221}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 474, Col: 227}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var128))
 		if templ_7745c5c3_Err != nil {
@@ -2734,7 +2734,7 @@ func choices(list []page.Choice) templ.Component {
 	})
 }
 
-// described ties an input to what is said below it.
+// described ties an input to the text below it.
 func described(f page.Field) templ.Attributes {
 	a := templ.Attributes{}
 	ids := ""

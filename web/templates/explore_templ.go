@@ -410,7 +410,7 @@ func ExploreKinds(list []page.Kind) templ.Component {
 	})
 }
 
-// Found is what is known of a search.
+// Found is what we know about a search.
 func Found(f page.Found) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -933,7 +933,7 @@ func Found(f page.Found) templ.Component {
 	})
 }
 
-// Space is the picture of a space. What one can go to has data-dot.
+// Space is the picture of a space. Dots that people can go to have data-dot.
 func Space(p *page.SpacePicture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

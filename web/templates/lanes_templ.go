@@ -72,9 +72,9 @@ func LanesBox(p film.Picture) templ.Component {
 
 // Lanes is the picture of a run, and to its left the names, which stay where
 // they are when it is scrolled. Places on the time axis are parts of its
-// width, so that it fills a box that is wider than it need be. What can be
-// pointed at has data-step, its place is data-x, and data-cursor and
-// data-later are what stands there and hides what comes after.
+// width, so that it fills a box that is wider than it need be. Things that people can
+// point at have data-step, their place is data-x, and data-cursor and data-later are the
+// cursor there and the cover of what comes after.
 func Lanes(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -462,7 +462,7 @@ func Lanes(p film.Picture) templ.Component {
 	})
 }
 
-// LanesStill is the picture without anything to point at or to stand on.
+// LanesStill is the picture without anything to point at or to go to.
 func LanesStill(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -625,8 +625,8 @@ func LanesSmall(p film.Picture) templ.Component {
 	})
 }
 
-// LanesFile is the picture as a file that stands alone, with what is told of it
-// below. Style is its style sheet: static.Files.PictureStyle.
+// LanesFile is the picture as a separate file, with its text below. Style is its style
+// sheet: static.Files.PictureStyle.
 func LanesFile(p film.Picture, told film.Told, title, style string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3614,10 +3614,10 @@ func has(p film.Picture, ordinal int) bool {
 	return false
 }
 
-// toldBelow is between a picture and what is told of it.
+// toldBelow is between a picture and the text about it.
 const toldBelow = 14
 
-// fileWidth is that of a picture in a file of its own, with its edges.
+// fileWidth is the width of a picture in a separate file, with its edges.
 func fileWidth(p film.Picture, told film.Told) float64 {
 	return max(p.Names+p.Width, told.Width) + 32
 }
@@ -3708,7 +3708,7 @@ func span(p film.Picture) string {
 
 func move(x, y float64) string { return "translate(" + units(x) + " " + units(y) + ")" }
 
-// cursorX is where the picture's cursor stands, -1 where it stands nowhere.
+// cursorX is where the picture's cursor is, -1 if it is nowhere.
 func cursorX(p film.Picture) float64 {
 	for _, c := range p.Columns {
 		if c.Step == p.Cursor {
@@ -3776,7 +3776,7 @@ func area(a film.Area, floor float64) string {
 	return path(a.Points) + "V" + units(floor) + "H" + units(a.From) + "Z"
 }
 
-// keyNameAt is the line on which the name of the key's lane stands.
+// keyNameAt is the line of the name of the key's lane.
 func keyNameAt(p film.Picture) float64 {
 	if p.Key.Full == "" {
 		return (p.Key.Top+p.Key.Bottom)/2 + 4

@@ -3,7 +3,7 @@
 // templ: version: v0.3.977
 // Package templates renders view models to HTML. It knows nothing of the
 
-// engine. Texts are said in the language of the context.
+// engine. Texts are in the language of the context.
 
 package templates
 
@@ -148,8 +148,8 @@ func say(ctx context.Context, text phrase.Text, args ...any) string {
 // Escaped is a text as HTML.
 func Escaped(text string) string { return templ.EscapeString(text) }
 
-// Layout is the frame of every page. Where a run is shown the badge says what it
-// runs on, and the run fills the window: the footer is below it.
+// Layout is the frame of every page. If the page shows a run, the badge says what it runs
+// on, and the run fills the window: the footer is below it.
 func Layout(p page.Page, badge string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,8 +14,8 @@ import (
 	"relock/web/words"
 )
 
-// Legend is the dialog that explains every mark of the lanes. What is pointed
-// at in a picture finds its text here (legend.js).
+// Legend is the dialog that explains every mark of the lanes. Here is the text for what
+// people point at in a picture (legend.js).
 func Legend() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

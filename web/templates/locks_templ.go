@@ -562,7 +562,7 @@ func LockPage(p page.LockPage) templ.Component {
 	})
 }
 
-// OwnCardPage is the report card of a lock of one's own.
+// OwnCardPage is the report card of a user's own lock.
 func OwnCardPage(p page.OwnCard) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -148,9 +148,9 @@ func LuaPane(s film.Script) templ.Component {
 	})
 }
 
-// code is a line to the letter: templ would add spaces between its pieces. What has no
-// shape of its own, as marks that turn the direction of text, is shown by its code: nobody
-// is to read something else than what runs.
+// code is a line to the letter: templ would add spaces between its pieces. Invisible
+// characters, like marks that turn the direction of text, are shown by their code: nobody
+// should read anything but what runs.
 func code(l film.ScriptLine) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		html := "<code>"

@@ -2575,7 +2575,7 @@ func shareCode(reach page.Reach) templ.Component {
 	})
 }
 
-// shareIcon is that of what leads to the dialog.
+// shareIcon is the icon of the button that leads to the dialog.
 func shareIcon() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1518,9 +1518,9 @@ func roomBar(p page.Room) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var78 string
-			templ_7745c5c3_Var78, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "For the projector, in a window of its own"))
+			templ_7745c5c3_Var78, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "For the projector, in its own window"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/room.templ`, Line: 294, Col: 182}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/room.templ`, Line: 294, Col: 177}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var78))
 			if templ_7745c5c3_Err != nil {
@@ -2897,8 +2897,8 @@ func roomJoin(p page.Room) templ.Component {
 	})
 }
 
-// roomOwnQuestion is where a host writes a question. What players type reaches
-// nobody; what a host types here, all.
+// roomOwnQuestion is where a host writes a question. Nobody reads what players type;
+// everybody reads what a host types here.
 func roomOwnQuestion() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -4028,7 +4028,7 @@ func RoomPhonePage(p page.Room) templ.Component {
 	})
 }
 
-// RoomThreads are the threads on a phone: one's own, and those that one can
+// RoomThreads are the threads on a phone: the member's own, and those that they can
 // choose.
 func RoomThreads(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -534,8 +534,8 @@ func RunView(r page.Run) templ.Component {
 	})
 }
 
-// ExportMenu has the files that a run can be had as. Prefix is an address,
-// ready for a format.
+// ExportMenu has the files that you can save a run as. Prefix is an address, ready for a
+// format.
 func ExportMenu(prefix string, files []page.File) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -3209,7 +3209,7 @@ func outage(n film.Node) templ.Component {
 	})
 }
 
-// opening is what stands before a field of the hash.
+// opening is the text before a field of the hash.
 func opening(i int) string {
 	if i == 0 {
 		return "{ "

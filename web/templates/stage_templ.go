@@ -1216,7 +1216,7 @@ func ownerClass(o film.Owner) string {
 
 func nodeOwner(n film.NodeCard) string { return ownerClass(n.Owner) }
 
-// cardOwner is whose colour the card has: that of the only one.
+// cardOwner is whose colour the card has, if there is only one.
 func cardOwner(c film.Card) string {
 	if len(c.Owners) != 1 {
 		return "nobody"

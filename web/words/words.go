@@ -37,7 +37,7 @@ type dialect struct {
 	read        func() (*texts, error) // once
 }
 
-// texts are what is said in a language.
+// texts are the texts in a language.
 type texts struct {
 	said    map[string]string // by their English; nil for English
 	scripts map[string]string // texts of the page's scripts
@@ -58,7 +58,7 @@ var English = func() Language {
 func (l Language) texts() *texts {
 	all, err := l.read()
 	if err != nil {
-		panic(err) // they are embedded; those of others were read before
+		panic(err) // they are embedded; other files were read before
 	}
 	return all
 }
@@ -112,7 +112,7 @@ func (l Language) List(names phrase.Names) string {
 		return said
 	}
 	if r, _ := utf8.DecodeLastRuneInString(before); full(r) {
-		between = strings.TrimLeft(between, " ") // which stands beside a Latin word
+		between = strings.TrimLeft(between, " ") // which is next to a Latin word
 	}
 	if r, _ := utf8.DecodeRuneInString(last); full(r) {
 		between = strings.TrimRight(between, " ")
@@ -120,7 +120,8 @@ func (l Language) List(names phrase.Names) string {
 	return before + between + last
 }
 
-// full reports whether a character, a Han one or a mark of theirs, has its space in itself.
+// full reports whether a character, a Han character or a full-width mark, contains its own
+// space.
 func full(r rune) bool {
 	kind := width.LookupRune(r).Kind()
 	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth

@@ -25,10 +25,10 @@ const again = 2
 
 // Punctual runs a test that waits for leases, or judges by the clock. If it fails, and
 // a timer of this process was late by a tenth of the lease or more meanwhile, it is
-// repeated, at most twice; whatever else it does stands. The test gets a TB of its own,
-// whose context ends and whose cleanups run before it is repeated; it starts all that it
-// needs itself, and has no subtests. What it says is told where it fails for good, and
-// with -v. The name of the test that t belongs to begins with [Prefix].
+// repeated, at most twice; any other outcome counts. The test gets its own TB, whose
+// context ends and whose cleanups run before it is repeated; it starts everything that it
+// needs itself, and has no subtests. Its messages appear if it fails for good, and with
+// -v. The name of the test that t belongs to begins with [Prefix].
 func Punctual(t testing.TB, lease time.Duration, test func(t testing.TB)) {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), Prefix) {

@@ -295,8 +295,7 @@ func (m *maker) cell(ctx context.Context, c *Cell) error {
 	return m.judge(ctx, c, space, victim)
 }
 
-// judge fills in what a search has found. What becomes of the victim is the fault
-// itself.
+// judge fills in what a search has found. What happens to the victim is the fault itself.
 func (m *maker) judge(ctx context.Context, c *Cell, space *explore.Space, victim string) error {
 	c.Partly = space.Ending() != explore.Exhausted
 	if rules := space.Rules(); len(rules) > 0 {

@@ -33,7 +33,7 @@ type (
 		Threads  []threadForm     `json:"threads"`
 		Faults   []scenario.Fault `json:"faults,omitempty"`
 
-		longer time.Duration // its times are so many times those of other cards
+		longer time.Duration // its times are this many times as long as other cards'
 	}
 	lockForm struct {
 		Protocol string    `json:"protocol"`

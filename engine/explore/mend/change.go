@@ -93,10 +93,9 @@ var sound = []*protocol.Protocol{
 }
 
 // Changes are the changes that can be tried with a scenario, in the order in which
-// they are tried. Of the locks it takes those with better scripts, and those of
-// package lock, which are made to be used, that can do the scenario: played without
-// its faults, each thread comes to as good an end as with its own lock. It fails with
-// the error of a run.
+// they are tried. It takes the locks with better scripts, and the locks of package lock,
+// which are made to be used, if they can play the scenario: without its faults, each
+// thread ends as well as with its own lock. It fails with the error of a run.
 func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
 	m.watchdog()
@@ -232,7 +231,7 @@ func (m *maker) lease() {
 	}
 }
 
-// What stopping when the lock is lost is called, and what to know of it.
+// The words for stopping when the lock is lost, and what to know about it.
 const (
 	stopTitle phrase.Text = "Stop when the lock is lost"
 	stopNote  phrase.Text = "The work is left half done. A thread checks, and then writes: it can pause in between"
@@ -372,7 +371,7 @@ func (m *maker) keep(ctx context.Context) error {
 	after := (r.OncePer + time.Millisecond - 1).Truncate(time.Millisecond)
 	c := Change{
 		Kind: Keep, Name: "keep: " + phrase.Duration(after), Title: phrase.Say("Keep the key for %s after the work", after),
-		Note: phrase.Say("The last release sets its expiry in place of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
+		Note: phrase.Say("The last release sets its expiry instead of deleting it. If the work fails, nobody does it again before that is over; after a crash, only the lease keeps the others out"),
 	}
 	sc := m.sc
 	if !l.Implementation().CanKeep() {
@@ -433,7 +432,7 @@ func (m *maker) resource() {
 }
 
 // try adds a lock, as the scenario sets it, and together with its watchdog where that is
-// off. Where nothing renews, another lock alone does not either: that is a change of its own.
+// off. If nothing renews, another lock alone does not either: that is a separate change.
 func (m *maker) try(ctx context.Context, name string, c Change, note func(renewed bool) phrase.Wording) error {
 	own, err := m.ends(ctx)
 	if err != nil {
@@ -508,8 +507,8 @@ type outcome struct {
 }
 
 // asGood reports whether each thread has done its work that has with the other, too. It may
-// give up because others keep it out for longer, and where the other broke a rule it may be
-// told that it lost the lock.
+// give up because others keep it out for longer, and if the other broke a rule, it may hear
+// that it lost the lock.
 func (o outcome) asGood(than outcome) bool {
 	for i, r := range than.results {
 		told := o.results[i] == trace.Exhausted || o.results[i] == trace.Lost && than.broken

@@ -2,10 +2,9 @@
 // change away from one that breaks a rule, searches every order of it within
 // the same bounds, and says what is left.
 //
-// It tries a change and does not trust it: the counts are those of package
-// explore, on the real lock engine. A change that only outlasts the scenario's
-// own events, a longer lease above all, is also tried with a longer pause, and
-// is no cure if that breaks a rule.
+// It tries a change and does not trust it: package explore counts, on the real lock
+// engine. A change that only outlasts the scenario's own events, a longer lease above
+// all, is also tried with a longer pause, and is no cure if that breaks a rule.
 //
 // What is left after a change may be broken only because a thread stood still longer
 // than its lease. No lease protects from that, so such a change mends.
@@ -35,10 +34,9 @@ import (
 )
 
 // States is how many states are searched at most for one change, unless the bounds
-// say otherwise: some two seconds on one processor. Options.Narrow has the scenario as
-// it is take no more than a few of these, for its changes may take more. Of a lock that asks its nodes at
-// once a quarter of them is searched: there each takes longer, and nobody would see
-// them all.
+// say otherwise: some two seconds on one processor. With Options.Narrow the scenario as it is takes
+// only a few of these, because its changes may take more. Of a lock that asks its nodes at once a
+// quarter of them is searched: there each takes longer, and nobody would see them all.
 const States = 6_000
 
 // Delays and faults that the bounds of a run have, unless somebody says otherwise.
@@ -81,8 +79,8 @@ type Options struct {
 	// Workers is explore.Options.Workers.
 	Workers int
 	// Found is called on the caller's goroutine with what came of the scenario as it
-	// is (a nil Cure), and then of each change, as soon as it is known. What it is
-	// given is valid until it returns. Nil is allowed.
+	// is (a nil Cure), and then of each change, as soon as it is known. Its argument is
+	// valid until it returns. Nil is allowed.
 	Found func(*Report, *Cure)
 	// Searching is explore.Options.Progress of each search. Nil is allowed.
 	Searching func(*explore.Space)
@@ -101,7 +99,7 @@ type Count struct {
 	All      bool // every order within the bounds was tried
 	Why      phrase.Wording
 
-	// Judgement is what may be said of the scenario.
+	// Judgement is what we can say about the scenario.
 	Judgement verdict.Judgement
 
 	scenario *scenario.Scenario
@@ -148,7 +146,7 @@ func (c *Count) Example() *scenario.Scenario {
 func (c *Count) sound() bool { return c.All && len(c.Rules) == 0 }
 
 // OnlyStanding reports whether rules are broken, and only because a thread stood still
-// longer than its lease: that no lock can mend.
+// longer than its lease: no lock can mend that.
 func (c *Count) OnlyStanding() bool {
 	return c.All && c.Broken.Sign() > 0 && c.Standing != nil && c.Broken.Cmp(c.Standing) == 0
 }
@@ -167,7 +165,7 @@ func (c *Count) always() bool { return c.Broken.Cmp(c.Orders) == 0 }
 // several counted several times; of any rule where none is named.
 func (c *Count) share(rules ...string) float64 {
 	if c.Orders.Sign() == 0 {
-		return float64(len(c.Rules)) // nothing came to its end
+		return float64(len(c.Rules)) // nothing finished
 	}
 	broken := new(big.Int)
 	if len(rules) == 0 {
@@ -189,7 +187,7 @@ const (
 	Protects Verdict = "protects"  // what the lock protects comes to no harm any more, though rules of the lock itself are broken as before
 	UpTo     Verdict = "up-to"     // no order breaks a rule, or only by standing still, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
-	Partly   Verdict = "partly"    // some rule is broken no more, or in clearly fewer orders, and none in more
+	Partly   Verdict = "partly"    // some rule is no longer broken, or in clearly fewer orders, and none in more
 	Nothing  Verdict = "no-better" // no better than without
 )
 
@@ -205,7 +203,7 @@ type Cure struct {
 	After   Count
 	Asked   int      // delays of the report's bounds: After may have fewer
 	Longer  *Longer  // of a change that turns on how long something takes, else nil
-	Cured   []string // rules that are broken no more, or only by standing still longer than the lease
+	Cured   []string // rules that are no longer broken, or only by standing still longer than the lease
 	Gone    []string // of these, those that are broken no more
 	Left    []string // rules that are broken as before
 	New     []string // rules that are broken only with the change
@@ -230,7 +228,7 @@ type Report struct {
 	Tried    int    // changes
 	Changes  int    // that there are to try
 	Cures    []Cure // the best first, and of the same verdict those that leave least, then the cheapest
-	Stopped  bool   // not all changes were tried, or not to their ends
+	Stopped  bool   // not all changes were tried, or not to the end
 	Narrowed int    // how many delays were asked for, where with so many there are too many states; else 0
 }
 
@@ -271,8 +269,8 @@ func (r *Report) NeedsResource() bool {
 	})
 }
 
-// ByStanding reports whether a lease that ends while its thread stands still is what the
-// lock is broken by, in some order that was tried: one with a pause as long as it takes.
+// ByStanding reports whether the lock breaks in some order that it tried because a lease
+// ends while its thread stands still, with a pause long enough for that.
 func (r *Report) ByStanding() bool {
 	b := r.Before.Breaks(check.MutualExclusion)
 	if b == nil || r.Scenario.Lock.Implementation().Guard != protocol.InRedis {
@@ -460,9 +458,9 @@ func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bo
 	return c, nil
 }
 
-// within searches a change. Where it has too many states, and the bounds are narrowed, it
-// is searched with fewer delays, as long as they suffice for what the scenario breaks as
-// it is.
+// within searches a change. If it has too many states, and the bounds are narrowed, it is
+// searched with fewer delays, as long as these suffice for what the scenario breaks as it
+// is.
 func (s searcher) within(ctx context.Context, r *Report, sc *scenario.Scenario) (Count, error) {
 	count, err := s.count(ctx, sc, r.Bounds)
 	b := r.Bounds
@@ -597,7 +595,7 @@ func (r *Report) compare(a, b *Cure) int {
 		return 0
 	}
 	left := cmp.Or(cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)))
-	if a.Verdict == Mends && b.Verdict == Mends { // what is left is standing still
+	if a.Verdict == Mends && b.Verdict == Mends { // only standing still is left
 		left = cmp.Compare(len(a.New), len(b.New))
 	}
 	return cmp.Or(

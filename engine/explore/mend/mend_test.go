@@ -36,7 +36,7 @@ func bundled(t testing.TB, name string) *scenario.Scenario {
 	return parsed(t, string(text))
 }
 
-// What is known to mend these scenarios does, and what is not does not.
+// The changes known to mend these scenarios do, and the others do not.
 func TestKnownCures(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
@@ -149,8 +149,8 @@ func TestTheCuresOfADeadlock(t *testing.T) {
 	}
 }
 
-// Each number is that of a search of the changed scenario by itself, and each example
-// breaks what it says.
+// Each number equals a separate search of the changed scenario, and each example breaks
+// what it says.
 func TestACureIsWhatASearchFinds(t *testing.T) {
 	sc := bundled(t, "late-write-without-a-token")
 	b := explore.Bounds{Delays: 1}
@@ -232,8 +232,8 @@ func TestBoundsOf(t *testing.T) {
 	}
 }
 
-// Where there are too many orders with so many delays, fewer are searched to their
-// end; where somebody asked for just these, they are cut short.
+// If there are too many orders with so many delays, it searches fewer delays to the end;
+// if somebody asked for just these, it cuts the search short.
 func TestBoundsAreNarrowed(t *testing.T) {
 	sc, b := bundled(t, "lease-expiry"), explore.Bounds{Delays: 2, MaxStates: 60}
 	r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})

@@ -37,7 +37,7 @@ func count(t *testing.T, text string) Count {
 	return c
 }
 
-// What a change comes to, from how many orders break what before it and after it.
+// The verdict on a change, from how many orders break what before it and after it.
 func TestVerdicts(t *testing.T) {
 	const (
 		none  = "100 orders"
@@ -117,7 +117,8 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 	}
 }
 
-// That no lock mends it is said where two are inside, every change was tried, and none of the lock's helps.
+// It says that no lock mends it if two are inside, it tried every change, and none of the lock's
+// helps.
 func TestOnlyTheResourceHelps(t *testing.T) {
 	sc := &scenario.Scenario{}
 	inside, left := count(t, "100 orders: 40 broken, 40 mutual-exclusion"), count(t, "100 orders: 40 broken, 40 orphan")

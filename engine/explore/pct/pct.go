@@ -10,8 +10,8 @@ import (
 	"math/rand/v2"
 )
 
-// Priorities are those of the tasks of one schedule. They are not safe for
-// concurrent use.
+// Priorities are the priorities of one schedule's tasks. They are not safe for concurrent
+// use.
 type Priorities struct {
 	Random *rand.Rand // draws them, and whatever else is drawn for the schedule
 

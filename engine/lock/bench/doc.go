@@ -1,6 +1,6 @@
 // Package bench measures the locks of relock/engine/lock beside two bare calls
-// of their own scripts, and beside redislock, redsync and rueidislock. It is
-// a module of its own, so that nobody who uses the lock downloads those.
+// of their own scripts, and beside redislock, redsync and rueidislock. It is a separate
+// module, so that nobody who uses the lock downloads those.
 //
 // # How to run it
 //
@@ -26,13 +26,12 @@
 // first; the row "bare … again" is the first row measured twice, and says how far
 // off 1.00 a ratio can be by chance in this very run.
 //
-// A bare contestant repeats, by EVALSHA on a client of its own, exactly the commands
-// that the lock was seen to send: the same scripts, keys and arguments, the numbers
-// in them growing as the lock's do. Nothing is hashed and, but for those numbers,
-// nothing boxed in the loop. All calls have a context that can end, like a server's
-// requests; those of "sequenced background" have one that cannot. All have the
-// go-redis client that the lock's documentation recommends, but for "sequenced as it
-// comes".
+// A bare contestant repeats, by EVALSHA on its own client, exactly the commands that it
+// saw the lock send: the same scripts, keys and arguments, with numbers that grow as the
+// lock's do. Nothing is hashed and, but for those numbers, nothing boxed in the loop. All
+// calls have a context that can end, like a server's requests; those of "sequenced
+// background" have one that cannot. All have the go-redis client that the lock's
+// documentation recommends, but for "sequenced as it comes".
 //
 // In the others each contestant has the machine to itself for some seconds, and
 // its turn comes again and again: compare minima and medians of the turns, and

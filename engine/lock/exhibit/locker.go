@@ -134,8 +134,8 @@ func New(client lock.Redis, o lock.Options) (*Locker, error) {
 
 // Lock enters the lock of key for owner. It tries once, then up to
 // Options.Retries times more while another holds the lock or Redis does not
-// answer; the end of ctx ends that. Where the last attempt went unanswered, it
-// gives back the level that Redis may have granted. It forgets earlier ones.
+// answer; the end of ctx ends that. If the last attempt went unanswered, it gives back
+// the level that Redis may have granted. It forgets earlier ones.
 //
 // It fails with [lock.ErrNotAcquired], joined with lock.ErrHeld,
 // lock.ErrUnknown if Redis did not answer, what Redis said, or ctx's cause.

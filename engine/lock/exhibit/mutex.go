@@ -33,7 +33,7 @@ var MutexDelex = &protocol.Protocol{
 	Lock:    setNXPX,
 	Unlock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 		n, err := r.Int(ctx, "DELEX", r.Key, "IFEQ", r.Owner)
-		return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 deleted, -1 there was no key of its own
+		return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 deleted, -1 it had no key there
 	},
 	Renew:   protocol.Run(protocol.MutexRenew),
 	Scripts: []protocol.Script{protocol.MutexRenew},
@@ -52,11 +52,11 @@ var (
 		func(all []any, r protocol.Request) []any { return append(protocol.OwnerAndLease(all, r), r.Level) })
 )
 
-// MutexOwnValue is the mutex whose SET NX is granted, too, where the value that
-// refuses it is its own: a reply that was lost, or a request that the client sent
-// again by itself, does no harm. A nested call is still refused: libraries draw a
-// new value for each acquisition, and here the level stands for that. Source:
-// bsm/redislock and redlock-rb, which compare the value in a script.
+// MutexOwnValue is the mutex whose SET NX also succeeds if the value that refuses it is
+// its own: a lost reply, or a request that the client sent again by itself, does no harm.
+// A nested call is still refused: libraries draw a new value for each acquisition, and
+// here the level stands for that. Source: bsm/redislock and redlock-rb, which compare the
+// value in a script.
 var MutexOwnValue = &protocol.Protocol{
 	Name:    "mutex-own-value",
 	Summary: "SET NX PX in a script that lets its own value in: a lost reply is harmless",

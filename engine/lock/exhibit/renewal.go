@@ -58,9 +58,9 @@ var MutexTakeBack = &protocol.Protocol{
 
 // MutexStrayWatchdog is the mutex whose watchdog outlives its unlock: nobody stops
 // it. It asks whose key it is, so that it harms nobody while every release
-// reaches Redis. Where one does not, it keeps the key alive for a holder that has
-// gone. Source: Redisson, issue 7272, where a cancel that comes before the
-// renewal is scheduled finds nothing to cancel.
+// reaches Redis. Otherwise it keeps the key alive for a holder that has gone. Source:
+// Redisson, issue 7272, where a cancel that comes before the renewal is scheduled finds
+// nothing to cancel.
 var MutexStrayWatchdog = func() *protocol.Protocol {
 	p := *Mutex
 	p.Name = "mutex-stray-watchdog"

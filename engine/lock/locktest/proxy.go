@@ -20,9 +20,9 @@ import (
 // Kind is what becomes of a request and its reply.
 type Kind int
 
-// The kinds. A connection that is cut is cut for the client, which gets an
-// error at once; "later" is after [Fate.After], over a connection of its own
-// and whatever the client has done meanwhile.
+// The kinds. Cutting a connection cuts it for the client, which gets an error at once;
+// "later" is after [Fate.After], over a separate connection and whatever the client has
+// done meanwhile.
 const (
 	Pass        Kind = iota // nothing happens to it
 	LoseRequest             // the connection is cut, Redis never gets the request
@@ -107,10 +107,9 @@ func (f Figures) Add(g Figures) Figures {
 	return Figures{f.Requests + g.Requests, f.Cuts + g.Cuts, f.Late + g.Late}
 }
 
-// Proxy stands between one client and one Redis: the client is told its
-// address instead. It takes RESP2 and RESP3 apart into requests and replies,
-// pipelines too, and does to each what its plan says. It is safe for
-// concurrent use.
+// Proxy sits between one client and one Redis: the client gets its address instead. It
+// takes RESP2 and RESP3 apart into requests and replies, pipelines too, and does to each
+// what its plan says. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	ctx      context.Context
@@ -311,8 +310,7 @@ func (p *Proxy) later(request string, after time.Duration) {
 	})
 }
 
-// send sends a request over a connection of its own, and tells whether it was
-// answered.
+// send sends a request over a separate connection, and reports whether it was answered.
 func (p *Proxy) send(request string) bool {
 	conn, err := p.dial(p.ctx)
 	if err != nil {

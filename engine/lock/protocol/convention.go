@@ -75,7 +75,8 @@ func (a Arg) of(r Request) any {
 	}
 }
 
-// args returns what a call's script is called with, usual where nothing is said.
+// args returns the arguments of a call's script: the usual ones if nothing says
+// otherwise.
 func (c Convention) args(call string, usual Args) Args {
 	list, ok := c.Args[call]
 	if !ok {

@@ -19,7 +19,7 @@ var inspectScript = NewScript("inspect", "inspect.lua", inspectSource, nothing)
 // State is the state of a lock in one Redis.
 type State struct {
 	Owner   string        // "" if nobody holds it
-	Label   string        // what its owner is called, "" if nothing was said
+	Label   string        // its owner's label, "" if there is none
 	Count   int           // the hold count
 	Lease   time.Duration // time left; -1 if it never expires
 	Waiting int           // waiters for a message; 0 if waiters poll
@@ -68,11 +68,11 @@ func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 	return forceScript.Run(ctx, r.Client, r.Keys[:1])
 }
 
-// between stands between a label and the owner it belongs to: no owner has it, and a script
+// between separates a label from the owner it belongs to: no owner has it, and a script
 // that splits its messages at spaces takes both for one.
 const between = "\x1f"
 
-// Labelled returns an owner as Redis gets it, with what people are told of it.
+// Labelled returns an owner as Redis gets it, with its label for people.
 func Labelled(owner, label string) string {
 	if label == "" {
 		return owner

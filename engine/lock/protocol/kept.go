@@ -10,15 +10,15 @@ import (
 //go:embed mutex-keep.lua
 var mutexKeepSource string
 
-// MutexKeep gives a string that is still the owner's an expiry, in place of its release.
+// MutexKeep gives a string that is still the owner's an expiry, instead of releasing it.
 var MutexKeep = NewScript(CallUnlock, "mutex-keep.lua", mutexKeepSource, OwnerAndLease)
 
 // Kept returns p with its key left for a while, whole milliseconds, at least one, by the
 // last release of a hold: anyone who asks meanwhile is refused, its last owner too. A hold
 // that is given back, because nobody knows whether it was granted or nobody waited for it
-// any more, is released as ever: no work was done under it. A lock that cannot keep its
-// key it returns as it is. Source: lockAtLeastFor of ShedLock, for jobs that each of
-// several servers starts.
+// any more, is released as usual: no work was done under it. If a lock cannot keep its
+// key, Kept returns it unchanged. Source: lockAtLeastFor of ShedLock, for jobs that each
+// of several servers starts.
 func (p *Protocol) Kept(after time.Duration) *Protocol {
 	if !p.CanKeep() {
 		return p
@@ -35,6 +35,6 @@ func (p *Protocol) Kept(after time.Duration) *Protocol {
 	return &q
 }
 
-// CanKeep reports whether a release can leave the key: where it holds a value, refuses its
-// own owner, and nobody waits to be told that it is gone.
+// CanKeep reports whether a release can leave the key: if it holds a value, refuses its
+// own owner, and nobody waits to hear that it is gone.
 func (p *Protocol) CanKeep() bool { return p.Keep != nil }

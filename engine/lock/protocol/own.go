@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Own is the name of a lock whose scripts somebody has written.
+// Own is the name of a lock with a user's own scripts.
 const Own = "own"
 
 var (
@@ -24,9 +24,9 @@ var (
 	frameRenew string
 )
 
-// Frame returns the empty script of a call, from which one's own can begin: it
-// says what it gets and what it returns. It is "" for a call that every lock
-// does in its own way, such as [CallLeave].
+// Frame returns the empty script of a call, to begin your own from: it says what it gets
+// and what it returns. It is "" for a call that every lock does in its own way, like
+// [CallLeave].
 func Frame(call string) string {
 	switch call {
 	case CallLock:
@@ -40,8 +40,8 @@ func Frame(call string) string {
 	}
 }
 
-// Sources returns p's Lua scripts by the calls that can have one of one's own; a
-// call of plain commands is not there.
+// Sources returns p's Lua scripts by the calls that can have a user's script; a call of
+// plain commands is not there.
 func (p *Protocol) Sources() map[string]string {
 	sources := map[string]string{}
 	for _, s := range p.Scripts {
@@ -60,12 +60,11 @@ var ErrReply = errors.New("lock: not a reply of a lock")
 // calls. A call without one is p's, script or not.
 //
 // A script gets all keys of the lock, its own first, and the arguments of p's
-// script of that call. Where p has none, or fewer arguments than [Reentrant]'s,
-// it gets those of Reentrant. It replies as they do, {1, hold count},
-// {0, 0} or {-1, 0}, or plainly 1, 0 or -1. With returns nil where p is not kept by
-// calls of this kind: outside Redis, or on several nodes.
-// A convention says what is otherwise; of its Keys p must have no others of its own.
-// It is safe for concurrent use.
+// script of that call. If p has none, or fewer arguments than [Reentrant]'s, it gets
+// those of Reentrant. It replies as they do, {1, hold count}, {0, 0} or {-1, 0}, or
+// plainly 1, 0 or -1. With returns nil where p is not kept by calls of this kind: outside
+// Redis, or on several nodes. A convention says what differs; if it has Keys, p must have
+// no others. It is safe for concurrent use.
 func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
 	if !p.Writable() || len(c.Keys) > 0 && p.Companions != nil {
 		return nil
@@ -121,7 +120,7 @@ func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
 // Writable reports whether its scripts can be written again, by [Protocol.With].
 func (p *Protocol) Writable() bool { return p.Guard == InRedis && p.Nodes == 0 && p.Lock != nil }
 
-// Calls returns the names of the calls that can have a script of one's own.
+// Calls returns the names of the calls that can have a user's script.
 func (p *Protocol) Calls() []string {
 	if p.Leave == nil {
 		return callNames[:3]

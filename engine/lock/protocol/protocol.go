@@ -35,7 +35,7 @@ type Protocol struct {
 	RenewAll     All  // Renew for several locks of one server at once; nil: it cannot
 	Leave        Step // stops waiting for a message; nil where waiters poll
 	Force        Step // takes the lock from its holder; nil: it deletes the key
-	Keep         Step // leaves the key for as long as the request's lease in place of Unlock; nil: it cannot. See Kept
+	Keep         Step // leaves the key for as long as the request's lease instead of Unlock; nil: it cannot. See Kept
 
 	// Companions returns all keys beside a lock's own; nil if there are none.
 	Companions func(key string) []string
@@ -54,8 +54,8 @@ type Protocol struct {
 	Most map[string]int
 	// Plain has what calls send beside their scripts, written as if in one.
 	Plain map[string]string
-	// Begin is a script that a lock of one's own can begin with where this one has
-	// none: it does what the call does.
+	// Begin is a script that a user's lock can begin with if this one has none: it does
+	// what the call does.
 	Begin map[string]string
 
 	// Drift is how far clocks may diverge during a lease: by default a holder
@@ -114,7 +114,7 @@ type Request struct {
 	Interval time.Duration
 
 	// Locker identifies the Locker of the call, and Number the call within it:
-	// later calls have larger numbers. A renewal has that of the owner's last call.
+	// later calls have larger numbers. A renewal has the number of the owner's last call.
 	// Used only if the protocol is Numbered.
 	Locker string
 	Number int64

@@ -215,8 +215,8 @@ func renewOwn(ctx context.Context, node Request) (bool, error) {
 	return answer.Code == Granted, err
 }
 
-// deleteOwnAgain is deleteOwn for a node that may have to be asked again. On a
-// repeat "nothing to delete" means nothing: the first request may have done it.
+// deleteOwnAgain is deleteOwn for a node that we may have to ask again. On a repeat
+// "nothing to delete" means nothing: the first request may have done it.
 func deleteOwnAgain(ctx context.Context, node Request) (bool, error) {
 	deleted, err := question(deleteOwn).inTime(ctx, node)
 	first := err

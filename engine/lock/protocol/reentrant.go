@@ -19,9 +19,8 @@ var (
 // enters or leaves, so a call that reaches Redis twice counts once. It cannot
 // recognize a copy that arrives after the owner has moved on: a late unlock
 // leaves a level that was entered again since, and a late lock takes the count
-// down to its level. [Sequenced] can. Source: this project; the hash, the count
-// and the verbs are those of the article "Golang+Redis distributed reentrant
-// lock" (2021).
+// down to its level. [Sequenced] can. Source: this project; the hash, the count and the
+// verbs come from the article "Golang+Redis distributed reentrant lock" (2021).
 var Reentrant = &Protocol{
 	Name:     "reentrant",
 	Summary:  "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",

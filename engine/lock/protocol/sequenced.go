@@ -41,11 +41,11 @@ var (
 // may still be on its way then, so in that case the release leaves its own
 // number in a key beside the lock's.
 //
-// A renewal has the number of its owner's last call. Where more than the lease is
-// left, because Redis' clock was set back, it sets the lease again, unless a call
-// with a larger number came: a late renewal finds its owner's lock or nothing, and
-// extends a lease by at most one lease. Source: this project; sequence numbers
-// against duplicates as in TCP (RFC 9293, 3.4).
+// A renewal has the number of its owner's last call. If more than the lease is left,
+// because Redis' clock was set back, it sets the lease again, unless a call with a larger
+// number came: a late renewal finds its owner's lock or nothing, and extends a lease by
+// at most one lease. Source: this project; sequence numbers against duplicates as in TCP
+// (RFC 9293, 3.4).
 var Sequenced = &Protocol{
 	Name:       "reentrant-sequenced",
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ErrUnsynced fails a call that Redis carried out, and that too few of its replicas
-// have acknowledged in time: a replica that takes over may not know of it.
+// ErrUnsynced fails a call that Redis carried out but too few of its replicas
+// acknowledged in time: a replica that takes over may not know of it.
 var ErrUnsynced = errors.New("too few replicas have acknowledged it in time")
 
 // WAIT is the command by which a client waits for replicas.
@@ -20,7 +20,7 @@ const WAIT = "WAIT"
 // once so many replicas, at least one, have acknowledged them, and fail with
 // ErrUnsynced if that takes longer than within, whole milliseconds. A lock in
 // several Redises, or in none, it returns as it is. Both go over one connection of a
-// redis.Client, as on another one WAIT waits for nothing; any other client must keep
+// redis.Client, because on another one WAIT waits for nothing; any other client must keep
 // to one by itself. Within must be shorter than the client waits for a reply. Source:
 // redis.io, WAIT; Redisson does so in each of its batches.
 func (p *Protocol) Synced(replicas int, within time.Duration) *Protocol {

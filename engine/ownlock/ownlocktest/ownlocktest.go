@@ -1,4 +1,4 @@
-// Package ownlocktest lets tests run locks of one's own.
+// Package ownlocktest lets tests run users' own locks.
 package ownlocktest
 
 import (

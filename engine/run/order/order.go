@@ -16,7 +16,7 @@ type Call struct{ Thread, Name string }
 // Key says what a script found where the key should have been.
 type Key int
 
-// What a script can tell of the key before it ran.
+// The things a script can tell about the key before it ran.
 const (
 	Unknown Key = iota // its first command wrote
 	Stood              // its first command read the key
@@ -32,10 +32,10 @@ type Entry[T any] struct {
 	What   T
 }
 
-// Lease is what is known of the key's expiry from what was released so far.
+// Lease is what we know about the key's expiry from the events released so far.
 type Lease struct {
 	At    time.Duration // its end
-	Known bool          // the key stands, and has an expiry
+	Known bool          // the key is there, and has an expiry
 }
 
 // Queue holds entries back until nothing earlier can still arrive. The zero
@@ -59,8 +59,8 @@ func (q *Queue[T]) Send(from time.Duration) (number int) {
 	return q.sent
 }
 
-// Answer notes that a request was answered, or never will be. What its scripts
-// did must be added before anything else is taken from the queue.
+// Answer notes that a request was answered, or never will be. Add what its scripts did
+// before taking anything else from the queue.
 func (q *Queue[T]) Answer(number int) { delete(q.inFlight, number) }
 
 // Ran notes that a script of a call ran at an instant, and that the call's
@@ -72,21 +72,21 @@ func (q *Queue[T]) Ran(c Call, at time.Duration) {
 	q.untold[c] = at
 }
 
-// Told returns when the last script of a call ran, and waits no more for the
-// call's outcome.
+// Told returns when the last script of a call ran, and no longer waits for the call's
+// outcome.
 func (q *Queue[T]) Told(c Call) (ran time.Duration, ok bool) {
 	ran, ok = q.untold[c]
 	delete(q.untold, c)
 	return ran, ok
 }
 
-// Leave waits no more for any outcome of a thread's.
+// Leave stops waiting for any outcome of a thread's.
 func (q *Queue[T]) Leave(thread string) {
 	maps.DeleteFunc(q.untold, func(c Call, _ time.Duration) bool { return c.Thread == thread })
 }
 
-// Lose notes that Redis answers no more: whether a lease has ended, nobody can
-// say from now on.
+// Lose notes that Redis no longer answers: from now on nobody can say whether a lease has
+// ended.
 func (q *Queue[T]) Lose() { q.lost = true }
 
 // Idle tells whether nothing is in flight and nothing is held back.
@@ -108,8 +108,8 @@ func (q *Queue[T]) Add(e Entry[T]) {
 }
 
 // Next takes the first entry from the queue, if nothing can precede it any
-// more; with all, whatever may. Where the lease ended before that entry, it
-// returns that the key has expired instead.
+// more; with all, whatever may. If the lease ended before that entry, it returns that the
+// key has expired instead.
 func (q *Queue[T]) Next(lease Lease, all bool) (next Entry[T], ok bool) {
 	for len(q.pending) > 0 {
 		first := q.pending[0]
@@ -146,9 +146,9 @@ func (q *Queue[T]) mayPrecede(at time.Duration) bool {
 	return false
 }
 
-// lapsed tells whether the key had expired before e. What happened in a client
-// does not tell: it waits until Redis was asked, or until all is released. A
-// script that wrote first, after the lease's end, found no key.
+// lapsed tells whether the key had expired before e. An event within a client does not
+// tell: it waits until somebody asks Redis, or until everything is released. A script
+// that wrote first, after the lease's end, found no key.
 func (q *Queue[T]) lapsed(lease Lease, e Entry[T], all bool) (lapsed, known bool) {
 	switch {
 	case !lease.Known, lease.At > e.At, e.Lapse, q.lost:

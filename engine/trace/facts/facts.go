@@ -263,8 +263,8 @@ func (f *Facts) On(node int) (before, after trace.KeyState) {
 	return before, after
 }
 
-// Aside reports whether a thread goes on with the old master of two, so that the key
-// says nothing of what it is told.
+// Aside reports whether a thread goes on with the old master of two, so that the key says
+// nothing about its answers.
 func (f *Facts) Aside(thread string) bool { return f.aside[thread] }
 
 // LeftInTime reports whether a thread still held the key the last time it

@@ -126,7 +126,7 @@ func (p Put) value(before trace.KeyState, e trace.Event, b trace.Command) string
 	switch {
 	case now == nil:
 		return ""
-	case before.Value != nil && *before.Value == *now && b.Reply == *now: // it was told that this is there, and has changed nothing
+	case before.Value != nil && *before.Value == *now && b.Reply == *now: // it heard that this is there, and has changed nothing
 		return p.Value
 	case b.Arg(1) == p.name && sets(b.Args[0]) && b.Error == "" && journal.Wrote(b.Args, b.Reply):
 		return e.Thread

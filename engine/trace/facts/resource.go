@@ -14,7 +14,7 @@ const MostUsers = 64
 type Resource struct {
 	Touched bool
 	Stock   bool           // it is a stock: work takes one; else work adds one
-	Effect  bool           // it is to be done once: the value is how often it was
+	Effect  bool           // it must happen once: the value is how often it did
 	Limit   int            // purchases that each user is allowed, or 0
 	Values  map[string]int // by user; under "" where it has none
 	Users   []string       // of Values, the first MostUsers by name

@@ -9,7 +9,7 @@ import (
 	"relock/engine/lock"
 )
 
-// Told does the work in turn, and is told when it may.
+// Told does the work in turn, and hears when it may.
 func Told(ctx context.Context, client redis.UniversalClient, work func(context.Context) error) error {
 	locker, err := lock.New(client, lock.Options{Protocol: lock.ReentrantNotify})
 	if err != nil {

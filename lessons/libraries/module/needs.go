@@ -1,6 +1,6 @@
-// Package module builds the Go workers of ../_workers. It is a module of its
-// own, so that a build of the playground does not download their libraries. `go
-// -C lessons/libraries/module get …@VERSION` changes a version.
+// Package module builds the Go workers of ../_workers. It is a separate module, so that a
+// build of the playground does not download their libraries.
+// `go -C lessons/libraries/module get …@VERSION` changes a version.
 package module
 
 import (

@@ -68,8 +68,8 @@ func (e *ears) each(channel string, do func(*ear)) {
 // ring wakes who listens to a channel, though there is no message.
 func (e *ears) ring(channel string) { e.each(channel, (*ear).ring) }
 
-// listen hears a channel until stop. What was published before is missed, and
-// so may be what is published just now.
+// listen hears a channel until stop. That misses earlier messages, and may miss one that
+// is being published just now.
 func (e *ears) listen(channel string) *ear {
 	one := &ear{ears: e, channel: channel, bell: make(chan struct{}, 1), missed: true}
 	e.turn.Lock()

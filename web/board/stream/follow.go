@@ -156,7 +156,7 @@ func asSpoiled(err error) error {
 	return err
 }
 
-// head is what is known of a log.
+// head is what we know about a log.
 type head struct {
 	last  place
 	whole int64

@@ -64,8 +64,8 @@ var (
 
 // Times and sizes.
 const (
-	// DefaultBeat is how often a server says that it is alive. After five
-	// beats without a word it is taken for gone.
+	// DefaultBeat is how often a server says that it is alive. After five beats without a
+	// word it counts as gone.
 	DefaultBeat = time.Second
 	// DefaultRest is how long a server keeps a room at hand in which nobody
 	// is by it any more.

@@ -12,7 +12,7 @@ import (
 const (
 	serversKey = "relock:rooms:servers"
 	goneAfter  = 5 // beats without a word
-	breakAfter = 3 // beats without an answer of Redis: fewer, so that others are not taken for gone after it
+	breakAfter = 3 // beats without an answer from Redis: fewer, so that others do not count as gone after it
 )
 
 // servers are those that share the rooms, as far as this one knows.

@@ -4,12 +4,11 @@
 // before it.
 //
 // A record is a row of texts, its columns, so that similar texts share a
-// column. Each column is compressed as a stream of its own: raw DEFLATE (RFC
-// 1951) of texts that end with a line break, flushed after each text. A part of
-// the stream is one record: for each column the number of bytes that follow, as
-// a varint of Protocol Buffers (seven bits per byte, low bits first, the last
-// byte with bit 7 clear), then these bytes without the 00 00 FF FF that ends a
-// flush.
+// column. Each column is compressed as a separate stream: raw DEFLATE (RFC 1951) of texts
+// that end with a line break, flushed after each text. A part of the stream is one
+// record: for each column the number of bytes that follow, as a varint of Protocol
+// Buffers (seven bits per byte, low bits first, the last byte with bit 7 clear), then
+// these bytes without the 00 00 FF FF that ends a flush.
 //
 // A reader that joins gets a Start, whose columns are the last Window bytes of
 // text, to which the following records refer. So a record is compressed once

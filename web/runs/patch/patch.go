@@ -5,7 +5,7 @@ package patch
 import "strings"
 
 // Edit is one change to a list of tags: after Keep unchanged tags, drop Drop
-// and insert Add. What follows the last edit is unchanged.
+// and insert Add. The text after the last edit is unchanged.
 type Edit struct {
 	Keep int      `json:"keep"`
 	Drop int      `json:"drop,omitempty"`

@@ -13,15 +13,15 @@ import (
 // with it.
 const answerLimit = 2 * time.Second
 
-// shared is a shelf on Redis. Each text is a key of its own, with an expiry, so
-// that those of a cluster lie on all nodes. What bounds them together, when each
-// was used and how large it is, are two keys on one node.
+// shared is a shelf on Redis. Each text is a separate key, with an expiry, so that a
+// cluster spreads them over all nodes. Two keys on one node bound them together: when
+// each was used, and how large it is.
 type shared struct {
 	client redis.UniversalClient
 	limits Limits
 	prefix string // of a text's key
 	used   string // key of a sorted set: the ids by when they were used, in ms
-	sizes  string // key of a hash: bytes by id; under "" those of all
+	sizes  string // key of a hash: bytes by id; under "" the bytes of all
 }
 
 // OnRedis returns a shelf whose keys begin with relock:NAME: on a Redis. Servers
@@ -32,8 +32,8 @@ func OnRedis(client redis.UniversalClient, name string, l Limits) Shelf {
 }
 
 // index notes an id as the one used last, and answers with the ids that make
-// room for it: too old, or too much. A call drops a thousand at most, and where
-// one of the two keys was lost, it begins again: the texts that they counted expire by themselves.
+// room for it: too old, or too much. A call drops a thousand at most, and if one of the two keys
+// was lost, it begins again: the texts that they counted expire by themselves.
 var index = redis.NewScript(`
 local used, sizes = KEYS[1], KEYS[2]
 local id, size, texts, bytes, age = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -124,7 +124,7 @@ func (k *shared) touch(ctx context.Context, id string) {
 	})
 }
 
-// away returns an error of Redis as one that a visitor can be told.
+// away returns an error of Redis as one that a visitor can read.
 func away(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("keep: %w", err) // the visitor has left

@@ -25,7 +25,7 @@ type Ledger struct {
 	mu        sync.Mutex
 	all       int
 	addresses map[string]*holder
-	yielding  list.List // of *Account: those that can give way, the one that stood still for longest first
+	yielding  list.List // of *Account: those that can give way, the one unchanged for longest first
 }
 
 // holder is what an address holds.
@@ -85,18 +85,18 @@ func (a *Account) Address() string { return a.address }
 
 // When an account gives way.
 const (
-	standsStill = 5 * time.Second // so long without a change, and it gives way to others of its own address
+	standsStill = 5 * time.Second // after this long without a change, it gives way to others of its own address
 	fewOf       = 64              // an address with less than this fraction of everything holds little
 )
 
 // Hold notes how many bytes the account holds now. If that is more than its
 // address or the server may hold, and nobody gives way, Hold fails with a
-// *Error, in megabytes: the account should take no more. What it holds
-// already counts all the same.
+// *Error, in megabytes: the account should take no more. Its bytes already count all the
+// same.
 //
-// When an address is full, what stands still there gives way. When the server is
-// full, it is what has stood still for longest at the address that holds most, or
-// anywhere if all addresses hold little.
+// When an address is full, its unchanged accounts give way. When the server is full, the
+// account that has been unchanged for longest gives way, at the address that holds most,
+// or anywhere if all addresses hold little.
 func (a *Account) Hold(bytes int) error {
 	l := a.of
 	l.mu.Lock()
@@ -160,8 +160,8 @@ func (a *Account) put(bytes int) {
 	}
 }
 
-// give has the one of a list give way that stood still for longest, not to
-// itself, if it did for so long. It reports false where there is none. The
+// give has the account of a list give way that has been unchanged for longest, not to
+// itself, and only if for at least so long. It reports false where there is none. The
 // caller holds mu.
 func (l *Ledger) give(on *list.List, to *Account, still time.Duration, why error) bool {
 	first := on.Front()

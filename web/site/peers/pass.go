@@ -43,7 +43,7 @@ type Visitor struct {
 	Secure  bool   `json:"secure"`  // the request came encrypted
 }
 
-// passed is what is said of a request.
+// passed is what servers tell each other about a request.
 type passed struct {
 	Visitor
 
@@ -52,7 +52,7 @@ type passed struct {
 	At  int64  `json:"at"` // when it was signed, in Unix milliseconds
 }
 
-// Errors that are told to the log alone.
+// Errors that only the log gets.
 var (
 	errStranger = errors.New("something else answers at its address: is -advertise right?")
 	errRefused  = errors.New("peers: a request that no server of this site has handed on to this one")

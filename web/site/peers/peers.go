@@ -30,7 +30,7 @@ const (
 	serverKey = "relock:peers:{%s}" // what it says of itself, or ended
 )
 
-// ended stands where a server that was stopped has said where it is.
+// ended replaces the address of a server that was stopped.
 const ended = "ended"
 
 // Times.
@@ -56,8 +56,8 @@ var (
 // Config configures Peers.
 type Config struct {
 	Client redis.UniversalClient
-	// Address is the URL at which others reach this server, such as
-	// http://10.0.0.5:8080; "" for none: nothing here is found from elsewhere.
+	// Address is the URL at which others reach this server, say http://10.0.0.5:8080; ""
+	// for none: then nobody finds anything here from elsewhere.
 	Address string
 	// Pin returns the SHA-256 of the certificate that this server shows, in
 	// hexadecimal; nil where it shows one that others can verify, or none.

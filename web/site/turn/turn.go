@@ -302,8 +302,8 @@ func (t *Turns) SeatLater(address string) *Seat {
 	return &Seat{of: t, address: address, kind: byItself}
 }
 
-// SeatSpare is Seat for work that nobody must notice: it works only while nobody
-// else wants its turn, whoever it is for.
+// SeatSpare is Seat for work that nobody must notice: it works only while nobody else
+// wants its turn, no matter whom it is for.
 func (t *Turns) SeatSpare(whose string) *Seat { return &Seat{of: t, address: whose, kind: spare} }
 
 // Whose is the address that the work is done for.
@@ -368,9 +368,9 @@ func (s *Seat) pauseSpare(ctx context.Context) error {
 	return nil
 }
 
-// Away runs something that waits for someone else, such as a client reading an
-// answer, without holding a turn. A turn held before is taken again afterwards,
-// unless ctx has ended.
+// Away runs something that waits for someone else, like a client reading an answer,
+// without holding a turn. A turn held before is taken again afterwards, unless ctx has
+// ended.
 func (s *Seat) Away(ctx context.Context, wait func()) {
 	had := s.taken
 	s.Done()

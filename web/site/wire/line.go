@@ -14,8 +14,8 @@ import (
 // be set: setting one costs a twentieth of a frame.
 const deadlineStep = time.Second
 
-// line is the connection below a viewer's websocket. What is written while it
-// is held is sent in one write when it is let go: a write costs more than
+// line is the connection below a viewer's websocket. While it is held, it gathers what is
+// written, and sends that in one write when it is let go: a write costs more than
 // everything else done for a frame. It is safe for concurrent use.
 type line struct {
 	net.Conn

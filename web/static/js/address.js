@@ -11,7 +11,7 @@ import { LONGEST, unpack } from "./link.js";
  *
  * @typedef {object} Named what an address names
  * @property {string} scenario as JSON
- * @property {number} at position to stand at
+ * @property {number} at position to go to
  * @property {Kept | null} kept with these branches
  */
 
@@ -29,7 +29,7 @@ function fragment() {
 }
 
 /**
- * What the address names, or null where it names nothing.
+ * The thing that the address names, or null if it names nothing.
  * @returns {Promise<Named | null>} rejected with a LinkError
  */
 export async function read() {
@@ -129,7 +129,7 @@ function keep(kept) {
 }
 
 /**
- * What was kept with an address.
+ * The branches kept with an address.
  * @param {string} link
  * @returns {Kept | null}
  */

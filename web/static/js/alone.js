@@ -14,7 +14,7 @@ import { say } from "./words.js";
 export function alone(stage) {
   /** @type {ReturnType<typeof import("./line.js").line>} */
   let server;
-  let plays = false; // what is opened, by itself
+  let plays = false; // what to open, by itself
   let turned = Promise.resolve(); // what the address is to say is there
   /** Whether the address asks what would mend the run. */
   const mends = () => new URLSearchParams(location.search).has("mend");

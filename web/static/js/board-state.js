@@ -1,8 +1,7 @@
-// What a page knows on which a scenario is stepped: the branches, as far as the
-// server has sent them, where you are, and what is under way. Alone you stand
-// where one looks; with a class the board follows, and a host who looks elsewhere
-// takes the class there. A frame or an act makes another state of it; nothing here
-// knows a page, a server, or time.
+// What a stepping page knows: the branches, as far as the server has sent them, where you
+// are, and what is under way. Alone you are where you look; with a class the board
+// follows, and a host who looks elsewhere takes the class there. A frame or an act makes
+// another state of it; nothing here knows a page, a server, or time.
 import { START, stopAt, stopOf, toPosition, whole, within } from "./cursor.js";
 import { grown, stopsOf } from "./film.js";
 
@@ -43,7 +42,7 @@ import { grown, stopsOf } from "./film.js";
  * @property {string} [link] this
  * @property {string} [scenario] or this, as JSON
  * @property {Carried[]} [branches] with these branches
- * @property {number} [at] position to stand at; without it, as the link says
+ * @property {number} [at] position to go to; without it, as the link says
  *
  * @typedef {object} Carried a branch as a command has it
  * @property {number} id
@@ -51,15 +50,15 @@ import { grown, stopsOf } from "./film.js";
  * @property {number} fork
  * @property {any[]} moves
  *
- * @typedef {object} Standing where to stand once it is open
+ * @typedef {object} Standing where to go once it is open
  * @property {number} index of the branch
  * @property {number} at position
- * @property {number[]} numbers what the branches are called by
+ * @property {number[]} numbers the names of the branches
  *
  * @typedef {object} Fresh what is being opened
  * @property {Session} session
  * @property {ReadonlyMap<number, Branch>} branches
- * @property {number} at where the link stands
+ * @property {number} at where the link points
  *
  * @typedef {object} Command
  * @property {string} do
@@ -78,9 +77,9 @@ import { grown, stopsOf } from "./film.js";
  *
  * @typedef {object} State
  * @property {boolean} follows the class says where you are, and its server what is open
- * @property {boolean} leads one may go elsewhere, and act
+ * @property {boolean} leads you may go elsewhere, and act
  * @property {Stand | null} stand where the class stands
- * @property {Place | null} ahead where this page has gone, and the class is to follow
+ * @property {Place | null} ahead where this page has gone, and the class should follow
  * @property {string} start the link that is opened where nothing else can be
  * @property {Opening | null} opening null: what is open is to stay
  * @property {Standing | null} standing
@@ -177,7 +176,7 @@ export function reduce(state, event) {
  */
 function framed(state, frame) {
   const call = state.under.get(frame.re);
-  // To a class it comes unasked, and what comes next is of it until it is whole.
+  // To a class it comes unasked, and the next frames belong to it until it is whole.
   const opens = state.follows ? Boolean(frame.opened ?? state.fresh) : call?.do === "open";
   if (frame.opened && opens) {
     state = { ...state, fresh: { session: opened(state, frame.opened), branches: new Map(), at: frame.opened.at } };
@@ -329,7 +328,7 @@ function without(state, id) {
 }
 
 /**
- * What was being opened is open.
+ * Opening is done.
  * @param {State} state
  * @returns {State}
  */
@@ -361,7 +360,7 @@ function onto(state, branch, at) {
 // ---- with a class
 
 /**
- * The class stands somewhere: the board, too, unless this page has gone on already.
+ * The class has a place: the board goes there, too, unless this page has gone on already.
  * @param {State} state
  * @param {Stand} stand
  * @returns {State}
@@ -376,7 +375,7 @@ function told(state, stand) {
 const isAt = (stand, to) => to.branch === stand.branch && to.at === stand.at && to.moment === stand.moment && (to.row === 0 || to.row === stand.row);
 
 /**
- * The board, standing where the class stands, as soon as that is here.
+ * The board at the class's place, as soon as that is here.
  * @param {State} state
  * @returns {State}
  */
@@ -392,8 +391,8 @@ function followed(state) {
 }
 
 /**
- * One looks somewhere. Where the board follows, a host's class goes there, too, and
- * nobody else can.
+ * One looks somewhere. If the board follows a class, only a host can go there, and takes
+ * the class along.
  * @param {State} state
  * @param {Cursor} cursor
  * @returns {State}
@@ -409,7 +408,7 @@ function looked(state, cursor) {
 }
 
 /**
- * One goes onto another branch, to the same move where it has that.
+ * You go onto another branch, to the same move if it has that.
  * @param {State} state
  * @param {number} id
  * @returns {State}
@@ -434,7 +433,7 @@ function cursorAt(film, cursor, { at, row, moment }) {
 }
 
 /**
- * Where you are, as a room is told.
+ * Where you are, as the room hears it.
  * @param {Film} film
  * @param {number} branch
  * @param {Cursor} cursor
@@ -448,7 +447,7 @@ function placeOf(film, branch, { stop, moment }) {
 // ---- what follows from a state
 
 /**
- * What is to be done on the way from one state to the next.
+ * The things to do on the way from one state to the next.
  * @param {State} was
  * @param {State} now
  * @returns {Intent[]}

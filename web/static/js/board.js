@@ -1,6 +1,5 @@
-// The board on which a scenario is stepped, alone and in a class. What it knows is
-// a state, which frames and acts make again; this asks the server, and shows what
-// comes of it.
+// The board on which a scenario is stepped, alone and in a class. It knows a state, which
+// frames and acts replace; this asks the server, and shows the outcome.
 import { intents, reduce, canAct, positionAt, shown } from "./board-state.js";
 import { drawBranches, nameOf, nextOf } from "./branches.js";
 import { drawComparison, locksDialog, toComparison } from "./comparison.js";
@@ -28,7 +27,7 @@ import { say } from "./words.js";
  * @typedef {import("./options.js").Mover} Mover
  * @typedef {import("./strike.js").Fault} Fault
  *
- * @typedef {object} Door what a board alone and that of a class do each in its way
+ * @typedef {object} Door what a board alone and a class's board do each in its way
  * @property {State} state to begin with
  * @property {(command: object) => Promise<any>} ask rejected with Refused or Lost
  * @property {() => object} here where an act takes place, as the keys of its command
@@ -310,7 +309,7 @@ export function board(stage, door) {
         attempt(async () => {
           await ask({ do: "drop", branch: state.current });
           view.show();
-          // To the branch that you are on, or where there is no other to the transport.
+          // To the branch that you are on or, if there is no other, to the transport.
           /** @type {HTMLElement | null} */ (stage.querySelector('#branches:not([hidden]) [aria-pressed="true"], #transport [tabindex="0"]'))?.focus();
         }),
       ),
@@ -318,7 +317,7 @@ export function board(stage, door) {
 
   // ---- drawing
 
-  const controls = stage.dataset.controls?.split(" "); // of an item of the course, whose faults stand above the dock
+  const controls = stage.dataset.controls?.split(" "); // of an item of the course, whose faults are above the dock
 
   /** @param {"time" | "faults"} control */
   const may = (control) => !controls || (control === "time" && controls.includes("time"));
@@ -439,8 +438,9 @@ export function board(stage, door) {
   }
 
   /**
-   * The line of a board that one has alone.
-   * @param {() => void} open asks for what is to be shown, whenever the line is there
+   * The line of a board without a class.
+   * @param {() => void} open asks for what the page should show, whenever the line is
+   * there
    * @param {(frame: any) => void} heard
    */
   const dial = (open, heard) =>

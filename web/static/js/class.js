@@ -23,7 +23,7 @@ export function klass(section) {
   const leads = "leads" in section.dataset;
   const code = section.dataset.room ?? "";
   const part = leads ? "host" : "stage";
-  const projects = section.dataset.part === "stage"; // what is for hosts alone is not for all to see
+  const projects = section.dataset.part === "stage"; // not everybody should see what is for hosts alone
   let names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();

@@ -39,7 +39,7 @@ export function connect(handlers) {
   let asked = 0; // when the last attempt was
   let heard = 0; // when something came last
 
-  // Who waits for room asks at once by a click.
+  // With a click, somebody who waits for room asks at once.
   document.addEventListener("click", () => {
     if (full && next && performance.now() - asked > CLICK_PAUSE) {
       clearTimeout(next);
@@ -109,7 +109,7 @@ export function connect(handlers) {
         full = "";
       }
       handlers.changed(true, full);
-      // By chance somewhat sooner or later, so that not all ask at once.
+      // Somewhat sooner or later at random, so that not all ask at once.
       next = window.setTimeout(attempt, again === 0 ? 0 : pause * (0.5 + Math.random() * (full ? 0.5 : 1)));
       pause = Math.min(pause * 2, full ? LONGEST_FULL_PAUSE : (handlers.longest ?? LONGEST_PAUSE));
     };

@@ -1,5 +1,5 @@
-// What came of one half of the concept check: if this browser knows the other, both are
-// shown side by side.
+// The result of one half of the concept check: if this browser knows the other, it shows
+// both side by side.
 import { carried, goesOn, load } from "./course-progress.js";
 
 /** @param {HTMLElement} page */

@@ -1,5 +1,5 @@
 // An item of the course: notes that it is done, and of a break asks whether it
-// is. What is said and shown is in the page, and works without this.
+// is. The page has all texts and pictures, and works without this.
 import { ordering } from "./course-order.js";
 import { reviewing } from "./course-review.js";
 import { byId, elements } from "./dom.js";

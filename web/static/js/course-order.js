@@ -1,7 +1,7 @@
 // A script is put together of its lines: they are dragged, with the mouse or a
-// finger, or moved with the arrow keys. What is below the mark is left out. Mends
-// are put in order the same way, all of them, without a mark. The form has a place
-// for each, which this fills in, and which works without it.
+// finger, or moved with the arrow keys. Pieces below the mark are left out. Mends are put
+// in order the same way, all of them, without a mark. The form has a place for each,
+// which this fills in, and which works without it.
 import { make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -49,7 +49,7 @@ export function ordering(form) {
     const next = step < 0 ? li.previousElementSibling : li.nextElementSibling;
     if (next) {
       list.insertBefore(step < 0 ? li : next, step < 0 ? next : li);
-      focused.focus(); // which is lost where it is moved itself
+      focused.focus(); // which a piece loses when it is moved itself
     }
     count();
     tell(li);

@@ -1,5 +1,5 @@
-// What a learner has done, kept in the browser alone: as versioned JSON, which
-// can be taken along, brought back and put together.
+// What a learner has done, kept only in the browser: as versioned JSON, which learners
+// can take along, bring back and merge.
 
 /**
  * @typedef {object} Done an item that was solved, or looked at
@@ -10,7 +10,8 @@
  * @property {number} [review] how often it was answered again, in a row
  * @property {string} [due] the day on which it returns
  *
- * @typedef {boolean | {right: boolean, pick: number | string}} Answer whether it was right, and what it was where that is known: an option's number, lines such as "3-7", "none"
+ * @typedef {boolean | {right: boolean, pick: number | string}} Answer whether it was right, and
+ * what it was if that is known: an option's number, lines like "3-7", "none"
  *
  * @typedef {object} Progress
  * @property {1} relock_progress the version
@@ -45,7 +46,7 @@ export function dayOf(date, later = 0) {
 }
 
 /**
- * Reads what was exported, or null where it is none.
+ * Reads an export, or null if it is none.
  * @param {string} text
  * @returns {Progress | null}
  */
@@ -195,8 +196,8 @@ async function through(stream, bytes) {
 export const questionAt = (path) => path.replace(/^.*\//, "").replace(/-again$/, "");
 
 /**
- * An answer of the concept check was given. It can be changed until all are answered:
- * from then on one can know what is right.
+ * An answer of the concept check was given. It can change until all are answered: from
+ * then on the learner can know what is right.
  * @param {Progress} progress
  * @param {"before" | "after"} when
  * @param {string} path
@@ -249,7 +250,7 @@ const whole = (so) => !so.split(".").includes(NONE);
 
 /**
  * Where a half of the concept check goes on: at its first question without an answer, and
- * once all are answered, at what came of them, beside the other half where that is done.
+ * once all are answered, at the result, beside the other half if that is done.
  * @param {Progress} progress
  * @param {"before" | "after"} when
  * @param {string[]} paths of its questions

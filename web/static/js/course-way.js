@@ -1,5 +1,5 @@
-// The way through the course: what is done, what returns today, and what one
-// has done as a file or a link.
+// The way through the course: what is done, what returns today, and the learner's
+// progress as a file or a link.
 import { asked, due, goesOn, load, merged, packed, parse, save, scoreOf } from "./course-progress.js";
 import { byId, download, make } from "./dom.js";
 import { say } from "./words.js";

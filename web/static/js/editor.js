@@ -34,7 +34,7 @@ export function editor(page) {
 
   page.classList.add("live");
   let paint = (/** @type {import("./lua-edit.js").Marks} */ _) => undefined;
-  let dressed = false; // the scripts of a lock of one's own are loaded, or on their way
+  let dressed = false; // the scripts of the user's own lock are loaded, or on their way
 
   /** Brings the scripts of a lock of one's own to life, if there are any. */
   async function dress() {
@@ -305,12 +305,12 @@ export function editor(page) {
     } else if (chosen.size === 0) {
       wrong = say("That file is empty.");
     } else if (start.includes("\0") || !(/^\s*[{[]/.test(start) || /^[\w-]+:/m.test(start)) || /\.log$/i.test(chosen.name)) {
-      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli. Whatever the client, this beside it writes one: %s", "redis-cli monitor > monitor.log");
+      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli. With any client, this beside it writes one: %s", "redis-cli monitor > monitor.log");
     } else if (chosen.size > MAX_SCENARIO) {
       wrong = say("That file is too large: a scenario may have 64 KiB.");
     }
     byId("of-log").hidden = true; // of a file before
-    file.value = ""; // so that the same file can be opened again
+    file.value = ""; // so that somebody can open the same file again
     if (wrong) {
       announce(wrong, true);
       return;
@@ -344,7 +344,7 @@ export function editor(page) {
   const example = new URLSearchParams(location.search).get("example");
   document.addEventListener("click", (event) => {
     const preset = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("#pick-list a"));
-    if (preset) { // where it runs stays as it was chosen
+    if (preset) { // where it runs stays as chosen
       const to = new URL(preset.href);
       for (const name of ["store", "slow"]) {
         const on = /** @type {HTMLInputElement | null} */ (document.querySelector(`input[name=${name}]:checked, input[name=${name}]:not([type=radio]), select[name=${name}]`));

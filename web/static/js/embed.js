@@ -1,5 +1,5 @@
-// What was stepped elsewhere, to be read inside of another page: one request
-// brings all of it, and no socket stays open.
+// A run that was stepped elsewhere, to read inside another page: one request brings all
+// of it, and no socket stays open.
 import { byId } from "./dom.js";
 import { recorded } from "./film.js";
 import { keysOf } from "./keys.js";

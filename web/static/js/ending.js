@@ -1,5 +1,4 @@
-// The end of a film: the rule that it broke first, and why. Where to go on is in
-// the page.
+// The end of a film: the rule that it broke first, and why. The page says where to go on.
 import { byId, make } from "./dom.js";
 import { stopsOf } from "./film.js";
 import { broken } from "./marks.js";
@@ -12,7 +11,7 @@ const step = /^T\d+[.:。：]?\s*[^:：]*/;
 
 /**
  * The rules that a film breaks, each with its row; name: as a person calls it,
- * "T8. two inside at once". Where its row has not come there is no reason.
+ * "T8. two inside at once". If its row has not come, there is no reason.
  * @param {Film} film
  * @returns {{row: number, name: string, why?: string}[]}
  */
@@ -29,10 +28,10 @@ const ruleIn = (name) => name.replace(/^T\d+[.:。：]?\s*/, "");
 
 /**
  * Draws what stays at the end, below the sentence: the first broken rule with its
- * reason, and the first other rule, or else the last time, from each of which one goes
- * there; and where to go on.
+ * reason, and the first other rule, or else the last time, each a link to its place; and
+ * where to go on.
  * @param {Film} film
- * @param {{there: boolean, row: number}} at there: you stand at its end. row: at which
+ * @param {{there: boolean, row: number}} at there: you are at its end. row: at which
  * @param {{seek: (row: number) => void, missing: (row: number) => string}} on missing: what to say of a row that has not come
  */
 export function drawEnding(film, { there, row }, on) {

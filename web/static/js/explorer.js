@@ -1,12 +1,12 @@
-// Searches every order: the panel with the bounds, what is found while the
-// search goes on, and the picture of the space, in which one can walk.
+// Searches every order: the panel with the bounds, the results while the search goes on,
+// and the picture of the space, in which you can walk.
 import { byId, focusOn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
  * @typedef {import("./options.js").Outlook} Outlook
  *
- * @typedef {object} Stands where a branch stands in the space
+ * @typedef {object} Stands where a branch is in the space
  * @property {number} branch
  * @property {number} at
  * @property {number} dot -1: nowhere
@@ -22,7 +22,8 @@ import { say } from "./words.js";
  *
  * @typedef {object} On
  * @property {(command: object) => Promise<void>} ask
- * @property {(work: () => Promise<void>) => void} attempt does what may fail, after what was asked before
+ * @property {(work: () => Promise<void>) => void} attempt does work that may fail, after earlier
+ * requests
  * @property {() => {branch: number, moves: number, tip: number, known: number} | null} standing null while nothing is open; tip: moves of the branch; known: of how much it is
  * @property {() => Record<number, string>} names of the branches
  * @property {() => void} show the page again
@@ -35,7 +36,7 @@ import { say } from "./words.js";
 export const UNEXPLORED = { going: false, ended: false, stands: null };
 
 /**
- * What is known after a frame.
+ * What the page knows after a frame.
  * @param {Explored} was
  * @param {any} frame
  * @returns {Explored}
@@ -52,7 +53,7 @@ export function explored(was, frame) {
 }
 
 /**
- * What becomes of a choice where you are, if that is known.
+ * How a choice where you are turns out, if that is known.
  * @param {Explored} state
  * @param {number} branch
  * @param {number} at
@@ -82,7 +83,7 @@ export function explorer(stage, on) {
     return without;
   }
   let state = UNEXPLORED;
-  let asked = ""; // where one stood when its outlook was asked for
+  let asked = ""; // where you were when the page asked for the outlook
   let asking = false;
   const panel = byId("explorer");
   const form = /** @type {HTMLFormElement} */ (byId("explore-form"));
@@ -311,7 +312,7 @@ export function explorer(stage, on) {
     /** @param {number} branch @param {number} at @param {number} choice */
     outlook: (branch, at, choice) => outlook(state, branch, at, choice),
     /**
-     * One stands somewhere, on a branch whose positions have these rows.
+     * You are somewhere, on a branch whose positions have these rows.
      * @param {number} branch
      * @param {number} at
      * @param {{row: number}[]} positions

@@ -1,5 +1,5 @@
-// What a film is: the rows of a run with what there is to see at each, and
-// the positions at which one can stand.
+// What a film is: the rows of a run with what there is to see at each, and the positions
+// that you can go to.
 import { portions } from "./portions.js";
 
 /**
@@ -83,10 +83,9 @@ import { portions } from "./portions.js";
 export const MARKS = ["violation", "expired", "fault", "acquired", "released"];
 
 /**
- * A stop is a place at which one can stand: the start, each row, and each
- * fault and way of time that has none of its own. A decision without a row (it
- * has asked a node that is down) is passed over: there is nothing to see of it.
- * One can act only where a move is over.
+ * A stop is a place that you can go to: the start, each row, and each fault or passage of
+ * time without its own row. A decision without a row (it has asked a node that is down)
+ * is passed over: there is nothing to see of it. One can act only where a move is over.
  * @typedef {object} Stop
  * @property {number} row the last that is over
  * @property {number} from the first position that it belongs to
@@ -137,9 +136,8 @@ function markOf(film, row) {
 }
 
 /**
- * A film with what has come of it: positions from a place on, and rows. What
- * cannot follow what is there, as a part between is missing, changes nothing.
- * The film given stays as it is.
+ * A film with what has come of it: positions from a place on, and rows. If a part in
+ * between is missing, it changes nothing. The film given stays as it is.
  * @template {Film} F
  * @param {F} film
  * @param {number} from the place of the first position
@@ -187,7 +185,7 @@ export function markAt(film, stop) {
  */
 
 /**
- * The film of a run that is over, or goes on elsewhere: you stand at its rows.
+ * The film of a run that is over, or goes on elsewhere: you can go to its rows.
  * @param {{threads: string[], lease: number, rows: Row[], index?: Index}} recorded
  * @param {string} [address] where the rows come from that are not here, ready for which
  * @returns {Film}

@@ -1,5 +1,5 @@
-// The front page: a run from stop to stop, by hand. Its button says what comes next,
-// and stays where it is; at the last stop it leads on.
+// The front page: a run from stop to stop, by hand. Its button says what comes next, and
+// keeps its place; at the last stop it leads on.
 import { byId } from "./dom.js";
 import { lanes } from "./lanes.js";
 import { drawSentence, drawStage, sceneOf } from "./stage.js";

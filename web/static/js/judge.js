@@ -5,7 +5,7 @@ import { byId } from "./dom.js";
 import { say } from "./words.js";
 
 /**
- * What a search found, of a lock of one's own.
+ * What a search found in a user's own lock.
  * @typedef {object} Judged
  * @property {string} broken how many orders break a rule, "0" for none
  * @property {string} all how many were tried
@@ -23,7 +23,7 @@ import { say } from "./words.js";
 const USUAL = ["pause", "lose-reply"];
 
 /**
- * What is said of a judgement beside the one before: "109 of 182 → 0".
+ * A judgement in words, beside the one before: "109 of 182 → 0".
  * @param {Judged} now
  * @param {Judged | null} before
  */

@@ -7,7 +7,8 @@ const SETTING = "relock-single-keys";
 /**
  * @param {Record<string, () => void>} actions by key, as in KeyboardEvent.key
  * @param {(digit: number, after: string) => void} [digit] a digit; after is "x" where x was pressed before it
- * @param {Element | null} [within] they act only once one has gone in there; the page keeps its own keys until then
+ * @param {Element | null} [within] they act only once you have gone in there; until then the page
+ * keeps its own keys
  */
 export function keys(actions, digit, within = null) {
   let entered = within === null;

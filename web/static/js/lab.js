@@ -1,5 +1,5 @@
-// A lab: a board whose threads are somebody's clients. Their commands come by
-// themselves; what is decided in the past is a round that they run again.
+// A lab: a board whose threads are somebody's clients. Their commands come by themselves;
+// a decision in the past makes them run a round again.
 import { board } from "./board.js";
 import { initial, positionAt, shown } from "./board-state.js";
 import { endOf } from "./cursor.js";
@@ -116,7 +116,7 @@ export function lab(stage) {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-order]"));
     if (button) {
       toggle.click(); // the stage needs the room
-      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a branch of its own."), () => view.act("violation"));
+      make({ do: "order", rule: Number(button.dataset.order) }, say("The smallest order, run again on a new branch."), () => view.act("violation"));
     }
   });
 

@@ -1,4 +1,4 @@
-// The picture of a run: pointing at a step, and the line that stands on one.
+// The picture of a run: pointing at a step, and the line that marks one.
 import { onceDrawn } from "./dom.js";
 import { moved } from "./pointer.js";
 
@@ -262,12 +262,13 @@ export function lanes(box, on) {
         } else {
           line?.setAttribute("display", "none");
         }
-        fade(step === null && find(1) ? 0 : null); // at the start all is yet to come
+        fade(step === null && find(1) ? 0 : null); // at the start everything is still to come
         return;
       }
       box.classList.remove("flowing");
       stand(line, part(hit, "data-x"));
-      // Up to the next step nothing happens, but while something is asked the lanes may not say what it is like then.
+      // Until the next step nothing happens, but while a question is open the lanes must not show
+      // the state then.
       fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
       want(hit);
     },
@@ -350,8 +351,8 @@ const EDGE = 4; // units between the end of a picture and its edge
 const ASKING = 100; // ms between two requests for lanes
 
 /**
- * Gets the lanes around a row before one is at the edge of those in the page. Who
- * goes on gets there with them; a held key asks now and then only.
+ * Gets the lanes around a row before one is at the edge of those in the page. If you go
+ * on, you get there with them; a held key asks only now and then.
  * @param {object} on
  * @param {(row: number) => boolean} on.there those in the page will do
  * @param {(row: number) => Promise<string | undefined> | void} on.bring HTML, "" where they come by themselves, undefined
@@ -454,8 +455,8 @@ export function growing() {
       });
     },
     /**
-     * Has the time go on in the picture that html has made: the states last,
-     * and the lease runs out.
+     * Lets time go on in the picture that html has made: the states last, and the lease
+     * runs out.
      * @param {Element} box where it is
      * @param {number} passed ms since the last row
      * @returns {number | null} where the clock stands, in % of the width, or

@@ -1,5 +1,5 @@
-// Every mark explains itself: what is pointed at, touched, or stood on with the
-// keyboard finds its text in the legend.
+// Every mark explains itself: if you point at it, touch it, or go to it with the
+// keyboard, its text comes from the legend.
 import { byId, make, onceDrawn } from "./dom.js";
 import { moved } from "./pointer.js";
 
@@ -66,7 +66,8 @@ export function legend(box) {
   }
 
   for (const where of [box, byId("rows")]) {
-    // What is there is asked first of all: what others do at this event changes the page.
+    // Look at what is there before anything else: other handlers of this event change the
+    // page.
     where.addEventListener("pointermove", (event) => moved(event) && show(event.buttons ? [] : at(event), event.clientX, event.clientY), { capture: true });
     where.addEventListener("pointerleave", hide);
     where.addEventListener("click", (event) => {

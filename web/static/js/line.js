@@ -10,7 +10,7 @@ const COMING = 10_000; // and where one comes into a room, in which others do, t
 const TOGETHER = 3000; // and in it
 const QUIET = 2000; // ms without a word until a room's server is asked whether it is there
 const LONGEST_PAUSE = 1500; // ms: a class waits for a server that restarts
-const TRIES = 3; // attempts that fail until one asks whether the room is still there
+const TRIES = 3; // failed attempts until it asks whether the room is still there
 const JOIN = 1; // its id; those of commands come after it
 
 /** Codes with which a room ends a line for good. */

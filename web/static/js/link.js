@@ -49,7 +49,7 @@ export const LONGEST = 1900; // characters that every program takes as a link
 export class LinkError extends Error {}
 
 /**
- * Packs a scenario with its schedule, and the number of moves to stand at.
+ * Packs a scenario with its schedule, and the number of moves to go to.
  * @param {Record<string, any>} scenario
  * @param {number} at
  * @returns {Promise<string>}

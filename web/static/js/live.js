@@ -1,5 +1,5 @@
-// A run: its rows arrive over the websocket while it goes on. Who stands at
-// the last row goes along with it.
+// A run: its rows arrive over the websocket while it goes on. If you are at the last row,
+// you go along with it.
 import { connect } from "./connection.js";
 import { byId, pace, still } from "./dom.js";
 import { growing } from "./lanes.js";
@@ -91,8 +91,8 @@ export function live(run) {
     },
   });
 
-  // Between two events nothing happens but that time goes by: the clock moves,
-  // holds last, and the lease runs out while one looks.
+  // Between two events only time goes by: the clock moves, holds last, and the lease runs
+  // out while you look.
   let came = performance.now() - Number(run.dataset.quiet); // the last row
   let ticked = 0;
   const ticking = setInterval(() => {

@@ -1,5 +1,5 @@
 // A log of Redis in the browser: which keys could be locks, and the lines that name one. The server reads
-// those alone. What it takes for a log is in engine/logs, and the same here.
+// those alone. engine/logs says what a log is, and it is the same here.
 import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -89,7 +89,7 @@ function size(text) {
 }
 
 /**
- * @param {string} word as it stands between quotes
+ * @param {string} word between quotes
  * @returns {string}
  */
 function unescaped(word) {
@@ -358,7 +358,8 @@ export function lockKeys(log) {
 /**
  * @param {Log} log
  * @param {Set<string>} asked
- * @returns {Set<Command>} the marks of these locks: each is of the one that its connection has named last, or else names next
+ * @returns {Set<Command>} the marks of these locks: each belongs to the one that its connection has
+ * named last, or else names next
  */
 function marked(log, asked) {
   const locks = new Set([...asked, ...lockKeys(log).map((k) => k.key)]);

@@ -1,8 +1,8 @@
-// The scripts of a lock of one's own, as they are written: colours behind the
-// text, numbers beside it, and Tab, which indents.
+// The scripts of your own lock, while you write them: colours behind the text, numbers
+// beside it, and Tab, which indents.
 
 /**
- * What is known of a script's lines.
+ * What we know about a script's lines.
  * @typedef {object} Marks
  * @property {Record<string, number[]>} wrong by call
  * @property {Record<string, number[]>} unreached by call

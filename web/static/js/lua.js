@@ -3,7 +3,7 @@ import { onceDrawn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
- * Where a run of a script stands; see ScriptMoment in web/film.
+ * How far a script has run; see ScriptMoment in web/film.
  * @typedef {object} Moment
  * @property {string} script its name
  * @property {number} line of the command that ran last, 0 if it is not known
@@ -70,7 +70,7 @@ function mark(script, moment) {
 }
 
 /**
- * What a line's marks mean, for those who do not see them.
+ * What a line's marks mean, for people who do not see them.
  * @param {boolean} now
  * @param {boolean} ran
  * @param {boolean} next

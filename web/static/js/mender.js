@@ -1,5 +1,5 @@
-// What would mend it? A mode of the page: the stage stands still at the row that breaks
-// a rule, and below it is how it came to this, and each change that was tried.
+// What would mend it? A mode of the page: the stage stops at the row that breaks a rule,
+// and below it is how it came to this, and each change that was tried.
 import { byId, focusOn } from "./dom.js";
 import { say } from "./words.js";
 
@@ -14,10 +14,10 @@ import { say } from "./words.js";
 export const UNASKED = { going: false, branch: -1, moves: -1 };
 
 /**
- * What is known after a frame.
+ * What the page knows after a frame.
  * @param {Mending} was
  * @param {any} frame
- * @param {boolean} [known] what is opened is the run with a change, or the one that was asked about
+ * @param {boolean} [known] the page opens the run with a change, or the one that it asked about
  * @returns {Mending}
  */
 export function mended(was, frame, known = false) {
@@ -49,7 +49,8 @@ const without = { frame() {}, show() {}, open() {}, isOpen: () => false };
  *   title: () => string,
  *   turn?: (open: boolean) => Promise<void>,
  *   put?: (hash: string) => Promise<string>,
- * }} on turn: the address says whether it is open; put: opens the run with a change, where it is not a class's, and says the fragment to which Back leads
+ * }} on turn: the address says whether it is open; put: opens the run with a change, if it is not a
+ * class's, and returns the fragment to which Back leads
  * @returns {{frame: (frame: any) => void, show: (open: boolean) => void, open: () => void, isOpen: () => boolean}}
  */
 export function mender(stage, on) {
@@ -164,7 +165,7 @@ export function mender(stage, on) {
       causes.replaceChildren();
       await on.ask({ do: "causes", branch: standing.branch, row: on.row() });
       if (asked !== "" && location.hash === asked) {
-        state = { ...state, branch: standing.branch, moves: standing.tip }; // one has come back to it
+        state = { ...state, branch: standing.branch, moves: standing.tip }; // the user has come back to it
       }
       if (isOpen() && !state.going && (state.branch !== standing.branch || state.moves !== standing.tip)) {
         await ask();
@@ -220,7 +221,7 @@ export function mender(stage, on) {
     if (row) {
       event.preventDefault();
       await turn(false);
-      on.to(Number(row)); // of the address that one has come back to
+      on.to(Number(row)); // of the address that the user has come back to
     }
   });
 
@@ -229,7 +230,7 @@ export function mender(stage, on) {
     const button = /** @type {HTMLElement} */ (target).closest("[data-copy]");
     if (button instanceof HTMLElement) {
       const text = /** @type {HTMLTextAreaElement} */ (byId(button.dataset.copy ?? ""));
-      text.select(); // where a script may not copy, the keys do
+      text.select(); // if a script may not copy, the keys do
       await navigator.clipboard?.writeText(text.value).catch(() => undefined);
     }
     const link = /** @type {HTMLElement} */ (target).closest("[data-variant]");

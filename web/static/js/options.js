@@ -92,7 +92,7 @@ export const faultsAtHand = (page) =>
 
 /**
  * A button that says in its first line what it does, in its second when, and which
- * commands. What cannot be done now keeps the focus, and says why.
+ * commands. A move that is impossible now keeps the focus, and says why.
  * @param {string} id
  * @param {string} does
  * @param {string} small

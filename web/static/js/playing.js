@@ -6,9 +6,10 @@ const SLOWLY = 1.8; // times as long
 
 /**
  * @param {() => boolean} step makes one; false where it ends
- * @param {() => void} changed it plays now, or no more
+ * @param {() => void} changed it plays now, or has stopped
  * @param {(part: number) => void} [flow] so much of the way to the next step has gone by, 0 to 1
- * @param {() => boolean} [slow] a step takes longer here: something comes that one has to see
+ * @param {() => boolean} [slow] a step takes longer here: something comes that people have to
+ * see
  */
 export function player(step, changed, flow, slow) {
   let timer = 0; // 0: it does not play

@@ -1,5 +1,5 @@
-// Whether the mouse itself moves. What scrolls or grows under a resting mouse
-// sends events, too; on the screen it stays where it is.
+// Whether the mouse itself moves. Things that scroll or grow under a resting mouse send
+// events, too; on the screen the mouse has not moved.
 
 /** Tells of each position of a mouse whether it has moved there; of the first one
  *  nobody knows. */

@@ -1,11 +1,11 @@
-// Brings the rows of a long run when they are needed: those at which one
-// stands, those that are seen, and those that are likely to be next.
+// Brings the rows of a long run when they are needed: the current one, those in sight,
+// and those that are likely to be next.
 /**
  * @typedef {import("./film.js").Film} Film
  *
  * @typedef {object} Portions
- * @property {(row: number) => void} stand you stand at a row
- * @property {(row: number) => void} look one looks at a row
+ * @property {(row: number) => void} stand you are at a row
+ * @property {(row: number) => void} look you look at a row
  * @property {(from: number, to: number) => void} see the rows from one to
  *   before another are on the screen, or near it
  * @property {(row: number) => boolean} failed a row could not be brought
@@ -31,7 +31,7 @@ export function portions(film, address, size) {
   const failures = new Map(); // when
   let standing = 0; // portion
   let looking = 0; // portion
-  let direction = 1; // in which one has gone last
+  let direction = 1; // in which you went last
   let [firstSeen, lastSeen] = [0, -1]; // portions
   let changed = () => {};
 

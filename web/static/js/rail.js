@@ -1,5 +1,5 @@
-// What is beside the table: the threads, and what can be done to time, to them,
-// and to Redis. The server renders it again for each scenario.
+// The rail beside the table: the threads, and what you can do to time, to them, and to
+// Redis. The server renders it again for each scenario.
 import { byId } from "./dom.js";
 import { say } from "./words.js";
 

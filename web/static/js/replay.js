@@ -59,7 +59,8 @@ export function replay(stage) {
     },
   });
   readingKeys(view, document.querySelector(".replay"));
-  // Where the page is about that row, it is brought into sight; on a phone one comes to it by reading.
+  // If the page is about that row, it brings it into sight; on a phone people come to it by
+  // reading.
   const follow = "stand" in stage.dataset && stage.closest("[data-lesson]") !== null && matchMedia("(min-width: 60.01rem)").matches;
   view.go(Math.min(Number(stage.dataset.stand ?? 0), film.positions.length - 1), follow);
   document.getElementById("watch")?.addEventListener("click", () => {

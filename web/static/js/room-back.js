@@ -9,7 +9,7 @@ import { say } from "./words.js";
 /** @param {HTMLElement} box */
 export function back(box) {
   const code = box.dataset.room ?? "";
-  const scene = Number(box.dataset.scene); // that one has gone from
+  const scene = Number(box.dataset.scene); // that the member has left
   let state = initial();
   const [text, link] = /** @type {Iterable<HTMLElement>} */ (box.children);
 

@@ -1,4 +1,4 @@
-// What a host opens beside the run: how to join, the people, and the room.
+// The panels that a host opens beside the run: how to join, the people, and the room.
 import { byId, make } from "./dom.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
@@ -137,7 +137,7 @@ export function people(ask, threads) {
 }
 
 /**
- * What players may do, who else leads, what is taken home, and the end.
+ * What players may do, who else leads, what people take home, and the end.
  * @param {string} code
  * @param {Ask} ask
  */

@@ -31,7 +31,7 @@ export function enter(code, name, { as, joined, frame, device = false, ...on }, 
 
 /**
  * Keeps who one is: while a tab is open, or on a device. So a phone is one member,
- * whatever tabs it has, and who was sent away is.
+ * however many tabs it has, and somebody who was sent away stays away.
  * @param {string} name
  * @param {() => Storage} storage fails where there is none
  */

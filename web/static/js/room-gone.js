@@ -1,4 +1,4 @@
-// What a page shows once one is in its room no more.
+// What a page shows once the member is no longer in its room.
 import { byId, make } from "./dom.js";
 import { ENDED, NO_ROOM, REMOVED } from "./line.js";
 import { listBranches } from "./room-links.js";

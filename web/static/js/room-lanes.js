@@ -1,4 +1,4 @@
-// The lanes on the laptop of who watches: where there is room for them.
+// The lanes on a watcher's laptop, if there is room for them.
 import { byId } from "./dom.js";
 import { lanes } from "./lanes.js";
 import { Refused } from "./line.js";

@@ -13,7 +13,7 @@ export function lessons() {
 
   /** @param {File | undefined} file */
   async function open(file) {
-    input.value = ""; // so that the same file can be opened again
+    input.value = ""; // so that somebody can open the same file again
     if (!file) {
       return;
     }

@@ -33,7 +33,7 @@ export function phone(section) {
 
   /** @type {ReturnType<import("./room-write.js").writing> | null} */
   let desk = null; // once something is to be written
-  let script = ""; // that one has handed in, when one joined
+  let script = ""; // that the member has handed in, when they joined
 
   let cut = ""; // says that the line is dead, or ""
 
@@ -185,7 +185,7 @@ export function phone(section) {
     const own = { question: question.id, round: question.round, option };
     happened({ type: "voted", vote: own }); // seen at once; the answer counts
     const counted = await request({ do: "vote", option });
-    if (counted ? state.vote === null : state.vote === own) { // null: one has joined again meanwhile
+    if (counted ? state.vote === null : state.vote === own) { // null: the member has joined again meanwhile
       happened({ type: "voted", vote: counted ? own : before });
     }
   }
@@ -325,7 +325,7 @@ export function phone(section) {
     }
   });
 
-  // Where there is room for it, the table is open beside the rest.
+  // If there is room for it, the table is open beside the rest.
   const wide = matchMedia("(min-width: 56.25rem)");
   const unfold = () => {
     /** @type {HTMLDetailsElement} */ (byId("so-far")).open ||= wide.matches;

@@ -17,12 +17,12 @@ export function questionBox(vote) {
 
   /**
    * @param {Question | null} question
-   * @param {number | null} mine the option that one has voted for
-   * @param {boolean} open one can vote
+   * @param {number | null} mine the option that the member has voted for
+   * @param {boolean} open members can vote
    */
   return function draw(question, mine, open) {
     box.hidden = question === null;
-    // What comes after where it was asked would tell.
+    // Rows after the question's place would give it away.
     document.body.classList.toggle("asking", covers(question));
     if (!question) {
       drawn = "";

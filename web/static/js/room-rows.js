@@ -1,5 +1,4 @@
-// The rows of a room's run on a phone: the table alone, standing where the class
-// stands.
+// The rows of a room's run on a phone: only the table, at the class's place.
 import { initial, reduce, shown } from "./board-state.js";
 import { byId } from "./dom.js";
 import { table } from "./table.js";

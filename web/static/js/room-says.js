@@ -1,4 +1,4 @@
-// What a room's pages say of it.
+// What a room's pages say about it.
 import { bars, covers, rightShare, wishesOf } from "./room-state.js";
 import { say } from "./words.js";
 

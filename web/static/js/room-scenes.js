@@ -11,8 +11,8 @@ import { say } from "./words.js";
  */
 
 /**
- * What a text leads to that was copied somewhere on this site: null for nothing,
- * and the path of what is kept under a short address.
+ * Where a text leads that somebody copied from this site: null for nowhere, or the path
+ * of a short address.
  * @param {string} text
  * @param {string} base the address of the page
  * @returns {Wanted | {short: string} | null}

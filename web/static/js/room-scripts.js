@@ -1,4 +1,4 @@
-// What a class has written, for its host: one of the scripts is shown to all.
+// What a class has written, for its host, who can show one of the scripts to everybody.
 import { byId, make } from "./dom.js";
 import { Refused } from "./line.js";
 import { say } from "./words.js";

@@ -6,11 +6,11 @@ import { say } from "./words.js";
 /**
  * @typedef {import("./room-state.js").Thread} Thread
  *
- * @typedef {object} Rules what counts for one's own thread now
- * @property {boolean} covered a question is open, and nothing tells what is asked
+ * @typedef {object} Rules what counts for the member's own thread now
+ * @property {boolean} covered a question is open, and nothing may give it away
  * @property {string} closed why it cannot step whatever it would do, or ""
- * @property {string} wish what one has wished for at a table, or ""
- * @property {string} held why nothing can be done to it, or ""
+ * @property {string} wish what the member has wished for at a table, or ""
+ * @property {string} held why nobody can do anything to it, or ""
  * @property {boolean} lost there is no connection
  * @property {string[]} allowed faults
  */

@@ -1,9 +1,9 @@
-// What a page of a room knows: who one is, and the room as the server said it
-// last. A frame or an act makes another state of it; nothing here knows a page,
-// a server, or time.
+// What a page of a room knows: who the member is, and the room as the server last
+// described it. A frame or an act makes another state of it; nothing here knows a page, a
+// server, or time.
 
 /**
- * @typedef {object} Thread how a thread stands in the room
+ * @typedef {object} Thread a thread in the room
  * @property {string[]} by names of those who play it
  * @property {string[]} members and who they are
  * @property {Record<string, number>} [wishes] of several: how many want what
@@ -23,7 +23,7 @@
  * @property {string} text
  * @property {string[]} options
  * @property {number} votes
- * @property {number} of so many can vote
+ * @property {number} of how many can vote
  * @property {number} round
  * @property {boolean} closed
  * @property {number[] | null} counts by option, once it is revealed
@@ -85,7 +85,7 @@
  * @property {string} member
  * @property {string} name
  * @property {string} part
- * @property {boolean} [lost] one has said so
+ * @property {boolean} [lost] the member has said so
  *
  * @typedef {object} Vote
  * @property {number} question
@@ -93,13 +93,13 @@
  * @property {number} option
  *
  * @typedef {object} State
- * @property {Me | null} me null until one has joined
+ * @property {Me | null} me null until the member has joined
  * @property {Room | null} room null until it came
  * @property {string} epoch
  * @property {number} seq
- * @property {Vote | null} vote one's own last
+ * @property {Vote | null} vote the member's last
  * @property {boolean} lost there is no connection
- * @property {{code: number, why: string} | null} gone one is in the room no more
+ * @property {{code: number, why: string} | null} gone the member is no longer in the room
  *
  * @typedef {{type: "joined", answer: any}
  *   | {type: "frame", frame: any}
@@ -148,8 +148,8 @@ function joined(state, { member, name, part, mine, lost = false }) {
 }
 
 /**
- * The room is absolute: of frames that come late, and of those of a server that
- * has handed the room over, nothing is taken.
+ * The room is absolute: it takes nothing from frames that come late, or from a server
+ * that has handed the room over.
  * @param {State} state
  * @param {any} frame
  * @returns {State}
@@ -193,8 +193,8 @@ export const canVote = ({ room, gone }) => gone === null && room?.question != nu
  */
 
 /**
- * What was voted, once it is revealed. All bars have one measure, also those of
- * the first round.
+ * The votes, once they are revealed. All bars have one measure, also those of the first
+ * round.
  * @param {Question} question
  * @returns {Bar[] | null}
  */
@@ -254,7 +254,7 @@ export const wishesOf = ({ wishes, members }) =>
  */
 
 /**
- * What is to be told of the way from one state to the next.
+ * The news on the way from one state to the next.
  * @param {State} was
  * @param {State} now
  * @returns {News[]}
@@ -283,7 +283,7 @@ export function news(was, now) {
     all.push({ kind: "closed" });
   }
   if (!a || a.scene !== b.scene) {
-    return all; // one has come just now
+    return all; // the member has just come
   }
   const [had, has] = [mine(was), mine(now)];
   if (was.me) {

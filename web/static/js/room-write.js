@@ -1,11 +1,12 @@
-// Where a member writes the script that the class is asked for.
+// Where a member writes the script that the question asks for.
 import { byId } from "./dom.js";
 import { scripts } from "./lua-edit.js";
 import { setText } from "./room-question.js";
 import { say } from "./words.js";
 
 /**
- * @param {(script: string) => Promise<{says: string, line?: number, open?: string} | null>} handIn null where it was refused
+ * @param {(script: string) => Promise<{says: string, line?: number, open?: string} | null>} handIn
+ * null if it was refused
  */
 export function writing(handIn) {
   const form = /** @type {HTMLFormElement} */ (byId("write"));

@@ -58,7 +58,7 @@ import { duration, say } from "./words.js";
  * @property {Stage} stage
  * @property {string} broken
  * @property {string} left of the lease
- * @property {number} part of it that is left, in thousandths
+ * @property {number} part that is left, in thousandths
  */
 
 const CLAIMS = ["holds", "unsure", "lost"];
@@ -251,7 +251,8 @@ export function drainStage(box, { left, part }) {
 }
 
 /**
- * What has changed on a stage, for who hears it: "A: I hold the lock, not in Redis."
+ * What has changed on a stage, for people who hear it: "A: I hold the lock, not in
+ * Redis."
  * @param {string[]} threads
  * @param {Stage | null} was null before anything was said
  * @param {Stage} now

@@ -78,7 +78,7 @@ export function strikeDialog(whyNot, strike) {
     }
     const fault = said();
     if (whyNot(fault)) {
-      event.preventDefault(); // the reason stands above the button
+      event.preventDefault(); // the reason is above the button
       return;
     }
     strike(fault, [kind().textContent, fault.thread].filter(Boolean).join(": "));

@@ -88,7 +88,7 @@ export function reduce(state, event) {
 }
 
 /**
- * What is to be done on the way from one state to the next.
+ * The things to do on the way from one state to the next.
  * @param {State} was
  * @param {State} now
  * @returns {Intent[]}

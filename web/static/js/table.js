@@ -246,7 +246,7 @@ export function table({ body, scroller }, on) {
   });
   body.addEventListener("pointerleave", () => on.preview(0));
 
-  // The table is one tab stop: the row where one stands, or the row that has the focus.
+  // The table is one tab stop: the current row, or the row that has the focus.
   scroller.removeAttribute("tabindex");
   const STOPS = "a.t, button.unfold, summary";
   const stopsOf = () => /** @type {HTMLElement[]} */ ([...body.querySelectorAll(STOPS)]).filter((e) => e.checkVisibility());
@@ -414,7 +414,7 @@ export function table({ body, scroller }, on) {
   for (const by of ["wheel", "touchmove", "pointerdown"]) {
     scroller.addEventListener(by, () => (followed = null), { passive: true });
   }
-  // What comes or goes around the box takes room of it, and the row stays in sight.
+  // Things that come or go around the box change its room, and the row stays in sight.
   new ResizeObserver(() => {
     if (followed?.isConnected && scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(followed);
@@ -439,7 +439,7 @@ export function table({ body, scroller }, on) {
 
   return {
     /**
-     * Shows rows, standing at a step and, inside of it, at a command.
+     * Shows rows, at a step and, inside it, at a command.
      * @param {Row[]} list
      * @param {number} step 0 before the first
      * @param {number} moment 0 outside

@@ -1,6 +1,6 @@
-// What one sees of a film: where you are in it, what one points at, and how far
-// the clock has gone since. An act or a part of the film makes another state of it;
-// nothing here knows a page, a server, or time.
+// What you see of a film: where you are in it, what you point at, and how far the clock
+// has gone since. An act or a part of the film makes another state of it; nothing here
+// knows a page, a server, or time.
 import * as ways from "./cursor.js";
 import { stopsOf } from "./film.js";
 import { broken, matters } from "./marks.js";
@@ -9,22 +9,22 @@ import { say } from "./words.js";
 /**
  * @typedef {import("./film.js").Film} Film
  * @typedef {import("./cursor.js").Cursor} Cursor
- * @typedef {"end" | "mark" | "violation"} Aim to what one can run
+ * @typedef {"end" | "mark" | "violation"} Aim the things that a run can go on to
  * @typedef {"first" | "back" | "forward" | "end" | "next" | "violation" | "play" | "inside" | "into" | "out"} Act
  * @typedef {boolean | "box"} Follow "box": in the table's box, and the page stays
  *
  * @typedef {object} Awaited what to do where you are once its row is here
  * @property {number} at the stop
- * @property {boolean} enters stand at its first command
- * @property {string | null} note with which to say it; null where nothing is to be said
+ * @property {boolean} enters go to its first command
+ * @property {string | null} note with which to say it; null if there is nothing to say
  * @property {Follow} follow
  *
  * @typedef {object} State
  * @property {Film} film
  * @property {boolean} grows the page can make positions after the last
  * @property {Cursor} cursor
- * @property {{follow: Follow} | null} moved how one came there: another one each time
- * @property {number} pointed row that is pointed at, 0 for none
+ * @property {{follow: Follow} | null} moved how you came there: a new object each time
+ * @property {number} pointed row that you point at, 0 for none
  * @property {number} part of the way to the next row that the clock has gone
  * @property {number} passed ms since the row, as far as the clock shows
  * @property {number} started the stop at which it began to play
@@ -127,7 +127,7 @@ export function reduce(state, event) {
 }
 
 /**
- * What is to be done on the way from one state to the next.
+ * The things to do on the way from one state to the next.
  * @param {State} was
  * @param {State} now
  * @returns {Intent[]}

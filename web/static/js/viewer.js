@@ -1,5 +1,5 @@
-// Shows a film: where you are in it, and how one goes about. What is shown is a
-// function of the film and of viewer-state.js; this draws it, and says it.
+// Shows a film: where you are in it, and how one goes about. The picture is a function of
+// the film and of viewer-state.js; this draws it, and says it.
 import * as ways from "./cursor.js";
 import { byId, make } from "./dom.js";
 import { markAt, stopsOf } from "./film.js";
@@ -112,7 +112,7 @@ export function viewer(owner) {
     } else {
       owner.runTo?.(to, () => happened({ type: "ran", to, from }));
       drawPlace();
-      byId("status").textContent = byId("place").textContent; // once; what comes of it is said at the end
+      byId("status").textContent = byId("place").textContent; // once; the outcome is said at the end
     }
   }
 

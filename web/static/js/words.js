@@ -1,11 +1,11 @@
-// What the scripts say, in the page's language.
+// The scripts' texts, in the page's language.
 
 /** @type {Record<string, string> | undefined} translations by their English text, once something was said */
 let translations;
 
 /**
- * Says a text with its arguments in the place of %s, %d or %[2]s. A text
- * without a translation is said in English.
+ * Says a text with its arguments in the place of %s, %d or %[2]s. A text without a
+ * translation comes in English.
  * @param {string} text in English
  * @param {...(string | number)} args
  */

@@ -91,7 +91,7 @@ func (l *lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // sentFrom returns the lines of package main that are called here. A library may have
-// sent it from a goroutine of its own: then the caller waits in another one.
+// sent it from its own goroutine: then the caller waits in another one.
 func sentFrom() []int {
 	stack := make([]byte, 1<<20)
 	if from := linesOf(string(stack[:runtime.Stack(stack, false)])); len(from) > 0 {
