@@ -568,7 +568,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 		if isOnStage.MatchString(open) || aCell.MatchString(open) || strings.Contains(open, "data-answered") || strings.Count(open, `<select name="p`) != 3 {
 			t.Errorf("%s: the page tells before it asks, or does not ask", l.Code())
 		}
-		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3"} {
+		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3", "p1=&p2=&p3="} {
 			if body := page(item.Path() + "?" + query); strings.Contains(body, "data-answered") || !strings.Contains(body, l.Say("Give each of them a place of its own.")) {
 				t.Errorf("%s: %s is an order", l.Code(), query)
 			}
@@ -721,6 +721,10 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 		both := url.Values{"none": {"1"}, "line": {"3"}}
 		if _, body := s.do(t, http.MethodGet, address+"?"+both.Encode(), nil); strings.Contains(body, `id="feedback"`) || !strings.Contains(body, "Either mark lines") {
 			t.Errorf("%s: a line, and none, is judged", i.Path())
+		}
+		// Sent with nothing marked, it says what to do, and the first line has the focus.
+		if _, body := s.do(t, http.MethodGet, address+"?sent=1", nil); strings.Contains(body, `id="feedback"`) || !strings.Contains(body, "Either mark lines") || strings.Count(body, ` autofocus aria-describedby="unmarked"`) != 1 {
+			t.Errorf("%s: nothing is marked, and that is judged, or nothing is said", i.Path())
 		}
 		for _, nonsense := range []string{"line=0", "line=-1", "line=99", "line=x", ""} {
 			if res, body := s.do(t, http.MethodGet, address+"?"+nonsense, nil); res.StatusCode != http.StatusOK || strings.Contains(body, `id="feedback"`) {

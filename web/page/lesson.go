@@ -1,6 +1,10 @@
 package page
 
-import "relock/web/film"
+import (
+	"slices"
+
+	"relock/web/film"
+)
 
 // Way is the page of the whole course.
 type Way struct {
@@ -175,6 +179,11 @@ type Review struct {
 	None    bool         // no line is at fault, as somebody says
 	Mistake string       // why the answer is none, or ""
 	Diff    []ReviewDiff // to what is mended, once it is solved
+}
+
+// First is the index of the first line that can be marked.
+func (r *Review) First() int {
+	return slices.IndexFunc(r.Lines, func(one ReviewLine) bool { return !one.Markup })
 }
 
 // ReviewLine is a line of code to be marked.
