@@ -419,6 +419,7 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := "/learn/" + c.Check.Items[0].Path()
+	noted := []string{"Noted. At the end you see which were right; why, after the course.", "Noted. At the end you see which were right, and why the others are not."}
 	for at, half := range [][]*course.Item{c.Check.Items, c.Check.Items[0].Again.Half()} {
 		for n, i := range half {
 			made, err := i.Made()
@@ -430,9 +431,14 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			if before != "/learn/"+i.Path() {
 				t.Fatalf("question %d is at %s", n+1, before)
 			}
+			_, open := s.do(t, http.MethodGet, to, nil)
 			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&%s", before, html.UnescapeString(query), answerTo(made, n > 2)), nil) // code, a cause and logs are wrong
-			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, "Noted.") {
+			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, noted[at]) || strings.Contains(body, "Once you have answered") {
 				t.Errorf("%s tells what is right, or notes nothing", i.Path())
+			}
+			_, asks, _ := strings.Cut(open, `<div class="staged">`)
+			if _, shown, _ := strings.Cut(body, `<div class="staged">`); shown != asks || asks != "" && !coveredStage.MatchString(asks) {
+				t.Errorf("%s shows more of its run after the answer", i.Path())
 			}
 			m := onward.FindStringSubmatch(body)
 			if m == nil {
@@ -575,7 +581,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 		}
 		half := inOrder([]int{best[0], best[2], best[1]})
 		body := page(item.Path() + "?" + half)
-		if !strings.Contains(body, l.Say("Noted. You will see at the end whether it was right.")) || !strings.Contains(body, "data-answered") || strings.Contains(body, "data-solved") || aCell.MatchString(body) {
+		if !strings.Contains(body, l.Say("Noted. At the end you see which were right; why, after the course.")) || !strings.Contains(body, "data-answered") || strings.Contains(body, "data-solved") || aCell.MatchString(body) {
 			t.Errorf("%s: an order is not noted, or told", l.Code())
 		}
 		given := fmt.Sprintf("%d-%d-%d", best[0]+1, best[2]+1, best[1]+1)

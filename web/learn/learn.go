@@ -251,7 +251,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
 	query := r.URL.Query()
-	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick")}
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick") && p.Check == ""}
 	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
@@ -334,7 +334,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 		return err
 	}
 	p.Viewer = reel.Viewer
-	p.Viewer.Options = len(p.Options)
+	p.Viewer.Options, p.Viewer.Checked = len(p.Options), p.Check != ""
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}

@@ -110,9 +110,9 @@ type Lesson struct {
 }
 
 // Asking reports whether a question waits for its answer: then the stage must not
-// tell. What would mend a run is not to be seen in it.
+// tell. What would mend a run is not to be seen in it. The concept check tells at its end.
 func (l *Lesson) Asking() bool {
-	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && !l.Answered
+	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && (!l.Answered || l.Check != "" && l.Watching == "")
 }
 
 // Staged reports whether there is a run to look at. What wrote the logs of an incident is
