@@ -500,6 +500,44 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 	}
 }
 
+// Where the run of a right answer breaks a rule that its item does not ask about, the page says
+// both: the stage beside it names that rule.
+func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	also := map[string]bool{}
+	for _, i := range c.Items() {
+		if i.Kind != course.Mend && i.Kind != course.Why {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, a := range made.Answers {
+			if !a.Right {
+				continue
+			}
+			_, body := s.do(t, http.MethodGet, fmt.Sprintf("/learn/%s?pick=%d", i.Path(), n+1), nil)
+			says := strings.Contains(body, "On the stage another rule is broken: ")
+			if says != strings.Contains(body, `class="violation"`) {
+				t.Errorf("%s: that another rule is broken is said: %t", i.Path(), says)
+			}
+			if says && strings.Contains(body, "The one of your task is not: two inside at once.") {
+				t.Errorf("%s: the rule of the task is broken", i.Path())
+			}
+			also[i.Path()] = also[i.Path()] || says
+		}
+	}
+	if !also["need/under-a-lock"] || !also["need/who-decides"] {
+		t.Errorf("it is said of %v", also)
+	}
+}
+
 // answerTo is an answer to a question of the concept check, as its form sends it.
 func answerTo(made *course.Made, right bool) string {
 	if code := made.Review; code != nil {

@@ -374,7 +374,7 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 			}
 			switch {
 			case a.Right:
-				p.Feedback = own + page.Prose(prose.After)
+				p.Feedback = own + alsoBroken(l, item, a.Run) + page.Prose(prose.After)
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
@@ -395,6 +395,19 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 		}
 		p.Options = append(p.Options, o)
 	}
+}
+
+// alsoBroken names the rules that the run of a right answer breaks all the same: the stage says
+// so, and the item asks about another one.
+func alsoBroken(l words.Language, item *course.Item, run *course.Run) string {
+	titles := []string{}
+	for _, rule := range course.SceneOf(run, len(run.Events)).Broken {
+		titles = append(titles, film.RuleTitle(l, rule))
+	}
+	if item.Rule() == "" || len(titles) == 0 {
+		return ""
+	}
+	return "<p>" + templates.Escaped(l.Say("On the stage another rule is broken: %[1]s. The one of your task is not: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
 }
 
 // searched says what a search has found.
