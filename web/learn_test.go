@@ -419,6 +419,7 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := "/learn/" + c.Check.Items[0].Path()
+	noted := []string{"Noted. At the end you see which were right; why, after the course.", "Noted. At the end you see which were right, and why the others are not."}
 	for at, half := range [][]*course.Item{c.Check.Items, c.Check.Items[0].Again.Half()} {
 		for n, i := range half {
 			made, err := i.Made()
@@ -430,9 +431,14 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			if before != "/learn/"+i.Path() {
 				t.Fatalf("question %d is at %s", n+1, before)
 			}
+			_, open := s.do(t, http.MethodGet, to, nil)
 			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&%s", before, html.UnescapeString(query), answerTo(made, n > 2)), nil) // code, a cause and logs are wrong
-			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, "Noted.") {
+			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, noted[at]) || strings.Contains(body, "Once you have answered") {
 				t.Errorf("%s tells what is right, or notes nothing", i.Path())
+			}
+			_, asks, _ := strings.Cut(open, `<div class="staged">`)
+			if _, shown, _ := strings.Cut(body, `<div class="staged">`); shown != asks || asks != "" && !coveredStage.MatchString(asks) {
+				t.Errorf("%s shows more of its run after the answer", i.Path())
 			}
 			m := onward.FindStringSubmatch(body)
 			if m == nil {
@@ -491,6 +497,44 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 	so := "0.4.0.0.0.0"
 	if _, body := s.do(t, http.MethodGet, "/learn/check?so="+so+"&other="+so+"&half=before", nil); strings.Count(body, "One of the changes would have done it.") != 1 || len(watched.FindAllString(body, -1)) > 0 {
 		t.Error("it is not said that one of the changes does it")
+	}
+}
+
+// Where the run of a right answer breaks a rule that its item does not ask about, the page says
+// both: the stage beside it names that rule.
+func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	also := map[string]bool{}
+	for _, i := range c.Items() {
+		if i.Kind != course.Mend && i.Kind != course.Why {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, a := range made.Answers {
+			if !a.Right {
+				continue
+			}
+			_, body := s.do(t, http.MethodGet, fmt.Sprintf("/learn/%s?pick=%d", i.Path(), n+1), nil)
+			says := strings.Contains(body, "On the stage another rule is broken: ")
+			if says != strings.Contains(body, `class="violation"`) {
+				t.Errorf("%s: that another rule is broken is said: %t", i.Path(), says)
+			}
+			if says && strings.Contains(body, "The one of your task is not: two inside at once.") {
+				t.Errorf("%s: the rule of the task is broken", i.Path())
+			}
+			also[i.Path()] = also[i.Path()] || says
+		}
+	}
+	if !also["need/under-a-lock"] || !also["need/who-decides"] {
+		t.Errorf("it is said of %v", also)
 	}
 }
 
@@ -568,14 +612,14 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 		if isOnStage.MatchString(open) || aCell.MatchString(open) || strings.Contains(open, "data-answered") || strings.Count(open, `<select name="p`) != 3 {
 			t.Errorf("%s: the page tells before it asks, or does not ask", l.Code())
 		}
-		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3"} {
+		for _, query := range []string{"p1=1&p2=1&p3=2", "p1=1&p2=2", "p1=1&p2=2&p3=", "p1=1&p2=2&p3=9", "p1=1&p2=2&p4=3", "p1=&p2=&p3="} {
 			if body := page(item.Path() + "?" + query); strings.Contains(body, "data-answered") || !strings.Contains(body, l.Say("Give each of them its own place.")) {
 				t.Errorf("%s: %s is an order", l.Code(), query)
 			}
 		}
 		half := inOrder([]int{best[0], best[2], best[1]})
 		body := page(item.Path() + "?" + half)
-		if !strings.Contains(body, l.Say("Noted. You will see at the end whether it was right.")) || !strings.Contains(body, "data-answered") || strings.Contains(body, "data-solved") || aCell.MatchString(body) {
+		if !strings.Contains(body, l.Say("Noted. At the end you see which were right; why, after the course.")) || !strings.Contains(body, "data-answered") || strings.Contains(body, "data-solved") || aCell.MatchString(body) {
 			t.Errorf("%s: an order is not noted, or told", l.Code())
 		}
 		given := fmt.Sprintf("%d-%d-%d", best[0]+1, best[2]+1, best[1]+1)
@@ -721,6 +765,10 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 		both := url.Values{"none": {"1"}, "line": {"3"}}
 		if _, body := s.do(t, http.MethodGet, address+"?"+both.Encode(), nil); strings.Contains(body, `id="feedback"`) || !strings.Contains(body, "Either mark lines") {
 			t.Errorf("%s: a line, and none, is judged", i.Path())
+		}
+		// Sent with nothing marked, it says what to do, and the first line has the focus.
+		if _, body := s.do(t, http.MethodGet, address+"?sent=1", nil); strings.Contains(body, `id="feedback"`) || !strings.Contains(body, "Either mark lines") || strings.Count(body, ` autofocus aria-describedby="unmarked"`) != 1 {
+			t.Errorf("%s: nothing is marked, and that is judged, or nothing is said", i.Path())
 		}
 		for _, nonsense := range []string{"line=0", "line=-1", "line=99", "line=x", ""} {
 			if res, body := s.do(t, http.MethodGet, address+"?"+nonsense, nil); res.StatusCode != http.StatusOK || strings.Contains(body, `id="feedback"`) {

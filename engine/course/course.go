@@ -122,7 +122,7 @@
 //
 // A wrong option of why should be half a cure. helps: says for which run: it is a
 // change of the item's run, which then reaches the goal without the option, and not
-// with it.
+// with it. A right option of mend may have helps:, too: that run is what is shown of it.
 //
 // A chapter with check: true is the concept check: items of the kinds why, rank, review and
 // diagnose, of which it asks the cause alone, each with again:, the question after the course,

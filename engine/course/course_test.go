@@ -18,6 +18,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/words"
 )
@@ -766,6 +767,36 @@ func TestACourseNeedsOneLanguage(t *testing.T) {
 		}
 		if s := strings.Join(titles, " / "); s != c.want {
 			t.Errorf("%s: %q, want %q", c.name, s, c.want)
+		}
+	}
+}
+
+// The run that is shown of a right mend can be one in which it is seen to help: a write that
+// comes late is refused, since its token is the older one.
+func TestARightMendIsSeenToHelp(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{"need/who-decides": 2, "need/under-a-lock": 1} {
+		i, _ := whole(t).Item(path)
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, a := range made.Answers {
+			if !a.Right {
+				continue
+			}
+			newest := int64(0)
+			for _, e := range a.Run.Events {
+				r, is := e.Body.(trace.Resource)
+				if is && r.Refused && e.Thread == "A" && (a.Option.ID != "token" || r.Token < newest) {
+					seen++
+				}
+				newest = max(newest, r.Token)
+			}
+		}
+		if seen != want {
+			t.Errorf("%s: %d right answers show a late write that is refused, not %d", path, seen, want)
 		}
 	}
 }

@@ -584,7 +584,7 @@ func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte,
 	return o
 }
 
-// helps reads the run in which a wrong answer helps: base with a change, and the
+// helps reads the run in which an answer helps: base with a change, and the
 // option's own after it.
 func (o *Option) helps(base []byte, y *optionYAML) error {
 	var err error

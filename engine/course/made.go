@@ -53,6 +53,14 @@ func (o *Option) play(ctx context.Context) (*Run, error) {
 	return play(ctx, o.Scenario)
 }
 
+// atWork plays the run in which an option is seen to help, or its own if it names none.
+func (o *Option) atWork(ctx context.Context) (*Run, error) {
+	if o.helped != nil {
+		return play(ctx, o.helped)
+	}
+	return o.play(ctx)
+}
+
 // Made is what was computed of an item. It is not changed any more.
 type Made struct {
 	Run     *Run
@@ -360,8 +368,11 @@ func (i *Item) makeMend(ctx context.Context, m *Made) error {
 		if a.Found.None() {
 			a.Right = true
 			right++
-			if a.Run, err = o.play(ctx); err != nil {
+			if a.Run, err = o.atWork(ctx); err != nil {
 				return i.wrong(o.line, "option %s: %s", o.ID, err)
+			}
+			if err := i.helped(ctx, o); err != nil {
+				return err
 			}
 		} else if a.Run, err = i.breaks(ctx, o.Scenario, a.Found, o.lab); err != nil {
 			return i.wrong(o.line, "option %s: %s", o.ID, err)

@@ -293,6 +293,11 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 	if left := get[string](ctx, t, `[...document.querySelectorAll("#place, .lanes text")].map((e) => e.textContent.trim()).filter((text) => text.endsWith("·")).join(" | ")`); left != "" {
 		t.Errorf("nothing stands behind the dot of %q", left)
 	}
+	do(ctx, t, click(`.review button`))
+	until(ctx, t, `document.querySelector(".review .problem") !== null && document.activeElement === document.querySelector(".review [name=line]")`)
+	if got := get[string](ctx, t, `document.activeElement.ariaDescribedByElements[0].textContent`); got != "Either mark lines, or say that none is at fault." {
+		t.Errorf("with nothing marked it says %q", got)
+	}
 	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
 	if got := get[string](ctx, t, marked); got != "line4" {
 		t.Fatalf("marked: %s", got)

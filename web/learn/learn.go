@@ -250,7 +250,7 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
 	query := r.URL.Query()
-	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick")}
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick") && p.Check == ""}
 	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
@@ -333,7 +333,7 @@ func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on 
 		return err
 	}
 	p.Viewer = reel.Viewer
-	p.Viewer.Options = len(p.Options)
+	p.Viewer.Options, p.Viewer.Checked = len(p.Options), p.Check != ""
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
@@ -373,7 +373,7 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 			}
 			switch {
 			case a.Right:
-				p.Feedback = own + page.Prose(prose.After)
+				p.Feedback = own + alsoBroken(l, item, a.Run) + page.Prose(prose.After)
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
@@ -394,6 +394,19 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 		}
 		p.Options = append(p.Options, o)
 	}
+}
+
+// alsoBroken names the rules that the run of a right answer breaks all the same: the stage says
+// so, and the item asks about another one.
+func alsoBroken(l words.Language, item *course.Item, run *course.Run) string {
+	titles := []string{}
+	for _, rule := range course.SceneOf(run, len(run.Events)).Broken {
+		titles = append(titles, film.RuleTitle(l, rule))
+	}
+	if item.Rule() == "" || len(titles) == 0 {
+		return ""
+	}
+	return "<p>" + templates.Escaped(l.Say("On the stage another rule is broken: %[1]s. The one of your task is not: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
 }
 
 // searched says what a search has found.

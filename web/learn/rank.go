@@ -40,7 +40,7 @@ func ranked(l words.Language, p *page.Lesson, item *course.Item, made *course.Ma
 	watched(l, p, made, prose, query.Get("watch"), stage)
 	came, err := item.Rank(order)
 	if err != nil { // they have no order yet
-		if len(places) > 0 {
+		if query.Has(pieceName(0)) {
 			p.Misplaced = l.Say("Give each of them its own place.")
 		}
 		return

@@ -16,12 +16,13 @@ import (
 )
 
 // reviewed puts code on the page, and what came of the lines that were marked: line is the
-// number of one, none says that no line is at fault.
+// number of one, none says that no line is at fault, and sent that the form was sent: with
+// nothing marked it sends nothing else.
 func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
 	code := made.Review
 	lines := marks(query["line"], code)
-	none := query.Has("none")
-	if p.Check != "" && !(none && len(lines) > 0) {
+	none, sent := query.Has("none"), query.Has("sent")
+	if p.Check != "" && !sent && !(none && len(lines) > 0) {
 		lines, none = answered(p.Given, code)
 	}
 	p.Code = &page.Review{File: code.File, None: none}
@@ -29,11 +30,10 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 		p.Code.Lines = append(p.Code.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
 	}
 	paragraph := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
-	switch {
-	case none && len(lines) > 0:
-		p.Code.Mistake = l.Say("Either mark lines, or say that none is at fault.")
-		return nil
-	case !none && len(lines) == 0:
+	if none == (len(lines) > 0) {
+		if none || sent {
+			p.Code.Mistake = l.Say("Either mark lines, or say that none is at fault.")
+		}
 		return nil
 	}
 	m, err := item.Mark(lines)

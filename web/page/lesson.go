@@ -1,6 +1,10 @@
 package page
 
-import "relock/web/film"
+import (
+	"slices"
+
+	"relock/web/film"
+)
 
 // Way is the page of the whole course.
 type Way struct {
@@ -106,9 +110,9 @@ type Lesson struct {
 }
 
 // Asking reports whether a question waits for its answer: then the stage must not
-// tell. A run does not show what would mend it.
+// tell. A run does not show what would mend it. The concept check tells at its end.
 func (l *Lesson) Asking() bool {
-	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && !l.Answered
+	return (len(l.Options) > 0 && l.Kind != "mend" || l.Code != nil) && (!l.Answered || l.Check != "" && l.Watching == "")
 }
 
 // Staged reports whether there is a run to look at. There is none for the cause of an
@@ -176,6 +180,11 @@ type Review struct {
 	None    bool         // no line is at fault, as somebody says
 	Mistake string       // why the answer is none, or ""
 	Diff    []ReviewDiff // to what is mended, once it is solved
+}
+
+// First is the index of the first line that can be marked.
+func (r *Review) First() int {
+	return slices.IndexFunc(r.Lines, func(one ReviewLine) bool { return !one.Markup })
 }
 
 // ReviewLine is a line of code to be marked.

@@ -22,6 +22,7 @@ type Viewer struct {
 	Standing Standing   // where you are before a script goes on
 	Shared   bool       // its page has a dialog for sharing it
 	Options  int        // answers to choose from, by their numbers
+	Checked  bool       // it is of the concept check: that tells nothing once it is answered
 	Asked    int        // the step after the last row, which somebody is to predict, or 0: its time would tell
 }
 
