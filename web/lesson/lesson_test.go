@@ -154,7 +154,7 @@ func must(t *testing.T, c link.Contents) string {
 	return text
 }
 
-// What is wrong is said in one sentence, with the line.
+// One sentence says what is wrong, with the line.
 func TestMistakes(t *testing.T) {
 	step := "title: x\nsteps:\n- "
 	question := step + "example: a\n  question: "
