@@ -410,7 +410,7 @@ func ExploreKinds(list []page.Kind) templ.Component {
 	})
 }
 
-// Found is what is known of a search.
+// Found is what we know about a search.
 func Found(f page.Found) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -3614,7 +3614,7 @@ func has(p film.Picture, ordinal int) bool {
 	return false
 }
 
-// toldBelow is between a picture and what is told of it.
+// toldBelow is between a picture and the text about it.
 const toldBelow = 14
 
 // fileWidth is the width of a picture in a separate file, with its edges.

@@ -313,7 +313,7 @@ func Causes(list []film.Cause) templ.Component {
 	})
 }
 
-// Mended is what is known of the changes that might mend a run.
+// Mended is what we know about the changes that might mend a run.
 func Mended(m page.Mended) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1031,8 +1031,8 @@ func taken(id, title, hint, text string) templ.Component {
 	})
 }
 
-// cureWhy says what is known of a change: what it comes to in all orders, what in the
-// same moves, and where a rule is broken all the same.
+// cureWhy says what we know about a change: its result in all orders and in the same
+// moves, and where a rule is broken all the same.
 func cureWhy(c page.CureRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
