@@ -45,7 +45,7 @@ func open(t *testing.T, sc *scenario.Scenario) *engine.Session {
 	return s
 }
 
-// whole is a run of sc from its beginning to its end.
+// whole is a run of sc from beginning to end.
 func whole(t *testing.T, sc *scenario.Scenario) (trace.Header, []trace.Event) {
 	t.Helper()
 	r, err := engine.Start(t.Context(), sc, engine.Options{})
@@ -450,7 +450,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 	}
 }
 
-// Who asks several nodes at once has an option for each, and each can be taken.
+// A thread that asks several nodes at once has an option for each, and each can be taken.
 func TestNodesThatAreAskedAtOnceAreOptions(t *testing.T) {
 	s := open(t, parse(t, `
 lock: {protocol: redsync, nodes: 3, lease: 300ms, retry: {times: 2, interval: 50ms}}
@@ -534,7 +534,7 @@ threads: [{name: A, work: 500ms}]
 	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ToExpiry, 0); !errors.As(err, &refused) || refused.Reason != run.NoExpiry {
 		t.Errorf("to the expiry of no key: %v", err)
 	}
-	// Who stops when the lock is lost shows it.
+	// A thread that stops when the lock is lost shows it.
 	s = open(t, parse(t, `
 lock: {lease: 200ms, watchdog: off}
 threads: [{name: A, work: 500ms, on-lost: stop}]
@@ -556,7 +556,7 @@ threads: [{name: A, work: 500ms, on-lost: stop}]
 	}
 }
 
-// What was struck by hand happens at the moment that it is meant for.
+// A fault by hand happens at the moment that it is meant for.
 func TestFaultsByHand(t *testing.T) {
 	const one = "lock: {lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 50ms}]\n"
 	for _, c := range []struct {

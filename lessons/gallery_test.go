@@ -37,9 +37,8 @@ func TestGalleryHasEveryScenarioOnce(t *testing.T) {
 	}
 }
 
-// What stands on a card is said once, in English, and has an address of its
-// own; that it fits is checked when it is read, and for each language in
-// web/words.
+// A card's text is there once, in English, and has its own address; whether it fits is
+// checked when it is read, and for each language in web/words.
 func TestGalleryTexts(t *testing.T) {
 	groups, err := lessons.Gallery()
 	if err != nil {

@@ -95,7 +95,7 @@ func knows(t *testing.T, r *store.External, command string) bool {
 	return len(found) > 0 && found[0] != nil
 }
 
-// What needs no fault of Redis itself comes out the same on a real one.
+// Scenarios that need no fault of Redis itself end the same on a real one.
 func TestTimedScenariosOnARealRedis(t *testing.T) {
 	external, err := store.Connect(t.Context(), storetest.URL(t))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	door "relock/web/site"
 )
 
-// Who asks is whom the last trusted proxy has seen. What a visitor writes into
-// the headers changes nothing.
+// The visitor is the one whom the last trusted proxy has seen. Whatever a visitor writes
+// into the headers changes nothing.
 func TestWhoAsksBehindProxies(t *testing.T) {
 	proxies, err := door.ParseProxies("10.0.0.0/8, 127.0.0.1 ,2001:db8:1::/48,")
 	if err != nil {

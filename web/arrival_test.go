@@ -97,7 +97,8 @@ func TestABodyThatComesSlowlyHasItsTime(t *testing.T) {
 	}
 }
 
-// Who waits for others is not late: of an address two at a time are read.
+// A request that waits for others is not late: the server reads two of an address at a
+// time.
 func TestWhoWaitsForATurnIsNotLate(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

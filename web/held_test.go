@@ -89,7 +89,7 @@ func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Sessio
 	return s, with, without
 }
 
-// What limits count is what is there.
+// Limits count what is there.
 func TestASessionIsAsLargeAsItSays(t *testing.T) {
 	if web.Raced {
 		t.Skip("too slow with the race detector; make test runs it without as well")

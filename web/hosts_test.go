@@ -164,7 +164,7 @@ func TestPublicURLs(t *testing.T) {
 	}
 }
 
-// What pages of other sites send is refused in the visitor's language, and counted.
+// Requests from other sites' pages are refused in the visitor's language, and counted.
 func TestOtherSitesAreToldWhy(t *testing.T) {
 	s := open(t, nil)
 	for language, want := range map[string]string{"en": "A page of another site sent this", "zh": "这是别的网站的页面发来的"} {
@@ -227,7 +227,7 @@ func TestBehindAProxyThatChangesTheHost(t *testing.T) {
 	}
 }
 
-// What other sites may do with what is here stands in the headers.
+// The headers say what other sites may do with what is here.
 func TestOtherSitesAreKeptApart(t *testing.T) {
 	s := open(t, nil)
 	for path, want := range map[string][4]string{ // COOP, CORP, COEP, who may frame it

@@ -211,7 +211,7 @@ func TestALabsPageHasItAll(t *testing.T) {
 	}
 }
 
-// A page of a lab is told what is new: a place comes again while more happens there, and no more.
+// A page of a lab hears only what is new: a place comes again only while more happens there.
 func TestALabsPageIsToldNews(t *testing.T) {
 	t.Parallel()
 	const decisions = 200

@@ -212,8 +212,8 @@ func TestLinksOfTheCourseLeadSomewhere(t *testing.T) {
 
 var picked = regexp.MustCompile(`name="pick" value="(\d+)" class="answer ([a-z ]*)"`)
 
-// A pick says whether it is right; a wrong one leads to where it is true, and
-// says no more of the right one.
+// A pick says whether it is right; a wrong one leads to where it is true, and says
+// nothing about the right one.
 func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -492,8 +492,8 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 			t.Errorf("%q: %d", query, res.StatusCode)
 		}
 	}
-	// Who said that none of the changes does it, and was wrong, is told so; there is no run of it.
-	// Of the half before, none of them is right.
+	// Learners who said that none of the changes does it, and were wrong, hear so; there is no run
+	// of it. Of the half before, none of them is right.
 	so := "0.4.0.0.0.0"
 	if _, body := s.do(t, http.MethodGet, "/learn/check?so="+so+"&other="+so+"&half=before", nil); strings.Count(body, "One of the changes would have done it.") != 1 || len(watched.FindAllString(body, -1)) > 0 {
 		t.Error("it is not said that one of the changes does it")
@@ -675,7 +675,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 	}
 }
 
-// With a course of one's own no page leads to what that course lacks.
+// With a user's own course no page leads to what that course lacks.
 func TestACourseOfOnesOwnHasNoDeadEnds(t *testing.T) {
 	t.Parallel()
 	prose := "# One\n## It {#it}\nRead it.\n"
@@ -808,8 +808,8 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 }
 
 // An incident shows its logs, and nothing of the run that wrote them until its cause and the
-// command to run next are found. What is wrong is shown to be: where the logs part, or that
-// a command prints the same under two causes.
+// command to run next are found. A wrong answer is shown to be wrong: where the logs part,
+// or that a command prints the same under two causes.
 func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -177,7 +177,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// Who asks all the time is written down once a minute.
+// An address that asks all the time is written down once a minute.
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	var log lockedBuffer
 	s := open(t, func(c *web.Config) {
@@ -198,7 +198,7 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
-// What is too large is a limit met, too.
+// Something too large has met a limit, too.
 func TestWhatIsTooLargeIsCounted(t *testing.T) {
 	s := open(t, nil)
 	if res, _ := s.do(t, http.MethodPost, "/edit", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}); res.StatusCode != http.StatusRequestEntityTooLarge {

@@ -332,8 +332,8 @@ func TestTheFormOfALockOfOnesOwn(t *testing.T) {
 	}
 }
 
-// Who waits for a judgement holds no memory for it yet: however many wait, none is told
-// that the memory is full.
+// A visitor who waits for a judgement holds no memory for it yet: however many wait, none
+// hears that the memory is full.
 func TestWhoWaitsForAJudgementHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil) // that no script runs here is said at its turn

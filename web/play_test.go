@@ -346,8 +346,8 @@ func (p position) why(do, thread, at string) string {
 
 // Each position says which faults would change nothing there, with the reason
 // that would be given to who strikes them all the same.
-// A late copy is on its way whatever its thread does, and arrives by a step of
-// its own, which a link keeps.
+// A late copy is on its way whatever its thread does, and arrives by a separate step,
+// which a link keeps.
 func TestALateCopyIsStepped(t *testing.T) {
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": "lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 10ms}}\nthreads: [{name: A, work: 20ms}, {name: B, start: 45ms, work: 20ms}]"})
@@ -388,7 +388,7 @@ func TestALateCopyIsStepped(t *testing.T) {
 	}
 }
 
-// Each of the nodes that are asked at once is an option of its own.
+// Each of the nodes asked at once is a separate option.
 func TestANodeIsAsked(t *testing.T) {
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": "lock: {protocol: redsync, nodes: 3, lease: 8s, watchdog: off}\nthreads: [{name: A}]"})
@@ -928,7 +928,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 	}
 }
 
-// What cannot be run where it was to be keeps the form, and says why.
+// A scenario that cannot run where it should keeps the form, and says why.
 func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 	s := open(t, nil)
 	for _, c := range []struct {

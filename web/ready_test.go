@@ -25,8 +25,8 @@ func unzipped(t *testing.T, body string) string {
 	return string(text)
 }
 
-// What is the same for all is made once a language and theme, however many ask,
-// and is the same plain and compressed.
+// A page that is the same for all is made once for each language and theme, however many
+// ask, and is the same plain and compressed.
 func TestAPageForAllIsMadeOnce(t *testing.T) {
 	s := open(t, nil)
 	var all sync.WaitGroup
@@ -63,7 +63,7 @@ func TestAPageForAllIsMadeOnce(t *testing.T) {
 	if n := web.Made(s.web); n != 2 {
 		t.Errorf("made %d times", n)
 	}
-	// A theme of one's own is another page; what the address asks for, too.
+	// A visitor's own theme is another page, and so is one that the address asks for.
 	if _, dark := s.do(t, http.MethodGet, "/scenarios", nil, "Cookie", "relock-theme=dark"); !strings.Contains(dark, `data-theme="dark"`) {
 		t.Error("the theme of a cookie is not shown")
 	}

@@ -62,9 +62,9 @@ func TestWhoIsAskedHasNoFilmOfWhatComes(t *testing.T) {
 	}
 }
 
-// Somebody who is asked sends what no page would send then: the lanes of later rows,
-// two branches side by side, a search, the links to take home. None of it tells the
-// answer until the votes are counted; who leads is told.
+// While a question is open, a member sends requests that no page would send then: the
+// lanes of later rows, two branches side by side, a search, the links to take home. None
+// of it tells the answer until the votes are counted; who leads is told.
 func TestWhoIsAskedIsToldNothingByHand(t *testing.T) {
 	s := open(t, nil)
 	code, secret, host := asking(t, s)

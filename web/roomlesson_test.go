@@ -37,8 +37,8 @@ func (v *attendee) next() *taughtNow {
 	return v.room.Lesson
 }
 
-// A lesson that comes with the playground is played to its end by pressing next,
-// in both languages; notes are for hosts alone.
+// Pressing next plays a bundled lesson to the end, in both languages; only hosts get
+// notes.
 func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 	s := open(t, nil)
 	for _, l := range words.All() {
@@ -88,7 +88,7 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 	}
 }
 
-// What a host has just done is a lesson: made again, it goes the same way.
+// A host's hour becomes a lesson: played again, it goes the same way.
 func TestWhatWasDoneIsALesson(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})

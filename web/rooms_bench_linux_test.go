@@ -17,7 +17,7 @@ import (
 	"relock/web/runs"
 )
 
-// What the benchmarks of rooms do.
+// The tasks of the benchmarks of rooms.
 const (
 	followedFrames = 500 // in ten seconds
 	followedEvery  = 20 * time.Millisecond

@@ -231,7 +231,7 @@ func (s site) makeRoom(t testing.TB, form url.Values) (code, secret string) {
 	return made.Code, made.Secret
 }
 
-// Who has an answer has been shown what came of the command.
+// By the time a member has an answer, they have seen the outcome of the command.
 func TestWhatACommandCameToIsShownBeforeItsAnswer(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
@@ -364,7 +364,7 @@ func TestARoomByItsContract(t *testing.T) {
 	host.must(object{"do": "go", "branch": 0, "at": 0})
 	stage.until("the stage is back", func() bool { return stage.room.At == 0 && stage.room.Length == 2 })
 
-	// Who comes late has all at once.
+	// A latecomer has everything at once.
 	late := s.visit(t, code, "en", nil).join("audience", object{"rows": true})
 	late.until("the state is there", func() bool { return late.room.Length == 2 })
 	if n := len(late.film.branches[0].positions); n != 3 {
@@ -437,8 +437,8 @@ func TestAHeldClassWatchesAndVotes(t *testing.T) {
 	a.must(object{"do": "claim", "thread": "B"})
 }
 
-// Where few were right, the answer is not given away until a host tells it; and a
-// first vote can be for hosts alone.
+// If few were right, nobody sees the answer until a host shows it; and a first vote can
+// be for hosts alone.
 func TestWhatAVoteGivesAway(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})

@@ -83,8 +83,8 @@ func TestLanesAreDrawnOnceAState(t *testing.T) {
 }
 
 // Ten members of one address ask for lanes as fast as they are answered; somebody
-// at another one looks at pages. What counts is the ratio to the same server
-// without them: at most 3.
+// at another one looks at pages. The measure is the ratio to the same server without
+// them: at most 3.
 func BenchmarkLanesFlood(b *testing.B) {
 	const members, quietFor, floodFor = 10, 4 * time.Second, 8 * time.Second
 	binary := built(b)

@@ -82,7 +82,7 @@ func (s site) found(t *testing.T, path, part string) string {
 	return body
 }
 
-// What is made on one server is found on all.
+// All servers find what one has made.
 func TestServersThatShareARedisFindEachOthersThings(t *testing.T) {
 	all := sharing(t, 3, storetest.URL(t), nil)
 	first, others := all[0], all[1:]
@@ -144,7 +144,7 @@ func TestARunThatIsHandedOnHasEachHeaderOnce(t *testing.T) {
 	}
 }
 
-// Who started a run steers it through any server, and nobody else does.
+// The visitor who started a run steers it through any server, and nobody else does.
 func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 	all := sharing(t, 2, storetest.URL(t), nil)
 	res, body := all[0].do(t, http.MethodPost, "/runs", endless())
@@ -220,7 +220,7 @@ func TestAHandedOnRequestKeepsItsHost(t *testing.T) {
 	}
 }
 
-// What pretends to be handed on is refused.
+// A request that pretends to be handed on is refused.
 func TestNobodyElseHandsRequestsOn(t *testing.T) {
 	all := sharing(t, 1, storetest.URL(t), nil)
 	for _, header := range []string{"x", "e30.x", "e30."} {

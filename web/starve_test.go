@@ -45,7 +45,7 @@ func crowd(text string) string {
 	return text + "threads: [" + strings.Join(names, ", ") + "]\n"
 }
 
-// attacked is a server as a process of its own.
+// attacked is a server as a separate process.
 type attacked struct {
 	base string
 	pid  int
@@ -98,7 +98,7 @@ func (a attacked) memory() float64 {
 	return kb / 1024
 }
 
-// visitor comes from an address of its own.
+// visitor comes from its own address.
 type visitor struct {
 	attacked
 
@@ -114,8 +114,8 @@ func (a attacked) from(ip string) visitor {
 	}, &websocket.Dialer{NetDialContext: d.DialContext, EnableCompression: true}}
 }
 
-// send asks for a path, reads the answer to its end, and returns its status and
-// where it leads.
+// send asks for a path, reads the answer to the end, and returns its status and where it
+// leads.
 func (v visitor) send(ctx context.Context, method, path, kind string, body []byte) (status int, location string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, v.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -263,7 +263,7 @@ func judgement(ctx context.Context, v visitor, _ int) error {
 // endlessPattern is a text of Lua whose pattern is not matched in a lifetime.
 const endlessPattern = "return string.find(string.rep('a', 3000), string.rep('a-', 300) .. 'b')"
 
-// patternText is a lock of one's own that does not come to its end.
+// patternText is a user's own lock that never finishes.
 const patternText = `lock:
   protocol: own
   like: reentrant
@@ -282,7 +282,7 @@ const mended = "if redis.call('GET', KEYS[1]) == ARGV[1] then\n  redis.call('DEL
 const (
 	patterns         = "patterns"
 	endlessScripts   = "endless judgements"
-	endlessAddresses = "endless addresses" // each client has an address of its own
+	endlessAddresses = "endless addresses" // each client has its own address
 	logs             = "logs"
 	logExports       = "log exports"
 )
@@ -510,7 +510,7 @@ func (l latencies) at(part float64) time.Duration {
 
 // visited is how long each kind of request took.
 type visited struct {
-	pages, opens, owns, judged latencies // owns: a lock of one's own, opened and stepped
+	pages, opens, owns, judged latencies // owns: a user's own lock, opened and stepped
 }
 
 // visit asks for a page, opens a scenario, and has a harmless lock of one's own step
@@ -582,9 +582,9 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (took visi
 }
 
 // An address does the worst that is legal with a hundred clients at once; somebody
-// at another one looks at pages and opens scenarios. What counts is the ratio
-// to the same server without them: at most 10 (the clients and the visitor are
-// on the same cores), and 3 for scripts of one's own.
+// at another one looks at pages and opens scenarios. The measure is the ratio to the same
+// server without them: at most 10 (the clients and the visitor are on the same cores),
+// and 3 for users' own scripts.
 func BenchmarkUnderAttack(b *testing.B) {
 	const quietFor, attackFor = 4 * time.Second, 8 * time.Second
 	names := []string{"exports", "forms", "steppers", "locks", "searches", "own locks", judgements, patterns, endlessScripts, endlessAddresses, logs, logExports, "cards", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
@@ -617,7 +617,7 @@ func BenchmarkUnderAttack(b *testing.B) {
 				done := 0
 				for n := range cmp.Or(clientsOf[name], 100) {
 					bad := server.from("127.0.0.2")
-					if name == judgements || name == endlessAddresses { // each has turns of its own
+					if name == judgements || name == endlessAddresses { // each has its own turns
 						bad = server.from(fmt.Sprintf("127.0.1.%d", n+1))
 					}
 					hostile.Go(func() {

@@ -57,7 +57,7 @@ func unread(ctx context.Context, server string, connections, addresses int, requ
 	}, errors.Join(errs...)
 }
 
-// What nobody reads is bounded, and others are served meanwhile: who has taken
+// Unread answers are bounded, and others are served meanwhile: the one that has taken
 // most goes first.
 func TestWhatNobodyReadsIsBounded(t *testing.T) {
 	if web.Raced {
@@ -96,7 +96,7 @@ func TestWhatNobodyReadsIsBounded(t *testing.T) {
 	}
 }
 
-// What is the same for all is held once, however many do not read it.
+// An answer that is the same for all is held once, however many do not read it.
 func TestWhatIsSharedIsHeldOnce(t *testing.T) {
 	if web.Raced {
 		t.Skip("the race detector's own memory is measured then; make test runs it without as well")

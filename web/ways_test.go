@@ -28,8 +28,8 @@ func TestEveryPageHasAFooter(t *testing.T) {
 	}
 }
 
-// A lock of your own is one page with two tabs, each at its address; where it is
-// written its scripts come first, and the rest is folded until something in it is wrong.
+// Your own lock is one page with two tabs, each at its address; where it is written its
+// scripts come first, and the rest is folded until something in it is wrong.
 func TestALockOfOnesOwnIsOnePage(t *testing.T) {
 	s := open(t, nil)
 	for path, here := range map[string]string{"/lab": "/lab", "/lab/script": "/lab/script", "/edit": ""} {

@@ -429,8 +429,8 @@ func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testi
 	}
 }
 
-// What a program can ask for is documented; the rest is pages for people and
-// what those alone ask for.
+// Everything that a program can ask for is documented; the rest is pages for people and
+// what only those ask for.
 func TestEveryRouteIsDocumented(t *testing.T) {
 	told := map[string]bool{
 		"GET /{$}": true, "GET /scenarios": true, "GET /about": true, "GET /glossary": true, "GET /incidents": true, "GET /api": true, "GET /locks": true, "GET /locks/{lock}": true, "GET /locks/{lock}/{cell}": true,
@@ -465,7 +465,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	}
 }
 
-// A program runs a scenario with no more than the interface tells of.
+// A program can run a scenario with only the documented interface.
 func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
 	s := open(t, nil)
 	for _, c := range []struct {
@@ -537,7 +537,7 @@ func TestNoExamplesStopTheStart(t *testing.T) {
 	}
 }
 
-// What the registry ends a run with is said in the visitor's language.
+// The registry's reason to end a run is in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
 	for _, why := range []string{runs.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
 		tl := film.NewTimeline(words.Match("zh"), film.Scenario{}, nil)
@@ -561,7 +561,7 @@ func TestPagesAreCompressed(t *testing.T) {
 	}
 }
 
-// Who asks and never reads is let go, and holds nothing any more.
+// A client that asks and never reads is let go, and holds nothing any more.
 func TestWhoNeverReadsIsLetGo(t *testing.T) {
 	t.Parallel()
 	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()})

@@ -15,7 +15,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// Probe returns ErrEndless if orders never end, or only after more moves than are
+// ErrEndless is the error of Probe if orders never end, or only after more moves than are
 // allowed: then nobody can say anything about all of them.
 var ErrEndless = phrase.New("some orders never end, or end too late to wait for")
 

@@ -111,7 +111,7 @@ func TestReentryThatComesTooLateIsGivenBack(t *testing.T) {
 }
 
 // Redis has forgotten levels, as a replica does that was promoted too early.
-// Who relies on them is told, by the next call that names a level beyond.
+// A caller that relies on them hears of it from the next call that names a level beyond.
 func TestForgottenLevelsAreALoss(t *testing.T) {
 	for name, call := range map[string]func(l *lock.Locker, inner *lock.Hold) error{
 		"Lock": func(l *lock.Locker, inner *lock.Hold) error {

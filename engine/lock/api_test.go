@@ -339,8 +339,8 @@ func TestRingIsRefusedWhereMessagesAreLost(t *testing.T) {
 	}
 }
 
-// A client as go-redis makes it looks at no context while it waits, and sends
-// again by itself. Unlock keeps to its limit all the same, and sends once.
+// By default a go-redis client looks at no context while it waits, and sends again by
+// itself. Unlock keeps to its limit all the same, and sends once.
 func TestTimedClientWithDefaultsKeepsToTheLimit(t *testing.T) {
 	clocktest.Punctual(t, 2*time.Second, func(t testing.TB) {
 		silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,8 +19,8 @@ import (
 	"relock/engine/store/storetest"
 )
 
-// A pair of lock and unlock is two scripts. What the library adds to two bare
-// EVALSHAs of the same scripts is the ratio of the two figures.
+// A pair of lock and unlock is two scripts. The ratio of the two figures is what the
+// library adds to two bare EVALSHAs of the same scripts.
 func BenchmarkPair(b *testing.B) {
 	c := storetest.Redis(b)
 	scripts := lock.Reentrant.Scripts
@@ -54,8 +54,8 @@ func BenchmarkPair(b *testing.B) {
 	})
 }
 
-// What ten waiters send in a minute while the lock stays held, beside its renewals, and how
-// long the lock is free once it is unlocked.
+// It counts the commands of ten waiters in a minute while the lock stays held, beside its
+// renewals, and measures how long the lock is free once it is unlocked.
 func BenchmarkIdleWaiters(b *testing.B) {
 	for _, p := range []lock.Protocol{lock.Sequenced, lock.ReentrantNotify, lock.ReentrantFair} {
 		b.Run(p.Name, func(b *testing.B) {
@@ -68,8 +68,9 @@ func BenchmarkIdleWaiters(b *testing.B) {
 	}
 }
 
-// What it costs a process and its Redis to renew ten thousand locks for three seconds,
-// together and each by itself, as through a client that does not say that it has one server.
+// It measures the cost to a process and its Redis of renewing ten thousand locks for three
+// seconds, together and each by itself, as through a client that does not say that it has
+// one server.
 func BenchmarkRenewals(b *testing.B) {
 	const n, lease, watch = 10_000, 3 * time.Second, 3 * time.Second
 	type unknown struct{ redis.UniversalClient }

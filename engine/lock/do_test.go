@@ -83,7 +83,7 @@ func TestGoroutinesUnderALock(t *testing.T) {
 	})
 }
 
-// What outlives the function is an owner of its own, and waits for it.
+// A call that outlives the function is a separate owner, and waits for it.
 func TestBackgroundJobsWait(t *testing.T) {
 	onEach(t, func(t *testing.T, c redis.UniversalClient, l *lock.Locker) {
 		var in inside
@@ -136,7 +136,7 @@ func TestALevelThatIsLeftBehindEnds(t *testing.T) {
 	})
 }
 
-// Who would wait for itself is told at once.
+// A call that would wait for itself hears so at once.
 func TestWaitingForOneselfIsAnError(t *testing.T) {
 	t.Parallel()
 	s := storetest.Start(t)
@@ -312,8 +312,8 @@ func TestHoldOfIsTheInnermost(t *testing.T) {
 	})
 }
 
-// Who waits for another under the same hold waits no longer than it says, and its own work
-// is not bounded by that.
+// A call that waits for another under the same hold waits no longer than it says, and that
+// does not bound its own work.
 func TestADoWaitsForItsTurnAsLongAsItSays(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 		l := locker(t, c, lock.Options{})

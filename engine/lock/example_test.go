@@ -177,8 +177,8 @@ func ExampleHoldOf() {
 	// <nil>
 }
 
-// Metrics and traces need no more than the Observer: it is told the key, the
-// owner, the context of the call, and how long each attempt took.
+// Metrics and traces need only the Observer: it hears the key, the owner, the context of
+// the call, and how long each attempt took.
 func ExampleObserver() {
 	c, end := client()
 	defer end()

@@ -109,7 +109,7 @@ func TestWhatEndsALeader(t *testing.T) {
 	})
 }
 
-// The pauses of one who would lead grow while another does. After a term of its own they are
+// A would-be leader's pauses grow while another leads. After a term of its own they are
 // short again.
 func TestALeaderThatWasTurnedOutAsksSoon(t *testing.T) {
 	const interval = 50 * time.Millisecond
@@ -149,7 +149,7 @@ func TestALeaderThatWasTurnedOutAsksSoon(t *testing.T) {
 	})
 }
 
-// Redis does not answer at first. Who would lead is still there when it does.
+// Redis does not answer at first. The would-be leader is still there when it does.
 func TestALeaderOutlivesAnOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 		const outage = 5 * time.Second

@@ -39,8 +39,8 @@ func (s *stalled) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// What an owner sends after its acquisition gets no answer: an inner Lock, or a
-// renewal. Unlock does not wait for it.
+// The owner's commands after its acquisition get no answer: an inner Lock, or a renewal.
+// Unlock does not wait for it.
 func TestUnlockCutsShortWhatGetsNoAnswer(t *testing.T) {
 	clients := map[string]func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient{
 		"any client": func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient {

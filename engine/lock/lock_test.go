@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaks looks for goroutines that have no end, and returns the exit code. What an
-// abandoned attempt may have been granted is given back for up to Options.Limit, a
-// lease, so a goroutine may outlive its test by that long.
+// leaks looks for goroutines that have no end, and returns the exit code. An abandoned
+// attempt gives back what it may have been granted for up to Options.Limit, a lease, so a
+// goroutine may outlive its test by that long.
 func leaks() int {
 	var err error
 	for end := time.Now().Add(lock.DefaultLease); time.Now().Before(end); {
@@ -464,7 +464,7 @@ func load(t testing.TB, c redis.UniversalClient) {
 	}
 }
 
-// Who gives up is not kept by what is still to be said to Redis.
+// A call that gives up does not wait for what is left to tell Redis.
 func TestTryLockEndsWithItsContextWhileItGivesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := store.NewEmbedded(time.Time{})

@@ -16,7 +16,7 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Where nothing listens, nothing was sent: nobody gives anything back, and a thousand
+// If nothing listens, nothing was sent: nobody gives anything back, and a thousand
 // waiters ask seldom.
 func TestAnOutageIsNotMultiplied(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.Sequenced, lock.ReentrantFair} {

@@ -49,8 +49,8 @@ func overOf(t *testing.T, c redis.UniversalClient, owner lock.Owner) int64 {
 	return number
 }
 
-// What is over is noted when a first acquisition went unanswered and its hold,
-// if it came to one, has ended: not before, and not otherwise.
+// A call is noted as over when a first acquisition went unanswered and its hold, if there
+// was one, has ended: not before, and not otherwise.
 func TestWhenItIsNotedThatCallsAreOver(t *testing.T) {
 	for name, row := range map[string]struct {
 		silent map[int64]bool // calls that get no answer

@@ -129,7 +129,7 @@ func TestRedlockCountsTheTimeItTook(t *testing.T) {
 	})
 }
 
-// Who is refused by its own nodes takes nothing away from itself.
+// A caller refused by its own nodes takes nothing away from itself.
 func TestRedlockRefusedTwiceKeepsTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := nodes(t, 0, 0)
@@ -145,9 +145,9 @@ func TestRedlockRefusedTwiceKeepsTheFirst(t *testing.T) {
 	})
 }
 
-// Two of five nodes hang, and three are a majority. Where nodes are asked one
-// after the other, each that hangs costs a twentieth of the lease; where all
-// are asked at once, they cost the chance that they are given.
+// Two of five nodes hang, and three are a majority. If it asks nodes one after the other,
+// each hanging one costs a twentieth of the lease; if it asks all at once, they cost only
+// the time it gives them.
 func TestRedlockDoesNotWaitForNodesThatHang(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -186,8 +186,8 @@ func TestRedlockDoesNotWaitForNodesThatHang(t *testing.T) {
 	}
 }
 
-// Who is refused by a majority is told ErrHeld; who reaches no majority is
-// told why not.
+// A caller refused by a majority gets ErrHeld; one that reaches no majority hears why
+// not.
 func TestRedlockTellsWhatTheNodesFailedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for down := range 6 {
@@ -390,8 +390,8 @@ func TestAMajorityAfterTheLeaseIsNone(t *testing.T) {
 	})
 }
 
-// A node that hangs costs a Locker so many goroutines and no more, however many locks are
-// taken meanwhile; and it is asked again once it answers.
+// A node that hangs costs a Locker a fixed number of goroutines, however many locks it
+// takes meanwhile; and it asks the node again once that answers.
 func TestAHangingNodeGathersNoGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := nodes(t, 0, 0)

@@ -68,8 +68,8 @@ func TestMarginIsTheDrift(t *testing.T) {
 	}
 }
 
-// What came late is on a node as the asker's own value. Redsync takes it back
-// when it is refused, and Redlock leaves it to its lease.
+// A late grant is on a node as the asker's own value. Redsync takes it back when it is
+// refused, and Redlock leaves it to its lease.
 func TestRedsyncSweepsWhatCameLate(t *testing.T) {
 	for _, c := range []struct {
 		p    lock.Protocol
@@ -93,7 +93,7 @@ func TestRedsyncSweepsWhatCameLate(t *testing.T) {
 	}
 }
 
-// What is another's stays, and so does the first level of who asks again.
+// Another's value stays, and so does the first level of a caller that asks again.
 func TestRedsyncSweepsOnlyItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := nodes(t, 0, 0)

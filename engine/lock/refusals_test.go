@@ -97,7 +97,7 @@ func connect(t testing.TB, addr string, o redis.Options) redis.UniversalClient {
 	return c
 }
 
-// What passes is waited for by every call, up to its own limit.
+// Every call waits for a refusal that passes, up to its own limit.
 func TestPassingRefusalsAreWaitedFor(t *testing.T) {
 	for _, r := range refusals() {
 		t.Run(r.code, func(t *testing.T) {

@@ -131,7 +131,7 @@ func TestTheDocumentedRightsSuffice(t *testing.T) {
 	}
 }
 
-// A Lock that may not listen, or may not send what wakes others, says so.
+// A Lock without the right to listen, or to send the messages that wake others, says so.
 func TestALockWithoutRightsToItsMessagesIsRefused(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
 		for _, missing := range []string{"resetchannels", "-subscribe", "-publish"} {

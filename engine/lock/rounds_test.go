@@ -182,8 +182,8 @@ func TestRenewalsGoTogether(t *testing.T) {
 	}
 }
 
-// Who has lost its lock hears of it at its next renewal, whoever is renewed with it, and the
-// others keep theirs. So it is if Redis has forgotten the script.
+// An owner that has lost its lock hears of it at its next renewal, no matter who is renewed
+// with it, and the others keep theirs. So it is if Redis has forgotten the script.
 func TestOneOfManyIsLost(t *testing.T) {
 	for _, p := range counted() {
 		const renew, n = 10 * time.Second, 100
@@ -208,7 +208,7 @@ func TestOneOfManyIsLost(t *testing.T) {
 }
 
 // While Redis does not answer nothing is lost until a lease could be over. Each hold then
-// ends at a time of its own, counted from its last renewal that was answered.
+// ends at its own time, counted from its last answered renewal.
 func TestAnOutageOfMany(t *testing.T) {
 	for _, p := range counted() {
 		const renew, lease, n = time.Second, 3 * time.Second, 50
@@ -242,8 +242,8 @@ func TestAnOutageOfMany(t *testing.T) {
 	}
 }
 
-// Who unlocks while its renewal is under way with those of others waits for nobody, its lock
-// is gone, and nothing is said of that renewal any more: whether Redis had it before the
+// An owner that unlocks while its renewal is under way with others waits for nobody, its
+// lock is gone, and nobody reports that renewal any more, whether Redis had it before the
 // unlock or after. The others are renewed.
 func TestUnlockDuringARound(t *testing.T) {
 	const renew, n = 10 * time.Second, 20

@@ -381,8 +381,8 @@ func loadAll(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
 	}
 }
 
-// Who is granted the lock and does not take it holds up the next in line for
-// a third of the lease, and not for all of it.
+// A waiter that gets the lock and does not take it holds up the next in line for a third
+// of the lease, and not for all of it.
 func TestGrantThatIsNotTakenGoesToTheNext(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 		loadAll(t, c, lock.ReentrantFair)
@@ -544,7 +544,7 @@ func TestTimedALostSubscriptionCostsNoTurn(t *testing.T) {
 // A waiter that is woken in vain again and again still waits as long as it was
 // told to.
 func TestOnlyPollsAreRetries(t *testing.T) {
-	type own struct{ clock.System } // with a clock of one's own it asks as often as said
+	type own struct{ clock.System } // with a user's own clock it asks as often as said
 	for _, at := range []struct {
 		p     lock.Protocol
 		clock clock.Clock
@@ -805,7 +805,7 @@ func idle(t testing.TB, c redis.UniversalClient, p lock.Protocol, free func(h *l
 	return sent, took
 }
 
-// Who is told when the lock is free hardly asks: idle waiters send less than a tenth of the
+// A waiter that gets messages hardly asks: idle waiters send less than a tenth of the
 // commands of those that poll. However the lock becomes free, they find it.
 func TestToldWaitersHardlyAsk(t *testing.T) {
 	unlocks := func(h *lock.Hold, _ func()) { _ = h.Unlock(context.Background()) }

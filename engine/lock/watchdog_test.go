@@ -59,7 +59,7 @@ func TestWatchdogKeepsTheLockAndStopsWithIt(t *testing.T) {
 		var renewals atomic.Int64
 		l := locker(t, c, lock.Options{Lease: lease, Observer: counting(&renewals, lock.Renewed)})
 		owner := lock.NewOwner()
-		for round := 1; round <= 2; round++ { // each acquisition has a watchdog of its own
+		for round := 1; round <= 2; round++ { // each acquisition has its own watchdog
 			renewals.Store(0)
 			outer := acquire(t, l, owner)
 			inner := acquire(t, l, owner)
@@ -191,7 +191,7 @@ func (c leaseDeaf) AfterFunc(d time.Duration, doing string, f func()) clock.Time
 	return c.System.AfterFunc(d, doing, f)
 }
 
-// Who asks before a timer tells hears the same reason.
+// A caller that asks before a timer fires hears the same reason.
 func TestTheMaximumAgeIsTheReasonWithoutATimer(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 		l := locker(t, c, lock.Options{Lease: lease, MaxAge: time.Second, Clock: leaseDeaf{}})
@@ -377,7 +377,7 @@ func TestLateGrantIsReliedOnFromWhenItWasSent(t *testing.T) {
 	})
 }
 
-// Nobody waits for what is still to be said to a Redis that does not answer.
+// Nobody waits to tell a Redis that does not answer.
 func TestLockReturnsWithItsContextThoughTheFateIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 		n := &network{UniversalClient: c, loseRequest: func(int64) bool { return true }}

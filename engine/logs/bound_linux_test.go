@@ -181,7 +181,8 @@ func (l *left) Err() error {
 	return nil
 }
 
-// Whoever waits for a log can leave at any line: nothing goes on for long without a look.
+// A visitor who waits for a log can leave at any line: nothing goes on for long without a
+// check.
 func TestReadingEndsWithItsContext(t *testing.T) {
 	for name, log := range large() {
 		text := log(200)

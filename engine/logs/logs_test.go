@@ -56,7 +56,7 @@ func brief(t testing.TB, l *logs.Log, o logs.Options) string {
 	return strings.Join(words, " ")
 }
 
-// What was recorded here, and what came of it; checked by hand against the logs.
+// Logs recorded here, and their results; checked by hand against the logs.
 func TestRecordedLogs(t *testing.T) {
 	for name, want := range map[string]string{
 		"redis-py-4.3.4.log":             "monitor invoice:7 11 value A B replies names before nothing=1 lanes=2",
@@ -155,7 +155,8 @@ func TestWhatALogShows(t *testing.T) {
 	}
 }
 
-// Where no command makes a lock for sure, it is the key whose state decided what another was told.
+// If no command makes a lock for sure, it is the key whose state decided the answer that another
+// got.
 func TestTheLockOfALogIsTheKeyThatDecided(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
@@ -190,7 +191,8 @@ func TestTheLockOfALogIsTheKeyThatDecided(t *testing.T) {
 	}
 }
 
-// Who no longer waits for a log gets it back at once, also in the middle of a script.
+// A visitor who stops waiting for a log gets it back at once, even in the middle of a
+// script.
 func TestAScriptOfALogIsEnded(t *testing.T) {
 	const text = "r:6379> SET lock v1 NX PX 300\nOK\nr:6379> EVAL \"while true do end\" 1 lock\n(nil)\n"
 	ctx, end := context.WithCancelCause(t.Context())
@@ -368,7 +370,7 @@ func BenchmarkTenThousandLines(b *testing.B) {
 	}
 }
 
-// Whatever is in a file, it is read or refused with one sentence, and nothing panics.
+// Any file is either read or refused with one sentence, and nothing panics.
 func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	servers, _ := filepath.Glob("testdata/servers/*")
@@ -424,7 +426,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What shells, clusters and binary clients make of a log.
+// Logs as shells, clusters and binary clients make them.
 func TestOddLogs(t *testing.T) {
 	take := func(key, value string) string { return at(0, one, `"SET" "`+key+`" "`+value+`" "NX" "PX" "300"`) }
 	plain := take("lock", "v") + at(9, one, `"DEL" "lock"`)

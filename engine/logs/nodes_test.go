@@ -45,7 +45,8 @@ func recorded(t testing.TB, name string) []string {
 	return texts
 }
 
-// What collects the output of containers writes a prefix on each line: it is dropped, and the log says the same.
+// Programs that collect the output of containers write a prefix on each line: it is dropped, and
+// the log says the same.
 func TestAPrefixIsDropped(t *testing.T) {
 	lines := strings.SplitAfter(at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`)+at(100, two, `"SET" "lock" "v2" "NX" "PX" "300"`)+
 		at(200, one, `"EVAL" "x" "1" "lock" "v1"`)+at(200, "lua", `"get" "lock"`)+at(200, "lua", `"del" "lock"`)+at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`), "\n")
@@ -207,7 +208,7 @@ func TestContainersAreNodes(t *testing.T) {
 	}
 }
 
-// What cannot be read together is refused with one sentence that names the file.
+// Files that cannot be read together are refused with one sentence that names the file.
 func TestFilesThatCannotBeReadTogether(t *testing.T) {
 	take := at(0, one, `"SET" "lock" "v" "NX" "PX" "300"`)
 	for name, c := range map[string]struct {

@@ -225,8 +225,8 @@ func BenchmarkTenThousandSpans(b *testing.B) {
 	}
 }
 
-// What a script did once in a situation is not run by Lua again: the commands are the same,
-// whatever the owner is called.
+// Once a script has run in a situation, Lua does not run it there again: the commands are
+// the same, whatever the owner's name.
 func TestTheSameSituationIsTheSame(t *testing.T) {
 	round := func(at int, owner, other string) []object {
 		lease, two := with{telemetry.Lease: 50}, with{telemetry.Lease: 50, telemetry.Level: 2}

@@ -146,8 +146,8 @@ func TestALockFromAnArticleRunsAsItIsPrinted(t *testing.T) {
 	}
 }
 
-// What is pasted without its arguments is asked about: the key lives another time than
-// the file's lease, or the time is no number.
+// If a script is pasted without its arguments, Relock asks about it: the key lives
+// another time than the file's lease, or the time is no number.
 func TestWhatAnArgumentMayBeIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock, unlock, want string
@@ -237,7 +237,7 @@ func TestWhatAFileSaysIsHeld(t *testing.T) {
 	}
 }
 
-// A script may be like another lock's, with arguments of its own; its others stay.
+// A script may be like another lock's, with its own arguments; its others stay.
 func TestArgumentsOfALockLikeAnother(t *testing.T) {
 	a := article{scripts: map[string]string{"unlock": "if redis.call('GET', KEYS[1]) == ARGV[2] then return redis.call('DEL', KEYS[1]) end return 0"}, depth: 1}
 	sc := a.scenario(t, `{"like": "mutex", "args": {"unlock": ["level", "owner"]}}`)

@@ -10,7 +10,7 @@ import (
 	"relock/engine/trace"
 )
 
-// A lock of your own that begins as another does what that one does.
+// A user's own lock that starts from another does what that one does.
 func TestABeginningIsThatLock(t *testing.T) {
 	const threads = `
 threads:

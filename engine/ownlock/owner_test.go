@@ -8,8 +8,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Who put the key there owns it, whatever is in it: the owner itself, one value that
-// everybody writes, or more than the owner.
+// The thread that put the key there owns it, no matter what is in it: the owner itself,
+// one value that everybody writes, or more than the owner.
 func TestWhatTheKeyHoldsDoesNotMatter(t *testing.T) {
 	const text = `
 lock:

@@ -115,7 +115,7 @@ func TestWithoutABox(t *testing.T) {
 	}
 }
 
-// What is wrong with a script is told with its line, which is the second.
+// A mistake in a script comes with its line, which is the second.
 func TestMistakes(t *testing.T) {
 	ctx := ownlocktest.Boxed(t)
 	for name, c := range map[string]struct {

@@ -25,7 +25,7 @@ func TestCatch(t *testing.T) {
 
 func planted() error { panic(io.ErrUnexpectedEOF) }
 
-// What was handed on from another goroutine shows where it began.
+// A panic handed on from another goroutine shows where it began.
 func TestAPanicKeepsItsFirstStack(t *testing.T) {
 	first := panics.Try(func() { _ = planted() })
 	again := panics.Try(func() { panic(first) })

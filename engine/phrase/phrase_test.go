@@ -37,7 +37,7 @@ type short struct{}
 func (short) Error() string        { return "s" }
 func (short) Says() phrase.Wording { return phrase.Say("long") }
 
-// Errors among the values are told where the wording is: by themselves, or by who knows them.
+// Errors among the values are worded with the text: by themselves, or by whoever knows them.
 func TestErrorsOfAWording(t *testing.T) {
 	marked := func(text phrase.Text, args ...any) string { return "<" + fmt.Sprintf(string(text), args...) + ">" }
 	for want, cause := range map[string]error{

@@ -19,8 +19,8 @@ import (
 	"relock/lessons/lessonstest"
 )
 
-// What the box answers is what miniredis answers, in each state in which a script
-// of a bundled run finds Redis, and with what it leaves.
+// The box answers what miniredis answers, in each state in which a script of a bundled
+// run finds Redis, and leaves the same.
 func TestTheBoxAnswersAsMiniredisDoes(t *testing.T) {
 	p, err := box.New(box.Options{})
 	if err != nil {

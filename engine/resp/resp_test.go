@@ -54,7 +54,7 @@ func TestAnswersAreReadWhole(t *testing.T) {
 	}
 }
 
-// Whatever a Redis answers, it is read whole or refused, and nothing panics.
+// Any answer of a Redis is read whole or refused, and nothing panics.
 func FuzzAnswer(f *testing.F) {
 	for _, wire := range []string{"+OK\r\n", "*2\r\n:1\r\n$1\r\nx\r\n", "%1\r\n+k\r\n_\r\n", "|1\r\n+a\r\n:1\r\n=7\r\ntxt:abc\r\n", "*-1\r\n", "$-1\r\n", "!3\r\nERR\r\n"} {
 		f.Add([]byte(wire))

@@ -31,7 +31,8 @@ func worked(events []trace.Event) []string {
 }
 
 // Each level but the innermost works on when what it has called has returned,
-// with the lock in hand, on both clocks. Who was stopped, or panicked, does not.
+// with the lock in hand, on both clocks. A thread that was stopped, or panicked, does
+// not.
 func TestWorkAfterANestedCall(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
@@ -71,8 +72,8 @@ func TestWorkAfterANestedCall(t *testing.T) {
 	}
 }
 
-// How long the work after a nested call takes is drawn by itself: it changes
-// nothing else that is drawn.
+// The length of the work after a nested call is drawn separately: it changes nothing else
+// that is drawn.
 func TestAfterIsDrawnByItself(t *testing.T) {
 	lengths := func(after string) (before, later []trace.Millis) {
 		_, events := play(t, parse(t, "lock: {lease: 10s}\nthreads: [{name: A, depth: 3, work: 10ms-900ms, repeat: 3"+after+"}]"), run.Options{})

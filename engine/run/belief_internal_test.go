@@ -9,8 +9,8 @@ import (
 	"relock/engine/trace"
 )
 
-// What comes of a call that is over is about a hold that was left, and not
-// about the one that was entered since.
+// The outcome of a call that is over is about the hold that was left, and not about the
+// one entered since.
 func TestALateUnlockTellsItsThreadNothing(t *testing.T) {
 	command := func(level int, givesBack bool) trace.Command {
 		return trace.Command{Call: lock.CallUnlock, Level: level, Args: []string{"HINCRBY", "K", "o", "-1"}, GivesBack: givesBack}

@@ -341,8 +341,8 @@ threads: [{name: A, work: 500ms}, {name: B, start: 10ms, work: 50ms}, {name: C, 
 	}
 }
 
-// Who was sent the lock hears of it before it would ask again, unless the
-// message was lost, or there is no watchdog to renew what it was handed.
+// A waiter that was sent the lock hears of it before it would ask again, unless the
+// message was lost, or there is no watchdog to renew it.
 func TestAnOptionSaysThatTheLockWasHandedOver(t *testing.T) {
 	const threads = "threads: [{name: A, work: 40ms}, {name: B, start: 10ms, work: 20ms}]\n"
 	for _, c := range []struct {

@@ -53,8 +53,8 @@ func TestWhatIsTooLate(t *testing.T) {
 	}
 }
 
-// Between two answers of Redis the lease goes on to run out, and no further than
-// to its end; what has no expiry has none.
+// Between two answers of Redis the lease goes on running out, but not past its end; a key
+// without an expiry has none.
 func TestTheLeaseRunsOutBetweenAnswers(t *testing.T) {
 	for _, c := range []struct {
 		left int64 // at 100 ms
@@ -74,7 +74,7 @@ func TestTheLeaseRunsOutBetweenAnswers(t *testing.T) {
 	}
 }
 
-// Who is paused can be paused for longer, and not for less.
+// A paused thread can be paused for longer, and not for less.
 func TestAPauseCanBecomeLonger(t *testing.T) {
 	sc, err := scenario.Parse([]byte("threads: [{name: A}, {name: B}]"))
 	if err != nil {

@@ -143,8 +143,8 @@ func TestOnlyLiveRunsAreSteered(t *testing.T) {
 	}
 }
 
-// What a thread had sent arrives though it has died, and is waited for: here the
-// expiry of a key that is asked for without end.
+// A thread's commands arrive though it has died, and the run waits for them: here the
+// expiry of a key that others ask for without end.
 func TestADelayedRequestOfWhoCrashesArrives(t *testing.T) {
 	got := came(liveEvents(t, `
 lock: {protocol: mutex-unsafe, lease: 200ms, retry: {times: unlimited, interval: 10ms}}

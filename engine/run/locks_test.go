@@ -36,7 +36,7 @@ func told(events []trace.Event) string {
 	return strings.Join(list, ", ")
 }
 
-// Each level of a thread is a lock of its own, and they are left in the reverse order.
+// Each level of a thread is a separate lock, and they are left in the reverse order.
 func TestThreadsTakeSeveralLocks(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{
@@ -100,8 +100,8 @@ func equalKey(a, b trace.KeyState) bool {
 	return fmt.Sprint(a.Type, a.PTTL, a.Fields) == fmt.Sprint(b.Type, b.PTTL, b.Fields)
 }
 
-// Of a lock whose lease ends it is said which one, and who comes in is beside the holder of
-// that one alone.
+// If a lease ends, it says which lock's, and the thread that comes in is beside the holder
+// of only that one.
 func TestALeaseOfSeveralEnds(t *testing.T) {
 	text := strings.Replace(crosswise, "lease: 30s", "lease: 100ms, watchdog: off", 1)
 	text = strings.Replace(text, "[y, x], work: 50ms", "[y], start: 10ms", 1) + "faults: [{thread: A, at: work, level: 2, do: pause, for: 300ms}]\n"

@@ -66,8 +66,8 @@ func outcomes(events []trace.Event, call string) []string {
 	return list
 }
 
-// What is under way arrives, whatever has become of its thread: on both
-// clocks, at the same instant, and the run waits for it.
+// A request under way arrives, whatever has happened to its thread: on both clocks, at
+// the same instant, and the run waits for it.
 func TestALateCopyArrivesWhateverBecomesOfItsThread(t *testing.T) {
 	const lock = "lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 10ms}}\n"
 	for _, c := range []struct {
@@ -498,8 +498,8 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 	}
 }
 
-// What is delayed can be delivered, too, while its thread waits, stands still or
-// is dead, and of several to one thread's nodes each by itself.
+// A delayed request can also be delivered while its thread waits, stands still or is
+// dead, and if one thread sent several to nodes, each by itself.
 func TestADelayedRequestIsAChoiceOfItsOwn(t *testing.T) {
 	w := begin(t, parse(t, `
 lock: {lease: 1s, watchdog: off}

@@ -62,8 +62,8 @@ func nodesAsked(events []trace.Event, thread, verb string) []int {
 	return list
 }
 
-// All nodes are asked at once: each question is a decision of its own, and who
-// is asked first is chosen.
+// It asks all nodes at once: each question is a separate decision, and somebody chooses
+// which comes first.
 func TestWhichNodeIsAskedFirstIsChosen(t *testing.T) {
 	w := begin(t, parse(t, fmt.Sprintf(atOnce, "60ms")), scenario.Move{})
 	if got, want := asking(w, "A"), []string{"ask lock 1 SET", "ask lock 2 SET", "ask lock 3 SET"}; !slices.Equal(got, want) {
@@ -180,9 +180,9 @@ func TestTheTraceSaysUntilWhenALockIsValid(t *testing.T) {
 	}
 }
 
-// What a client measures goes by its own clock: how long it waits, when it renews,
-// until when it relies on its lease. Its work, and Redis, do not. What the trace
-// says is by the clock of the run.
+// A client measures with its own clock: how long it waits, when it renews, until when it
+// relies on its lease. Its work, and Redis, do not use it. The trace goes by the clock of
+// the run.
 func TestAClientMeasuresByItsOwnClock(t *testing.T) {
 	for _, c := range []struct {
 		name, scenario string
@@ -246,8 +246,8 @@ func TestAClientMeasuresByItsOwnClock(t *testing.T) {
 	t.Error("nobody says until when the lock is valid")
 }
 
-// Who waits for Redis' answer, and who gives up after its last pause, is said
-// to.
+// The text says which thread waits for Redis' answer, and which gives up after its last
+// pause.
 func TestWhatAThreadWaitsFor(t *testing.T) {
 	w := begin(t, parse(t, `
 threads: [{name: A, work: 10ms}]

@@ -15,8 +15,8 @@ import (
 	"relock/engine/trace"
 )
 
-// A Redis that serves a run no more ends it when that is seen, and the run says
-// so: it is no success, and nothing is said of what nobody has seen.
+// If Redis no longer serves a run, the run ends when it notices, and says so: it is no
+// success, and it says nothing about what nobody has seen.
 func TestARedisThatServesNoMoreEndsTheRun(t *testing.T) {
 	sc, err := scenario.Parse([]byte(`
 lock: {protocol: reentrant-sequenced, lease: 1s, retry: {times: 100, interval: 20ms}}

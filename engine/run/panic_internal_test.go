@@ -18,7 +18,7 @@ import (
 	"relock/engine/trace"
 )
 
-// What protocols do with a key that no other test has.
+// Calls of protocols with a key that no other test has.
 const (
 	brokenLock   = "broken-lock"
 	brokenUnlock = "broken-unlock"
@@ -113,7 +113,7 @@ func isMistake(t *testing.T, r *Run, err error) {
 	}
 }
 
-// Where the very rules panic, all is cleaned up, too, and the trace has its end.
+// Even if the rules panic, everything is cleaned up, and the trace has its end.
 func TestAPanicWhileItIsWrittenDown(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	sc, err := scenario.Parse([]byte("threads: [{name: A}, {name: B}]"))

@@ -6,6 +6,6 @@ package run_test
 // looks for something else.
 const schedules = 400
 
-// raced tells that the race detector looks on. What is the same each time need
-// not be tried so often for it: make test runs all of it without.
+// raced tells that the race detector looks on. Tests that do the same each time need not
+// run so often for it: make test runs them all without.
 const raced = true

@@ -51,7 +51,7 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 	return sc
 }
 
-// play runs a scenario to its end and returns its events.
+// play runs a scenario to the end and returns its events.
 func play(t *testing.T, sc *scenario.Scenario, o run.Options) (trace.Header, []trace.Event) {
 	t.Helper()
 	r, err := run.New(sc, o)
@@ -389,8 +389,8 @@ type overdue struct{ context.Context }
 
 func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Hour), true }
 
-// A client that is given a deadline fails with a timeout of its own as soon as
-// it has passed: the run has ended for the deadline's reason all the same.
+// A client with a deadline fails with its own timeout as soon as that has passed: the run
+// has ended for the deadline's reason all the same.
 func TestADeadlineIsWhyARunEnds(t *testing.T) {
 	late := errors.New("it took too long")
 	for name, o := range map[string]run.Options{"virtual": {}, "wall": {Wall: true}} {

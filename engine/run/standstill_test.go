@@ -121,8 +121,8 @@ func TestStuckSaysWhoseKeyItIs(t *testing.T) {
 	}
 }
 
-// What a person did later can still change things, so that a schedule that has
-// more moves is played to its end.
+// A person's later moves can still change things, so a schedule that has more moves is
+// played to the end.
 func TestAScheduleGoesOnWhereNobodyGetsIn(t *testing.T) {
 	// A's SETNX, its death, and four attempts of B; then the key is evicted.
 	const moves = "schedule: [0, 0, 0, 0, 0, 0, {do: evict}]"
@@ -136,8 +136,8 @@ func TestAScheduleGoesOnWhereNobodyGetsIn(t *testing.T) {
 	}
 }
 
-// Where a watchdog goes on renewing, or Redis is down, things could change:
-// such a run ends where it has no room for more.
+// While a watchdog goes on renewing, or Redis is down, things could change: such a run
+// ends when it has no room for more.
 func TestAskingWithoutEndReachesTheLimit(t *testing.T) {
 	for _, text := range []string{
 		`

@@ -27,7 +27,7 @@ func waited(events []trace.Event) (answers []int64, unsynced int) {
 	return answers, unsynced
 }
 
-// On a Redis of one's own its real replicas are waited for.
+// On a user's own Redis it waits for the real replicas.
 func TestARunWaitsForRealReplicas(t *testing.T) {
 	t.Parallel()
 	master := storetest.Start(t)

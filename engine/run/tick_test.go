@@ -10,8 +10,9 @@ import (
 )
 
 // Each pod runs the tick of a schedule, one after the other, and neither looks whether
-// the other has: a lock that is gone by then does not help. Who looks, or has a key for
-// the tick, does it once; so does a lock that keeps its key. A minute later it is due again.
+// the other has: a lock that is gone by then does not help. A thread that looks, or has a
+// key for the tick, does it once; so does a lock that keeps its key. A minute later it is
+// due again.
 func TestATickIsDoneOnEachPod(t *testing.T) {
 	for _, c := range []struct {
 		resource, second string // when the second pod begins

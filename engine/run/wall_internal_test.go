@@ -19,8 +19,8 @@ import (
 	"relock/engine/trace"
 )
 
-// A key is said to be left over where Redis says so, and not where nobody has
-// heard yet that it is gone.
+// It says that a key is left over if Redis says so, and not while nobody has heard yet
+// that it is gone.
 func TestNoKeyIsLeftOverThatRedisHasDropped(t *testing.T) {
 	sc, err := scenario.Parse([]byte("threads: [{name: A}]\nlock: {lease: 1ms, key: K}"))
 	if err != nil {
@@ -63,8 +63,7 @@ func TestNoKeyIsLeftOverThatRedisHasDropped(t *testing.T) {
 	}
 }
 
-// What a script read first says whether the key stood before it. What it wrote
-// first cannot.
+// A script's first read says whether the key was there before it. A first write cannot.
 func TestAReadTellsWhetherTheKeyWasGone(t *testing.T) {
 	held := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"a": "1", "#A": "1"}, PTTL: 1}
 	for _, c := range []struct {
@@ -118,7 +117,8 @@ func TestWhatWasJustSentMayHaveRunBefore(t *testing.T) {
 }
 
 // Of those that start at one moment, each waits until the one before it, as the
-// scenario has them, has had its first answer. Who starts later waits for nobody.
+// scenario has them, has had its first answer. A thread that starts later waits for
+// nobody.
 func TestThoseWhoStartTogetherAskInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sc, err := scenario.Parse([]byte("threads: [{name: LATE, start: 5ms}, {name: A}, {name: B}, {name: C}]"))

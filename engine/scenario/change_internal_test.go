@@ -38,8 +38,8 @@ func tree(t *testing.T, text string) any {
 	return v
 }
 
-// What is changed is another scenario, without the old one's expectations; a
-// mistake is named by its key.
+// A changed scenario is another one, without the old one's expectations; its key names a
+// mistake.
 func TestChange(t *testing.T) {
 	sc, err := Parse([]byte("lock: {lease: 1s, watchdog: off}\nthreads: [{name: A}]\nexpect: {violations: []}"))
 	if err != nil {

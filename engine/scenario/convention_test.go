@@ -136,7 +136,7 @@ func TestMistakesOfWhatAnOwnLockSays(t *testing.T) {
 	}
 }
 
-// What is left out means what is left.
+// An outcome that is left out means any other reply.
 func TestTheReplyThatIsNotNamed(t *testing.T) {
 	for call, list := range map[string]map[string]string{
 		"lock":   {"entered": "refused", "refused": "entered", "entered refused": ""},

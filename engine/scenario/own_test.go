@@ -79,7 +79,7 @@ func TestMistakesOfALockOfOnesOwn(t *testing.T) {
 	}
 }
 
-// What the form begins with can be run as it is, for each lock that is offered.
+// The form's first text runs as it is, for each lock that it offers.
 func TestEachBeginningIsALock(t *testing.T) {
 	for _, like := range append(scenario.Writable(), "") {
 		lock := map[string]any{"protocol": "own", "scripts": scenario.Beginning(like)}

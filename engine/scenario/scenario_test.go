@@ -356,7 +356,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The seed is said where it decides something that a person sees.
+// It names the seed if that decides something that a person sees.
 func TestDrawn(t *testing.T) {
 	for text, want := range map[string]bool{
 		"threads: [{name: A, work: 50ms}]":                                               false,

@@ -70,7 +70,7 @@ func TestTheSchemaTakesEveryScenario(t *testing.T) {
 	}
 }
 
-// What Parse refuses the schema refuses, or it is said why it cannot.
+// The schema refuses what Parse refuses, or the test says why it cannot.
 func TestTheSchemaRefusesWhatParseRefuses(t *testing.T) {
 	s := lessonstest.Schema(t, scenario.Schema())
 	alike := 0
@@ -94,7 +94,7 @@ func TestTheSchemaRefusesWhatParseRefuses(t *testing.T) {
 	}
 }
 
-// A key that Parse reads has a schema of its own, and a text for an editor.
+// A key that Parse reads has its own schema, and a text for an editor.
 func TestEveryKeyHasASchema(t *testing.T) {
 	var walk func(at string, s any)
 	walk = func(at string, s any) {

@@ -18,7 +18,7 @@ import (
 // complaint is how package yaml begins a sentence about a text that it cannot scan or parse.
 var complaint = regexp.MustCompile(`^(did not|could not|found|block sequence|mapping (keys|values)|control|map merge|document contains|incomplete|invalid [lUt]|unexpected low)`)
 
-// Whatever package yaml says of a text is a phrase: nothing it says is passed on as it is.
+// Every message of package yaml becomes a phrase: none is passed on as it is.
 func TestEverythingOfYAMLIsTold(t *testing.T) {
 	list, err := packages.Load(&packages.Config{Mode: packages.NeedFiles}, "go.yaml.in/yaml/v3")
 	if err != nil || len(list) != 1 {

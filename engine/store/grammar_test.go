@@ -10,7 +10,7 @@ import (
 )
 
 // draw makes commands and scripts at random, such as locks are made of, well made and
-// not. What it draws depends on its seed alone, and on now.
+// not. The result depends only on its seed and on now.
 type draw struct {
 	*rand.Rand
 

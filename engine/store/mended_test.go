@@ -80,7 +80,8 @@ func TestALeaseThatEndsNow(t *testing.T) {
 	}
 }
 
-// What is refused, or finds the key, changes nothing: also where its lease is over.
+// A command that is refused, or finds the key, changes nothing, even if its lease is
+// over.
 func TestALeaseThatIsOverIsNotAlwaysSet(t *testing.T) {
 	for line, want := range map[string]string{
 		"SET k b ; SET k a NX PXAT 1000 ; GET k": `"b"`, "SET k a XX PXAT 1000": "nil", "SET k b ; SET k a PXAT 1000 GET": `"b"`, "HSET k f 1 ; SET k a PXAT 1000 GET ; TYPE k": `"hash"`,
@@ -130,8 +131,8 @@ func TestScriptsInTransactions(t *testing.T) {
 	}
 }
 
-// What waits is refused within a script, at once, and so is a script in a script; what no
-// reply can say is no reply.
+// Commands that wait are refused within a script, at once, and so is a script in a
+// script; a value that no reply can hold is no reply.
 func TestWhatNoScriptMay(t *testing.T) {
 	e := store.NewEmbedded(today)
 	defer func() { _ = e.Close() }()

@@ -82,8 +82,7 @@ func parts(answer string) []string {
 var numeral = regexp.MustCompile(`-?\b\d{3,}\b`)
 
 // alike reports whether two answers are the same, or differ only by what is left, and then
-// by what. Of an error its code counts. What is told of the time that is left may be of a
-// little later.
+// by what. Of an error its code counts. The time left may be that of a moment later.
 func alike(c []string, embedded, real string) (alike bool, by *known) {
 	if embedded == real {
 		return true, nil

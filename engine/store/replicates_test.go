@@ -11,8 +11,8 @@ import (
 
 var offset = regexp.MustCompile(`master_repl_offset:(\d+)`)
 
-// What journal.Wrote says has changed nothing, a real Redis does not send to its
-// replica, and all else it does.
+// If journal.Wrote says that a command changed nothing, a real Redis does not send it to
+// its replica, and it sends all others.
 func TestWhatIsReplicated(t *testing.T) {
 	t.Parallel()
 	master := storetest.Start(t, "--repl-ping-replica-period", "3600")

@@ -21,7 +21,7 @@ func FuzzRead(f *testing.F) {
 		if h.Relock != trace.Version {
 			t.Fatalf("version %d was read", h.Relock)
 		}
-		// What was read once is written and read the same from then on.
+		// A trace that was read once is written and read the same from then on.
 		var once, twice bytes.Buffer
 		if err := trace.Write(&once, h, events); err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func TestEventsAreOneFlatLineEach(t *testing.T) {
 	}
 }
 
-// Who is leaving is written where somebody is.
+// The trace says who is leaving, if anybody is.
 func TestWhoIsLeavingIsWritten(t *testing.T) {
 	for _, leaving := range [][]string{nil, {"A", "B"}} {
 		e := event(1)

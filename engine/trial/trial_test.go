@@ -7,7 +7,7 @@ import (
 	"relock/engine/trial"
 )
 
-// A script is run in each case as if in no other, and an error of its own is an
+// Each case runs the script as if there were no other, and the script's own error is an
 // outcome.
 func TestRun(t *testing.T) {
 	t.Parallel()

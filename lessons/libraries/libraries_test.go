@@ -64,7 +64,7 @@ func (w *workshop) worker(l libraries.Library) (worker, error) {
 			}
 			found.version = version
 		}
-		if l.Module == "github.com/redis/rueidis" { // it has a client of its own
+		if l.Module == "github.com/redis/rueidis" { // it has its own client
 			return found, nil
 		}
 		client, err := moduleVersion("github.com/redis/go-redis/v9")
@@ -247,7 +247,8 @@ func pack(t *testing.T, from, to string) {
 	}
 }
 
-// What was seen is there for every library and fault, was exhausted, and has a trace where a rule is broken; and all of it is small.
+// The results are there for every library and fault, exhausted, with a trace if a rule is broken;
+// and all of it is small.
 func TestWhatIsKept(t *testing.T) {
 	size, wanted := 0, map[string]bool{}
 	for _, l := range libraries.All() {
@@ -324,9 +325,10 @@ func TestTwoLibrariesOfOneAlgorithmAgree(t *testing.T) {
 	}
 }
 
-// What is kept is what is seen again: without a fault of each library that is installed, with all faults of redis-py, and of our own
-// with a lost reply. With -short it is that of ours, of redis-py and of redis-cli, and of redis-py's faults the lost reply. Ours needs
-// nothing that the tests do not need, and redis-py and redis-cli are Debian's: these are there in CI.
+// A new search finds what is kept: for each installed library without a fault, for redis-py with
+// all faults, and for our own with a lost reply. With -short it is that of ours, of redis-py and of
+// redis-cli, and of redis-py's faults the lost reply. Ours needs nothing that the tests do not
+// need, and redis-py and redis-cli are Debian's: these are there in CI.
 func TestTheSameIsSeenAgain(t *testing.T) {
 	w := &workshop{t: t, built: t.TempDir()}
 	for _, l := range libraries.All() {
@@ -414,7 +416,8 @@ func again(t *testing.T, found worker, nodes int, fault string) *libraries.Seen 
 	return s
 }
 
-// Two libraries of one algorithm agree on several nodes, too: what commutes for one does for the other.
+// Two libraries of one algorithm agree on several nodes, too: commands that commute for one do for
+// the other.
 func TestTwoLibrariesOfAMajorityAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make soak does it")

@@ -71,7 +71,7 @@ func TestAloneActsWhereItIsTold(t *testing.T) {
 	}
 }
 
-// A run goes on to its end, some moves at a time.
+// A run goes on to the end, some moves at a time.
 func TestAloneARunGoesOn(t *testing.T) {
 	a := alone(t, nil)
 	e, err := a.Do(t.Context(), Command{Do: "run", To: "end"})
@@ -88,7 +88,7 @@ func TestAloneARunGoesOn(t *testing.T) {
 	}
 }
 
-// Who steps alone has the engine's limit, not a room's, and that of memory.
+// A visitor who steps alone has the engine's limit and the memory's, not a room's.
 func TestAloneHasNoRoomsLimit(t *testing.T) {
 	errFull := errors.New("full")
 	full := false

@@ -39,8 +39,8 @@ type large struct{}
 
 func (large) Size() int { return 20 << 20 }
 
-// What rooms keep to be quick gives way to others, while people are in them, too;
-// and goes when everybody has left.
+// Rooms' caches give way to others, even while people are in them; and go when everybody
+// has left.
 func TestWhatRoomsKeepGivesWay(t *testing.T) {
 	h, ledger := ledgered(t, 100<<20, 30<<20)
 	first, secret := open(t, h)
@@ -60,7 +60,7 @@ func TestWhatRoomsKeepGivesWay(t *testing.T) {
 	until(t, "what nobody needs to go", func() bool { return ledger.Held() < 4<<20 })
 }
 
-// Where nothing gives way moves are refused, and the host reads why.
+// If nothing gives way, moves are refused, and the host reads why.
 func TestNoMovesWhereThereIsNoMemory(t *testing.T) {
 	h, ledger := ledgered(t, 100<<20, 30<<20)
 	code, secret := open(t, h)

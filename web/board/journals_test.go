@@ -182,7 +182,7 @@ func TestTheCountOnRedisExpires(t *testing.T) {
 	}
 }
 
-// What somebody else has put in the place of a room is said at once.
+// If somebody else has put something in the place of a room, it says so at once.
 func TestGarbageOnRedis(t *testing.T) {
 	addr := storetest.Start(t).Addr
 	client := storetest.Client(addr)

@@ -97,8 +97,8 @@ func TestARoomIsFull(t *testing.T) {
 	}
 }
 
-// Who comes and goes without doing anything leaves nothing behind; who voted
-// does, and so does who plays a thread.
+// Members who come and go without doing anything leave nothing behind; those who voted or
+// play a thread do.
 func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	f := begun(t, &now)
@@ -139,8 +139,8 @@ func TestTheInboxIsBounded(t *testing.T) {
 	}
 }
 
-// What was tried and never came into the log, as when another server leads now,
-// is forgotten by the next try.
+// The next try forgets moves that never came into the log, say because another server
+// leads now.
 func TestATryThatIsNotLoggedIsForgotten(t *testing.T) {
 	sc, err := scenario.Parse([]byte(`threads: [{name: A}, {name: B}]`))
 	if err != nil {

@@ -361,8 +361,8 @@ func TestALockedRoom(t *testing.T) {
 	})
 }
 
-// Done is said of what was done alone: not of an ID below a join's, and not of a
-// refusal that is not remembered any more.
+// It says done only of what was done: not of an ID below a join's, and not of a refusal
+// that it no longer remembers.
 func TestWhatIsNotRememberedWasNotDone(t *testing.T) {
 	onEach(t, func(t *testing.T, server func() board.Journal) {
 		h := newHouse(t, server())

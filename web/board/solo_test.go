@@ -83,7 +83,7 @@ func writeLog(t *testing.T, dir, code string) []byte {
 	return text
 }
 
-// What nobody has come back to is deleted, as if the room had been led.
+// A room that nobody has come back to is deleted, as if it had been led.
 func TestOldLogsAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-board.HostsAbsent - time.Minute)
@@ -213,7 +213,7 @@ func TestADamagedFile(t *testing.T) {
 	}
 }
 
-// What is named like a room and is no file is not the journal's trouble.
+// Something named like a room that is no file does not trouble the journal.
 func TestWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "K7M4XW.jsonl"), 0o700); err != nil {
@@ -230,8 +230,8 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// A journal that can append no more has members told so; what they ask for again
-// counts when it can.
+// If a journal can no longer append, members hear so; when it can again, their repeated
+// requests count.
 func TestAFullDisk(t *testing.T) {
 	j := &fullJournal{Solo: solo(t, "")}
 	h := newHouse(t, j)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Where a host stood for 20 s, or asked, is a place of the lesson that is made of
-// a log, wherever the log begins.
+// Wherever a host stopped for 20 s, or asked, the lesson that is made from a log has a
+// place, wherever the log begins.
 func TestStops(t *testing.T) {
 	b := newBench(t, "lease-expiry; h host; a play A")
 	log := []Entry{{Seq: 1, At: b.now.UnixMilli(), Whole: b.f.state.clone()}}

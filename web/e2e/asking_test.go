@@ -10,8 +10,8 @@ import (
 	"relock/web/words"
 )
 
-// What tells while a question waits, and what hides the row that it is about: a
-// list of sentences, of the page that is open.
+// A list of sentences about the open page: what gives the answer away while a question
+// waits, and what hides the row that it is about.
 const telling = `(() => {
   const seen = (e) => e.getClientRects().length > 0 && getComputedStyle(e).visibility !== "hidden";
   const found = [];

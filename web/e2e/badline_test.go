@@ -90,7 +90,7 @@ func (l *badLine) Slow() {
 	l.slow = true
 }
 
-// Stall lets nothing pass on some ways. What is sent meanwhile comes after Pass.
+// Stall lets nothing pass on some ways. Anything sent meanwhile comes after Pass.
 func (l *badLine) Stall(ways ...way) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -279,7 +279,7 @@ func TestTimedPhoneOnASlowLine(t *testing.T) {
 		do(host, t, chromedp.KeyEvent("a"))
 		until(phone, t, `document.querySelector('[data-vote]') !== null && `+classAt+` === "The class is at T3."`)
 
-		// What it says while nobody hears it is heard later, once.
+		// Anything it says while nobody hears it arrives later, once.
 		line.StallFor(stalled)
 		do(phone, t, click(`[data-vote="1"]`), click(`[data-vote="0"]`))
 		if got := get[string](phone, t, votedFor); got != "0" {
@@ -313,7 +313,7 @@ func TestAPhoneIsCutOff(t *testing.T) {
 	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("%q came back as %q", me, got)
 	}
-	// What comes after it shows that it was not done again.
+	// The next event shows that it was not done again.
 	do(phone, t, click(`[data-mine="A"] [data-do="pause"]`))
 	until(host, t, `document.querySelectorAll("#rows tr[id]").length === 2`)
 }

@@ -202,8 +202,8 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 	}
 }
 
-// Who has made a goal impossible reads so, and is led back to where it still
-// could be reached: from there it can.
+// A learner who has made a goal impossible reads so, and is led back to where it was
+// still possible: from there it is.
 func TestAGoalOutOfReachLeadsBack(t *testing.T) {
 	t.Parallel()
 	ctx := tab(t)

@@ -252,7 +252,7 @@ func TestTimedRowsArriveWhileARunGoesOn(t *testing.T) {
 	})
 }
 
-// What came packed looks as what the server draws at once.
+// Packed rows look like those that the server draws at once.
 func TestTimedFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
 	clocktest.Punctual(t, liveLease, func(t testing.TB) {
 		type piece struct {

@@ -77,7 +77,7 @@ func TestFormAndYAMLFollowEachOther(t *testing.T) {
 		t.Errorf("the way to the field leads to %q", got)
 	}
 
-	// What is no YAML leaves the form as it was, and out of reach.
+	// A text that is no YAML leaves the form as it was, and out of reach.
 	write(ctx, t, "lease: 1", "lease: [")
 	shows(ctx, t, `document.getElementById("editor-form").inert && document.getElementById("f-lock-lease").value === "1"`)
 	write(ctx, t, "lease: [", "lease: 2s")

@@ -30,7 +30,8 @@ func TestEveryOrder(t *testing.T) {
 			}
 			until(ctx, t, theMove("A")+`.querySelector(".outlook")?.textContent === "`+c.option+`"`)
 
-			// What breaks the rule is a branch, and marked where that cannot be avoided any more.
+			// The order that breaks the rule is a branch, with a mark from where nobody can avoid
+			// that any more.
 			do(ctx, t, click(`[data-example="mutual-exclusion"]`))
 			until(ctx, t, `document.querySelector("#branch-1")?.getAttribute("aria-pressed") === "true"`)
 			until(ctx, t, `document.querySelector("#rows tr[aria-current] [data-lost]")?.dataset.lost === "`+c.lost+`"`)

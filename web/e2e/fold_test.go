@@ -11,7 +11,7 @@ import (
 // inTable are the rows of the table that are in sight or could be scrolled there.
 const inTable = `[...document.querySelectorAll("#rows tr")].filter((tr) => tr.checkVisibility()).map((tr) => tr.querySelector(".t, .steps").textContent + (tr.hasAttribute("aria-current") ? "!" : "")).join(" ")`
 
-// Rows in turn that tell no more than one are one, until one presses it or stands inside.
+// Rows in turn that say no more than one are one, until you press it or go inside.
 func TestRowsInTurnAreFolded(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
@@ -63,8 +63,8 @@ func TestTheLastRowIsNotFolded(t *testing.T) {
 	}
 }
 
-// What one reads and presses stays where it is: over a whole run, in each kind of window,
-// the sentence, the dock and the button to play move by nothing.
+// Texts and buttons keep their place: over a whole run, in each kind of window, the
+// sentence, the dock and the button to play do not move.
 func TestNothingMovesOverARun(t *testing.T) {
 	t.Parallel()
 	// On a phone the page scrolls, and the dock does not.

@@ -117,8 +117,8 @@ func TestTheFrontPageGoesByHand(t *testing.T) {
 	until(ctx, t, `document.getElementById("place").textContent.includes("T10")`) // the moment that it was shown
 }
 
-// Who presses Play, and leaves the mouse there, reads why at the first broken rule,
-// where the film stops; goes on by a press; and reads the cause at the end.
+// A visitor who presses Play, and leaves the mouse there, reads why at the first broken
+// rule, where the film stops; goes on with a press; and reads the cause at the end.
 func TestPlayStopsAtWhatGoesWrong(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)

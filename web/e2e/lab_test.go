@@ -87,7 +87,7 @@ func TestALab(t *testing.T) {
 			do(ctx, t, click("[data-order]"))
 			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('#rows tr[aria-current] .violation[data-rule="orphan"]') !== null`)
 
-			// What comes of it is a trace.
+			// The result is a trace.
 			answer, err := http.Get(get[string](ctx, t, `document.getElementById("lab-trace").href`))
 			if err != nil {
 				t.Fatal(err)

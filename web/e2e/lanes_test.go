@@ -114,7 +114,7 @@ seed: 1
 `
 
 // In a live run time goes by between two events: the clock moves, a hold lasts
-// and the lease falls, to scale. Who wants no motion sees none, and the figures
+// and the lease falls, to scale. A visitor who wants no motion sees none, and the figures
 // all the same.
 func TestTimedLiveRunGoesOnBetweenItsEvents(t *testing.T) {
 	const moved = `(() => {

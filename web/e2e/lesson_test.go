@@ -107,8 +107,8 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 	until(stage, t, votes+` === "1 of 1 voted · 100% right"`)
 }
 
-// Who watches on a laptop sees lanes and table, and a phone loads nothing of
-// them; the stage's labels can be read from the last row.
+// Watchers on a laptop see lanes and table, and a phone loads nothing of them; the
+// stage's labels can be read from the last row.
 func TestWhoWatchesOnALaptopSeesTheLanes(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
@@ -147,8 +147,8 @@ func TestWhoWatchesOnALaptopSeesTheLanes(t *testing.T) {
 	}
 }
 
-// Who watches on a phone has the stage, as the projector has it, where the class
-// stands, and none of it that tells what is asked. Who plays a thread has none.
+// Watchers on a phone have the stage, as the projector has it, at the class's place,
+// without anything that gives the answer away. Players of a thread have none.
 func TestWhoWatchesOnAPhoneSeesTheStage(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")

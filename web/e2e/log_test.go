@@ -157,7 +157,7 @@ func TestALogsSecretsStay(t *testing.T) {
 	}
 }
 
-// What is no log leaves the scenario as it is, and is refused by a sentence.
+// A file that is no log leaves the scenario as it is, and is refused with a sentence.
 func TestWhatIsNoLog(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)

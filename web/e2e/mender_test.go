@@ -55,7 +55,7 @@ func TestWhatWouldMendIt(t *testing.T) {
 				t.Errorf("from %s it went to %s", row, got)
 			}
 
-			// What was found is still there; Back closes it; a cause leads to its row.
+			// The findings are still there; Back closes it; a cause leads to its row.
 			do(ctx, t, click("#saved"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")))
 			until(ctx, t, `location.search.includes("mend") && document.querySelectorAll("#causes li").length === 4`)
 			do(ctx, t, chromedp.NavigateBack())
@@ -83,7 +83,8 @@ func TestWhatWouldMendIt(t *testing.T) {
 	}
 }
 
-// Who puts a change in before the search is over, and comes back, gets all of it.
+// A visitor who puts a change in before the search is over, and comes back, gets all of
+// it.
 func TestASearchThatWasLeftIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)

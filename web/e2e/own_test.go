@@ -88,7 +88,7 @@ func TestWriteALockOfOnesOwn(t *testing.T) {
 			})()`)
 			shows(ctx, t, yaml+`.includes("like: reentrant") && document.querySelector(".coloured .k") !== null`)
 
-			// What is not Lua is said, at its line.
+			// If it is not Lua, the page says so, at its line.
 			get[bool](ctx, t, script("unlock", "redis.call('DEL', KEYS[1])\nreturn if\n"))
 			shows(ctx, t, `document.querySelector("#yaml-mistakes li")?.textContent.includes("`+c.wrong+`") && document.getElementById("editor-status").classList.contains("wrong")`)
 			shows(ctx, t, line+` === "2"`)

@@ -100,7 +100,7 @@ func (s *site) asked() []string {
 // has loaded.
 func loaded(ctx context.Context, t testing.TB, preloads []string) []string {
 	t.Helper()
-	// Who waits for a module that is there waits for all that it needs.
+	// Waiting for a module that is there waits for all that it needs.
 	for _, path := range preloads {
 		if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(`import(%q).then(() => true)`, path), chromedp.EvalAwaitPromise)); err != nil {
 			t.Fatal(path, ": ", err)

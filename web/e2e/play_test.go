@@ -193,7 +193,7 @@ func TestStepWithTheKeyboardAlone(t *testing.T) {
 	}
 }
 
-// What cannot be done is grey, says why, and does nothing when it is tried.
+// An impossible move is grey, says why, and does nothing when tried.
 func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
@@ -607,7 +607,7 @@ func TestEachPressShowsAnotherRow(t *testing.T) {
 		at(ctx, t, fmt.Sprintf("%d of 29 · T%d · ", n, n))
 	}
 
-	// Who steps a thread by hand, sees something new with each press, too.
+	// Stepping a thread by hand shows something new with each press, too.
 	do(ctx, t, chromedp.Navigate(url+"/play/redlock-two-nodes-down?by-hand"))
 	at(ctx, t, "2 of 2 · T2 · 0 ms")
 	for n := 3; n <= 5; n++ {
@@ -638,8 +638,8 @@ func TestNobodyMovesInsideOfAScript(t *testing.T) {
 	at(ctx, t, "2 of 2 · T2 ·")
 }
 
-// A late copy has a button of its own, which says when it arrives, and can be
-// asked for by hand.
+// A late copy has its own button, which says when it arrives, and a person can ask for
+// one.
 func TestALateCopyIsDelivered(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
@@ -742,7 +742,7 @@ func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
 	}
 }
 
-// Who finds no room reads why, asks seldom, and gets in by a click once there is
+// A page that finds no room says why, asks seldom, and gets in with a click once there is
 // some.
 func TestAPageWithoutRoomSaysWhy(t *testing.T) {
 	t.Parallel()

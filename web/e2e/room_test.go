@@ -89,7 +89,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	until(stage, t, stands+` === "T2"`)
 	until(host, t, stands+` === "T2"`)
 
-	// All are asked. What is right the test learns by asking before.
+	// All are asked. The test learns the right answer by asking before.
 	do(host, t, chromedp.KeyEvent("a"))
 	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
 	do(host, t, chromedp.KeyEvent("r"))
@@ -318,7 +318,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 	until(host, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
 }
 
-// Who steps alone finds back; a page that is loaded again is the same member.
+// A member who steps alone finds the way back; a reloaded page is the same member.
 func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
@@ -503,8 +503,8 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 	until(phone, t, classAt+` === "The class is at T2."`)
 }
 
-// A host has at hand what one has who steps alone: to run to something, to take
-// a move back, to compare, and other locks. All follow the run and the cut.
+// A host has the same at hand as somebody who steps alone: run to something, take a move
+// back, compare, and other locks. All follow the run and the cut.
 func TestAHostRunsCutsAndCompares(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")

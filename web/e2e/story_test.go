@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What only scripts show is shown in the storybook, and fits a phone.
+// The storybook shows what only scripts show, and it fits a phone.
 func TestStorybook(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)

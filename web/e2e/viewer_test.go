@@ -37,8 +37,8 @@ func cordOf(thread string) string {
 	})()`, thread)
 }
 
-// Who has called its last unlock and has no answer is neither said to be inside
-// nor to believe.
+// A thread that has called its last unlock and has no answer is shown neither inside nor
+// believing.
 func TestAThreadIsLeaving(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
@@ -247,7 +247,7 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "10 of 10 · T10")
 
-	// What is pressed keeps the focus, also where it cannot be done again.
+	// A pressed button keeps the focus, even if it cannot be pressed again.
 	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.Focus(chromedp.CSS(moveOf("A"))), chromedp.KeyEvent(kb.Enter))
 	at(ctx, t, "1 of 10")
 	if !get[bool](ctx, t, `document.activeElement === `+theMove("A")+` && document.activeElement.getAttribute("aria-disabled") === "true"`) {

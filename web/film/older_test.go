@@ -76,8 +76,7 @@ func TestATraceWithoutCausesSaysTheSame(t *testing.T) {
 	}
 }
 
-// What ends a run early is told by its cause, and by the text of a trace of
-// before.
+// The cause of an early end is worded, and so is the text of an older trace.
 func TestTheEndOfARunIsToldByItsCause(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -39,8 +39,8 @@ func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
 	}
 }
 
-// What the page's script reads of a key: no lease and no key are -1, and of
-// each node who has the key there.
+// The page's script reads these of a key: no lease and no key are -1, and for each node
+// who has the key there.
 func TestAKeyAsThePageReadsIt(t *testing.T) {
 	for want, k := range map[string]film.Key{
 		`{"type":"none","lease":-1,"left":0}`: {Type: trace.TypeNone, PTTL: trace.NoKey},

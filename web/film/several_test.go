@@ -36,7 +36,7 @@ func TestADeadlockOnTheStage(t *testing.T) {
 	}
 }
 
-// Who has given back holds nothing, and says that it begins again.
+// A thread that has given back holds nothing, and says that it begins again.
 func TestWhoGivesBackSaysSo(t *testing.T) {
 	_, rows, _ := staged(t, "two-locks-give-back.yaml")
 	if a := rows[4].Stage.Beliefs[0]; a.State != film.Waits || a.Cord != film.NoCord || a.Does != "has given back what it had, begins again at 127 ms" {

@@ -173,8 +173,8 @@ func checkSeveral(t *testing.T, name string, step int, b film.Belief, e trace.Ev
 	}
 }
 
-// What is on the stage after each row of all bundled runs is held against the
-// row's last event: what threads believe, and who is in the key.
+// The test compares the stage after each row of all bundled runs with the row's last
+// event: what threads believe, and who is in the key.
 func TestTheStageIsTrue(t *testing.T) {
 	states, cords := map[film.State]bool{}, map[film.Cord]bool{}
 	for _, name := range lessonstest.Names(t) {

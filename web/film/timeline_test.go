@@ -67,7 +67,7 @@ func TestAFaultStaysBesideTheOutcome(t *testing.T) {
 	}
 }
 
-// Who gave up after an error unlocks what it never knew that it held.
+// A thread that gave up after an error unlocks what it never knew that it held.
 func TestGivingBackIsNoUnlock(t *testing.T) {
 	for _, c := range []struct {
 		result trace.Result
@@ -137,7 +137,7 @@ func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	}
 }
 
-// Where a thread stands is worded for the instant of the row.
+// A thread's situation is worded for the instant of the row.
 func TestWaitingUntilThen(t *testing.T) {
 	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, At: 10, Thread: "A", Key: trace.Absent(), Body: trace.Wait{For: 100, Why: trace.WaitRetry}})

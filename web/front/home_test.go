@@ -12,8 +12,8 @@ import (
 	"relock/web/words"
 )
 
-// What the button of the front page says comes next is what the run does: who acts,
-// and when. Two presses lead to the broken rule.
+// The run does what the button of the front page says comes next: who acts, and when. Two
+// presses lead to the broken rule.
 func TestTheMovesOfTheFrontPage(t *testing.T) {
 	p := lessonstest.Play(t, frontExample+".yaml")
 	reel := film.New(words.English, p.Scenario, p.Owners)

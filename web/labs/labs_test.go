@@ -124,8 +124,8 @@ func TestALabOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// What is decided in the past is a branch, whose round is run again; the other branch
-// stays as it was.
+// A decision in the past starts a branch, whose round runs again; the other branch stays
+// as it was.
 func TestBranches(t *testing.T) {
 	s := opened(t)
 	if made := decide(t, s, 0, 0, "A"); made != 0 {

@@ -203,7 +203,7 @@ func mistakes() map[string]string {
 	}
 }
 
-// What is wrong is said in one sentence, with the line.
+// One sentence says what is wrong, with the line.
 func TestMistakes(t *testing.T) {
 	for text, want := range mistakes() {
 

@@ -71,7 +71,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 	}
 }
 
-// Who asks in vain is said, and why.
+// It says who asks in vain, and why.
 func TestWhoAsksInVain(t *testing.T) {
 	for _, c := range []struct {
 		l           words.Language
@@ -136,7 +136,7 @@ func TestRetriesWithoutEndInWords(t *testing.T) {
 // crowd has lanes too low for two lines.
 const crowd = "threads: [{name: A}, {name: B}, {name: C}, {name: D}, {name: E}, {name: F}, {name: G}, {name: H}]\ndefaults: {process: web-1}"
 
-// What threads belong to is at their names, and only where it is said.
+// A thread's process is beside its name, if the scenario gives one.
 func TestWhatThreadsBelongTo(t *testing.T) {
 	const text = "resource: {kind: %s}\nthreads: [{name: A, process: web-1, user: 7}, {name: B, user: 8}, {name: C}]"
 	for kind, want := range map[string][]string{

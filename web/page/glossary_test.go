@@ -63,7 +63,8 @@ func TestTermsHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Who comes from an article or from Redisson finds the word that he knows beside ours.
+// A reader who comes from an article or from Redisson finds the familiar word beside
+// ours.
 func TestTheGlossaryHasTheWordsOfArticlesAndRedisson(t *testing.T) {
 	terms := map[string]page.FieldTerm{}
 	for _, term := range page.Terms() {

@@ -11,7 +11,7 @@ import (
 	"relock/web/words"
 )
 
-// What would change nothing is said in as few entries as are true.
+// It lists faults that would change nothing in as few entries as are true.
 func TestPointlessIsSaidShortly(t *testing.T) {
 	fault := func(f scenario.Fault, why run.Refusal) run.Pointless { return run.Pointless{Fault: &f, Why: why} }
 	ended, hangs := run.Refusal{Reason: run.HasEnded, Thread: "A"}, run.Refusal{Reason: run.Hangs, Thread: "A"}

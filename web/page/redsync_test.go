@@ -49,8 +49,8 @@ func TestTheTableSaysUntilWhenALockIsValid(t *testing.T) {
 	}
 }
 
-// Who gives up after its last pause, and who waits for a delayed request, is
-// said to.
+// The text says which thread gives up after its last pause, and which waits for a delayed
+// request.
 func TestWhoWaitsForWhatIsSaid(t *testing.T) {
 	call := lock.Call{Name: lock.CallLock, Level: 1, Attempt: 7}
 	for _, c := range []struct {

@@ -17,7 +17,7 @@ import (
 	"relock/web/words"
 )
 
-// What a kept film is said to take, it takes: the limit is on what is used.
+// A kept film takes what it claims to take: the limit is on real use.
 func TestWhatAKeptFilmTakes(t *testing.T) {
 	if Raced {
 		t.Skip("too slow with the race detector; make test runs it without as well")
@@ -88,7 +88,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 		t.Errorf("%d were folded, want 4: b again", folds)
 	}
 
-	// Who waits for a film that is not made makes it; what fails is not kept.
+	// Whoever waits for a film that nobody has made makes it; a failed one is not kept.
 	first, failed := make(chan struct{}), make(chan error)
 	go func() {
 		_, err := shelf.shelf.Get(t.Context(), filmKey{"d", "en"}, good, func(*Footage) (*Footage, error) {
@@ -123,7 +123,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	}
 }
 
-// What a run that goes on has in portions is what it has once it is over.
+// A run has the same portions while it goes on as once it is over.
 func TestPortionsOfARunThatGoesOnStay(t *testing.T) {
 	t.Parallel()
 	sc, err := scenario.Parse([]byte(`

@@ -9,7 +9,7 @@ import (
 	"relock/web/site/limit"
 )
 
-// Who was too fast hears when there is room for one more start.
+// A visitor who was too fast hears when there is room for one more start.
 func TestALimitSaysWhenToTryAgain(t *testing.T) {
 	for most, want := range map[int]time.Duration{1: 61 * time.Second, 7: 9 * time.Second, 900: time.Second} {
 		limits := runs.DefaultLimits()

@@ -224,8 +224,8 @@ func TestARunIsStoppedWhileItBegins(t *testing.T) {
 	}
 }
 
-// What runs hold is bounded in bytes: the oldest of their address goes first, and
-// one that is too large by itself is stopped.
+// The memory of runs is bounded in bytes: the oldest of their address goes first, and one
+// that is too large by itself is stopped.
 func TestWhatRunsHoldIsBounded(t *testing.T) {
 	limits := DefaultLimits()
 	limits.KeptBytes = 300 << 10

@@ -45,8 +45,8 @@ func (m mistaken) Rows(r *engine.Run, f Form) Encode {
 	}
 }
 
-// Whatever panics while a run is shown ends that run: its viewers are told,
-// those who come later, too, and another run goes on.
+// Any panic while a run is shown ends that run: its viewers hear of it, even those who
+// come later, and another run goes on.
 func TestAPanicEndsOneRun(t *testing.T) {
 	const gated = "threads: [{name: A, work: 1h}]\nlock: {lease: 1h, watchdog: off}"
 	never := words.Language{}

@@ -75,7 +75,7 @@ func TestScriptsComeFromNowhereElse(t *testing.T) {
 }
 
 // A file stays in a browser's cache for good, and what was changed has another name.
-// What is asked for by the name of another version leads to what there is.
+// The name of another version leads to the file that there is.
 func TestAHashedNameIsForEver(t *testing.T) {
 	files := opened(t)
 	hash := regexp.MustCompile(`[0-9a-f]{16}`)

@@ -10,7 +10,7 @@ import (
 	"relock/web/words"
 )
 
-// What a class writes is shown to the letter: as text, and no mark in it turns the letters
+// A class's script is shown to the letter: as text, and no mark in it turns the letters
 // around.
 func TestAScriptIsShownToTheLetter(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,7 @@ func TestAListInChinese(t *testing.T) {
 	}
 }
 
-// A folder beside the others is a language: what it has is said in it, the rest in English.
+// A folder beside the others is a language: its texts are used, the rest is in English.
 func TestAThirdLanguageIsAFolder(t *testing.T) {
 	fsys := fstest.MapFS{}
 	files, err := filepath.Glob("zh-CN/*.yaml")

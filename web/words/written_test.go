@@ -22,7 +22,7 @@ var unwritten = []struct {
 
 // TestChineseIsWrittenAlike reads every translation, and the documents, as a proofreader does.
 func TestChineseIsWrittenAlike(t *testing.T) {
-	// What stands there is Chinese, too.
+	// The text there is Chinese, too.
 	allowed := map[string]bool{"删掉%s": true, "%s这里先换成另一个场景，从头开始。": true}
 	files, err := filepath.Glob("zh-CN/*.yaml")
 	if err != nil || len(files) == 0 {

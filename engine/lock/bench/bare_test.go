@@ -139,9 +139,8 @@ type growing struct {
 }
 
 // replayOf makes three or more pairs that a lock was seen to send into one.
-// What is the same in all stays; a number that grew goes on growing, so that
-// Redis takes it for a new one; other differences (a random name) stay as they
-// were last.
+// Parts that are the same in all stay; a number that grew goes on growing, so that Redis
+// takes it for a new one; other differences (a random name) stay as they were last.
 func replayOf(pairs [][]command) (*replay, error) {
 	last := pairs[len(pairs)-1]
 	if len(last) < 2 {

@@ -12,8 +12,8 @@ import (
 	"relock/engine/lock/exhibit"
 )
 
-// TestContestants has every contestant lock and unlock a few times, so that a
-// change of theirs is seen before a benchmark is read.
+// TestContestants has every contestant lock and unlock a few times, so that we notice a
+// change of theirs before we read a benchmark.
 func TestContestants(t *testing.T) {
 	on := start(t)
 	try := func(name string, open func(key string) (*locker, error)) {

@@ -36,8 +36,8 @@ type turn struct {
 	number int // from 0; of the same number are one of each contestant
 }
 
-// lockers opens so many lockers of one key, and has each of them lock once. Each
-// turn has a key of its own: what another leaves behind is in nobody's way.
+// lockers opens so many lockers of one key, and has each of them lock once. Each turn has
+// its own key: leftovers of another are in nobody's way.
 func (t turn) lockers(ctx context.Context, n int, sent *atomic.Int64) (lockers []*locker, err error) {
 	defer func() {
 		if err != nil {
@@ -264,9 +264,9 @@ func handover(ctx context.Context, holder, next *locker) (time.Duration, error) 
 // long, and goes on.
 //
 // Seven are waiting at any time, whatever the lock: so the mean wait is seven
-// by the acquisitions a second. Who takes the lock again and again while the
-// others wait has short waits in great number, and a p50 near zero; look at
-// p99 and at Jain's index, and at Arrivals for a p50 that means something.
+// by the acquisitions a second. A worker that takes the lock again and again while the
+// others wait has many short waits, and a p50 near zero; look at p99 and at Jain's index,
+// and at Arrivals for a p50 that means something.
 func BenchmarkContention(b *testing.B) {
 	inTurns(b, fmt.Sprintf("Contention, %d workers, %v of work, %v a turn", workers, work, *length), []figure{
 		{unit: "acquired/s", format: "%.0f", more: true, ratio: true},

@@ -12,8 +12,8 @@ import (
 	"relock/engine/lock/exhibit"
 )
 
-// A mutex that keeps its key lets nobody in after the work, its last owner neither. What
-// is given back, because the answer to its SET NX was lost, is deleted: nothing was done.
+// A mutex that keeps its key lets nobody in after the work, its last owner neither. A
+// lock given back because the answer to its SET NX was lost is deleted: nothing was done.
 func TestAKeptKeyRefusesAll(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		m := &mute{UniversalClient: embedded(t)}

@@ -77,8 +77,8 @@ func TestReleasesAreRepeatedAsOftenAsLocks(t *testing.T) {
 	}
 }
 
-// What may have been granted without its answer getting through is given back,
-// if that was the last attempt. Once a later one is refused, it is forgotten.
+// If the answer to the last attempt was lost, the locker gives back what it may have been
+// granted. Once a later one is refused, it is forgotten.
 func TestWhatStaysUnknownIsGivenBack(t *testing.T) {
 	for _, c := range []struct {
 		silent int

@@ -217,7 +217,7 @@ func (b *between) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return b.UniversalClient.Do(ctx, args...)
 }
 
-// What GET has found may not be so any more when DEL comes.
+// The state that GET found may be over when DEL comes.
 func TestBetweenGetAndDelTheLockBecomesAnothers(t *testing.T) {
 	client := embedded(t)
 	l := article(t, &between{client, func() { client.Set(t.Context(), key, "another's", time.Hour) }}, exhibit.MutexGetDel, lock.Observer{})

@@ -130,8 +130,8 @@ type belief struct {
 	till  atomic.Int64 // the last moment before its context was found alive
 }
 
-// look asks the context. What was before the question is certain: a context
-// that has ended never lives again.
+// look asks the context. The state before the question is certain: a context that has
+// ended never lives again.
 func (b *belief) look(r *run) bool {
 	at := r.now()
 	if b.ctx.Err() != nil {
@@ -327,9 +327,9 @@ func (r *run) part(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// kill kills a Redis and starts it again, twice in a short run. Where requests
-// may be late, it stalls one as well: what came meanwhile is run when its
-// senders have gone.
+// kill kills a Redis and starts it again, twice in a short run. If requests may be late,
+// it stalls one as well: the requests that came meanwhile run when their senders have
+// gone.
 func (r *run) kill(ctx context.Context, t *testing.T, random *rand.Rand) {
 	some := func() time.Duration { return time.Duration(random.Float64() * float64(r.lease)) }
 	for sleep(ctx, min(r.lasts/3, 5*r.lease)) && r.now() < r.lasts {
@@ -378,7 +378,7 @@ func (w *worker) pause(ctx context.Context, d time.Duration) {
 }
 
 // enter is one level: in, look, one level deeper if there is one, look, out.
-// What the outer level holds can be relied on until then.
+// Until then the outer level can be relied on.
 func (w *worker) enter(ctx context.Context, t *tenure, owner lock.Owner, depth int, until time.Time) {
 	level := 1 + len(t.steps) // there was no release yet
 	called := w.now()
@@ -560,8 +560,8 @@ func (r *run) end(t *testing.T) {
 			}
 		}
 	}
-	// What a call without a caller still has to settle takes two limits at
-	// most, each a lease, and what it cannot undo a lease more.
+	// A call without a caller takes two limits at most to settle, each a lease, and one
+	// lease more for what it cannot undo.
 	began := time.Now()
 	for _, s := range r.servers {
 		c := storetest.Client(s.Addr)

@@ -19,10 +19,10 @@ import (
 	"relock/engine/store/storetest"
 )
 
-// What the tests of other locks check, for what this package promises as well.
-// The cases were read and rewritten: go-redsync/redsync 5560bd2,
-// bsm/redislock 76760bd, redis/rueidis/rueidislock 06788f3, and of
-// redisson/redisson RedissonLockTest 0813b9c and RedissonFairLockTest 08bbdc4.
+// The checks of other locks' tests, as far as this package promises the same. The cases
+// were read and rewritten: go-redsync/redsync 5560bd2, bsm/redislock 76760bd,
+// redis/rueidis/rueidislock 06788f3, and of redisson/redisson RedissonLockTest 0813b9c
+// and RedissonFairLockTest 08bbdc4.
 //
 // Without a row, because the promise is another one:
 //

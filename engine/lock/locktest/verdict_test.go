@@ -171,8 +171,8 @@ func history(all []*tenure, key int) (list []porcupine.Operation) {
 	return list
 }
 
-// checkLimit is how long a history may take to be checked. What takes longer
-// is reported as unknown.
+// checkLimit is how long a history may take to be checked. It reports anything that takes
+// longer as unknown.
 const checkLimit = time.Minute
 
 // linearizable asks the model about all keys: Ok, Illegal or Unknown.

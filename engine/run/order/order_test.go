@@ -105,9 +105,8 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
-// Whatever is delayed on its way, it comes out as a sort by instants would have
-// it, and each entry as early as it can: before anything is in flight, none is
-// back.
+// Whatever the delays, entries come out as a sort by instants would have them, and each
+// as early as it can: while nothing is in flight, none is held back.
 func TestAnyInterleavingIsSorted(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -54,7 +54,7 @@ func TestWhoHoldsAndSinceWhen(t *testing.T) {
 	}
 }
 
-// What a thread believes is one thing, whether it is inside another.
+// A thread's belief is one thing, whether it is inside another.
 func TestWhoIsInside(t *testing.T) {
 	acquired := trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}
 	one, two, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{}
@@ -260,8 +260,8 @@ func TestToldIsTheKeyAtTheOutcome(t *testing.T) {
 	}
 }
 
-// Who has an answer to an inner unlock calls the next at once: that is not seen
-// as leaving, unless it is held up.
+// A thread with an answer to an inner unlock calls the next at once: that does not show
+// as leaving, unless something holds it up.
 func TestWhoIsSeenToBeLeaving(t *testing.T) {
 	unlock := func(r trace.Result) trace.Outcome { return trace.Outcome{Call: lock.CallUnlock, Result: r, Level: 2} }
 	for _, c := range []struct {

@@ -74,8 +74,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// Who cannot get the lock hears of it in some seconds; who has it works for longer, and
-// both have the same context.
+// A caller that cannot get the lock hears of it in some seconds; one that has it works
+// for longer, and both have the same context.
 func TestTheWaitIsBoundedAndTheWorkIsNot(t *testing.T) {
 	for name, program := range map[string]func(context.Context, *redis.Client, func(context.Context) error) error{
 		"in turn": invoice.InTurn,
@@ -123,7 +123,7 @@ func TestTheWaitIsBoundedAndTheWorkIsNot(t *testing.T) {
 	}
 }
 
-// Who finds it taken is not told of an error.
+// A caller that finds it taken gets no error.
 func TestUnlessSomebodyElseIsAtIt(t *testing.T) {
 	c := client(t)
 	err := invoice.Unless(t.Context(), c, func(context.Context) error {

@@ -235,7 +235,7 @@ func BenchmarkPressToFollower(b *testing.B) {
 	term.Resign()
 }
 
-// What rooms cost that three servers follow, and in which nobody says anything.
+// The cost of silent rooms that three servers follow.
 func BenchmarkIdleRooms(b *testing.B) {
 	const many, servers, seconds = 200, 3, 10
 	addr := storetest.Start(b).Addr

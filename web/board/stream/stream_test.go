@@ -527,7 +527,7 @@ func TestATermsEndIsTold(t *testing.T) {
 	}
 }
 
-// Who leads is never heard of again: nothing renews it.
+// Nobody hears of the leader again: nothing renews it.
 func TestTimedWaiterLeadsWithinALease(t *testing.T) {
 	const lease = 3 * time.Second
 	clocktest.Punctual(t, lease, func(t testing.TB) {

@@ -198,7 +198,7 @@ func TestAFolderIsFoundAgain(t *testing.T) {
 	}
 }
 
-// What one server has put on a Redis, another finds, and both bound it together.
+// One server finds what another has put on a Redis, and both bound it together.
 func TestServersShareAShelfOnRedis(t *testing.T) {
 	t.Parallel()
 	at, limits := storetest.Start(t), Limits{Texts: 3, Bytes: 1 << 20, Age: hundred}

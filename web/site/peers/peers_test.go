@@ -118,14 +118,13 @@ func TestARequestIsHandedOnWithWhoSentIt(t *testing.T) {
 	}
 }
 
-// A server that says no more is gone after a lease, and known to have been
-// there.
+// A server that falls silent is gone after a lease, and known to have been there.
 func TestAServerThatBeatsNoMoreIsGone(t *testing.T) {
 	_, redis := client(t)
 	one, two := serve(t, redis, nil, nil), serve(t, redis, nil, nil)
 	id := one.NewID()
 	two.ask(t, id)
-	one.stop() // as kill -9 does: nothing is said
+	one.stop() // like kill -9: it says nothing
 	one.going.Wait()
 	one.at.Close()
 	for said := ""; said != ErrGone.Error(); {
@@ -136,7 +135,7 @@ func TestAServerThatBeatsNoMoreIsGone(t *testing.T) {
 	}
 }
 
-// Who waits for a server that stands still is let go when that counts as ended.
+// A request that waits for a hanging server ends when that counts as ended.
 func TestAServerThatStandsStill(t *testing.T) {
 	_, redis := client(t)
 	still := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -188,8 +187,8 @@ func TestNobodyIsBuriedEarly(t *testing.T) {
 	}
 }
 
-// What a server says on Redis is there again soon after Redis lost everything,
-// and all still have one secret.
+// A server's entries on Redis are back soon after Redis lost everything, and all servers
+// still share one secret.
 func TestARedisThatHasLostEverything(t *testing.T) {
 	at, redis := client(t)
 	one, two := serve(t, redis, nil, nil), serve(t, redis, nil, nil)
@@ -261,8 +260,8 @@ func TestWhatIsSignedCannotBeChanged(t *testing.T) {
 	}
 }
 
-// What was signed counts for a moment by the clock of their Redis, whatever the
-// servers' own clocks say.
+// A signature counts for a moment by the clock of their Redis, whatever the servers' own
+// clocks say.
 func TestServersWhoseClocksDiffer(t *testing.T) {
 	_, redis := client(t)
 	late := quick

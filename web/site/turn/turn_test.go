@@ -162,7 +162,7 @@ func TestASeatStandsAsideWhileItWaits(t *testing.T) {
 	})
 }
 
-// What goes on by itself has every fourth turn of its address while people wait.
+// Background work gets every fourth turn of its address while people wait.
 func TestPeopleComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := turn.New(1, 1)

@@ -184,8 +184,8 @@ func TestAFrameForMany(t *testing.T) {
 	}
 }
 
-// What was sent before a goodbye may still be unread, and closing over it would
-// reset the connection: the other end closes first.
+// Bytes sent before a goodbye may still be unread, and closing over them would reset the
+// connection: the other end closes first.
 func TestTheOtherEndClosesFirst(t *testing.T) {
 	t.Parallel()
 	var frames atomic.Int64
