@@ -598,8 +598,8 @@ func TestBadWorkers(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			for _, u := range found.Evidence.Judge().Unjudged { // more orders do not help
-				if u.Reason == verdict.Cut && words.English.Sentence(u.Helps) != "Make it run first: its error says what went wrong." {
-					t.Errorf("what helps: %s", words.English.Sentence(u.Helps))
+				if u.Reason == verdict.Cut && words.English.Clause(u.Helps) != "Make it run first: its error says what went wrong." {
+					t.Errorf("what helps: %s", words.English.Clause(u.Helps))
 				}
 			}
 			f := found.Failed
