@@ -338,6 +338,9 @@ func TestARoomByItsContract(t *testing.T) {
 	if len(q.Options) < 3 || q.Closed || q.Counts != nil || q.Right != nil {
 		t.Fatalf("asked: %+v", q)
 	}
+	if f := a.ask(object{"do": "step", "thread": "A"}); !strings.HasPrefix(f.Refused, "A question is open: the run goes on after it") {
+		t.Errorf("a player goes on while a question is open: done %t, refused %q", f.Done, f.Refused)
+	}
 	b.must(object{"do": "vote", "option": 0})
 	a.must(object{"do": "vote", "option": 1})
 	host.until("both have voted", func() bool {
@@ -478,6 +481,10 @@ func TestWhatAVoteGivesAway(t *testing.T) {
 		for who, q := range map[string]*roomQuestion{"the stage": stage.room.Question, "the host": host.room.Question} {
 			if (q.Right != nil) != (rights >= 7) || len(q.Counts) < 3 || q.Counts[right] != rights {
 				t.Errorf("%d of 20 were right, and %s has %+v", rights, who, q)
+			}
+			advice := map[int]string{0: "Nobody was right: look at it together first", 6: "Few were right: look at it together first"}[rights]
+			if advice != "" && q.Advice != advice {
+				t.Errorf("%d of 20 were right, and %s is told %q", rights, who, q.Advice)
 			}
 		}
 	}

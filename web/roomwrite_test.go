@@ -141,7 +141,7 @@ func TestNoScriptIsAskedForWithoutABox(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
 	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
-	if f := host.ask(object{"do": "ask", "item": writeItem}); !strings.Contains(f.Refused, "process of their own") {
+	if f := host.ask(object{"do": "ask", "item": writeItem}); !strings.Contains(f.Refused, "separate process") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -91,7 +91,7 @@ func TestWhatIsAskedForIsDrawn(t *testing.T) {
 				t.Errorf("%s asks for %+v, and begins with %+v, %v", i.Path(), scene, v.Scene, err)
 			}
 		case course.Mend:
-			if slices.Contains(scene.Broken, i.Rule()) {
+			if len(scene.Broken) > 0 {
 				t.Errorf("%s asks for %+v", i.Path(), scene)
 			}
 		}

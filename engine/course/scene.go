@@ -58,7 +58,9 @@ func (i *Item) Asked() (Scene, bool) {
 	case Mend:
 		for _, a := range m.Answers {
 			if a.Right {
-				return SceneOf(a.Run, a.Shown), true
+				asked := SceneOf(a.Run, a.Shown)
+				asked.Broken = nil // a rule that the item is not about is not asked for
+				return asked, true
 			}
 		}
 	}

@@ -213,7 +213,7 @@ func (s *search) conclude() {
 	case Stopped:
 		e.Cut = phrase.Say("the search was stopped")
 	case Worker:
-		e.Cut = phrase.Say("a worker failed")
+		e.Cut, e.Advice.Cut = phrase.Say("a worker failed"), phrase.Say("Make it run first: its error says what went wrong.")
 	}
 	for i, u := range e.Unstruck {
 		e.Unstruck[i].Why = s.whyUnstruck(u.Fault)

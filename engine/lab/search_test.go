@@ -598,6 +598,11 @@ func TestBadWorkers(t *testing.T) {
 			if err != nil || found.Ending != lab.Worker || found.Failed == nil {
 				t.Fatalf("%+v, %v", found, err)
 			}
+			for _, u := range found.Evidence.Judge().Unjudged { // more orders do not help
+				if u.Reason == verdict.Cut && words.English.Clause(u.Helps) != "Make it run first: its error says what went wrong." {
+					t.Errorf("what helps: %s", words.English.Clause(u.Helps))
+				}
+			}
 			f := found.Failed
 			if f.Thread != c.thread && c.thread == "B" || !strings.Contains(f.Why, c.why) || !strings.Contains(f.Words, c.words) {
 				t.Errorf("%v", f)

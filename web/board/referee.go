@@ -45,7 +45,7 @@ var (
 	errNoQuestion  = phrase.New("no question is open now")
 	errNotOpen     = phrase.New("the votes are counted already")
 	errNotClosed   = phrase.New("first reveal the votes")
-	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
+	errAsked       = phrase.New("a question is open: the run goes on after it")
 	errNotAllowed  = phrase.New("the host does not allow that fault now")
 	errOwnFault    = phrase.New("a player can only strike their own thread")
 	errLocked      = phrase.New("the room is locked: ask its host")

@@ -389,7 +389,7 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 	}
 	if out.Veiled && !unveiled {
 		if q.Closed {
-			out.Advice = l.Say("the votes are counted: your host sees them")
+			out.Advice = l.Say("The votes are counted: your host sees them")
 		}
 		return out
 	}
@@ -401,12 +401,15 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 	}
 	out.Counts = q.Counts(q.Round)
 	if q.FewRight() && !q.Told {
-		out.Advice = l.Say("few were right: look at it together first")
+		out.Advice = l.Say("Few were right: look at it together first")
+		if out.Counts[q.Right] == 0 {
+			out.Advice = l.Say("Nobody was right: look at it together first")
+		}
 		return out
 	}
 	out.Right = &q.Right
 	if st.Talks() {
-		out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
+		out.Advice, out.Talk = l.Say("Talk to your neighbour, then vote again"), true
 	}
 	return out
 }

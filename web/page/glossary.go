@@ -105,7 +105,7 @@ func herd() func(*facts.Facts, trace.Event) bool {
 // that comes after it.
 func Terms() []FieldTerm {
 	return []FieldTerm{
-		{"lock", "lock", "Its holder may change what it protects; Redis refuses the others.", "distributed lock", "RLock, with lock() and unlock()", "two-threads", outcome(trace.Refused)},
+		{"lock", "lock", "Only its holder may change what the lock protects. Redis refuses whoever else asks for it.", "distributed lock", "RLock, with lock() and unlock()", "two-threads", outcome(trace.Refused)},
 		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "protected code", "", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
 		{"lost-update", "lost update", "Two threads read the same value, and each writes one more: one of the two updates is gone.", "overwritten write", "", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)

@@ -65,7 +65,7 @@ type SpaceLink struct {
 	Path  string // an SVG path's
 	Width float64
 	Fate  explore.Fate
-	Cross bool // a rule is broken on it
+	Cross bool // on it most of its orders break a rule
 	X, Y  float64
 
 	from, to      int
@@ -110,6 +110,11 @@ func (p *SpacePicture) Means(l words.Language, fate explore.Fate) string {
 	default:
 		return l.Say("a rule is broken in all of them")
 	}
+}
+
+// Crossed reports whether a link has a cross.
+func (p *SpacePicture) Crossed() bool {
+	return slices.ContainsFunc(p.Links, func(k SpaceLink) bool { return k.Cross })
 }
 
 // none returns cells without a state.

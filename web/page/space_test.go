@@ -63,6 +63,19 @@ func TestAPictureOfASpace(t *testing.T) {
 	if !slices.ContainsFunc(p.Links, func(k page.SpaceLink) bool { return k.Cross && k.Fate == explore.Broken }) {
 		t.Error("no link breaks a rule")
 	}
+	var html strings.Builder
+	for _, crossed := range []bool{true, false} { // the legend has what the picture has
+		if err := templates.Space(p).Render(t.Context(), &html); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(html.String(), "most orders that take this line break a rule on it") != crossed {
+			t.Errorf("with a cross: %t, and the legend does not know", crossed)
+		}
+		html.Reset()
+		for n := range p.Links {
+			p.Links[n].Cross = false
+		}
+	}
 }
 
 func TestALargeSpaceIsFolded(t *testing.T) {

@@ -80,6 +80,6 @@ func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
 		g.Says = l.Say("From here it can no longer be done: %s orders with %s were searched.", page.Grouped(o.Orders), page.Bounds(l, o.Within))
 		return g
 	}
-	g.Says = l.Say("From here it can no longer be done: no step is left that could come in another order.")
+	g.Says = l.Say("From here it can no longer be done: the rest can come in one order only.")
 	return g
 }

@@ -34,7 +34,7 @@ func (m *maker) goals() []Story {
 		{Name: "Scene: what is asked for", Component: templates.Scene(target)},
 		{Name: "Scene: nobody is inside", Component: templates.Scene(here)},
 		{Name: "Goal: out of reach", Component: templates.GoalOutlook(page.GoalOutlook{
-			Says: l.Say("From here it can no longer be done: no step is left that could come in another order."), Lost: true, Back: 3, Go: l.Say("Back to move %d", 3),
+			Says: l.Say("From here it can no longer be done: the rest can come in one order only."), Lost: true, Back: 3, Go: l.Say("Back to move %d", 3),
 		})},
 		{Name: "Goal: not known", Component: templates.GoalOutlook(page.GoalOutlook{
 			Says: l.Say("The search found no way from here. But it could not search every order, so there may be one."),
