@@ -30,7 +30,7 @@ with which the search of the unchanged scenario still finishes.
 
 Exit codes: 0 something mends it, or no rule is broken, or what the lock protects
 is safe anyway; 1 no change that was tried mends it; 2 bad input or usage; 4 no rule is
-broken, and that says nothing (nobody was inside, not all orders were tried, …). "-" reads standard input.`
+broken, but it saw too little to judge (nobody was inside, not all orders were tried, …). "-" reads standard input.`
 
 func mending(ctx context.Context, args []string, env environment) int {
 	var o mendOptions
