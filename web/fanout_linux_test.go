@@ -34,7 +34,7 @@ import (
 const (
 	manyViewers  = 1000
 	stuckViewers = 100
-	fanOutPairs  = 3 // times that Relock and the bare broadcast take turns
+	fanOutPairs  = 3 // times that Relock and the bare broadcast take turns, in BenchmarkFollowers as well
 )
 
 // fanOutText is a run of some 50 events a second, one by one as far as the
@@ -62,14 +62,6 @@ func BenchmarkFanOut(b *testing.B) {
 			one, _ = relockSlice(b, stuckViewers)
 			stuck = append(stuck, one)
 		}
-		median := func(list []slice, of func(slice) float64) float64 {
-			var values []float64
-			for _, s := range list {
-				values = append(values, of(s))
-			}
-			slices.Sort(values)
-			return values[len(values)/2]
-		}
 		lost, told := 0, 0
 		for _, s := range slices.Concat(relock, stuck) {
 			lost += s.lost
@@ -77,21 +69,21 @@ func BenchmarkFanOut(b *testing.B) {
 		}
 		cpu, p99 := func(s slice) float64 { return s.cpu }, func(s slice) float64 { return s.p99 }
 		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(median(relock, func(s slice) float64 { return s.events }), "events/s")
-		b.ReportMetric(median(relock, func(s slice) float64 { return s.frames }), "frames/s")
-		b.ReportMetric(median(relock, func(s slice) float64 { return s.bytes }), "B/frame")
-		b.ReportMetric(median(relock, func(s slice) float64 { return s.p50 }), "p50-ms")
-		b.ReportMetric(median(relock, p99), "p99-ms")
-		b.ReportMetric(median(bare, func(s slice) float64 { return s.p50 }), "bare-p50-ms")
-		b.ReportMetric(median(bare, p99), "bare-p99-ms")
-		b.ReportMetric(median(relock, cpu), "µs/frame")
-		b.ReportMetric(median(bare, cpu), "bare-µs/frame")
-		b.ReportMetric(median(relock, cpu)/median(bare, cpu), "CPU-ratio")
-		b.ReportMetric(median(relock, func(s slice) float64 { return s.memory }), "KB/viewer")
-		b.ReportMetric(median(bare, func(s slice) float64 { return s.memory }), "bare-KB/viewer")
+		b.ReportMetric(medianOf(relock, func(s slice) float64 { return s.events }), "events/s")
+		b.ReportMetric(medianOf(relock, func(s slice) float64 { return s.frames }), "frames/s")
+		b.ReportMetric(medianOf(relock, func(s slice) float64 { return s.bytes }), "B/frame")
+		b.ReportMetric(medianOf(relock, func(s slice) float64 { return s.p50 }), "p50-ms")
+		b.ReportMetric(medianOf(relock, p99), "p99-ms")
+		b.ReportMetric(medianOf(bare, func(s slice) float64 { return s.p50 }), "bare-p50-ms")
+		b.ReportMetric(medianOf(bare, p99), "bare-p99-ms")
+		b.ReportMetric(medianOf(relock, cpu), "µs/frame")
+		b.ReportMetric(medianOf(bare, cpu), "bare-µs/frame")
+		b.ReportMetric(medianOf(relock, cpu)/medianOf(bare, cpu), "CPU-ratio")
+		b.ReportMetric(medianOf(relock, func(s slice) float64 { return s.memory }), "KB/viewer")
+		b.ReportMetric(medianOf(bare, func(s slice) float64 { return s.memory }), "bare-KB/viewer")
 		b.ReportMetric(float64(lost), "lost")
-		b.ReportMetric(median(stuck, p99), "p99-ms-beside-stuck")
-		b.ReportMetric(median(stuck, p99)/median(relock, p99), "stuck-p99-ratio")
+		b.ReportMetric(medianOf(stuck, p99), "p99-ms-beside-stuck")
+		b.ReportMetric(medianOf(stuck, p99)/medianOf(relock, p99), "stuck-p99-ratio")
 		b.ReportMetric(float64(told)/fanOutPairs, "told-4008")
 	}
 }
@@ -105,6 +97,16 @@ type slice struct {
 	memory         float64 // KB a viewer
 	lost           int     // frames that some viewer did not get
 	told           int     // stuck viewers that were closed with 4008
+}
+
+// medianOf is the middle of the values that the slices have, the greater one of two.
+func medianOf(list []slice, of func(slice) float64) float64 {
+	var values []float64
+	for _, s := range list {
+		values = append(values, of(s))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // pace is a message and when it was first seen, since the first one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"relock/engine/phrase"
@@ -29,8 +30,9 @@ var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 type Client struct {
 	room *Room
 	conn string
-	bell chan struct{}   // of capacity 1
-	send func(News) bool // see Room.Enter
+	bell chan struct{}    // of capacity 1
+	send func(*News) bool // see Room.Enter
+	has  atomic.Bool      // news
 
 	// Guarded by the room's mutex.
 	sees    Sight
@@ -74,9 +76,9 @@ type Joined struct {
 // Enter connects a client that has not joined yet, from an address; "" for one that
 // does not count. Leave ends it. Each change of the room is first offered to send,
 // if that is not nil, as long as nothing else is in the News: nobody has to be woken
-// for what can be sent at once. Send must not wait. It reports false if the change is to
+// for what can be sent at once. Send must not wait, or keep the News. It reports false if the change is to
 // be in the News.
-func (r *Room) Enter(lang, address string, send func(News) bool) *Client {
+func (r *Room) Enter(lang, address string, send func(*News) bool) *Client {
 	h := r.house
 	h.mu.Lock()
 	h.conns++
@@ -108,6 +110,7 @@ func (c *Client) Leave() {
 	r := c.room
 	r.mu.Lock()
 	delete(r.clients, c.conn)
+	r.members = nil
 	if r.rest != nil {
 		r.used = time.Now()
 	}
@@ -140,16 +143,14 @@ func (c *Client) Ring() {
 func (c *Client) tell(add func(*News)) {
 	c.mu.Lock()
 	add(&c.news)
+	c.has.Store(true)
 	c.mu.Unlock()
 	c.Ring()
 }
 
 // show tells of a change of the room.
-func (c *Client) show(news News) {
-	c.mu.Lock()
-	first := !c.news.Changed && len(c.news.Answers) == 0 && c.news.Closing == 0
-	c.mu.Unlock()
-	if first && c.send != nil && c.send(news) {
+func (c *Client) show(news *News) {
+	if c.send != nil && !c.has.Load() && c.send(news) {
 		return
 	}
 	c.tell(func(n *News) { n.Changed, n.Sees, n.Scene, n.Frame = true, news.Sees, news.Scene, news.Frame })
@@ -185,6 +186,7 @@ func (c *Client) News() News {
 	defer c.mu.Unlock()
 	n := c.news
 	c.news = News{Closing: n.Closing}
+	c.has.Store(n.Closing != 0)
 	return n
 }
 
@@ -288,6 +290,7 @@ func (c *Client) join(e Entry, s *State) *Joined {
 		return nil
 	}
 	c.member, c.sees.Host = m.ID, m.Part == Host
+	c.room.members = nil
 	c.tell(func(n *News) { n.Changed, n.Sees = true, c.sees })
 	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last, Lost: m.Lost}
 	if s.Question != nil {

@@ -269,7 +269,8 @@ type Room struct {
 
 	mu      sync.Mutex
 	state   *State
-	clients map[string]*Client // by connection
+	clients map[string]*Client  // by connection
+	members map[Sight][]*Client // see membersHere; nil when that has changed, and never changed itself
 	shown   View
 	quiet   *time.Timer // tells what can wait
 	over    Closing     // why it is no longer followed, 0 while it is
@@ -492,12 +493,7 @@ func (r *Room) tell() {
 		r.quiet.Stop()
 		r.quiet = nil
 	}
-	members := map[Sight][]*Client{}
-	for _, c := range r.clients {
-		if c.member != "" {
-			members[c.sees] = append(members[c.sees], c)
-		}
-	}
+	members := r.membersHere()
 	everybody, hosts := []Sight{}, []Sight{}
 	for sees := range members {
 		if sees.Host {
@@ -507,7 +503,7 @@ func (r *Room) tell() {
 		}
 	}
 	for _, sees := range append(everybody, hosts...) {
-		news := News{Changed: true, Sees: sees, Scene: len(r.state.Earlier)}
+		news := &News{Changed: true, Sees: sees, Scene: len(r.state.Earlier)}
 		_ = panics.Catch(func() (err error) { // those it is shown to meet the same error, and say so
 			news.Frame, err = r.shown.Frame(sees)
 			return err
@@ -521,6 +517,19 @@ func (r *Room) tell() {
 	_ = r.weigh() // what is in the log is shown
 }
 
+// membersHere returns who has joined, by what they see. The caller holds mu.
+func (r *Room) membersHere() map[Sight][]*Client {
+	if r.members == nil {
+		r.members = map[Sight][]*Client{}
+		for _, c := range r.clients {
+			if c.member != "" {
+				r.members[c.sees] = append(r.members[c.sees], c)
+			}
+		}
+	}
+	return r.members
+}
+
 // answer ends the connections that an entry ends, and lets in the member who joins by it.
 // It returns a function that gives the answer to whoever waits for it here. The caller
 // holds mu.
@@ -530,7 +539,7 @@ func (r *Room) answer(e Entry) (give func()) {
 			if c.member != m.ID {
 				continue
 			}
-			c.sees.Host = m.Part == Host
+			c.sees.Host, r.members = m.Part == Host, nil
 			switch {
 			case m.Removed:
 				c.end(Removed)

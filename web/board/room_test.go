@@ -429,9 +429,9 @@ func TestAChangeIsOfferedOrNews(t *testing.T) {
 	var offers atomic.Int64
 	var takes atomic.Bool
 	takes.Store(true)
-	watcher := &member{t: t, client: r.Enter("en", "", func(n board.News) bool {
+	watcher := &member{t: t, client: r.Enter("en", "", func(n *board.News) bool {
 		if !n.Changed || n.Sees != (board.Sight{Lang: "en"}) {
-			t.Errorf("offered %+v", n)
+			t.Errorf("offered %+v", *n)
 		}
 		offers.Add(1)
 		return takes.Load()

@@ -67,7 +67,7 @@ func TestWhatACastHasLeftIsSent(t *testing.T) {
 	t.Parallel()
 	g, other := newGuest(t)
 	large := bytes.Repeat([]byte("a"), 16<<20) // more than the kernel keeps
-	if !g.cast(board.News{Changed: true, Frame: wire.NewText(large)}) {
+	if !g.cast(&board.News{Changed: true, Frame: wire.NewText(large)}) {
 		t.Error("not taken: it would be told again")
 	}
 	read := make(chan int)
@@ -89,7 +89,7 @@ func TestWhatACastHasLeftIsSent(t *testing.T) {
 func TestWhatIsNotCast(t *testing.T) {
 	t.Parallel()
 	g, _ := newGuest(t)
-	news := board.News{Changed: true, Scene: 1, Frame: wire.NewText([]byte("now"))}
+	news := &board.News{Changed: true, Scene: 1, Frame: wire.NewText([]byte("now"))}
 	if !g.cast(news) {
 		t.Fatal("not cast to one who has nothing else to be told")
 	}

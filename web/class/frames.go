@@ -190,19 +190,20 @@ func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		}
 		v.Fresh[key] = text
 	}
-	if sees.Host {
-		people, err := peopleText(l, v)
-		if err != nil {
-			return nil, err
-		}
-		taught, err := json.Marshal(lessonNow(l, v.State))
-		if err != nil {
-			return nil, fmt.Errorf("class: %w", err)
-		}
-		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught), people, end)
+	if !sees.Host {
+		return wire.NewText(text), nil
 	}
-	return wire.NewText(text), nil
+	people, err := peopleText(l, v)
+	if err != nil {
+		return nil, err
+	}
+	taught, err := json.Marshal(lessonNow(l, v.State))
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
+	end := []byte("}}") // of the room, and of the frame
+	more := fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught)
+	return wire.NewText(bytes.TrimSuffix(text, end), more, people, end), nil
 }
 
 // handedIn is how many scripts there are for a host to look at.

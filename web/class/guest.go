@@ -25,10 +25,15 @@ type judgedScript struct {
 
 // guest is one connection to a room.
 type guest struct {
+	conn    *wire.Conn
+	sending sync.Mutex // held by who sends frames
+	page    *int       // the scene that the member's page is of, nil where there is none; written before the join is handed on
+	rows    bool       // the film is wanted; so is this
+	leads   bool       // as a host, or on a stage with a host's secret; so is this
+
 	s       *Pages
 	l       words.Language
 	room    *board.Room
-	conn    *wire.Conn
 	client  *board.Client
 	address string
 	secret  string           // of the cookie
@@ -37,14 +42,9 @@ type guest struct {
 	reader  *step.Reader     // used by that goroutine
 	telling *turn.Seat       // of the one that sends frames
 
-	sending sync.Mutex // held by who sends frames
-
 	judged  sync.Map      // *judgedScript, by the command's ID
 	written *judgedScript // the last one; used by the goroutine that takes commands
 
-	rows   bool        // the film is wanted; written before the join is handed on
-	leads  bool        // as a host, or on a stage with a host's secret; written with it
-	page   *int        // the scene that the member's page is of, nil where there is none; so is this
 	opened int         // scenes whose film was opened
 	shown  map[int]int // positions that were sent, by branch
 }

@@ -216,7 +216,7 @@ func (g *guest) deliver(ctx context.Context) (over bool, why board.Closing) {
 
 // cast sends a frame of the room from the goroutine that tells all members, without
 // waiting. It reports false if serve has to send it.
-func (g *guest) cast(news board.News) bool {
+func (g *guest) cast(news *board.News) bool {
 	if !g.sending.TryLock() {
 		return false
 	}
@@ -233,7 +233,7 @@ func (g *guest) cast(news board.News) bool {
 }
 
 // ready returns the frame that all get of a change, nil if the page needs more.
-func (g *guest) ready(news board.News) *wire.Frame {
+func (g *guest) ready(news *board.News) *wire.Frame {
 	current := g.page == nil || *g.page == news.Scene
 	if made, ok := news.Frame.(*wire.Frame); ok && !g.rows && current {
 		return made
@@ -334,7 +334,7 @@ type farewellJSON struct {
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
 func (g *guest) show(ctx context.Context, news board.News) error {
-	if made := g.ready(news); made != nil {
+	if made := g.ready(&news); made != nil {
 		return g.conn.Batch(made, nil)
 	}
 	var frames []*wire.Frame

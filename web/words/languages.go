@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -119,6 +120,9 @@ func (s *Languages) Match(chosen ...string) Language {
 // Find is Match, and reports whether any choice matched.
 func (s *Languages) Find(chosen ...string) (found Language, ok bool) {
 	for _, c := range chosen {
+		if i := slices.IndexFunc(s.list, func(l Language) bool { return l.code == c }); i >= 0 {
+			return s.list[i], true // the usual case, hundreds of times faster
+		}
 		tags, _, err := language.ParseAcceptLanguage(c)
 		if err != nil || len(tags) == 0 {
 			continue

@@ -25,15 +25,19 @@ const (
 	deflated    = 0x40 // of a compressed one (RFC 7692, 6)
 )
 
-// NewText returns the frame of a text message. The text may be changed
+// maxHead is the most bytes that a frame has before its message.
+const maxHead = 10
+
+// NewText returns the frame of a text message, whose parts may be changed
 // afterwards.
-func NewText(text []byte) *Frame { return newFrame(textFrame, text) }
+func NewText(parts ...[]byte) *Frame { return newFrame(textFrame, parts...) }
 
 // NewBinary returns the frame of a binary message, like NewText.
 func NewBinary(message []byte) *Frame { return newFrame(binaryFrame, message) }
 
-func newFrame(kind byte, message []byte) *Frame {
-	return &Frame{plain: framed(kind, message), kind: kind, size: len(message)}
+func newFrame(kind byte, parts ...[]byte) *Frame {
+	plain, size := framed(kind, parts...)
+	return &Frame{plain: plain, kind: kind, size: size}
 }
 
 // on returns the frame as it goes over connections that compress, or do not.
@@ -41,22 +45,28 @@ func (f *Frame) on(compressing bool) []byte {
 	if !compressing {
 		return f.plain
 	}
-	f.once.Do(func() { f.deflated = framed(f.kind|deflated, smaller(f.plain[len(f.plain)-f.size:])) })
+	f.once.Do(func() { f.deflated, _ = framed(f.kind|deflated, smaller(f.plain[len(f.plain)-f.size:])) })
 	return f.deflated
 }
 
-// framed returns a message as an unmasked frame.
-func framed(first byte, message []byte) []byte {
-	head := []byte{first}
-	switch n := len(message); {
-	case n < 126:
-		head = append(head, byte(n))
-	case n < 1<<16:
-		head = binary.BigEndian.AppendUint16(append(head, 126), uint16(n))
-	default:
-		head = binary.BigEndian.AppendUint64(append(head, 127), uint64(n))
+// framed returns a message as an unmasked frame, and the message's size.
+func framed(first byte, parts ...[]byte) (frame []byte, size int) {
+	for _, p := range parts {
+		size += len(p)
 	}
-	return append(head, message...)
+	frame = append(make([]byte, 0, maxHead+size), first)
+	switch {
+	case size < 126:
+		frame = append(frame, byte(size))
+	case size < 1<<16:
+		frame = binary.BigEndian.AppendUint16(append(frame, 126), uint16(size))
+	default:
+		frame = binary.BigEndian.AppendUint64(append(frame, 127), uint64(size))
+	}
+	for _, p := range parts {
+		frame = append(frame, p...)
+	}
+	return frame, size
 }
 
 // deflaters are *flate.Writer: a new one takes a megabyte.

@@ -18,58 +18,69 @@ const deadlineStep = time.Second
 // written, and sends that in one write when it is let go: a write costs more than
 // everything else done for a frame. It is safe for concurrent use.
 type line struct {
+	mu    sync.Mutex
+	held  bool
+	until time.Time       // the write deadline, zero for none
+	below syscall.RawConn // for try, nil if the connection cannot say whether a write would wait
+
 	net.Conn
 
-	push  func(fd uintptr) bool // writes what is offered as far as there is room; nil if the connection cannot say
-	below syscall.RawConn       // for push
-
-	mu      sync.Mutex
-	held    bool
 	waiting net.Buffers
-	until   time.Time // the write deadline, zero for none
-	offered []byte    // to push
-	written int       // by it
 }
 
-// newLine returns the line over a connection. One that encrypts cannot say
-// whether a write would wait, and it must write all that it has begun.
-func newLine(c net.Conn) *line {
-	l := &line{Conn: c}
+// open makes it the line over a connection. One that encrypts cannot say whether a
+// write would wait, and it must write all that it has begun.
+func (l *line) open(c net.Conn) {
+	l.Conn = c
 	if s, ok := c.(syscall.Conn); ok {
 		if below, err := s.SyscallConn(); err == nil {
-			l.below, l.push = below, l.pushed
+			l.below = below
 		}
 	}
-	return l
 }
 
-// pushed is push; it is done in any case.
-func (l *line) pushed(fd uintptr) bool {
-	for {
-		var err error
-		if l.written, err = syscall.Write(int(fd), l.offered); !errors.Is(err, syscall.EINTR) {
-			return true
+// push is a write that does not wait. One is used for line after line: what a
+// line has of its own has to come from memory, which costs more than all else in
+// a try.
+type push struct {
+	offered []byte
+	written int
+	do      func(fd uintptr) bool
+}
+
+var pushes = sync.Pool{New: func() any {
+	p := &push{}
+	p.do = func(fd uintptr) bool {
+		for {
+			var err error
+			if p.written, err = syscall.Write(int(fd), p.offered); !errors.Is(err, syscall.EINTR) {
+				return true // in any case
+			}
 		}
 	}
-}
+	return p
+}}
 
 // try writes b as far as there is room. It does nothing, and reports so, where a
 // write would have to wait for another. If some is left, the line is held for letGo.
 func (l *line) try(b []byte) (taken, left bool) {
-	if l.push == nil || !l.mu.TryLock() {
+	if !l.mu.TryLock() {
 		return false, false
 	}
 	defer l.mu.Unlock()
-	if l.held {
+	if l.held || l.below == nil {
 		return false, false
 	}
 	if !l.until.IsZero() && l.setDeadline(time.Time{}) != nil { // one that has passed would fail the write
 		return false, false
 	}
-	l.offered, l.written = b, 0
-	err := l.below.Write(l.push)
-	l.offered = nil
-	if rest := b[max(l.written, 0):]; err != nil || len(rest) > 0 { // an error meets letGo, too
+	p := pushes.Get().(*push)
+	p.offered, p.written = b, 0
+	err := l.below.Write(p.do)
+	rest := b[max(p.written, 0):]
+	p.offered = nil
+	pushes.Put(p)
+	if err != nil || len(rest) > 0 { // an error meets letGo, too
 		l.held = true
 		l.waiting = append(l.waiting, rest)
 	}

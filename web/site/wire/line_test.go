@@ -63,7 +63,9 @@ func lineOver(t *testing.T) (*line, net.Conn) {
 		_ = other.Close()
 		_ = c.Close()
 	})
-	return newLine(c), other
+	l := &line{}
+	l.open(c)
+	return l, other
 }
 
 // What a try leaves goes before all that is written later, and nothing of it
@@ -146,8 +148,9 @@ func TestATryIsNotForOneWhoWouldWait(t *testing.T) {
 		t.Error("taken while somebody writes")
 	}
 	l.mu.Unlock()
-	below := &writes{}
-	if taken, _ := newLine(below).try([]byte("a")); taken || len(below.texts) > 0 {
+	below, silent := &writes{}, &line{}
+	silent.open(below)
+	if taken, _ := silent.try([]byte("a")); taken || len(below.texts) > 0 {
 		t.Error("taken by a connection that cannot say whether it would wait")
 	}
 }

@@ -75,13 +75,13 @@ func NewUpgrader(allowed func(*http.Request) bool, refused func(w http.ResponseW
 // Upgrade takes over a request's connection. If it fails, the request has been
 // answered.
 func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error) {
-	ws, err := u.websocket.Upgrade(lined{w}, r, nil)
+	c := &Conn{sent: u.sent}
+	ws, err := u.websocket.Upgrade(lined{w, &c.below}, r, nil)
 	if err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
 	ws.SetReadLimit(usualLimit)
-	c := &Conn{ws: ws, sent: u.sent}
-	c.below, _ = ws.NetConn().(*line) // made by Hijack
+	c.ws = ws
 	c.compressing = c.below.keeps("\r\nSec-WebSocket-Extensions: permessage-deflate")
 	if err := c.Flush(); err != nil {
 		c.Close()
@@ -96,7 +96,11 @@ func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error
 }
 
 // lined makes a taken-over connection write in batches.
-type lined struct{ http.ResponseWriter }
+type lined struct {
+	http.ResponseWriter
+
+	below *line
+}
 
 // Hijack implements http.Hijacker.
 func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -104,19 +108,19 @@ func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("wire: take over the connection: %w", err)
 	}
-	below := newLine(c)
-	below.hold() // the answer to the handshake, for Upgrade
-	return below, rw, nil
+	l.below.open(c)
+	l.below.hold() // the answer to the handshake, for Upgrade
+	return l.below, rw, nil
 }
 
 // Conn is a websocket. One goroutine may read from it, and one at a time write to
 // it; End and Close can be called by any.
 type Conn struct {
-	ws          *websocket.Conn
-	below       *line
-	compressing bool        // frames for many; used by who writes
 	ended       atomic.Bool // nothing may follow
+	compressing bool        // frames for many; used by who writes
 	sent        func(frames int, err error)
+	below       line
+	ws          *websocket.Conn
 }
 
 // ErrTooLong ends a Read when the other end has sent a longer message than it
