@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -455,5 +456,83 @@ func TestAChangeIsOfferedOrNews(t *testing.T) {
 	}
 	if news := watcher.client.News(); news.Changed {
 		t.Error("it is news twice")
+	}
+}
+
+// Who comes hears what changes from then on, until they leave.
+func TestWhoIsHereHears(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, solo(t, ""))
+	code, secret := open(t, h)
+	host := joinAs(t, h, code, board.Host, secret)
+	r, err := h.Room(t.Context(), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offers := make([]atomic.Int64, 3)
+	watchers := make([]*member, len(offers))
+	for i := range watchers {
+		watchers[i] = &member{t: t, client: r.Enter("en", "", func(*board.News) bool {
+			offers[i].Add(1)
+			return true
+		})}
+		t.Cleanup(watchers[i].client.Leave)
+	}
+	heard := func() (who []int) {
+		before := make([]int64, len(offers))
+		for i := range offers {
+			before[i] = offers[i].Load()
+		}
+		host.mustDo(`{"do":"step"}`)
+		for i := range offers {
+			if offers[i].Load() > before[i] {
+				who = append(who, i)
+			}
+		}
+		return who
+	}
+	if who := heard(); len(who) > 0 {
+		t.Errorf("%v hear, and nobody has joined", who)
+	}
+	watchers[0].mustDo(`{"do":"join","part":"audience"}`)
+	if who := heard(); !slices.Equal(who, []int{0}) {
+		t.Errorf("%v hear, want the first", who)
+	}
+	watchers[1].mustDo(`{"do":"join","part":"audience"}`)
+	if who := heard(); !slices.Equal(who, []int{0, 1}) {
+		t.Errorf("%v hear, want the first two", who)
+	}
+	watchers[0].client.Leave()
+	if who := heard(); !slices.Equal(who, []int{1}) {
+		t.Errorf("%v hear, want the second alone", who)
+	}
+}
+
+// It would come after the news of why the connection is to end.
+func TestAConnectionThatEndsIsOfferedNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, solo(t, ""))
+	code, secret := open(t, h)
+	host := joinAs(t, h, code, board.Host, secret)
+	r, err := h.Room(t.Context(), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var offers atomic.Int64
+	watcher := &member{t: t, client: r.Enter("en", "", func(*board.News) bool {
+		offers.Add(1)
+		return true
+	})}
+	t.Cleanup(watcher.client.Leave)
+	watcher.mustDo(`{"do":"join","part":"audience"}`)
+	id := watcher.client.Member()
+	host.mustDo(`{"do":"remove","member":"` + id + `"}`)
+	if watcher.client.News().Closing != board.Removed {
+		t.Fatal("not removed")
+	}
+	before := offers.Load()
+	host.mustDo(`{"do":"step"}`)
+	if offers.Load() != before {
+		t.Error("one who was removed is offered a frame")
 	}
 }
