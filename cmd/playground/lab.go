@@ -562,7 +562,7 @@ func (f labFlags) listen(ctx context.Context, env environment) int {
 	for i, address := range watch.Addresses() {
 		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), strings.Join(address, " redis://")))
 	}
-	fmt.Fprintln(env.out)
+	fmt.Fprint(env.out, l.Say("Connect a client to each: its commands are printed here (Ctrl-C ends it)."), "\n\n")
 	rows := watch.Rows()
 	for {
 		select {
