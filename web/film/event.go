@@ -137,7 +137,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	case b.Refused && b.Check == scenario.ChecksVersion:
 		return t.say("%s's write is refused: it has read version %d, and version %d is there now.", who, b.Based, b.Version)
 	case b.Refused && b.Check == scenario.ChecksKey:
-		return t.say("%s does it again, without effect: its key is known.", who)
+		return t.say("%s tries it again, without effect: its key is known.", who)
 	case b.Refused:
 		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
 	case b.Effect && b.Value > 1:

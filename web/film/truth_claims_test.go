@@ -452,7 +452,7 @@ var truths = map[string]holds{
 	"%s finds it not done, and means to do it when its work is done.":                    resource(func(r trace.Resource) bool { return r.Effect && r.Value == 0 && r.Op == trace.OpRead }),
 	"%s does it again: it has now been done %d times.":                                   amount(2, func(r trace.Resource) int { return r.Value }),
 	"%s does it: it is done once.":                                                       resource(func(r trace.Resource) bool { return r.Effect && r.Value == 1 }),
-	"%s does it again, without effect: its key is known.":                                resource(func(r trace.Resource) bool { return r.Refused }),
+	"%s tries it again, without effect: its key is known.":                               resource(func(r trace.Resource) bool { return r.Refused }),
 	"%s buys: user %s now has %d of %d.":                                                 all(amount(3, func(r trace.Resource) int { return r.Value }), amount(4, func(r trace.Resource) int { return r.Limit })),
 	"%s finds that user %s has bought %d of %d, and does not buy.":                       all(amount(3, func(r trace.Resource) int { return r.Value }), resource(func(r trace.Resource) bool { return r.Value >= r.Limit })),
 	"%s finds that user %s has bought %d of %d, and means to buy when its work is done.": all(amount(3, func(r trace.Resource) int { return r.Value }), resource(func(r trace.Resource) bool { return r.Value < r.Limit })),
