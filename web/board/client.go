@@ -25,14 +25,12 @@ const (
 // the same command again: it counts once.
 var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 
-// Client is a member's connection to this server. Its methods can be called by
+// Client is a member's connection to this server, once it has entered a room. Its methods can be called by
 // any goroutine.
 type Client struct {
 	room *Room
 	conn string
-	bell chan struct{}    // of capacity 1
-	send func(*News) bool // see Room.Enter
-	has  atomic.Bool      // news
+	bell chan struct{} // of capacity 1
 
 	// Guarded by the room's mutex.
 	sees    Sight
@@ -44,6 +42,18 @@ type Client struct {
 
 	mu   sync.Mutex // its own, so that a thousand who hear at once do not wait for each other; taken last
 	news News
+
+	// Last, so that they are beside what the caster has: between two members' frames both
+	// have to come from memory.
+	has    atomic.Bool // news
+	caster Caster      // nil if there is none
+}
+
+// Caster sends a change of the room at once.
+type Caster interface {
+	// Cast reports false if the change is to be in the News. It must not wait, or keep the
+	// News.
+	Cast(*News) bool
 }
 
 // Sight is what a member's frames depend on: members with the same sight get the
@@ -73,25 +83,23 @@ type Joined struct {
 	Lost   bool   // the member has said so
 }
 
-// Enter connects a client that has not joined yet, from an address; "" for one that
-// does not count. Leave ends it. Each change of the room is first offered to send,
-// if that is not nil, as long as nothing else is in the News: nobody has to be woken
-// for what can be sent at once. Send must not wait, or keep the News. It reports false if the change is to
-// be in the News.
-func (r *Room) Enter(lang, address string, send func(*News) bool) *Client {
+// Enter connects c, which must be new and has not joined yet, from an address; "" for one
+// that does not count. Leave ends it. Each change of the room is first offered to the
+// caster, if that is not nil, as long as nothing else is in the News: nobody has to be
+// woken for what can be sent at once.
+func (r *Room) Enter(c *Client, lang, address string, caster Caster) {
 	h := r.house
 	h.mu.Lock()
 	h.conns++
 	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
 	h.mu.Unlock()
-	c := &Client{room: r, conn: conn, from: r.from(address), sees: Sight{Lang: lang}, bell: make(chan struct{}, 1), send: send}
+	c.room, c.conn, c.from, c.sees, c.bell, c.caster = r, conn, r.from(address), Sight{Lang: lang}, make(chan struct{}, 1), caster
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients[conn] = c
 	if r.over != 0 {
 		c.end(r.over)
 	}
-	return c
 }
 
 // from is what the room keeps of an address: other rooms keep something else.
@@ -150,7 +158,7 @@ func (c *Client) tell(add func(*News)) {
 
 // show tells of a change of the room.
 func (c *Client) show(news *News) {
-	if c.send != nil && !c.has.Load() && c.send(news) {
+	if c.caster != nil && !c.has.Load() && c.caster.Cast(news) {
 		return
 	}
 	c.tell(func(n *News) { n.Changed, n.Sees, n.Scene, n.Frame = true, news.Sees, news.Scene, news.Frame })

@@ -105,7 +105,8 @@ func serve(where string, in io.Reader, out io.Writer) error {
 				say(says{Conn: a.Conn, Failed: err.Error()})
 				continue
 			}
-			c := r.Enter("en", "", nil)
+			c := &board.Client{}
+			r.Enter(c, "en", "", nil)
 			clients[a.Conn] = c
 			go func() {
 				for range c.Bell() {

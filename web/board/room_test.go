@@ -67,7 +67,8 @@ func enter(t *testing.T, h *board.House, code string) *member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &member{t: t, client: r.Enter("en", "", nil)}
+	m := &member{t: t, client: &board.Client{}}
+	r.Enter(m.client, "en", "", nil)
 	t.Cleanup(m.client.Leave)
 	return m
 }
@@ -416,6 +417,18 @@ func (m *member) closes(want board.Closing) {
 	}
 }
 
+// casts is a caster.
+type casts func(*board.News) bool
+
+func (c casts) Cast(n *board.News) bool { return c(n) }
+
+// entered returns a client that has entered a room, with a caster.
+func entered(r *board.Room, c casts) *board.Client {
+	client := &board.Client{}
+	r.Enter(client, "en", "", c)
+	return client
+}
+
 // A change is first offered to who can send it at once, before the one who made it
 // has an answer; and it is News if it was not taken, or if other news come before.
 func TestAChangeIsOfferedOrNews(t *testing.T) {
@@ -430,7 +443,7 @@ func TestAChangeIsOfferedOrNews(t *testing.T) {
 	var offers atomic.Int64
 	var takes atomic.Bool
 	takes.Store(true)
-	watcher := &member{t: t, client: r.Enter("en", "", func(n *board.News) bool {
+	watcher := &member{t: t, client: entered(r, func(n *board.News) bool {
 		if !n.Changed || n.Sees != (board.Sight{Lang: "en"}) {
 			t.Errorf("offered %+v", *n)
 		}
@@ -472,7 +485,7 @@ func TestWhoIsHereHears(t *testing.T) {
 	offers := make([]atomic.Int64, 3)
 	watchers := make([]*member, len(offers))
 	for i := range watchers {
-		watchers[i] = &member{t: t, client: r.Enter("en", "", func(*board.News) bool {
+		watchers[i] = &member{t: t, client: entered(r, func(*board.News) bool {
 			offers[i].Add(1)
 			return true
 		})}
@@ -519,7 +532,7 @@ func TestAConnectionThatEndsIsOfferedNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var offers atomic.Int64
-	watcher := &member{t: t, client: r.Enter("en", "", func(*board.News) bool {
+	watcher := &member{t: t, client: entered(r, func(*board.News) bool {
 		offers.Add(1)
 		return true
 	})}

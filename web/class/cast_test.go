@@ -38,21 +38,21 @@ func newGuest(t *testing.T) (*guest, *websocket.Conn) {
 		t.Fatal(err)
 	}
 	up := wire.NewUpgrader(func(*http.Request) bool { return true }, nil, func(int, error) {})
-	conns := make(chan *wire.Conn, 1)
+	upgraded := make(chan struct{})
+	g := &guest{room: room}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := up.Upgrade(w, r)
-		if err != nil {
+		if err := up.Upgrade(&g.conn, w, r); err != nil {
 			t.Error(err)
 		}
-		conns <- conn
+		close(upgraded)
 	}))
 	t.Cleanup(s.Close)
 	other, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &guest{room: room, conn: <-conns}
-	g.client = room.Enter("en", "", g.cast)
+	<-upgraded
+	room.Enter(&g.client, "en", "", g)
 	t.Cleanup(func() {
 		g.client.Leave()
 		g.conn.Close()
@@ -67,7 +67,7 @@ func TestWhatACastHasLeftIsSent(t *testing.T) {
 	t.Parallel()
 	g, other := newGuest(t)
 	large := bytes.Repeat([]byte("a"), 16<<20) // more than the kernel keeps
-	if !g.cast(&board.News{Changed: true, Frame: wire.NewText(large)}) {
+	if !g.Cast(&board.News{Changed: true, Frame: wire.NewText(large)}) {
 		t.Error("not taken: it would be told again")
 	}
 	read := make(chan int)
@@ -90,11 +90,11 @@ func TestWhatIsNotCast(t *testing.T) {
 	t.Parallel()
 	g, _ := newGuest(t)
 	news := &board.News{Changed: true, Scene: 1, Frame: wire.NewText([]byte("now"))}
-	if !g.cast(news) {
+	if !g.Cast(news) {
 		t.Fatal("not cast to one who has nothing else to be told")
 	}
 	g.sending.Lock()
-	if g.cast(news) {
+	if g.Cast(news) {
 		t.Error("cast while frames are sent")
 	}
 	g.sending.Unlock()
@@ -109,7 +109,7 @@ func TestWhatIsNotCast(t *testing.T) {
 		{"one who was told that it is over", func() { g.conn.End(1001); news.Frame = wire.NewText(nil) }},
 	} {
 		one.change()
-		if g.cast(news) {
+		if g.Cast(news) {
 			t.Errorf("cast to %s", one.to)
 		}
 	}

@@ -25,16 +25,16 @@ type judgedScript struct {
 
 // guest is one connection to a room.
 type guest struct {
-	conn    *wire.Conn
-	sending sync.Mutex // held by who sends frames
-	page    *int       // the scene that the member's page is of, nil where there is none; written before the join is handed on
-	rows    bool       // the film is wanted; so is this
-	leads   bool       // as a host, or on a stage with a host's secret; so is this
+	client  board.Client // first, and then what a cast needs, so that it lies together
+	sending sync.Mutex   // held by who sends frames
+	page    *int         // the scene that the member's page is of, nil where there is none; written before the join is handed on
+	rows    bool         // the film is wanted; so is this
+	leads   bool         // as a host, or on a stage with a host's secret; so is this
+	conn    wire.Conn
 
 	s       *Pages
 	l       words.Language
 	room    *board.Room
-	client  *board.Client
 	address string
 	secret  string           // of the cookie
 	answers chan *roomAnswer // that the room has nothing to do with; the bell is rung

@@ -27,8 +27,8 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	conn, err := s.Upgrader.Upgrade(w, r)
-	if err != nil {
+	g := &guest{}
+	if err := s.Upgrader.Upgrade(&g.conn, w, r); err != nil {
 		return nil // Upgrade has answered
 	}
 	s.visits.Add(1)
@@ -36,12 +36,10 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	defer s.Count.Socket(frame.RoomSocket)()
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
-	g := &guest{
-		s: s, l: l, room: found, conn: conn, secret: site.Cookie(r, hostCookie(found.Code())),
-		answers: make(chan *roomAnswer, step.Waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
-	}
+	g.s, g.l, g.room, g.secret, g.address = s, l, found, site.Cookie(r, hostCookie(found.Code())), site.Address(r)
+	g.answers, g.shown, g.reading, g.telling = make(chan *roomAnswer, step.Waiting), map[int]int{}, s.Turns.Seat(g.address), s.Turns.Seat(g.address)
 	g.reader = g.newReader(ctx)
-	g.client = found.Enter(l.Code(), g.address, g.cast)
+	found.Enter(&g.client, l.Code(), g.address, g)
 	defer g.reader.Forget()
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -49,28 +47,28 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 		defer close(read)
 		defer gone()
 		s.Guarded(ctx, site.OfRoom, func() {
-			err := conn.Read(ctx, board.MaxCommand, func(text []byte) { g.received(ctx, text) })
+			err := g.conn.Read(ctx, board.MaxCommand, func(text []byte) { g.received(ctx, text) })
 			s.ReadTo(r, err)
 		})
 	}()
 	defer func() { <-read }()
-	defer conn.Close()
+	defer g.conn.Close()
 	defer g.client.Leave()
 	defer gone()
 	told := false
 	served := s.Guarded(ctx, site.OfRoom, func() {
 		if why := g.serve(ctx); why != 0 {
-			told = conn.End(int(why))
+			told = g.conn.End(int(why))
 		}
 	})
 	if !served {
-		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
+		told = g.conn.Goodbye(wire.CloseBroken, wire.Notice{
 			V: 1, Broken: true, Refused: l.Say("A bug in this program has ended your connection to the room. It was logged. Reload the page to come back."),
 		})
 	}
 	gone()
 	if told {
-		conn.Part(read)
+		g.conn.Part(read)
 	}
 	return nil
 }
@@ -214,9 +212,9 @@ func (g *guest) deliver(ctx context.Context) (over bool, why board.Closing) {
 	return g.tell(news, news.Answers[joins:]) != nil, 0
 }
 
-// cast sends a frame of the room from the goroutine that tells all members, without
-// waiting. It reports false if serve has to send it.
-func (g *guest) cast(news *board.News) bool {
+// Cast implements board.Caster: it sends a frame of the room from the goroutine that tells
+// all members, if serve does not have to.
+func (g *guest) Cast(news *board.News) bool {
 	if !g.sending.TryLock() {
 		return false
 	}

@@ -33,8 +33,8 @@ func (s *Runs) Socket(w http.ResponseWriter, r *http.Request) error {
 	backlog, viewer := found.Join(since, runs.Form{Language: l, Packed: r.URL.Query().Get("pack") == "1"})
 	seat.Done()
 	defer viewer.Leave()
-	conn, err := s.Upgrader.Upgrade(w, r)
-	if err != nil {
+	conn := &wire.Conn{}
+	if err := s.Upgrader.Upgrade(conn, w, r); err != nil {
 		return nil // Upgrade has answered
 	}
 	defer s.Count.Socket(frame.RunSocket)()

@@ -204,8 +204,8 @@ func (s *Site) pass(w http.ResponseWriter, r *http.Request, name string) *Error 
 func (s *Site) sayGone(w http.ResponseWriter, r *http.Request) {
 	l := s.SettingsOf(r).Language
 	r = r.WithContext(words.With(r.Context(), l))
-	conn, err := s.Upgrader.Upgrade(w, r)
-	if err != nil {
+	conn := &wire.Conn{}
+	if err := s.Upgrader.Upgrade(conn, w, r); err != nil {
 		return // Upgrade has answered
 	}
 	defer conn.Close()

@@ -29,8 +29,8 @@ func (s *Sockets) speak(w http.ResponseWriter, r *http.Request, kind string, of 
 		return s.turnAway(w, r, err)
 	}
 	defer leave()
-	conn, err := s.Upgrader.Upgrade(w, r)
-	if err != nil {
+	conn := &wire.Conn{}
+	if err := s.Upgrader.Upgrade(conn, w, r); err != nil {
 		return nil
 	}
 	defer s.Count.Socket(kind)()
@@ -87,8 +87,8 @@ func (s *Sockets) turnAway(w http.ResponseWriter, r *http.Request, why error) er
 		return site.OfLimit(why)
 	}
 	s.NoteRefusal(r.Context(), site.Address(r), site.LimitName(why))
-	conn, err := s.Upgrader.Upgrade(w, r)
-	if err != nil {
+	conn := &wire.Conn{}
+	if err := s.Upgrader.Upgrade(conn, w, r); err != nil {
 		return nil
 	}
 	defer conn.Close()

@@ -72,27 +72,26 @@ func NewUpgrader(allowed func(*http.Request) bool, refused func(w http.ResponseW
 	}}
 }
 
-// Upgrade takes over a request's connection. If it fails, the request has been
-// answered.
-func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error) {
-	c := &Conn{sent: u.sent}
+// Upgrade makes c, which must be new, of a request's connection. If it fails, the
+// request has been answered.
+func (u *Upgrader) Upgrade(c *Conn, w http.ResponseWriter, r *http.Request) error {
 	ws, err := u.websocket.Upgrade(lined{w, &c.below}, r, nil)
 	if err != nil {
-		return nil, fmt.Errorf("wire: %w", err)
+		return fmt.Errorf("wire: %w", err)
 	}
 	ws.SetReadLimit(usualLimit)
-	c.ws = ws
+	c.ws, c.sent = ws, u.sent
 	c.compressing = c.below.keeps("\r\nSec-WebSocket-Extensions: permessage-deflate")
 	if err := c.Flush(); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("wire: answer the handshake: %w", err)
+		return fmt.Errorf("wire: answer the handshake: %w", err)
 	}
 	closing := ws.CloseHandler()
 	ws.SetCloseHandler(func(code int, text string) error {
 		c.ended.Store(true)
 		return closing(code, text)
 	})
-	return c, nil
+	return nil
 }
 
 // lined makes a taken-over connection write in batches.
@@ -113,7 +112,7 @@ func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return l.below, rw, nil
 }
 
-// Conn is a websocket. One goroutine may read from it, and one at a time write to
+// Conn is a websocket, made by [Upgrader.Upgrade]. One goroutine may read from it, and one at a time write to
 // it; End and Close can be called by any.
 type Conn struct {
 	ended       atomic.Bool // nothing may follow

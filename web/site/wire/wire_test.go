@@ -32,8 +32,8 @@ func dialed(t *testing.T, dialer websocket.Dialer, frames *atomic.Int64, serve f
 	})
 	served := make(chan struct{})
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := up.Upgrade(w, r)
-		if err != nil {
+		conn := &wire.Conn{}
+		if err := up.Upgrade(conn, w, r); err != nil {
 			t.Error(err)
 			return
 		}
