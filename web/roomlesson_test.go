@@ -3,9 +3,11 @@ package web_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,6 +77,12 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 		seen[at.Notes] = true
 		if at.Step != len(at.Steps)-1 || asked != 5 || presses != 25 || len(seen) != len(at.Steps) || host.room.Scene != 7 || !host.room.Held {
 			t.Errorf("%s: %d presses to step %d of %d, %d questions, %d notes, in scene %d", l.Code(), presses, at.Step, len(at.Steps), asked, len(seen), host.room.Scene)
+		}
+		for path, says := range map[string]string{"TEACH.md": "its %d steps\nand asks its %d questions", "zh-CN/TEACH.md": "它的 %d 步，提出 %d 个问题"} {
+			text, err := os.ReadFile("../.github/" + path)
+			if err != nil || !strings.Contains(string(text), fmt.Sprintf(says, len(at.Steps), asked)) {
+				t.Errorf("%s says another number than %d steps and %d questions", path, len(at.Steps), asked)
+			}
 		}
 		if f := host.ask(object{"do": "lesson", "to": "next"}); f.Refused == "" {
 			t.Error("it goes on after its end")

@@ -28,6 +28,27 @@ func TestEveryPageHasAFooter(t *testing.T) {
 	}
 }
 
+// Who follows "Teach" can make a room at once, and who follows "Join a room" can type its
+// code; each page leads to the other.
+func TestTeachersAndPupilsComeToTheirDoor(t *testing.T) {
+	s := open(t, nil)
+	_, home := s.do(t, http.MethodGet, "/", nil)
+	for name, to := range map[string]string{"Teach": "/room/new", "Join a room": "/room"} {
+		if !strings.Contains(home, `<a href="`+to+`">`+name+`</a>`) {
+			t.Errorf("%s does not lead to %s", name, to)
+		}
+	}
+	_, teaches := s.do(t, http.MethodGet, "/room/new", nil)
+	_, joins := s.do(t, http.MethodGet, "/room", nil)
+	if strings.Contains(teaches, `name="code"`) || !strings.Contains(teaches, `name="lesson"`) || !strings.Contains(teaches, `<a href="/room">Join a room</a></p>`) {
+		t.Error("a teacher is not led to a room")
+	}
+	code, make := strings.Index(joins, `name="code"`), strings.Index(joins, `<a class="button" href="/room/new">Make a room</a>`)
+	if code < 0 || make < code {
+		t.Error("a pupil is not asked for the code first, or a teacher not led on")
+	}
+}
+
 // Your own lock is one page with two tabs, each at its address; where it is written its
 // scripts come first, and the rest is folded until something in it is wrong.
 func TestALockOfOnesOwnIsOnePage(t *testing.T) {

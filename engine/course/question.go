@@ -20,7 +20,7 @@ import (
 
 // Errors of questions that are made from a run.
 var (
-	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or no change makes a visible difference")
+	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or no change makes a visible difference that the stage has not given away")
 	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that breaks none")
 	ErrNothingToBreak = phrase.New("no order breaks a rule of this scenario with at most 2 delays, or with a pause or a crash")
 	ErrNothingFound   = phrase.New("no order that was tried breaks a rule of this scenario, but there are too many to try them all")
@@ -34,6 +34,7 @@ type Question struct {
 	Answers []*Answer
 
 	until   Moment
+	next    bool // until is the next event that counts, not a later one
 	at      Moment
 	asked   []string
 	changes map[*Answer]map[string]any
@@ -45,6 +46,15 @@ func (q *Question) Until() trace.Event {
 	return q.Run.Events[at]
 }
 
+// Asks is the question as a sentence.
+func (q *Question) Asks() phrase.Wording {
+	at := q.Until().At.Duration()
+	if q.next {
+		return phrase.Say("The next thing that counts is at %s. What do we see then?", at)
+	}
+	return phrase.Say("The run goes on to %s. What do we see then?", at)
+}
+
 // alternative is a run one change away.
 type alternative struct {
 	id      string
@@ -53,7 +63,8 @@ type alternative struct {
 }
 
 // Ask makes a question of the moves of sc's schedule: what comes after the
-// first at of them? It fails with ErrNothingToAsk, or like engine.Open.
+// first at of them? If that can be read off the stage, or no change makes a difference to
+// it, it asks for what comes later. It fails with ErrNothingToAsk, or like engine.Open.
 func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) {
 	s, err := engine.Open(ctx, sc)
 	if err != nil {
@@ -67,33 +78,50 @@ func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) 
 		return nil, err
 	}
 	q := &Question{Run: run, Stand: here.Seq, changes: map[*Answer]map[string]any{}}
-	next := slices.IndexFunc(run.Events[q.Stand:], func(e trace.Event) bool {
-		o, ended := e.Body.(trace.Outcome)
-		return ended && o.Call != lock.CallRenew || e.Kind() == trace.KindExpired
-	})
-	if next < 0 {
-		return nil, ErrNothingToAsk
-	}
-	next += q.Stand
-	if q.until, err = momentOf(run, next); err != nil {
-		return nil, err
-	}
 	if q.at, err = standing(run, q.Stand); err != nil {
 		return nil, err
 	}
-	others := played(ctx, sc, alternatives(sc, at, run.Events[next], here))
-	for _, answered := range []bool{true, false} {
-		for _, ask := range asks(run.Events[next].Thread) {
-			if err := q.fill(ask, others, next, answered); err != nil {
-				return nil, err
-			}
-			if len(q.Answers) > 2 {
-				shuffleAnswers(q)
-				return q, nil
+	known := map[string]*Run{}
+	for n, next := range counting(run.Events, q.Stand) {
+		if q.until, err = momentOf(run, next); err != nil {
+			return nil, err
+		}
+		q.next = n == 0
+		others := played(ctx, sc, alternatives(sc, at, run.Events[next], here), known)
+		for _, answered := range []bool{true, false} {
+			for _, ask := range asks(run.Events[next].Thread) {
+				if err := q.fill(ask, others, next, answered); err != nil {
+					return nil, err
+				}
+				if len(q.Answers) > 2 {
+					shuffleAnswers(q)
+					return q, nil
+				}
 			}
 		}
 	}
 	return nil, ErrNothingToAsk
+}
+
+// ahead is how far a question looks for something that can be asked.
+const ahead = 6
+
+// counting are the events that count after so many: the next, and later ones, each the
+// last of its instant.
+func counting(events []trace.Event, stand int) []int {
+	var list []int
+	for i := stand; i < len(events) && len(list) < ahead; i++ {
+		o, ended := events[i].Body.(trace.Outcome)
+		if !(ended && o.Call != lock.CallRenew) && events[i].Kind() != trace.KindExpired {
+			continue
+		}
+		if n := len(list); n > 1 && events[list[n-1]].At == events[i].At {
+			list[n-1] = i
+		} else {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // asks are what can be asked of what a thread, or Redis, does next.
@@ -117,6 +145,9 @@ func (q *Question) fill(ask []string, others map[*alternative]*Run, next int, an
 	shown, instant := stepEnd(q.Run.Events, next), q.Run.Events[next].At
 	own := &Answer{Right: true, Says: see(list, q.Run, shown, instant), Run: q.Run, Shown: shown}
 	q.Answers, q.asked = []*Answer{own}, ask
+	if q.readable(own.Says, q.Run) {
+		return nil
+	}
 	seen := map[string]bool{spoken(own.Says): true, uncounted(own.Says): true}
 	for _, a := range inOrder(others) {
 		run := others[a]
@@ -129,7 +160,7 @@ func (q *Question) fill(ask []string, others map[*alternative]*Run, next int, an
 		if run.Scenario.Lock.Protocol != q.Run.Scenario.Lock.Protocol {
 			text = uncounted(says) // whether a lock counts is no outcome
 		}
-		if seen[text] || n == 0 || len(q.Answers) == 4 || !q.alike(says) {
+		if seen[text] || n == 0 || len(q.Answers) == 4 || !q.alike(says) || q.readable(says, run) {
 			continue
 		}
 		seen[spoken(says)], seen[uncounted(says)] = true, true
@@ -161,14 +192,30 @@ func (q *Question) alike(says []phrase.Wording) bool {
 		if clause.Text == other || counts && clause.Text == heldForEver {
 			return false
 		}
+		left, isLeft := leftIn(clause)
 		for _, a := range q.Answers {
-			left, isLeft := leftIn(clause)
 			if own, too := leftIn(a.Says[i]); isLeft && too && (left-own).Abs() < near {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// readable reports whether what clauses say can be read off the stage, or ruled out
+// there: it shows the lease, how long threads work, and what is left at the moment. What
+// is left of a lease of another length is not what is left of this one.
+func (q *Question) readable(says []phrase.Wording, run *Run) bool {
+	sc := q.Run.Scenario
+	for _, clause := range says {
+		left, ok := leftIn(clause)
+		works := func(t scenario.Thread) bool { return t.Work == scenario.Range{Min: left, Max: left} }
+		if ok && (left >= sc.Lock.Lease || run.Scenario.Lock.Lease != sc.Lock.Lease || slices.ContainsFunc(sc.Threads, works) ||
+			q.Stand > 0 && trace.Millis(q.Run.Events[q.Stand-1].Key.PTTL).Duration() == left) {
+			return true
+		}
+	}
+	return false
 }
 
 // leftIn is how much a clause says to be left of a lease, if it does.
@@ -252,8 +299,8 @@ func alternatives(sc *scenario.Scenario, at int, next trace.Event, here engine.P
 	return list
 }
 
-// played plays those that can be played.
-func played(ctx context.Context, sc *scenario.Scenario, list []*alternative) map[*alternative]*Run {
+// played plays those that can be played, and are not known yet.
+func played(ctx context.Context, sc *scenario.Scenario, list []*alternative, known map[string]*Run) map[*alternative]*Run {
 	out := map[*alternative]*Run{}
 	base, err := raw(sc)
 	if err != nil {
@@ -264,6 +311,13 @@ func played(ctx context.Context, sc *scenario.Scenario, list []*alternative) map
 		if err != nil {
 			continue
 		}
+		if run, ok := known[string(text)]; ok {
+			if run != nil {
+				out[a] = run
+			}
+			continue
+		}
+		known[string(text)] = nil
 		var node yaml.Node
 		if err := yaml.Unmarshal(text, &node); err != nil || len(node.Content) == 0 {
 			continue
@@ -273,7 +327,7 @@ func played(ctx context.Context, sc *scenario.Scenario, list []*alternative) map
 			continue // this lock has no such setting
 		}
 		if run, err := play(ctx, other); err == nil { // the moves fit
-			out[a] = run
+			out[a], known[string(text)] = run, run
 		}
 	}
 	return out

@@ -78,6 +78,7 @@ type Command struct {
 	Script     string                     `json:"script,omitempty"`
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
+	Over       bool                       `json:"over,omitempty"` // who has the thread loses it
 	On         *bool                      `json:"on,omitempty"`
 	Tables     *int                       `json:"tables,omitempty"`
 	Seconds    int                        `json:"seconds,omitempty"`

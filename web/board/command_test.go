@@ -48,7 +48,7 @@ var taken = map[board.Tenant]string{
 {"do":"drop","branch":1}
 {"do":"claim","thread":"A"}
 {"do":"release"}
-{"do":"give","thread":"A","member":"m1"}
+{"do":"give","thread":"A","member":"m1","over":true}
 {"do":"deal","tables":2}
 {"do":"decide","thread":"A","wish":"step"}
 {"do":"ask","kind":"own","text":"Who?","options":["A","B"],"right":1,"item":"i"}

@@ -55,6 +55,7 @@ var (
 	errToken       = phrase.New("that member and token do not belong together")
 	errPart        = phrase.New("join as host, stage, player or audience")
 	errNoMember    = phrase.New("there is no such member")
+	errScreen      = phrase.New("a stage is a screen: it plays no thread")
 	errMoment      = phrase.New("there is no such row or command")
 	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
 	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")

@@ -144,6 +144,8 @@ func (f *referee) claim(_ context.Context, m *Member, c Command) (Entry, error) 
 	return f.seated(c.Thread, m)
 }
 
+// give seats a member at a thread, with those who play it or, handed over, in their
+// place.
 func (f *referee) give(_ context.Context, _ *Member, c Command) (Entry, error) {
 	if c.Member == "" {
 		if err := f.hasThread(c.Thread); err != nil {
@@ -152,10 +154,16 @@ func (f *referee) give(_ context.Context, _ *Member, c Command) (Entry, error) {
 		return Entry{Seats: map[string]Seat{c.Thread: {}}}, nil
 	}
 	m := f.state.People[c.Member]
-	if m == nil || m.Removed {
+	switch {
+	case m == nil || m.Removed:
 		return Entry{}, errNoMember
+	case m.Part == Stage:
+		return Entry{}, errScreen
 	}
 	e, err := f.seated(c.Thread, m)
+	if err == nil && c.Over {
+		e.Seats[c.Thread] = Seat{By: []string{m.ID}}
+	}
 	if err == nil && m.Part == Audience {
 		one := *m
 		one.Part = Player

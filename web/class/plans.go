@@ -202,9 +202,8 @@ func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*bo
 		return nil, err
 	}
 	q := &board.Question{Text: map[string]string{}, Options: map[string][]string{}}
-	until := made.Until().At.Duration()
 	for _, l := range s.Languages.All() {
-		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
+		q.Text[l.Code()] = l.Clause(made.Asks())
 		for n, a := range made.Answers {
 			q.Options[l.Code()] = append(q.Options[l.Code()], frame.Said(l, a.Says))
 			if a.Right {

@@ -31,6 +31,7 @@ func device(ctx context.Context, t testing.TB) context.Context {
 }
 
 const (
+	lead    = `[...document.querySelectorAll("[data-hold][aria-pressed=true]")].map((b) => b.textContent).join(", ")`
 	members = `(document.getElementById("members")?.textContent ?? "")`
 	stands  = `(document.querySelector("#rows tr[aria-current] .t")?.textContent ?? "")`
 	classAt = `document.getElementById("class-at").textContent`
@@ -294,14 +295,30 @@ func TestAHostLeadsPeople(t *testing.T) {
 	_ = get[bool](host, t, `document.querySelector("#people-list [data-key^=give]").dispatchEvent(new Event("change"))`)
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
 	until(phone, t, `document.getElementById("status").textContent === "You play B now."`)
+
+	// Another's thread is handed over; a screen is offered none.
+	second, screen := join(host, t, room, ""), tab(t)
+	do(screen, t, chromedp.Navigate(room+"/stage"))
+	until(host, t, `[...document.querySelectorAll("#people-list li")].some((e) => e.textContent === "A stagea screen, not a personSend away: A stage")`)
+	until(host, t, `document.querySelectorAll("#people-list [data-key^=give]").length === 2`)
+	_ = get[bool](host, t, `(() => {
+		const offer = [...document.querySelectorAll("#people-list option")].find((o) => o.value.startsWith("B, from "));
+		offer.parentElement.value = offer.value;
+		return offer.parentElement.dispatchEvent(new Event("change"));
+	})()`)
+	do(second, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	until(phone, t, `document.getElementById("status").textContent === "You no longer play B."`)
+	do(second, t, click(`#leave`))
+	do(phone, t, click(`[data-claim="B"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
 	if get[bool](phone, t, `document.querySelector('[data-mine="B"] [data-do="crash"]').checkVisibility()`) {
 		t.Error("a player can crash where no host allows it")
 	}
-	do(host, t, click(`#people form > .row:last-child button`), click(`#remote-hold`))
+	do(host, t, click(`#people form > .row:last-child button`), click(`#remote-hold [data-hold="true"]`))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`#held`)), click(`[data-step="B"]`))
 	until(phone, t, `document.getElementById("problem").textContent.startsWith("The host is leading now")`)
-	until(host, t, `document.querySelector("#hold span").textContent === "You play" && `+members+`.endsWith("the host leads")`)
-	do(host, t, click(`#remote-hold`))
+	until(host, t, lead+` === "I lead, I lead" && `+members+`.endsWith("the host leads")`)
+	do(host, t, click(`#remote-hold [data-hold="false"]`))
+	until(host, t, lead+` === "They play, They play"`)
 	until(phone, t, `document.getElementById("held").hidden`)
 	do(host, t, inMenu("#more", `[data-dialog=room]`))
 	do(host, t, click(`[data-allow="crash"]`))

@@ -66,7 +66,7 @@ func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Conte
 	own := url.Values{"from": {query.Get("from")}}
 	p := &page.Lesson{
 		Page: s.Frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
-		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
+		Goal:   "<p>" + templates.Escaped(l.Clause(q.Asks())) + "</p>",
 		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
 	}
 	stage := shownRun{q.Run, q.Stand, false}

@@ -271,7 +271,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"add", l.Say("a host takes everybody to the place after moves, as a schedule has them, or after the first at of them: on a branch that begins with them, or on a new one; instead names a branch that it replaces")},
 				{"drop", l.Say("a host forgets a branch")},
 				{"claim, release", l.Say("a player takes thread, alone or together with its other players, or leaves it")},
-				{"give", l.Say("a host hands thread to member; without a member, to nobody")},
+				{"give", l.Say("a host seats member at thread, with those who play it already; over: true hands it over, and they lose it; without a member nobody plays it. A stage plays no thread")},
 				{"deal", l.Say("a host seats everybody who plays and is here, evenly: at all threads, or with tables (1 to 1,000) so that each thread gets at least that many people. Players keep their seat where possible; it works while the class is held, too")},
 				{"decide", l.Say("a host decides for a table: by the majority for thread, or by wish: step, watchdog, pause, crash or lose-reply")},
 				{"ask", l.Say("a host asks a question made from the run at the room's place: kind is predict; or with item (chapter/item of the course, of the kinds predict, why, mend and write) that item's own, and everybody goes to its place, in another scenario if need be; or the host's own: kind is own, with text (at most 240 characters), options (2 to 6, of at most 120) and right, the number of the right one, from 0")},

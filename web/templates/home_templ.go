@@ -218,7 +218,7 @@ func Home(p page.Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = door("/room", say(ctx, "Teach it"), say(ctx, "A room for a class: each phone is a thread, the projector is the stage.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = door("/room/new", say(ctx, "Teach it"), say(ctx, "A room for a class: each phone is a thread, the projector is the stage.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -308,7 +308,7 @@ func Layout(p page.Page, badge string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = way(p, "/room", say(ctx, "Teach")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = way(p, "/room/new", say(ctx, "Teach")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -60,7 +60,7 @@ export function klass(section) {
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
-      h: toHold,
+      h: () => toHold(!state.room?.held),
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
@@ -162,9 +162,9 @@ export function klass(section) {
   /** @param {"reveal" | "again" | "tell" | "close"} what */
   const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("No question is open right now.")));
 
-  /** Has players keep their hands off, or lets them move. */
-  function toHold() {
-    play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
+  /** Has players keep their hands off, or lets them move. @param {boolean} on */
+  function toHold(on) {
+    play.inTurn(() => request({ do: "hold", on }));
   }
 
   /** Goes through the lesson. @param {"next" | "back" | number} to the way, or a step */
@@ -176,6 +176,7 @@ export function klass(section) {
     }
   }
 
+  const holds = /** @type {HTMLElement[]} */ ([...section.querySelectorAll("[data-hold]")]);
   const drawQuestion = questionBox(null);
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
@@ -210,14 +211,14 @@ export function klass(section) {
       attended?.scrollIntoView({ block: "nearest", behavior: still() ? "instant" : "smooth" });
     }
     if (leads) {
-      setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
-      byId("hold").classList.toggle("held", room.held);
+      for (const button of holds) {
+        button.setAttribute("aria-pressed", String(button.dataset.hold === String(room.held)));
+      }
       document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
       if (!projects) {
         drawLesson(room.lesson ?? null);
         section.classList.toggle("in-lesson", Boolean(room.lesson));
         setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
-        setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
       }
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
@@ -306,13 +307,14 @@ export function klass(section) {
     }
   });
   byId("ask").addEventListener("click", toAsk);
-  byId("hold").addEventListener("click", toHold);
+  for (const button of holds) {
+    button.addEventListener("click", () => toHold(button.dataset.hold === "true"));
+  }
   for (const id of ["lesson-next", "remote-next"]) {
     document.getElementById(id)?.addEventListener("click", () => toLesson("next"));
   }
   document.getElementById("lesson-back")?.addEventListener("click", () => toLesson("back"));
   document.getElementById("lesson-steps")?.addEventListener("change", (event) => toLesson(Number(/** @type {HTMLSelectElement} */ (event.target).value)));
-  document.getElementById("remote-hold")?.addEventListener("click", toHold);
   document.getElementById("remote-time")?.addEventListener("click", () => request({ do: "time", to: "event" }));
   document.getElementById("remote-ask")?.addEventListener("click", () => {
     const question = state.room?.question;

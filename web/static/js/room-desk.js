@@ -2,7 +2,7 @@
 import { byId, make } from "./dom.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
-import { playedBy } from "./room-says.js";
+import { gifts, playedBy, whoIs } from "./room-says.js";
 import { say } from "./words.js";
 
 /**
@@ -73,14 +73,15 @@ export function people(ask, threads) {
     }
     const all = [...(room.people ?? [])].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.key;
-    setText(byId("people-note"), all.length === 0 ? say("Nobody has joined yet.") : "");
+    setText(byId("people-note"), all.every(leadsOrShows) ? say("Nobody has joined yet.") : "");
     list.replaceChildren(...threads().map(freeing), ...all.map(entry));
     if (focused) {
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
     }
   }
 
-  const rank = (/** @type {Person} */ p) => (p.removed ? 3 : p.threads.length > 0 ? 0 : p.here ? 1 : 2);
+  const leadsOrShows = (/** @type {Person} */ { part }) => part === "host" || part === "stage";
+  const rank = (/** @type {Person} */ p) => (p.removed ? 4 : p.part === "stage" ? 3 : p.threads.length > 0 ? 0 : p.here ? 1 : 2);
 
   /** A thread, and who plays it. @param {string} name @param {number} i */
   function freeing(name, i) {
@@ -94,25 +95,35 @@ export function people(ask, threads) {
 
   /** @param {Person} person */
   function entry(person) {
-    const state = person.removed ? say("sent away") : person.part === "host" ? say("host") : person.here ? "" : say("away");
-    const item = make("li", { class: person.removed ? "removed" : "" }, make("span", { class: "person" }, person.name, person.threads.length > 0 ? ` · ${person.threads.join(say(", "))}` : ""), make("span", { class: "hint" }, state));
+    const screen = person.part === "stage";
+    const name = screen ? say("A stage") : person.name;
+    const item = make("li", { class: person.removed ? "removed" : "" }, make("span", { class: "person" }, name, person.threads.length > 0 ? ` · ${person.threads.join(say(", "))}` : ""), make("span", { class: "hint" }, whoIs(person)));
     if (person.part === "host") {
       return item;
     }
     if (person.removed) {
-      item.append(button(`restore ${person.member}`, say("Let in again"), () => ask({ do: "restore", member: person.member }), person.name));
+      item.append(button(`restore ${person.member}`, say("Let in again"), () => ask({ do: "restore", member: person.member }), name));
       return item;
     }
-    const select = /** @type {HTMLSelectElement} */ (
-      make(
-        "select",
-        { "aria-label": say("Give %s a thread", person.name), "data-key": `give ${person.member}` },
-        make("option", { value: "" }, say("give …")),
-        ...threads().filter((t) => !person.threads.includes(t)).map((t) => make("option", { value: t }, t)),
-      )
-    );
-    select.onchange = () => select.value && ask({ do: "give", thread: select.value, member: person.member });
-    item.append(select, button(`remove ${person.member}`, say("Send away"), () => ask({ do: "remove", member: person.member }), person.name));
+    const offers = room && !screen ? gifts(room, person) : [];
+    if (offers.length > 0) {
+      const select = /** @type {HTMLSelectElement} */ (
+        make(
+          "select",
+          { "aria-label": say("Give %s a thread", person.name), "data-key": `give ${person.member}` },
+          make("option", { value: "" }, say("give …")),
+          ...offers.map(({ label }) => make("option", { value: label }, label)),
+        )
+      );
+      select.onchange = () => {
+        const offer = offers.find(({ label }) => label === select.value);
+        if (offer) {
+          ask({ do: "give", thread: offer.thread, member: person.member, over: offer.over });
+        }
+      };
+      item.append(select);
+    }
+    item.append(button(`remove ${person.member}`, say("Send away"), () => ask({ do: "remove", member: person.member }), name));
     return item;
   }
 

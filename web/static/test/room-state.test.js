@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bars, canVote, covers, initial, lobby, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
-import { doing, here, place, playedBy, result, standing, told, votes, whyThere, wished } from "../js/room-says.js";
+import { doing, gifts, here, place, playedBy, result, standing, told, votes, whoIs, whyThere, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
 
@@ -142,6 +142,17 @@ test("who is lost stays so when one comes back", () => {
 test("a thread that one is given or that is taken is told", () => {
   const B = { B: { by: ["Quiet Otter"], members: ["m5"], wishes: {}, next: "", why: "" } };
   assert.deepEqual(told_([join(), comes(1)], comes(2, { threads: B })), ["You play B now.", "You no longer play A."]);
+});
+
+test("a host gives people threads, in the place of who has them or with them, and no screen any", () => {
+  const seat = (/** @type {[string, string][]} */ ...by) => ({ by: by.map(([name]) => name), members: by.map(([, id]) => id), next: "" });
+  const at = room({ threads: { A: seat(["Quiet Otter", "m1"], ["Noble Owl", "m2"]), B: seat(["Noble Owl", "m2"]), C: seat() } });
+  const offered = (/** @type {string} */ member, /** @type {string[]} */ ...threads) => gifts(at, { member, threads }).map(({ label, over }) => `${label}${over ? "!" : ""}`);
+  assert.deepEqual(offered("m3"), ["A, from Quiet Otter, Noble Owl!", "A, with Quiet Otter, Noble Owl", "B, from Noble Owl!", "B, with Noble Owl", "C"]);
+  assert.deepEqual(offered("m2", "A", "B"), ["A, from Quiet Otter!", "C"]);
+  assert.deepEqual(offered("m1", "A"), ["A, from Noble Owl!", "B, from Noble Owl!", "B, with Noble Owl", "C"]);
+  const one = (over) => whoIs({ member: "m1", name: "Noble Owl", part: "player", here: true, removed: false, threads: [], ...over });
+  assert.deepEqual([one({}), one({ here: false }), one({ part: "stage" }), one({ part: "host" }), one({ part: "stage", removed: true })], ["", "away", "a screen, not a person", "host", "sent away"]);
 });
 
 test("what a page says of a room", () => {
