@@ -1,13 +1,16 @@
 package mend
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
 	"relock/engine/check"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 // count reads "100 orders: 5 broken, 5 mutual-exclusion, 2 orphan"; "cut" behind "orders" says that not all
@@ -139,6 +142,41 @@ func TestOnlyTheResourceHelps(t *testing.T) {
 		c.r.Scenario = sc
 		if c.r.NeedsResource() != c.want {
 			t.Errorf("%s (%s): %v", c.name, check.MutualExclusion, !c.want)
+		}
+	}
+}
+
+// A lock that was played to see whether it can do the scenario is not played again to see
+// who gives up: that run is known, and is the one that a run would be.
+func TestAChangedLockIsPlayedOnce(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`
+lock: {protocol: mutex-unsafe, lease: 100ms, retry: {times: 5, interval: 50ms}}
+threads: [{name: A, work: 130ms}, {name: B, start: 10ms, work: 80ms}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
+	if err := cmp.Or(m.scripts(t.Context()), m.locks(t.Context())); err != nil || len(m.list) == 0 {
+		t.Fatal(len(m.list), err)
+	}
+	for i := range m.list {
+		c := &m.list[i]
+		again, err := ends(t.Context(), c.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.calm == nil || !slices.Equal(c.calm.results, again.results) || c.calm.itself != again.itself || c.calm.broken != again.broken {
+			t.Errorf("%s: kept %+v, played again %+v", c.Name, c.calm, again)
+		}
+		c.calm = &outcome{results: []trace.Result{trace.Exhausted}} // only what is kept says so
+	}
+	if err := m.warn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.list {
+		if !strings.Contains(c.Note.String(), "gives up") {
+			t.Errorf("%s was played again: %s", c.Name, c.Note)
 		}
 	}
 }
