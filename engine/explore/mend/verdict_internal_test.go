@@ -104,6 +104,8 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 		return c
 	}
 	const none = "100 orders"
+	renewed, fewer := cure(Mends, Watchdog, "100 orders: 1 broken, 1 orphan", ""), cure(Mends, Watchdog, none, "")
+	renewed.New, fewer.Lacks = []string{check.Orphan}, 1
 	for name, c := range map[string]struct{ first, second *Cure }{
 		"mends before protects":              {cure(Mends, Lock, none, ""), cure(Protects, Resource, "100 orders: 1 broken, 1 orphan", "")},
 		"protects before unsure":             {cure(Protects, Resource, "100 orders: 9 broken, 9 orphan", ""), cure(Unsure, Lock, none, "")},
@@ -111,8 +113,11 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 		"partly before nothing":              {cure(Partly, Lock, "100 orders: 39 broken, 39 orphan", ""), cure(Nothing, Watchdog, "100 orders: 1 broken, 1 orphan", "")},
 		"less with a longer pause":           {cure(Partly, Lock, "100 orders: 5 broken, 5 orphan", ""), cure(UpTo, Lease, none, "100 orders: 9 broken, 9 orphan")},
 		"less harm before fewer broken":      {cure(Partly, Lock, "100 orders: 30 broken, 30 orphan", ""), cure(Partly, Watchdog, "100 orders: 5 broken, 5 lost-update", "")},
+		"of those that mend, a setting":      {cure(Mends, Watchdog, "341 orders: 3 broken, 3 mutual-exclusion", ""), cure(Mends, OnLost, none, "")},
 		"a setting before another lock":      {cure(Mends, Watchdog, none, ""), cure(Mends, Lock, none, "")},
 		"another lock before the resource's": {cure(Mends, Lock, none, ""), cure(Mends, Resource, none, "")},
+		"what breaks no new rule":            {cure(Mends, Lock, none, ""), renewed},
+		"what was tried with all faults":     {cure(Mends, Lock, none, ""), fewer},
 	} {
 		if r.compare(c.first, c.second) >= 0 || r.compare(c.second, c.first) <= 0 {
 			t.Errorf("%s: it is not so", name)
