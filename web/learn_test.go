@@ -527,6 +527,9 @@ func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
 			if says != strings.Contains(body, `class="violation"`) {
 				t.Errorf("%s: that another rule is broken is said: %t", i.Path(), says)
 			}
+			if i.Kind == course.Mend && !strings.Contains(body, "None breaks this rule: ") {
+				t.Errorf("%s does not name the rule that no order breaks", i.Path())
+			}
 			if says && strings.Contains(body, "The one of your task is not: two inside at once.") {
 				t.Errorf("%s: the rule of the task is broken", i.Path())
 			}

@@ -26,7 +26,7 @@ func TestMendOverTheSocket(t *testing.T) {
 	p.must(object{"do": "mend", "branch": 0})
 	html := p.cured()
 	for _, want := range []string{
-		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 of 53 → 0 of ", "with a pause of 500 ms",
+		"As it is, 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 of 53 → 0 of ", "with a pause of 500 ms",
 		"This mends it: A watchdog, every 66 ms. 3 of 341 orders break a rule, all only because a thread stood still longer than its lease", "13 of 13 changes tried.", "No better: 5",
 	} {
 		if !strings.Contains(text(html), want) {

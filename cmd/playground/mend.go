@@ -222,7 +222,7 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		}
 		if n++; n == 1 {
 			fmt.Fprintln(t.w)
-			t.line(l.Say("Best first, whatever the pause."), bold)
+			paragraph(page.CureOrder(l), bold)
 		}
 		style := ""
 		if c.Verdict == mend.Mends || c.Verdict == mend.Protects {

@@ -21,8 +21,8 @@ func Schema() scenario.Object {
 	delete(run, "$schema")
 	m := &schemaMaker{of: scenario.Object{}}
 	item := m.object(reflect.TypeFor[itemYAML]())
-	again := scenario.Object{"type": item["type"], "additionalProperties": false, "properties": item["properties"]}
-	item["required"] = []string{"id", "kind"}
+	again := item
+	item = scenario.Required(item, "id", "kind")
 	item["oneOf"] = []any{needing("scenario"), needing("run"), needing("lab"), needing("review")}
 	var byKind []any
 	for _, k := range slices.Sorted(maps.Keys(needed)) {
@@ -36,16 +36,15 @@ func Schema() scenario.Object {
 			then["properties"] = scenario.Object{"options": options}
 		}
 		if n.least > 0 {
-			then["required"] = append(slices.Clone(n.keys), "options")
+			then = scenario.Required(then, append(slices.Clone(n.keys), "options")...)
 		}
 		byKind = append(byKind, scenario.Object{"if": scenario.Object{"properties": scenario.Object{"kind": scenario.Object{"const": string(k)}}, "required": []string{"kind"}}, "then": then})
 	}
 	item["allOf"] = byKind
 	s := m.object(reflect.TypeFor[chapterYAML]())
 	s["$schema"], s["title"], s["description"] = scenario.Dialect, "Relock chapter", "A chapter of a course: what is asked, of which run, and what is right."
-	s["required"] = []string{"id", "items"}
 	s["definitions"] = scenario.Object{"scenario": run, "item": item, "again": again}
-	return s
+	return scenario.Required(s, "id", "items")
 }
 
 func needing(keys ...string) scenario.Object {
@@ -67,7 +66,7 @@ func (m *schemaMaker) object(t reflect.Type) scenario.Object {
 		}
 		properties[name] = m.value(cmp.Or(name, f.Name), f.Type)
 	}
-	return scenario.Object{"type": "object", "additionalProperties": false, "properties": properties}
+	return scenario.MapOf(properties)
 }
 
 // value is the schema of a key's value.

@@ -25,31 +25,31 @@ const Dialect = "http://json-schema.org/draft-07/schema#"
 // in quotes. The result is the caller's own.
 func Schema() Object {
 	s := part(scenarioKeys, Object{
-		"title":    says(text(MaxTitle, ""), "what it is called: a line"),
-		"kind":     says(words(KindLock, KindHeartbeat), "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it"),
+		"title":    Described(text(MaxTitle, ""), "what it is called: a line"),
+		"kind":     Described(words(KindLock, KindHeartbeat), "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it"),
 		"lock":     lockSchema(),
-		"locks":    says(Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "the keys of several locks, each like lock, which then names none"),
+		"locks":    Described(Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "the keys of several locks, each like lock, which then names none"),
 		"resource": resourceSchema(),
 		"threads": Object{
 			"type": "array", "minItems": 1, "maxItems": MaxThreads, "description": "who asks for the lock",
-			"items": required(part(append([]string{"name"}, threadKeys...), threadSchema()), "name"),
+			"items": Required(part(append([]string{"name"}, threadKeys...), threadSchema()), "name"),
 		},
-		"defaults": says(part(threadKeys, threadSchema()), "what a thread has that says nothing else"),
+		"defaults": Described(part(threadKeys, threadSchema()), "what a thread has that says nothing else"),
 		"faults":   Object{"type": "array", "maxItems": MaxFaults, "items": faultSchema(), "description": "what goes wrong, and where"},
 		"seed":     Object{"type": "integer", "minimum": 0, "maximum": MaxSeed, "default": defaultSeed, "description": "of what is drawn: work, jitter, the random policy"},
-		"policy":   says(words(PolicyInOrder, PolicyRandom), "who moves where several can"),
+		"policy":   Described(words(PolicyInOrder, PolicyRandom), "who moves where several can"),
 		"schedule": Object{
 			"type": "array", "maxItems": MaxDecisions, "description": "moves that are made before the policy chooses",
 			"items": Object{"anyOf": []any{
-				says(number(0, MaxChoice), "which of those that can move does; 0 has been ready longest"),
-				required(part([]string{untilKey}, Object{untilKey: says(aTime(), "time passes to this instant, and nobody moves")}), untilKey),
+				Described(number(0, MaxChoice), "which of those that can move does; 0 has been ready longest"),
+				Required(part([]string{untilKey}, Object{untilKey: Described(aTime(), "time passes to this instant, and nobody moves")}), untilKey),
 				struckSchema(),
 			}},
 		},
 		"expect": expectSchema(),
 	})
 	s["$schema"], s["title"], s["description"] = Dialect, "Relock scenario", "Which threads make which business call under which lock, what goes wrong, and what must come of it."
-	return required(s, "threads")
+	return Required(s, "threads")
 }
 
 // part is a map with these keys, and no others. A key without a schema can be
@@ -62,17 +62,24 @@ func part(keys []string, of Object) Object {
 			properties[k] = one
 		}
 	}
+	return MapOf(properties)
+}
+
+// MapOf is the schema of a map with these keys and no others.
+func MapOf(properties Object) Object {
 	return Object{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-func required(s Object, keys ...string) Object {
-	s["required"] = keys
-	return s
-}
+// Required is a part of a schema that requires these keys.
+func Required(s Object, keys ...string) Object { return with(s, "required", keys) }
 
-// says gives a part the text that an editor shows.
-func says(s Object, description string) Object {
-	s["description"] = description
+// Described is a part of a schema with the text that an editor shows.
+func Described(s Object, description string) Object { return with(s, "description", description) }
+
+// with leaves s as it is: several keys may share it.
+func with(s Object, key string, value any) Object {
+	s = maps.Clone(s)
+	s[key] = value
 	return s
 }
 
@@ -102,7 +109,7 @@ func text(most int, pattern string) Object {
 // ASCII but letters, digits, - and _.
 const nameOf = "[^\\s!-,./:-@\\[-^`{-~]+"
 
-func name() Object { return says(text(MaxName, "^"+nameOf+"$"), "letters, digits, - or _") }
+func name() Object { return Described(text(MaxName, "^"+nameOf+"$"), "letters, digits, - or _") }
 
 // one is a time as scenarios have it, without what is around it.
 const one = `([0-9]+(\.[0-9]+)?(us|µs|ms|s|m|h))+`
@@ -114,57 +121,54 @@ func span() Object {
 	return Object{"type": "string", "pattern": "^" + one + "$|^(" + one + "|[0-9]+(\\.[0-9]+)?)-" + one + "$"}
 }
 
-func usually(s Object, value any) Object {
-	s["default"] = value
-	return s
-}
+func usually(s Object, value any) Object { return with(s, "default", value) }
 
 func usuallyTime(s Object, d time.Duration) Object { return usually(s, phrase.Duration(d)) }
 
 func retrySchema() Object {
-	return says(part(retryKeys, Object{
-		"times":     says(usually(Object{"anyOf": []any{number(0, MaxRetries), words(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
-		"interval":  says(usuallyTime(aTime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
-		"wait":      says(words(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
-		"jitter":    says(span(), "drawn and added to the interval"),
-		"give-back": says(usually(Object{"enum": []any{true, false, "true", "false"}}, false), "of several locks: who is refused another than its first releases what it has, waits, and begins again"),
+	return Described(part(retryKeys, Object{
+		"times":     Described(usually(Object{"anyOf": []any{number(0, MaxRetries), words(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
+		"interval":  Described(usuallyTime(aTime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
+		"wait":      Described(words(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
+		"jitter":    Described(span(), "drawn and added to the interval"),
+		"give-back": Described(usually(Object{"enum": []any{true, false, "true", "false"}}, false), "of several locks: who is refused another than its first releases what it has, waits, and begins again"),
 	}), "how a refused acquisition is tried again")
 }
 
 func lockSchema() Object {
-	scripts := Object{}
+	calls := Object{}
 	script := Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}
 	for _, call := range ownCalls {
-		scripts[call] = says(maps.Clone(script), "Lua, run as one step by Redis")
+		calls[call] = Described(script, "Lua, run as one step by Redis")
 	}
 	s := part(lockKeys, Object{
-		"protocol":     says(usually(words(append(exhibit.Names(), protocol.Own)...), defaultLock().Protocol), "which lock: playground protocols lists them"),
-		"key":          says(usually(text(MaxKey, `^[^\s{}]+$`), defaultKey), "the lock's key in Redis"),
-		"lease":        says(usuallyTime(aTime(), defaultLease), "how long Redis keeps the key: whole milliseconds, to "+phrase.Duration(MaxDuration)),
-		"watchdog":     says(Object{"anyOf": []any{words("off"), Object{"const": false}, aTime()}}, "how often a lease is renewed, or off; a third of the lease if left out"),
-		"max-hold":     says(aTime(), "how long leases are renewed at most"),
-		"keep":         says(aTime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
-		"wait":         says(Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + one + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
-		"min-replicas": says(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
-		"kind":         says(Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
+		"protocol":     Described(usually(words(append(exhibit.Names(), protocol.Own)...), defaultLock().Protocol), "which lock: playground protocols lists them"),
+		"key":          Described(usually(text(MaxKey, `^[^\s{}]+$`), defaultKey), "the lock's key in Redis"),
+		"lease":        Described(usuallyTime(aTime(), defaultLease), "how long Redis keeps the key: whole milliseconds, to "+phrase.Duration(MaxDuration)),
+		"watchdog":     Described(Object{"anyOf": []any{words("off"), Object{"const": false}, aTime()}}, "how often a lease is renewed, or off; a third of the lease if left out"),
+		"max-hold":     Described(aTime(), "how long leases are renewed at most"),
+		"keep":         Described(aTime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
+		"wait":         Described(Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + one + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
+		"min-replicas": Described(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
+		"kind":         Described(Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
 		"retry":        retrySchema(),
-		"nodes":        says(number(1, MaxNodes), "how many Redis a lock of a majority has"),
-		"args":         says(argsSchema(), "of a lock of one's own: what each script gets as ARGV"),
-		"keys":         says(Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}, "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first"),
-		"replies":      says(repliesSchema(), "of a lock of one's own: what each script returns"),
-		"release":      says(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
-		"like":         says(words(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
-		"scripts":      says(Object{"type": "object", "additionalProperties": false, "minProperties": 1, "properties": scripts}, "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
+		"nodes":        Described(number(1, MaxNodes), "how many Redis a lock of a majority has"),
+		"args":         Described(argsSchema(), "of a lock of one's own: what each script gets as ARGV"),
+		"keys":         Described(Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}, "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first"),
+		"replies":      Described(repliesSchema(), "of a lock of one's own: what each script returns"),
+		"release":      Described(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
+		"like":         Described(words(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
+		"scripts":      Described(with(MapOf(calls), "minProperties", 1), "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
 	})
-	s["if"] = required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
-	s["then"] = required(Object{}, "scripts")
+	s["if"] = Required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
+	s["then"] = Required(Object{}, "scripts")
 	onlyOwn := Object{}
 	for _, k := range ownKeys {
 		onlyOwn[k] = false
 	}
 	s["else"] = Object{"properties": onlyOwn}
-	s["dependencies"] = Object{"keep": required(Object{"properties": Object{"protocol": words(Keeping()...)}}, "protocol")}
-	return says(s, "the lock that the threads contend for")
+	s["dependencies"] = Object{"keep": Required(Object{"properties": Object{"protocol": words(Keeping()...)}}, "protocol")}
+	return Described(s, "the lock that the threads contend for")
 }
 
 // asItIsSchema is a text that is given as it is.
@@ -176,7 +180,7 @@ func argsSchema() Object {
 	one := Object{"anyOf": []any{words(protocol.ArgWords...), Object{"type": "number"}, asItIsSchema()}}
 	of := Object{}
 	for _, call := range ownCalls {
-		of[call] = says(Object{"type": "array", "maxItems": MaxArgs, "items": maps.Clone(one)}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
+		of[call] = Described(Object{"type": "array", "maxItems": MaxArgs, "items": one}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
 	}
 	return part(ownCalls, of)
 }
@@ -196,9 +200,9 @@ func repliesSchema() Object {
 			if call != protocol.CallLock || outcome != protocol.RefusedWord {
 				text["not"] = words(protocol.PTTLWord)
 			}
-			named[outcome] = says(Object{"anyOf": []any{Object{"type": "integer"}, text}}, "nil, a whole number, OK, or a text in quotes; of a refused lock also pttl: how many milliseconds it is still another's")
+			named[outcome] = Described(Object{"anyOf": []any{Object{"type": "integer"}, text}}, "nil, a whole number, OK, or a text in quotes; of a refused lock also pttl: how many milliseconds it is still another's")
 		}
-		s := says(part(outcomes, named), "what is not named is the refusal")
+		s := Described(part(outcomes, named), "what is not named is the refusal")
 		s["minProperties"] = 1
 		of[call] = s
 	}
@@ -207,12 +211,12 @@ func repliesSchema() Object {
 
 func resourceSchema() Object {
 	s := part(resourceKeys, Object{
-		"kind":     says(words(resourceKinds()...), "what the lock protects"),
-		"size":     says(number(0, MaxSize), "its value before the run"),
-		"limit":    says(number(1, MaxSize), "of purchases: how many each user may buy"),
-		"checks":   says(words(ChecksOf("")...), "what it refuses"),
-		"looks":    says(usually(Object{"type": "boolean"}, true), "of an effect: work looks whether it was done, and then leaves it"),
-		"once-per": says(aTime(), "of an effect: how often it is due, once in this time; without it, once"),
+		"kind":     Described(words(resourceKinds()...), "what the lock protects"),
+		"size":     Described(number(0, MaxSize), "its value before the run"),
+		"limit":    Described(number(1, MaxSize), "of purchases: how many each user may buy"),
+		"checks":   Described(words(ChecksOf("")...), "what it refuses"),
+		"looks":    Described(usually(Object{"type": "boolean"}, true), "of an effect: work looks whether it was done, and then leaves it"),
+		"once-per": Described(aTime(), "of an effect: how often it is due, once in this time; without it, once"),
 	})
 	var byKind []any
 	for _, k := range resourceKinds() {
@@ -223,28 +227,28 @@ func resourceSchema() Object {
 		if k != KindEffect {
 			then["looks"], then["once-per"] = false, false
 		}
-		byKind = append(byKind, Object{"if": required(Object{"properties": Object{"kind": Object{"const": k}}}, "kind"), "then": Object{"properties": then}})
+		byKind = append(byKind, Object{"if": Required(Object{"properties": Object{"kind": Object{"const": k}}}, "kind"), "then": Object{"properties": then}})
 	}
 	s["allOf"] = byKind
-	return says(required(s, "kind"), "what the lock protects: work reads it as it begins and writes it as it ends")
+	return Described(Required(s, "kind"), "what the lock protects: work reads it as it begins and writes it as it ends")
 }
 
 func threadSchema() Object {
 	usual := defaultThread(Retry{})
 	return Object{
 		"name":           name(),
-		"start":          says(aTime(), "when it begins"),
-		"takes":          says(Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "which of several locks, in which order; all in theirs if left out"),
-		"depth":          says(usually(number(1, MaxDepth), usual.Depth), "how many levels it enters: a call that calls itself"),
-		"work":           says(usually(span(), usual.Work.String()), "of each level, drawn where it is a range"),
-		"after":          says(span(), "of each level but the innermost, when its nested call has returned"),
-		"calls":          says(Object{"type": []string{"string", "number"}, "pattern": "^(" + nameOf + "( " + nameOf + ")*)?$"}, "names of its functions, outermost first, with spaces between"),
-		"repeat":         says(usually(number(1, MaxRepeat), usual.Repeat), "rounds"),
-		"on-lost":        says(usually(words(OnLostIgnore, OnLostStop), usual.OnLost), "whether work ends as soon as the lease cannot be relied on"),
-		"process":        says(name(), "its server; threads of one share the memory of a spin lock"),
-		"user":           says(name(), "whom it buys for"),
-		"drift":          says(Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, "how much faster its clock runs: 5%, -0.5%, 200ppm"),
-		"client-retries": says(number(0, MaxResends), "how often its client sends a request by itself again that was not answered"),
+		"start":          Described(aTime(), "when it begins"),
+		"takes":          Described(Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "which of several locks, in which order; all in theirs if left out"),
+		"depth":          Described(usually(number(1, MaxDepth), usual.Depth), "how many levels it enters: a call that calls itself"),
+		"work":           Described(usually(span(), usual.Work.String()), "of each level, drawn where it is a range"),
+		"after":          Described(span(), "of each level but the innermost, when its nested call has returned"),
+		"calls":          Described(Object{"type": []string{"string", "number"}, "pattern": "^(" + nameOf + "( " + nameOf + ")*)?$"}, "names of its functions, outermost first, with spaces between"),
+		"repeat":         Described(usually(number(1, MaxRepeat), usual.Repeat), "rounds"),
+		"on-lost":        Described(usually(words(OnLostIgnore, OnLostStop), usual.OnLost), "whether work ends as soon as the lease cannot be relied on"),
+		"process":        Described(name(), "its server; threads of one share the memory of a spin lock"),
+		"user":           Described(name(), "whom it buys for"),
+		"drift":          Described(Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, "how much faster its clock runs: 5%, -0.5%, 200ppm"),
+		"client-retries": Described(number(0, MaxResends), "how often its client sends a request by itself again that was not answered"),
 		"retry":          retrySchema(),
 	}
 }
@@ -252,22 +256,22 @@ func threadSchema() Object {
 // faultFields are the keys that some faults have.
 func faultFields() Object {
 	return Object{
-		"thread":  says(name(), "whom it strikes"),
-		"at":      says(words(fault.Anywhere()...), "where in its call"),
-		"level":   says(number(1, MaxDepth), "at which level"),
-		"round":   says(number(1, MaxRepeat), "in which round"),
-		"command": says(number(1, maxCommand), "which command of a call that has several"),
-		"time":    says(aTime(), "when, since the run began"),
-		"do":      says(words(fault.Names()...), "what goes wrong"),
-		"for":     says(aTime(), "for how long"),
-		"scope":   says(words(fault.ScopeAll, fault.ScopeWork), "of a pause: all, or the work alone while the watchdog goes on"),
-		"by":      says(Object{"type": "string", "pattern": `^[+-]?` + one + `$`}, "how far a clock jumps, forward or with a - back"),
-		"error":   says(words(fault.Codes()...), "what Redis answers, and does not run the command"),
-		"lose":    says(aTime(), "of a restart: what was written within so long is lost"),
-		"behind":  says(number(0, maxBehind), "how many writes the replica lacks"),
-		"replica": says(number(1, MaxReplicas), "which replica takes over, where the lock waits for some: the first have what was acknowledged"),
-		"keep":    says(Object{"enum": []any{true, false, "true", "false"}}, "with its data"),
-		"node":    says(number(1, MaxNodes), "which of several"),
+		"thread":  Described(name(), "whom it strikes"),
+		"at":      Described(words(fault.Anywhere()...), "where in its call"),
+		"level":   Described(number(1, MaxDepth), "at which level"),
+		"round":   Described(number(1, MaxRepeat), "in which round"),
+		"command": Described(number(1, maxCommand), "which command of a call that has several"),
+		"time":    Described(aTime(), "when, since the run began"),
+		"do":      Described(words(fault.Names()...), "what goes wrong"),
+		"for":     Described(aTime(), "for how long"),
+		"scope":   Described(words(fault.ScopeAll, fault.ScopeWork), "of a pause: all, or the work alone while the watchdog goes on"),
+		"by":      Described(Object{"type": "string", "pattern": `^[+-]?` + one + `$`}, "how far a clock jumps, forward or with a - back"),
+		"error":   Described(words(fault.Codes()...), "what Redis answers, and does not run the command"),
+		"lose":    Described(aTime(), "of a restart: what was written within so long is lost"),
+		"behind":  Described(number(0, maxBehind), "how many writes the replica lacks"),
+		"replica": Described(number(1, MaxReplicas), "which replica takes over, where the lock waits for some: the first have what was acknowledged"),
+		"keep":    Described(Object{"enum": []any{true, false, "true", "false"}}, "with its data"),
+		"node":    Described(number(1, MaxNodes), "which of several"),
 	}
 }
 
@@ -329,7 +333,7 @@ func kindsOf(s Object, of func(fault.Kind) (allowed, needed []string)) Object {
 				needed = append(needed, name)
 			}
 		}
-		then := required(Object{"propertyNames": words(allowed...), "description": string(k.Label)}, needed...)
+		then := Required(Object{"propertyNames": words(allowed...), "description": string(k.Label)}, needed...)
 		if len(k.Places) > 0 {
 			then["properties"] = Object{"at": words(k.Places...)}
 		}
@@ -337,11 +341,11 @@ func kindsOf(s Object, of func(fault.Kind) (allowed, needed []string)) Object {
 	}
 	var rules []any
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		rules = append(rules, Object{"if": required(Object{"properties": Object{"do": Object{"const": name}}}, "do"), "then": anyOf(byName[name])})
+		rules = append(rules, Object{"if": Required(Object{"properties": Object{"do": Object{"const": name}}}, "do"), "then": anyOf(byName[name])})
 	}
 	s["allOf"] = rules
-	s["not"] = required(Object{"properties": Object{"keep": Object{"enum": []any{true, "true"}}}}, "keep", "lose")
-	return required(s, "do")
+	s["not"] = Required(Object{"properties": Object{"keep": Object{"enum": []any{true, "true"}}}}, "keep", "lose")
+	return Required(s, "do")
 }
 
 func expectSchema() Object {
@@ -349,15 +353,15 @@ func expectSchema() Object {
 		return Object{"type": "array", "maxItems": len(check.Names()), "items": words(check.Names()...), "description": description}
 	}
 	claim := part(exploredKeys, Object{
-		"delays":     says(number(0, MaxDelays), "how often at most time passes although somebody could move"),
+		"delays":     Described(number(0, MaxDelays), "how often at most time passes although somebody could move"),
 		"faults":     Object{"type": "array", "maxItems": len(fault.Names()), "items": words(fault.Names()...), "description": "kinds that may strike"},
-		"max-faults": says(number(0, MaxStruck), "how many strike at most; 1 where faults are named"),
+		"max-faults": Described(number(0, MaxStruck), "how many strike at most; 1 where faults are named"),
 		"violations": rules("the rules that some order breaks; all others, none does"),
 	})
-	claim["if"] = required(Object{"properties": Object{"max-faults": Object{"minimum": 1}}}, "max-faults")
-	claim["then"] = required(Object{}, "faults")
-	claim = required(claim, "violations")
-	return says(part(expectKeys, Object{
+	claim["if"] = Required(Object{"properties": Object{"max-faults": Object{"minimum": 1}}}, "max-faults")
+	claim["then"] = Required(Object{}, "faults")
+	claim = Required(claim, "violations")
+	return Described(part(expectKeys, Object{
 		"violations": rules("exactly these rules are broken"),
 		"outcome":    Object{"type": "object", "additionalProperties": words(ends()...), "maxProperties": MaxThreads, "description": "thread to how it ends"},
 		"explore":    Object{"anyOf": []any{claim, Object{"type": "array", "maxItems": MaxExplored, "items": claim}}, "description": "what every order within bounds comes to"},

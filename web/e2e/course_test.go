@@ -298,7 +298,10 @@ func TestLinesUnderReviewAreMarked(t *testing.T) {
 	if got := get[string](ctx, t, `document.activeElement.ariaDescribedByElements[0].textContent`); got != "Either mark lines, or say that none is at fault." {
 		t.Errorf("with nothing marked it says %q", got)
 	}
-	do(ctx, t, chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
+	do(ctx, t, chromedp.EmulateViewport(360, 640), chromedp.Reload())
+	until(ctx, t, `document.activeElement === document.querySelector(".review [name=line]")`)
+	until(ctx, t, `(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(document.querySelector("#unmarked").getBoundingClientRect())`)
+	do(ctx, t, chromedp.EmulateViewport(1440, 1000), chromedp.Focus(`.review [name=line][value="4"]`), chromedp.KeyEvent(" "))
 	if got := get[string](ctx, t, marked); got != "line4" {
 		t.Fatalf("marked: %s", got)
 	}

@@ -13,7 +13,7 @@ import (
 func TestWhatWouldMendIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, before, cause, lesson string }{
-		{"en", "Now 42 of 55 orders with at most 2 delays and no fault but the scenario's own break a rule.", "Redis drops A's key", "No lease keeps two out for ever"},
+		{"en", "As it is, 42 of 55 orders with at most 2 delays and no fault but the scenario's own break a rule.", "Redis drops A's key", "No lease keeps two out for ever"},
 		{"zh-CN", "55 种顺序中有 42 种违反规则。", "Redis 删除 A 的键", "没有哪个租约能永远挡住第二个"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {

@@ -46,10 +46,12 @@ func (r Run) opening(rows []film.Row) string {
 	if m := r.Mended; m != nil && m.Broken() {
 		says, tried := page.MendEnding(r.Language, m), page.MendBefore(r.Language, m)
 		if best := m.Best(); best != nil {
+			counts := page.CureSays(r.Language, best)
+			says = strings.TrimSuffix(says, " "+counts) // said once, below
 			says += " " + page.CureNote(r.Language, best) + " " + page.NewCureWhy(r.Language, r.Cured[0], r.Cured[1], best).Says
-			tried += " " + page.CureSays(r.Language, best)
+			tried += " " + say("With the change: %s", counts)
 		}
-		parts = append(parts, "**"+plain(say("What mends it:"))+"** "+plain(says), "**"+plain(say("How that was tried:"))+"** "+plain(tried))
+		parts = append(parts, "**"+plain(say("What to change:"))+"** "+plain(says), "**"+plain(say("How that was tried:"))+"** "+plain(tried))
 	}
 	return strings.Join(parts, " ")
 }

@@ -369,7 +369,7 @@ func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, ma
 				own = page.Prose(prose.Says[a.Option.ID])
 			}
 			if a.Found != nil {
-				own = searched(l, a.Found) + own
+				own = searched(l, item.Rule(), a.Found) + own
 			}
 			switch {
 			case a.Right:
@@ -409,9 +409,9 @@ func alsoBroken(l words.Language, item *course.Item, run *course.Run) string {
 	return "<p>" + templates.Escaped(l.Say("On the stage another rule is broken: %[1]s. The one of your task is not: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
 }
 
-// searched says what a search has found.
-func searched(l words.Language, f *course.Found) string {
-	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
+// searched says what a search for an order that breaks a rule has found.
+func searched(l words.Language, rule string, f *course.Found) string {
+	text := l.Say("All %[1]s orders with %[2]s were searched. None breaks this rule: %[3]s.", page.Grouped(f.All), page.Bounds(l, f.Within), film.RuleTitle(l, rule))
 	if standing := page.StandingStill(l, f.Broken, f.Standing); standing != "" {
 		text = l.Say("It still breaks, in %[1]s orders with %[2]s, %[3]s. You can watch the smallest of them.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within), standing)
 	} else if !f.None() {

@@ -117,6 +117,19 @@ func TestTheSchemaOfALessonHasTheKeysThatAreRead(t *testing.T) {
 	}
 }
 
+// Each key of a step has a description of its own.
+func TestEachKeyOfAStepIsDescribed(t *testing.T) {
+	steps := lesson.Schema()["properties"].(map[string]any)["steps"].(map[string]any)
+	of := map[any]string{}
+	for key, s := range steps["items"].(map[string]any)["properties"].(map[string]any) {
+		says := s.(map[string]any)["description"]
+		if other, twice := of[says]; twice || says == nil {
+			t.Errorf("%s says %q, like %s", key, says, other)
+		}
+		of[says] = key
+	}
+}
+
 // Editors read the schema from a file beside the workshops.
 func TestTheSchemaBesideTheWorkshopsIsTheSchema(t *testing.T) {
 	lessonstest.SchemaIsKept(t, lesson.Schema(), "lesson.json", *updateSchema)

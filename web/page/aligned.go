@@ -119,7 +119,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 	add := func(e trace.Event, what, text string, tone film.Tone) {
 		times[what]++
 		if n := times[what]; n > 1 {
-			what = l.Say("%s (%d)", what, n)
+			what = l.Say("%[1]s, no. %[2]d", what, n)
 		}
 		list = append(list, progress{what, LockCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At, seq: e.Seq}})
 	}

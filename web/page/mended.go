@@ -26,6 +26,7 @@ type Mended struct {
 	Before string    // in how many orders a rule is broken, and within which bounds; "" while that is not known
 	Tried  string    // how far the search has come
 	Broken bool      // there is something to mend
+	Order  string    // by what Cures are ordered, sentences; "" while there are fewer than two, and while the search goes on
 	Cures  []CureRow // that are better than nothing, the best first
 	Others []CureRow // that are not
 	Lesson string    // what to learn of it, where that is more than Ending says; "" while the search goes on
@@ -127,6 +128,9 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 		}
 	}
 	if !going {
+		if len(m.Cures) > 1 {
+			m.Order = CureOrder(l)
+		}
 		if best := r.Best(); best != nil {
 			m.Program = programOf(best.Scenario)
 		}
@@ -261,7 +265,7 @@ func NewCureWhy(l words.Language, as, with engine.Played, c *mend.Cure) CureWhy 
 				telling = 1
 			}
 			if telling > best {
-				best, says = telling, l.Say("%[1]s, %[2]s: %[3]s. Without it: %[4]s.", t.Name, row.What, cellSays(l, row.Cells[1]), cellSays(l, row.Cells[0]))
+				best, says = telling, l.Say("The same moves, at %[1]s's %[2]s. With the change: %[3]s. Without it: %[4]s.", t.Name, row.What, cellSays(l, row.Cells[1]), cellSays(l, row.Cells[0]))
 			}
 		}
 		if len(t.Rows) > 0 {
@@ -306,6 +310,11 @@ func CureNote(l words.Language, c *mend.Cure) string {
 		note = l.Say("%s %s", note, l.Say("Tried without those faults of this scenario that this lock cannot have."))
 	}
 	return note
+}
+
+// CureOrder says by what a report's cures are ordered.
+func CureOrder(l words.Language) string {
+	return l.Say("Best first, whatever the pause. Of those that mend it, the cheapest change is first, unless it breaks new rules or was tried with fewer faults: how many orders still break a rule does not count.")
 }
 
 // CureNew says which rules only the change breaks, or nothing.
@@ -412,18 +421,18 @@ func MendBefore(l words.Language, r *mend.Report) string {
 	bounds := mendBounds(l, r)
 	orders, broken := Grouped(r.Before.Orders), Grouped(r.Before.Broken)
 	if standing := StandingStill(l, r.Before.Broken, r.Before.Standing); r.Before.All && standing != "" {
-		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule, %[4]s.", broken, orders, bounds, standing)
+		return l.Say("As it is, %[1]s of %[2]s orders with %[3]s break a rule, %[4]s.", broken, orders, bounds, standing)
 	}
 	if r.Before.All {
-		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
+		return l.Say("As it is, %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
 	}
 	if standing := StandingStill(l, r.Before.Broken, r.Before.Standing); standing != "" {
 		broken = l.Say("%[1]s (%[2]s)", broken, standing)
 	}
 	if r.Before.Why.Text == "" {
-		return l.Say("Now %[1]s of the %[2]s orders tried with %[3]s break a rule.", broken, orders, bounds)
+		return l.Say("As it is, %[1]s of the %[2]s orders tried with %[3]s break a rule.", broken, orders, bounds)
 	}
-	return l.Say("Now %[1]s of the %[2]s orders tried with %[3]s break a rule: %[4]s.", broken, orders, bounds, l.Clause(r.Before.Why))
+	return l.Say("As it is, %[1]s of the %[2]s orders tried with %[3]s break a rule: %[4]s.", broken, orders, bounds, l.Clause(r.Before.Why))
 }
 
 // MendEnding says what follows from all that was tried.

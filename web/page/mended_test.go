@@ -20,15 +20,15 @@ func TestWhyAChangeMends(t *testing.T) {
 	for _, c := range []struct{ example, cure, says string }{
 		{
 			"late-write-without-a-token", "checks: version",
-			"A, write: its write is refused: version 1 is there, and it has read 0 (240 ms). Without it: writes 1 (240 ms).",
+			"The same moves, at A's write. With the change: its write is refused: version 1 is there, and it has read 0 (240 ms). Without it: writes 1 (240 ms).",
 		},
 		{
 			"late-write-without-a-token", "lease: 500ms",
-			"B, lock, level 1 (6): refused (105 ms). Without it: acquired (105 ms).",
+			"The same moves, at B's lock, level 1, no. 6. With the change: refused (105 ms). Without it: acquired (105 ms).",
 		},
 		{
 			"invoice-sent-twice", "checks: key",
-			"A, write: does it again, and is refused: the key is known",
+			"The same moves, at A's write. With the change: does it again, and is refused: the key is known",
 		},
 	} {
 		text, err := fs.ReadFile(lessons.Scenarios(), c.example+".yaml")

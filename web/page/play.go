@@ -257,6 +257,9 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
 		}
 		next.Can = o.Choice >= 0 || !ready && o.At == first && o.Next != run.NextNothing
+		if next.Can && o.Choice < 0 {
+			next.Why = l.Say("%s: time passes first", next.Why)
+		}
 		out = append(out, next)
 	}
 	return out

@@ -60,7 +60,7 @@ func TestWhoWaitsForWhatIsSaid(t *testing.T) {
 		{run.Option{Thread: "A", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsLate}, page.Option{Thread: "A", Choice: -1, Why: "waits for an answer"}},
 		{
 			run.Option{Thread: "A", Choice: -1, Next: run.NextEnd, Reason: run.Waits, At: 250 * time.Millisecond, Call: call, First: "SET"},
-			page.Option{Thread: "A", Choice: -1, Can: true, Does: "gives up: no retry is left", Why: "waits until 250 ms"},
+			page.Option{Thread: "A", Choice: -1, Can: true, Does: "gives up: no retry is left", Why: "waits until 250 ms: time passes first"},
 		},
 	} {
 		if got := page.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {

@@ -24,7 +24,7 @@ func (m *maker) mender() []Story {
 	}
 	token.Broken = []page.BrokenCount{line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "55"))), line(1, film.Plain, l.Say("still %s", l.Say("%[1]s of %[2]s", "42", "55")))}
 	token.Why = page.CureWhy{
-		Says: l.Say("%[1]s, %[2]s: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
+		Says: l.Say("The same moves, at %[1]s's %[2]s. With the change: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
 		Threads: []page.LockThread{{Name: "A", Rows: []page.LockRow{{What: l.Say("write"), Differs: true, First: true, Cells: []page.LockCell{
 			{Text: l.Say("writes %d", 1), At: "240 ms"}, {Text: l.Say("its write with token %d is refused: a newer one was seen", 33), At: "240 ms", Tone: film.Bad},
 		}}}}},
@@ -43,11 +43,11 @@ func (m *maker) mender() []Story {
 		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
 		New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
 	}
-	before := l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
+	before := l.Say("As it is, %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
 	asks, within := l.Say("What would have saved the counter?"), l.Say("each tried in every order with %s", l.Say("at most %d delays", 2))
 	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
 	ended := page.Mended{
-		Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
+		Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{token, lease}, Order: page.CureOrder(l), Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
 		Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
 		Tried:  l.Say("%[1]d of %[2]d changes tried.", 9, 9),
 		Lesson: l.Say("No lease keeps two out for ever: a pause can always be longer. So let what the lock protects check."),
@@ -55,7 +55,7 @@ func (m *maker) mender() []Story {
 	}
 	open := ended
 	open.Lesson, open.Program, open.Report = "", "", ""
-	open.Cures, open.Sound, open.Ending = nil, false, l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
+	open.Cures, open.Order, open.Sound, open.Ending = nil, "", false, l.Say("No lock can mend this alone: the resource it protects must refuse late writes.")
 	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds. Nothing beyond them was tried.")}
 	causes := []film.Cause{
 		{Row: 1, Says: l.Say("%s has the lock: hold count %d, and a lease of %s.", "A", 1, "100 ms")},

@@ -50,6 +50,7 @@ type Change struct {
 
 	place  int      // among those of its kind
 	longer []longer // with longer pauses, see Longer
+	calm   *outcome // of Scenario without its faults, once it was played
 }
 
 // and is a check of what the lock protects together with another lock, or nil where the
@@ -130,11 +131,14 @@ func (m *maker) warn(ctx context.Context) error {
 	}
 	for i := range m.list {
 		c := &m.list[i]
-		theirs, err := ends(ctx, c.Scenario)
-		if err != nil {
-			return err
+		if c.calm == nil {
+			theirs, err := ends(ctx, c.Scenario)
+			if err != nil {
+				return err
+			}
+			c.calm = &theirs
 		}
-		if slices.Contains(theirs.results, trace.Exhausted) {
+		if slices.Contains(c.calm.results, trace.Exhausted) {
 			c.Note = phrase.Say("%[1]s. A thread gives up now that it is kept out: give it more retries", c.Note)
 		}
 	}
@@ -327,7 +331,7 @@ func (c *Change) stopping() *Change {
 	both.Scenario, both.Name = sc, c.Name+", on-lost: "+scenario.OnLostStop
 	both.Title = phrase.Say("%[1]s + %[2]s", c.Title, phrase.Say(stopTitle))
 	both.Note = phrase.Say(stopNote)
-	both.longer = nil
+	both.longer, both.calm = nil, nil
 	return &both
 }
 
@@ -447,7 +451,7 @@ func (m *maker) try(ctx context.Context, name string, c Change, note func(renewe
 		if err != nil || !theirs.asGood(own) {
 			return err
 		}
-		m.seen[name], c.Note = true, note(renewed)
+		m.seen[name], c.Note, c.calm = true, note(renewed), &theirs
 		m.lasting(m.add(c, other, nil))
 		return nil
 	}

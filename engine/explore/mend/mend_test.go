@@ -69,7 +69,11 @@ func TestKnownCures(t *testing.T) {
 			}
 			sc := bundled(t, c.scenario)
 			told := 0
-			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
+			b := mend.BoundsOf(sc)
+			if testing.Short() {
+				b.MaxStates = 1_200 // enough for all but locks of a majority, which have too many either way
+			}
+			r, err := mend.Search(t.Context(), sc, b, mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
 				if told != r.Tried || told > 0 != (cure != nil) {
 					t.Errorf("told %d times, %d tried, %v", told, r.Tried, cure)
 				}
@@ -292,7 +296,7 @@ func TestOnlyLocksThatCanDoIt(t *testing.T) {
 // the two are tried together; and what has the check already is said to be safe.
 func TestACheckAndALockTogether(t *testing.T) {
 	const text = `
-lock: {protocol: mutex-get-del, lease: 3s, retry: {times: 40, interval: 100ms}}
+lock: {protocol: mutex-get-del, lease: 3s, retry: {times: %d, interval: %s}}
 resource: {kind: effect%s}
 threads:
   - {name: A, work: 200ms}
@@ -300,15 +304,17 @@ threads:
 faults:
   - {do: pause, thread: A, at: work, for: 3500ms}
 `
-	search := func(checks string) *mend.Report {
-		sc := parsed(t, fmt.Sprintf(text, checks))
-		r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Narrow: true})
+	search := func(times int, interval, checks string) *mend.Report {
+		sc := parsed(t, fmt.Sprintf(text, times, interval, checks))
+		b := mend.BoundsOf(sc)
+		b.MaxStates = 1_200 // of locks of a majority a quarter
+		r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	r := search("")
+	r := search(20, "200ms", "") // an attempt at 3,500 ms lets B end its work as A does
 	var names []string
 	for _, c := range r.Cures {
 		if c.Verdict == mend.Protects {
@@ -324,7 +330,7 @@ faults:
 	if c := r.Cures[1]; c.After.Breaks(check.ForeignRelease) != nil || r.Cures[0].After.Breaks(check.ForeignRelease) == nil {
 		t.Errorf("another's lock released: %v", c.After.Rules)
 	}
-	if safe := search(", checks: key"); !safe.Broken() || !safe.Protected() || safe.NeedsResource() {
+	if safe := search(5, "1s", ", checks: key"); !safe.Broken() || !safe.Protected() || safe.NeedsResource() {
 		t.Errorf("with the key: broken %v, protected %v", safe.Broken(), safe.Protected())
 	}
 }

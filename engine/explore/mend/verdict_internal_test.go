@@ -1,13 +1,16 @@
 package mend
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
 	"relock/engine/check"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 // count reads "100 orders: 5 broken, 5 mutual-exclusion, 2 orphan"; "cut" behind "orders" says that not all
@@ -101,6 +104,8 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 		return c
 	}
 	const none = "100 orders"
+	renewed, fewer := cure(Mends, Watchdog, "100 orders: 1 broken, 1 orphan", ""), cure(Mends, Watchdog, none, "")
+	renewed.New, fewer.Lacks = []string{check.Orphan}, 1
 	for name, c := range map[string]struct{ first, second *Cure }{
 		"mends before protects":              {cure(Mends, Lock, none, ""), cure(Protects, Resource, "100 orders: 1 broken, 1 orphan", "")},
 		"protects before unsure":             {cure(Protects, Resource, "100 orders: 9 broken, 9 orphan", ""), cure(Unsure, Lock, none, "")},
@@ -108,8 +113,11 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 		"partly before nothing":              {cure(Partly, Lock, "100 orders: 39 broken, 39 orphan", ""), cure(Nothing, Watchdog, "100 orders: 1 broken, 1 orphan", "")},
 		"less with a longer pause":           {cure(Partly, Lock, "100 orders: 5 broken, 5 orphan", ""), cure(UpTo, Lease, none, "100 orders: 9 broken, 9 orphan")},
 		"less harm before fewer broken":      {cure(Partly, Lock, "100 orders: 30 broken, 30 orphan", ""), cure(Partly, Watchdog, "100 orders: 5 broken, 5 lost-update", "")},
+		"of those that mend, a setting":      {cure(Mends, Watchdog, "341 orders: 3 broken, 3 mutual-exclusion", ""), cure(Mends, OnLost, none, "")},
 		"a setting before another lock":      {cure(Mends, Watchdog, none, ""), cure(Mends, Lock, none, "")},
 		"another lock before the resource's": {cure(Mends, Lock, none, ""), cure(Mends, Resource, none, "")},
+		"what breaks no new rule":            {cure(Mends, Lock, none, ""), renewed},
+		"what was tried with all faults":     {cure(Mends, Lock, none, ""), fewer},
 	} {
 		if r.compare(c.first, c.second) >= 0 || r.compare(c.second, c.first) <= 0 {
 			t.Errorf("%s: it is not so", name)
@@ -139,6 +147,41 @@ func TestOnlyTheResourceHelps(t *testing.T) {
 		c.r.Scenario = sc
 		if c.r.NeedsResource() != c.want {
 			t.Errorf("%s (%s): %v", c.name, check.MutualExclusion, !c.want)
+		}
+	}
+}
+
+// A lock that was played to see whether it can do the scenario is not played again to see
+// who gives up: that run is known, and is the one that a run would be.
+func TestAChangedLockIsPlayedOnce(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`
+lock: {protocol: mutex-unsafe, lease: 100ms, retry: {times: 5, interval: 50ms}}
+threads: [{name: A, work: 130ms}, {name: B, start: 10ms, work: 80ms}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
+	if err := cmp.Or(m.scripts(t.Context()), m.locks(t.Context())); err != nil || len(m.list) == 0 {
+		t.Fatal(len(m.list), err)
+	}
+	for i := range m.list {
+		c := &m.list[i]
+		again, err := ends(t.Context(), c.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.calm == nil || !slices.Equal(c.calm.results, again.results) || c.calm.itself != again.itself || c.calm.broken != again.broken {
+			t.Errorf("%s: kept %+v, played again %+v", c.Name, c.calm, again)
+		}
+		c.calm = &outcome{results: []trace.Result{trace.Exhausted}} // only what is kept says so
+	}
+	if err := m.warn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.list {
+		if !strings.Contains(c.Note.String(), "gives up") {
+			t.Errorf("%s was played again: %s", c.Name, c.Note)
 		}
 	}
 }

@@ -37,14 +37,14 @@ func Publish(ctx context.Context, rdb *redis.Client, server, shop string) error 
 
 var errBusy = errors.New("another server publishes it")
 
-// deleteIfOwn deletes a key if it has a value, in one step.
+// deleteIfOwn deletes a key if it equals the argument, in one step.
 var deleteIfOwn = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('DEL', KEYS[1])
 end
 return 0`)
 
-// setIfEqual sets a key if another has a value, in one step.
+// setIfEqual sets the second key to the second argument if the first key equals the first.
 var setIfEqual = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('SET', KEYS[2], ARGV[2])
