@@ -71,7 +71,7 @@ func TestKnownCures(t *testing.T) {
 			told := 0
 			b := mend.BoundsOf(sc)
 			if testing.Short() {
-				b.MaxStates = 1_200 // enough for all but locks of a majority, which have too many either way
+				b.MaxStates = 3_000 // enough for all but locks of a majority, which have too many either way
 			}
 			r, err := mend.Search(t.Context(), sc, b, mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
 				if told != r.Tried || told > 0 != (cure != nil) {
