@@ -2,7 +2,7 @@
 import { byId, make } from "./dom.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
-import { gifts, playedBy, whoIs } from "./room-says.js";
+import { playedBy } from "./room-says.js";
 import { say } from "./words.js";
 
 /**
@@ -10,6 +10,24 @@ import { say } from "./words.js";
  * @typedef {import("./room-state.js").Person} Person
  * @typedef {(command: object) => void} Ask
  */
+
+/** Who somebody in the list of people is, if no player.
+ *  @param {Person} person */
+export const whoIs = ({ removed, part, here: present }) =>
+  removed ? say("sent away") : part === "host" ? say("host") : part === "stage" ? say("a screen, not a person") : present ? "" : say("away");
+
+/** What a host can give somebody: each thread, in the place of who plays it (over) or with them.
+ *  @param {Room} room @param {Person} person */
+export const gifts = ({ threads }, person) =>
+  Object.entries(threads).flatMap(([thread, { by, members }]) => {
+    const others = by.filter((_, i) => members[i] !== person.member);
+    if (others.length === 0) {
+      return person.threads.includes(thread) ? [] : [{ thread, over: false, label: thread }];
+    }
+    const names = playedBy({ by: others });
+    const over = { thread, over: true, label: say("%s, from %s", thread, names) };
+    return person.threads.includes(thread) ? [over] : [over, { thread, over: false, label: say("%s, with %s", thread, names) }];
+  });
 
 /** How to join, as large as the screen. @param {string} code */
 export function joining(code) {

@@ -44,24 +44,6 @@ export const here = ({ members, locked, held }) =>
 /** Why players keep their hands off, or "". @param {Room} room */
 export const heldBack = ({ held }) => (held ? say("The host is leading now: watch, and vote when you are asked.") : "");
 
-/** Who somebody in the list of people is, if no player.
- *  @param {import("./room-state.js").Person} person */
-export const whoIs = ({ removed, part, here: present }) =>
-  removed ? say("sent away") : part === "host" ? say("host") : part === "stage" ? say("a screen, not a person") : present ? "" : say("away");
-
-/** What a host can give somebody: each thread, in the place of who plays it (over) or with them.
- *  @param {Room} room @param {import("./room-state.js").Person} person */
-export const gifts = ({ threads }, person) =>
-  Object.entries(threads).flatMap(([thread, { by, members }]) => {
-    const others = by.filter((_, i) => members[i] !== person.member);
-    if (others.length === 0) {
-      return person.threads.includes(thread) ? [] : [{ thread, over: false, label: thread }];
-    }
-    const names = playedBy({ by: others });
-    const over = { thread, over: true, label: say("%s, from %s", thread, names) };
-    return person.threads.includes(thread) ? [over] : [over, { thread, over: false, label: say("%s, with %s", thread, names) }];
-  });
-
 /** @param {{by: string[]}} thread */
 export function playedBy({ by }) {
   if (by.length === 0) {

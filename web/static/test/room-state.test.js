@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bars, canVote, covers, initial, lobby, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
-import { doing, gifts, here, place, playedBy, result, standing, told, votes, whoIs, whyThere, wished } from "../js/room-says.js";
+import { gifts, whoIs } from "../js/room-desk.js";
+import { doing, here, place, playedBy, result, standing, told, votes, whyThere, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
 
