@@ -147,6 +147,21 @@ func TestWhoWatchesOnALaptopSeesTheLanes(t *testing.T) {
 	}
 }
 
+// A host can lead a lesson from a phone: its steps have long titles.
+func TestALessonFitsAHostsPhone(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	host := tab(t)
+	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+"/room/new"), click(`form:has([name="lesson"][type="hidden"]) button`))
+	until(host, t, `document.querySelector("#lesson:not([hidden]) option:checked") !== null`)
+	for _, width := range []int64{320, 360, 390} {
+		do(host, t, chromedp.EmulateViewport(width, 720))
+		if wide := get[int64](host, t, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("%d px wide in a window of %d", wide, width)
+		}
+	}
+}
+
 // Watchers on a phone have the stage, as the projector has it, at the class's place,
 // without anything that gives the answer away. Players of a thread have none.
 func TestWhoWatchesOnAPhoneSeesTheStage(t *testing.T) {

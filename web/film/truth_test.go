@@ -292,7 +292,7 @@ func TestWhyNotIsAReason(t *testing.T) {
 		{Thread: "C", Choice: -1, Next: run.NextWork, Reason: run.IsPaused, At: 240 * time.Millisecond},
 		{Thread: "D", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsNode},
 	})
-	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms", "waits for the nodes that it asks"} {
+	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms: time passes first", "waits for the nodes that it asks"} {
 		if list[i].Why != want {
 			t.Errorf("%q, want %q", list[i].Why, want)
 		}
@@ -691,7 +691,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 	}{
 		{
 			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Reason: run.Waits, At: 85 * time.Millisecond},
-			page.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms"},
+			page.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms: time passes first"},
 		},
 		{
 			run.Option{Thread: "A", Network: true, Choice: 1, Next: run.NextCopy, Call: lock.Call{Name: "renew", Level: 2}, First: "HEXISTS"},
