@@ -91,7 +91,7 @@ func ExampleWithWait() {
 	locker, _ := lock.New(c, lock.Options{})
 	defer locker.Close()
 
-	const wait = 30 * time.Millisecond
+	const wait = 300 * time.Millisecond
 	err := locker.Do(context.Background(), "invoice:7", func(ctx context.Context) error {
 		time.Sleep(2 * wait) // the work
 		return ctx.Err()
