@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Dispatch sends a parcel once, whichever courier's server is asked.
+// Dispatch sends a parcel: no two requests do so at the same time.
 func Dispatch(ctx context.Context, rdb *redis.Client, call, parcel string) error {
 	key := "lock:" + parcel
 	defer release(ctx, rdb, key, call)

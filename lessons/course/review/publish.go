@@ -13,13 +13,13 @@ import (
 
 // shown
 // Publish adds a shop's sales of today to its total.
-func Publish(ctx context.Context, rdb *redis.Client, server, shop string) error {
+func Publish(ctx context.Context, rdb *redis.Client, owner, shop string) error {
 	key, last := "lock:"+shop, "number:"+shop
-	got, err := rdb.SetNX(ctx, key, server, 30*time.Second).Result()
+	got, err := rdb.SetNX(ctx, key, owner, 30*time.Second).Result()
 	if err != nil || !got {
 		return errors.Join(err, errBusy)
 	}
-	defer deleteIfOwn.Run(ctx, rdb, []string{key}, server)
+	defer deleteIfOwn.Run(ctx, rdb, []string{key}, owner)
 	// at fault: drawn
 	total, err := add(ctx, rdb, shop)
 	if err != nil {
@@ -44,13 +44,13 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// setIfEqual sets the second key to the second argument if the first key equals the first.
+// setIfEqual sets the second key to the second argument if the first key equals the first, or fails.
 var setIfEqual = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('SET', KEYS[2], ARGV[2])
   return 1
 end
-return 0`)
+return redis.error_reply('another has a newer number')`)
 
 // add reads the total, and adds the sales of today.
 func add(ctx context.Context, rdb *redis.Client, shop string) (int64, error) {

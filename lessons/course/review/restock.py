@@ -1,10 +1,10 @@
 from rounds import rounds
 
 # shown
-def restock(r, server, article, arrived):
+def restock(r, owner, article, arrived):
     """Counts what has arrived."""
     key = f"lock:{article}"
-    if not r.set(key, server, nx=True, px=30_000):
+    if not r.set(key, owner, nx=True, px=30_000):
         return False
     try:
         # at fault: version
@@ -16,7 +16,7 @@ def restock(r, server, article, arrived):
         count = stock + arrived
         return set_if_same(r, article, version, count)
     finally:
-        delete_if_own(r, key, server)
+        delete_if_own(r, key, owner)
 
 # folded
 
@@ -37,9 +37,9 @@ end
 return 0"""
 
 
-def delete_if_own(r, key, server):
+def delete_if_own(r, key, owner):
     """Deletes a key if it has a value, in one step."""
-    return r.eval(DELETE_IF_OWN, 1, key, server)
+    return r.eval(DELETE_IF_OWN, 1, key, owner)
 
 
 def set_if_same(r, article, version, count):
