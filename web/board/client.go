@@ -25,8 +25,8 @@ const (
 // the same command again: it counts once.
 var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 
-// Client is a member's connection to this server, once it has entered a room. Its methods can be called by
-// any goroutine.
+// Client is a member's connection to this server, once it has entered a room. Its methods
+// can be called by any goroutine.
 type Client struct {
 	room *Room
 	conn string

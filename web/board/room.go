@@ -270,7 +270,7 @@ type Room struct {
 	mu      sync.Mutex
 	state   *State
 	clients map[string]*Client  // by connection
-	members map[Sight][]*Client // see membersHere; nil when that has changed, and never changed itself
+	members map[Sight][]*Client // see membersHere; nil when that has changed: who is being told keeps the old one
 	shown   View
 	quiet   *time.Timer // tells what can wait
 	over    Closing     // why it is no longer followed, 0 while it is

@@ -67,8 +67,14 @@ func enter(t *testing.T, h *board.House, code string) *member {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return entered(t, r, nil)
+}
+
+// entered returns who has entered a room, and has not joined yet.
+func entered(t *testing.T, r *board.Room, c board.Caster) *member {
+	t.Helper()
 	m := &member{t: t, client: &board.Client{}}
-	r.Enter(m.client, "en", "", nil)
+	r.Enter(m.client, "en", "", c)
 	t.Cleanup(m.client.Leave)
 	return m
 }
@@ -422,35 +428,34 @@ type casts func(*board.News) bool
 
 func (c casts) Cast(n *board.News) bool { return c(n) }
 
-// entered returns a client that has entered a room, with a caster.
-func entered(r *board.Room, c casts) *board.Client {
-	client := &board.Client{}
-	r.Enter(client, "en", "", c)
-	return client
+// hosted opens a room, which a host joins.
+func hosted(t *testing.T) (r *board.Room, host *member) {
+	t.Helper()
+	h := newHouse(t, solo(t, ""))
+	code, secret := open(t, h)
+	host = joinAs(t, h, code, board.Host, secret)
+	r, err := h.Room(t.Context(), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, host
 }
 
 // A change is first offered to who can send it at once, before the one who made it
 // has an answer; and it is News if it was not taken, or if other news come before.
 func TestAChangeIsOfferedOrNews(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, board.Host, secret)
-	r, err := h.Room(t.Context(), code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, host := hosted(t)
 	var offers atomic.Int64
 	var takes atomic.Bool
 	takes.Store(true)
-	watcher := &member{t: t, client: entered(r, func(n *board.News) bool {
+	watcher := entered(t, r, casts(func(n *board.News) bool {
 		if !n.Changed || n.Sees != (board.Sight{Lang: "en"}) {
 			t.Errorf("offered %+v", *n)
 		}
 		offers.Add(1)
 		return takes.Load()
-	})}
-	t.Cleanup(watcher.client.Leave)
+	}))
 	watcher.mustDo(`{"do":"join","part":"audience"}`)
 	before := offers.Load()
 	host.mustDo(`{"do":"step"}`)
@@ -475,21 +480,14 @@ func TestAChangeIsOfferedOrNews(t *testing.T) {
 // Who comes hears what changes from then on, until they leave.
 func TestWhoIsHereHears(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, board.Host, secret)
-	r, err := h.Room(t.Context(), code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, host := hosted(t)
 	offers := make([]atomic.Int64, 3)
 	watchers := make([]*member, len(offers))
 	for i := range watchers {
-		watchers[i] = &member{t: t, client: entered(r, func(*board.News) bool {
+		watchers[i] = entered(t, r, casts(func(*board.News) bool {
 			offers[i].Add(1)
 			return true
-		})}
-		t.Cleanup(watchers[i].client.Leave)
+		}))
 	}
 	heard := func() (who []int) {
 		before := make([]int64, len(offers))
@@ -524,19 +522,12 @@ func TestWhoIsHereHears(t *testing.T) {
 // It would come after the news of why the connection is to end.
 func TestAConnectionThatEndsIsOfferedNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, board.Host, secret)
-	r, err := h.Room(t.Context(), code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, host := hosted(t)
 	var offers atomic.Int64
-	watcher := &member{t: t, client: entered(r, func(*board.News) bool {
+	watcher := entered(t, r, casts(func(*board.News) bool {
 		offers.Add(1)
 		return true
-	})}
-	t.Cleanup(watcher.client.Leave)
+	}))
 	watcher.mustDo(`{"do":"join","part":"audience"}`)
 	id := watcher.client.Member()
 	host.mustDo(`{"do":"remove","member":"` + id + `"}`)

@@ -112,8 +112,8 @@ func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return l.below, rw, nil
 }
 
-// Conn is a websocket, made by [Upgrader.Upgrade]. One goroutine may read from it, and one at a time write to
-// it; End and Close can be called by any.
+// Conn is a websocket, made by [Upgrader.Upgrade]. One goroutine may read from it, and
+// one at a time write to it; End and Close can be called by any.
 type Conn struct {
 	ended       atomic.Bool // nothing may follow
 	compressing bool        // frames for many; used by who writes
