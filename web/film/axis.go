@@ -25,6 +25,7 @@ const (
 	roomy        = 680 // a picture may be so wide
 	roomyRow     = 80  // and one of many rows so wide for each
 	leadIn       = 20  // before the first row
+	planned      = 320 // how wide the planned work is, where rows come by steps
 	tail         = 24  // after the last row
 )
 
@@ -199,6 +200,19 @@ func (l *Lanes) times(most int) []float64 {
 func (l *Lanes) axis(followed bool) *axis {
 	steady := followed && l.ended < len(l.threads)
 	typical := typicalGap(l)
+	if !followed && l.horizon > 0 && len(l.plans) > 0 {
+		// The planned work has the width of the box, so that a step moves nothing.
+		last := 0.0
+		if n := len(l.rows); n > 0 {
+			last = l.rows[n-1].at
+		}
+		for _, p := range l.plans {
+			if p.Ordinal >= 0 && p.Kind != PlanRenew {
+				last = max(last, p.At)
+			}
+		}
+		typical = gapTypical * max(l.horizon, last) / planned
+	}
 	if steady {
 		typical = l.steadyGap(typical)
 	}

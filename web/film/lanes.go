@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"relock/engine/check"
 	"relock/engine/fault"
@@ -46,7 +47,32 @@ type Lanes struct {
 	down     facts.Outages
 	highest  float64 // of the PTTLs, in milliseconds
 	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
+	horizon  float64 // how long the planned work takes, in milliseconds, 0 where that is not known
+	plans    []Plan
 }
+
+// Plan is what will come to be by itself, as it looks after the last row: somebody may act
+// before.
+type Plan struct {
+	Ordinal int // of the thread, -1 for the key
+	At      float64
+	Kind    PlanKind
+}
+
+// PlanKind is what a plan is of.
+type PlanKind string
+
+// The plans.
+const (
+	PlanStart PlanKind = "start" // it comes
+	PlanAsk   PlanKind = "ask"   // it asks again
+	PlanWork  PlanKind = "work"  // its work ends
+	PlanRenew PlanKind = "renew" // its watchdog renews
+	PlanEnd   PlanKind = "end"   // the lease is over
+)
+
+// Plan sets what is to come after the last row.
+func (l *Lanes) Plan(list []Plan) { l.plans = list }
 
 // laneRow is what the picture must know of a row.
 type laneRow struct {
@@ -141,6 +167,12 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		return of
 	}
 	l.lock, l.keys = sc.Lock.Kind, sc.Locks
+	for _, t := range sc.Threads {
+		l.horizon = max(l.horizon, float64(t.Start.Milliseconds()))
+	}
+	for _, t := range sc.Threads {
+		l.horizon += float64((t.Work.Max*time.Duration(t.Depth) + t.After.Max*time.Duration(max(t.Depth-1, 0))) * time.Duration(max(t.Repeat, 1)) / time.Millisecond)
+	}
 	for range sc.Locks {
 		l.whose = append(l.whose, facts.NewHolding(owners))
 	}

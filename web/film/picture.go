@@ -47,6 +47,19 @@ type Picture struct {
 	Instants    []Instant
 	Flags       []Flag
 	Events      []Event
+	Plans       []Planned
+	LeaseTo     []Point // from the last state of the lease to its end, nil where that is not planned
+	LeaseOf     int
+}
+
+// Planned is a plan as a place on the time axis.
+type Planned struct {
+	X    float64
+	Y    float64 // the middle of its lane
+	From float64 // where what is drawn ends
+	Plan
+	Inside bool   // its thread holds the lock, as it believes
+	Text   string // its time, where there is room
 }
 
 // Column is a row of the table as a place on the time axis.
@@ -274,7 +287,7 @@ const (
 	flagRow        = 24  // the height that flags take above the rows' numbers
 	numberRow      = 28  // and that of these
 	scaleLine      = 10  // what says that the axis is to scale, below its unit
-	growing        = 640 // the least width of a run that goes on
+	growing        = 440 // the least width of a run that is stepped
 )
 
 // Measures of the small picture.
@@ -404,7 +417,53 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.p.Names = max(d.p.Names, math.Ceil(1.2*wide(r.Name))+14)
 	}
 	d.events()
+	d.planned()
 	return d.p
+}
+
+// planned puts what is to come after the last row.
+func (d *drawing) planned() {
+	if !d.text || len(d.plans) == 0 || d.end != len(d.rows) {
+		return
+	}
+	now, origin := 0.0, d.p.Left+leadIn
+	taken := math.Inf(-1)
+	if d.end > 0 {
+		now, origin = max(d.rows[d.end-1].at, d.rows[d.end-1].until), d.x(d.at[d.end-1])
+		taken = origin + 4
+	}
+	list := slices.Clone(d.plans)
+	slices.SortStableFunc(list, func(a, b Plan) int { return cmp.Compare(a.At, b.At) })
+	at, before := origin, now
+	for _, one := range list {
+		if (one.Ordinal < 0 || one.Kind == PlanRenew) && (one.At-before)*d.axis.scale > gapShort {
+			continue // far beyond the work
+		}
+		if gap := one.At - before; gap > 0 {
+			at += min(max(gap*d.axis.scale, gapMin), gapShort) * d.stretch
+			before = one.At
+		}
+		p := Planned{X: round(at), From: d.p.Right, Plan: one}
+		if one.Ordinal >= 0 && one.Ordinal < len(d.p.Lanes) {
+			lane := d.p.Lanes[one.Ordinal]
+			p.Y = lane.Middle
+			p.Inside = d.threadAt[one.Ordinal].level > 0
+		}
+		text := d.instant(time.Duration(one.At * float64(time.Millisecond)))
+		if half := wide(text) / 2; p.X-half > taken {
+			p.Text, taken = text, p.X+half+6
+		}
+		if one.Kind == PlanEnd {
+			if open := d.p.Key.Open; open != nil && len(open.Points) > 1 {
+				last := open.Points[len(open.Points)-1]
+				if p.X > last.X {
+					d.p.LeaseTo, d.p.LeaseOf = []Point{last, {p.X, d.p.Key.Bottom}}, open.Ordinal
+				}
+			}
+		}
+		d.p.Plans = append(d.p.Plans, p)
+	}
+	d.p.Width = max(d.p.Width, round(at-d.p.Left+tail))
 }
 
 // x is a place of the whole run in the picture.

@@ -560,6 +560,9 @@ func (s *stager) calls(name string) []Call {
 		if level < stack.Levels {
 			text = s.l.Say("level %d", level)
 		}
+		if text == s.l.Say("level %d", level) && s.sc.Threads[s.ordinals[name]].Calls == "" {
+			text = "" // its name has the number
+		}
 		list = append(list, Call{s.call(name, level), text})
 	}
 	return list
@@ -589,7 +592,7 @@ func (s *stager) doing(stack facts.Stack, level int) string {
 	case facts.Entered:
 		return s.l.Say("has level %d", level)
 	case facts.Working:
-		return s.l.Say("works at level %d", level)
+		return s.l.Say("level %d", level) // until when, the line below it says
 	case facts.Leaving:
 		return s.l.Say("is leaving level %d", level)
 	default:

@@ -369,6 +369,8 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 			a = "key" // one of several: without it, it would not be among them
 		case i == 0 && a == t.key && len(t.scenario.Locks) == 0:
 			continue
+		case t.owners[a] != "" && t.owners[a] == t.nameOf(ordinal):
+			continue // the column says whose it is
 		case t.owners[a] != "":
 			a = ShortOwner(a)
 		case len(a) > 32:
@@ -391,6 +393,14 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	}
 	l.Spoken = t.l.Say("%s gives %s", strings.TrimSpace(l.Verb+" "+l.Args), l.Reply)
 	return l
+}
+
+// nameOf is the thread that a column belongs to, "" of none.
+func (t *Timeline) nameOf(ordinal int) string {
+	if ordinal < 0 || ordinal >= len(t.scenario.Threads) {
+		return ""
+	}
+	return t.scenario.Threads[ordinal].Name
 }
 
 // ofQueue reports whether a key or a channel belongs to the queue: it is beside

@@ -88,7 +88,10 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.Page = s.Frame(r, cmp.Or(of.title, frame.TitleOf(l, shown), l.Say("Your scenario")), scripts...)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = runs.Unplayed(l, shown)
-	p.Viewer.Steps, p.Viewer.Shared = true, true
+	p.Viewer.Steps, p.Viewer.Shared, p.Viewer.Setup = true, true, true
+	if of.shows != "" {
+		p.Viewer.Standing.Why = of.shows // what is to be seen, until something is
+	}
 	p.SetLocks(l)
 	if of.open == "" {
 		// The default, if the address says nothing.

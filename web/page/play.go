@@ -236,6 +236,8 @@ type Option struct {
 	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
 	Nth        int    `json:"nth,omitempty"`   // of a lab: of several commands of the thread, which
 	Label      string `json:"label,omitempty"` // of its button, where it is not who is to step
+	Verb       string `json:"verb,omitempty"`  // the button's first line, after the thread's name
+	Line       string `json:"line,omitempty"`  // and its second: when, and which call
 }
 
 // NewOptions words in l what every thread would do.
@@ -253,6 +255,7 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 		if o.Background || o.Network {
 			next.Node = o.Node
 		}
+		next.Verb, next.Line = l2(l, o)
 		if len(o.Armed) > 0 {
 			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
 		}
@@ -263,6 +266,100 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 		out = append(out, next)
 	}
 	return out
+}
+
+// l2 are the two lines of an option's button: what is done, then when and with which call.
+// Neither is ever cut, so both are short; the commands are in its title and in the script.
+func l2(l words.Language, o run.Option) (verb, line string) {
+	when := ""
+	if o.At > 0 && o.Choice < 0 {
+		when = l.Say("at %s", l.Duration(o.At))
+	}
+	join := func(parts ...string) string {
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+		return strings.Join(parts, " · ")
+	}
+	if len(o.Armed) > 0 {
+		defer func() {
+			names := make([]string, len(o.Armed))
+			for i, f := range o.Armed {
+				names[i] = l.Clause(fault.Word(f.Do))
+			}
+			line = join(when, "⚡ "+strings.Join(names, l.Say(", ")))
+		}()
+	}
+	call := levelInWords(l, o.Call)
+	if at := strings.LastIndex(call, " "); at > 0 {
+		call = call[:at] + "\u00a0" + call[at+1:]
+	}
+	if o.Call.Level <= 1 {
+		call = o.Call.Name
+	}
+	if o.Lock != "" {
+		call = o.Call.Name + " " + o.Lock
+	}
+	switch o.Reason {
+	case run.HasEnded:
+		if o.Ended == "" {
+			return "", l.Say("has ended")
+		}
+		return "", film.Result(l, o.Ended)
+	case run.Hangs:
+		return "", l.Say("hangs for ever")
+	case run.AwaitsOwn:
+		return "", l.Say("waits for its watchdog")
+	case run.AwaitsNode:
+		return "", l.Say("waits for the nodes")
+	case run.AwaitsLate:
+		return "", l.Say("waits for an answer")
+	case run.IsPaused:
+		if !o.Background && !o.Network {
+			if o.Next == run.NextWork {
+				return l.Say("is paused"), l.Say("works until %s", l.Duration(o.At))
+			}
+			return l.Say("is paused"), join(when, call)
+		}
+	}
+	switch o.Next {
+	case run.NextStart:
+		return l.Say("starts"), join(when, call)
+	case run.NextRetry:
+		if o.Handed {
+			return l.Say("has the lock"), join(when, l.Say("and hears of it"))
+		}
+		if retry := o.Call.Attempt - 1; retry > 0 && o.Call.Name == lock.CallLock {
+			if o.Retries != scenario.Unlimited {
+				return l.Say("asks again"), join(when, l.Say("%d of %d", retry, o.Retries))
+			}
+			return l.Say("asks again"), join(when, l.Say("retry %d", retry))
+		}
+		return l.Say("goes on"), join(when, callInWords(l, o.Call))
+	case run.NextWork:
+		return l.Say("ends its work"), join(when, call)
+	case run.NextCall:
+		if o.First != "" {
+			return l.Say("sends %s", o.First), join(when, call)
+		}
+		return l.Say("goes on"), join(when, call)
+	case run.NextAsk:
+		return "→ " + l.Say("node %d", o.Node), join(when, o.First)
+	case run.NextRenew:
+		if o.Node > 0 {
+			return "↻ → " + l.Say("node %d", o.Node), join(when, o.First)
+		}
+		return l.Say("watchdog"), join(l.Say("renews"), when)
+	case run.NextArrive:
+		if o.Node > 0 {
+			return "→ " + l.Say("node %d", o.Node), join(when, l.Say("arrives"))
+		}
+		return l.Say("late %s", o.Call.Name), join(when, l.Say("arrives"))
+	case run.NextCopy:
+		return l.Say("copy of %s", o.Call.Name), join(when, l.Say("arrives"))
+	case run.NextEnd:
+		return l.Say("gives up"), join(when, l.Say("no retry is left"))
+	default:
+		return "", when
+	}
 }
 
 // armed lists faults, each with the call that it waits for.

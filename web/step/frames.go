@@ -50,6 +50,7 @@ type Opened struct {
 	Head     string          `json:"head"`  // the table's head, HTML
 	Stage    string          `json:"stage"` // who believes what before the first row, HTML
 	Rail     string          `json:"rail"`  // what is beside it, HTML
+	Setup    string          `json:"setup"` // its main settings as fields, HTML
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
 	At       int             `json:"at"`              // where the link points

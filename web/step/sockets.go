@@ -77,6 +77,9 @@ func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, e
 	if o.Rail, err = templates.Text(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
+	if o.Setup, err = templates.Text(l, templates.Setup(shown)); err != nil {
+		return nil, err
+	}
 	if o.Lua, err = templates.Text(l, templates.Lua(film.Scripts(l, sc))); err != nil {
 		return nil, err
 	}

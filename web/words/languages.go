@@ -211,7 +211,7 @@ func readYAML(fsys fs.FS, name string, into any) error {
 // speak has texts said by a printer.
 func (t *texts) speak(p *message.Printer) {
 	t.printer = p
-	t.beforeMillis, t.afterMillis, _ = strings.Cut(t.say(inMillis), "%s")
+	t.beforeMillis, t.afterMillis, _ = strings.Cut(strings.ReplaceAll(t.say(inMillis), " ", "\u00a0"), "%s") // a number and its unit stay on one line
 }
 
 // inMillis is a duration in milliseconds.

@@ -5,6 +5,7 @@ import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./bo
 import { byId } from "./dom.js";
 import { Lost, Refused } from "./line.js";
 import { LinkError, pack } from "./link.js";
+import { firstSentence, setup } from "./setup.js";
 import { share } from "./share.js";
 import { say } from "./words.js";
 
@@ -30,7 +31,10 @@ export function alone(stage) {
         then();
       }),
     describe,
+    still: firstSentence,
+    set: (html) => settings.fill(html),
     drawn() {
+      settings.stand(view.row() === 0);
       if (state().opening === null) { // else a row of what was left
         where.write();
       }
@@ -45,6 +49,16 @@ export function alone(stage) {
       await turned;
       plays = true;
       return where.put(hash);
+    },
+  });
+
+  let ends = false; // what is opened is run to its end: the one before was
+  const settings = setup({
+    scenario: () => ({ ...state().session?.scenario }),
+    async open(scenario) {
+      const { schedule, ...rest } = scenario;
+      ends = positionAt(state()) > 0 && Boolean(state().branches.get(state().current)?.positions.at(-1)?.over);
+      where.put(`#${await pack(rest, 0)}`);
     },
   });
 
@@ -84,6 +98,10 @@ export function alone(stage) {
         view.act("play");
       }
       plays = false;
+      if (ends) {
+        ends = false;
+        view.act("end");
+      }
       const row = rowOf();
       if (row > 0) {
         view.toRow(row);

@@ -30,6 +30,7 @@ import { grown, stopsOf } from "./film.js";
  * @property {string} stage HTML
  * @property {string} rail HTML
  * @property {string} lua HTML
+ * @property {string} setup its main settings as fields, HTML
  * @property {string} shows what is seen in it, of one that comes with the playground
  * @property {string} ways where to go on at its end, HTML
  * @property {boolean} asServed it is what the page was made for
@@ -228,6 +229,7 @@ const opened = (state, o) => ({
   stage: o.stage,
   rail: o.rail,
   lua: o.lua,
+  setup: o.setup ?? "",
   shows: o.shows ?? "",
   ways: o.ways ?? "",
   scene: o.scene ?? 0,

@@ -3,6 +3,7 @@
 import { intents, reduce, canAct, positionAt, shown } from "./board-state.js";
 import { drawBranches, nameOf, nextOf } from "./branches.js";
 import { drawComparison, locksDialog, toComparison } from "./comparison.js";
+import { drawComing } from "./coming.js";
 import { byId } from "./dom.js";
 import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
@@ -38,6 +39,7 @@ import { say } from "./words.js";
  * @property {(session: Session) => void} describe says what is open now
  * @property {(at: Position) => string} [still] says what nothing has happened for yet
  * @property {() => void} drawn something else is shown now
+ * @property {(html: string) => void} [set] shows the settings of what is opened
  * @property {Record<string, () => void>} keys of the page
  */
 
@@ -324,14 +326,14 @@ export function board(stage, door) {
 
   function draw() {
     const b = branch();
-    byId("empty").hidden = b.rows.length > 0;
+    byId("empty").hidden = b.rows.length > 0 || leads;
     if (!leads) {
       return;
     }
     const p = position();
     const done = b.positions[positionAt(state) + 1]?.move;
     drawOptions(p, {
-      unfinished: canAct(state) ? "" : inScript() || say("this decision goes on to T%s", String(p.row)),
+      unfinished: canAct(state) ? "" : inScript() || say("goes on to T%s", String(p.row)),
       done: typeof done === "number" ? done : undefined,
       ordinal: (name) => b.threads.indexOf(name),
       step: (who) => inTurn(() => attempt(() => step(who))),
@@ -341,6 +343,8 @@ export function board(stage, door) {
       faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
+    const last = positionAt(state) === tip() && canAct(state);
+    drawComing(document.getElementById("coming"), p, last ? { threads: b.threads, step: (who) => inTurn(() => attempt(() => step(who))) } : null);
     drawRail(stage, p, closed(), whyNot);
     strikes?.shown();
     drawBranches(state.branches, state.current, branchActs);
@@ -351,14 +355,16 @@ export function board(stage, door) {
   let dressed = false;
   /** Puts what the server has rendered of a scenario in its places.
    *  @param {Session} session @param {boolean} [asServed] the page came with it */
-  function dress({ threads, head, stage: who, rail, lua }, asServed = false) {
+  function dress({ threads, head, stage: who, rail, lua, setup }, asServed = false) {
     byId("timeline").style.setProperty("--threads", String(threads.length));
+    byId("timeline").className = `timeline n${Math.min(threads.length, 8)}`;
     if (dressed || !asServed) { // what is there is not painted again
       byId("head").innerHTML = head;
       byId("lua").innerHTML = lua;
       byId("stage-box").innerHTML = who;
       if (leads) {
         byId("rail").innerHTML = rail;
+        door.set?.(setup);
       }
     }
     dressed = true;

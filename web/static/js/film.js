@@ -50,6 +50,8 @@ import { portions } from "./portions.js";
  * @property {string} [armed] faults that wait for their moment
  * @property {number} [nth] of a lab: of several commands of the thread, which
  * @property {string} [label] of its button, where it is not who is to step
+ * @property {string} [verb] of its button's first line
+ * @property {string} [line] its second
  *
  * @typedef {object} Position
  * @property {any} [move] that led here

@@ -94,7 +94,8 @@ function meaning(now, ran, next, untaken) {
  * @param {HTMLElement} line
  */
 function reveal(line) {
-  const box = line.closest(".lua-scroll");
+  const own = /** @type {HTMLElement | null} */ (line.closest(".lua-scroll"));
+  const box = own && own.scrollHeight > own.clientHeight + 1 ? own : line.closest("[data-pane]"); // whichever scrolls
   if (box) {
     const from = line.getBoundingClientRect().top - box.getBoundingClientRect().top;
     box.scrollTop += from - (box.clientHeight - line.offsetHeight) / 2;

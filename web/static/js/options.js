@@ -20,6 +20,9 @@ import { say } from "./words.js";
  * @property {number} [nth] of a lab: of several commands of the thread, this one
  */
 
+/** From more moves than so many on each says less. */
+const MANY = 4;
+
 /** @param {Mover} a @param {Mover} b */
 const same = (a, b) =>
   a.thread === b.thread &&
@@ -75,9 +78,10 @@ export const stepOf = (who) => ({
 export function drawOptions(position, on) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
-  const moves = (position.options ?? []).filter((o) => !o.background || o.does);
+  const all = (position.options ?? []).filter((o) => !o.background || o.does);
+  const moves = all.length > MANY ? all.filter((o) => o.can || o.verb || o.label) : all; // of many, who has ended or waits for its own is not drawn
   const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
-  list.replaceChildren(...moves.map((option) => moveOf(option, on)), ...others);
+  list.replaceChildren(...moves.map((option) => moveOf(moves.length > MANY && !option.can ? { ...option, line: option.line?.split(" · ")[0] } : option, on)), ...others);
   list.dataset.moves = String(Math.min(list.children.length, 9));
   list.closest(".foot")?.classList.toggle("can-move", list.querySelector('.move:not([aria-disabled="true"])') !== null); // a style sheet that looks for one does so at each change of the page
   if (focused) {
@@ -105,20 +109,18 @@ function button(id, does, small, off) {
   return made;
 }
 
-/** What comes before a colon, and after it. @param {string} text */
-function parted(text) {
-  const [, first, rest] = /^(.*?)[:：] ?(.*)$/.exec(text) ?? [text, text, ""];
-  return [first, rest];
-}
-
 /** @param {Option} option @param {Parameters<typeof drawOptions>[1]} on */
 function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
   const off = !option.can || unfinished !== "";
-  const aside = option.background || option.network || option.node || option.label;
-  const [verb, commands] = option.can && !aside ? parted(option.does) : ["", option.does];
-  const line = unfinished || [option.why, commands, option.armed].filter(Boolean).join(" · ");
+  const aside = option.label;
+  const line = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
   const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
-  const made = button(id, aside ? labelOf(option) : [option.thread, verb].filter(Boolean).join(" "), line, off);
+  const beside = option.background && !option.node ? say("%s's watchdog", option.thread) : "";
+  const made = button(id, aside ? labelOf(option) : beside || option.thread, unfinished || (option.line ?? line), off);
+  if (option.verb && !aside && !beside) {
+    made.firstElementChild?.append(make("span", { class: "verb" }, ` ${option.verb}`));
+  }
+  made.title = line;
   const comes = off ? undefined : outlook(Math.max(option.choice, 0));
   made.classList.toggle("next", !off && done !== undefined && done === option.choice);
   made.classList.toggle("aside", Boolean(option.background || option.network || option.node));
@@ -147,7 +149,7 @@ function passing({ next }, { unfinished, outlook, pass }) {
 
 /** @param {Parameters<typeof drawOptions>[1]} on */
 function breaking({ unfinished, faults, strike }) {
-  const made = button("break", say("⚡ Break something …"), unfinished || faults, unfinished !== "");
+  const made = button("break", say("⚡ Break it …"), unfinished || faults, unfinished !== "");
   made.classList.add("fault-move");
   made.onclick = strike;
   return make("li", { class: "option" }, made);

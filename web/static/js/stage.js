@@ -270,6 +270,8 @@ export function changesOf(threads, was, now) {
   return changed;
 }
 
+const LONG = 88; // characters that have no room in two lines of large type
+
 /**
  * Says why; of a broken rule the first clause, which says which, stands out.
  * @param {HTMLElement} box with a part for each
@@ -279,6 +281,7 @@ export function changesOf(threads, was, now) {
 export function drawSentence(box, why, broken) {
   const clause = broken ? (/^.*?(?:[:：,，。]|$)/.exec(why)?.[0] ?? "") : "";
   const [red, rest] = box.children;
+  box.classList.toggle("long", why.length > LONG);
   red.textContent = clause;
   rest.textContent = why.slice(clause.length).trim();
 }

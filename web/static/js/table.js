@@ -330,7 +330,7 @@ export function table({ body, scroller }, on) {
   /** Where columns are narrow, the commands of the current row stand below it, over the whole width. */
   function spread() {
     const row = state.moment === 0 && state.current > 0 && (phone.matches || columns() > 5) ? body.querySelector("tr[aria-current]") : null;
-    const commands = row ? [...row.querySelectorAll(".acting .command")] : [];
+    const commands = row ? [...row.querySelectorAll(columns() > 7 ? ".acting :is(.command, .note, .violation)" : columns() > 5 ? ".acting :is(.command, .note)" : ".acting .command")] : [];
     body.querySelectorAll(".spread").forEach((other) => other.classList.toggle("spread", other === row && commands.length > 0));
     if (!row || commands.length === 0) {
       ran.remove();
@@ -339,7 +339,7 @@ export function table({ body, scroller }, on) {
     if (ran.previousElementSibling !== row) {
       const cell = /** @type {HTMLElement} */ (ran.firstElementChild);
       cell.setAttribute("colspan", String(columns()));
-      cell.replaceChildren(...commands.flatMap((command, i) => (i > 0 ? [" · ", command.cloneNode(true)] : [command.cloneNode(true)])));
+      cell.replaceChildren(make("div", { class: "all" }, ...commands.flatMap((command, i) => (i > 0 ? [" · ", command.cloneNode(true)] : [command.cloneNode(true)]))));
       row.after(ran);
     }
     row.classList.add("spread");

@@ -78,7 +78,7 @@ export function drawTransport(at) {
   const count = at.running ? "" : at.last === 0 ? say("at the start") : say("%d of %d", at.stop, at.last);
   const when = at.running || at.when;
   // A phone has room for one of the two.
-  byId("place").replaceChildren(make("span", { class: "count" }, count && when ? `${count} · ` : count), make("span", { class: "when" }, ...parts(when)));
+  byId("place").replaceChildren(make("span", { class: "when" }, ...parts(when)), " ", make("span", { class: "count" }, count));
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll(":is(#transport, #film-menu) [data-go]"))) {
     const to = button.dataset.go;
     const off = (at.stop === 0 && (to === "first" || to === "back")) || (at.end && (to === "forward" || to === "end" || to === "next"));
