@@ -324,13 +324,11 @@ export function table({ body, scroller }, on) {
   }
 
   const ran = make("tr", { class: "ran" }, make("td", {}));
-  const phone = matchMedia("(max-width: 42rem)");
-  phone.addEventListener("change", spread);
 
   /** Where columns are narrow, the commands of the current row stand below it, over the whole width. */
   function spread() {
-    const row = state.moment === 0 && state.current > 0 && (phone.matches || columns() > 5) ? body.querySelector("tr[aria-current]") : null;
-    const commands = row ? [...row.querySelectorAll(columns() > 7 ? ".acting :is(.command, .note, .violation)" : columns() > 5 ? ".acting :is(.command, .note)" : ".acting .command")] : [];
+    const row = state.moment === 0 && state.current > 0 && columns() > 5 ? body.querySelector("tr[aria-current]") : null;
+    const commands = row ? [...row.querySelectorAll(columns() > 7 ? ".acting :is(.command, .note, .violation)" : ".acting :is(.command, .note)")] : [];
     body.querySelectorAll(".spread").forEach((other) => other.classList.toggle("spread", other === row && commands.length > 0));
     if (!row || commands.length === 0) {
       ran.remove();
