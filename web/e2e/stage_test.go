@@ -152,15 +152,60 @@ func TestNothingLiesOnSomethingElse(t *testing.T) {
 	}
 }
 
-// On a laptop the stage and the sentence of a run keep their height from before its first
-// row to its last, so that nothing below them moves; and the lanes are whole. Those of ten
-// threads are not: they scroll, and an edge lies in shadow while there is more beyond it.
-func TestAStageKeepsItsHeightOverARun(t *testing.T) {
+// walked steps a run of the page from before its first row to its last, and tells by how many
+// pixels what stands still has moved, and what was out of sight on the way.
+const walked = `(async () => {
+	const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+	const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+	const byId = (id) => document.getElementById(id), box = (e) => e.getBoundingClientRect();
+	const card = byId("scroll"), lanes = byId("lanes-card"), side = byId("side");
+	const inside = (e, within) => { const r = box(e); return r.height > 0 && within.every(([top, bottom]) => r.top >= top - 1 && r.bottom <= bottom + 1); };
+	const rows = () => [box(document.querySelector("#head th")).bottom, Math.min(box(card).bottom, innerHeight)];
+	const stands = {Stage: byId("stage-box"), Sentence: byId("sentence"), Dock: document.querySelector(".console"), Table: card};
+	const edges = {}, told = {Rows: 0, InSight: 0, RowsHidden: [], LinesHidden: [], Cut: [], Lines: 0, LanesCut: 0, Sideways: 0};
+	press("Home");
+	await frame();
+	for (let last = null; byId("place").textContent !== last;) {
+		last = byId("place").textContent;
+		for (const part in stands) (edges[part] ??= []).push(box(stands[part]).top, box(stands[part]).bottom);
+		told.LanesCut = Math.max(told.LanesCut, lanes.scrollHeight - lanes.clientHeight);
+		told.Sideways = Math.max(told.Sideways, card.scrollWidth - card.clientWidth, document.documentElement.scrollWidth - innerWidth);
+		const row = document.querySelector("#rows tr[aria-current]");
+		if (row && !inside(row, [rows()])) told.RowsHidden.push(last);
+		const ran = [...document.querySelectorAll("#lua .lua-now")].filter((line) => line.checkVisibility());
+		told.Lines += ran.length > 0 ? 1 : 0;
+		if (ran.length > 0 && !ran.some((line) => inside(line, [line.closest(".lua-scroll"), side].map(box).map((b) => [b.top, b.bottom])))) told.LinesHidden.push(last);
+		for (const text of document.querySelectorAll(".console :is(b, small, .when, .count)")) {
+			if (text.checkVisibility() && (text.scrollWidth > text.clientWidth + 1 || text.scrollHeight > text.clientHeight + 2) && getComputedStyle(text).display !== "inline") told.Cut.push(text.textContent);
+		}
+		press("ArrowRight");
+		await frame();
+	}
+	const all = [...document.querySelectorAll("#rows tr")].filter((tr) => tr.checkVisibility() && !tr.matches(".space, .ran"));
+	told.Rows = all.length;
+	told.InSight = all.filter((tr) => inside(tr, [rows()])).length;
+	for (const part in edges) told[part] = [0, 1].reduce((most, i) => { const side = edges[part].filter((_, n) => n % 2 === i); return Math.max(most, Math.max(...side) - Math.min(...side)); }, 0);
+	return told;
+})()`
+
+// stepped is what walked tells.
+type stepped struct {
+	Rows, InSight                int
+	RowsHidden, LinesHidden, Cut []string // where the current row, or the line that ran, is out of sight; what of the dock is cut
+	Lines                        int      // rows with a line that ran
+	Stage, Sentence, Dock, Table float64  // px
+	LanesCut, Sideways           float64  // px
+}
+
+// Over a run nothing moves but what it tells: stage, sentence, table and dock stand where they
+// stood; the current row and the line of Lua that ran are in sight at every step; and no word
+// of the dock is cut. The lanes are whole, but for those of ten threads: they scroll, and an
+// edge lies in shadow while there is more beyond it.
+func TestOverARunNothingMovesAndNothingIsOutOfSight(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.EmulateViewport(1366, 768))
-	names := []string{ // the highest of each shape
-		"mutex-self-deadlock", "two-masters", "over-buying-lease-ends", "notify", "redlock-restart-without-data", "flash-sale-local-locks", "no-lock-flash-sale",
+	names := []string{ // the highest of each shape, and the longest words
+		"textbook", "mutex-self-deadlock", "two-masters", "over-buying-lease-ends", "notify", "redlock-restart-without-data", "flash-sale-local-locks", "no-lock-flash-sale",
 	}
 	const tenThreads = "no-lock-lost-update"
 	if !testing.Short() {
@@ -171,38 +216,39 @@ func TestAStageKeepsItsHeightOverARun(t *testing.T) {
 			}
 		}
 	}
-	type span struct{ Stage, Sentence, Cut float64 } // px
-	const walked = `(async () => {
-		const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-		const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-		const place = () => document.getElementById("place").textContent;
-		const high = {stage: [], sentence: []}, lanes = document.getElementById("lanes-card");
-		let cut = 0;
-		press("Home");
-		await frame();
-		for (let last = null; place() !== last;) {
-			last = place();
-			for (const id in high) high[id].push(document.getElementById(id).getBoundingClientRect().height);
-			cut = Math.max(cut, lanes.scrollHeight - lanes.clientHeight);
-			press("ArrowRight");
-			await frame();
-		}
-		const grows = (all) => Math.max(...all) - Math.min(...all);
-		return {Stage: grows(high.stage), Sentence: grows(high.sentence), Cut: cut};
-	})()`
+	sizes, turn := [][2]int64{{1366, 768}, {1440, 900}}, 0
+	languages := words.All()
 	for i, name := range names {
-		address := fmt.Sprintf("%s/play/%s?lang=%s", url, name, words.All()[i%len(words.All())].Code())
-		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.End))
-		until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && `+place+`.includes("T")`)
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[span](walked, chromedp.EvalAwaitPromise))
-		if err != nil {
-			t.Fatal(name, ": ", err)
-		}
-		if got.Stage > 1 || got.Sentence > 1 || got.Cut > 0 {
-			t.Errorf("%s: the stage grows by %.1f px, the sentence by %.1f, and %.0f px of the lanes are cut", name, got.Stage, got.Sentence, got.Cut)
+		for n := range len(sizes) * len(languages) {
+			if testing.Short() && n != i%(len(sizes)*len(languages)) {
+				continue // each of the four in turn
+			}
+			size, l := sizes[n%len(sizes)], languages[n/len(sizes)]
+			turn++
+			where := fmt.Sprintf("%s at %d×%d, %s", name, size[0], size[1], l.Code())
+			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s/play/%s?lang=%s", url, name, l.Code())), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.End))
+			until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && `+place+`.includes("T")`)
+			got, err := chromedp.Run(ctx, chromedp.Evaluate[stepped](walked, chromedp.EvalAwaitPromise))
+			if err != nil {
+				t.Fatal(where, ": ", err)
+			}
+			if got.Stage > 1 || got.Sentence > 1 || got.Dock > 1 || got.Table > 1 || got.LanesCut > 0 || got.Sideways > 0 {
+				t.Errorf("%s: the stage moves by %.1f px, the sentence by %.1f, the dock by %.1f, the table by %.1f; %.0f px of the lanes are cut; %.0f px are reached sideways", where, got.Stage, got.Sentence, got.Dock, got.Table, got.LanesCut, got.Sideways)
+			}
+			if len(got.RowsHidden) > 0 || len(got.LinesHidden) > 0 || len(got.Cut) > 0 {
+				t.Errorf("%s: the current row is out of sight at %q, the line that ran at %q of %d, and the dock cuts %q", where, got.RowsHidden, got.LinesHidden, got.Lines, got.Cut)
+			}
+			if name == "textbook" && (got.Rows != 9 || got.InSight != 9) {
+				t.Errorf("%s: %d of %d rows are in sight", where, got.InSight, got.Rows)
+			}
+			t.Logf("%s: %d of %d rows in sight", where, got.InSight, got.Rows)
 		}
 	}
+	if turn == 0 {
+		t.Fatal("no run was walked")
+	}
 
+	do(ctx, t, chromedp.EmulateViewport(1366, 768))
 	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/"+tenThreads), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.ArrowRight))
 	until(ctx, t, place+`.includes("T1") && document.querySelector("#lanes-card .lane-at") !== null`)
 	if !get[bool](ctx, t, `((card) => {
