@@ -184,7 +184,7 @@ func compact(css string) string {
 }
 
 // blanks are those that no rule needs.
-var blanks = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", "; }", "}", " }", "}", "; ", ";")
+var blanks = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">")
 
 // tight leaves blanks out of a style sheet; texts in quotes stay as they are.
 func tight(css string) string {
@@ -195,8 +195,11 @@ func tight(css string) string {
 	return strings.Join(parts, `"`)
 }
 
-// uncommented leaves out of a script what only people read: its JSDoc, and remarks to the
-// end of a line. The rest stays on its line.
+// indents are blanks before a line of a script, of which none is within a text.
+var indents = regexp.MustCompile(`(?m)^[ \t]+`)
+
+// uncommented leaves out of a script what only people read: its JSDoc, remarks to the
+// end of a line, and how far a line is indented. The rest stays on its line.
 func uncommented(script []byte) []byte {
 	out := make([]byte, 0, len(script))
 	for i := 0; i < len(script); {
@@ -220,7 +223,7 @@ func uncommented(script []byte) []byte {
 		out = append(out, script[i])
 		i++
 	}
-	return out
+	return indents.ReplaceAll(out, nil)
 }
 
 // remark is where a remark to the end of a line begins, -1 where there is none, or where

@@ -121,7 +121,7 @@ func TestTheStyleSheetHasAllSheets(t *testing.T) {
 			t.Fatal(err)
 		}
 		rule := regexp.MustCompile(`(?m)^[^/ @\n].*\{.*\}$|^[^/ @\n].*\{$`).FindString(string(source))
-		if rule == "" || !strings.Contains(text, strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", "; ", ";").Replace(rule)) {
+		if rule == "" || !strings.Contains(text, strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">").Replace(rule)) {
 			t.Errorf("%s: %q is not in it", name, rule)
 		}
 	}
