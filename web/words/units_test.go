@@ -16,7 +16,7 @@ func TestANumberAndItsUnitNeverPart(t *testing.T) {
 		"at 1,266.5 ms":                         "at 1,266.5~ms",
 		"72 % of 1,986 orders":                  "72~% of 1,986 orders",
 		"−5 ms, 2 d 7 h, 3 µs, 64 KiB":          "−5~ms, 2~d 7~h, 3~µs, 64~KiB",
-		"等了 300 ms，共 5 个；约 2 天 7 小时":             "等了 300~ms，共 5~个；约 2~天 7~小时",
+		"等了 300 ms，共 5 个；约 2 天 7 小时":            "等了 300~ms，共 5~个；约 2~天 7~小时",
 		"75 / 100 ms":                           "75 / 100~ms",
 		"100 ms":                                "100~ms",
 
