@@ -83,7 +83,7 @@ func TestANumberAndItsUnitNeverPartOnPages(t *testing.T) {
 	}
 	for _, l := range words.All() {
 		for _, path := range append(paths, s.run(t, twoThreads())) {
-			res, body := s.do(t, http.MethodGet, path+"?lang="+l.Code(), nil)
+			res, body := s.sent(t, http.MethodGet, path+"?lang="+l.Code(), nil)
 			if res.StatusCode != http.StatusOK || !strings.Contains(body, "<body") {
 				t.Errorf("%s: %s", path, res.Status)
 			}
@@ -139,7 +139,7 @@ func TestFilesHaveThePlainBlank(t *testing.T) {
 			paths = append(paths, run+"/export?format="+string(f))
 		}
 		for _, path := range append(paths, run+"/trace", "/locks/card.svg?lock=mutex") {
-			res, body := s.do(t, http.MethodGet, path, nil, "Accept-Language", l.Code())
+			res, body := s.sent(t, http.MethodGet, path, nil, "Accept-Language", l.Code())
 			if res.StatusCode != http.StatusOK || len(body) < 100 {
 				t.Errorf("%s: %s, %d bytes", path, res.Status, len(body))
 			}
@@ -147,7 +147,7 @@ func TestFilesHaveThePlainBlank(t *testing.T) {
 				t.Errorf("%s in %s: %q", path, l.Code(), body[max(0, at-20):at+10])
 			}
 		}
-		_, body := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}, "Accept-Language", l.Code(), "Accept", "application/json")
+		_, body := s.sent(t, http.MethodPost, "/runs", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}, "Accept-Language", l.Code(), "Accept", "application/json")
 		if strings.Contains(body, "\u00a0") || !strings.Contains(body, "512 KiB") {
 			t.Errorf("an error in %s: %s", l.Code(), body)
 		}

@@ -20,7 +20,7 @@ type Scenario struct {
 	Protocol    string
 	Key         string
 	Locks       []string // the keys of several locks, or nil
-	Lease       string // as the scenario has it, "200ms"
+	Lease       string   // as the scenario has it, "200ms"
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" if the lock has none
 	Nodes       int

@@ -23,7 +23,7 @@ const year = 365 * 24 * 60 * 60 // in seconds
 // Settings are how a visitor wants pages to look.
 type Settings struct {
 	Language words.Language // as pages say it
-	Theme    string // one of themes
+	Theme    string         // one of themes
 }
 
 // SettingsOf reads a visitor's settings: from the address for this page only,
