@@ -75,7 +75,7 @@ func (p *searcher) read() exploreFrame {
 	var f exploreFrame
 	_, text, err := p.conn.ReadMessage()
 	if err == nil {
-		err = json.Unmarshal(text, &f)
+		err = json.Unmarshal(asRead(text), &f)
 	}
 	if err != nil {
 		p.t.Fatal(err)

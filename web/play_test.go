@@ -99,7 +99,11 @@ func (p *playPage) ask(command map[string]any) (refused string, last playFrame) 
 	}
 	for {
 		var f playFrame
-		if err := p.conn.ReadJSON(&f); err != nil {
+		_, text, err := p.conn.ReadMessage()
+		if err == nil {
+			err = json.Unmarshal(asRead(text), &f)
+		}
+		if err != nil {
 			p.t.Fatal(command, ": ", err)
 		}
 		if f.V != 1 || f.Re != p.id {

@@ -129,6 +129,7 @@ func (v *attendee) read() roomFrame {
 	if err != nil {
 		v.t.Fatal(err)
 	}
+	text = asRead(text)
 	var f roomFrame
 	if err := json.Unmarshal(text, &f); err != nil {
 		v.t.Fatal(err)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,19 @@ func open(t testing.TB, change func(*web.Config)) site {
 	return site{h, s}
 }
 
+// asRead is a text as a person reads it: one does not see which space it is that stands before
+// a unit. TestANumberAndItsUnitNeverPartOnPages does.
+func asRead(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\u00a0"), []byte(" ")) }
+
+// do is sent, asRead.
 func (s site) do(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	res, body := s.sent(t, method, path, form, headers...)
+	return res, string(asRead([]byte(body)))
+}
+
+// sent makes a request and returns the answer as it comes.
+func (s site) sent(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {

@@ -165,7 +165,7 @@ func (f *referee) decide(ctx context.Context, o Request) []Entry {
 }
 
 func (f *referee) explained(lang string, err error) string {
-	sentence, ok := words.Match(lang).Explain(err)
+	sentence, ok := words.Match(lang).OnPages().Explain(err)
 	if !ok {
 		f.note(err)
 		return words.Match(lang).Say("Something went wrong here. It was logged.")

@@ -674,7 +674,7 @@ func (r *Room) refuse(term Term, requests []Request, why error) {
 		if o.Command.Do == DoJoin {
 			c.joining = false
 		}
-		refused, _ := words.Match(o.Lang).Explain(ErrUnreached)
+		refused, _ := words.Match(o.Lang).OnPages().Explain(ErrUnreached)
 		c.answer(Answer{ID: o.Command.ID, Refused: refused})
 	}
 }

@@ -173,7 +173,7 @@ func covered(v board.View) bool {
 // roomNowFrame makes the frame of a room as it is now. It adds to everybody's frame what
 // only hosts see.
 func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
-	l := words.Match(sees.Lang)
+	l := words.Match(sees.Lang).OnPages()
 	key := "now/" + l.Code()
 	unveiled := sees.Host && (v.State.Veiled() || covered(v))
 	if unveiled {

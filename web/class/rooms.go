@@ -223,7 +223,7 @@ func (s *Pages) Votes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	l := words.From(r.Context())
+	l := words.From(r.Context()).Plain()
 	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "votes", "share", "step", "scenario", "title"}} // for programs: the same in every language
 	err = found.Look(func(v board.View) error {
 		scenarios, err := scenariosOf(v)

@@ -23,7 +23,7 @@ func TestRowsInTurnAreFolded(t *testing.T) {
 	}
 	shows("T1 T2–T6 T7 T8 T9 T10 T11!")
 	for _, want := range []string{"5 refusals of B", "T2–T6", "95 → 15 ms"} {
-		if !get[bool](ctx, t, `document.querySelector("#rows .fold:not([hidden])").textContent.includes("`+want+`")`) {
+		if !get[bool](ctx, t, `document.querySelector("#rows .fold:not([hidden])").textContent`+asRead+`.includes("`+want+`")`) {
 			t.Errorf("the fold does not say %q", want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestADragReachesEachRow(t *testing.T) {
 	get[bool](ctx, t, `(drag("pointermove", document.querySelector("[data-lanes]").getBoundingClientRect().left + 5), true)`)
 	at(ctx, t, fmt.Sprintf("1 of %d", last))
 	get[bool](ctx, t, `(drag("pointerup", 0), true)`)
-	if got := get[string](ctx, t, `document.querySelector("[data-clock]").getAttribute("aria-valuetext")`); got != "T1, 0 ms" {
+	if got := get[string](ctx, t, `document.querySelector("[data-clock]").getAttribute("aria-valuetext")`+asRead); got != "T1, 0 ms" {
 		t.Errorf("the clock says %q", got)
 	}
 }

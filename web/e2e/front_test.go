@@ -91,7 +91,7 @@ func TestTheFrontPageGoesByHand(t *testing.T) {
 		point(ctx, t, "#go")
 		was := get[string](ctx, t, place)
 		for i, want := range []string{"Let 95 ms pass", "B asks again", "B writes and leaves", "A wakes up and writes", "What would have saved it?"} {
-			if got := get[string](ctx, t, `document.getElementById("go").innerText`); got != want+" →" {
+			if got := get[string](ctx, t, `document.getElementById("go").innerText`+asRead); got != want+" →" {
 				t.Errorf("%d px wide, after %d presses the button says %q", size[0], i, got)
 			}
 			if now := get[string](ctx, t, place); now != was {

@@ -40,8 +40,10 @@ func until(ctx context.Context, t testing.TB, expression string) {
 }
 
 const (
-	place   = `(document.getElementById("place")?.textContent ?? "")`
-	problem = `(document.getElementById("problem")?.textContent ?? "")`
+	place   = `(document.getElementById("place")?.textContent ?? "")` + asRead
+	problem = `(document.getElementById("problem")?.textContent ?? "")` + asRead
+
+	asRead = `.replaceAll("\u00a0", " ")` // one does not see which space it is that stands before a unit
 )
 
 func at(ctx context.Context, t testing.TB, want string) {

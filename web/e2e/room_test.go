@@ -258,7 +258,7 @@ func TestATablePlaysAThread(t *testing.T) {
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("2 of you play this thread")`)
 	do(one, t, click(`[data-step="A"]`))
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
-	const pressed = `[...document.querySelectorAll('[data-mine="A"] [aria-pressed="true"]')].map((b) => b.textContent).join()`
+	const pressed = `[...document.querySelectorAll('[data-mine="A"] [aria-pressed="true"]')].map((b) => b.textContent).join()` + asRead
 	until(one, t, pressed+` === "Take my step"`)
 	if got := get[string](two, t, pressed); got != "" {
 		t.Errorf("what another one wishes is marked: %s", got)

@@ -21,7 +21,7 @@ const (
 // onStage is what is written on the stage of a thread, in one of the places of its belief,
 // or of its cord.
 func onStage(thread, place string) string {
-	return fmt.Sprintf(`document.querySelector('#stage [aria-label="Thread %s"] [data-slot="%s"]').textContent`, thread, place)
+	return fmt.Sprintf(`document.querySelector('#stage [aria-label="Thread %s"] [data-slot="%s"]').textContent`+asRead, thread, place)
 }
 
 // believes is what a thread says of itself.
@@ -358,7 +358,7 @@ func TestANarrowPhoneHasRoom(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	for _, lang := range []string{"en", "zh-CN"} {
 		do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/two-threads?lang="+lang))
-		until(ctx, t, `document.querySelector("#place .when")?.textContent.includes("0 ms")`)
+		until(ctx, t, place+`.includes("0 ms")`)
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		until(ctx, t, place+`.endsWith("T15 · 351 ms")`)
 		if hidden := get[[]string](ctx, t, `(() => {

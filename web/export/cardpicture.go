@@ -16,6 +16,7 @@ func CardPicture(ctx context.Context, l words.Language, title string, c page.Car
 	if style == "" {
 		return nil, fmt.Errorf("export: %w", errNoStyle)
 	}
+	l = l.Plain()
 	b := bound.NewBuffer(ctx)
 	if err := drawn(b, l, templates.CardFile(page.NewCardPicture(l, title, c), style)); err != nil {
 		return nil, fmt.Errorf("export: a card: %w", err)

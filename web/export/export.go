@@ -175,6 +175,7 @@ func Render(ctx context.Context, f Format, r Run) ([]byte, error) {
 	if write == nil {
 		return nil, fmt.Errorf("export: %w: %q", ErrFormat, f)
 	}
+	r.Language = r.Language.Plain() // whoever asks: a file is searched, and read by programs
 	b := bound.NewBuffer(ctx)
 	err := write(b, r)
 	if err == nil {

@@ -137,13 +137,20 @@ func FindScript(list []Script, c trace.Command) (Script, bool) {
 // change.
 var highlighted sync.Map
 
+// scriptsOf is what the scripts of a lock depend on.
+type scriptsOf struct {
+	language       words.Language
+	kind, protocol string
+	wait           scenario.Sync
+}
+
 // Scripts returns what the calls of a scenario's lock run, lock first. The
 // caller must not change them.
 func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 	if sc.Lock.Own() { // there is no end of them
 		return scripts(l, sc)
 	}
-	key := [4]string{l.Code(), sc.Kind, sc.Lock.Protocol, sc.Lock.Wait.String()}
+	key := scriptsOf{l, sc.Kind, sc.Lock.Protocol, sc.Lock.Wait}
 	if made, ok := highlighted.Load(key); ok {
 		return made.([]Script)
 	}
@@ -173,7 +180,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 			list = append(list, ownScript(s.Name, s.Source))
 			continue
 		}
-		list = append(list, commented(l, readScript(s.Name, s.Source)))
+		list = append(list, commented(l.Plain(), readScript(s.Name, s.Source)))
 	}
 	for _, call := range calls {
 		if source := known.Plain[call]; source != "" && slices.ContainsFunc(known.Scripts, func(s protocol.Script) bool { return s.Call == call }) {

@@ -20,13 +20,13 @@ type Scenario struct {
 	Protocol    string
 	Key         string
 	Locks       []string // the keys of several locks, or nil
-	Lease       string
+	Lease       string   // as the scenario has it, "200ms"
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" if the lock has none
 	Nodes       int
-	Wait        string // the replicas that its lock waits for: "1 of 2 in 50ms", or ""
+	Wait        string // the replicas that its lock waits for: "1 of 2 in 50 ms", or ""
 	Unheard     int    // one of them that it does not wait for, or 0
-	MinReplicas string // without which its master takes no writes: "1 in 1s", or ""
+	MinReplicas string // without which its master takes no writes: "1 in 1,000 ms", or ""
 	Seed        string
 	Drawn       bool     // something visible is drawn with the seed
 	Facts       []string // its settings, each in a few words
@@ -83,7 +83,7 @@ func NoLock(name string) bool { return exhibit.Named(name).Guard == protocol.Not
 func settings(l words.Language, s Scenario) []string {
 	switch {
 	case s.Heartbeat():
-		return []string{s.Kind, l.Say("the key stays for %s", s.Lease)}
+		return []string{s.Kind, l.Say("the key stays for %s", l.Length(s.Lease))}
 	case !InRedis(s.Protocol):
 		return []string{l.Say("lock: %s", s.Protocol)}
 	}
@@ -97,7 +97,7 @@ func settings(l words.Language, s Scenario) []string {
 	if s.Nodes > 1 {
 		list = append(list, l.Say("nodes: %d", s.Nodes))
 	}
-	list = append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog))
+	list = append(list, l.Say("lease %s", l.Length(s.Lease)), l.Say("watchdog %s", l.Length(s.Watchdog)))
 	if s.Wait != "" {
 		list = append(list, l.Say("waits for replicas: %s", s.Wait))
 	}
@@ -107,7 +107,8 @@ func settings(l words.Language, s Scenario) []string {
 	return list
 }
 
-// Thread is a thread's settings in words.
+// Thread is a thread's settings. Lengths of time are as the scenario has them, "50ms-100ms":
+// [words.Language.Length] words them.
 type Thread struct {
 	Name     string
 	Ordinal  int
@@ -157,13 +158,13 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		s.Key = l.Say("The lock's key")
 	}
 	if w := sc.Lock.Wait; w.Count > 0 {
-		s.Wait = w.String()
+		s.Wait = l.Say("%d of %d in %s", w.Count, w.Of, l.Duration(w.Within))
 		if w.Of > w.Count {
 			s.Unheard = w.Of
 		}
 	}
 	if w := sc.Lock.MinReplicas; w.Count > 0 {
-		s.MinReplicas = w.String()
+		s.MinReplicas = l.Say("%d in %s", w.Count, l.Duration(w.Within))
 	}
 	switch {
 	case !s.how.HasWatchdog():

@@ -13,7 +13,6 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
-	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -966,7 +965,7 @@ func (s *stager) ofNodes() []NodeCard {
 			if by < 0 {
 				sign, by = "−", -by
 			}
-			n.Clock = s.l.Say("its clock: %s", sign+phrase.Duration(by.Duration()))
+			n.Clock = s.l.Say("its clock: %s", sign+s.l.Duration(by.Duration()))
 		}
 		if s.timeline.down.Down(i) {
 			n.Odd, n.Down = s.l.Say("down"), true

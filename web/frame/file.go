@@ -31,7 +31,7 @@ func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Form
 	if err != nil {
 		return fmt.Errorf("frame: %w", err)
 	}
-	file.Language = words.From(r.Context())
+	file.Language = words.From(r.Context()).Plain()
 	file.Title = TitleOf(file.Language, file.Scenario)
 	file.Link = s.Origin(r) + "/play#" + open
 	file.Style = s.Static.PictureStyle()

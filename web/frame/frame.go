@@ -92,7 +92,7 @@ func (s *Pages) Frame(r *http.Request, title string, parts ...string) page.Page 
 	}
 	s.Scripted(&p, App, parts...)
 	for _, l := range s.Languages.All() {
-		p.Languages = append(p.Languages, page.Language{Name: l.Name(), Code: l.Code(), Address: site.Switched(r, "lang", l.Code()), Current: l == set.Language})
+		p.Languages = append(p.Languages, page.Language{Name: l.Name(), Code: l.Code(), Address: site.Switched(r, "lang", l.Code()), Current: l == set.Language.Plain()})
 	}
 	if s.Public() != nil {
 		p.Site = s.Public().String()

@@ -102,11 +102,12 @@ const firstCard, secondCard = "reentrant", "reentrant-naive"
 
 // CardPicture answers with the cards that the address names as one picture.
 func (s *Pages) CardPicture(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context()).Plain() // it is a file
+	r = r.WithContext(words.With(r.Context(), l))
 	var p page.Locks
 	if err := s.chosenCards(r, &p); err != nil {
 		return err
 	}
-	l := words.From(r.Context())
 	title := l.Say("Report card of %s", l.List(phrase.Names(p.Both.Locks)))
 	picture, err := export.CardPicture(r.Context(), l, title, p.Both, s.Static.PictureStyle())
 	if err != nil {

@@ -118,7 +118,7 @@ func Plain(text string) Words {
 
 // In returns the text in a language, or else in English.
 func (w Words) In(l words.Language) string {
-	return cmp.Or(w[l.Code()], w[words.English.Code()])
+	return l.Written(cmp.Or(w[l.Code()], w[words.English.Code()]))
 }
 
 // filled puts English where a language is missing or the same, and nothing for a text

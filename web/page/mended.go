@@ -229,6 +229,7 @@ func harmFirst(a, b string) int {
 
 // opens is the link of a scenario with a change, whose title says what was changed.
 func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error) {
+	l = l.Plain() // it is the scenario's own, in its YAML
 	other := *sc
 	title := l.Clause(c.Title)
 	if sc.Title != "" {

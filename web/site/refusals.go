@@ -81,12 +81,12 @@ func (l *refusalLog) forget(now time.Time) {
 func (s *Site) AnswerError(w http.ResponseWriter, r *http.Request, status *Error) {
 	limit := s.refused(w, r, status)
 	l := words.From(r.Context())
-	head := l.Say(status.Head)
 	if AsksForJSON(r) {
-		AnswerJSON(w, status.Status, errorJSON{Error: l.Say("%s. %s", head, status.Text(l)), Limit: limit})
+		l = l.Plain()
+		AnswerJSON(w, status.Status, errorJSON{Error: l.Say("%s. %s", l.Say(status.Head), status.Text(l)), Limit: limit})
 		return
 	}
-	if err := s.Message(w, r, Message{status.Status, head, status.Text(l)}); err != nil {
+	if err := s.Message(w, r, Message{status.Status, l.Say(status.Head), status.Text(l)}); err != nil {
 		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
 	}
 }

@@ -22,8 +22,8 @@ const year = 365 * 24 * 60 * 60 // in seconds
 
 // Settings are how a visitor wants pages to look.
 type Settings struct {
-	Language words.Language
-	Theme    string // one of themes
+	Language words.Language // as pages say it
+	Theme    string         // one of themes
 }
 
 // SettingsOf reads a visitor's settings: from the address for this page only,
@@ -31,7 +31,7 @@ type Settings struct {
 func (s *Site) SettingsOf(r *http.Request) Settings {
 	query := r.URL.Query()
 	set := Settings{
-		Language: s.Languages.Match(query.Get("lang"), Cookie(r, languageCookie), r.Header.Get("Accept-Language")),
+		Language: s.Languages.Match(query.Get("lang"), Cookie(r, languageCookie), r.Header.Get("Accept-Language")).OnPages(),
 		Theme:    "auto",
 	}
 	for _, t := range []string{query.Get("theme"), Cookie(r, themeCookie)} {

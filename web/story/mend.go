@@ -1,6 +1,8 @@
 package story
 
 import (
+	"time"
+
 	"relock/engine/check"
 	"relock/engine/explore/mend"
 	"relock/engine/scenario"
@@ -26,7 +28,7 @@ func (m *maker) mender() []Story {
 	token.Why = page.CureWhy{
 		Says: l.Say("The same moves, at %[1]s's %[2]s. With the change: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
 		Threads: []page.LockThread{{Name: "A", Rows: []page.LockRow{{What: l.Say("write"), Differs: true, First: true, Cells: []page.LockCell{
-			{Text: l.Say("writes %d", 1), At: "240 ms"}, {Text: l.Say("its write with token %d is refused: a newer one was seen", 33), At: "240 ms", Tone: film.Bad},
+			{Text: l.Say("writes %d", 1), At: l.Duration(240 * time.Millisecond)}, {Text: l.Say("its write with token %d is refused: a newer one was seen", 33), At: l.Duration(240 * time.Millisecond), Tone: film.Bad},
 		}}}}},
 	}
 	lease := page.CureRow{

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files again")
 
 // languages are those that somebody reads the golden files in: every other one
 // is made of the same components.
-var languages = []words.Language{words.English, words.Match("zh")}
+var languages = []words.Language{words.English.OnPages(), words.Match("zh").OnPages()}
 
 // html is a group's stories, an element a line.
 func html(t *testing.T, l words.Language, g story.Group) string {

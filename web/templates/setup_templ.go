@@ -409,26 +409,27 @@ func setting(path, name, value string) templ.Component {
 // threadSet is what a thread is set to, in a few words.
 func threadSet(ctx context.Context, t film.Thread) string {
 	if t.Depth > 1 {
-		return say(ctx, "%d levels, %s each", t.Depth, spaced(t.Work))
+		return say(ctx, "%d levels, %s each", t.Depth, length(ctx, t.Work))
 	}
-	return say(ctx, "works %s", spaced(t.Work))
+	return say(ctx, "works %s", length(ctx, t.Work))
 }
 
 // lockSet is what the lock is set to.
 func lockSet(ctx context.Context, s film.Scenario) string {
 	if s.Watchdog == say(ctx, "off") || s.Watchdog == say(ctx, "none") {
-		return say(ctx, "lease %s", spaced(s.Lease))
+		return say(ctx, "lease %s", length(ctx, s.Lease))
 	}
-	return say(ctx, "lease %s ↻ %s", spaced(s.Lease), spaced(s.Watchdog))
+	return say(ctx, "lease %s ↻ %s", length(ctx, s.Lease), length(ctx, s.Watchdog))
 }
 
-// spaced is a length of time as a scenario has it, as a page writes it: "80 ms".
+// spaced is a length of time in a field, as one types it: "80 ms". A scenario that has "80 ms"
+// means "80ms".
 func spaced(length string) string {
 	at := strings.IndexFunc(length, func(r rune) bool { return r >= 'a' && r <= 'z' })
 	if at <= 0 || strings.ContainsAny(length[at:], "0123456789") {
 		return length
 	}
-	return length[:at] + "\u00a0" + length[at:]
+	return length[:at] + " " + length[at:]
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -156,9 +156,10 @@ func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	if is.Name == "" || is.Direction != "" && is.Direction != "ltr" && is.Direction != "rtl" {
 		return Language{}, fmt.Errorf("%s: a name is needed, and a direction is ltr or rtl", aboutFile)
 	}
-	l := Language{&dialect{tag: tag, code: folder, name: is.Name, rightToLeft: is.Direction == "rtl"}}
-	l.read = sync.OnceValues(func() (*texts, error) { return readTexts(fsys, folder, tag) })
-	return l, nil
+	return twice(dialect{
+		tag: tag, code: folder, name: is.Name, rightToLeft: is.Direction == "rtl",
+		read: sync.OnceValues(func() (*texts, error) { return readTexts(fsys, folder, tag) }),
+	}), nil
 }
 
 // readTexts reads the texts in a folder.
@@ -211,7 +212,7 @@ func readYAML(fsys fs.FS, name string, into any) error {
 // speak has texts said by a printer.
 func (t *texts) speak(p *message.Printer) {
 	t.printer = p
-	t.beforeMillis, t.afterMillis, _ = strings.Cut(strings.ReplaceAll(t.say(inMillis), " ", "\u00a0"), "%s") // a number and its unit stay on one line
+	t.beforeMillis, t.afterMillis, _ = strings.Cut(t.say(inMillis), "%s")
 }
 
 // inMillis is a duration in milliseconds.

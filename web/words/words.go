@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +34,9 @@ type dialect struct {
 	name        string
 	rightToLeft bool
 	read        func() (*texts, error) // once
+
+	onPages   bool     // it is the language as pages say it
+	elsewhere *dialect // the other of the two
 }
 
 // texts are the texts in a language.
@@ -51,7 +53,7 @@ type texts struct {
 var English = func() Language {
 	own := &texts{}
 	own.speak(message.NewPrinter(language.English))
-	return Language{&dialect{tag: language.English, code: "en", name: "English", read: func() (*texts, error) { return own, nil }}}
+	return twice(dialect{tag: language.English, code: "en", name: "English", read: func() (*texts, error) { return own, nil }})
 }()
 
 // texts are the language's.
@@ -80,7 +82,9 @@ func (l Language) Direction() string {
 // Say translates a text and formats it with its arguments; without arguments it
 // is not a format, and a % in it is a %. A text without a translation stays
 // English.
-func (l Language) Say(text phrase.Text, args ...any) string { return l.texts().say(text, args...) }
+func (l Language) Say(text phrase.Text, args ...any) string {
+	return l.Written(l.texts().say(text, args...))
+}
 
 func (t *texts) say(text phrase.Text, args ...any) string {
 	if len(args) == 0 {
@@ -162,10 +166,9 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
 	if d >= time.Minute && d%time.Second == 0 || d >= wordy {
-		return l.long(d)
+		return l.measured(l.long(d))
 	}
-	t := l.texts()
-	return t.beforeMillis + l.Millis(d) + t.afterMillis
+	return l.inMillis(l.Millis(d))
 }
 
 // Millis formats a duration as a number of milliseconds without the unit: "62",
@@ -188,14 +191,6 @@ func (l Language) Millis(d time.Duration) string {
 	}
 	return l.texts().printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
-
-// counted is a number and what it counts. Before a Han character a number nearly always
-// stands for how many there are.
-var counted = regexp.MustCompile(`(\b[0-9][0-9.,]*) ((?:µs|ms|s|min|h|d|kB|KB|KiB|MB)\b|%|\p{Han})`)
-
-// Unparted returns a text in which no line ends between a number and its unit: a no-break
-// space stands there.
-func Unparted(text string) string { return counted.ReplaceAllString(text, "$1\u00a0$2") }
 
 // wordy is from where nobody counts minutes or milliseconds.
 const wordy = 2 * time.Hour

@@ -3,7 +3,7 @@ import { byId, make } from "./dom.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
 import { playedBy } from "./room-says.js";
-import { say } from "./words.js";
+import { say, unparted } from "./words.js";
 
 /**
  * @typedef {import("./room-state.js").Room} Room
@@ -209,7 +209,7 @@ export function roomSettings(code, ask) {
       const address = new URL(said.link, location.href).href;
       copy(address, address);
     } else {
-      byId("room-note").textContent = said?.error ?? say("The server does not answer. Please try again in a moment.");
+      byId("room-note").textContent = unparted(said?.error ?? "") || say("The server does not answer. Please try again in a moment.");
     }
   });
   const sure = (/** @type {boolean} */ is) => {

@@ -12,12 +12,20 @@ let translations;
 export function say(text, ...args) {
   translations ??= /** @type {Record<string, string>} */ (JSON.parse(globalThis.document?.getElementById("words")?.textContent ?? "{}"));
   let next = 0;
-  return (translations[text] ?? text).replace(/%(?:\[(\d+)\])?[sd]/g, (_, place) => {
-    next = place ? Number(place) : next + 1;
-    const arg = args[next - 1];
-    return typeof arg === "number" ? arg.toLocaleString(globalThis.document?.documentElement.lang || "en") : arg;
-  });
+  return unparted(
+    (translations[text] ?? text).replace(/%(?:\[(\d+)\])?[sd]/g, (_, place) => {
+      next = place ? Number(place) : next + 1;
+      const arg = args[next - 1];
+      return typeof arg === "number" ? arg.toLocaleString(globalThis.document?.documentElement.lang || "en") : arg;
+    }),
+  );
 }
+
+/**
+ * A text in which no line ends between a number and its unit: Unparted of package words.
+ * @param {string} text
+ */
+export const unparted = (text) => text.replace(/\b(\d[\d.,]*) (?=(?:[mµ]?s|min|[hd]|[kKM]i?B)\b|%|\p{Script=Han})/gu, "$1\u00a0");
 
 /**
  * Says a length of time: "62 ms", and in minutes what has whole seconds, "4 min 20 s".
