@@ -91,8 +91,9 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	until(host, t, stands+` === "T2"`)
 
 	// All are asked. The test learns the right answer by asking before.
+	until(host, t, `document.getElementById("coming").textContent !== ""`)
 	do(host, t, chromedp.KeyEvent("a"))
-	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
+	until(host, t, `document.getElementById("asked").dataset.state === "open" && document.getElementById("coming").textContent === ""`) // it would be told
 	do(host, t, chromedp.KeyEvent("r"))
 	until(host, t, `document.querySelector(".options .right") !== null`)
 	right := get[string](host, t, `String([...document.querySelectorAll(".options li")].findIndex((li) => li.classList.contains("right")))`)

@@ -343,7 +343,7 @@ export function board(stage, door) {
       faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
-    const last = positionAt(state) === tip() && canAct(state);
+    const last = positionAt(state) === tip() && canAct(state) && !document.querySelector(".asking"); // what is asked is not told
     drawComing(document.getElementById("coming"), p, last ? { threads: b.threads, step: (who) => inTurn(() => attempt(() => step(who))) } : null);
     drawRail(stage, p, closed(), whyNot);
     strikes?.shown();

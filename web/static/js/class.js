@@ -331,5 +331,8 @@ export function klass(section) {
   byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
   const beside = document.getElementById("beside"); // a stage has none
-  beside?.addEventListener("click", () => beside.setAttribute("aria-expanded", String(section.classList.toggle("sided"))));
+  beside?.addEventListener("click", () => {
+    beside.setAttribute("aria-expanded", String(section.classList.toggle("sided")));
+    byId("more").removeAttribute("open"); // it lies over what this opens
+  });
 }
