@@ -516,7 +516,7 @@ const (
 // belong to.
 func (d *drawing) names() {
 	var of []string
-	if d.of != nil && d.text {
+	if d.of != nil && d.text && d.axis.horizon == 0 { // beside the table, whose head says it
 		of = d.of(d.lang)
 	}
 	for i := range d.p.Lanes {
