@@ -45,7 +45,7 @@ func TestTheLineThatRanIsInSight(t *testing.T) {
 		}
 		name := strings.TrimSuffix(file, ".yaml")
 		do(ctx, t, chromedp.Navigate(url+"/play/"+name))
-		until(ctx, t, `document.querySelector('#moves button') !== null`)
+		until(ctx, t, `document.getElementById("place").textContent !== "" && document.querySelector(".lane-plan") !== null`)
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && document.querySelector("#rows tr[id]") !== null`)
 		got := get[[]string](ctx, t, linesInSight)
