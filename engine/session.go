@@ -115,6 +115,7 @@ func (b *Branch) grown(events []trace.Event) {
 	if n := len(b.Positions); len(p.Pointless) > 0 && (n < 2 || len(b.Positions[n-2].Pointless) == 0 || &p.Pointless[0] != &b.Positions[n-2].Pointless[0]) {
 		b.size += len(p.Pointless) * int(unsafe.Sizeof(p.Pointless[0]))
 	}
+	b.size += len(p.Plans) * int(unsafe.Sizeof(run.Plan{})) * 5 / 4
 	for _, o := range p.Options {
 		b.size += int(unsafe.Sizeof(o)) * 5 / 4
 		b.size += len(o.Armed) * int(unsafe.Sizeof(scenario.Fault{}))
@@ -134,6 +135,7 @@ type Position struct {
 	Seen    time.Duration // when something of it can be seen, or 0
 	Expiry  time.Duration // when Redis will drop the key, or 0
 	Over    bool          // the run has ended
+	Plans   []run.Plan    // what will be by itself
 
 	Pointless []run.Pointless // faults that would change nothing; shared among positions
 }
@@ -281,7 +283,7 @@ func (s *Session) position(ctx context.Context) (Position, error) {
 	if err != nil {
 		return Position{}, fmt.Errorf("engine: %w", err)
 	}
-	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over(), Pointless: pointless}
+	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over(), Plans: s.live.Plans(), Pointless: pointless}
 	if next, ok := s.live.NextEvent(); ok {
 		p.Next = next
 	}

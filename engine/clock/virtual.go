@@ -41,6 +41,9 @@ type Virtual struct {
 // NewVirtual returns a clock at Epoch without processes.
 func NewVirtual() *Virtual { return &Virtual{parked: make(chan struct{})} }
 
+// Deadline is the Name of the timer that ends a context at its deadline.
+const Deadline = "deadline"
+
 // State says where a task is parked.
 type State int
 
@@ -464,7 +467,7 @@ func (p *virtualProcess) AfterFunc(d time.Duration, doing string, f func()) Time
 
 func (p *virtualProcess) WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	t := p.AfterFunc(deadline.Sub(p.Now()), "deadline", func() { end(context.DeadlineExceeded) })
+	t := p.AfterFunc(deadline.Sub(p.Now()), Deadline, func() { end(context.DeadlineExceeded) })
 	return ctx, func() {
 		t.Stop()
 		end(context.Canceled)

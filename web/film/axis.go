@@ -25,7 +25,8 @@ const (
 	roomy        = 680 // a picture may be so wide
 	roomyRow     = 80  // and one of many rows so wide for each
 	leadIn       = 20  // before the first row
-	planned      = 320 // how wide the planned work is, where rows come by steps
+	gapStep      = 13  // between rows of one instant, where they come by steps
+	planned      = 400 // how wide the planned work is there
 	tail         = 24  // after the last row
 )
 
@@ -41,13 +42,16 @@ type axis struct {
 	scale     float64   // how wide a millisecond is
 	most      int       // rows of a run that are on it
 	shared    bool      // it belongs to several runs
+	same      float64   // how far rows of one instant are apart
+	horizon   float64   // how long the planned work takes, in milliseconds, where rows come by steps
+	ideal     float64   // where its last instant would be then if no rows crowded
 }
 
 // axisOf puts the rows of runs onto one axis. Typical is the time that is
 // gapTypical wide. A steady axis shortens a wait by its own length alone, so that
 // what comes later moves nothing.
 func axisOf(typical float64, steady bool, runs ...[]float64) *axis {
-	a := &axis{shared: len(runs) > 1}
+	a := &axis{shared: len(runs) > 1, same: gapSame}
 	type point struct {
 		at       float64
 		run, nth int
@@ -82,6 +86,35 @@ func axisOf(typical float64, steady bool, runs ...[]float64) *axis {
 	return a
 }
 
+// plan puts the rows of a run that comes by steps on an axis: the planned work is to
+// scale, rows that crowd take room of the time after them, and what is longer than all
+// the work is shortened. So whatever comes moves nothing.
+func plan(horizon float64, times []float64) *axis {
+	a := axisOf(1, true, times)
+	a.same, a.horizon, a.scale, a.end = gapStep, horizon, planned/horizon, 0
+	for i, at := range a.instants {
+		a.place[i], a.ideal, a.shortened[i] = a.after(a.instants[:i], at)
+		a.end = a.place[i] + a.same*float64(a.rows[i]-1)
+	}
+	return a
+}
+
+// after is the place of an instant after others, if no rows crowded, and whether the wait
+// before it is shortened.
+func (a *axis) after(others []float64, at float64) (place, ideal float64, shortened bool) {
+	n := len(others)
+	if n == 0 {
+		return min(at, a.horizon) * a.scale, min(at, a.horizon) * a.scale, false
+	}
+	wait := at - others[n-1]
+	if wait > a.horizon {
+		place = a.end + gapShortened + 8*math.Floor(math.Log10(wait))
+		return place, place, true
+	}
+	ideal = a.ideal + wait*a.scale
+	return max(ideal, a.end+gapMin), ideal, false
+}
+
 // lay finds the place of each instant: with as few axis breaks as can be, and rather
 // at half the scale than with one.
 func (a *axis) lay(typical float64, steady bool) {
@@ -105,7 +138,7 @@ func (a *axis) lay(typical float64, steady bool) {
 			a.shortened[i] = shortened
 		}
 		a.place[i] = at
-		at += gapSame * float64(a.rows[i]-1)
+		at += a.same * float64(a.rows[i]-1)
 	}
 	a.end = at
 }
@@ -179,7 +212,7 @@ func (a *axis) of(times []float64) []float64 {
 			for i++; a.instants[i] != t; i++ {
 			}
 		}
-		at[row] = a.place[i] + gapSame*float64(nth)
+		at[row] = a.place[i] + a.same*float64(nth)
 	}
 	return at
 }
@@ -200,19 +233,6 @@ func (l *Lanes) times(most int) []float64 {
 func (l *Lanes) axis(followed bool) *axis {
 	steady := followed && l.ended < len(l.threads)
 	typical := typicalGap(l)
-	if !followed && l.horizon > 0 && len(l.plans) > 0 {
-		// The planned work has the width of the box, so that a step moves nothing.
-		last := 0.0
-		if n := len(l.rows); n > 0 {
-			last = l.rows[n-1].at
-		}
-		for _, p := range l.plans {
-			if p.Ordinal >= 0 && p.Kind != PlanRenew {
-				last = max(last, p.At)
-			}
-		}
-		typical = gapTypical * max(l.horizon, last) / planned
-	}
 	if steady {
 		typical = l.steadyGap(typical)
 	}
@@ -249,7 +269,7 @@ func (d *drawing) axisBreaks() {
 		if !shortened {
 			continue
 		}
-		from, to := d.axis.place[i-1]+gapSame*float64(d.axis.rows[i-1]-1), d.axis.place[i]
+		from, to := d.axis.place[i-1]+d.axis.same*float64(d.axis.rows[i-1]-1), d.axis.place[i]
 		if from < d.from || to > d.to {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -47,32 +48,13 @@ type Lanes struct {
 	down     facts.Outages
 	highest  float64 // of the PTTLs, in milliseconds
 	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
-	horizon  float64 // how long the planned work takes, in milliseconds, 0 where that is not known
-	plans    []Plan
+	horizon  float64 // how long the planned work takes, in milliseconds
+	stepped  bool    // and plans are what comes after the last row
+	plans    []run.Plan
 }
 
-// Plan is what will come to be by itself, as it looks after the last row: somebody may act
-// before.
-type Plan struct {
-	Ordinal int // of the thread, -1 for the key
-	At      float64
-	Kind    PlanKind
-}
-
-// PlanKind is what a plan is of.
-type PlanKind string
-
-// The plans.
-const (
-	PlanStart PlanKind = "start" // it comes
-	PlanAsk   PlanKind = "ask"   // it asks again
-	PlanWork  PlanKind = "work"  // its work ends
-	PlanRenew PlanKind = "renew" // its watchdog renews
-	PlanEnd   PlanKind = "end"   // the lease is over
-)
-
-// Plan sets what is to come after the last row.
-func (l *Lanes) Plan(list []Plan) { l.plans = list }
+// Plan sets what will be by itself after the last row of a run that is stepped.
+func (l *Lanes) Plan(list []run.Plan) { l.stepped, l.plans = true, list }
 
 // laneRow is what the picture must know of a row.
 type laneRow struct {
@@ -167,12 +149,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		return of
 	}
 	l.lock, l.keys = sc.Lock.Kind, sc.Locks
-	for _, t := range sc.Threads {
-		l.horizon = max(l.horizon, float64(t.Start.Milliseconds()))
-	}
-	for _, t := range sc.Threads {
-		l.horizon += float64((t.Work.Max*time.Duration(t.Depth) + t.After.Max*time.Duration(max(t.Depth-1, 0))) * time.Duration(max(t.Repeat, 1)) / time.Millisecond)
-	}
+	l.horizon = horizon(sc)
 	for range sc.Locks {
 		l.whose = append(l.whose, facts.NewHolding(owners))
 	}
@@ -192,6 +169,21 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		}
 	}
 	return l
+}
+
+// horizon is how long the planned work takes, in milliseconds, if each thread waits for
+// all others; or the lease, unless that is far longer.
+func horizon(sc *scenario.Scenario) float64 {
+	var starts, work time.Duration
+	for _, t := range sc.Threads {
+		starts = max(starts, t.Start)
+		work += (t.Work.Max*time.Duration(t.Depth) + t.After.Max*time.Duration(t.Depth-1)) * time.Duration(t.Repeat)
+	}
+	all := max(starts+work, time.Millisecond)
+	if sc.Lock.Lease <= 2*all {
+		all = max(all, sc.Lock.Lease)
+	}
+	return float64(trace.MillisOf(all))
 }
 
 // Len is how many rows there are.

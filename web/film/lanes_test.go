@@ -556,7 +556,7 @@ func TestWidthAndHeightOfLanes(t *testing.T) {
 	seen := func() film.Picture { return l.Window(words.English, "p", 0, film.MaxLaneRows) }
 	going := seen().Width
 	l.Add(event(2, "A", trace.Wait{For: 50}))
-	if p := seen(); going != 640 || p.Width != going {
+	if p := seen(); going != 444 || p.Width != going {
 		t.Errorf("%v wide, and %v a step later; want room for what comes", going, p.Width)
 	}
 	l.Add(event(3, "A", trace.End{Result: trace.Done}))

@@ -42,6 +42,12 @@ func (l ScriptLine) Text() string {
 	return b.String()
 }
 
+// Remark tells whether there is nothing but a comment in the line.
+func (l ScriptLine) Remark() bool {
+	rest := slices.DeleteFunc(slices.Clone(l.Tokens), func(t ScriptToken) bool { return strings.TrimSpace(t.Text) == "" })
+	return len(rest) > 0 && !slices.ContainsFunc(rest, func(t ScriptToken) bool { return t.Class != "c" })
+}
+
 // ScriptToken is a piece of a line in one colour.
 type ScriptToken struct {
 	Class string // "k" keyword, "f" function, "r" Redis command, "v" argument, "s" string, "m" number, "c" comment, or ""

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -48,18 +49,17 @@ type Picture struct {
 	Flags       []Flag
 	Events      []Event
 	Plans       []Planned
-	LeaseTo     []Point // from the last state of the lease to its end, nil where that is not planned
-	LeaseOf     int
+	Ends        []Point // from the last state of the lease to its end, nil where that is not drawn
 }
 
-// Planned is a plan as a place on the time axis.
+// Planned is what will be by itself, as a place on the time axis.
 type Planned struct {
-	X    float64
-	Y    float64 // the middle of its lane
-	From float64 // where what is drawn ends
-	Plan
-	Inside bool   // its thread holds the lock, as it believes
-	Text   string // its time, where there is room
+	Ordinal int // of the thread, -1 for the key
+	Next    run.Next
+	At      time.Duration
+	From, X float64 // where what is drawn ends, and its own place
+	Y       float64 // the middle of its lane
+	Text    string  // its time, where there is room
 }
 
 // Column is a row of the table as a place on the time axis.
@@ -237,6 +237,9 @@ func (l *Lanes) Follow(lang words.Language, prefix string, first, count int) Pic
 }
 
 func (l *Lanes) window(lang words.Language, prefix string, first, count int, followed bool) Picture {
+	if l.stepped && !followed && l.horizon > 0 {
+		return l.picture(lang, prefix, first, count, l.measures(false), plan(l.horizon, l.times(len(l.rows))))
+	}
 	p := l.picture(lang, prefix, first, count, l.measures(followed), l.axis(followed))
 	if l.ended < len(l.threads) {
 		// A page makes the picture as wide as its box: with room for what
@@ -284,10 +287,10 @@ const (
 	stripHeight    = 16 // of a node, or of a word
 	mostStrips     = 112
 	resourceHeight = 24
-	flagRow        = 24  // the height that flags take above the rows' numbers
-	numberRow      = 28  // and that of these
-	scaleLine      = 10  // what says that the axis is to scale, below its unit
-	growing        = 440 // the least width of a run that is stepped
+	flagRow        = 24                      // the height that flags take above the rows' numbers
+	numberRow      = 28                      // and that of these
+	scaleLine      = 10                      // what says that the axis is to scale, below its unit
+	growing        = leadIn + planned + tail // the least width of a run that goes on
 )
 
 // Measures of the small picture.
@@ -359,9 +362,13 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 			d.to = min(d.to, d.at[d.end])
 		}
 	}
+	if on.horizon > 0 && d.first == 0 {
+		d.from = -leadIn // the run begins there
+	}
 	if !m.followed {
 		d.origin = d.from
 	}
+	plans := d.planned()
 	keyTop := m.head + m.lane*float64(len(l.threads)) + m.resource + m.gap
 	d.p = Picture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
@@ -417,53 +424,59 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.p.Names = max(d.p.Names, math.Ceil(1.2*wide(r.Name))+14)
 	}
 	d.events()
-	d.planned()
+	d.foresee(plans)
 	return d.p
 }
 
-// planned puts what is to come after the last row.
-func (d *drawing) planned() {
-	if !d.text || len(d.plans) == 0 || d.end != len(d.rows) {
+// planned are the plans that are near enough to be drawn. What is drawn ends before them.
+func (d *drawing) planned() []Planned {
+	if d.axis.horizon == 0 || d.end != len(d.rows) {
+		return nil
+	}
+	var list []Planned
+	for _, p := range d.plans {
+		at := float64(trace.MillisOf(p.At))
+		place, _, far := d.axis.after(d.axis.instants, at)
+		if n := len(d.axis.instants); n > 0 && at <= d.axis.instants[n-1] {
+			place = d.axis.end + d.axis.same
+		}
+		if far || at > d.axis.horizon && len(d.axis.instants) == 0 {
+			continue
+		}
+		if p.Next != "" && d.end > 0 {
+			d.to = min(d.to, max(place, d.at[d.end-1]+gapMin))
+		}
+		list = append(list, Planned{Ordinal: slices.Index(d.threads, p.Thread), Next: p.Next, X: place, At: p.At})
+	}
+	return list
+}
+
+// foresee puts plans into the picture, which is as wide as the planned work, or twice as
+// wide for what outlasts that: seldom another width, for that moves everything.
+func (d *drawing) foresee(plans []Planned) {
+	if d.axis.horizon == 0 {
 		return
 	}
-	now, origin := 0.0, d.p.Left+leadIn
-	taken := math.Inf(-1)
-	if d.end > 0 {
-		now, origin = max(d.rows[d.end-1].at, d.rows[d.end-1].until), d.x(d.at[d.end-1])
-		taken = origin + 4
-	}
-	list := slices.Clone(d.plans)
-	slices.SortStableFunc(list, func(a, b Plan) int { return cmp.Compare(a.At, b.At) })
-	at, before := origin, now
-	for _, one := range list {
-		if (one.Ordinal < 0 || one.Kind == PlanRenew) && (one.At-before)*d.axis.scale > gapShort {
-			continue // far beyond the work
-		}
-		if gap := one.At - before; gap > 0 {
-			at += min(max(gap*d.axis.scale, gapMin), gapShort) * d.stretch
-			before = one.At
-		}
-		p := Planned{X: round(at), From: d.p.Right, Plan: one}
-		if one.Ordinal >= 0 && one.Ordinal < len(d.p.Lanes) {
-			lane := d.p.Lanes[one.Ordinal]
-			p.Y = lane.Middle
-			p.Inside = d.threadAt[one.Ordinal].level > 0
-		}
-		text := d.instant(time.Duration(one.At * float64(time.Millisecond)))
-		if half := wide(text) / 2; p.X-half > taken {
-			p.Text, taken = text, p.X+half+6
-		}
-		if one.Kind == PlanEnd {
-			if open := d.p.Key.Open; open != nil && len(open.Points) > 1 {
-				last := open.Points[len(open.Points)-1]
-				if p.X > last.X {
-					d.p.LeaseTo, d.p.LeaseOf = []Point{last, {p.X, d.p.Key.Bottom}}, open.Ordinal
-				}
+	right := d.to
+	for _, p := range plans {
+		right = max(right, p.X)
+		p.X, p.From = round(p.X-d.origin), d.p.Right
+		if open := d.p.Key.Open; p.Next == "" {
+			if open == nil || open.Endless {
+				continue
 			}
+			d.p.Ends = []Point{open.Points[1], {max(p.X, open.Points[1].X), d.p.Key.Bottom}}
+		} else if p.Ordinal >= 0 {
+			p.Y = d.p.Lanes[p.Ordinal].Middle
 		}
+		p.Text = d.roomFor(d.instant(p.At), p.X)
 		d.p.Plans = append(d.p.Plans, p)
 	}
-	d.p.Width = max(d.p.Width, round(at-d.p.Left+tail))
+	for d.p.Width = growing; d.p.Width < right-d.origin+tail; d.p.Width += planned {
+	}
+	if n := len(d.p.Columns); n > 0 && d.end == len(d.rows) {
+		d.p.Columns[n-1].To = d.p.Left + d.p.Width // what is planned is not what comes after it
+	}
 }
 
 // x is a place of the whole run in the picture.
@@ -503,7 +516,7 @@ const (
 // belong to.
 func (d *drawing) names() {
 	var of []string
-	if d.of != nil && d.text {
+	if d.of != nil && d.text && d.axis.horizon == 0 { // beside the table, whose head says it
 		of = d.of(d.lang)
 	}
 	for i := range d.p.Lanes {
@@ -640,22 +653,38 @@ func (d *drawing) instants() {
 	if !d.text {
 		return
 	}
-	taken := math.Inf(-1)
+	var expired, rest []func()
 	for i := d.first; i < d.end; {
 		last := i
 		for last+1 < d.end && d.rows[last+1].at == d.rows[i].at {
 			last++
 		}
+		n, text := len(d.p.Instants), d.instant(trace.Millis(d.rows[i].at).Duration())
 		t := Instant{From: d.x(d.at[i]), To: d.x(d.at[last])}
-		t.X = round((t.From + t.To) / 2)
-		text := d.instant(trace.Millis(d.rows[i].at).Duration())
-		if half := wide(text) / 2; t.X-half > taken {
-			t.Text = text
-			taken = t.X + half + 6
-		}
+		t.X = max(round((t.From+t.To)/2), d.p.Left+math.Ceil(wide(text)/2))
 		d.p.Instants = append(d.p.Instants, t)
+		say := func() { d.p.Instants[n].Text = d.roomFor(text, t.X) }
+		if slices.ContainsFunc(d.rows[i:last+1], func(r laneRow) bool { return r.expired }) {
+			expired = append(expired, say) // its sign is a clock
+		} else {
+			rest = append(rest, say)
+		}
 		i = last + 1
 	}
+	for _, say := range slices.Concat(expired, rest) {
+		say()
+	}
+}
+
+// roomFor is a text below the lanes, or "" where others leave no room for it.
+func (d *drawing) roomFor(text string, x float64) string {
+	near := func(other string, at float64) bool {
+		return other != "" && math.Abs(x-at) <= (wide(text)+wide(other))/2+6
+	}
+	if slices.ContainsFunc(d.p.Instants, func(t Instant) bool { return near(t.Text, t.X) }) || slices.ContainsFunc(d.p.Plans, func(p Planned) bool { return near(p.Text, p.X) }) {
+		return ""
+	}
+	return text
 }
 
 // inMinutes reports whether minutes suit the run better: it is long, and nothing happens

@@ -83,7 +83,6 @@ type Belief struct {
 	Does   string `json:"does,omitempty"`
 	Odd    string `json:"odd,omitempty"`   // after Does: why the belief is false
 	Calls  []Call `json:"calls,omitempty"` // business calls, the innermost first, where there are several
-	Beat   string `json:"beat,omitempty"`  // of its watchdog
 	Cord   Cord   `json:"cord"`
 	Tie    string `json:"tie,omitempty"`   // what is written at the cord
 	Need   string `json:"need,omitempty"`  // below it: how many nodes it takes
@@ -352,9 +351,6 @@ func (s *stager) belief(i int, name string) Belief {
 	case Holds:
 		b.Says, b.Does = s.claims(name, levels), s.works(name)
 		b.Calls = s.calls(name)
-		if t.renewed >= 0 {
-			b.Beat = s.l.Say("renewed at %s", s.length(t.renewed))
-		}
 	case Leaves:
 		b.Says, b.Does = s.l.Say("I am leaving"), s.l.Say("it only has to unlock")
 	case Unsure:

@@ -36,7 +36,7 @@ func staged(tb testing.TB, name string) (lessonstest.Run, []film.Row, []trace.Ev
 func told(s film.Stage, thread int) string {
 	b := s.Beliefs[thread]
 	var parts []string
-	for _, part := range []string{b.Says, b.Does, b.Odd, b.Beat, string(b.Cord), b.Tie, b.Need} {
+	for _, part := range []string{b.Says, b.Does, b.Odd, string(b.Cord), b.Tie, b.Need} {
 		if part != "" {
 			parts = append(parts, part)
 		}

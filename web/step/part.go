@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"relock/engine"
-	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
@@ -31,7 +30,9 @@ func portions(l words.Language, reel *film.Film, b *engine.Branch, from int, pos
 		}
 		last := to == len(b.Positions)
 		if last {
-			reel.Lanes().Plan(plansOf(b))
+			if tip := b.Positions[to-1]; len(tip.Options) > 0 { // a lab has none
+				reel.Lanes().Plan(tip.Plans)
+			}
 			if a.Lanes, err = DrawnLanes(l, reel, b.Positions[to-1].Row); err != nil {
 				return err
 			}
@@ -79,32 +80,6 @@ func PositionOf(l words.Language, b *engine.Branch, i int) Position {
 		}
 	}
 	return out
-}
-
-// plansOf is what will come by itself at the end of a branch.
-func plansOf(b *engine.Branch) []film.Plan {
-	var list []film.Plan
-	at := b.Positions[len(b.Positions)-1]
-	ordinals := map[string]int{}
-	for _, o := range at.Options {
-		if _, known := ordinals[o.Thread]; !known {
-			ordinals[o.Thread] = len(ordinals)
-		}
-	}
-	for _, o := range at.Options {
-		if o.Reason == run.HasEnded || o.Next == run.NextNothing || o.Network || o.Node > 0 {
-			continue
-		}
-		when := max(o.At, at.At)
-		kind := map[run.Next]film.PlanKind{run.NextStart: film.PlanStart, run.NextRetry: film.PlanAsk, run.NextWork: film.PlanWork, run.NextRenew: film.PlanRenew}[o.Next]
-		if kind != "" {
-			list = append(list, film.Plan{Ordinal: ordinals[o.Thread], At: float64(when.Microseconds()) / 1000, Kind: kind})
-		}
-	}
-	if at.Expiry > 0 {
-		list = append(list, film.Plan{Ordinal: -1, At: float64(at.Expiry.Microseconds()) / 1000, Kind: film.PlanEnd})
-	}
-	return list
 }
 
 // DrawnLanes draws the lanes around a row.

@@ -18,7 +18,6 @@ import { duration, say } from "./words.js";
  * @property {string} [does]
  * @property {string} [odd]
  * @property {{name: string, text: string}[]} [calls]
- * @property {string} [beat]
  * @property {string} cord
  * @property {string} [tie]
  * @property {string} [need]
@@ -186,7 +185,7 @@ export function drawStage(box, scene) {
 }
 
 /** @param {HTMLElement} who @param {Belief} belief */
-function drawBelief(who, { is, paused, says, does, odd, calls = [], beat, tie, need }) {
+function drawBelief(who, { is, paused, says, does, odd, calls = [], tie, need }) {
   put(who, "tied", [tie, need].filter(Boolean).join(", "));
   if (is) {
     who.dataset.is = is;
@@ -197,7 +196,6 @@ function drawBelief(who, { is, paused, says, does, odd, calls = [], beat, tie, n
   put(who, "says", says).classList.toggle("weak", !CLAIMS.includes(is));
   put(who, "does", does);
   put(who, "odd", odd);
-  put(who, "beat", beat).hidden = !beat;
   const list = slot(who, "calls");
   list.hidden = calls.length === 0;
   list.replaceChildren(...calls.map(({ name, text }) => make("li", {}, make("code", {}, name), ` ${text}`)));
