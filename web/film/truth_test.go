@@ -292,7 +292,7 @@ func TestWhyNotIsAReason(t *testing.T) {
 		{Thread: "C", Choice: -1, Next: run.NextWork, Reason: run.IsPaused, At: 240 * time.Millisecond},
 		{Thread: "D", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsNode},
 	})
-	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms: time passes first", "waits for the nodes that it asks"} {
+	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms: time passes first", "waits for the nodes"} {
 		if list[i].Why != want {
 			t.Errorf("%q, want %q", list[i].Why, want)
 		}
@@ -383,13 +383,13 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 		o    run.Option
 		want string
 	}{
-		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
-		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "asks again: lock, level 1, retry 1"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "asks again: EXISTS … in lock, level 1, retry 1"},
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock is now its own"},
-		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
-		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
-		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
-		{run.Option{Next: run.NextCall, Call: call("unlock", 2)}, "unlock, level 1, retry 1"},
+		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "repeats unlock: GET … in unlock, level 1, retry 2"},
+		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "goes on: GET … in unlock, level 1"}, // it waits for a node
+		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "goes on: beat, round 2"},
+		{run.Option{Next: run.NextCall, Call: call("unlock", 2)}, "goes on: unlock, level 1, retry 1"},
 		{run.Option{Next: run.NextAsk, Call: call("lock", 1), First: "SET", Node: 3, Background: true}, "asks node 3: SET … in lock, level 1"},
 		{run.Option{Next: run.NextCall, Call: call("lock", 1), First: "SET", Node: 2}, "asks node 2: SET … in lock, level 1"},
 		{run.Option{Next: run.NextRenew, Call: call("renew", 1), First: "GET", Node: 2, Background: true}, "watchdog: asks node 2: GET … in renew"},
@@ -691,14 +691,15 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 	}{
 		{
 			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Reason: run.Waits, At: 85 * time.Millisecond},
-			page.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms: time passes first"},
+			page.Option{Thread: "A", Network: true, Can: true, Choice: -1, Name: "A's late copy", When: "at 85 ms", Which: "unlock", Does: "late copy of unlock, level 2", Why: "on its way until 85 ms: time passes first"},
 		},
 		{
 			run.Option{Thread: "A", Network: true, Choice: 1, Next: run.NextCopy, Call: lock.Call{Name: "renew", Level: 2}, First: "HEXISTS"},
-			page.Option{Thread: "A", Network: true, Can: true, Choice: 1, Does: "a late copy of A's renew arrives"},
+			page.Option{Thread: "A", Network: true, Can: true, Choice: 1, Name: "A's late copy", Which: "renew", Does: "late copy of renew"},
 		},
 	} {
-		if got := page.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {
+		got := page.NewOptions(words.English, []run.Option{c.o})[0]
+		if got.When = strings.ReplaceAll(got.When, "\u00a0", " "); got != c.want {
 			t.Errorf("%+v, want %+v", got, c.want)
 		}
 	}

@@ -578,7 +578,7 @@ func button(l words.Language, one course.Press) string {
 	}
 	for _, o := range page.NewOptions(l, one.At.Options) {
 		if o.Can && one.Mover == (course.Mover{Thread: o.Thread, Background: o.Background, Network: o.Network, Node: o.Node}) {
-			return o.Button(l)
+			return o.Button()
 		}
 	}
 	return l.Say("Let time pass")

@@ -121,7 +121,7 @@ func TestRetriesWithoutEndInWords(t *testing.T) {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	option := run.Option{Next: run.NextRetry, Call: lock.Call{Name: lock.CallLock, Level: 1, Attempt: 2}, Retries: scenario.Unlimited, First: "EXISTS"}
-	if got, want := page.NewOptions(words.English, []run.Option{option})[0].Does, "retry 1: EXISTS … in lock, level 1"; got != want {
+	if got, want := page.NewOptions(words.English, []run.Option{option})[0].Does, "asks again: EXISTS … in lock, level 1, retry 1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// The run's limit says who still asked.

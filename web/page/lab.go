@@ -174,6 +174,9 @@ func evicts(l words.Language, nodes int, locks []string) []Strike {
 	return list
 }
 
+// shortCommand is how much of a command's arguments a button shows, in bytes.
+const shortCommand = 24
+
 // NewLabOptions words what each thread of a lab would do, or why nothing of it waits.
 func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choice, over bool) []Option {
 	var out []Option
@@ -184,10 +187,14 @@ func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choic
 			if c.Thread != t.Name || c.Do != "" {
 				continue
 			}
-			first, _, _ := strings.Cut(strings.ToUpper(c.Text), " ")
-			o := Option{Thread: t.Name, Choice: n, Can: true, Does: c.Text, Node: c.Node, Nth: nth, Network: c.Late, Background: some && !c.Late && c.Node == 0, Label: l.Say("%s: %s", t.Name, first)}
-			if c.Late {
-				o.Does, o.Label = l.Say("a late copy arrives: %s", c.Text), ""
+			first, rest, _ := strings.Cut(c.Text, " ")
+			first, rest = strings.ToUpper(first), words.Short(rest, shortCommand)
+			o := Option{Thread: t.Name, Choice: n, Can: true, Does: c.Text, Node: c.Node, Nth: nth, Network: c.Late, Background: some && !c.Late && c.Node == 0, Verb: l.Say("sends %s", first), Which: rest}
+			switch {
+			case c.Late:
+				o.Name, o.Verb, o.Which, o.Does = l.Say("%s's late copy", t.Name), "", strings.TrimSpace(first+" "+rest), l.Say("a late copy arrives: %s", c.Text)
+			case c.Node > 0:
+				o.Verb, o.Which = l.Say("asks node %d", c.Node), strings.TrimSpace(first+" "+rest)
 			}
 			some = some || !c.Late
 			out = append(out, o)
@@ -195,11 +202,11 @@ func NewLabOptions(l words.Language, threads []lab.Standing, choices []lab.Choic
 			nth++
 		}
 		if !some {
-			why := l.Say(standing(t, over))
-			if t.Words != "" {
-				why = l.Say("its process has ended: %s", t.Words)
+			o := Option{Thread: t.Name, Choice: -1, Which: l.Say(standing(t, over))}
+			if o.Why = o.Which; t.Words != "" {
+				o.Which, o.Why = l.Say("its process has ended"), l.Say("its process has ended: %s", t.Words)
 			}
-			out = append(out, Option{Thread: t.Name, Choice: -1, Why: why, Label: t.Name})
+			out = append(out, o)
 		}
 	}
 	return out
@@ -220,7 +227,7 @@ func standing(t lab.Standing, over bool) phrase.Text {
 	case lab.Gone:
 		return "its client has left"
 	}
-	return "has its answer, and has sent nothing since"
+	return "has its answer, sends nothing"
 }
 
 // NewLabPointless says which faults cannot strike at a place of a lab.

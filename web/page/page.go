@@ -170,7 +170,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 // callInWords words a call: "lock, level 2".
 func callInWords(l words.Language, c lock.Call) string {
 	switch {
-	case c.Name == trace.CallBeat || c.Name == trace.CallLook:
+	case inRounds(c):
 		return l.Say("%s, round %d", c.Name, c.Attempt)
 	case c.Attempt > 1:
 		return l.Say("%s, level %d, retry %d", c.Name, c.Level, c.Attempt-1)
@@ -180,6 +180,9 @@ func callInWords(l words.Language, c lock.Call) string {
 
 // levelInWords words a call without its number.
 func levelInWords(l words.Language, c lock.Call) string {
+	if c.Name == lock.CallRenew {
+		return c.Name // of all levels
+	}
 	return l.Say("%s, level %d", c.Name, c.Level)
 }
 

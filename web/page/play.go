@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -186,7 +188,7 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 	}
 	for _, o := range list {
 		if o.Choice == m.Choice {
-			return l.Say("%s: %s", o.Thread, does(l, o))
+			return l.Say("%s: %s", o.Thread, NewOptions(l, []run.Option{o})[0].Does)
 		}
 	}
 	return l.Say("somebody moves once time has passed")
@@ -207,23 +209,13 @@ func Struck(l words.Language, f scenario.Fault) string {
 }
 
 // Button is the name of the button that makes an option's move, as the dock has it.
-func (o Option) Button(l words.Language) string {
-	switch {
-	case o.Network && o.Node > 0:
-		return l.Say("Deliver what %s sent to node %d", o.Thread, o.Node)
-	case o.Network:
-		return l.Say("Deliver what %s sent", o.Thread)
-	case o.Node > 0:
-		return l.Say("Step %s at node %d", o.Thread, o.Node)
-	case o.Background:
-		return l.Say("Step %s's watchdog", o.Thread)
-	default:
-		verb, _, _ := strings.Cut(strings.ReplaceAll(o.Does, "：", ":"), ":")
-		return o.Thread + " " + verb
-	}
+func (o Option) Button() string {
+	return strings.TrimSpace(cmp.Or(o.Name, o.Thread) + " " + o.Verb)
 }
 
-// Option is what a thread would do next, or why it cannot move.
+// Option is what a thread would do next, or why it cannot move, in words. Its button has two
+// lines, neither ever cut: who and what, then when and which call. The title has all of it,
+// as sentences.
 type Option struct {
 	Thread     string `json:"thread"`
 	Background bool   `json:"background,omitempty"`
@@ -231,13 +223,14 @@ type Option struct {
 	Network    bool   `json:"network,omitempty"` // a request of it that was held up
 	Can        bool   `json:"can"`               // when it is its turn
 	Choice     int    `json:"choice"`
-	Does       string `json:"does"`
-	Why        string `json:"why,omitempty"`
-	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
 	Nth        int    `json:"nth,omitempty"`   // of a lab: of several commands of the thread, which
-	Label      string `json:"label,omitempty"` // of its button, where it is not who is to step
-	Verb       string `json:"verb,omitempty"`  // the button's first line, after the thread's name
-	Line       string `json:"line,omitempty"`  // and its second: when, and which call
+	Name       string `json:"name,omitempty"`  // who, where it is not the thread: "A's watchdog"
+	Verb       string `json:"verb,omitempty"`  // "asks again", "" where it does nothing
+	When       string `json:"when,omitempty"`  // "at 150 ms"
+	Which      string `json:"which,omitempty"` // "4 of 5"
+	Does       string `json:"does"`            // "asks again: EXISTS … in lock, level 1, retry 4"
+	Why        string `json:"why,omitempty"`   // it cannot: "waits until 150 ms"
+	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
 }
 
 // NewOptions words in l what every thread would do.
@@ -251,13 +244,14 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 		}
 	}
 	for _, o := range list {
-		next := Option{Thread: o.Thread, Background: o.Background, Network: o.Network, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
+		next := Option{Thread: o.Thread, Background: o.Background, Network: o.Network, Choice: o.Choice}
 		if o.Background || o.Network {
 			next.Node = o.Node
 		}
-		next.Verb, next.Line = l2(l, o)
+		next.does(l, o)
+		next.cannot(l, o)
 		if len(o.Armed) > 0 {
-			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
+			next.Armed, next.Which = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed)), "⚡ "+armedInShort(l, o.Armed)
 		}
 		next.Can = o.Choice >= 0 || !ready && o.At == first && o.Next != run.NextNothing
 		if next.Can && o.Choice < 0 {
@@ -266,100 +260,6 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 		out = append(out, next)
 	}
 	return out
-}
-
-// l2 are the two lines of an option's button: what is done, then when and with which call.
-// Neither is ever cut, so both are short; the commands are in its title and in the script.
-func l2(l words.Language, o run.Option) (verb, line string) {
-	when := ""
-	if o.At > 0 && o.Choice < 0 {
-		when = l.Say("at %s", l.Duration(o.At))
-	}
-	join := func(parts ...string) string {
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-		return strings.Join(parts, " · ")
-	}
-	if len(o.Armed) > 0 {
-		defer func() {
-			names := make([]string, len(o.Armed))
-			for i, f := range o.Armed {
-				names[i] = l.Clause(fault.Word(f.Do))
-			}
-			line = join(when, "⚡ "+strings.Join(names, l.Say(", ")))
-		}()
-	}
-	call := levelInWords(l, o.Call)
-	if at := strings.LastIndex(call, " "); at > 0 {
-		call = call[:at] + "\u00a0" + call[at+1:]
-	}
-	if o.Call.Level <= 1 {
-		call = o.Call.Name
-	}
-	if o.Lock != "" {
-		call = o.Call.Name + " " + o.Lock
-	}
-	switch o.Reason {
-	case run.HasEnded:
-		if o.Ended == "" {
-			return "", l.Say("has ended")
-		}
-		return "", film.Result(l, o.Ended)
-	case run.Hangs:
-		return "", l.Say("hangs for ever")
-	case run.AwaitsOwn:
-		return "", l.Say("waits for its watchdog")
-	case run.AwaitsNode:
-		return "", l.Say("waits for the nodes")
-	case run.AwaitsLate:
-		return "", l.Say("waits for an answer")
-	case run.IsPaused:
-		if !o.Background && !o.Network {
-			if o.Next == run.NextWork {
-				return l.Say("is paused"), l.Say("works until %s", l.Duration(o.At))
-			}
-			return l.Say("is paused"), join(when, call)
-		}
-	}
-	switch o.Next {
-	case run.NextStart:
-		return l.Say("starts"), join(when, call)
-	case run.NextRetry:
-		if o.Handed {
-			return l.Say("has the lock"), join(when, l.Say("and hears of it"))
-		}
-		if retry := o.Call.Attempt - 1; retry > 0 && o.Call.Name == lock.CallLock {
-			if o.Retries != scenario.Unlimited {
-				return l.Say("asks again"), join(when, l.Say("%d of %d", retry, o.Retries))
-			}
-			return l.Say("asks again"), join(when, l.Say("retry %d", retry))
-		}
-		return l.Say("goes on"), join(when, callInWords(l, o.Call))
-	case run.NextWork:
-		return l.Say("ends its work"), join(when, call)
-	case run.NextCall:
-		if o.First != "" {
-			return l.Say("sends %s", o.First), join(when, call)
-		}
-		return l.Say("goes on"), join(when, call)
-	case run.NextAsk:
-		return "→ " + l.Say("node %d", o.Node), join(when, o.First)
-	case run.NextRenew:
-		if o.Node > 0 {
-			return "↻ → " + l.Say("node %d", o.Node), join(when, o.First)
-		}
-		return l.Say("watchdog"), join(l.Say("renews"), when)
-	case run.NextArrive:
-		if o.Node > 0 {
-			return "→ " + l.Say("node %d", o.Node), join(when, l.Say("arrives"))
-		}
-		return l.Say("late %s", o.Call.Name), join(when, l.Say("arrives"))
-	case run.NextCopy:
-		return l.Say("copy of %s", o.Call.Name), join(when, l.Say("arrives"))
-	case run.NextEnd:
-		return l.Say("gives up"), join(when, l.Say("no retry is left"))
-	default:
-		return "", when
-	}
 }
 
 // armed lists faults, each with the call that it waits for.
@@ -375,102 +275,137 @@ func armed(l words.Language, faults []scenario.Fault) string {
 	return strings.Join(names, l.Say(", "))
 }
 
-func does(l words.Language, o run.Option) string {
-	call := callInWords(l, o.Call)
-	if o.First != "" {
-		call = l.Say("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
+// armedInShort is the first of some faults, and how many there are besides.
+func armedInShort(l words.Language, faults []scenario.Fault) string {
+	name := strings.ReplaceAll(l.Clause(fault.Word(faults[0].Do)), "-", " ")
+	if more := len(faults) - 1; more > 0 {
+		name += " +" + strconv.Itoa(more)
 	}
-	if o.First != "" && o.Lock != "" {
-		call = l.Say("%s %s … in %s", o.First, o.Lock, o.Call.Name)
+	return name
+}
+
+// does words what comes next.
+func (o *Option) does(l words.Language, of run.Option) {
+	if of.At > 0 && of.Choice < 0 {
+		o.When = l.Say("at %s", l.Duration(of.At))
 	}
-	if o.Call.GivesBack {
-		call = l.Say("gives back a lock that it may have acquired: %s", call)
+	call, command := callInShort(l, of), commandInWords(l, of)
+	say := func(verb, which, command string) {
+		o.Verb, o.Which, o.Does = verb, which, l.Say("%s: %s", verb, command)
 	}
-	if o.Node > 0 {
-		call = l.Say("asks node %d: %s", o.Node, call)
-	}
-	switch o.Next {
-	case run.NextStart:
-		return l.Say("starts: %s", call)
-	case run.NextRetry:
-		return again(l, o, call)
-	case run.NextWork:
-		return l.Say("ends its work: %s", call)
-	case run.NextCall, run.NextAsk:
-		return call
-	case run.NextRenew:
-		if o.Node > 0 {
-			return l.Say("watchdog: asks node %d: %s … in renew", o.Node, o.First)
-		}
-		if o.Lock != "" {
-			return l.Say("watchdog: %s", call)
-		}
-		return l.Say("watchdog: %s … in renew", o.First)
-	case run.NextArrive:
-		if o.Call.Name == lock.CallRenew {
-			return l.Say("%s's delayed %s arrives", o.Thread, o.Call.Name)
-		}
-		return l.Say("%s's delayed %s, level %d, arrives", o.Thread, o.Call.Name, o.Call.Level)
-	case run.NextCopy:
-		if o.Call.Name == lock.CallRenew {
-			return l.Say("a late copy of %s's %s arrives", o.Thread, o.Call.Name)
-		}
-		return l.Say("a late copy of %s's %s, level %d, arrives", o.Thread, o.Call.Name, o.Call.Level)
-	case run.NextEnd:
-		return l.Say("gives up: no retry is left")
+	retry := of.Call.Attempt - 1
+	switch {
+	case of.Next == run.NextNothing:
+	case of.Next == run.NextArrive:
+		o.Name, o.Which, o.Does = l.Say("%s's late %s", of.Thread, of.Call.Name), l.Say("arrives"), l.Say("arrives late: %s", levelInWords(l, of.Call))
+	case of.Next == run.NextCopy:
+		o.Name, o.Which, o.Does = l.Say("%s's late copy", of.Thread), of.Call.Name, l.Say("late copy of %s", levelInWords(l, of.Call))
+	case of.Node > 0:
+		say(l.Say("asks node %d", of.Node), of.First, command)
+	case of.Next == run.NextRenew:
+		o.Which, o.Does = strings.TrimSpace(l.Say("renews")+" "+words.Short(of.Lock, shortKey)), command
+	case of.Next == run.NextStart:
+		say(l.Say("starts"), call, command)
+	case of.Next == run.NextWork:
+		say(l.Say("ends its work"), call, command)
+	case of.Next == run.NextEnd:
+		say(l.Say("gives up"), l.Say("no retry is left"), l.Say("no retry is left"))
+	case of.Handed:
+		o.Verb, o.Does = l.Say("hears of its lock"), l.Say("hears that the lock is now its own")
+	case of.Next == run.NextRetry && retry > 0 && of.Call.Name == lock.CallLock && of.Retries != scenario.Unlimited:
+		say(l.Say("asks again"), l.Say("%d of %d", retry, of.Retries), command)
+	case of.Next == run.NextRetry && retry > 0 && of.Call.Name == lock.CallLock:
+		say(l.Say("asks again"), l.Say("retry %d", retry), command)
+	case of.Next == run.NextRetry && retry > 0 && !inRounds(of.Call):
+		say(l.Say("repeats %s", of.Call.Name), l.Say("retry %d", retry), command)
+	case of.Next == run.NextCall && of.First != "":
+		o.Verb, o.Which, o.Does = l.Say("sends %s", of.First), call, l.Say("sends %s", command)
 	default:
-		return ""
+		say(l.Say("goes on"), call, command)
+	}
+	if of.Next == run.NextRenew {
+		o.Name, o.Does = l.Say("%s's watchdog", of.Thread), l.Say("watchdog: %s", o.Does)
+	}
+	if of.Network && of.Node > 0 {
+		o.Name, o.Verb = "", l.Say("→ node %d", of.Node)
+	}
+	if of.Call.GivesBack {
+		o.Does = l.Say("gives back a lock that it may have acquired: %s", o.Does)
 	}
 }
 
-// again words what a thread does after it has waited: its next retry, or the
-// first attempt at a call that waited in the middle, or a device's next round.
-func again(l words.Language, o run.Option, call string) string {
-	if o.Handed {
-		return l.Say("hears that the lock is now its own")
-	}
-	retry := o.Call.Attempt - 1
-	if retry < 1 || o.Call.Name == trace.CallBeat || o.Call.Name == trace.CallLook {
-		return call
-	}
-	if o.First == "" { // the call's own words number the retry, too
-		call = levelInWords(l, o.Call)
-	}
-	if o.Call.Name == lock.CallLock && o.Retries != scenario.Unlimited {
-		return l.Say("retry %d of %d: %s", retry, o.Retries, call)
-	}
-	return l.Say("retry %d: %s", retry, call)
-}
-
-func whyNot(l words.Language, o run.Option) string {
-	switch o.Reason {
+// cannot words why it does not come now.
+func (o *Option) cannot(l words.Language, of run.Option) {
+	at := l.Duration(of.At)
+	switch of.Reason {
 	case "":
-		return ""
+		return
 	case run.Waits:
-		if o.Next == run.NextWork {
-			return l.Say("works until %s", l.Duration(o.At))
+		switch {
+		case of.Next == run.NextWork:
+			o.Why = l.Say("works until %s", at)
+		case of.Network:
+			o.Why = l.Say("on its way until %s", at)
+		default:
+			o.Why = l.Say("waits until %s", at)
 		}
-		if o.Network {
-			return l.Say("on its way until %s", l.Duration(o.At))
-		}
-		return l.Say("waits until %s", l.Duration(o.At))
+		return
 	case run.IsPaused:
-		if o.Next == run.NextWork {
-			return l.Say("paused; its work ends at %s", l.Duration(o.At))
+		o.Why = l.Say("paused until %s", at)
+		if of.Next == run.NextWork {
+			o.Why = l.Say("paused; its work ends at %s", at)
 		}
-		return l.Say("paused until %s", l.Duration(o.At))
+		switch {
+		case of.Background || of.Network:
+		case of.Next == run.NextWork:
+			o.Verb, o.When, o.Which = l.Say("is paused"), l.Say("works until %s", at), ""
+		default:
+			o.Verb, o.When = l.Say("is paused"), l.Say("until %s", at)
+		}
+		return
 	case run.Hangs:
-		return l.Say("hangs for ever")
+		o.Why = l.Say("hangs for ever")
 	case run.AwaitsOwn:
-		return l.Say("waits for its watchdog")
+		o.Why = l.Say("waits for its watchdog")
 	case run.AwaitsNode:
-		return l.Say("waits for the nodes that it asks")
+		o.Why = l.Say("waits for the nodes")
 	case run.AwaitsLate:
-		return l.Say("waits for an answer")
+		o.Why = l.Say("waits for an answer")
 	default:
-		if o.Ended == "" {
-			return l.Say("ended with the run")
-		}
-		return l.Say("ended: %s", film.Result(l, o.Ended))
+		o.Why = l.Say("ended with the run")
 	}
+	o.Verb, o.When, o.Which = "", "", o.Why
+	if of.Ended != "" {
+		o.Which, o.Why = film.Result(l, of.Ended), l.Say("ended: %s", film.Result(l, of.Ended))
+	}
+}
+
+// shortKey is how much of a lock's key a button shows, in bytes.
+const shortKey = 16
+
+// inRounds is whether a call is one of a device's rounds, which no attempt before has failed.
+func inRounds(c lock.Call) bool { return c.Name == trace.CallBeat || c.Name == trace.CallLook }
+
+// callInShort names the call that an option comes with, and its level from the second on.
+func callInShort(l words.Language, o run.Option) string {
+	switch {
+	case o.Lock != "":
+		return o.Call.Name + " " + words.Short(o.Lock, shortKey)
+	case inRounds(o.Call):
+		return callInWords(l, o.Call)
+	case o.Call.Level > 1:
+		return levelInWords(l, o.Call)
+	}
+	return o.Call.Name
+}
+
+// commandInWords is the first command of the call that an option comes with, and the call.
+func commandInWords(l words.Language, o run.Option) string {
+	switch {
+	case o.First == "":
+		return callInWords(l, o.Call)
+	case o.Lock != "":
+		return l.Say("%s %s … in %s", o.First, o.Lock, o.Call.Name)
+	}
+	return l.Say("%s … in %s", o.First, callInWords(l, o.Call))
 }

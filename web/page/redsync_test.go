@@ -57,13 +57,14 @@ func TestWhoWaitsForWhatIsSaid(t *testing.T) {
 		o    run.Option
 		want page.Option
 	}{
-		{run.Option{Thread: "A", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsLate}, page.Option{Thread: "A", Choice: -1, Why: "waits for an answer"}},
+		{run.Option{Thread: "A", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsLate}, page.Option{Thread: "A", Choice: -1, Which: "waits for an answer", Why: "waits for an answer"}},
 		{
 			run.Option{Thread: "A", Choice: -1, Next: run.NextEnd, Reason: run.Waits, At: 250 * time.Millisecond, Call: call, First: "SET"},
-			page.Option{Thread: "A", Choice: -1, Can: true, Does: "gives up: no retry is left", Why: "waits until 250 ms: time passes first"},
+			page.Option{Thread: "A", Choice: -1, Can: true, Verb: "gives up", When: "at 250 ms", Which: "no retry is left", Does: "gives up: no retry is left", Why: "waits until 250 ms: time passes first"},
 		},
 	} {
-		if got := page.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {
+		got := page.NewOptions(words.English, []run.Option{c.o})[0]
+		if got.When = plain(got.When); got != c.want {
 			t.Errorf("%+v, want %+v", got, c.want)
 		}
 	}

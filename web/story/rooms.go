@@ -33,7 +33,7 @@ func (m *maker) rooms() []Story {
 			By: []string{"Red Panda", "Brave Seal", "Calm Owl"}, Members: []string{"m2", "m3", "m4"}, Wishes: map[string]int{"step": 2, "pause": 1}, Left: 7,
 			Next: l.Say("%s, level %d", "lock", 1), Knows: l.Say("%s is refused", "B"), Dog: true,
 		},
-		"C": {By: []string{}, Members: []string{}, Next: l.Say("starts: %s", l.Say("%s, level %d", "lock", 1))},
+		"C": {By: []string{}, Members: []string{}, Next: l.Say("%s: %s", l.Say("starts"), l.Say("%s, level %d", "lock", 1))},
 	}
 	question := map[string]any{
 		"id": 1, "kind": "predict", "text": l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(210*time.Millisecond)),

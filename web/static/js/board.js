@@ -332,19 +332,20 @@ export function board(stage, door) {
     }
     const p = position();
     const done = b.positions[positionAt(state) + 1]?.move;
+    const moves = (/** @type {Mover} */ who) => inTurn(() => attempt(() => step(who)));
     drawOptions(p, {
-      unfinished: canAct(state) ? "" : inScript() || say("goes on to T%s", String(p.row)),
+      unfinished: canAct(state) ? null : { line: inScript() ? say("after the script (O)") : say("after T%s", String(p.row)), why: unfinished() },
       done: typeof done === "number" ? done : undefined,
       ordinal: (name) => b.threads.indexOf(name),
-      step: (who) => inTurn(() => attempt(() => step(who))),
+      step: moves,
       outlook: (choice) => space.outlook(b.id, positionAt(state), choice),
       may,
       pass: () => time("event"),
       faults: faultsAtHand(stage),
       strike: () => sideTabs.to("threads"),
     });
-    const last = positionAt(state) === tip() && canAct(state) && !document.querySelector(".asking"); // what is asked is not told
-    drawComing(document.getElementById("coming"), p, last ? { threads: b.threads, step: (who) => inTurn(() => attempt(() => step(who))) } : null);
+    const last = positionAt(state) === tip() && canAct(state) && !stage.closest(".asking");
+    drawComing(document.getElementById("coming"), p, last ? { threads: b.threads, step: moves } : null);
     drawRail(stage, p, closed(), whyNot);
     strikes?.shown();
     drawBranches(state.branches, state.current, branchActs);

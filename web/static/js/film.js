@@ -49,9 +49,10 @@ import { portions } from "./portions.js";
  * @property {string} [why] it cannot
  * @property {string} [armed] faults that wait for their moment
  * @property {number} [nth] of a lab: of several commands of the thread, which
- * @property {string} [label] of its button, where it is not who is to step
- * @property {string} [verb] of its button's first line
- * @property {string} [line] its second
+ * @property {string} [name] who moves, where that is not the thread itself
+ * @property {string} [verb] what it does
+ * @property {string} [when] it can
+ * @property {string} [which] call it makes
  *
  * @typedef {object} Position
  * @property {any} [move] that led here

@@ -20,8 +20,8 @@ import { say } from "./words.js";
  * @property {number} [nth] of a lab: of several commands of the thread, this one
  */
 
-/** From more moves than so many on each says less. */
-const MANY = 4;
+const MANY = 6; // buttons from which on what cannot be done says only when it can
+const CROWD = 8; // and from which on the others say no more, besides what they do
 
 /** @param {Mover} a @param {Mover} b */
 const same = (a, b) =>
@@ -60,12 +60,52 @@ export const stepOf = (who) => ({
   ...(who.nth ? { nth: who.nth } : {}),
 });
 
+/** @param {Option} o */
+const wordsOf = (o) => ({ name: [o.name ?? o.thread, o.verb].filter(Boolean).join(" "), line: [o.when, o.which].filter(Boolean).join(" · ") });
+
+/**
+ * What is drawn in a box each: a move, or the nodes that a thread asks at once. Who has ended
+ * or waits for its own is left out of many, or where that is drawn.
+ * @param {Position} position
+ * @param {number} [beside] boxes besides
+ * @returns {{boxes: Option[][], all: number}}
+ */
+export function boxesOf({ options = [] }, beside = 0) {
+  /** @type {Map<string, Option[]>} */
+  const boxes = new Map();
+  for (const o of options.filter((o) => !o.background || o.does)) {
+    const key = o.node ? `${o.thread} ${o.background} ${o.network}` : String(boxes.size);
+    boxes.set(key, [...(boxes.get(key) ?? []), o]);
+  }
+  const list = [...boxes.values()];
+  const all = list.length + beside;
+  const moves = (/** @type {Option[]} */ [o]) => o.can || o.verb || o.when;
+  return { boxes: list.filter((box) => moves(box) || (all < MANY && !list.some((other) => moves(other) && other[0].thread === box[0].thread))), all };
+}
+
+/**
+ * What a box says in two lines: who and what, then when and which call.
+ * @param {Option[]} box
+ * @param {number} all boxes that there are
+ */
+export function linesOf(box, all) {
+  const [first] = box;
+  const who = first.name ?? first.thread;
+  const off = !box.some((o) => o.can);
+  const line = (all >= MANY && off) || all >= CROWD ? (first.when ?? first.which ?? "") : wordsOf(first).line;
+  if (box.length > 1) {
+    const same = new Set(box.map((o) => wordsOf(o).line)).size === 1;
+    return { who, verb: first.network ? "→" : say("asks nodes"), line: same ? line : (first.which ?? "") };
+  }
+  return { who, verb: all >= MANY && off && first.when ? "" : (first.verb ?? ""), line };
+}
+
 /**
  * Shows the moves that can be made at a position: of each thread one, and of what goes
  * on beside it; then time, and faults. The focus stays where it is.
  * @param {Position} position
  * @param {object} on
- * @param {string} on.unfinished why nobody can act here, or ""
+ * @param {{line: string, why: string} | null} on.unfinished why nobody can act here, in short and as a sentence
  * @param {number | undefined} on.done the choice that was made here, if one was
  * @param {(name: string) => number} on.ordinal of a thread
  * @param {(who: Mover) => void} on.step
@@ -78,11 +118,10 @@ export const stepOf = (who) => ({
 export function drawOptions(position, on) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
-  const all = (position.options ?? []).filter((o) => !o.background || o.does);
-  const moves = all.length > MANY ? all.filter((o) => o.can || o.verb || o.label) : all; // of many, who has ended or waits for its own is not drawn
   const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
-  list.replaceChildren(...moves.map((option) => moveOf(moves.length > MANY && !option.can ? { ...option, line: option.line?.split(" · ")[0] } : option, on)), ...others);
-  list.dataset.moves = String(Math.min(list.children.length, 9));
+  const { boxes, all } = boxesOf(position, others.length);
+  list.replaceChildren(...boxes.map((box) => boxOf(box, all, on)), ...others);
+  list.classList.toggle("many", all >= MANY);
   list.closest(".foot")?.classList.toggle("can-move", list.querySelector('.move:not([aria-disabled="true"])') !== null); // a style sheet that looks for one does so at each change of the page
   if (focused) {
     const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
@@ -95,81 +134,67 @@ export const faultsAtHand = (page) =>
   [...page.querySelectorAll("#rail .thread-card:first-of-type .fault")].slice(0, 3).map((b) => b.firstChild?.textContent).join(say(", "));
 
 /**
- * A button that says in its first line what it does, in its second when, and which
- * commands. A move that is impossible now keeps the focus, and says why.
+ * A button that says in its first line what it does, in its second when, and which call. A
+ * move that is impossible now keeps the focus, and says why.
  * @param {string} id
- * @param {string} does
- * @param {string} small
+ * @param {(Node | string)[]} does
+ * @param {string} line
  * @param {boolean} off
  */
-function button(id, does, small, off) {
-  const made = make("button", { type: "button", class: "move", "aria-disabled": String(off) }, make("b", {}, does), make("small", {}, small));
+function button(id, does, line, off) {
+  const made = make("button", { type: "button", class: "move", "aria-disabled": String(off), title: line }, make("b", {}, ...does), ...(line ? [make("small", {}, line)] : []));
   made.dataset.option = id;
-  made.title = small;
   return made;
 }
 
-/** @param {Option} option @param {Parameters<typeof drawOptions>[1]} on */
-function moveOf(option, { unfinished, done, ordinal, step, outlook }) {
-  const off = !option.can || unfinished !== "";
-  const aside = option.label;
-  const line = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
+/** @param {Option[]} box @param {number} all @param {Parameters<typeof drawOptions>[1]} on */
+function boxOf(box, all, on) {
+  const ordinal = on.ordinal(box[0].thread);
+  const { who, verb, line } = linesOf(box, all);
+  const does = [shape(ordinal), [who, verb].filter(Boolean).join(" ")];
+  const words = make("p", {}, make("b", {}, ...does), make("small", {}, on.unfinished?.line ?? line));
+  const inside = box.length > 1 ? make("div", { class: "nodes-of" }, words, ...box.map((o) => moveOf(o, [String(o.node)], "", on))) : moveOf(box[0], does, line, on);
+  return make("li", { class: `option t${ordinal % 8}` }, inside);
+}
+
+/** @param {Option} option @param {(Node | string)[]} does @param {string} small @param {Parameters<typeof drawOptions>[1]} on */
+function moveOf(option, does, small, { unfinished, done, step, outlook }) {
+  const off = !option.can || unfinished !== null;
+  const { name, line } = wordsOf(option);
   const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
-  const beside = option.background && !option.node ? say("%s's watchdog", option.thread) : "";
-  const made = button(id, aside ? labelOf(option) : beside || option.thread, unfinished || (option.line ?? line), off);
-  if (option.verb && !aside && !beside) {
-    made.firstElementChild?.append(make("span", { class: "verb" }, ` ${option.verb}`));
-  }
-  made.title = line;
-  const comes = off ? undefined : outlook(Math.max(option.choice, 0));
+  const made = button(id, does, small && (unfinished?.line ?? small), off);
+  made.ariaLabel = [name, unfinished?.line ?? line].filter(Boolean).join(say(", "));
+  made.title = [unfinished?.why, ...(unfinished ? [] : [option.why]), option.does, option.armed].filter(Boolean).join(" · ");
   made.classList.toggle("next", !off && done !== undefined && done === option.choice);
-  made.classList.toggle("aside", Boolean(option.background || option.network || option.node));
-  made.firstElementChild?.prepend(shape(ordinal(option.thread)));
-  if (comes) {
-    made.append(outlookOf(comes));
-    made.title = `${line} · ${comes.says}`;
-  }
+  foresee(made, off ? undefined : outlook(Math.max(option.choice, 0)));
   made.onclick = () => step(option);
-  return make("li", { class: `option t${ordinal(option.thread) % 8}` }, made);
+  return made;
+}
+
+/** Says what becomes of a move, beside it. @param {HTMLElement} made @param {Outlook | undefined} comes */
+function foresee(made, comes) {
+  if (comes) {
+    made.append(make("span", { class: `outlook tone-${comes.tone}` }, comes.short));
+    made.title += ` · ${comes.says}`;
+    made.ariaLabel &&= [made.ariaLabel, comes.short].join(say(", "));
+  }
 }
 
 /** @param {Position} position @param {Parameters<typeof drawOptions>[1]} on */
 function passing({ next }, { unfinished, outlook, pass }) {
-  const line = unfinished || (next ? say("to %s", next) : say("Nothing more happens by itself."));
-  const off = !next || unfinished !== "";
-  const made = button("time", say("Let time pass"), line, off);
-  const comes = off ? undefined : outlook(-1);
-  if (comes) {
-    made.append(outlookOf(comes));
-    made.title = `${line} · ${comes.says}`;
-  }
+  const off = !next || unfinished !== null;
+  const made = button("time", [say("Let time pass")], unfinished?.line ?? (next ? say("to %s", next) : say("nothing more happens")), off);
+  foresee(made, off ? undefined : outlook(-1));
   made.onclick = pass;
   return make("li", { class: "option" }, made);
 }
 
 /** @param {Parameters<typeof drawOptions>[1]} on */
 function breaking({ unfinished, faults, strike }) {
-  const made = button("break", say("⚡ Break it …"), unfinished || faults, unfinished !== "");
+  const made = button("break", [say("⚡ Break it …")], unfinished?.line ?? faults, unfinished !== null);
   made.classList.add("fault-move");
   made.onclick = strike;
   return make("li", { class: "option" }, made);
-}
-
-/** What becomes of a decision, beside it. @param {Outlook} outlook */
-const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
-
-/** @param {Option} option */
-function labelOf(option) {
-  if (option.label) {
-    return option.label;
-  }
-  if (option.network) {
-    return option.node ? say("Deliver what %s sent to node %d", option.thread, option.node) : say("Deliver what %s sent", option.thread);
-  }
-  if (option.node) {
-    return say("Step %s at node %d", option.thread, option.node);
-  }
-  return option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
 }
 
 const SHAPES = ["M1 6a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M1.5 1.5h9v9h-9z", "M6 .8l5.6 10.2H.4z", "M6 .3L11.7 6 6 11.7.3 6z"];

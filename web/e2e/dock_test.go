@@ -1,0 +1,150 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"relock/lessons/lessonstest"
+	"relock/web/words"
+)
+
+// The dock cuts no text and does not move, over every run, in either language.
+func TestTheDockSaysEverything(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	names := []string{"two-locks-deadlock", "redsync-late-requests", "herd", "heartbeat"} // the most and the longest words
+	languages := words.All()
+	if !testing.Short() {
+		names = lessonstest.Names(t)
+	}
+	type dock struct {
+		Steps    int
+		Cut      []string
+		Moves    float64 // px
+		Scrolls  float64 // of fewer than eight buttons
+		Unseen   int     // steps at which what breaks it is out of sight
+		OneLined int     // and those at which the place is not in two lines
+	}
+	const walked = `(() => {
+		const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+		const place = document.getElementById("place"), list = document.getElementById("choices"), foot = place.closest(".foot");
+		const seen = {Steps: 0, Cut: [], Moves: 0, Scrolls: 0, Unseen: 0, OneLined: 0}, tops = [];
+		press("Home");
+		for (let last = ""; place.textContent !== last; press("ArrowRight")) {
+			last = place.textContent;
+			seen.Steps++;
+			tops.push(foot.getBoundingClientRect().top);
+			for (const e of foot.querySelectorAll(".move, .move *, .nodes-of, .nodes-of *, #ending .button, #ending .button *, #place, #place *, .tape button")) {
+				if (e.clientWidth > 0 && !e.closest("svg") && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) || e.matches("b, small") && e.getClientRects().length > 0 && e.getBoundingClientRect().height > 25) {
+					seen.Cut.push(last + ": " + e.textContent);
+				}
+			}
+			if (list.children.length < 8) {
+				seen.Scrolls = Math.max(seen.Scrolls, list.scrollWidth - list.clientWidth);
+			}
+			const breaks = list.querySelector(".fault-move")?.getBoundingClientRect(), box = list.getBoundingClientRect();
+			seen.Unseen += breaks && breaks.width > 0 && (breaks.right > box.right + 1 || breaks.left < box.left) ? 1 : 0;
+			seen.OneLined += new Set([...place.children].filter((e) => e.textContent).map((e) => e.getBoundingClientRect().top)).size === 2 ? 0 : 1;
+		}
+		seen.Moves = Math.max(...tops) - Math.min(...tops);
+		return seen;
+	})()`
+	steps := 0
+	for i, file := range names {
+		name := strings.TrimSuffix(file, ".yaml")
+		for n, l := range languages {
+			if testing.Short() && n != i%len(languages) {
+				continue // each in one language
+			}
+			do(ctx, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s/play/%s?lang=%s", url, name, l.Code())), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.End))
+			until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && `+place+`.includes("T")`)
+			for _, size := range [][2]int64{{1366, 768}, {1440, 900}} {
+				do(ctx, t, chromedp.EmulateViewport(size[0], size[1]))
+				got := get[dock](ctx, t, walked)
+				steps += got.Steps
+				if len(got.Cut) > 0 || got.Moves > 0 || got.Scrolls > 0 || got.Unseen > 0 || got.OneLined > 0 || got.Steps < 3 {
+					t.Errorf("%s in %s, %v: %+v", name, l.Code(), size, got)
+				}
+			}
+		}
+	}
+	t.Logf("%d steps", steps)
+}
+
+// Three clients that ask three nodes at once have a box each, with a button for each node, and
+// all of it is in sight.
+func TestNodesAskedAtOnceShareABox(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	stepping(ctx, t, url, "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\nthreads: [{name: A, work: 50ms}, {name: B, work: 50ms}, {name: C, work: 50ms}]")
+	do(ctx, t, chromedp.EmulateViewport(1366, 768))
+	for _, thread := range []string{"A", "B", "C"} {
+		do(ctx, t, click(moveOf(thread)))
+		until(ctx, t, fmt.Sprintf(`document.querySelectorAll('#choices [data-option^="%s true false "]').length === 3`, thread))
+	}
+	const boxes = `[...document.querySelectorAll("#choices > li")].map((li) => li.innerText.replace(/\s+/g, " ").trim())`
+	if got, want := fmt.Sprintf("%q", get[[]string](ctx, t, boxes)), `["A asks nodes SET 1 2 3" "B asks nodes SET 1 2 3" "C asks nodes SET 1 2 3" "Let time pass`; !strings.HasPrefix(got, want) {
+		t.Errorf("the dock has %s, want %s", got, want)
+	}
+	if over := get[float64](ctx, t, `((list) => list.scrollWidth - list.clientWidth)(document.getElementById("choices"))`); over > 0 {
+		t.Errorf("the dock scrolls by %v px", over)
+	}
+	if got := get[string](ctx, t, `document.querySelector('#choices [data-option="B true false 2"]').ariaLabel`); got != "B asks node 2, SET" {
+		t.Errorf("a node's button is read out as %q", got)
+	}
+	if got := get[string](ctx, t, `document.getElementById("coming").innerText.replace(/\s+/g, " ").trim()`); !strings.Contains(got, "asks nodes 1, 2, 3 SET") {
+		t.Errorf("the next row says %q", got)
+	}
+}
+
+// The row below the last says in each column what comes, as the dock does; a press makes the
+// move. It is there only where nothing has come yet.
+func TestTheNextRowSaysWhatComes(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	const coming = `[...document.querySelectorAll("#coming td")].map((td) => td.innerText.replace(/\s+/g, " ").trim() + (td.matches(".can") ? " *" : "")).join(" | ")`
+	do(ctx, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate(url+"/play/textbook"))
+	at(ctx, t, "at the start")
+	for n := 1; n <= 2; n++ {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+		at(ctx, t, fmt.Sprintf("%d of %d", n, n))
+	}
+	if got, want := get[string](ctx, t, coming), "next | ends its work at 80 ms · lock, level 2 | asks again at 50 ms · 1 of 5 * | lease ends at 200 ms"; got != want {
+		t.Errorf("next is %q, want %q", got, want)
+	}
+	if !get[bool](ctx, t, `document.getElementById("coming").ariaHidden === "true" && document.querySelector("#coming .can").checkVisibility()`) {
+		t.Error("it is read out, or cannot be seen")
+	}
+	do(ctx, t, click("#coming td.can"))
+	at(ctx, t, "3 of 3 · T3 · 50 ms")
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft))
+	at(ctx, t, "2 of 3")
+	if got := get[string](ctx, t, coming); got != "" {
+		t.Errorf("before what has come: %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
+	if got := get[string](ctx, t, coming); got != "" {
+		t.Errorf("at the end: %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.Home), click(`[data-option="break"]`))
+	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/textbook"))
+	at(ctx, t, "at the start")
+	if get[bool](ctx, t, `document.getElementById("coming").checkVisibility()`) {
+		t.Error("it is on the phone")
+	}
+}
+
+// While a question waits for its votes, nothing on the host's page has what comes next.
+func TestNoNextRowWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
+	host, _ := makeRoom(t, serve(t), "lease-expiry")
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+	until(host, t, stands+` === "T1" && document.querySelector("#coming td.can") !== null`)
+	do(host, t, chromedp.KeyEvent("a"))
+	until(host, t, `document.body.classList.contains("asking") && document.querySelector("#coming td") === null`)
+}
