@@ -113,7 +113,7 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 		d.forget()
 	}
 	if n, err := strconv.Atoi(values.Get(countKey)); err == nil && slices.Contains(changed, countKey) {
-		for range n - d.Len("threads") {
+		for range min(n, scenario.MaxThreads) - d.Len("threads") {
 			d.addThread()
 		}
 		for range d.Len("threads") - max(n, 1) {
