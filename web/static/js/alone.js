@@ -34,7 +34,7 @@ export function alone(stage) {
     still: firstSentence,
     set: (html) => settings.fill(html),
     drawn() {
-      settings.stand(view.row() === 0);
+      settings.stand(positionAt(state()) === 0);
       if (state().opening === null) { // else a row of what was left
         where.write();
       }

@@ -38,7 +38,7 @@ export function setup(on) {
       form.scrollIntoView({ block: "nearest" });
       /** @type {HTMLElement} */ (form.querySelector("input")).focus({ preventScroll: true });
     } else if (form.contains(document.activeElement) || document.activeElement === document.body) {
-      focusOn(/** @type {HTMLElement} */ (from?.closest("button") ?? byId("scroll")));
+      focusOn(/** @type {HTMLElement} */ (from?.closest("button") ?? document.querySelector("#more [data-setup]")));
     }
   }
   async function change() {
