@@ -16,7 +16,7 @@ func TestTheSettingsOfAScenario(t *testing.T) {
 		{"two locks", "locks: [x, y]\nthreads: [{name: A}]", "start work retry.times | threads protocol lease watchdog interval"},
 		{"no lock", "lock: {protocol: none}\nthreads: [{name: A}]", "start depth work | threads protocol"},
 	} {
-		s := page.NewSettings(words.English(), c.text)
+		s := page.NewSettings(words.English, c.text)
 		var got []string
 		for _, f := range s.Threads[0].Fields {
 			got = append(got, strings.TrimPrefix(f.Name, "threads[0]."))
@@ -29,7 +29,7 @@ func TestTheSettingsOfAScenario(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, got, c.want)
 		}
 	}
-	s := page.NewSettings(words.English(), "threads: [{name: A, depth: 33, retry: {times: unlimited}}]\nfaults: [{do: evict}]")
+	s := page.NewSettings(words.English, "threads: [{name: A, depth: 33, retry: {times: unlimited}}]\nfaults: [{do: evict}]")
 	f := s.Threads[0].Fields
 	if len(f[1].Mistakes) != 1 || f[1].Value != "33" || f[3].Value != "unlimited" || f[0].Value != "0\u00a0ms" || len(s.Mistakes) != 1 || !strings.HasPrefix(s.Mistakes[0], "faults[0].time: ") {
 		t.Errorf("%+v", s)
