@@ -58,7 +58,7 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 	}{
 		{"a field", twoThreads("action", "show", "threads[1].depth", "3"), "{name: B, depth: 3}", `value="3"`, ""},
 		{"the YAML", twoThreads("action", "read", "yaml", twoText+"seed: 7\n"), "seed: 7", `name="seed" value="7"`, ""},
-		{"a mistake in the form", twoThreads("action", "show", "lock.lease", "200"), "lease: 200,", `aria-invalid="true"`, `Line 2, lock.lease: given "200"; allowed: a time with a unit from 1ms to 1h, such as 50ms, in whole milliseconds.`},
+		{"a mistake in the form", twoThreads("action", "show", "lock.lease", "200x"), "lease: 200x,", `aria-invalid="true"`, `Line 2, lock.lease: given "200x"; allowed: a time with a unit from 1ms to 1h, such as 50ms, in whole milliseconds.`},
 		{"a mistake in the YAML", twoThreads("action", "read", "yaml", twoText+"seed: -1\n"), "seed: -1", `id="f-seed-mistake"`, `Line 5, seed: given "-1"; allowed: a whole number from 0 to 9223372036854775807.`},
 		{"a part without inputs", twoThreads("action", "read", "yaml", twoText+"expect: {violations: [x]}\n"), "[x]", "", `Line 5, expect.violations[0]: given "x"; allowed: mutual-exclusion`},
 		{"a thread more", twoThreads("action", "add-thread"), "{name: C}", `name="threads[2].name" value="C"`, ""},
@@ -84,8 +84,8 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 			}
 		})
 	}
-	zh := s.convert(t, twoThreads("action", "show", "lock.lease", "200"), "Accept-Language", "zh")
-	if len(zh.Mistakes) != 1 || zh.Mistakes[0].Sentence != `第 2 行，lock.lease：写的是 "200"，允许的是：带单位的时间，1ms 到 1h，例如 50ms，须为整毫秒。` || zh.Mistakes[0].Input != "f-lock-lease" {
+	zh := s.convert(t, twoThreads("action", "show", "lock.lease", "200x"), "Accept-Language", "zh")
+	if len(zh.Mistakes) != 1 || zh.Mistakes[0].Sentence != `第 2 行，lock.lease：写的是 "200x"，允许的是：带单位的时间，1ms 到 1h，例如 50ms，须为整毫秒。` || zh.Mistakes[0].Input != "f-lock-lease" {
 		t.Errorf("in Chinese: %+v", zh.Mistakes)
 	}
 }

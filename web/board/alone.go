@@ -3,10 +3,13 @@ package board
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"time"
 
 	"relock/engine"
+	"relock/engine/phrase"
+	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -17,6 +20,19 @@ type Alone struct {
 	referee referee
 	host    Member
 	machine Machine // nil: the run of a scenario
+	dropped []Misfit
+}
+
+// Misfit are the last moves of a branch, which the scenario does not have: it was changed after they
+// were made.
+type Misfit struct {
+	Moves, Dropped int // of how many, and how many
+	Why            *run.Refusal
+}
+
+// Says implements [phrase.Speaker].
+func (m Misfit) Says() phrase.Wording {
+	return phrase.Say("of %d moves the last %d no longer fit the scenario and are dropped: %s", m.Moves, m.Dropped, m.Why.Says())
 }
 
 // Machine makes the moves of a board that has no scenario.
@@ -38,27 +54,45 @@ type Line struct {
 
 // OpenAlone begins a board of one with branches, which have the IDs from 0 on.
 // Matters says which events are marked; full says why there may be no more moves
-// now, or returns nil. It fails if the branches' moves cannot be made.
+// now, or returns nil. Where a branch's moves do not fit the scenario, it has those before: Dropped
+// says so. It fails if they cannot be made for another reason.
 func OpenAlone(ctx context.Context, sc *scenario.Scenario, lines []Line, matters func(trace.Event) bool, full func() error) (*Alone, error) {
-	run := runOf(sc.WithSchedule(nil))
 	state := &State{Made: len(lines), People: map[string]*Member{}, Seats: map[string]Seat{}}
-	for i, line := range lines {
-		moves, err := written(line.Moves)
-		if err != nil {
-			return nil, err
-		}
-		state.Branches = append(state.Branches, Branch{ID: i, Parent: line.Parent, Fork: line.Fork, Moves: moves})
-	}
 	a := &Alone{
-		referee: referee{state: state, run: run, matters: matters, full: full, now: time.Now, bytes: math.MaxInt},
+		referee: referee{state: state, run: runOf(sc.WithSchedule(nil)), matters: matters, full: full, now: time.Now, bytes: math.MaxInt},
 		host:    Member{Part: Host},
 	}
-	if _, err := a.Tracks(ctx); err != nil {
-		run.Close()
-		return nil, err
+	for i, line := range lines {
+		if err := a.open(ctx, i, line); err != nil {
+			a.Close()
+			return nil, err
+		}
 	}
 	return a, nil
 }
+
+// open begins a branch with the moves of a line that fit.
+func (a *Alone) open(ctx context.Context, id int, line Line) error {
+	moves, err := written(line.Moves)
+	if err != nil {
+		return err
+	}
+	state := a.referee.state
+	state.Branches = append(state.Branches, Branch{ID: id, Parent: line.Parent, Fork: line.Fork, Moves: moves})
+	_, err = a.Track(ctx, id)
+	var misfit *run.Divergence
+	if !errors.As(err, &misfit) {
+		return err
+	}
+	b, fit := &state.Branches[id], misfit.Decision-1
+	b.Moves, b.Fork = moves[:fit], min(line.Fork, fit)
+	a.dropped = append(a.dropped, Misfit{len(moves), len(moves) - fit, misfit.Why})
+	_, err = a.Track(ctx, id)
+	return err
+}
+
+// Dropped are the moves that it began without.
+func (a *Alone) Dropped() []Misfit { return a.dropped }
 
 // OpenOn begins a board, without branches, on a machine. It has Do, Branches, Begin and
 // Follow, and need not be closed.

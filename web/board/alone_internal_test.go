@@ -2,10 +2,12 @@ package board
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"relock/engine"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 
 	"relock/web/lesson"
@@ -106,4 +108,54 @@ func TestAloneHasNoRoomsLimit(t *testing.T) {
 	if _, err := a.GoOn(t.Context()); !errors.Is(err, errFull) || a.Going() {
 		t.Errorf("it goes on: %v", err)
 	}
+}
+
+// A scenario that was changed after its moves keeps those that fit, on each branch, and says how
+// many it has dropped.
+func TestAloneDropsTheMovesThatNoLongerFit(t *testing.T) {
+	sc, err := scenario.Parse([]byte("lock: {watchdog: off}\nthreads: [{name: A, work: 5ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := scenario.Move{}
+	many := make([]scenario.Move, 14)
+	second := scenario.Move{Choice: 1} // there is one thread
+	lines := []Line{
+		{Parent: -1, Moves: []scenario.Move{first}},
+		{Parent: 0, Fork: 1, Moves: many},
+		{Parent: 1, Fork: 9, Moves: append(many[:10:10], second)},
+		{Parent: 0, Moves: []scenario.Move{second, first}},
+	}
+	a, err := OpenAlone(t.Context(), sc, lines, func(trace.Event) bool { return false }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	list, err := a.Tracks(t.Context())
+	if err != nil || len(list) != 4 {
+		t.Fatalf("%d branches, %v", len(list), err)
+	}
+	end := len(list[1].Moves)
+	if !list[1].Positions[end].Over || end == 0 || end >= 9 {
+		t.Errorf("the run ends after %d moves: %v", end, list[1].Positions[end].Over)
+	}
+	for i, want := range []struct{ moves, fork int }{{1, 0}, {end, 1}, {end, end}, {0, 0}} {
+		if b := list[i]; len(b.Moves) != want.moves || b.Fork != want.fork {
+			t.Errorf("branch %d has %d moves, forks at %d; want %+v", i, len(b.Moves), b.Fork, want)
+		}
+	}
+	said := []string{
+		fmt.Sprintf("of 14 moves the last %d no longer fit the scenario and are dropped: the run has ended", 14-end),
+		fmt.Sprintf("of 11 moves the last %d no longer fit the scenario and are dropped: the run has ended", 11-end),
+		"of 2 moves the last 2 no longer fit the scenario and are dropped: choice 1 cannot be made: only 0 can move",
+	}
+	for i, m := range a.Dropped() {
+		if i >= len(said) || m.Says().String() != said[i] {
+			t.Errorf("it says %q", m.Says())
+		}
+	}
+	if len(a.Dropped()) != len(said) {
+		t.Errorf("it says %d things, want %d", len(a.Dropped()), len(said))
+	}
+	a.must(t, Command{Do: "step", Branch: 0}) // they go on
 }

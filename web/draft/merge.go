@@ -33,13 +33,16 @@ const (
 )
 
 // fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|locks|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
+var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|locks|threads|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
 	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
 
-// shapeKey is of the form alone: the shape of an own lock's scripts, which the
-// scenario says in several keys.
-const shapeKey = "lock.shape"
+// Keys of the form alone: the shape of an own lock's scripts, which the scenario says in
+// several keys, and how many threads there are.
+const (
+	shapeKey = "lock.shape"
+	countKey = "threads"
+)
 
 // saysOfScripts are the keys that say how the scripts of an own lock are called.
 var saysOfScripts = []string{"lock.args", "lock.keys", "lock.replies"}
@@ -55,16 +58,27 @@ func Line(value string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(strings.ToValidUTF8(value, "")))
 }
 
+var (
+	timeKey = regexp.MustCompile(`\.(?:lease|watchdog|max-hold|keep|interval|jitter|start|work|after|once-per|time|for|by|lose)$`)
+	// aTime matches a time or a range of two, as pages and people write them.
+	aTime    = regexp.MustCompile(`^-?[\d.]+[\s\p{Z}]*[a-zµ]*(?:[\s\p{Z}]*-[\s\p{Z}]*[\d.]+[\s\p{Z}]*[a-zµ]*)?$`)
+	unitless = regexp.MustCompile(`\d$`)
+)
+
 // Lines returns a text with uniform line ends.
 func Lines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\r\n", "\n"), "\r", "\n")
 }
 
 // Input returns a key's value as the form's input has it: a script in lines that
-// end without blanks, anything else as [Line].
+// end without blanks, a time with its unit, ms where none is said, anything else as [Line].
 func Input(key, value string) string {
 	if !strings.HasPrefix(key, "lock.scripts.") {
-		return Line(value)
+		line := Line(value)
+		if !timeKey.MatchString(key) || !aTime.MatchString(line) {
+			return line
+		}
+		return unitless.ReplaceAllString(strings.Join(strings.Fields(line), ""), "${0}ms") // Fields cuts at no-break spaces, too
 	}
 	text := strings.TrimRight(blanksAtEnd.ReplaceAllString(Lines(value), "$1"), "\n")
 	if text == "" {
@@ -97,6 +111,14 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 	// Not where it is the default, and said now, and not of what is no scenario yet.
 	if whole && d.sketch().Lock.Protocol != lock {
 		d.forget()
+	}
+	if n, err := strconv.Atoi(values.Get(countKey)); err == nil && slices.Contains(changed, countKey) {
+		for range min(n, scenario.MaxThreads) - d.Len("threads") {
+			d.addThread()
+		}
+		for range d.Len("threads") - max(n, 1) {
+			d.removeThread(d.Len("threads") - 1)
+		}
 	}
 	if action != "" {
 		d.act(action)
@@ -134,6 +156,7 @@ func changes(base string, values url.Values) []string {
 
 func (d *Draft) change(key, value string) {
 	switch {
+	case key == countKey: // when the others are as they are to be
 	case key == shapeKey:
 		d.shape(value)
 	case key == "resource.kind" && value == "":
@@ -466,6 +489,54 @@ func (d *Draft) freeName() string {
 		}
 	}
 	return "T" + strconv.Itoa(len(taken))
+}
+
+// Fit removes what a form's change has made wrong elsewhere: the moves from the first on that names
+// what is gone, and after another lock whatever that does not have. It names the keys. A mistake in
+// one of the form's own values stays: people are to see it.
+func Fit(text string, values url.Values) (fitted string, gone []string) {
+	for range scenario.MaxFaults + scenario.MaxThreads {
+		d, err := Read(text)
+		if err != nil {
+			break
+		}
+		_, found := scenario.Draft([]byte(text))
+		i := slices.IndexFunc(found, func(m scenario.Mistake) bool {
+			return strings.HasPrefix(m.Key, "schedule[") || values.Has("lock.protocol") && !values.Has(m.Key) && d.Has(m.Key)
+		})
+		if i < 0 {
+			break
+		}
+		name := d.drop(found[i].Key)
+		if !slices.Contains(gone, name) {
+			gone = append(gone, name)
+		}
+		if text, err = d.String(); err != nil {
+			break
+		}
+	}
+	return text, gone
+}
+
+var entryOfList = regexp.MustCompile(`^(schedule|faults)\[(\d+)\]`)
+
+// drop removes a key; of a fault all of it, of a move those after it, too. It returns the key's name.
+func (d *Draft) drop(key string) string {
+	m := entryOfList.FindStringSubmatch(key)
+	if m == nil {
+		d.Delete(key)
+		return key[strings.LastIndexByte(key, '.')+1:]
+	}
+	i, _ := strconv.Atoi(m[2])
+	for n := d.Len(m[1]) - 1; n >= i; n-- {
+		if m[1] == "schedule" || n == i {
+			d.Delete(at(m[1], n))
+		}
+	}
+	if d.Len(m[1]) == 0 {
+		d.Delete(m[1])
+	}
+	return m[1]
 }
 
 // removeThread removes a thread and all references to it.

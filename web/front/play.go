@@ -88,7 +88,12 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.Page = s.Frame(r, cmp.Or(of.title, frame.TitleOf(l, shown), l.Say("Your scenario")), scripts...)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = runs.Unplayed(l, shown)
-	p.Viewer.Steps, p.Viewer.Shared, p.Viewer.Setup = true, true, true
+	text, err := shown.Compact()
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	settings := page.NewSettings(l, string(text))
+	p.Viewer.Steps, p.Viewer.Shared, p.Viewer.Setup = true, true, &settings
 	if of.shows != "" {
 		p.Viewer.Standing.Why = of.shows // what is to be seen, until something is
 	}

@@ -2,6 +2,8 @@ package kept
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -233,13 +235,48 @@ type convertedJSON struct {
 	Status     string         `json:"status"`           // a sentence
 }
 
-// Convert is the editor for its script.
+// setJSON is the result of a change to the settings of what is stepped: the scenario, or what
+// is wrong.
+type setJSON struct {
+	V        int             `json:"v"`
+	Scenario json.RawMessage `json:"scenario,omitempty"`
+	Setup    string          `json:"setup"`          // HTML
+	Said     string          `json:"said,omitempty"` // what has gone with the change, in a sentence
+}
+
+// set answers the settings of a page that steps.
+func (s *Editor) set(w http.ResponseWriter, l words.Language, values url.Values) error {
+	text, gone := draft.Fit(s.edited(l, values, "").Text, values)
+	var out setJSON
+	sc, err := scenario.Parse([]byte(text))
+	if err == nil {
+		out.Scenario, err = sc.Compact()
+	}
+	var wrong scenario.Mistakes
+	if err != nil && !errors.As(err, &wrong) {
+		return fmt.Errorf("kept: %w", err)
+	}
+	out.V = 1
+	if len(gone) > 0 {
+		out.Said = l.Say("Left out, because it does not fit what you have chosen: %s.", l.List(gone))
+	}
+	if out.Setup, err = templates.Text(l, templates.Setup(page.NewSettings(l, text))); err != nil {
+		return err
+	}
+	site.AnswerJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// Convert is the editor for its script, and for the settings of what is stepped.
 func (s *Editor) Convert(w http.ResponseWriter, r *http.Request) error {
 	values, err := frame.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
 	l := words.From(r.Context())
+	if values.Get("action") == "set" {
+		return s.set(w, l, values)
+	}
 	e := s.edited(l, values, actionOf(values.Get("action")))
 	s.readScripts(r, &e)
 	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}

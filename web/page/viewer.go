@@ -21,7 +21,7 @@ type Viewer struct {
 	Part     *TablePart // nil where all rows are in the page
 	Standing Standing   // where you are before a script goes on
 	Shared   bool       // its page has a dialog for sharing it
-	Setup    bool       // its main settings can be changed where it is stepped
+	Setup    *Settings  // what can be changed of it where it is stepped, nil for nothing
 	Options  int        // answers to choose from, by their numbers
 	Checked  bool       // it is of the concept check: that tells nothing once it is answered
 	Asked    int        // the step after the last row, which somebody is to predict, or 0: its time would tell

@@ -47,10 +47,11 @@ type Opened struct {
 	Threads  []string        `json:"threads"`
 	Lease    int64           `json:"leaseMillis"`
 	Key      string          `json:"key"`
-	Head     string          `json:"head"`  // the table's head, HTML
-	Stage    string          `json:"stage"` // who believes what before the first row, HTML
-	Rail     string          `json:"rail"`  // what is beside it, HTML
-	Setup    string          `json:"setup"` // its main settings as fields, HTML
+	Head     string          `json:"head"`              // the table's head, HTML
+	Stage    string          `json:"stage"`             // who believes what before the first row, HTML
+	Rail     string          `json:"rail"`              // what is beside it, HTML
+	Setup    string          `json:"setup"`             // its main settings as fields, HTML
+	Dropped  string          `json:"dropped,omitempty"` // which moves no longer fit, in a sentence
 	Lua      string          `json:"lua"`
 	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
 	At       int             `json:"at"`              // where the link points

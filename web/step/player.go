@@ -78,7 +78,10 @@ func (p *player) open(ctx context.Context, c board.Command) error {
 	if err != nil {
 		return err
 	}
-	o.At = state.At
+	o.At = min(state.At, len(fresh.Branches()[0].Moves))
+	if misfits := fresh.Dropped(); len(misfits) > 0 {
+		o.Dropped = p.l.Sentence(misfits[0].Says())
+	}
 	if err := p.write(Frame{Opened: o}); err != nil {
 		return err
 	}

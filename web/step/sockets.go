@@ -77,7 +77,7 @@ func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, e
 	if o.Rail, err = templates.Text(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	if o.Setup, err = templates.Text(l, templates.Setup(shown)); err != nil {
+	if o.Setup, err = templates.Text(l, templates.Setup(page.NewSettings(l, string(text)))); err != nil {
 		return nil, err
 	}
 	if o.Lua, err = templates.Text(l, templates.Lua(film.Scripts(l, sc))); err != nil {

@@ -34,7 +34,7 @@ export function alone(stage) {
     still: firstSentence,
     set: (html) => settings.fill(html),
     drawn() {
-      settings.stand(view.row() === 0);
+      settings.stand(positionAt(state()) === 0);
       if (state().opening === null) { // else a row of what was left
         where.write();
       }
@@ -54,13 +54,22 @@ export function alone(stage) {
 
   let ends = false; // what is opened is run to its end: the one before was
   const settings = setup({
-    scenario: () => ({ ...state().session?.scenario }),
-    async open(scenario) {
-      const { schedule, ...rest } = scenario;
-      ends = positionAt(state()) > 0 && Boolean(state().branches.get(state().current)?.positions.at(-1)?.over);
-      where.put(`#${await pack(rest, 0)}`);
+    scenario() {
+      const all = moves();
+      const whole = positionAt(state()) > 0 && Boolean(state().branches.get(state().current)?.positions.at(-1)?.over);
+      while (whole && all.at(-1) === 0 && state().session?.scenario.policy !== "random") {
+        all.pop(); // who moves then by itself, in the changed one too
+      }
+      ends = whole;
+      return { ...state().session?.scenario, schedule: all };
     },
+    async open(scenario, said) {
+      where.put(`#${await pack(scenario, ends ? 0 : positionAt(state()))}`);
+      word = said;
+    },
+    complain,
   });
+  let word = ""; // to be said of what is opened
 
   /** Has the address say whether what would mend the run is shown. @param {boolean} open */
   async function turn(open) {
@@ -102,6 +111,8 @@ export function alone(stage) {
         ends = false;
         view.act("end");
       }
+      complain([word, state().session?.dropped].filter(Boolean).join(" "));
+      word = "";
       const row = rowOf();
       if (row > 0) {
         view.toRow(row);

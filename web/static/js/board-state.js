@@ -31,6 +31,7 @@ import { grown, stopsOf } from "./film.js";
  * @property {string} rail HTML
  * @property {string} lua HTML
  * @property {string} setup its main settings as fields, HTML
+ * @property {string} dropped which moves no longer fit, "" if all do
  * @property {string} shows what is seen in it, of one that comes with the playground
  * @property {string} ways where to go on at its end, HTML
  * @property {boolean} asServed it is what the page was made for
@@ -230,6 +231,7 @@ const opened = (state, o) => ({
   rail: o.rail,
   lua: o.lua,
   setup: o.setup ?? "",
+  dropped: o.dropped ?? "",
   shows: o.shows ?? "",
   ways: o.ways ?? "",
   scene: o.scene ?? 0,

@@ -1,105 +1,94 @@
-// The main settings of what is stepped, as fields. A change opens the scenario anew.
-import { byId } from "./dom.js";
+// The main settings of what is stepped, as fields. The server reads them as it reads the editor's
+// form; what it makes of a change is opened anew.
+import { byId, focusOn } from "./dom.js";
+import { morph } from "./morph.js";
 import { say } from "./words.js";
 
-const MOST = 8; // threads that have a colour each
-
-/** A length of time as scenarios have it: "80", "80 ms" and "80ms" are the same. @param {string} text */
-const length = (text) => (/^\d+$/.test(text) ? `${text}ms` : text.replaceAll(/\s/g, ""));
-
 /**
- * A scenario with one setting changed.
- * @param {any} scenario as JSON
- * @param {string} path "threads.0.depth"
- * @param {string} value
- */
-export function changed(scenario, path, value) {
-  const next = structuredClone(scenario);
-  const steps = path.split(".");
-  const last = /** @type {string} */ (steps.pop());
-  let at = next;
-  for (const step of steps) {
-    at = at[step] ??= {};
-  }
-  at[last] = last === "depth" || last === "times" ? Number(value) : value === "off" ? value : length(value);
-  return next;
-}
-
-/** A scenario with one thread more, like its last. @param {any} scenario */
-function grown(scenario) {
-  const next = structuredClone(scenario);
-  const names = next.threads.map((/** @type {{name: string}} */ t) => t.name);
-  const name = [..."ABCDEFGH"].find((letter) => !names.includes(letter)) ?? `T${names.length + 1}`;
-  next.threads.push({ ...next.threads.at(-1), name });
-  return next;
-}
-
-/**
- * @param {{scenario: () => any, open: (scenario: any) => void}} on
+ * @param {{scenario: () => object, open: (scenario: object, said: string) => void, complain: (text: string) => void}} on
+ *   scenario is what is stepped, with its moves; open opens a changed one, and says what has gone with the change
  * @returns {{fill: (html: string) => void, stand: (start: boolean) => void}}
  */
 export function setup(on) {
-  const form = document.getElementById("setup");
-  if (!form) {
-    return { fill() {}, stand() {} };
-  }
-  let over = false; // it lies over the rows
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("setup"));
   let begun = false;
-  const draw = () => {
+  let over = false; // it lies over the rows
+  /** @type {Element | null} */
+  let from = null; // what has opened it
+  let asked = 0;
+  const values = () => /** @type {[string, string][]} */ ([...new FormData(form)]);
+  let was = new Map(values());
+
+  /** @param {string} html */
+  function show(html) {
+    const fresh = document.createElement("template");
+    fresh.innerHTML = html;
+    morph(form, fresh.content);
+  }
+  function draw() {
     form.hidden = begun && !over;
-    form.classList.toggle("over", begun && over);
-    document.querySelectorAll("[data-setup]").forEach((b) => b.setAttribute("aria-expanded", String(!form.hidden)));
-  };
-  /** @param {boolean} to */
-  const turn = (to) => {
+    form.classList.toggle("over", begun);
+  }
+  /** @param {boolean} to @param {Element | null} [by] */
+  function turn(to, by = null) {
     over = to;
     draw();
     if (to) {
-      const head = byId("head").getBoundingClientRect();
-      form.style.top = head.height > 1 && innerWidth > 704 ? `${head.bottom + 4}px` : "";
-      /** @type {HTMLElement | null} */ (form.querySelector("input"))?.focus({ preventScroll: true });
+      from = by;
+      form.scrollIntoView({ block: "nearest" });
+      /** @type {HTMLElement} */ (form.querySelector("input")).focus({ preventScroll: true });
+    } else if (form.contains(document.activeElement) || document.activeElement === document.body) {
+      focusOn(/** @type {HTMLElement} */ (from?.closest("button") ?? document.querySelector("#more [data-setup]")));
     }
-  };
-  form.addEventListener("change", (event) => {
-    const input = /** @type {HTMLInputElement} */ (event.target);
-    on.open(changed(on.scenario(), input.name, input.value.trim()));
-  });
+  }
+  async function change() {
+    const mine = ++asked;
+    const text = JSON.stringify(on.scenario());
+    const body = new URLSearchParams({ action: "set", base: text, yaml: text });
+    values().filter(([name, value]) => was.get(name) !== value).forEach(([name, value]) => body.set(name, value));
+    try {
+      const response = await fetch("/edit/scenario", { method: "POST", body });
+      if (!response.ok) {
+        throw new Error(String(response.status));
+      }
+      const { scenario, setup, said } = await response.json();
+      if (mine !== asked) {
+        return; // something else was changed since
+      }
+      if (scenario) {
+        on.open(scenario, said ?? "");
+      } else {
+        show(setup);
+      }
+    } catch {
+      on.complain(say("The server does not answer; what you wrote is still here."));
+    }
+  }
+
+  form.addEventListener("change", change);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("click", (event) => {
-    if (/** @type {Element} */ (event.target).closest("#more-threads")) {
-      on.open(grown(on.scenario()));
-    }
-  });
   form.addEventListener("keydown", (event) => {
     event.stopPropagation(); // what is typed steps nothing
-    if (event.key === "Escape") {
+    if (event.key === "Escape" && begun) {
       turn(false);
-    } else if (event.key === "Enter") {
-      /** @type {HTMLElement} */ (event.target).blur();
     }
   });
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
-    if (target.closest("[data-setup]")) {
-      turn(begun ? form.hidden : true);
-    } else if (over && !form.contains(target)) {
+    const by = target.closest("[data-setup], .set");
+    if (by) {
+      turn(form.hidden || !over, by);
+    } else if (target.closest(".setup-close") || (over && begun && target.isConnected && !form.contains(target))) {
       turn(false);
     }
   });
   return {
     fill(html) {
-      form.innerHTML = html;
-      over = false;
-      const more = document.getElementById("more-threads");
-      if (more && form.querySelectorAll("tbody tr").length >= MOST) {
-        more.hidden = true;
-      }
+      show(html);
+      was = new Map(values());
     },
     stand(start) {
       begun = !start;
-      if (start) {
-        over = false;
-      }
       draw();
     },
   };
