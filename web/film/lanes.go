@@ -172,7 +172,7 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 }
 
 // horizon is how long the planned work takes, in milliseconds, if each thread waits for
-// all others; or the lease, unless that is far longer.
+// all others and then asks once more; or the lease, unless that is far longer.
 func horizon(sc *scenario.Scenario) float64 {
 	var starts, work time.Duration
 	for _, t := range sc.Threads {
@@ -180,6 +180,9 @@ func horizon(sc *scenario.Scenario) float64 {
 		work += (t.Work.Max*time.Duration(t.Depth) + t.After.Max*time.Duration(t.Depth-1)) * time.Duration(t.Repeat)
 	}
 	all := max(starts+work, time.Millisecond)
+	for _, t := range sc.Threads[1:] {
+		all += min(t.Retry.Pause().Max, work)
+	}
 	if sc.Lock.Lease <= 2*all {
 		all = max(all, sc.Lock.Lease)
 	}

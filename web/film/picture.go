@@ -451,8 +451,8 @@ func (d *drawing) planned() []Planned {
 	return list
 }
 
-// foresee puts plans into the picture, which is as wide as the planned work, or twice as
-// wide for what outlasts that: seldom another width, for that moves everything.
+// foresee puts plans into the picture, which is as wide as the planned work, or wider by
+// quarters for what outlasts that: seldom another width, for that moves everything.
 func (d *drawing) foresee(plans []Planned) {
 	if d.axis.horizon == 0 {
 		return
@@ -472,7 +472,7 @@ func (d *drawing) foresee(plans []Planned) {
 		p.Text = d.roomFor(d.instant(p.At), p.X)
 		d.p.Plans = append(d.p.Plans, p)
 	}
-	for d.p.Width = growing; d.p.Width < right-d.origin+tail; d.p.Width += planned {
+	for d.p.Width = growing; d.p.Width < right-d.origin+tail; d.p.Width += planned / 4 {
 	}
 	if n := len(d.p.Columns); n > 0 && d.end == len(d.rows) {
 		d.p.Columns[n-1].To = d.p.Left + d.p.Width // what is planned is not what comes after it
