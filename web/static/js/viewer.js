@@ -247,7 +247,7 @@ export function viewer(owner) {
     const m = r?.inside?.[k - 1];
     because(asking() ? "" : (m?.why ?? r?.why ?? owner.still?.() ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
     const shown = m ? m.lua : r?.lua;
-    byId("no-lua").hidden = Boolean(shown) || at === 0;
+    byId("no-lua").hidden = Boolean(shown) || !document.querySelector(`#row-${at}:not(:has(.command))`); // a command without a script is in its row
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
   }
 
