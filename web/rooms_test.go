@@ -580,7 +580,7 @@ func TestAnItemAsksTheClass(t *testing.T) {
 		for who, one := range map[string]*attendee{"a phone": a, "the stage": stage} {
 			tells := one.room.Why + one.room.Broken + one.room.Stage.Card.Odd
 			for _, b := range one.room.Stage.Beliefs {
-				tells += string(b.State) + b.Says + b.Does + b.Odd + b.Beat + string(b.Cord) + b.Tie + b.Need
+				tells += string(b.State) + b.Says + b.Does + b.Odd + string(b.Cord) + b.Tie + b.Need
 				if b.Paused || b.Wrong || len(b.Calls) > 0 {
 					tells += " belief"
 				}

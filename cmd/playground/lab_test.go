@@ -305,14 +305,14 @@ func TestALabOfAServer(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	got := make(chan error, 1)
 	go func() { got <- c.SetNX(t.Context(), "invoice:7", "me", time.Minute).Err() }()
-	until(`"label":"A: SET"`)
+	until(`"verb":"sends SET"`)
 	ask(`{"id":2,"do":"step","branch":0,"at":0,"thread":"A"}`)
 	until(`"re":2`)
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
 	go func() { c.Eval(t.Context(), "while true do end", []string{"invoice:7"}) }()
-	until(`"label":"A: EVAL"`)
+	until(`"verb":"sends EVAL"`)
 	ask(`{"id":3,"do":"step","branch":0,"at":1,"thread":"A"}`)
 	if other, err := client.Get(server + "/locks"); err != nil || other.StatusCode != http.StatusOK {
 		t.Errorf("beside a script without an end: %v", err)

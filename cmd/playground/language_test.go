@@ -203,3 +203,17 @@ func TestHelpFillsItsLines(t *testing.T) {
 		}
 	}
 }
+
+// A terminal's lines have the plain blank before a unit, in every language: one can search for it
+// and type it. Pages alone have another.
+func TestTheTerminalHasThePlainBlank(t *testing.T) {
+	for _, l := range words.All() {
+		got := playground(t, "", "run", "-lang", l.Code(), "../../lessons/scenarios/two-threads.yaml")
+		if got.code != exitOK || strings.Count(got.out, " ms") < 10 {
+			t.Errorf("%s: exit code %d, %d lengths of time: %s", l.Code(), got.code, strings.Count(got.out, " ms"), got.err)
+		}
+		if before, _, has := strings.Cut(got.out, "\u00a0"); has {
+			t.Errorf("%s: a no-break space after %q", l.Code(), before[max(0, len(before)-30):])
+		}
+	}
+}

@@ -18,7 +18,7 @@ import (
 func TestWhatIsPlannedComesTrue(t *testing.T) {
 	kept := map[run.Next]int{}
 	for n, name := range lessonstest.Names(t) {
-		if testing.Short() && n%9 != 0 {
+		if testing.Short() && n%9 != 0 && name != "long-pause.yaml" { // there a watchdog comes too late
 			continue
 		}
 		sc := lessonstest.Scenario(t, name)

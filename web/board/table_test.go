@@ -282,7 +282,7 @@ func (b *bench) toldOne(e Entry) string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if e.Refused != "" {
-		add("refused %q", e.Refused)
+		add("refused %q", strings.ReplaceAll(e.Refused, "\u00a0", " ")) // people write the tables
 	}
 	if e.Whole != nil {
 		add("whole")

@@ -28,6 +28,8 @@ type Timeline struct {
 	owners    facts.Owners
 	shorter   *strings.Replacer // of so many owners
 	shorterOf int
+	ids       map[string]int // how many each thread has, of so many owners
+	idsOf     int
 	lease     int64
 	key       string
 	brief     *strings.Replacer // drops the lock's name from the names of the keys beside it
@@ -369,8 +371,8 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 			a = "key" // one of several: without it, it would not be among them
 		case i == 0 && a == t.key && len(t.scenario.Locks) == 0:
 			continue
-		case t.owners[a] != "" && t.owners[a] == t.nameOf(ordinal):
-			continue // the column says whose it is
+		case t.isColumn(a, ordinal):
+			continue
 		case t.owners[a] != "":
 			a = ShortOwner(a)
 		case len(a) > 32:
@@ -395,12 +397,19 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	return l
 }
 
-// nameOf is the thread that a column belongs to, "" of none.
-func (t *Timeline) nameOf(ordinal int) string {
-	if ordinal < 0 || ordinal >= len(t.scenario.Threads) {
-		return ""
+// isColumn reports whether the column of a thread already says which owner an id is: its thread
+// has no other.
+func (t *Timeline) isColumn(id string, ordinal int) bool {
+	if ordinal < 0 || ordinal >= len(t.threads) || t.owners[id] != t.threads[ordinal] {
+		return false
 	}
-	return t.scenario.Threads[ordinal].Name
+	if t.ids == nil || t.idsOf != len(t.owners) { // a lab's grow
+		t.ids, t.idsOf = map[string]int{}, len(t.owners)
+		for _, thread := range t.owners {
+			t.ids[thread]++
+		}
+	}
+	return t.ids[t.owners[id]] == 1
 }
 
 // ofQueue reports whether a key or a channel belongs to the queue: it is beside

@@ -27,7 +27,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	tl.Add(trace.Event{Seq: 2, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
 	i := tl.Add(trace.Event{Seq: 3, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 60}})
 	command := film.Line{
-		Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
+		Verb: "HINCRBY", Args: "+1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY +1 gives 1",
 	}
 	key := film.Key{Type: "hash", Lease: "150 ms", PTTL: 150, Fraction: 750, Holds: []film.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
 	want := film.Row{

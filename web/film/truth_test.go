@@ -407,9 +407,9 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 // What a page says of a run speaks of nothing that the run does not have.
 func TestFactsAreThoseOfTheRun(t *testing.T) {
 	for _, c := range []struct{ name, facts, key, full string }{
-		{"two-threads", "reentrant, lease 200ms, watchdog 100ms", "lease", "200 ms"},
-		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off", "nodes", "quorum 3 of 5"},
-		{"heartbeat", "heartbeat, the key stays for 5m", "expiry", "5 min"},
+		{"two-threads", "reentrant, lease 200 ms, watchdog 100 ms", "lease", "200 ms"},
+		{"redlock", "redlock, nodes: 5, lease 300 ms, watchdog off", "nodes", "quorum 3 of 5"},
+		{"heartbeat", "heartbeat, the key stays for 5 min", "expiry", "5 min"},
 		{"spin-two-processes", "lock: spin", "word", "in memory"},
 		{"no-lock-flash-sale", "lock: none", "no key", ""},
 	} {

@@ -39,7 +39,7 @@ func TestAnOptionInTwoLines(t *testing.T) {
 		{run.Option{Choice: -1, Next: run.NextWork, Reason: run.Waits, At: at, Armed: append(lost, lost...)}, "A ends its work / at 160 ms · ⚡ lose reply +1", "A 结束工作 / 在 160 ms · ⚡ 丢失响应 +1"},
 		{run.Option{Choice: -1, Next: run.NextWork, Reason: run.IsPaused, At: at, Call: call("unlock", 1, 1)}, "A is paused / works until 160 ms", "A 已暂停 / 工作到 160 ms"},
 		{run.Option{Choice: -1, Next: run.NextCall, Reason: run.IsPaused, At: at, Call: call("unlock", 1, 1), First: "GET"}, "A is paused / until 160 ms · unlock", "A 已暂停 / 到 160 ms 为止 · unlock"},
-		{run.Option{Background: true, Choice: -1, Next: run.NextRenew, Reason: run.Waits, At: at, Call: call("renew", 0, 0), First: "GET"}, "A's watchdog / at 160 ms · renews", "A 的看门狗 / 在 160 ms · 续租"},
+		{run.Option{Background: true, Choice: -1, Next: run.NextRenew, Reason: run.Waits, At: at, Call: call("renew", 0, 0), First: "GET"}, "A's watchdog / at 160 ms · renews", "A 的看门狗 / 在 160 ms · 续期"},
 		{run.Option{Background: true, Next: run.NextAsk, Node: 2, Call: call("lock", 1, 1), First: "SET"}, "A asks node 2 / SET", "A 请求节点 2 / SET"},
 		{run.Option{Background: true, Next: run.NextRenew, Node: 2, Call: call("renew", 1, 1), First: "GET"}, "A's watchdog asks node 2 / GET", "A 的看门狗 请求节点 2 / GET"},
 		{run.Option{Network: true, Choice: -1, Next: run.NextArrive, Node: 2, Reason: run.Waits, At: at, Call: call("lock", 1, 1)}, "A → node 2 / at 160 ms · arrives", "A → 节点 2 / 在 160 ms · 到达"},

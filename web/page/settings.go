@@ -15,6 +15,7 @@ import (
 
 // Settings are what can be changed of a scenario where it is stepped: some inputs of its form.
 type Settings struct {
+	ID       string   // what the ids of its elements begin with
 	Head     []string // of the columns
 	Threads  []SettingsOf
 	Lock     []Field
@@ -49,7 +50,7 @@ func NewSettings(l words.Language, text string) Settings {
 	heartbeat, alone := sc.Kind == scenario.KindHeartbeat, film.NoLock(sc.Lock.Protocol)
 	// Where threads differ in how long they wait, each has its own.
 	each := slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return t.Retry.Interval != sc.Lock.Retry.Interval })
-	var s Settings
+	s := Settings{ID: "set"}
 	for _, t := range form.Threads {
 		one := SettingsOf{Ordinal: t.Index, Name: t.Name}
 		for _, column := range []struct {

@@ -178,6 +178,11 @@ func (m *maker) editor() []Story {
 	one := func(state string, f page.Field) Story {
 		return Story{Name: "EditorField: " + state, Component: templates.EditorField(f)}
 	}
+	setup := func(name, id, text string) Story {
+		s := page.NewSettings(l, text)
+		s.ID = id
+		return Story{Name: name, Component: templates.Setup(s)}
+	}
 	wrong := l.Say("Given %s; allowed: %s.", `"200"`, "1ms … 10m")
 	general := page.FormPart{Fields: []page.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
 	lease := page.FormPart{Fields: []page.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
@@ -206,9 +211,9 @@ func (m *maker) editor() []Story {
 			{List: []page.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
 			{Label: l.Say("To Redis"), List: []page.Choice{{Value: "setnx", Label: "setnx"}}},
 		}}),
-		{Name: "Setup", Component: templates.Setup(page.NewSettings(l, "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2}, {name: B, work: 50ms, retry: {times: unlimited}}]\n"))},
-		{Name: "Setup: mistakes", Component: templates.Setup(page.NewSettings(l, "lock: {lease: soon}\nthreads: [{name: A, depth: 33}]\nfaults: [{do: evict}]\n"))},
-		{Name: "Setup: a heartbeat", Component: templates.Setup(page.NewSettings(l, "kind: heartbeat\nthreads: [{name: A}, {name: B}]\n"))},
+		setup("Setup", "set", "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2}, {name: B, work: 50ms, retry: {times: unlimited}}]\n"),
+		setup("Setup: mistakes", "set-wrong", "lock: {lease: soon}\nthreads: [{name: A, depth: 33}]\nfaults: [{do: evict}]\n"),
+		setup("Setup: a heartbeat", "set-heartbeat", "kind: heartbeat\nthreads: [{name: A}, {name: B}]\n"),
 		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
 		{Name: "EditorForm: it waits", Component: templates.EditorForm(page.Form{})},
 		{Name: "EditorForm", Component: templates.EditorForm(filled)},

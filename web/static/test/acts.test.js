@@ -24,8 +24,8 @@ test("a thread, its watchdog, what it sent and its nodes are stepped each by its
 });
 
 test("who cannot move says why", () => {
-  assert.equal(optionOf(position, { thread: "A", background: true }).why, "A cannot move now: not before 66 ms.");
-  assert.equal(optionOf(position, { thread: "B" }).why, "B cannot move now: waits until 20 ms.");
+  assert.equal(optionOf(position, { thread: "A", background: true }).why, "A cannot move now: not before 66\u00a0ms.");
+  assert.equal(optionOf(position, { thread: "B" }).why, "B cannot move now: waits until 20\u00a0ms.");
   assert.equal(optionOf(position, { thread: "B", network: true }).why, "B's request cannot arrive now: A moves first.");
   assert.equal(optionOf(position, { thread: "D" }).why, "D cannot move now: it has nothing to do.");
   assert.equal(optionOf({ row: 0, at: "" }, { thread: "A" }).why, "A cannot move now: it has nothing to do.");

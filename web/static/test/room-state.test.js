@@ -73,7 +73,7 @@ test("a table's wishes are shown, and how many have each", () => {
   assert.deepEqual(wishesOf({ ...table, wishes: {} }), []);
   assert.deepEqual(wishesOf({ ...table, wishes: { pause: 1, step: 2 } }).map((w) => w.what), ["step", "pause"], "what most want is first");
   assert.equal(wished({ ...table, wishes: { pause: 1, step: 1 }, tied: true }, 0), "1 of 3 want: to be slow; 1 of 3 want to step · a tie: the host decides");
-  assert.equal(wished({ ...table, wishes: { step: 2 } }, 8), "2 of 3 want to step · 8 s");
+  assert.equal(wished({ ...table, wishes: { step: 2 } }, 8), "2 of 3 want to step · 8\u00a0s");
   assert.equal(wished({ ...table, wishes: { crash: 2 } }, 0), "2 of 3 want: a crash");
   assert.equal(wished({ ...table, members: ["1"], wishes: { step: 1 } }, 8), "", "who is alone waits for nobody");
   assert.equal(doing({ ...table, why: "waits until 210 ms" }, 0), "waits until 210 ms");
@@ -95,7 +95,7 @@ test("what has changed is told", () => {
   assert.deepEqual(told_(here, comes(2, { locked: true })), ["The room is locked."]);
   assert.deepEqual(told_(here, comes(2, { held: true })), ["The host is leading now: watch, and vote when you are asked."]);
   assert.deepEqual(told_(here, comes(2, { held: false })), []);
-  assert.deepEqual(told_(here, comes(2, { question: question() })), ["A question: What do we see at 210 ms?"]);
+  assert.deepEqual(told_(here, comes(2, { question: question() })), ["A question: What do we see at 210\u00a0ms?"]);
   const asked = [join(), comes(1, { question: question() })];
   assert.deepEqual(told_(asked, comes(2, { question: question({ votes: 19 }) })), [], "votes alone are no news");
   assert.deepEqual(told_(asked, comes(2, { question: question({ closed: true, counts: [5, 14, 2], right: 1, advice: "Talk." }) })), [
@@ -107,7 +107,7 @@ test("what has changed is told", () => {
 });
 
 test("who comes late hears of an open question, and of nothing else", () => {
-  assert.deepEqual(told_([join()], comes(9, { question: question() })), ["A question: What do we see at 210 ms?"]);
+  assert.deepEqual(told_([join()], comes(9, { question: question() })), ["A question: What do we see at 210\u00a0ms?"]);
   assert.deepEqual(told_([join()], comes(9)), []);
 });
 

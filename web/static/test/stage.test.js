@@ -48,8 +48,8 @@ test("nothing is shown of a row that is not here, and of a command whose stage t
 });
 
 test("the lease runs out after a row, and nothing else changes", () => {
-  assert.deepEqual(at(2, 0, 40), { ...at(2), left: "50 of 200 ms", part: 250 });
-  assert.deepEqual(at(2, 0, 500), { ...at(2), left: "0 of 200 ms", part: 0 });
+  assert.deepEqual(at(2, 0, 40), { ...at(2), left: "50 of 200\u00a0ms", part: 250 });
+  assert.deepEqual(at(2, 0, 500), { ...at(2), left: "0 of 200\u00a0ms", part: 0 });
   for (const row of [3, 4]) { // no key; a key that does not run out
     assert.deepEqual(at(row, 0, 40), at(row));
   }
