@@ -16,6 +16,7 @@ import (
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
+	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -23,7 +24,7 @@ import (
 // Door is where a room's code is entered. A right one leads to its room.
 func (s *Pages) Door(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.RoomDoor{Page: s.SmallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
+	p := page.RoomDoor{Page: s.Styled(s.SmallFrame(r, l.Say("Join a room")), static.Rooms), Code: r.URL.Query().Get("code")}
 	p.Page.Preview = &page.Preview{Title: p.Page.Title, Shows: roomShows(l), Address: s.Origin(r) + "/room"}
 	if p.Code == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
@@ -54,7 +55,7 @@ func roomShows(l words.Language) string {
 func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
-	p := page.RoomNew{Page: s.Frame(r, l.Say("Make a room"), "js/room-new.js"), From: from}
+	p := page.RoomNew{Page: s.Styled(s.Frame(r, l.Say("Make a room"), "js/room-new.js"), static.Rooms), From: from}
 	for _, w := range workshops() {
 		if w.fits(s.plans.course()) {
 			p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
@@ -210,11 +211,13 @@ func (s *Pages) roomFrame(r *http.Request, title, code string, part page.RoomPar
 		title += " · " + l.Say(name)
 	}
 	p := s.Frame(r, title)
-	script := "js/room.js"
 	if part == page.RoomPlayer {
-		script = "js/room-phone.js"
+		p.Styles = []string{s.Static.Path(static.Phone)}
+		s.Scripted(&p, "js/room-phone.js")
+	} else {
+		p = s.Styled(p, static.Rooms)
+		s.Scripted(&p, "js/room.js")
 	}
-	s.Scripted(&p, script)
 	if part == page.RoomStage && !slices.Contains(site.Themes, r.URL.Query().Get("theme")) {
 		p.Theme = "stage"
 		for i := range p.Themes {

@@ -171,8 +171,9 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	return l
 }
 
-// horizon is how long the planned work takes, in milliseconds, if each thread waits for
-// all others and then asks once more; or the lease, unless that is far longer.
+// horizon is how long the planned work takes, in milliseconds, with the pauses and delays
+// of its faults, if each thread waits for all others and then asks once more; or the lease,
+// unless that is far longer.
 func horizon(sc *scenario.Scenario) float64 {
 	var starts, work time.Duration
 	for _, t := range sc.Threads {
@@ -180,6 +181,11 @@ func horizon(sc *scenario.Scenario) float64 {
 		work += (t.Work.Max*time.Duration(t.Depth) + t.After.Max*time.Duration(t.Depth-1)) * time.Duration(t.Repeat)
 	}
 	all := max(starts+work, time.Millisecond)
+	for _, f := range sc.Faults {
+		if f.Thread != "" {
+			all += f.For
+		}
+	}
 	for _, t := range sc.Threads[1:] {
 		all += min(t.Retry.Pause().Max, work)
 	}

@@ -31,6 +31,7 @@ type Scenario struct {
 	Drawn       bool     // something visible is drawn with the seed
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
+	Framed      bool // it is only a frame: what its threads and its lock are set to is not known
 
 	how      *protocol.Protocol
 	lockKind check.Kind
@@ -39,6 +40,10 @@ type Scenario struct {
 // Heartbeat reports whether the scenario is about a device and its watchers
 // instead of a lock.
 func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
+
+// Sets reports whether the table's head says what threads and lock are set to: columns of
+// four have no room for it.
+func (s Scenario) Sets() bool { return len(s.Threads) < 4 && !s.Heartbeat() && !s.Framed }
 
 // granting reports whether its lock is handed to the next waiter.
 func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }

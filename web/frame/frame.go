@@ -88,7 +88,7 @@ const App = "js/app.js"
 func (s *Pages) Frame(r *http.Request, title string, parts ...string) page.Page {
 	set := s.SettingsOf(r)
 	p := page.Page{
-		Title: title, Style: s.Static.Path(static.Style), Icon: s.Static.Path("icons/favicon.svg"), Theme: set.Theme, Path: r.URL.Path,
+		Title: title, Styles: []string{s.Static.Path(static.Style)}, Icon: s.Static.Path("icons/favicon.svg"), Theme: set.Theme, Path: r.URL.Path,
 	}
 	s.Scripted(&p, App, parts...)
 	for _, l := range s.Languages.All() {
@@ -106,6 +106,12 @@ func (s *Pages) Frame(r *http.Request, title string, parts ...string) page.Page 
 // Scripted has a page begin with a script, which starts its parts.
 func (s *Pages) Scripted(p *page.Page, script string, parts ...string) {
 	p.Script, p.Preloads = s.Static.Path(script), s.Static.Needs(append(parts, script)...)
+}
+
+// Styled returns a page that has a style sheet more, one of package static's.
+func (s *Pages) Styled(p page.Page, sheet string) page.Page {
+	p.Styles = append(p.Styles, s.Static.Path(sheet))
+	return p
 }
 
 // ExternalName is what the operator's Redis is called, "" without one.

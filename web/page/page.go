@@ -15,7 +15,7 @@ import (
 // Page is what every page has.
 type Page struct {
 	Title     string
-	Style     string   // URL path of the style sheet
+	Styles    []string // URL paths of the style sheets
 	Script    string   // URL path, "" for none
 	Preloads  []string // URL paths of all scripts that the page starts with
 	Icon      string

@@ -80,6 +80,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		},
 		Header: made.Header, Rows: len(reel.Rows()), Events: len(made.Events), Ended: ended,
 	}
+	f.Viewer.Scenario.Framed = made.Header.Framed()
 	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
 		f.Viewer.Standing = f.Viewer.Standing.After(&last)

@@ -1,6 +1,6 @@
 // Package static holds the style sheets, the scripts and the icons. The style
-// sheets become one, which all pages share. The server sends them as files, scripts
-// without their comments.
+// sheets become one, which all pages share, and two for rooms. The server sends them as
+// files, scripts without their comments.
 package static
 
 import (
@@ -25,8 +25,12 @@ var embedded embed.FS
 // Prefix is the path under which Files serves.
 const Prefix = "/static/"
 
-// Style is the name of the style sheet of all pages.
-const Style = "style.css"
+// The style sheets that the server sends.
+const (
+	Style = "style.css" // of all pages
+	Rooms = "rooms.css" // what the pages of a host and of a stage have beside it
+	Phone = "phone.css" // all that a phone in a room has: it may be on a slow line
+)
 
 // Files serves static files. It is safe for concurrent use.
 type Files struct {
@@ -36,9 +40,13 @@ type Files struct {
 	picture string
 }
 
-// first are the style sheets that others build on, in their order, and last those that
-// change what others say.
-var first, last = []string{"css/tokens.css", "css/frame.css"}, []string{"css/room.css", "css/room-board.css"}
+// first are the parts that others build on, in their order, and ofRooms and ofPhones those of
+// two sheets; all but ofRooms are in Style.
+var (
+	first    = []string{"css/tokens.css", "css/frame.css"}
+	ofRooms  = []string{"css/room.css", "css/room-board.css"}
+	ofPhones = slices.Concat(first, []string{"css/lanes-box.css", "css/lanes.css", "css/lua-edit.css", "css/lua.css", "css/message.css", "css/noscript.css", "css/stage.css", "css/timeline.css", "css/room.css"})
+)
 
 // New returns the embedded files, the same ones each time.
 func New() (*Files, error) { return prepared() }
@@ -101,16 +109,18 @@ func (f *Files) styled() error {
 	if err != nil {
 		return err
 	}
-	between := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || slices.Contains(last, s) })
-	var b strings.Builder
-	for _, name := range slices.Concat(first, between, last) {
-		data, err := fs.ReadFile(embedded, name)
-		if err != nil {
-			return err
+	rest := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || slices.Contains(ofRooms, s) })
+	for sheet, parts := range map[string][]string{Style: slices.Concat(first, rest), Rooms: ofRooms, Phone: ofPhones} {
+		var b strings.Builder
+		for _, name := range parts {
+			data, err := fs.ReadFile(embedded, name)
+			if err != nil {
+				return err
+			}
+			b.Write(data)
 		}
-		b.Write(data)
+		f.files[sheet] = []byte(tight(compact(b.String())))
 	}
-	f.files[Style] = []byte(tight(compact(b.String())))
 	return f.forPictures()
 }
 

@@ -103,14 +103,18 @@ func TestAHashedNameIsForEver(t *testing.T) {
 	}
 }
 
-// Every sheet is in the one of all pages, and those that others build on stand first.
-func TestTheStyleSheetHasAllSheets(t *testing.T) {
+// Every part is in the sheet of all pages or in that of rooms, and those that others build
+// on stand first.
+func TestTheStyleSheetsHaveAllParts(t *testing.T) {
 	files := opened(t)
-	w := got(t, files, files.Path(static.Style))
-	if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/css") {
-		t.Errorf("it is %q", got)
+	text := ""
+	for _, sheet := range []string{static.Style, static.Rooms} {
+		w := got(t, files, files.Path(sheet))
+		if got := w.Header().Get("Content-Type"); !strings.HasPrefix(got, "text/css") {
+			t.Errorf("%s is %q", sheet, got)
+		}
+		text += w.Body.String()
 	}
-	text := w.Body.String()
 	names, err := filepath.Glob("css/*.css")
 	if err != nil || len(names) < 20 {
 		t.Fatal(names, err)
@@ -185,7 +189,7 @@ func TestAPhoneInARoomGetsLittle(t *testing.T) {
 	const little = 45_000
 	files := opened(t)
 	needs := files.Needs("js/room-phone.js")
-	styles, all := compressed(t, got(t, files, files.Path(static.Style)).Body.String()), 0
+	styles, all := compressed(t, got(t, files, files.Path(static.Phone)).Body.String()), 0
 	for _, path := range needs {
 		all += compressed(t, got(t, files, path).Body.String())
 		if strings.Contains(path, "viewer") || strings.Contains(path, "lanes") {

@@ -150,13 +150,19 @@ export function lanes(box, on) {
   /** @param {number | null} step */
   const find = (step) => (step === null ? null : box.querySelector(`[data-step="${step}"]`));
 
+  /** Where a step stands, in px. @param {Element} hit */
+  function standing(hit) {
+    const run = /** @type {Element} */ (hit.closest(".lanes-run")).getBoundingClientRect();
+    return run.left + (run.width * part(hit, "data-x")) / 100;
+  }
+
   /** The steps that are in view, and where. */
   function inView() {
     const edge = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
     const end = box.getBoundingClientRect().right;
     return [...box.querySelectorAll("[data-step]")]
-      .map((hit) => ({ step: Number(hit.getAttribute("data-step")), at: hit.getBoundingClientRect() }))
-      .filter(({ at }) => at.right > edge && at.left < end);
+      .map((hit) => ({ step: Number(hit.getAttribute("data-step")), at: standing(hit) }))
+      .filter(({ at }) => at > edge && at < end);
   }
 
   /** Fades what comes after a place. @param {number | null} x in %, null for nothing */
@@ -200,9 +206,9 @@ export function lanes(box, on) {
   /** Scrolls to what is wanted; what was seen in the picture before stays where it was. */
   function settle() {
     const stays = seen?.find(({ step }) => find(step));
-    if (stays) {
-      // By its end: the first column of a picture begins earlier.
-      box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
+    const now = stays && find(stays.step);
+    if (stays && now) {
+      box.scrollLeft += standing(now) - stays.at;
     }
     if (wanted?.isConnected) {
       show(wanted);
