@@ -106,7 +106,7 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	url := serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/lease/who-knows"))
 	until(ctx, t, place+`.includes("T6")`)
-	until(ctx, t, `document.getElementById("scroll").scrollTop > 0`) // the row that it is about is in sight
+	until(ctx, t, `(({top, bottom}, box) => top >= box.top && bottom <= box.bottom + 1)(...["#rows tr[aria-current]", "#scroll"].map((e) => document.querySelector(e).getBoundingClientRect()))`) // the row that it is about is in sight
 	right := 0
 	for n := range 4 {
 		do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"))

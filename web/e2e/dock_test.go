@@ -7,73 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"relock/lessons/lessonstest"
-	"relock/web/words"
 )
-
-// The dock cuts no text and does not move, over every run, in either language.
-func TestTheDockSaysEverything(t *testing.T) {
-	t.Parallel()
-	ctx, url := tab(t), serve(t)
-	names := []string{"two-locks-deadlock", "redsync-late-requests", "herd", "heartbeat"} // the most and the longest words
-	languages := words.All()
-	if !testing.Short() {
-		names = lessonstest.Names(t)
-	}
-	type dock struct {
-		Steps    int
-		Cut      []string
-		Moves    float64 // px
-		Scrolls  float64 // of fewer than eight buttons
-		Unseen   int     // steps at which what breaks it is out of sight
-		OneLined int     // and those at which the place is not in two lines
-	}
-	const walked = `(() => {
-		const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-		const place = document.getElementById("place"), list = document.getElementById("choices"), foot = place.closest(".foot");
-		const seen = {Steps: 0, Cut: [], Moves: 0, Scrolls: 0, Unseen: 0, OneLined: 0}, tops = [];
-		press("Home");
-		for (let last = ""; place.textContent !== last; press("ArrowRight")) {
-			last = place.textContent;
-			seen.Steps++;
-			tops.push(foot.getBoundingClientRect().top);
-			for (const e of foot.querySelectorAll(".move, .move *, .nodes-of, .nodes-of *, #ending .button, #ending .button *, #place, #place *, .tape button")) {
-				if (e.clientWidth > 0 && !e.closest("svg") && (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) || e.matches("b, small") && e.getClientRects().length > 0 && e.getBoundingClientRect().height > 25) {
-					seen.Cut.push(last + ": " + e.textContent);
-				}
-			}
-			if (list.children.length < 8) {
-				seen.Scrolls = Math.max(seen.Scrolls, list.scrollWidth - list.clientWidth);
-			}
-			const breaks = list.querySelector(".fault-move")?.getBoundingClientRect(), box = list.getBoundingClientRect();
-			seen.Unseen += breaks && breaks.width > 0 && (breaks.right > box.right + 1 || breaks.left < box.left) ? 1 : 0;
-			seen.OneLined += new Set([...place.children].filter((e) => e.textContent).map((e) => e.getBoundingClientRect().top)).size === 2 ? 0 : 1;
-		}
-		seen.Moves = Math.max(...tops) - Math.min(...tops);
-		return seen;
-	})()`
-	steps := 0
-	for i, file := range names {
-		name := strings.TrimSuffix(file, ".yaml")
-		for n, l := range languages {
-			if testing.Short() && n != i%len(languages) {
-				continue // each in one language
-			}
-			do(ctx, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s/play/%s?lang=%s", url, name, l.Code())), chromedp.WaitVisible(chromedp.CSS("#choices .move")), chromedp.KeyEvent(kb.End))
-			until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true" && `+place+`.includes("T")`)
-			for _, size := range [][2]int64{{1366, 768}, {1440, 900}} {
-				do(ctx, t, chromedp.EmulateViewport(size[0], size[1]))
-				got := get[dock](ctx, t, walked)
-				steps += got.Steps
-				if len(got.Cut) > 0 || got.Moves > 0 || got.Scrolls > 0 || got.Unseen > 0 || got.OneLined > 0 || got.Steps < 3 {
-					t.Errorf("%s in %s, %v: %+v", name, l.Code(), size, got)
-				}
-			}
-		}
-	}
-	t.Logf("%d steps", steps)
-}
 
 // Three clients that ask three nodes at once have a box each, with a button for each node, and
 // all of it is in sight.

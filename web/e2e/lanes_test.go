@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"relock/engine/clock/clocktest"
 	"relock/engine/trace"
@@ -215,5 +216,24 @@ func TestTimedLanesFollowALiveRun(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// At T1 one sees, in outline, what is settled; in a lesson's question nothing of it is
+// on the page.
+func TestWhatIsSettledIsInTheLanes(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate(url+"/play/lease-expiry"))
+	until(ctx, t, `document.querySelector('.lane-plan[data-mark="plan-start"]') !== null`)
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	until(ctx, t, `document.querySelector('.lane-plan[data-mark="plan-work"]') !== null && document.querySelector(".lane-plan-lease") !== null`)
+	if got := get[string](ctx, t, `[...document.querySelectorAll("text.lane-plan")].map((e) => e.textContent).join(" ")`); !strings.HasSuffix(got, "200 300") {
+		t.Errorf("their times: %q", got)
+	}
+	do(ctx, t, chromedp.Navigate(url+"/learn/trouble/last-one"))
+	until(ctx, t, `document.readyState === "complete"`)
+	if n := get[int](ctx, t, `document.querySelectorAll(".lane-plan").length`); n != 0 {
+		t.Errorf("%d plans while something is asked", n)
 	}
 }

@@ -114,8 +114,8 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 		t.Error("votes are seen before they are revealed")
 	}
 	do(host, t, click(`#clock`))
-	until(a, t, `/^· (60|59|58) s$/.test(document.getElementById("question-clock").textContent)`)
-	until(stage, t, `/^· 5[0-8] s$/.test(document.getElementById("question-clock").textContent)`) // it runs
+	until(a, t, `/^·\s(60|59|58)\ss$/.test(document.getElementById("question-clock").textContent)`)
+	until(stage, t, `/^·\s5[0-8]\ss$/.test(document.getElementById("question-clock").textContent)`) // it runs
 	do(host, t, click(`#reveal`))
 	until(stage, t, `document.querySelector(".options .count") !== null && `+votes+` === "2 of 2 voted"`)
 	if get[bool](stage, t, `document.querySelector(".options .right, .options .is-right") !== null`) {

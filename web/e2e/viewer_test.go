@@ -342,7 +342,7 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 	if len(got) != 10 || !strings.HasPrefix(got[6], "A and B are inside at once") {
 		t.Errorf("on paper: %q", got)
 	}
-	if text := get[string](ctx, t, `document.querySelector("#row-7").innerText`); !strings.Contains(text, "believes that it holds the lock") {
+	if text := get[string](ctx, t, `document.querySelector("#row-7").innerText`); !strings.Contains(text, "believes it holds the lock") {
 		t.Errorf("on paper: %q", text)
 	}
 	get[any](ctx, t, `dispatchEvent(new Event("afterprint"))`)

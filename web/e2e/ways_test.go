@@ -10,43 +10,54 @@ import (
 )
 
 // controlsInSight are what can be pressed or filled in where the window is, each with its
-// words in sight, or its name in brackets.
+// words in sight, or its name in brackets; but for those in the rows.
 const controlsInSight = `[...document.querySelectorAll("a[href], button, summary, select, textarea, input:not([type=hidden])")].filter((e) => {
+	if (e.closest("#rows")) return false;
 	const box = e.getBoundingClientRect();
 	const at = document.elementFromPoint(box.left + box.width / 2, box.top + Math.min(box.height, innerHeight - box.top) / 2);
 	return e.checkVisibility({ visibilityProperty: true }) && box.width > 1 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth && at !== null && (e.contains(at) || at.contains(e));
-}).map((e) => e.innerText?.trim() || e.value || "[" + (e.getAttribute("aria-label") ?? "") + "]")`
+}).map((e) => (e.matches("select") ? e.selectedOptions[0].text : e.innerText?.trim() || e.value) || "[" + (e.getAttribute("aria-label") ?? "") + "]")`
 
 // A page shows few controls, and a verb has words at each width; what else there is is in
-// a menu.
+// a menu. Where one steps there are settings until a step is taken.
 func TestFewControlsAndTheirWords(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
+	const ofHead = 8                                                             // of every page
 	wordless := "Back one step, Forward one step, Ways in the film, Theme, Menu" // which repeat what has words
 	for _, c := range []struct {
 		path          string
 		width, height int64
-		most          int
+		most, later   int // later: after a step, 0 where there is none
 	}{
-		{"/", 1440, 900, 14},
-		{"/", 390, 844, 14},
-		{"/play", 1440, 900, 24},
-		{"/play", 1366, 768, 24},
-		{"/play", 390, 844, 14},
-		{"/play", 360, 640, 14},
+		{"/", 1440, 900, 14, 0},
+		{"/", 390, 844, 14, 0},
+		{"/play", 1440, 900, 29 + ofHead, 18 + ofHead},
+		{"/play", 1366, 768, 29 + ofHead, 18 + ofHead},
+		{"/play", 390, 844, 24, 14},
+		{"/play", 360, 640, 24, 14},
 	} {
-		do(ctx, t, chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate(url+c.path))
-		if c.path == "/play" {
-			until(ctx, t, place+`.endsWith("· 0 ms")`)
-		}
-		shown := get[[]string](ctx, t, controlsInSight)
-		if len(shown) > c.most || len(shown) < 5 {
-			t.Errorf("%s at %d×%d has %d controls in sight: %q", c.path, c.width, c.height, len(shown), shown)
-		}
-		for _, one := range shown {
-			if name, without := strings.CutPrefix(one, "["); without && !strings.Contains(wordless, strings.TrimSuffix(name, "]")) {
-				t.Errorf("%s at %d×%d: %s has no words", c.path, c.width, c.height, one)
+		do(ctx, t, chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate("about:blank"), chromedp.Navigate(url+c.path))
+		look := func(most int) {
+			t.Helper()
+			shown := get[[]string](ctx, t, controlsInSight)
+			if len(shown) > most || len(shown) < 5 {
+				t.Errorf("%s at %d×%d has %d controls in sight: %q", c.path, c.width, c.height, len(shown), shown)
 			}
+			for _, one := range shown {
+				if name, without := strings.CutPrefix(one, "["); without && !strings.Contains(wordless, strings.TrimSuffix(name, "]")) {
+					t.Errorf("%s at %d×%d: %s has no words", c.path, c.width, c.height, one)
+				}
+			}
+		}
+		if c.later > 0 {
+			at(ctx, t, "at the start")
+		}
+		look(c.most)
+		if c.later > 0 {
+			do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+			at(ctx, t, "1 of 1")
+			look(c.later)
 		}
 	}
 }

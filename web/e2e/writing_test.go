@@ -24,7 +24,7 @@ func TestAClassWritesAScript(t *testing.T) {
 	)
 	const (
 		text = `document.querySelector("#write textarea")`
-		told = `document.getElementById("write-told").textContent`
+		told = `document.getElementById("write-told").textContent` + asRead
 		open = `document.getElementById("write-open")`
 
 		sideways = `document.documentElement.scrollWidth - innerWidth`

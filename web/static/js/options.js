@@ -163,7 +163,9 @@ function moveOf(option, does, small, { unfinished, done, step, outlook }) {
   const { name, line } = wordsOf(option);
   const id = [option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : []), ...(option.nth ? [option.nth] : [])].join(" ");
   const made = button(id, does, small && (unfinished?.line ?? small), off);
-  made.ariaLabel = [name, unfinished?.line ?? line].filter(Boolean).join(say(", "));
+  if (!small) {
+    made.ariaLabel = [name, unfinished?.line ?? line].filter(Boolean).join(say(", ")); // its text is a number
+  }
   made.title = [unfinished?.why, ...(unfinished ? [] : [option.why]), option.does, option.armed].filter(Boolean).join(" · ");
   made.classList.toggle("next", !off && done !== undefined && done === option.choice);
   foresee(made, off ? undefined : outlook(Math.max(option.choice, 0)));
