@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	settings  = `!document.getElementById("setup").hidden && [...document.getElementById("setup").elements].filter((e) => e.name).map((e) => (e.selectedOptions?.[0].text ?? e.value).replace(/\s/g, "")).join(" ")`
+	settings  = `document.getElementById("place").textContent !== "" && !document.getElementById("setup").hidden && [...document.getElementById("setup").elements].filter((e) => e.name).map((e) => (e.selectedOptions?.[0].text ?? e.value).replace(/\s/g, "")).join(" ")`
 	textbook  = "0ms 2 80ms 5 0ms 1 50ms 5 2 reentrant 200ms off 50ms"
 	sentence  = `document.getElementById("why").innerText`
 	runIsOver = sentence + `.startsWith("The run is over")`

@@ -246,7 +246,7 @@ func TestOverARunNothingMovesAndNothingIsOutOfSight(t *testing.T) {
 			}
 			lines += got.Lines
 			for what, px := range got.Moves {
-				if px > 0 {
+				if px > .5 {
 					t.Errorf("%s: %s moves by %.1f px", where, what, px)
 				}
 			}
