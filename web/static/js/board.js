@@ -326,7 +326,7 @@ export function board(stage, door) {
 
   function draw() {
     const b = branch();
-    byId("empty").hidden = b.rows.length > 0 || leads;
+    document.getElementById("empty")?.toggleAttribute("hidden", b.rows.length > 0); // a lab has it
     if (!leads) {
       return;
     }
