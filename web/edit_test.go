@@ -181,11 +181,11 @@ func TestEditorWithoutScript(t *testing.T) {
 func TestWhatIsWrongIsNotRun(t *testing.T) {
 	s := open(t, nil)
 	for _, action := range []string{"run", "step"} {
-		res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", action, "lock.lease", "200", "seed", "-1"))
+		res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", action, "lock.lease", "200x", "seed", "-1"))
 		if res.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: status %d, want 422", action, res.StatusCode)
 		}
-		for _, want := range []string{"2 mistakes. Nothing runs", "Line 2, lock.lease: given", `aria-invalid="true"`, `value="200"`} {
+		for _, want := range []string{"2 mistakes. Nothing runs", "Line 2, lock.lease: given", `aria-invalid="true"`, `value="200x"`} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s: the page lacks %q", action, want)
 			}

@@ -43,7 +43,7 @@ func (s site) post(t *testing.T, path, body string, headers ...string) (*http.Re
 	if _, err := b.ReadFrom(res.Body); err != nil {
 		t.Fatal(err)
 	}
-	return res, b.String()
+	return res, string(asRead(b.Bytes()))
 }
 
 func packed(t *testing.T, yaml string, at int) string {

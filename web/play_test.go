@@ -287,11 +287,14 @@ func TestASessionComesBackAsItWas(t *testing.T) {
 			t.Errorf("branch %d differs: %s\n%+v\n%+v", id, diff, b.positions, again.positions)
 		}
 	}
-	// Moves that do not fit are refused, and what is open stays.
+	// Moves that do not fit are dropped, with a word; what forks after them forks before.
 	branches[0]["moves"] = []any{0, 9}
-	refused, _ := later.ask(object{"do": "open", "scenario": string(text), "branches": branches})
-	if !strings.Contains(refused, "at decision 2: choice 9 cannot be made") {
-		t.Errorf("moves that do not fit: %q", refused)
+	later.must(object{"do": "open", "scenario": string(text), "branches": branches})
+	if said, _ := later.opened["dropped"].(string); !strings.Contains(said, "of 2 moves the last 1 no longer fit") && !strings.Contains(said, "Of 2 moves the last 1 no longer fit") {
+		t.Errorf("moves that do not fit: %q", said)
+	}
+	if one, other := len(later.branches[0].positions), len(later.branches[1].positions); one != 2 || other != len(branches[1]["moves"].([]any))+1 {
+		t.Errorf("%d and %d positions", one, other)
 	}
 	later.must(object{"do": "step", "branch": 0})
 }

@@ -78,6 +78,9 @@ func (a *Alone) open(ctx context.Context, id int, line Line) error {
 		return err
 	}
 	state := a.referee.state
+	if 0 <= line.Parent && line.Parent < id { // which may have lost moves
+		line.Fork = min(line.Fork, len(state.Branches[line.Parent].Moves))
+	}
 	state.Branches = append(state.Branches, Branch{ID: id, Parent: line.Parent, Fork: line.Fork, Moves: moves})
 	_, err = a.Track(ctx, id)
 	var misfit *run.Divergence

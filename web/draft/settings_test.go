@@ -72,27 +72,36 @@ func TestWhatNoLongerFitsIsTakenOut(t *testing.T) {
 		gone       []string
 	}{
 		{
-			"all fits", "threads: [{name: A}]\nschedule: [0, 0]\n", url.Values{"lock.protocol": {"reentrant"}},
+			"all fits", "threads: [{name: A}]\nschedule: [0, 0]\n",
+			url.Values{"lock.protocol": {"reentrant"}},
 			"threads: [{name: A}]\nschedule: [0, 0]\n", nil,
 		},
 		{
-			"moves that name who is gone", "threads: [{name: A}]\nschedule: [0, {thread: B, do: crash}, 0]\n", url.Values{"threads": {"1"}},
-			"threads: [{name: A}]\nschedule: [0]\n", []string{"schedule"},
+			"moves that name who is gone", "threads: [{name: A}]\nschedule: [0, {thread: B, do: crash}, 0]\n",
+			url.Values{"threads": {"1"}},
+			"threads: [{name: A}]\nschedule: [0]\n",
+			[]string{"schedule"},
 		},
 		{
-			"from the first move on", "threads: [{name: A}]\nschedule: [{thread: B, do: crash}, 0]\n", url.Values{"threads": {"1"}},
-			"threads: [{name: A}]\n", []string{"schedule"},
+			"from the first move on", "threads: [{name: A}]\nschedule: [{thread: B, do: crash}, 0]\n",
+			url.Values{"threads": {"1"}},
+			"threads: [{name: A}]\n",
+			[]string{"schedule"},
 		},
 		{
-			"of another lock", "lock: {protocol: mutex, nodes: 3, watchdog: 20ms}\nthreads: [{name: A}]\nfaults: [{do: evict, time: 1ms}, {do: crash, node: 2, time: 1ms}]\n", url.Values{"lock.protocol": {"mutex"}},
-			"lock: {protocol: mutex, watchdog: 20ms}\nthreads: [{name: A}]\nfaults: [{do: evict, time: 1ms}]\n", []string{"nodes", "faults"},
+			"of another lock", "lock: {protocol: mutex, nodes: 3, watchdog: 20ms}\nthreads: [{name: A}]\nfaults: [{do: evict, time: 1ms}, {do: crash, node: 2, time: 1ms}]\n",
+			url.Values{"lock.protocol": {"mutex"}},
+			"lock: {protocol: mutex, watchdog: 20ms}\nthreads: [{name: A}]\nfaults: [{do: evict, time: 1ms}]\n",
+			[]string{"nodes", "faults"},
 		},
 		{
-			"what was set itself stays, wrong as it is", "lock: {protocol: mutex, lease: soon}\nthreads: [{name: A}]\n", url.Values{"lock.protocol": {"mutex"}, "lock.lease": {"soon"}},
+			"what was set itself stays, wrong as it is", "lock: {protocol: mutex, lease: soon}\nthreads: [{name: A}]\n",
+			url.Values{"lock.protocol": {"mutex"}, "lock.lease": {"soon"}},
 			"lock: {protocol: mutex, lease: soon}\nthreads: [{name: A}]\n", nil,
 		},
 		{
-			"nothing goes for a lease", "lock: {lease: 10ms, watchdog: 20ms}\nthreads: [{name: A, depth: x}]\n", url.Values{"lock.lease": {"10ms"}},
+			"nothing goes for a lease", "lock: {lease: 10ms, watchdog: 20ms}\nthreads: [{name: A, depth: x}]\n",
+			url.Values{"lock.lease": {"10ms"}},
 			"lock: {lease: 10ms, watchdog: 20ms}\nthreads: [{name: A, depth: x}]\n", nil,
 		},
 	} {

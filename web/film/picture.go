@@ -62,6 +62,13 @@ type Planned struct {
 	Text    string  // its time, where there is room
 }
 
+// Planned.Next of what is drawn in a way of its own.
+const (
+	EndsWork  = run.NextWork
+	AsksAgain = run.NextRetry
+	Renews    = run.NextRenew
+)
+
 // Column is a row of the table as a place on the time axis.
 type Column struct {
 	Step     int
