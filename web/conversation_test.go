@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 // drawn is HTML, or a trace, in a frame: other tests read it.
-var drawn = regexp.MustCompile(`"(html|lanes|head|stage|rail|lua|compared|trace|verdict)":"(?:\\.|[^"\\])+"`)
+var drawn = regexp.MustCompile(`"(html|lanes|head|stage|rail|setup|lua|compared|trace|verdict)":"(?:\\.|[^"\\])+"`)
 
 // TestConversation holds what is said on both sockets, byte for byte but for
 // what is drawn: other programs may step through scenarios, too.
@@ -72,7 +72,6 @@ func TestConversation(t *testing.T) {
 			`{"id":38,"do":"locks","protocols":["mutex"]}`,
 			`{"id":39,"do":"open","scenario":"threads: [{name: A}]","branches":[{"parent":0,"fork":0}]}`,
 			`{"id":40,"do":"open","scenario":"threads: [{name: A}]","branches":[{"parent":-1},{"parent":-1},{"parent":-1},{"parent":-1},{"parent":-1},{"parent":-1},{"parent":-1}]}`,
-			`{"id":41,"do":"open","scenario":"threads: [{name: A}]","branches":[{"parent":-1,"moves":[9]}]}`,
 			`{"id":42,"do":"dance"}`,
 			`{"id":43,"do":"step","tempo":3}`,
 			`{"id":"44","do":"step"}`,
@@ -81,6 +80,7 @@ func TestConversation(t *testing.T) {
 			`{"do":"step","branch":0,"at":1,"thread":"B","background":true}`,
 			`{"id":48,"do":"step","branch":0,"at":1,"thread":"B","network":true}`,
 			`{"id":49,"do":"step","branch":0,"at":1,"thread":"B","node":2}`,
+			`{"id":41,"do":"open","scenario":"threads: [{name: A}]","branches":[{"parent":-1,"moves":[9]}]}`,
 			`{"id":50,"do":"open","scenario":"threads: [{name: A}, {name: B}]","branches":[{"parent":-1,"moves":[0,1,0]},{"id":1,"parent":0,"fork":2,"moves":[0,1,{"until":"7ms"}]}]}`,
 			`{"id":51,"do":"open","scenario":"threads: [{name: A}, {name: B}]","branches":[{"parent":-1,"moves":[0,0,0]},{"id":1,"parent":0,"fork":2,"moves":[0,0,{"until":"7ms"}]}]}`,
 			`{"id":52,"do":"drop","branch":1}`,

@@ -289,7 +289,7 @@ func TestOpenAFile(t *testing.T) {
 		{"too much", first + strings.Repeat(" ", 9<<20), 413, "8 MiB"},
 		{"a scenario that is too long", strings.Repeat("#", 65<<10), 413, "64 KiB"},
 	} {
-		if res, body := s.send(t, "/edit/file", "x", []byte(c.data)); res.StatusCode != c.status || !strings.Contains(body, c.want) {
+		if res, body := s.send(t, "/edit/file", "x", []byte(c.data)); res.StatusCode != c.status || !strings.Contains(string(asRead([]byte(body))), c.want) {
 			t.Errorf("%s: %d, want %d with %q", c.name, res.StatusCode, c.status, c.want)
 		}
 	}

@@ -373,7 +373,7 @@ func TestALateCopyIsStepped(t *testing.T) {
 		t.Errorf("armed: %q", got)
 	}
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})
-	if got, want := late(), (page.Option{Thread: "A", Network: true, Choice: -1, Does: "a late copy of A's unlock, level 1, arrives", Why: "on its way until 45 ms"}); got != want {
+	if got, want := late(), (page.Option{Thread: "A", Network: true, Choice: -1, Name: "A's late copy", When: "at 45 ms", Which: "unlock", Does: "late copy of unlock, level 1", Why: "on its way until 45 ms"}); got != want {
 		t.Errorf("under way: %+v", got)
 	}
 	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A", "network": true}); refused != "What A sent arrives at 45 ms." {
@@ -401,8 +401,8 @@ func TestANodeIsAsked(t *testing.T) {
 	p.must(object{"do": "open", "scenario": "lock: {protocol: redsync, nodes: 3, lease: 8s, watchdog: off}\nthreads: [{name: A}]"})
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})
 	options := p.branches[0].tip().Options
-	if len(options) != 4 || options[0] != (page.Option{Thread: "A", Choice: -1, Why: "waits for the nodes that it asks"}) ||
-		options[3] != (page.Option{Thread: "A", Background: true, Node: 3, Can: true, Choice: 2, Does: "asks node 3: SET … in lock, level 1"}) {
+	if len(options) != 4 || options[0] != (page.Option{Thread: "A", Choice: -1, Which: "waits for the nodes", Why: "waits for the nodes"}) ||
+		options[3] != (page.Option{Thread: "A", Background: true, Node: 3, Can: true, Choice: 2, Verb: "asks node 3", Which: "SET", Does: "asks node 3: SET … in lock, level 1"}) {
 		t.Errorf("the options are %+v", options)
 	}
 	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A"}); refused != "A waits for the nodes that it asks." {
@@ -798,7 +798,7 @@ func TestOnlyWhoStartedALiveRunSteersIt(t *testing.T) {
 	}
 	cookie := mine[0].Name + "=" + mine[0].Value
 	_, body := s.do(t, http.MethodGet, path, nil, "Cookie", cookie)
-	if !strings.Contains(body, `data-steer="pause"`) || !strings.Contains(body, "every duration is 20 times as long") || !strings.Contains(body, "lease 4s") {
+	if !strings.Contains(body, `data-steer="pause"`) || !strings.Contains(body, "every duration is 20 times as long") || !strings.Contains(body, "lease 4,000 ms") {
 		t.Error("no controls, or no word of slow motion, for who started it")
 	}
 	if _, body := s.do(t, http.MethodGet, path, nil); strings.Contains(body, "data-steer") {
@@ -901,7 +901,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 		if err != nil {
 			break
 		}
-		all += string(data)
+		all += string(asRead(data))
 	}
 	_, body := s.do(t, http.MethodGet, path, nil, "Accept-Language", "zh-CN")
 	for _, want := range []string{"lock：已获得锁", "没有违反任何规则", "第 4 次重试：已获得锁"} {

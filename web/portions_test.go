@@ -27,7 +27,7 @@ type portion struct {
 
 func (s site) rows(t *testing.T, path string, from, count int) (portion, *http.Response, string) {
 	t.Helper()
-	res, body := s.do(t, http.MethodGet, fmt.Sprintf("%s/rows?from=%d&count=%d", path, from, count), nil)
+	res, body := s.sent(t, http.MethodGet, fmt.Sprintf("%s/rows?from=%d&count=%d", path, from, count), nil)
 	var p portion
 	if res.StatusCode == http.StatusOK {
 		if err := json.Unmarshal([]byte(body), &p); err != nil {
@@ -97,7 +97,7 @@ func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
 	if steps <= film.MaxWhole+40 {
 		t.Fatalf("%d steps are no long run", steps)
 	}
-	_, page := s.do(t, http.MethodGet, path, nil)
+	_, page := s.sent(t, http.MethodGet, path, nil)
 	index := filmIn(t, page).Index
 	at := strings.Split(index.At, "|")
 	if index.Count != steps || len(index.Marks) != steps || len(at) != steps {

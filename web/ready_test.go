@@ -43,9 +43,9 @@ func TestAPageForAllIsMadeOnce(t *testing.T) {
 	if n := web.Made(s.web); n != 2 {
 		t.Errorf("made %d times, want once a language", n)
 	}
-	plain, text := s.do(t, http.MethodGet, "/scenarios", nil, "Accept-Encoding", "identity")
+	plain, text := s.sent(t, http.MethodGet, "/scenarios", nil, "Accept-Encoding", "identity")
 	for encoding, packed := range map[string]bool{"gzip": true, "br, gzip;q=0.5, zstd": true, "gzip;q=0": false, "br": false} {
-		res, body := s.do(t, http.MethodGet, "/scenarios", nil, "Accept-Encoding", encoding)
+		res, body := s.sent(t, http.MethodGet, "/scenarios", nil, "Accept-Encoding", encoding)
 		if got := res.Header.Get("Content-Encoding"); (got == "gzip") != packed {
 			t.Errorf("%q is answered in %q", encoding, got)
 			continue

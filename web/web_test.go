@@ -68,10 +68,13 @@ func open(t testing.TB, change func(*web.Config)) site {
 // a unit. TestANumberAndItsUnitNeverPartOnPages does.
 func asRead(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\u00a0"), []byte(" ")) }
 
-// do is sent, asRead.
+// do is sent, asRead where it is a text.
 func (s site) do(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	res, body := s.sent(t, method, path, form, headers...)
+	if res.Header.Get("Content-Encoding") != "" {
+		return res, body
+	}
 	return res, string(asRead([]byte(body)))
 }
 

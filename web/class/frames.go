@@ -517,6 +517,7 @@ func setFrame(l words.Language, v board.View) (*wire.Frame, error) {
 	}
 	sc := v.Run.Scenario()
 	shown := film.NewScenario(l, sc)
+	shown.Bare = true // a class is asked for times
 	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, v.State.Scene, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {

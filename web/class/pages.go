@@ -171,6 +171,7 @@ func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart)
 	_, short, _ := strings.Cut(origin, "://")
 	p.JoinShort = short + "/room"
 	p.Play.Viewer = page.Viewer{Scenario: film.NewScenario(l, sc), Steps: p.Leads, Room: true, Standing: page.Before(l, sc)}
+	p.Play.Viewer.Scenario.Bare = true
 	p.Page.Preview = &page.Preview{Title: l.Say("Join the class: %s", p.Page.Title), Shows: roomShows(l), Address: p.Join}
 	if part == page.RoomPlayer {
 		return p, nil

@@ -31,7 +31,7 @@ type Scenario struct {
 	Drawn       bool     // something visible is drawn with the seed
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
-	Framed      bool // it is only a frame: what its threads and its lock are set to is not known
+	Bare        bool // the table's head says no settings: nobody knows them, or they would tell what is asked
 
 	how      *protocol.Protocol
 	lockKind check.Kind
@@ -43,7 +43,7 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 
 // Sets reports whether the table's head says what threads and lock are set to: columns of
 // four have no room for it.
-func (s Scenario) Sets() bool { return len(s.Threads) < 4 && !s.Heartbeat() && !s.Framed }
+func (s Scenario) Sets() bool { return len(s.Threads) < 4 && !s.Heartbeat() && !s.Bare }
 
 // granting reports whether its lock is handed to the next waiter.
 func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }

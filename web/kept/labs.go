@@ -160,7 +160,7 @@ func (s *Labs) Show(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Viewer = runs.Unplayed(l, st.Scenario)
 	p.Viewer.Steps, p.Viewer.Gated, p.Viewer.Scripts = true, true, nil // the clients bring theirs
-	p.Viewer.Scenario.Framed = true
+	p.Viewer.Scenario.Bare = true
 	return site.Render(r.Context(), w, http.StatusOK, templates.LabPage(p))
 }
 

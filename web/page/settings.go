@@ -104,5 +104,5 @@ func NewSettings(l words.Language, text string) Settings {
 
 var unit = regexp.MustCompile(`^(\d[\d.]*)([a-zµ]+)$`)
 
-// Spaced is a length of time as a page writes it: "80 ms".
-func Spaced(value string) string { return unit.ReplaceAllString(value, "$1\u00a0$2") }
+// Spaced is a length of time as one types it, and as a field has it: "80 ms".
+func Spaced(value string) string { return unit.ReplaceAllString(value, "$1 $2") }

@@ -31,7 +31,7 @@ func TestTheSettingsOfAScenario(t *testing.T) {
 	}
 	s := page.NewSettings(words.English, "threads: [{name: A, depth: 33, retry: {times: unlimited}}]\nfaults: [{do: evict}]")
 	f := s.Threads[0].Fields
-	if len(f[1].Mistakes) != 1 || f[1].Value != "33" || f[3].Value != "unlimited" || f[0].Value != "0\u00a0ms" || len(s.Mistakes) != 1 || !strings.HasPrefix(s.Mistakes[0], "faults[0].time: ") {
+	if len(f[1].Mistakes) != 1 || f[1].Value != "33" || f[3].Value != "unlimited" || f[0].Value != "0 ms" || len(s.Mistakes) != 1 || !strings.HasPrefix(s.Mistakes[0], "faults[0].time: ") {
 		t.Errorf("%+v", s)
 	}
 }

@@ -80,7 +80,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		},
 		Header: made.Header, Rows: len(reel.Rows()), Events: len(made.Events), Ended: ended,
 	}
-	f.Viewer.Scenario.Framed = made.Header.Framed()
+	f.Viewer.Scenario.Bare = made.Header.Framed() || made.Covered
 	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
 		f.Viewer.Standing = f.Viewer.Standing.After(&last)

@@ -115,7 +115,7 @@ func (p *labPlayer) open() (err error) {
 		return err
 	}
 	sc := film.NewScenario(p.l, p.state.Scenario)
-	sc.Framed = true
+	sc.Bare = true
 	o := &Opened{Scenario: text, Title: p.l.Say("Your lock, on the stage"), Lease: sc.LeaseMillis, Key: sc.Key, At: 1 << 20, Rail: rail}
 	for _, t := range sc.Threads {
 		o.Threads = append(o.Threads, t.Name)
