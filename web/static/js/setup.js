@@ -10,10 +10,10 @@ import { say } from "./words.js";
  * @returns {{fill: (html: string) => void, stand: (start: boolean) => void}}
  */
 export function setup(on) {
-  const form = /** @type {HTMLFormElement | null} */ (document.getElementById("setup"));
-  if (!form) {
+  if (!document.getElementById("setup")) {
     return { fill() {}, stand() {} }; // in the course
   }
+  const form = /** @type {HTMLFormElement} */ (byId("setup"));
   let begun = false;
   let over = false; // it lies over the rows
   /** @type {Element | null} */
