@@ -131,7 +131,8 @@ func TestAScenarioKeepsTheMovesThatFit(t *testing.T) {
 	until(ctx, t, place+`.includes("at the start")`)
 	do(ctx, t, chromedp.KeyEvent(kb.End))
 	until(ctx, t, runIsOver)
-	until(ctx, t, `document.getElementById("edit").hash.length > 10`)
+	// Each move is packed into the link after it was made: the last one is there once it stays as it is.
+	until(ctx, t, `((now) => { const stays = now.length > 10 && window.before === now; window.stays = stays ? (window.stays ?? 0) + 1 : 0; window.before = now; return window.stays > 25; })(document.getElementById("edit").hash)`)
 	do(ctx, t, chromedp.Navigate(url+"/edit"+get[string](ctx, t, `(document.getElementById("edit").hash)`)))
 	live(ctx, t)
 	until(ctx, t, yaml+`.includes("schedule:")`)
