@@ -237,7 +237,7 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 	// Without scripts all of it is there, in parts.
 	next, seen := "?rows=all", 0
 	for next != "" {
-		_, page := s.do(t, http.MethodGet, path+next, nil)
+		_, page := s.sent(t, http.MethodGet, path+next, nil)
 		if len(page) > 3_000_000 {
 			t.Errorf("%s: a page of %d bytes", next, len(page))
 		}
@@ -361,7 +361,7 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 			continue
 		}
 		path := res.Header.Get("Location")
-		_, page := s.do(t, http.MethodGet, path, nil)
+		_, page := s.sent(t, http.MethodGet, path, nil)
 		reel := filmIn(t, page)
 		kept, _ := s.web.Films()
 		t.Logf("%s: %d bytes sent, a page of %d, %d kept", name, len(c.data), len(page), kept)
@@ -383,10 +383,10 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 				t.Errorf("%s: rows from %d: %d, %d bytes", name, from, res.StatusCode, len(body))
 			}
 		}
-		if _, page := s.do(t, http.MethodGet, path+"?rows=all", nil); len(page) > 6<<20 {
+		if _, page := s.sent(t, http.MethodGet, path+"?rows=all", nil); len(page) > 6<<20 {
 			t.Errorf("%s: without scripts a page of %d bytes", name, len(page))
 		}
-		if _, all := s.do(t, http.MethodGet, path+"/trace", nil); len(all) != len(c.data) {
+		if _, all := s.sent(t, http.MethodGet, path+"/trace", nil); len(all) != len(c.data) {
 			t.Errorf("%s: the file has %d bytes of %d", name, len(all), len(c.data))
 		}
 	}
