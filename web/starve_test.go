@@ -314,7 +314,7 @@ func upload(ctx context.Context, v visitor, text []byte) (string, error) {
 }
 
 // exportFormats are the formats whose size grows with what a log says, and others.
-var exportFormats = []string{"perfetto", "otel", "itf", "edn", "shiviz", "svg", "csv", "md"}
+var exportFormats = []string{"otel", "svg", "csv", "md"}
 
 // wholeLink is a link to a text's scenario, without a position.
 func wholeLink(b *testing.B, text string) []byte {
