@@ -276,8 +276,7 @@ func FuzzImportExport(f *testing.F) {
 		f.Add(counted(levels))
 	}
 	f.Add(strings.Repeat(counted("3"), 20))
-	f.Add("127.0.0.1:6379> EVAL \"x\" 0\n" + strings.Repeat("1) ", 90) + "\"a\"\n")
-	f.Add("127.0.0.1:6379> SET k v NX PX 9223372036854775807\nOK\n127.0.0.1:6379> LRANGE k 0 -1\n" + strings.Repeat("1) ", 60) + "\"a\"\n")
+	f.Add(`1700000000.000000 [0 1:1] "SET" "k" "v" "NX" "PX" "9223372036854775807"` + "\n")
 	f.Add(`1700000000.000000 [0 1:1] "SET" "k" "a" "NX" "PX" "1"` + "\n" + `99999999999.000000 [0 1:2] "SET" "k" "` + strings.Repeat("b", 5000) + `" "NX" "PX" "9000000000000"` + "\n")
 	var hash strings.Builder
 	for i := range 300 {
