@@ -305,7 +305,7 @@ func TestBadLines(t *testing.T) {
 		"hello\n": 1, "\n\nhello\n": 3, good + "hello\n": 2, good + "1700000000.1 [0 x] \"GET\"\n": 2, good + at(0, one, `"GET" "lock`): 2, good + at(0, one, `GET lock`): 2,
 		good + at(0, one, `""`): 2, good + strings.Replace(good, "[0 ", "[x ", 1): 2, "\x00\x01\x02": 1, "{\"a\":1}\n": 1,
 		"127.0.0.1:6379> SET lock v NX\nOK\n": 1,
-		strings.Repeat("x", 2<<20): 1, good + "hello": 2, good + "\n" + strings.Replace(good, `" "`, `""`, 1): 3,
+		strings.Repeat("x", 2<<20):            1, good + "hello": 2, good + "\n" + strings.Replace(good, `" "`, `""`, 1): 3,
 		"x channel: [id: 0x01, L:/1 - R:2] message: *2\n$4\nPING\n$9\nab\nmore\nmore\nmore\n": 1,
 	} {
 		_, err := logs.Read(t.Context(), strings.NewReader(text))
