@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -163,11 +161,11 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		env.tellWhy(err, name)
 		return exitUnexpected
 	}
-	var drawn *draw
+	var drawn *explore.Sample
 	if space.Ending() == explore.Bound {
-		drawn, err = drawnFrom(ctx, t)
+		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	judgement := space.Judgement(drawn.sampled())
+	judgement := space.Judgement(drawn)
 	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement); err == nil {
 		err = told
 	}
@@ -192,41 +190,11 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 // tell 1 % from none, in a few seconds.
 const (
 	draws = 1000
-	moves = 100_000 // in all, and as many again to estimate
+	moves = 100_000 // in all
 )
 
-// draw is orders drawn at random, and what share of all breaks a rule, or nil if nobody
-// can tell.
-type draw struct {
-	sample   *explore.Sample
-	estimate *explore.Estimate
-}
-
-// sampled is nil where nothing was drawn.
-func (d *draw) sampled() *explore.Sample {
-	if d == nil {
-		return nil
-	}
-	return d.sample
-}
-
-func drawnFrom(ctx context.Context, t task) (*draw, error) {
-	sample, err := explore.Draw(ctx, t.sc, t.bounds, draws, moves)
-	if err != nil {
-		return nil, err
-	}
-	estimate, err := explore.Probe(ctx, t.sc, t.bounds, draws, moves)
-	if errors.Is(err, explore.ErrEndless) {
-		estimate, err = nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &draw{sample, estimate}, nil
-}
-
 // tell prints what came of a search, and of orders drawn at random or nil.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *draw, j verdict.Judgement) error {
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement) error {
 	if f.json {
 		if err := printFound(env, space, j); err != nil || drawn == nil {
 			return err
@@ -239,10 +207,7 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 	out := table{w: env.out, width: env.width(), colour: env.colour(), l: *f.language}
 	var paragraphs []string
 	if drawn != nil {
-		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn.sample))
-		if drawn.estimate != nil {
-			paragraphs = append(paragraphs, page.Estimated(*f.language, drawn.estimate))
-		}
+		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn))
 	}
 	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
 	for _, text := range paragraphs {
@@ -284,18 +249,10 @@ type (
 		Smaller   bool            `json:"maybe_smaller,omitempty"` // not all that may be smaller were tried
 	}
 	drawnForm struct { // where the search came to its bound
-		Drawn    int           `json:"drawn"` // at random, to the end
-		Broken   int           `json:"broken"`
-		Endless  int           `json:"endless,omitempty"` // drawn, but to no end
-		Rules    []string      `json:"rules"`
-		Estimate *estimateForm `json:"estimate,omitempty"`
-	}
-	estimateForm struct { // of all orders
-		Probes int     `json:"probes"`
-		Orders float64 `json:"orders"`
-		Share  float64 `json:"share"` // of them, those that break a rule
-		Low    float64 `json:"low"`   // with 95 % confidence
-		High   float64 `json:"high"`
+		Drawn   int      `json:"drawn"` // at random, to the end
+		Broken  int      `json:"broken"`
+		Endless int      `json:"endless,omitempty"` // drawn, but to no end
+		Rules   []string `json:"rules"`
 	}
 )
 
@@ -319,20 +276,13 @@ func printFound(env environment, space *explore.Space, j verdict.Judgement) erro
 	return nil
 }
 
-func printDrawn(env environment, d *draw) error {
-	drawn, e := d.sample, d.estimate
+func printDrawn(env environment, drawn *explore.Sample) error {
 	form := drawnForm{Drawn: drawn.Drawn, Broken: drawn.Broken, Endless: drawn.Endless, Rules: append([]string{}, drawn.Rules...)}
-	if e != nil {
-		form.Estimate = &estimateForm{e.Probes, math.Round(e.Orders), rounded(e.Share), rounded(e.Low), rounded(e.High)}
-	}
 	if err := json.NewEncoder(env.out).Encode(form); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
 }
-
-// rounded is a share with four decimals.
-func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // print writes a table of the broken rules, the smallest schedule of each as a
 // T-table, and how the search ended.

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -420,6 +421,9 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	}
 	return err
 }
+
+// rounded is a share with four decimals.
+func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // table prints the rules that break, the smallest order of each, and how the search
 // ended.
