@@ -223,7 +223,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	defer end()
 	config.Rooms = rooms
-	if config.Box, config.Boxless = box.New(box.Options{}); config.Box != nil {
+	if config.Box, config.BoxErr = box.New(box.Options{}); config.Box != nil {
 		defer func() { _ = config.Box.Close() }()
 	}
 	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
