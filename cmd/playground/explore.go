@@ -35,37 +35,22 @@ owner and lease. They return {1, hold count}, {0, 0} refused or {-1, 0} not held
 or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (SCENARIOS).
 "like: mutex" takes all other calls from that lock.`
 
-// exploreFlags are the bounds of the command line.
-type exploreFlags struct {
-	bounds   explore.Bounds
-	given    bool // a flag gives bounds, and not the scenario
-	json     bool
-	workers  int
-	language *words.Language
-}
+// exploreFlags are the flags of explore.
+type exploreFlags struct{ searchFlags }
 
 func exploration(ctx context.Context, args []string, env environment) int {
 	var f exploreFlags
-	var kinds string
 	fs := flag.NewFlagSet("explore", flag.ContinueOnError)
-	fs.IntVar(&f.bounds.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
-	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all"))
-	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
-	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, env.say("give up beyond `N` states, 1 to %d", typed(explore.MaxStates)))
-	fs.IntVar(&f.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
-	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
-	f.language = languageFlag(fs, env)
+	f.add(fs, env, searchHelp{
+		faults:    "the `kinds` of faults that may strike, with commas between them, or all",
+		maxFaults: "at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)",
+		maxStates: "give up beyond `N` states, 1 to %d", states: explore.DefaultStates,
+	})
 	if code, done := parse(fs, args, env, env.say(exploreSynopsis)); done {
 		return code
 	}
-	given := map[string]bool{}
-	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
-	f.given = given["delays"] || given["faults"] || given["max-faults"]
-	if given["faults"] && !given["max-faults"] {
-		f.bounds.MaxFaults = 1
-	}
-	if f.bounds.MaxStates == 0 { // to explore.Bounds it is the default
-		return env.refuseWhy(explore.ErrStates, "-max-states 0")
+	if code, ok := f.check(fs, env); !ok {
+		return code
 	}
 	if fs.NArg() == 0 {
 		return env.refuse("explore needs at least one scenario file, or - for standard input")
@@ -77,7 +62,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	searches := make([][]task, len(scenarios))
 	for i, sc := range scenarios { // all are refused before one is searched
 		var err error
-		if searches[i], err = f.tasks(sc, kinds); err != nil {
+		if searches[i], err = f.tasks(sc); err != nil {
 			return env.refuseWhy(err, fs.Arg(i))
 		}
 	}
@@ -101,15 +86,15 @@ type task struct {
 
 // tasks are the searches of a scenario: of the flags' bounds or, unless they give
 // any, of each of the scenario's claims.
-func (f exploreFlags) tasks(sc *scenario.Scenario, kinds string) ([]task, error) {
+func (f exploreFlags) tasks(sc *scenario.Scenario) ([]task, error) {
 	var claims []scenario.Explored
 	if sc.Expect != nil {
 		claims = sc.Expect.Explore
 	}
 	var list []task
-	if f.given || len(claims) == 0 {
+	if f.given["delays"] || f.given["faults"] || f.given["max-faults"] || len(claims) == 0 {
 		t := task{sc: sc, bounds: f.bounds}
-		t.bounds.Kinds = kindsOf(sc, kinds)
+		t.bounds.Kinds = kindsOf(sc, f.faults)
 		for i, c := range claims {
 			if c.Delays == t.bounds.Delays && c.MaxFaults == t.bounds.MaxFaults && (c.MaxFaults == 0 || sameKinds(c.Faults, t.bounds.Kinds)) {
 				t.claim = &claims[i]
@@ -128,20 +113,6 @@ func (f exploreFlags) tasks(sc *scenario.Scenario, kinds string) ([]task, error)
 		}
 	}
 	return list, nil
-}
-
-// kindsOf reads the flag -faults.
-func kindsOf(sc *scenario.Scenario, text string) []string {
-	if strings.TrimSpace(text) == "all" {
-		return sc.StrikeKinds()
-	}
-	var list []string
-	for kind := range strings.SplitSeq(text, ",") {
-		if kind = strings.TrimSpace(kind); kind != "" && !slices.Contains(list, kind) {
-			list = append(list, kind)
-		}
-	}
-	return list
 }
 
 func sameKinds(a, b []string) bool {
@@ -226,17 +197,15 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 // foundForm, ruleForm and drawnForm are the lines of -json, as SCENARIOS has them.
 type (
 	foundForm struct {
-		Explore   int      `json:"explore"` // the version
-		Title     string   `json:"title"`
-		Delays    int      `json:"delays"`
-		Faults    []string `json:"faults"`
-		MaxFaults int      `json:"max_faults"`
-		Ending    string   `json:"ending"`
-		Why       string   `json:"why,omitempty"` // it was cut short
-		States    int      `json:"states"`
-		Schedules string   `json:"schedules"`
-		Broken    string   `json:"broken"`
-		Standing  string   `json:"by_standing_still"` // of the broken: no lease protects from that
+		Explore int    `json:"explore"` // the version
+		Title   string `json:"title"`
+		boundsForm
+		Ending    string `json:"ending"`
+		Why       string `json:"why,omitempty"` // it was cut short
+		States    int    `json:"states"`
+		Schedules string `json:"schedules"`
+		Broken    string `json:"broken"`
+		Standing  string `json:"by_standing_still"` // of the broken: no lease protects from that
 		verdict.Judgement
 	}
 	ruleForm struct {
@@ -259,9 +228,8 @@ type (
 func printFound(env environment, space *explore.Space, j verdict.Judgement) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
-	b := space.Bounds()
 	err := enc.Encode(foundForm{
-		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
+		Explore: 1, Title: space.Scenario().Title, boundsForm: newBoundsForm(space.Bounds()),
 		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
 		Standing: space.ByStandingStill().String(), Judgement: j,
 	})
