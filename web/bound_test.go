@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,8 +36,12 @@ func TestAHugeCountIsAFileOfUsualSize(t *testing.T) {
 
 func TestAnAnswerWithoutEndIsRefused(t *testing.T) {
 	s := open(t, nil)
-	log := "127.0.0.1:6379> EVAL \"x\" 0\n" + strings.Repeat("1) ", 340_000) + "\"a\"\n"
-	res, body := s.send(t, "/traces", "redis.log", []byte(log))
+	const span = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"lock","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[` +
+		`{"key":"relock.call","value":{"stringValue":"lock"}},{"key":"relock.attempt","value":{"intValue":"1"}},{"key":"relock.key","value":{"stringValue":"lock"}},` +
+		`{"key":"relock.owner","value":{"stringValue":"p:1"}},{"key":"relock.result","value":{"stringValue":"acquired"}}],"events":[{"timeUnixNano":"1","name":"command","attributes":[` +
+		`{"key":"db.query.text","value":{"stringValue":"LRANGE lock 0 -1"}},{"key":"relock.reply","value":{"stringValue":"%s"}}]}]}]}]}]}` + "\n"
+	log := fmt.Sprintf(span, strings.Repeat("1) ", 340_000)+"a")
+	res, body := s.send(t, "/traces", "spans.jsonl", []byte(log))
 	const want = "line 1: the answer to it has lists within lists, more than 100 deep; allowed: 100"
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
 		t.Errorf("%s, without %q", res.Status, want)

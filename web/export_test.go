@@ -76,10 +76,6 @@ func TestExportOfALink(t *testing.T) {
 		{"redis-cli", "text/plain", ".txt", "127.0.0.1:6379> EXISTS "},
 		{"redis-commands", "text/plain", ".redis", "EXISTS "},
 		{"jsonl", "application/jsonl", ".jsonl", `{"relock":1,`},
-		{"edn", "application/edn", ".edn", "{:type :invoke "},
-		{"perfetto", "application/json", ".perfetto.json", `"traceEvents":[`},
-		{"shiviz", "text/plain", ".shiviz.log", "(?<host>"},
-		{"itf", "application/json", ".itf.json", `"format":"ITF"`},
 		{"otel", "application/jsonl", ".otlp.jsonl", `{"resourceSpans":[`},
 	} {
 		res, body := s.post(t, "/export?format="+c.format, text, "Accept-Language", "zh-CN")

@@ -30,7 +30,7 @@ func BenchmarkViewOfALongTrace(b *testing.B) {
 			}
 		}
 		cost("take", func() {
-			res, body := s.send(b, "/edit/file", "redis-cli.txt", longLog())
+			res, body := s.send(b, "/edit/file", "monitor.log", longLog())
 			if at = res.Header.Get("Location"); at == "" {
 				b.Fatalf("%d: %.300s", res.StatusCode, body)
 			}

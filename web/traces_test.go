@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,9 +10,14 @@ import (
 	"relock/engine/racetest"
 )
 
-// longLog is a transcript of redis-cli with some 31,000 commands, 1 MB.
+// longLog is a log of MONITOR with some 16,000 commands, 1 MB.
 func longLog() []byte {
-	return []byte(strings.Repeat("127.0.0.1:6379> SET lock a NX PX 30000\nOK\n127.0.0.1:6379> DEL lock\n(integer) 1\n", 1<<20/84))
+	var b bytes.Buffer
+	for n := 0; b.Len() < 1<<20; n++ {
+		fmt.Fprintf(&b, "17000%05d.%06d [0 127.0.0.1:5000] \"SET\" \"lock\" \"a\" \"NX\" \"PX\" \"30000\"\n", n/1000, n%1000*1000)
+		fmt.Fprintf(&b, "17000%05d.%06d [0 127.0.0.1:5000] \"DEL\" \"lock\"\n", n/1000, n%1000*1000+500)
+	}
+	return b.Bytes()
 }
 
 // The film of a trace is made once a language, however many look at it: that of a

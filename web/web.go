@@ -54,7 +54,7 @@ type Config struct {
 	Rooms     board.Journal    // keeps the rooms; nil for one in memory
 	Lab       LabConfig        // labs, and for whom
 	Box       *box.Pool        // runs the locks that visitors write; nil: they are not run. Close it after the server
-	Boxless   error            // why there is none
+	BoxErr    error            // why there is none
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -104,7 +104,7 @@ func New(c Config) (*Server, error) {
 	s.sessions.RunOwn(c.Box)
 	s.meter = newMeter(s.sessions, s.films, at)
 	s.Pages = &frame.Pages{
-		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, Boxless: c.Boxless, Meter: counter{s.meter},
+		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, BoxErr: c.BoxErr, Meter: counter{s.meter},
 	}
 	s.Count, s.Message = counter{s.meter}, s.MessagePage
 	s.front = front.New(s.Pages)

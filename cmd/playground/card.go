@@ -56,20 +56,9 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	case fs.NArg() == page.MostCards && fs.Arg(0) == fs.Arg(1):
 		return env.refuse("%s is named twice", fs.Arg(0))
 	}
-	locks, of := make([]scenario.Lock, fs.NArg()), make([]*scenario.Scenario, fs.NArg())
-	for i, name := range fs.Args() {
-		locks[i].Protocol = name
-		if slices.Contains(exhibit.Names(), name) {
-			continue
-		}
-		if _, err := os.Stat(name); err != nil && name != "-" {
-			return env.refuse("there is no lock and no file %q; allowed: a scenario's file, %s", name, strings.Join(exhibit.Names(), ", "))
-		}
-		scenarios, ok := readScenarios(*l, []string{name}, seedFlag{}, env)
-		if !ok {
-			return exitUsage
-		}
-		of[i], locks[i] = scenarios[0], scenarios[0].Lock
+	locks, of, ok := namedLocks(fs.Args(), *l, env)
+	if !ok {
+		return exitUsage
 	}
 	ctx, closeBox := withBox(ctx, env, *l, locks...)
 	defer closeBox()
@@ -111,6 +100,28 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// namedLocks are bundled locks by their names, and those of scenarios by their files, each
+// with its scenario. It reports false once it has said what is wrong.
+func namedLocks(names []string, l words.Language, env environment) (locks []scenario.Lock, of []*scenario.Scenario, ok bool) {
+	locks, of = make([]scenario.Lock, len(names)), make([]*scenario.Scenario, len(names))
+	for i, name := range names {
+		locks[i].Protocol = name
+		if slices.Contains(exhibit.Names(), name) {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil && name != "-" {
+			env.refuse("there is no lock and no file %q; allowed: a scenario's file, %s", name, strings.Join(exhibit.Names(), ", "))
+			return nil, nil, false
+		}
+		scenarios, ok := readScenarios(l, []string{name}, seedFlag{}, env)
+		if !ok {
+			return nil, nil, false
+		}
+		of[i], locks[i] = scenarios[0], scenarios[0].Lock
+	}
+	return locks, of, true
 }
 
 // cardOf is the bundled card or, with a number of delays, one made now.

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -37,37 +35,22 @@ owner and lease. They return {1, hold count}, {0, 0} refused or {-1, 0} not held
 or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (SCENARIOS).
 "like: mutex" takes all other calls from that lock.`
 
-// exploreFlags are the bounds of the command line.
-type exploreFlags struct {
-	bounds   explore.Bounds
-	given    bool // a flag gives bounds, and not the scenario
-	json     bool
-	workers  int
-	language *words.Language
-}
+// exploreFlags are the flags of explore.
+type exploreFlags struct{ searchFlags }
 
 func exploration(ctx context.Context, args []string, env environment) int {
 	var f exploreFlags
-	var kinds string
 	fs := flag.NewFlagSet("explore", flag.ContinueOnError)
-	fs.IntVar(&f.bounds.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
-	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all"))
-	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
-	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, env.say("give up beyond `N` states, 1 to %d", typed(explore.MaxStates)))
-	fs.IntVar(&f.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
-	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
-	f.language = languageFlag(fs, env)
+	f.add(fs, env, searchHelp{
+		faults:    "the `kinds` of faults that may strike, with commas between them, or all",
+		maxFaults: "at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)",
+		maxStates: "give up beyond `N` states, 1 to %d", states: explore.DefaultStates,
+	})
 	if code, done := parse(fs, args, env, env.say(exploreSynopsis)); done {
 		return code
 	}
-	given := map[string]bool{}
-	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
-	f.given = given["delays"] || given["faults"] || given["max-faults"]
-	if given["faults"] && !given["max-faults"] {
-		f.bounds.MaxFaults = 1
-	}
-	if f.bounds.MaxStates == 0 { // to explore.Bounds it is the default
-		return env.refuseWhy(explore.ErrStates, "-max-states 0")
+	if code, ok := f.check(fs, env); !ok {
+		return code
 	}
 	if fs.NArg() == 0 {
 		return env.refuse("explore needs at least one scenario file, or - for standard input")
@@ -79,7 +62,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	searches := make([][]task, len(scenarios))
 	for i, sc := range scenarios { // all are refused before one is searched
 		var err error
-		if searches[i], err = f.tasks(sc, kinds); err != nil {
+		if searches[i], err = f.tasks(sc); err != nil {
 			return env.refuseWhy(err, fs.Arg(i))
 		}
 	}
@@ -103,15 +86,15 @@ type task struct {
 
 // tasks are the searches of a scenario: of the flags' bounds or, unless they give
 // any, of each of the scenario's claims.
-func (f exploreFlags) tasks(sc *scenario.Scenario, kinds string) ([]task, error) {
+func (f exploreFlags) tasks(sc *scenario.Scenario) ([]task, error) {
 	var claims []scenario.Explored
 	if sc.Expect != nil {
 		claims = sc.Expect.Explore
 	}
 	var list []task
-	if f.given || len(claims) == 0 {
+	if f.given["delays"] || f.given["faults"] || f.given["max-faults"] || len(claims) == 0 {
 		t := task{sc: sc, bounds: f.bounds}
-		t.bounds.Kinds = kindsOf(sc, kinds)
+		t.bounds.Kinds = kindsOf(sc, f.faults)
 		for i, c := range claims {
 			if c.Delays == t.bounds.Delays && c.MaxFaults == t.bounds.MaxFaults && (c.MaxFaults == 0 || sameKinds(c.Faults, t.bounds.Kinds)) {
 				t.claim = &claims[i]
@@ -132,20 +115,6 @@ func (f exploreFlags) tasks(sc *scenario.Scenario, kinds string) ([]task, error)
 	return list, nil
 }
 
-// kindsOf reads the flag -faults.
-func kindsOf(sc *scenario.Scenario, text string) []string {
-	if strings.TrimSpace(text) == "all" {
-		return sc.StrikeKinds()
-	}
-	var list []string
-	for kind := range strings.SplitSeq(text, ",") {
-		if kind = strings.TrimSpace(kind); kind != "" && !slices.Contains(list, kind) {
-			list = append(list, kind)
-		}
-	}
-	return list
-}
-
 func sameKinds(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
@@ -163,11 +132,11 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		env.tellWhy(err, name)
 		return exitUnexpected
 	}
-	var drawn *draw
+	var drawn *explore.Sample
 	if space.Ending() == explore.Bound {
-		drawn, err = drawnFrom(ctx, t)
+		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	judgement := space.Judgement(drawn.sampled())
+	judgement := space.Judgement(drawn)
 	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement); err == nil {
 		err = told
 	}
@@ -192,41 +161,11 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 // tell 1 % from none, in a few seconds.
 const (
 	draws = 1000
-	moves = 100_000 // in all, and as many again to estimate
+	moves = 100_000 // in all
 )
 
-// draw is orders drawn at random, and what share of all breaks a rule, or nil if nobody
-// can tell.
-type draw struct {
-	sample   *explore.Sample
-	estimate *explore.Estimate
-}
-
-// sampled is nil where nothing was drawn.
-func (d *draw) sampled() *explore.Sample {
-	if d == nil {
-		return nil
-	}
-	return d.sample
-}
-
-func drawnFrom(ctx context.Context, t task) (*draw, error) {
-	sample, err := explore.Draw(ctx, t.sc, t.bounds, draws, moves)
-	if err != nil {
-		return nil, err
-	}
-	estimate, err := explore.Probe(ctx, t.sc, t.bounds, draws, moves)
-	if errors.Is(err, explore.ErrEndless) {
-		estimate, err = nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &draw{sample, estimate}, nil
-}
-
 // tell prints what came of a search, and of orders drawn at random or nil.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *draw, j verdict.Judgement) error {
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement) error {
 	if f.json {
 		if err := printFound(env, space, j); err != nil || drawn == nil {
 			return err
@@ -239,10 +178,7 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 	out := table{w: env.out, width: env.width(), colour: env.colour(), l: *f.language}
 	var paragraphs []string
 	if drawn != nil {
-		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn.sample))
-		if drawn.estimate != nil {
-			paragraphs = append(paragraphs, page.Estimated(*f.language, drawn.estimate))
-		}
+		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn))
 	}
 	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
 	for _, text := range paragraphs {
@@ -261,17 +197,15 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 // foundForm, ruleForm and drawnForm are the lines of -json, as SCENARIOS has them.
 type (
 	foundForm struct {
-		Explore   int      `json:"explore"` // the version
-		Title     string   `json:"title"`
-		Delays    int      `json:"delays"`
-		Faults    []string `json:"faults"`
-		MaxFaults int      `json:"max_faults"`
-		Ending    string   `json:"ending"`
-		Why       string   `json:"why,omitempty"` // it was cut short
-		States    int      `json:"states"`
-		Schedules string   `json:"schedules"`
-		Broken    string   `json:"broken"`
-		Standing  string   `json:"by_standing_still"` // of the broken: no lease protects from that
+		Explore int    `json:"explore"` // the version
+		Title   string `json:"title"`
+		boundsForm
+		Ending    string `json:"ending"`
+		Why       string `json:"why,omitempty"` // it was cut short
+		States    int    `json:"states"`
+		Schedules string `json:"schedules"`
+		Broken    string `json:"broken"`
+		Standing  string `json:"by_standing_still"` // of the broken: no lease protects from that
 		verdict.Judgement
 	}
 	ruleForm struct {
@@ -284,27 +218,18 @@ type (
 		Smaller   bool            `json:"maybe_smaller,omitempty"` // not all that may be smaller were tried
 	}
 	drawnForm struct { // where the search came to its bound
-		Drawn    int           `json:"drawn"` // at random, to the end
-		Broken   int           `json:"broken"`
-		Endless  int           `json:"endless,omitempty"` // drawn, but to no end
-		Rules    []string      `json:"rules"`
-		Estimate *estimateForm `json:"estimate,omitempty"`
-	}
-	estimateForm struct { // of all orders
-		Probes int     `json:"probes"`
-		Orders float64 `json:"orders"`
-		Share  float64 `json:"share"` // of them, those that break a rule
-		Low    float64 `json:"low"`   // with 95 % confidence
-		High   float64 `json:"high"`
+		Drawn   int      `json:"drawn"` // at random, to the end
+		Broken  int      `json:"broken"`
+		Endless int      `json:"endless,omitempty"` // drawn, but to no end
+		Rules   []string `json:"rules"`
 	}
 )
 
 func printFound(env environment, space *explore.Space, j verdict.Judgement) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
-	b := space.Bounds()
 	err := enc.Encode(foundForm{
-		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
+		Explore: 1, Title: space.Scenario().Title, boundsForm: newBoundsForm(space.Bounds()),
 		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
 		Standing: space.ByStandingStill().String(), Judgement: j,
 	})
@@ -319,20 +244,13 @@ func printFound(env environment, space *explore.Space, j verdict.Judgement) erro
 	return nil
 }
 
-func printDrawn(env environment, d *draw) error {
-	drawn, e := d.sample, d.estimate
+func printDrawn(env environment, drawn *explore.Sample) error {
 	form := drawnForm{Drawn: drawn.Drawn, Broken: drawn.Broken, Endless: drawn.Endless, Rules: append([]string{}, drawn.Rules...)}
-	if e != nil {
-		form.Estimate = &estimateForm{e.Probes, math.Round(e.Orders), rounded(e.Share), rounded(e.Low), rounded(e.High)}
-	}
 	if err := json.NewEncoder(env.out).Encode(form); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
 }
-
-// rounded is a share with four decimals.
-func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // print writes a table of the broken rules, the smallest schedule of each as a
 // T-table, and how the search ended.

@@ -28,9 +28,9 @@ import (
 const importSynopsis phrase.Text = `playground import [flags] FILE …
 
 Makes a trace of a log: what "redis-cli monitor" printed, Redisson's log with its
-commands and replies (TRACE of org.redisson.client.handler), a redis-cli
-transcript, spans of OpenTelemetry as lines of OTLP/JSON (what "run -format otel"
-and an Observer of the lock write), or a trace of Relock. "-" reads standard input.
+commands and replies (TRACE of org.redisson.client.handler), spans of
+OpenTelemetry as lines of OTLP/JSON (what "run -format otel" and an Observer of the
+lock write), or a trace of Relock. "-" reads standard input.
 The commands that name the lock's key run again on an embedded Redis at their
 instants and are read by their effects: the table shows the key after each, its
 lease, which thread believed that it held it, and which rules were broken. A span

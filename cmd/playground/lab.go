@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -148,11 +149,7 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 	if seed.set {
 		f.o.Seed = seed.value
 	}
-	for kind := range strings.SplitSeq(kinds, ",") {
-		if kind = strings.TrimSpace(kind); kind != "" && kind != "none" && !slices.Contains(f.o.Faults, kind) {
-			f.o.Faults = append(f.o.Faults, kind)
-		}
-	}
+	f.o.Faults = slices.DeleteFunc(named(kinds), func(kind string) bool { return kind == "none" })
 	if len(f.o.Faults) == 0 {
 		f.o.MaxFaults = 0
 	}
@@ -184,6 +181,11 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 			return f.bad(err, env)
 		}
 	}
+	return f.start(ctx, order, env)
+}
+
+// start does what the flags ask for; the order is that of -replay.
+func (f labFlags) start(ctx context.Context, order []lab.Decision, env environment) int {
 	switch {
 	case len(f.o.Command) == 0 && (f.replay != "" || f.save != ""):
 		return env.refuse("-save and -replay need a COMMAND, behind --")
@@ -336,22 +338,21 @@ func (f labFlags) write(found *lab.Found, o *lab.Order) error {
 // The lines of -json.
 type (
 	labForm struct {
-		Lab       int            `json:"lab"` // the version
-		Command   []string       `json:"command"`
-		Threads   int            `json:"threads"`
-		Nodes     int            `json:"nodes,omitempty"` // where there are several
-		Faults    []string       `json:"faults"`
-		MaxFaults int            `json:"max_faults"`
-		Ending    string         `json:"ending"`
-		Orders    string         `json:"orders"`
-		Broken    string         `json:"broken"`
-		Diverged  int            `json:"diverged"`
-		Store     string         `json:"store"`
-		Key       string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
-		Kind      string         `json:"kind,omitempty"` // as said with -lock; keys of several
-		Resource  string         `json:"resource,omitempty"`
-		First     *divergedForm  `json:"first_difference,omitempty"`
-		Worker    *labWorkerForm `json:"worker,omitempty"`
+		Lab     int      `json:"lab"` // the version
+		Command []string `json:"command"`
+		Threads int      `json:"threads"`
+		Nodes   int      `json:"nodes,omitempty"` // where there are several
+		faultsForm
+		Ending   string         `json:"ending"`
+		Orders   string         `json:"orders"`
+		Broken   string         `json:"broken"`
+		Diverged int            `json:"diverged"`
+		Store    string         `json:"store"`
+		Key      string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
+		Kind     string         `json:"kind,omitempty"` // as said with -lock; keys of several
+		Resource string         `json:"resource,omitempty"`
+		First    *divergedForm  `json:"first_difference,omitempty"`
+		Worker   *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
 	}
 	divergedForm struct {
@@ -386,7 +387,7 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	form := labForm{
-		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
+		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, faultsForm: newFaultsForm(f.o.Faults, f.o.MaxFaults), Ending: found.Ending,
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource,
 		Judgement: found.Judgement(),
 	}
@@ -420,6 +421,9 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	}
 	return err
 }
+
+// rounded is a share with four decimals.
+func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // table prints the rules that break, the smallest order of each, and how the search
 // ended.

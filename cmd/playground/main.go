@@ -157,7 +157,7 @@ func subcommands() []subcommand {
 		{"explore", "explore [flags] FILE…", "search every order within bounds: can a rule break?", exploration},
 		{"mend", "mend [flags] FILE", "what would mend it? try each change in every order", mending},
 		{"lab", "lab [flags] -- COMMAND", "your own lock, unmodified: every order of its commands", laboratory},
-		{"import", "import [flags] FILE", "make a trace of a log: MONITOR, Redisson's TRACE, redis-cli, OpenTelemetry", importLog},
+		{"import", "import [flags] FILE", "make a trace of a log: MONITOR, Redisson's TRACE, OpenTelemetry", importLog},
 		{"card", "card [flags] PROTOCOL", "what one fault can do to a lock, at each place; also two locks in one card", reportCard},
 		{"protocols", "protocols [flags]", "list the locks, one on each line", protocols},
 		{"schema", "schema [KIND]", "the JSON Schema of a scenario, a chapter or a lesson, for editors", schema},

@@ -15,7 +15,6 @@ import (
 	"relock/engine/verdict"
 	"relock/web/export"
 	"relock/web/page"
-	"relock/web/words"
 )
 
 const mendSynopsis phrase.Text = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -post-mortem] [-lang TAG] FILE
@@ -34,17 +33,13 @@ broken, but it saw too little to judge (nobody was inside, not all orders were t
 
 func mending(ctx context.Context, args []string, env environment) int {
 	var o mendOptions
-	var b explore.Bounds
-	var kinds string
 	fs := flag.NewFlagSet("mend", flag.ContinueOnError)
-	fs.IntVar(&b.Delays, "delays", 2, env.say("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
-	fs.StringVar(&kinds, "faults", "", env.say("the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)"))
-	fs.IntVar(&b.MaxFaults, "max-faults", 0, env.say("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
-	fs.IntVar(&b.MaxStates, "max-states", mend.States, env.say("give up one change beyond `N` states, 1 to %d", typed(explore.MaxStates)))
-	fs.IntVar(&o.workers, "workers", 0, env.say("search `N` states at once; 0: one for each processor. The result is the same"))
-	fs.BoolVar(&o.json, "json", false, env.say("print JSON Lines"))
+	o.add(fs, env, searchHelp{
+		faults:    "the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)",
+		maxFaults: "at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)",
+		maxStates: "give up one change beyond `N` states, 1 to %d", states: mend.States,
+	})
 	fs.BoolVar(&o.report, "post-mortem", false, env.say("print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table"))
-	o.language = languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(mendSynopsis)); done {
 		return code
 	}
@@ -54,8 +49,8 @@ func mending(ctx context.Context, args []string, env environment) int {
 	if fs.NArg() != 1 {
 		return env.refuse("mend takes one scenario file, or - for standard input; given %d", fs.NArg())
 	}
-	if b.MaxStates == 0 { // to explore.Bounds it is the default
-		return env.refuseWhy(explore.ErrStates, "-max-states 0")
+	if code, ok := o.check(fs, env); !ok {
+		return code
 	}
 	scenarios, ok := readScenarios(*o.language, fs.Args(), seedFlag{}, env)
 	if !ok {
@@ -63,18 +58,13 @@ func mending(ctx context.Context, args []string, env environment) int {
 	}
 	ctx, endBox := withBox(ctx, env, *o.language, locksOf(scenarios)...)
 	defer endBox()
-	given := map[string]bool{}
-	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
-	sc, own := scenarios[0], mend.BoundsOf(scenarios[0])
-	o.narrow = !given["delays"]
+	sc, b, own := scenarios[0], o.bounds, mend.BoundsOf(scenarios[0])
+	o.narrow = !o.given["delays"]
 	if o.narrow {
 		b.Delays = own.Delays
 	}
-	b.Kinds = kindsOf(sc, kinds)
-	switch {
-	case given["faults"] && !given["max-faults"]:
-		b.MaxFaults = 1
-	case !given["faults"] && !given["max-faults"]:
+	b.Kinds = kindsOf(sc, o.faults)
+	if !o.given["faults"] && !o.given["max-faults"] {
 		b.Kinds, b.MaxFaults = own.Kinds, own.MaxFaults
 	}
 	if _, err := b.Check(sc); err != nil {
@@ -83,11 +73,12 @@ func mending(ctx context.Context, args []string, env environment) int {
 	return o.mend(ctx, fs.Arg(0), sc, b, env)
 }
 
-// mendOptions are how what was found is printed.
+// mendOptions are the flags of mend.
 type mendOptions struct {
-	narrow, json, report bool
-	workers              int
-	language             *words.Language
+	searchFlags
+
+	narrow bool // fewer delays do where the search would not end
+	report bool // print a post-mortem
 }
 
 // mend tries the changes of a scenario and prints what comes of them.
@@ -277,13 +268,11 @@ type (
 		Still  map[string]string `json:"rules_by_standing_still,omitempty"`
 	}
 	beforeForm struct {
-		Mend      int      `json:"mend"` // the version
-		Title     string   `json:"title"`
-		Delays    int      `json:"delays"`
-		Faults    []string `json:"faults"`
-		MaxFaults int      `json:"max_faults"`
-		MaxStates int      `json:"max_states"`
-		Changes   int      `json:"changes"`
+		Mend  int    `json:"mend"` // the version
+		Title string `json:"title"`
+		boundsForm
+		MaxStates int `json:"max_states"`
+		Changes   int `json:"changes"`
 		countForm
 		verdict.Judgement
 	}
@@ -348,8 +337,7 @@ func printMendJSON(env environment, sc *scenario.Scenario, r *mend.Report, c *me
 		}
 		line = f
 	case c == nil:
-		b := r.Bounds
-		line = beforeForm{1, sc.Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults, b.MaxStates, r.Changes, newCountForm(&r.Before), r.Before.Judgement}
+		line = beforeForm{1, sc.Title, newBoundsForm(r.Bounds), r.Bounds.MaxStates, r.Changes, newCountForm(&r.Before), r.Before.Judgement}
 	default:
 		text, err := c.Scenario.Compact()
 		if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -158,46 +157,9 @@ func serve(ctx context.Context, args []string, env environment) int {
 	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 || f.labs.Open < 0 {
 		return env.refuse("the limits of serve must be larger than 0")
 	}
-	config := web.Config{
-		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level.Level})),
-		Limits:    f.limits,
-		Scenarios: lessons.Scenarios(),
-		Links:     f.links,
-		Dev:       f.dev,
-		NoMetrics: !f.metrics,
-		Lab:       f.lab(),
-	}
-	if f.public != "" {
-		public, err := site.ParsePublicURL(f.public)
-		if err != nil {
-			return env.refuseWhy(err, "-public-url "+strconv.Quote(f.public))
-		}
-		config.PublicURL = public
-	}
-	if f.course != "" {
-		if err := provenCourse(f.course); err != nil {
-			return env.refuse("-course %s: it has mistakes:\n%s", f.course, err)
-		}
-		config.Course = os.DirFS(f.course)
-	}
-	proxies, err := site.ParseProxies(f.proxies)
-	if err != nil {
-		return env.refuseWhy(err, "-trusted-proxies")
-	}
-	config.Proxies = proxies
-	var secure *tls.Config
-	if f.cert != "" || f.key != "" {
-		c, err := readCertificate(f.cert, f.key)
-		if err != nil {
-			return env.refuseWhy(err)
-		}
-		secure = c.config()
-	}
-	config.Secure = secure
-	if f.advertise != "" {
-		if config.Advertise, err = site.ParseAdvertise(f.advertise, secure != nil); err != nil {
-			return env.refuseWhy(err, "-advertise "+strconv.Quote(f.advertise))
-		}
+	config, ok := f.config(env)
+	if !ok {
+		return exitUsage
 	}
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)
@@ -223,7 +185,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	defer end()
 	config.Rooms = rooms
-	if config.Box, config.Boxless = box.New(box.Options{}); config.Box != nil {
+	if config.Box, config.BoxErr = box.New(box.Options{}); config.Box != nil {
 		defer func() { _ = config.Box.Close() }()
 	}
 	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
@@ -232,6 +194,56 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// config is what the flags say of the server, but for what it opens. It reports false once
+// it has said what is wrong with them.
+func (f *serveFlags) config(env environment) (config web.Config, ok bool) {
+	config = web.Config{
+		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level.Level})),
+		Limits:    f.limits,
+		Scenarios: lessons.Scenarios(),
+		Links:     f.links,
+		Dev:       f.dev,
+		NoMetrics: !f.metrics,
+		Lab:       f.lab(),
+	}
+	if f.public != "" {
+		public, err := site.ParsePublicURL(f.public)
+		if err != nil {
+			env.refuseWhy(err, "-public-url "+strconv.Quote(f.public))
+			return config, false
+		}
+		config.PublicURL = public
+	}
+	if f.course != "" {
+		if err := provenCourse(f.course); err != nil {
+			env.refuse("-course %s: it has mistakes:\n%s", f.course, err)
+			return config, false
+		}
+		config.Course = os.DirFS(f.course)
+	}
+	proxies, err := site.ParseProxies(f.proxies)
+	if err != nil {
+		env.refuseWhy(err, "-trusted-proxies")
+		return config, false
+	}
+	config.Proxies = proxies
+	if f.cert != "" || f.key != "" {
+		c, err := readCertificate(f.cert, f.key)
+		if err != nil {
+			env.refuseWhy(err)
+			return config, false
+		}
+		config.Secure = c.config()
+	}
+	if f.advertise != "" {
+		if config.Advertise, err = site.ParseAdvertise(f.advertise, config.Secure != nil); err != nil {
+			env.refuseWhy(err, "-advertise "+strconv.Quote(f.advertise))
+			return config, false
+		}
+	}
+	return config, true
 }
 
 // lab says whether the server has labs: each is a process of this program, which steers
@@ -345,6 +357,25 @@ type service struct {
 	leads   string        // a path to open in the browser of this machine, or ""
 }
 
+// httpServer serves what handler answers, and counts the requests under way.
+func (at service) httpServer(handler http.Handler, underWay *atomic.Int64) *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			underWay.Add(1)
+			defer underWay.Add(-1)
+			handler.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: headerLimit,
+		MaxHeaderBytes:    maxHeader,
+		ReadTimeout:       readLimit,
+		IdleTimeout:       idleLimit,
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: stuckLimit},
+		ConnContext:       site.Connected,
+		TLSConfig:         at.config.Secure,
+		ErrorLog:          slog.NewLogLogger(at.config.Log.Handler(), slog.LevelWarn),
+	}
+}
+
 // listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
 // config.Secure is nil.
 func (at service) listen(ctx context.Context, env environment) error {
@@ -372,21 +403,7 @@ func (at service) listen(ctx context.Context, env environment) error {
 		browse(ctx, address)
 	}
 	var underWay atomic.Int64 // requests
-	srv := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			underWay.Add(1)
-			defer underWay.Add(-1)
-			server.ServeHTTP(w, r)
-		}),
-		ReadHeaderTimeout: headerLimit,
-		MaxHeaderBytes:    maxHeader,
-		ReadTimeout:       readLimit,
-		IdleTimeout:       idleLimit,
-		HTTP2:             &http.HTTP2Config{WriteByteTimeout: stuckLimit},
-		ConnContext:       site.Connected,
-		TLSConfig:         at.config.Secure,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	srv := at.httpServer(server, &underWay)
 	var preparing sync.WaitGroup
 	defer preparing.Wait()
 	preparing.Go(func() { server.Prepare(ctx) })

@@ -17,7 +17,6 @@ import (
 const (
 	Work    = 10 * time.Second // of a processor, to read an input, or to write a file
 	Depth   = 100              // lists within lists of an answer in a log: a lock's have two
-	Levels  = 16               // of a hold that are drawn one by one, as many as a scenario has; those beyond are drawn as one
 	Held    = 64 << 20         // bytes in memory of a trace that is made of a log
 	Written = 20 << 20         // bytes of a file that is written: an answer waits in memory for its visitor's line
 )

@@ -18,7 +18,6 @@ func TestOperatorsReadTheBounds(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("| processor time to read an input, or to write a file | %d s |", int(bound.Work/time.Second)),
 		fmt.Sprintf("| lists within lists of an answer, in a log or a trace | %d |", bound.Depth),
-		fmt.Sprintf("| levels of a hold that are drawn one by one | %d; the rest are drawn as one |", bound.Levels),
 		fmt.Sprintf("| memory of a trace that is made from a log | %d MB |", bound.Held>>20),
 		fmt.Sprintf("| a file that the server writes | %d MB |", bound.Written>>20),
 	} {

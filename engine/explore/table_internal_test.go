@@ -290,23 +290,3 @@ func TestWhenASearchHasSeenAll(t *testing.T) {
 		}
 	}
 }
-
-// Where no probe or each probe breaks a rule, the interval reaches to the very end.
-func TestIntervalsReachTheEnds(t *testing.T) {
-	racetest.Skip(t)
-	for n := 1; n < 200; n++ {
-		list := make([]probe, n)
-		for i := range list {
-			list[i].weight = float64(1 + i%7)
-		}
-		if e := estimated(list); e.Low != 0 || e.High <= 0 || e.High >= 1 {
-			t.Errorf("%d probes of which none breaks a rule: %+v", n, e)
-		}
-		for i := range list {
-			list[i].broken = true
-		}
-		if e := estimated(list); e.High != 1 || e.Low <= 0 || e.Low >= 1 {
-			t.Errorf("%d probes that all break a rule: %+v", n, e)
-		}
-	}
-}

@@ -24,7 +24,9 @@ func many(n int, line func(i int) string) string {
 
 // large are logs of a size, each of a kind that could cost more than it has bytes.
 func large() map[string]func(n int) string {
-	typed := func(line string) string { return "127.0.0.1:6379> " + line + "\n" }
+	told := func(answer string) string {
+		return spansOf(ran(span(0, 1, "lock", "acquired", "p:1", nil), "SET lock v NX PX 50", "OK", "LRANGE l 0 -1", answer))
+	}
 	return map[string]func(n int) string{
 		"monitor, one key": func(n int) string {
 			return many(n, func(i int) string {
@@ -48,21 +50,16 @@ func large() map[string]func(n int) string {
 					at(2*i, "lua", `"set" "lock" "v" "NX" "PX" "300"`) + at(2*i+1, one, `"DEL" "lock"`)
 			})
 		},
-		"redis-cli": func(n int) string {
-			return many(n, func(int) string { return typed("SET lock v NX PX 300") + "OK\n" + typed("DEL lock") + "(integer) 1\n" })
+		"spans, a long list": func(n int) string {
+			return told(many(8*n, func(i int) string { return fmt.Sprintf("%4d) \"a\"\n", i+1) }))
 		},
-		"redis-cli, a long list": func(n int) string {
-			return typed("SET lock v NX") + "OK\n" + typed("LRANGE l 0 -1") + many(8*n, func(i int) string { return fmt.Sprintf("%4d) \"a\"\n", i+1) })
-		},
-		"redis-cli, lists in a list": func(n int) string {
-			return typed("SET lock v NX") + "OK\n" + typed("LRANGE l 0 -1") + many(4*n, func(i int) string {
+		"spans, lists in a list": func(n int) string {
+			return told(many(4*n, func(i int) string {
 				return fmt.Sprintf("%4d) 1) 1) 1) 1) \"a\"\n               2) \"b\"\n", i+1)
-			})
+			}))
 		},
-		"redis-cli, deep answers": func(n int) string {
-			return typed("SET lock v NX") + "OK\n" + many(n/4, func(int) string {
-				return typed("EVAL x 0") + strings.Repeat("1) ", bound.Depth) + "\"a\"\n"
-			})
+		"spans, deep answers": func(n int) string {
+			return many(n/4, func(int) string { return told(strings.Repeat("1) ", bound.Depth) + "\"a\"") })
 		},
 		"redisson": func(n int) string {
 			var r redisson
@@ -104,7 +101,7 @@ func TestGrowthOfReadingALog(t *testing.T) {
 // Lists within lists are read as deep as a bound says, whatever the log's length.
 func TestDeepAnswersAreRefused(t *testing.T) {
 	nested := func(depth int) string {
-		return "127.0.0.1:6379> EVAL \"x\" 0\n" + strings.Repeat("1) ", depth) + "\"a\"\n127.0.0.1:6379> SET lock v NX\nOK\n"
+		return spansOf(ran(span(0, 0, "lock", "acquired", "v", nil), "LRANGE lock 0 -1", strings.Repeat("1) ", depth)+"\"a\""))
 	}
 	l := read(t, nested(bound.Depth))
 	reply := l.Entries[0].Reply

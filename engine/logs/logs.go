@@ -1,9 +1,9 @@
 // Package logs reads what other programs have recorded of a Redis, and makes a
-// trace of it: MONITOR, Redisson's TRACE, a redis-cli transcript, spans of
-// OpenTelemetry. It runs the commands again on an embedded Redis at their
-// instants and reads them by their effects, like the lab (package effects), and
-// so shows the lock's key, its lease, and which thread believes that it holds
-// it. It recomputes what a log lacks, and says so.
+// trace of it: MONITOR, Redisson's TRACE, spans of OpenTelemetry. It runs the
+// commands again on an embedded Redis at their instants and reads them by their
+// effects, like the lab (package effects), and so shows the lock's key, its lease,
+// and which thread believes that it holds it. It recomputes what a log lacks, and
+// says so.
 package logs
 
 import (
@@ -87,7 +87,6 @@ type missing struct {
 const (
 	Monitor  = "monitor"
 	Redisson = "redisson"
-	RedisCLI = "redis-cli"
 	OTLP     = "otlp"
 )
 
@@ -102,7 +101,6 @@ type format struct {
 func formats() []format {
 	return []format{
 		{Monitor, isMonitor, readMonitor},
-		{RedisCLI, isTranscript, readTranscript},
 		{Redisson, isRedisson, readRedisson},
 		{OTLP, isOTLP, readOTLP},
 		{Monitor, isCollected, readMonitor},
@@ -184,6 +182,9 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 				if f.name == OTLP {
 					return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
 				}
+				if begun > 0 { // all that is left after a line that no log has
+					continue
+				}
 				return nil, phrase.New("the log has no command")
 			}
 			for i := range l.Entries {
@@ -210,7 +211,7 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 			break
 		}
 	}
-	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, a redis-cli transcript, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; with any client, this beside it writes one: %s", record)
+	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; with any client, this beside it writes one: %s", record)
 }
 
 // withoutFirst returns lines without the first that is neither blank nor a comment.

@@ -215,7 +215,7 @@ func TestFilesThatCannotBeReadTogether(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"a transcript":       {[]string{take, "r:6379> SET lock v NX\nOK\n"}, "b.log: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers"},
+		"Redisson's TRACE":   {[]string{take, "2026-11-22 10:00:00.001 TRACE : channel: [id: 0x01, L:/1 - R:r/2:6379] message: *1\r\n$4\r\nPING\r\n\n"}, "b.log: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers"},
 		"a line of the last": {[]string{take + take, take + "x\n" + take}, `b.log: line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`},
 		"an empty one":       {[]string{take, ""}, "b.log: the log is empty"},
 		"several containers": {[]string{take, "r-1 | " + take + "r-2 | " + take}, "b.log: it has the lines of 2 servers already, by their prefixes; allowed: this file alone"},

@@ -65,7 +65,7 @@ func (h Header) Scripts() (map[string]string, bool) {
 // FromLog is the log that a trace of StoreLog was read from, and what the log does not say.
 // Replies, the key and its lease are recomputed.
 type FromLog struct {
-	Format    string      `json:"format"`            // "monitor", "redisson", "redis-cli"
+	Format    string      `json:"format"`            // "monitor", "redisson", "otlp"
 	By        string      `json:"by"`                // what beliefs were read from: ByMarks or ByEffects
 	ThreadsBy string      `json:"threads_by"`        // who is a thread: "owner", "value" or "connection"
 	Key       string      `json:"key"`               // the lock's

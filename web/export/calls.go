@@ -2,7 +2,6 @@ package export
 
 import (
 	"slices"
-	"strconv"
 
 	"relock/engine/bound"
 	"relock/engine/fault"
@@ -40,13 +39,6 @@ func (c call) result() trace.Result {
 	return ""
 }
 
-// heard reports whether the caller knows of each attempt what Redis did.
-func (c call) heard() bool {
-	return !slices.ContainsFunc(c.attempts, func(a attempt) bool {
-		return a.outcome == nil || a.outcome.Result == trace.Failed || a.outcome.Result == trace.Cancelled
-	})
-}
-
 // calls returns all calls of the run, in the order in which they begin.
 func (r Run) calls(b *bound.Buffer) ([]call, error) {
 	f := &callFold{open: map[lane]*call{}}
@@ -65,34 +57,6 @@ func (r Run) calls(b *bound.Buffer) ([]call, error) {
 	}
 	return list, err
 }
-
-// attempts returns the attempts that begin with each event, and those that end with
-// it.
-func (r Run) attempts(calls []call) (begins, ends [][]callAttempt) {
-	begins, ends = make([][]callAttempt, len(r.Events)), make([][]callAttempt, len(r.Events))
-	for i := range calls {
-		for n, a := range calls[i].attempts {
-			x := callAttempt{&calls[i], n}
-			begins[a.from] = append(begins[a.from], x)
-			ends[a.to] = append(ends[a.to], x)
-		}
-	}
-	return begins, ends
-}
-
-// callAttempt is an attempt of a call, by its place.
-type callAttempt struct {
-	*call
-
-	n int
-}
-
-func (x callAttempt) first() bool { return x.n == 0 }
-func (x callAttempt) isLast() bool {
-	return x.n == len(x.attempts)-1
-}
-
-func (x callAttempt) title() string { return x.name + ", level " + strconv.Itoa(x.level) }
 
 // lane is where calls come one after the other: a watchdog's renewals go on
 // beside the calls of its thread, and giving back interrupts a call that asks again.

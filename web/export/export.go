@@ -1,7 +1,6 @@
 // Package export writes a run in the formats of other tools: a Markdown table,
 // a spreadsheet, a sequence diagram, a picture of its lanes, a redis-cli
-// transcript, and what other people's checkers and viewers read: a Jepsen
-// history, Chrome trace events, a ShiViz log, TLA+ states, OpenTelemetry spans.
+// transcript, spans of OpenTelemetry.
 //
 // Each format is a pure function of the trace. Names given by people (threads,
 // the key, the title) are escaped, so no name breaks the format.
@@ -40,10 +39,6 @@ const (
 	RedisCLI Format = "redis-cli"      // a transcript with replies, and comments saying who and when
 	Commands Format = "redis-commands" // only the transcript's commands, for pasting into redis-cli
 	JSONL    Format = "jsonl"          // the trace itself
-	EDN      Format = "edn"            // a Jepsen history
-	Perfetto Format = "perfetto"       // Chrome's trace events
-	ShiViz   Format = "shiviz"         // a log with vector clocks
-	ITF      Format = "itf"            // states, as Apalache and Quint write them
 	OTel     Format = "otel"           // spans of OpenTelemetry, as OTLP/JSON
 )
 
@@ -70,10 +65,6 @@ func forms() []form {
 		{RedisCLI, "redis-cli transcript", "a redis-cli transcript with replies and comments", false, "text/plain; charset=utf-8", ".txt", writeTranscript},
 		{Commands, "redis-cli commands", "its commands alone, pasted into redis-cli", true, "text/plain; charset=utf-8", ".redis", writeCommands},
 		{JSONL, "Trace (JSON Lines)", "the trace, as -json", false, "application/jsonl; charset=utf-8", ".jsonl", writeTrace},
-		{EDN, "Jepsen history (EDN)", "a history of acquire and release for Knossos and elle-cli", true, "application/edn", ".edn", writeEDN},
-		{Perfetto, "Perfetto (Chrome JSON)", "lanes, the lease as a counter and events for ui.perfetto.dev", true, "application/json", ".perfetto.json", writePerfetto},
-		{ShiViz, "ShiViz log", "each event with its host and vector clock, below the expression that reads it", true, "text/plain; charset=utf-8", ".shiviz.log", writeShiViz},
-		{ITF, "TLA+ states (ITF)", "a state after each event for viewers of TLA+ and Quint", true, "application/json", ".itf.json", writeITF},
 		{OTel, "OpenTelemetry (OTLP/JSON)", "spans of calls, attempts and work, a line of OTLP/JSON a run", false, "application/jsonl; charset=utf-8", ".otlp.jsonl", writeOTel},
 	}
 }

@@ -64,7 +64,7 @@ func render(t *testing.T, f export.Format, r export.Run) string {
 
 func TestGolden(t *testing.T) {
 	r := played(t, "two-threads")
-	for _, f := range []export.Format{export.Markdown, export.CSV, export.Mermaid, export.SVG, export.RedisCLI, export.Commands, export.EDN, export.Perfetto, export.ShiViz, export.ITF, export.OTel} {
+	for _, f := range []export.Format{export.Markdown, export.CSV, export.Mermaid, export.SVG, export.RedisCLI, export.Commands, export.OTel} {
 		name := filepath.Join("testdata", f.FileName("two threads")+".golden")
 		got := render(t, f, r)
 		if *update {
@@ -98,7 +98,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	_, err := export.ParseFormat("word")
-	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, edn, perfetto, shiviz, itf, otel`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
+	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, otel`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := export.Render(t.Context(), "word", export.Run{}); !errors.Is(err, export.ErrFormat) {
@@ -137,7 +137,7 @@ func TestEveryScenario(t *testing.T) {
 
 // sound tells whether r has, in each form, the structure that it is to have.
 func sound(r export.Run) error {
-	return errors.Join(soundMarkdown(r), soundCSV(r), soundMermaid(r), soundSVG(r), soundTranscript(r), soundOthers(r))
+	return errors.Join(soundMarkdown(r), soundCSV(r), soundMermaid(r), soundSVG(r), soundTranscript(r), soundOTel(r))
 }
 
 func soundMarkdown(r export.Run) error {

@@ -30,7 +30,7 @@ type Pages struct {
 	External *store.External // the operator's Redis, nil without one
 	Examples []Example       // the first is what the editor opens with
 	Box      *box.Pool       // runs own scripts; nil without one
-	Boxless  error           // why
+	BoxErr   error           // why
 	Meter    Operations
 }
 
@@ -152,9 +152,9 @@ func (s *Pages) NoBox(l words.Language) string {
 	switch {
 	case s.Box != nil:
 		return ""
-	case s.Boxless == nil:
+	case s.BoxErr == nil:
 		return l.Say("This server does not run your own scripts. In your own terminal it works: playground explore FILE.")
 	default:
-		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.Boxless.Error())
+		return l.Say("This server does not run your own scripts, because nothing would confine them: %s. In your own terminal it works: playground explore FILE.", s.BoxErr.Error())
 	}
 }

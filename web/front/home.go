@@ -46,9 +46,9 @@ func New(common *frame.Pages) *Pages {
 	return s
 }
 
-// breath is how long prepare leaves the processors to those who open the first
+// prepareDelay is how long prepare leaves the processors to those who open the first
 // page as soon as the server listens.
-const breath = time.Second
+const prepareDelay = time.Second
 
 // Prepare gets first ready, the other languages' texts, and pictures of the
 // gallery that are not kept, while nobody else wants the processor.
@@ -56,7 +56,7 @@ func (s *Pages) Prepare(ctx context.Context, first func()) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(breath):
+	case <-time.After(prepareDelay):
 	}
 	seat := s.Turns.SeatSpare("")
 	defer seat.Done()

@@ -20,8 +20,6 @@ func LogFormat(l words.Language, format string) string {
 		return l.Say("a MONITOR log")
 	case logs.Redisson:
 		return l.Say("Redisson's TRACE")
-	case logs.RedisCLI:
-		return l.Say("a redis-cli transcript")
 	case logs.OTLP:
 		return l.Say("spans of OpenTelemetry")
 	default:

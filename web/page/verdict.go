@@ -236,17 +236,6 @@ func Drawn(l words.Language, s *explore.Sample) string {
 	return text
 }
 
-// Estimated says what share of all orders breaks a rule, as far as even probes
-// tell.
-func Estimated(l words.Language, e *explore.Estimate) string {
-	probes, orders := Grouped(big.NewInt(int64(e.Probes))), about(e.Orders)
-	if e.Share == 0 {
-		return l.Say("None of %[1]s even probes (Knuth 1975) breaks a rule: with 95 %% confidence, fewer than %[2]s of all orders do. There are about %[3]s.", probes, tenths(e.High), orders)
-	}
-	return l.Say("About %[1]s of all orders break a rule, with 95 %% confidence %[2]s to %[3]s: so say %[4]s even probes (Knuth 1975). There are about %[5]s orders.",
-		tenths(e.Share), tenths(e.Low), tenths(e.High), probes, orders)
-}
-
 // about is a count with two digits that are not zero: 1,234 is "1,200".
 func about(n float64) string {
 	exact, _ := big.NewFloat(math.Ceil(n)).Int(nil)
@@ -255,6 +244,3 @@ func about(n float64) string {
 	exact.Add(exact, half).Quo(exact, unit)
 	return Grouped(exact.Mul(exact, unit))
 }
-
-// tenths is a share in percent with one decimal.
-func tenths(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }

@@ -58,7 +58,7 @@ func (s *Site) Live(h func(http.ResponseWriter, *http.Request) error) http.Handl
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost}
 
 // NoRoute answers what no route of mux does: a method that its address does not
-// have, or an address that there is not.
+// have, or no such address.
 func NoRoute(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) error {
 	var allowed []string
 	for _, method := range methods {

@@ -23,6 +23,11 @@ var update = flag.Bool("update", false, "write the golden files again")
 // is made of the same components.
 var languages = []words.Language{words.English.OnPages(), words.Match("zh").OnPages()}
 
+// secondToo are the groups whose golden files are in the second language, too: those with
+// its longest texts, with whole sentences and plurals, and those that are drawn around the
+// width of a text. The others have the same components with a word or two.
+var secondToo = []string{"controls", "editor", "explorer", "goals", "lab", "lanes", "marks", "mender", "rooms", "rows", "stage", "tables"}
+
 // html is a group's stories, an element a line.
 func html(t *testing.T, l words.Language, g story.Group) string {
 	t.Helper()
@@ -40,8 +45,11 @@ func html(t *testing.T, l words.Language, g story.Group) string {
 // TestGolden compares each component with what somebody has looked at.
 func TestGolden(t *testing.T) {
 	kept := map[string]bool{}
-	for _, l := range languages {
+	for i, l := range languages {
 		for _, g := range story.Groups(l) {
+			if i > 0 && !slices.Contains(secondToo, g.ID) {
+				continue
+			}
 			name := filepath.Join("testdata", g.ID+"."+l.Code()+".html")
 			kept[name] = true
 			t.Run(g.ID+" "+l.Code(), func(t *testing.T) {

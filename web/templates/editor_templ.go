@@ -671,9 +671,9 @@ func files() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var40 string
-		templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "A scenario as YAML or JSON, a trace as JSON Lines, spans as OTLP/JSON, or a log: what redis-cli monitor printed, Redisson's TRACE, a redis-cli transcript. It can also be dropped on the page."))
+		templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "A scenario as YAML or JSON, a trace as JSON Lines, spans as OTLP/JSON, or a log: what redis-cli monitor printed, Redisson's TRACE. It can also be dropped on the page."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 122, Col: 242}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/editor.templ`, Line: 122, Col: 218}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 		if templ_7745c5c3_Err != nil {

@@ -51,7 +51,9 @@ func TestEverythingIsTranslated(t *testing.T) {
 type texts struct{ inGo, inScripts, inLessons, inLua map[string]string }
 
 func everyText(t *testing.T) texts {
-	return texts{textsInGo(t), textsInScripts(t), textsInLessons(t), commentsInLua()}
+	inGo := textsInGo(t)
+	maps.Copy(inGo, textsOfTheInterface(t))
+	return texts{inGo, textsInScripts(t), textsInLessons(t), commentsInLua()}
 }
 
 // file says whether a text belongs into a file of that name. Two files are read
@@ -237,6 +239,33 @@ func textsInGo(t *testing.T) map[string]string {
 			}
 			if text := constant.StringVal(tv.Value); text != "" {
 				found[text] = p.Fset.Position(expr.Pos()).String()
+			}
+		}
+	}
+	return found
+}
+
+// textsOfTheInterface are all that the page about the interface for programs says.
+func textsOfTheInterface(t *testing.T) map[string]string {
+	t.Helper()
+	const name = "../page/api.yaml"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sections []struct {
+		Name, Text string
+		Entries    []map[string]string
+	}
+	if err := yaml.Unmarshal(data, &sections); err != nil || len(sections) == 0 {
+		t.Fatal(name, ": ", err)
+	}
+	found := map[string]string{}
+	for _, s := range sections {
+		found[s.Name], found[s.Text] = name, name
+		for _, entry := range s.Entries {
+			for _, text := range entry {
+				found[text] = name
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func (a *Account) Hold(bytes int) error {
 	}
 	own := l.addresses[a.address]
 	for own.bytes > l.ofAddress {
-		if full := l.own.Met(l.ofAddress >> 20); !l.give(&own.yielding, a, standsStill, full) {
+		if full := l.own.Met(l.ofAddress >> 20); !l.evict(&own.yielding, a, standsStill, full) {
 			return full
 		}
 	}
@@ -122,7 +122,7 @@ func (a *Account) Hold(bytes int) error {
 				still = standsStill
 			}
 		}
-		if full := l.every.Met(l.ofAll >> 20); !l.give(from, a, still, full) {
+		if full := l.every.Met(l.ofAll >> 20); !l.evict(from, a, still, full) {
 			return full
 		}
 	}
@@ -160,10 +160,10 @@ func (a *Account) put(bytes int) {
 	}
 }
 
-// give has the account of a list give way that has been unchanged for longest, not to
-// itself, and only if for at least so long. It reports false where there is none. The
-// caller holds mu.
-func (l *Ledger) give(on *list.List, to *Account, still time.Duration, why error) bool {
+// evict evicts the account of a list that has been idle longest, never to's own, and only
+// if it has been idle for still or longer. It reports false where there is none. The caller
+// holds mu.
+func (l *Ledger) evict(on *list.List, to *Account, still time.Duration, why error) bool {
 	first := on.Front()
 	if first != nil && first.Value == any(to) {
 		first = first.Next()

@@ -305,7 +305,7 @@ export function editor(page) {
     } else if (chosen.size === 0) {
       wrong = say("That file is empty.");
     } else if (start.includes("\0") || !(/^\s*[{[]/.test(start) || /^[\w-]+:/m.test(start)) || /\.log$/i.test(chosen.name)) {
-      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR, of Redisson's TRACE or of redis-cli. With any client, this beside it writes one: %s", "redis-cli monitor > monitor.log");
+      wrong = say("That file cannot be read: it is neither a scenario, nor a trace, nor a log of MONITOR or of Redisson's TRACE. With any client, this beside it writes one: %s", "redis-cli monitor > monitor.log");
     } else if (chosen.size > MAX_SCENARIO) {
       wrong = say("That file is too large: a scenario may have 64 KiB.");
     }

@@ -11,8 +11,6 @@ const monitored = /^(.{0,1000}?(?:[ \t|>)\]]|\x1b\[[0-9;]*m))??\+?\d{1,11}\.\d{6
 const clocks = /\x1b\[[0-9;]*m|\b\d{4}-\d\d-\d\d[T ]?|\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b[A-Z][a-z]{2} [ \d]\d\b|[ \t|]+/g; // of a prefix
 const idle = /^\s*(?:\+?OK\s*)?$/;
 const comment = /^\s*#/;
-const prompt = /^((?:[^\s>]+:\d+|redis [^\s>]+|not connected)(?:\[\d+\])?(?:\(TX\))?(?:\(subscribed mode\))?> ?)(.*)$/;
-const step = /^# T\d+ · [\d,.]+ [^·]+(?: · \S+)?$/; // of our own transcripts
 const sent = /channel: \[id: (0x[0-9a-f]+)[^\]]*\] message: \*(\d+)$/;
 const replied = /^(.*?\breply: )([-+:$*].*)$/;
 const channel = /, channel: \[id: (0x[0-9a-f]+)/;
@@ -23,8 +21,8 @@ const runs = /^(?:EVAL|EVALSHA|FCALL)(?:_RO)?$/;
 
 /**
  * @typedef {{from: number, to: number, verb: string, args: string[], client: string, group: number,
- *   reply?: {line: number, text: string}, blank?: string}} Command a command: its lines, what it says, the script or transaction
- *   that it is of, its answer if that stands elsewhere, and what stands in its line's place if it is secret and must be there
+ *   reply?: {line: number, text: string}}} Command a command: its lines, what it says, the script that it is of, and its answer
+ *   if that stands elsewhere
  * @typedef {{format: string, lines: string[], commands: Command[], unread: number}} Log
  */
 
@@ -59,9 +57,6 @@ export function formatOf(text) {
 function formatOfLines(lines) {
   if (monitored.test(lines.find((l, n) => !idle.test(l) && !comment.test(l) && (n < lines.length - 1 || n === 0)) ?? "")) {
     return "monitor";
-  }
-  if (prompt.test(lines.find((l) => l.trim() !== "" && !/^[#$] /.test(l)) ?? "")) {
-    return "redis-cli";
   }
   if (lines.some((l) => sent.test(l))) {
     return "redisson";
@@ -125,9 +120,9 @@ function readable(text, all = false) {
   return text.replace(all ? /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\xff]/g : /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
-/** @param {string} text words as MONITOR prints them, or as they were typed */
+/** @param {string} text words as MONITOR prints them */
 function words(text) {
-  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+)/g)].map((m) => (m[1] === undefined ? (m[2] ?? m[3]) : unescaped(m[1])));
+  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map((m) => (m[1] === undefined ? m[2] : unescaped(m[1])));
 }
 
 /**
@@ -139,7 +134,7 @@ export function readLog(text) {
   /** @type {Log} */
   const log = { format: formatOf(text.slice(0, 64 * 1024)), lines, commands: [], unread: 0 };
   /** @type {Record<string, (log: Log) => void>} */
-  const readers = { monitor: readMonitor, "redis-cli": readTranscript, redisson: readRedisson };
+  const readers = { monitor: readMonitor, redisson: readRedisson };
   readers[log.format]?.(log);
   return log;
 }
@@ -173,34 +168,6 @@ function readMonitor(log) {
     const { verb } = add(log, i, i + 1, words(m[3]), lua ? "lua" : server + m[2], lua ? (scripts.get(server) ?? i) : i);
     if (!lua && runs.test(verb)) {
       scripts.set(server, i);
-    }
-  });
-}
-
-/** @param {Log} log */
-function readTranscript(log) {
-  let open = -1; // the transaction
-  /** @type {Command | undefined} */
-  let last;
-  log.lines.forEach((l, i) => {
-    const m = prompt.exec(l);
-    if (!m) {
-      return;
-    }
-    if (last) {
-      last.to = i;
-    }
-    const args = words(m[2]);
-    const verb = (args[0] ?? "").toUpperCase();
-    if (verb === "MULTI") {
-      open = i;
-    }
-    last = add(log, i, log.lines.length, args, "", open < 0 ? i : open);
-    if (secret.test(verb)) {
-      last.blank = `${m[1]}PING`;
-    }
-    if (verb === "EXEC" || verb === "DISCARD") {
-      open = -1;
     }
   });
 }
@@ -395,7 +362,7 @@ function marked(log, asked) {
 /**
  * @param {Log} log
  * @param {string[]} keys
- * @returns {{text: string, kept: number, of: number}} the log with the lines that name a key, those of their scripts, transactions and
+ * @returns {{text: string, kept: number, of: number}} the log with the lines that name a key, those of their scripts and
  *   answers, and what tells threads apart, each at its line; how many there are
  */
 export function about(log, keys) {
@@ -410,18 +377,15 @@ export function about(log, keys) {
       clients.add(c.client);
     }
   }
-  const out = log.lines.map((l) => (log.format === "redis-cli" && step.test(l) ? l : ""));
+  const out = log.lines.map(() => "");
   for (const c of log.commands) {
     const names = c.verb === "CLIENT" && /^setname$/i.test(c.args[1]) && clients.has(c.client);
-    if (!names && (!groups.has(c.group) || (secret.test(c.verb) && !c.blank))) {
+    if (!names && (!groups.has(c.group) || secret.test(c.verb))) {
       continue;
     }
     for (let n = c.from; n < c.to; n++) {
-      if (log.format !== "redis-cli" || !/^[#$] /.test(log.lines[n])) { // a comment, or what started redis-cli
-        out[n] = log.lines[n];
-      }
+      out[n] = log.lines[n];
     }
-    out[c.from] = c.blank ?? out[c.from];
     c.reply?.text.split("\n").forEach((l, n) => {
       out[/** @type {{line: number}} */ (c.reply).line + n] = l;
     });
@@ -461,7 +425,7 @@ export async function chooseKey(chosen, file) {
     const part = about(log, others.checked ? keys.map((k) => k.key) : [select.value]);
     send.disabled = size(part.text) > MAX_SENT;
     told.textContent = [
-      say("This sends %d of %d lines, %d of %d KB: those that name the key, with their scripts, transactions and answers. The rest stays in your browser, also AUTH, HELLO, CONFIG and ACL with their passwords.",
+      say("This sends %d of %d lines, %d of %d KB: those that name the key, with their scripts and answers. The rest stays in your browser, also AUTH, HELLO, CONFIG and ACL with their passwords.",
         part.kept, part.of, kilobytes(part.text), kilobytes(whole)),
       log.unread ? say("Lines left out because they are incomplete or unreadable: %d.", log.unread) : "",
       send.disabled ? say("That is too much: at most %d MB can be sent. The command line takes more: playground import.", MAX_SENT / MB) : "",

@@ -1,110 +1,15 @@
 package logs
 
 import (
-	"context"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"relock/engine/bound"
-	"relock/engine/pause"
 )
 
-// A redis-cli transcript is a prompt with a command, and what was answered below it.
-var prompt = regexp.MustCompile(`^(?:[^\s>]+:\d+|redis [^\s>]+|not connected)(?:\[(\d+)\])?(?:\(TX\))?(?:\(subscribed mode\))?> ?(.*)$`)
-
-// step is the comment of our own transcripts: "# T3 · 1,200 ms · A".
-var step = regexp.MustCompile(`^# T\d+ · ([\d,.]+) [^·]+?(?: · (\S+))?$`)
-
-func isTranscript(ctx context.Context, lines []line) (bool, error) {
-	for _, l := range lines {
-		if err := pause.Here(ctx); err != nil {
-			return false, err
-		}
-		if text := strings.TrimSpace(l.text); text == "" || strings.HasPrefix(text, "# ") || strings.HasPrefix(text, "$ ") {
-			continue
-		}
-		return prompt.MatchString(l.text), nil
-	}
-	return false, nil
-}
-
-// oneClient is the name of a transcript's only connection.
-const oneClient = "redis-cli"
-
-func readTranscript(ctx context.Context, lines []line) (*Log, error) {
-	l := &Log{}
-	client, at, stepped := oneClient, time.Duration(0), false
-	var queue []Entry // of a transaction
-	open := false
-	for i := 0; i < len(lines); i++ {
-		if err := pause.Here(ctx); err != nil {
-			return nil, err
-		}
-		if m := step.FindStringSubmatch(lines[i].text); m != nil {
-			if ms, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", ""), 64); err == nil && ms < 1e9 {
-				at, stepped = time.Duration(ms*float64(time.Millisecond)), true
-			}
-			if client = m[2]; client == "" {
-				client = oneClient
-			}
-			continue
-		}
-		m := prompt.FindStringSubmatch(lines[i].text)
-		if m == nil {
-			continue
-		}
-		e := Entry{Line: lines[i].n, Client: client, At: at}
-		e.DB, _ = strconv.Atoi(m[1]) // "" is 0
-		var answer []string
-		for i+1 < len(lines) && !prompt.MatchString(lines[i+1].text) {
-			i++
-			if text := lines[i].text; text != "" && !strings.HasPrefix(text, "# ") && !strings.HasPrefix(text, "$ ") {
-				answer = append(answer, text)
-			} else if step.MatchString(text) {
-				i--
-				break
-			}
-		}
-		args, ok := typed(m[2])
-		if !ok || len(args) == 0 || args[0] == "" { // redis-cli has refused it
-			continue
-		}
-		e.Args = args
-		if e.Reply, ok = answered(answer); !ok {
-			return nil, deep(e.Line)
-		}
-		verb := strings.ToUpper(args[0])
-		switch {
-		case e.Reply != nil && e.Reply.Err != "" && e.Reply.Err != "QUEUED" && verb != "EVAL" && verb != "EVALSHA" && strings.HasPrefix(e.Reply.Err, "ERR wrong number"):
-		case verb == "MULTI":
-			open, queue = true, nil
-		case verb == "DISCARD":
-			open, queue = false, nil
-		case verb == "EXEC":
-			if e.Reply != nil {
-				if list, ok := e.Reply.Value.([]any); ok {
-					for n, q := range queue {
-						if q.Reply = nil; n < len(list) {
-							q.Reply = &Reply{Value: list[n]}
-						}
-						l.add(q)
-					}
-				}
-			}
-			open, queue = false, nil
-		case open && e.Reply != nil && e.Reply.Value == "QUEUED":
-			queue = append(queue, e)
-		default:
-			l.add(e)
-		}
-	}
-	l.Timed = stepped
-	return l, nil
-}
-
-// typed splits what was typed as redis-cli does: words, "…" with escapes, '…'.
+// typed splits a span's command, which stands there as one types it into redis-cli: words,
+// "…" with escapes, '…'.
 func typed(text string) ([]string, bool) {
 	var list []string
 	for {
@@ -143,9 +48,6 @@ func typed(text string) ([]string, bool) {
 	}
 }
 
-// took is how redis-cli says that an answer was slow.
-var took = regexp.MustCompile(`^\(\d+\.\d+s\)$`)
-
 // deep says that the answer to a line's command has lists within lists without end.
 func deep(n int) error {
 	return wrong(n, "the answer to it has lists within lists, more than %d deep; allowed: %d", bound.Depth, bound.Depth)
@@ -154,9 +56,6 @@ func deep(n int) error {
 // answered reads an answer as redis-cli shows it; nil where it does not tell. It reports
 // false if its lists are deeper than any that is read.
 func answered(lines []string) (*Reply, bool) {
-	if n := len(lines); n > 0 && took.MatchString(lines[n-1]) {
-		lines = lines[:n-1]
-	}
 	if len(lines) == 0 {
 		return nil, true
 	}
