@@ -354,7 +354,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	known := true
 	read := func() (effects.Fold, []int, error) {
 		r := effects.Fresh(servers, names, of, p.resource, p.marks, roles)
-		if r.From(p.base); !known {
+		if r.SetStart(p.base); !known {
 			r.OnlyHarms()
 		}
 		var lines []int
