@@ -77,6 +77,10 @@ type labFlags struct {
 	save     string
 	replay   string
 	language *words.Language
+
+	kinds, example, url string
+	seed                seedFlag
+	vars                listFlag
 }
 
 // lockFlags adds the flags that say what the lock is, and which it is by default.
@@ -113,54 +117,15 @@ func (l *listFlag) Set(s string) error {
 
 func laboratory(ctx context.Context, args []string, env environment) int {
 	var f labFlags
-	var kinds, example, url string
-	var seed seedFlag
-	var vars listFlag
 	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
-	fs.IntVar(&f.o.Threads, "threads", 2, env.say("`N` threads, 1 to %d", lab.MaxThreads))
-	fs.IntVar(&f.o.Nodes, "nodes", 1, env.say("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
-	fs.StringVar(&kinds, "faults", lab.LoseReply, env.say("the `kinds` of faults that may strike, with commas between them, or none"))
-	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
-	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", typed(lab.MaxOrders)))
-	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
-	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
-	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
-	fs.StringVar(&url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
-	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
-	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
-	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))
-	seed.add(fs, env, "draw with seed `N` (default 1)")
-	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, env.say("how long a worker may be silent, a `duration`"))
-	fs.Var(&vars, "env", env.say("set `K=V` in the workers' environment; can be given more than once"))
-	fs.StringVar(&example, "example", "", env.say("print a worker to start from, by its `name`: %s", workersNamed(env)))
-	fs.StringVar(&f.o.Listen, "listen", "", env.say("open the ports on this `host`; * is every address of this machine (default: loopback)"))
-	fs.BoolVar(&f.open, "open", false, env.say("steer it on a page, in the browser"))
-	f.language = languageFlag(fs, env)
+	f.declare(fs, env)
 	if code, done := parse(fs, args, env, env.say(labSynopsis)+kindsOfLocks(env)); done {
 		return code
 	}
-	if example != "" {
-		return printWorker(example, fs.NArg(), env)
+	if f.example != "" {
+		return printWorker(f.example, fs.NArg(), env)
 	}
-	if f.o.Nodes == 0 { // which options take for one
-		return f.bad(phrase.New("-nodes %d: allowed: 1 to %d", 0, lab.MaxNodes), env)
-	}
-	f.o.Command, f.o.Env, f.o.Seed = fs.Args(), vars, 1
-	if seed.set {
-		f.o.Seed = seed.value
-	}
-	f.o.Faults = slices.DeleteFunc(named(kinds), func(kind string) bool { return kind == "none" })
-	if len(f.o.Faults) == 0 {
-		f.o.MaxFaults = 0
-	}
-	switch {
-	case f.o.Clock == lab.ClockGate && url != "":
-		return env.refuse("-clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
-	case len(f.o.Command) == 0 && !f.open && !f.json || url != "":
-		f.o.Clock = cmp.Or(f.o.Clock, lab.ClockWall)
-	}
-	f.o.Clock = cmp.Or(f.o.Clock, lab.ClockGate)
-	if err := f.o.Check(); err != nil {
+	if err := f.settle(fs.Args()); err != nil {
 		return f.bad(err, env)
 	}
 	var order []lab.Decision
@@ -170,8 +135,8 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 			return f.bad(err, env)
 		}
 	}
-	if url != "" {
-		external, err := store.Connect(ctx, url)
+	if f.url != "" {
+		external, err := store.Connect(ctx, f.url)
 		if err != nil {
 			return redisFailed(err, env)
 		}
@@ -202,6 +167,52 @@ func (f labFlags) start(ctx context.Context, order []lab.Decision, env environme
 	default:
 		return f.search(ctx, env)
 	}
+}
+
+// declare adds the flags.
+func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
+	fs.IntVar(&f.o.Threads, "threads", 2, env.say("`N` threads, 1 to %d", lab.MaxThreads))
+	fs.IntVar(&f.o.Nodes, "nodes", 1, env.say("give each worker `N` Redis of its own for a lock of their majority, 1 to %d: REDIS_URL_1 to REDIS_URL_N", lab.MaxNodes))
+	fs.StringVar(&f.kinds, "faults", lab.LoseReply, env.say("the `kinds` of faults that may strike, with commas between them, or none"))
+	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
+	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", typed(lab.MaxOrders)))
+	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
+	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
+	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
+	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
+	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
+	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
+	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))
+	f.seed.add(fs, env, "draw with seed `N` (default 1)")
+	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, env.say("how long a worker may be silent, a `duration`"))
+	fs.Var(&f.vars, "env", env.say("set `K=V` in the workers' environment; can be given more than once"))
+	fs.StringVar(&f.example, "example", "", env.say("print a worker to start from, by its `name`: %s", workersNamed(env)))
+	fs.StringVar(&f.o.Listen, "listen", "", env.say("open the ports on this `host`; * is every address of this machine (default: loopback)"))
+	fs.BoolVar(&f.open, "open", false, env.say("steer it on a page, in the browser"))
+	f.language = languageFlag(fs, env)
+}
+
+// settle makes the options of the flags and of the workers' command.
+func (f *labFlags) settle(command []string) error {
+	if f.o.Nodes == 0 { // which options take for one
+		return phrase.New("-nodes %d: allowed: 1 to %d", 0, lab.MaxNodes)
+	}
+	f.o.Command, f.o.Env, f.o.Seed = command, f.vars, 1
+	if f.seed.set {
+		f.o.Seed = f.seed.value
+	}
+	f.o.Faults = slices.DeleteFunc(named(f.kinds), func(kind string) bool { return kind == "none" })
+	if len(f.o.Faults) == 0 {
+		f.o.MaxFaults = 0
+	}
+	switch {
+	case f.o.Clock == lab.ClockGate && f.url != "":
+		return phrase.New("-clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
+	case len(f.o.Command) == 0 && !f.open && !f.json || f.url != "":
+		f.o.Clock = cmp.Or(f.o.Clock, lab.ClockWall)
+	}
+	f.o.Clock = cmp.Or(f.o.Clock, lab.ClockGate)
+	return f.o.Check()
 }
 
 func (f labFlags) bad(err error, env environment) int {

@@ -9,7 +9,7 @@ import (
 // so the line does not do it with each question.
 const slice = 50 * time.Millisecond
 
-// line says whose turn it is to have a child. The turns go round those for whom
+// line shares out the processes, address by address. The turns go round those for whom
 // somebody waits, so each gets the same share however many of its judgements are in
 // line. Work that is for nobody in particular counts as one, without bounds of its
 // own. It is not safe for concurrent use.

@@ -76,3 +76,25 @@ func broken(found []check.Finding) []string {
 	}
 	return list
 }
+
+// register is the owner ids in a lock's keys, and whose they are. It is not safe for
+// concurrent use.
+type register struct {
+	owners map[string]string // the thread of each: grows
+	named  []string          // ids, in the order in which they became somebody's or nobody's
+}
+
+// registerOf returns that of threads which have used no id: each is its own.
+func registerOf(threads []string) register {
+	r := register{owners: map[string]string{}}
+	for _, t := range threads {
+		r.owners[t] = t
+	}
+	return r
+}
+
+// Owners returns the thread of each owner id in the keys. It grows with the records.
+func (r *register) Owners() map[string]string { return r.owners }
+
+// Named returns the owner ids of Owners in the order in which they came to it, or left it.
+func (r *register) Named() []string { return r.named }

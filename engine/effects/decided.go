@@ -34,8 +34,8 @@ func SaidOf(r Record) Said {
 
 // Decided returns the key whose state decided the answer that a thread got, and what it
 // then did: the key of the first command whose answer, and the commands after it, differ
-// from when the thread runs alone. Not are keys that it cannot be; "" if there is none.
-func Decided(alone, now []Said, not []string) string {
+// from when the thread runs alone. Exclude are keys to skip; "" if there is none.
+func Decided(alone, now []Said, exclude []string) string {
 	for i := range min(len(alone), len(now)) {
 		a, b := alone[i], now[i]
 		if a.Command != b.Command {
@@ -51,7 +51,7 @@ func Decided(alone, now []Said, not []string) string {
 			continue
 		}
 		for _, key := range a.Keys {
-			if isKey(key) && !slices.Contains(not, key) {
+			if isKey(key) && !slices.Contains(exclude, key) {
 				return key
 			}
 		}
@@ -60,11 +60,11 @@ func Decided(alone, now []Said, not []string) string {
 }
 
 // Shared returns the first key to which commands add members, if it let everybody in: members
-// that come and go show who is in. Not are keys that it cannot be; "" if there is none.
-func Shared(list []Said, not []string) string {
+// that come and go show who is in. Exclude are keys to skip; "" if there is none.
+func Shared(list []Said, exclude []string) string {
 	for _, one := range list {
 		for _, key := range one.Members {
-			if isKey(key) && !slices.Contains(not, key) {
+			if isKey(key) && !slices.Contains(exclude, key) {
 				return key
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // server, the *Majority of several, or *Several of several locks. It is not safe for concurrent use.
 type Fold interface {
 	See(r Record)
-	From(t time.Time)
+	SetStart(t time.Time)
 	OnlyHarms()
 	Forget()
 	Finish(over Over)

@@ -19,15 +19,14 @@ import (
 // command did to that server's key. It is not safe for concurrent use.
 type Majority struct {
 	account
+	register // of all servers
 
 	servers []*server
 	marks   bool
-	owners  map[string]string // of all servers: grows
 	ballots map[string]*ballot
 	belief  map[string]int
 	inside  map[string]int // by marks
 	hashes  bool           // a server's key was a hash
-	named   []string       // owner ids, in the order in which they became somebody's
 	step    int
 	at      time.Duration
 }
@@ -52,12 +51,9 @@ type ballot struct {
 // NewMajority returns the reading of no records yet, of a lock on so many servers; the
 // rest is as for New.
 func NewMajority(servers int, threads []string, key, resource string, marks bool, known Roles) *Majority {
-	m := &Majority{marks: marks, owners: map[string]string{}, ballots: map[string]*ballot{}, belief: map[string]int{}, inside: map[string]int{}}
+	m := &Majority{register: registerOf(threads), marks: marks, ballots: map[string]*ballot{}, belief: map[string]int{}, inside: map[string]int{}}
 	for range servers {
 		m.servers = append(m.servers, &server{Reading: New(threads, Lock{Key: key}, resource, marks, known), key: trace.Absent()})
-	}
-	for _, t := range threads {
-		m.owners[t] = t
 	}
 	m.checker = check.New(m.owners, protocol.InRedis, check.Kind{})
 	return m
@@ -280,10 +276,10 @@ func (m *Majority) Finish(over Over) {
 	m.add("", trace.End{Result: over.result()})
 }
 
-// From says from which instant the records count.
-func (m *Majority) From(t time.Time) {
+// SetStart says from which instant the records count.
+func (m *Majority) SetStart(t time.Time) {
 	for _, s := range m.servers {
-		s.From(t)
+		s.SetStart(t)
 	}
 }
 
@@ -312,11 +308,5 @@ func (m *Majority) Misread() bool {
 	return slices.ContainsFunc(m.servers, func(s *server) bool { return s.Misread() })
 }
 
-// Named returns the owner ids of Owners in the order in which they came to it.
-func (m *Majority) Named() []string { return m.named }
-
 // Stands reports whether the lock's key existed on a majority after the last record.
 func (m *Majority) Stands() bool { return trace.Majority(m.states()).Exists() }
-
-// Owners returns the thread of each owner id in the keys. It grows with the records.
-func (m *Majority) Owners() map[string]string { return m.owners }

@@ -58,7 +58,7 @@ func TestWhoHoldsAMajority(t *testing.T) {
 		"asks again":                     {[]on{take(0, 1, "A", 300), take(1, 2, "A", 300), refused(9, 1, "A", value("a", 291))}, "- [A acquired] A -"},
 	} {
 		m := effects.NewMajority(3, []string{"A", "B"}, "k", "", false, effects.Roles{})
-		m.From(time.UnixMilli(0))
+		m.SetStart(time.UnixMilli(0))
 		var have []string
 		seen := 0
 		for _, r := range c.records {

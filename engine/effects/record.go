@@ -33,3 +33,23 @@ type Record struct {
 	Owner  string          // the owner id in it, where that is known
 	Silent []string        // of the lease's end: threads of which nothing more is known, so that nobody can say what they believe
 }
+
+// ran returns the commands of a record with their answers: those of a transaction, with
+// scripts those of its script, or else its own. Of a transaction that did not run there are
+// none.
+func (r Record) ran(scripts bool) []journal.Entry {
+	replies, _ := r.Reply.([]any)
+	switch {
+	case len(r.Tx) > 0 && len(replies) == len(r.Tx):
+		list := make([]journal.Entry, len(r.Tx))
+		for i, args := range r.Tx {
+			list[i] = journal.Entry{Args: args, Reply: replies[i]}
+		}
+		return list
+	case scripts && len(r.Inner) > 0:
+		return r.Inner
+	case len(r.Tx) > 0:
+		return nil
+	}
+	return []journal.Entry{{Args: r.Args, Reply: r.Reply, Err: r.Err}}
+}

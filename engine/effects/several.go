@@ -41,10 +41,9 @@ func (r Record) Of(nth int) Record {
 // is not safe for concurrent use.
 type Several struct {
 	account
+	register // of all locks
 
 	locks  []*ofSeveral
-	owners map[string]string // of all locks: grows
-	named  []string          // owner ids, in the order in which they became somebody's or nobody's
 	states []trace.LockState // after the last event
 	last   facts.Seqs        // the last event of each thread
 	circle circle
@@ -64,7 +63,7 @@ type ofSeveral struct {
 // NewSeveral returns the reading of no records yet, of locks by their keys; the rest is as
 // for New.
 func NewSeveral(threads, keys []string, resource string, known Roles) *Several {
-	s := &Several{owners: map[string]string{}, last: facts.Seqs{}}
+	s := &Several{register: registerOf(threads), last: facts.Seqs{}}
 	for i, name := range NamesOfLocks(keys) {
 		if i > 0 { // it is read once
 			resource = ""
@@ -73,9 +72,6 @@ func NewSeveral(threads, keys []string, resource string, known Roles) *Several {
 		one.among = true
 		s.locks = append(s.locks, &ofSeveral{Reading: one, name: name})
 		s.states = append(s.states, trace.LockState{Lock: name, Key: trace.Absent(), Belief: map[string]int{}})
-	}
-	for _, t := range threads {
-		s.owners[t] = t
 	}
 	return s
 }
@@ -335,10 +331,10 @@ func (s *Several) Finish(over Over) {
 	s.merge(lists)
 }
 
-// From says from which instant the records count.
-func (s *Several) From(t time.Time) {
+// SetStart says from which instant the records count.
+func (s *Several) SetStart(t time.Time) {
 	for _, one := range s.locks {
-		one.From(t)
+		one.SetStart(t)
 	}
 }
 
@@ -380,12 +376,6 @@ func (s *Several) Misread() bool {
 func (s *Several) Stands() bool {
 	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Stands() })
 }
-
-// Owners returns the thread of each owner id in the keys. It grows with the records.
-func (s *Several) Owners() map[string]string { return s.owners }
-
-// Named returns the owner ids of Owners in the order in which they came to it, or left it.
-func (s *Several) Named() []string { return s.named }
 
 // frameKey is a key as a scenario may have it.
 func frameKey(key string) string { return Short(strings.Map(plain, key), scenario.MaxKey) }

@@ -8,10 +8,10 @@ import (
 	"relock/engine/trace"
 )
 
-// deed is what a choice came to where there are several nodes. On one node, footprints say
+// effect is what a choice came to where there are several nodes. On one node, footprints say
 // what commutes. Of a lock of a majority more is shared: who has how many nodes, and who
 // believes that it holds the lock.
-type deed struct {
+type effect struct {
 	done     bool
 	values   []string // of the lock's key on its node: those that it put there, took away, or gave another lease
 	unknown  bool     // the key holds something else than a value
@@ -25,7 +25,7 @@ type sight struct {
 	majority *effects.Majority // of the records so far; nil where marks say who is inside
 	records  int               // that it has read
 	belief   map[string]int
-	did      *deed // of the last choice, nil if nobody asks
+	did      *effect // of the last choice, nil if nobody asks
 	lane     *lane
 	queued   int // commands of its thread that wait beside it
 }
@@ -39,7 +39,7 @@ func (s *search) sights(o *Order) {
 	s.seen.o = o
 	if !s.marks {
 		s.seen.majority = effects.NewMajority(len(s.g.nodes), s.names, s.g.key, s.o.Resource, false, maps.Clone(s.roles))
-		s.seen.majority.From(o.began)
+		s.seen.majority.SetStart(o.began)
 		s.seen.majority.Forget()
 	}
 }
@@ -90,7 +90,7 @@ func (w *sight) settled() {
 }
 
 // sees takes what a record has changed of the lock's key.
-func (d *deed) sees(r effects.Record) {
+func (d *effect) sees(r effects.Record) {
 	if effects.Equal(r.Before, r.After) {
 		return
 	}
@@ -133,7 +133,7 @@ func (s *search) commute(z sleeper, c *choice) bool {
 }
 
 // known reports whether we know the outcomes of both.
-func known(a, b *deed) bool { return a != nil && b != nil && a.done && b.done }
+func known(a, b *effect) bool { return a != nil && b != nil && a.done && b.done }
 
 // ofLock reports whether a command may read or change the lock's key.
 func (s *search) ofLock(f effects.Footprint) bool { return f.All || f.Names(s.g.key) }

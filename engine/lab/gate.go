@@ -425,9 +425,9 @@ func outline(args []string) string {
 	return strings.Join(list, " ")
 }
 
-// know keeps a script's text. A full cache is cleared, as by SCRIPT FLUSH: clients then
+// keepScript keeps a script's text. A full cache is cleared, as by SCRIPT FLUSH: clients then
 // send their scripts again.
-func (g *Gate) know(text string) {
+func (g *Gate) keepScript(text string) {
 	name := effects.Digest(text)
 	if g.scripts[name] != "" {
 		return
@@ -623,7 +623,7 @@ func (g *Gate) execute(it *item, r *effects.Record) []byte {
 		raw = byStream(raw)
 	}
 	if text != "" && r.Err == "" {
-		g.know(text)
+		g.keepScript(text)
 	}
 	if text := string(raw); it.c.resp3 && (text == "$-1\r\n" || text == "*-1\r\n") {
 		raw = resp.Null(true)

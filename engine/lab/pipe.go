@@ -77,14 +77,15 @@ type since struct {
 
 // refused is an error on its way to another process.
 type refused struct {
+	Kind      string       `json:"kind,omitempty"` // of sameErrors
 	Says      string       `json:"says"`
 	Roundless string       `json:"roundless,omitempty"`
 	Diverged  *Divergence  `json:"diverged,omitempty"`
 	Worker    *WorkerError `json:"worker,omitempty"`
 }
 
-// sentinels are the errors that the pipe recognizes by their text.
-var sentinels = []error{ErrNoChoice, ErrSteering, ErrNobody, ErrTooLong, errClosed}
+// sameErrors are, by kind, the errors without values that are the same at both ends of the pipe.
+var sameErrors = map[string]error{"no-choice": ErrNoChoice, "steering": ErrSteering, "nobody": ErrNobody, "too-long": ErrTooLong, "closed": errClosed}
 
 func refusalOf(err error) *refused {
 	r := &refused{Says: err.Error()}
@@ -98,6 +99,11 @@ func refusalOf(err error) *refused {
 	default:
 		errors.As(err, &r.Worker)
 	}
+	for kind, one := range sameErrors {
+		if errors.Is(err, one) {
+			r.Kind = kind
+		}
+	}
 	return r
 }
 
@@ -110,10 +116,8 @@ func (r *refused) err() error {
 	case r.Worker != nil:
 		return r.Worker
 	}
-	for _, one := range sentinels {
-		if one.Error() == r.Says {
-			return one
-		}
+	if one := sameErrors[r.Kind]; one != nil {
+		return one
 	}
 	return errors.New(r.Says)
 }

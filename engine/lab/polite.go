@@ -160,7 +160,7 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 		if _, failed := resp.Value(raw); failed == "" {
 			switch {
 			case sub(args) == "LOAD" && len(args) == 3:
-				g.know(args[2])
+				g.keepScript(args[2])
 			case sub(args) == "FLUSH":
 				clear(g.scripts)
 			}
@@ -195,7 +195,12 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 	if !own {
 		return g.ask(c, args)
 	}
-	switch v {
+	return g.stand(c, args)
+}
+
+// stand answers as a Redis of its own would what the embedded one does not know.
+func (g *Gate) stand(c *conn, args []string) []byte {
+	switch effects.Verb(args) {
 	case "SELECT":
 		if len(args) == 2 && args[1] != "0" {
 			return resp.Failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")

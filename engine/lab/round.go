@@ -95,7 +95,7 @@ type choice struct {
 	it   *item
 	lane *lane
 	f    effects.Footprint
-	did  *deed // what it came to; nil where nobody asks
+	did  *effect // what it came to; nil where nobody asks
 }
 
 // choices are what can be decided now: first whose command is answered, then the faults.

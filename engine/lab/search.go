@@ -30,7 +30,7 @@ const (
 type branch struct {
 	way    []Decision
 	asleep []sleeper // choices that would repeat a tried order, before the last decision
-	did    *deed     // of the last decision
+	did    *effect   // of the last decision
 	again  bool
 }
 
@@ -39,7 +39,7 @@ type branch struct {
 type sleeper struct {
 	d   Decision
 	f   effects.Footprint
-	did *deed
+	did *effect
 }
 
 // search is one search.
@@ -290,7 +290,7 @@ func (s *search) judge(o *Order) effects.Fold {
 // read folds an order.
 func (o *Order) read(opts Options, key string, marks bool, known effects.Roles) effects.Fold {
 	j := opts.fold(key, marks, known)
-	j.From(o.began)
+	j.SetStart(o.began)
 	for _, r := range o.records {
 		j.See(r)
 	}
@@ -384,7 +384,7 @@ func (s *search) branch(o *Order, list []choice, asleep []sleeper, push func(bra
 		if sleeps(c) {
 			continue
 		}
-		did := &deed{}
+		did := &effect{}
 		if at < 0 && c.d.Do == "" {
 			at = i
 			list[i].did = did

@@ -109,7 +109,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 	}
 	marks = marks && len(t.opts.Also) == 0 // as in a search
 	t.reading = t.opts.fold(key, marks, known)
-	t.reading.From(t.o.began)
+	t.reading.SetStart(t.o.began)
 	if t.harms {
 		t.reading.OnlyHarms()
 	}

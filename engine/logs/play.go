@@ -294,48 +294,26 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		}
 	}
 	key := p.first(e.Args)
-	before, also := p.state(), p.opens()
-	stood := p.e.Key(key)
-	names := p.touched(e)
-	saved, err := p.e.Items(names)
-	undo := func() {
-		if err == nil {
-			_ = p.e.Put(names, saved) // of types that were saved
-		}
-	}
+	before, also, stood := p.state(), p.opens(), p.e.Key(key)
+	undo := p.undoes(e)
 	r, ok := p.run(ctx, e)
 	if !ok {
 		return nil
 	}
 	if !e.agrees(r) {
-		was := stood
-		if err == nil && stood.Exists() { // did its lease end before?
-			undo()
-			at := p.at
-			if stood.PTTL > 0 && !p.log.Timed {
-				p.at += time.Duration(stood.PTTL) * time.Millisecond
-				p.e.SetTime(p.base.Add(p.at - p.from))
-			} else {
-				_ = p.e.Put([]string{key}, nil)
-			}
-			again, ok := p.run(ctx, e)
-			if ok && e.agrees(again) && (stood.PTTL > 0 || p.log.Timed) {
-				if stood.PTTL >= 0 {
-					was.PTTL = 0
-				}
-				before, also = p.lapsed(key, was, before, also)
+		if undo != nil && stood.Exists() {
+			again, ran, ended := p.withoutLease(ctx, e, key, stood, undo)
+			if ran {
 				r = again
-				if p.log.Timed {
+			}
+			if ended {
+				if stood.PTTL >= 0 {
+					stood.PTTL = 0
+				}
+				if before, also = p.lapsed(key, stood, before, also); p.log.Timed {
 					p.note(trace.NoteOther, e.Line)
 				}
 				e = withoutReply(e)
-			} else {
-				p.at = at
-				p.e.SetTime(p.base.Add(p.at - p.from))
-				undo()
-				if again, ok := p.run(ctx, e); ok {
-					r = again
-				}
 			}
 		}
 		if e.Reply == nil && e.replies != nil {
@@ -343,7 +321,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		}
 		if e.Reply != nil {
 			p.note(trace.NoteOther, e.Line)
-			if err == nil && says(e.Reply) == "no" { // nothing was done
+			if undo != nil && says(e.Reply) == "no" { // nothing was done
 				undo()
 				r.Inner = nil
 			}
@@ -363,6 +341,38 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	p.keep(played{Record: r, line: e.Line, client: e.Client})
 	p.serve()
 	return nil
+}
+
+// undoes returns what takes an entry's effects back; nil if what it can change has a type that
+// cannot be saved.
+func (p *player) undoes(e *Entry) func() {
+	names := p.touched(e)
+	saved, err := p.e.Items(names)
+	if err != nil {
+		return nil
+	}
+	return func() { _ = p.e.Put(names, saved) } // of types that were saved
+}
+
+// withoutLease runs an entry again as if the lease of its key had ended before, and reports
+// whether it then does what the log tells. If not, it runs once more as it did at first.
+func (p *player) withoutLease(ctx context.Context, e *Entry, key string, stood trace.KeyState, undo func()) (again effects.Record, ran, ended bool) {
+	undo()
+	at := p.at
+	if stood.PTTL > 0 && !p.log.Timed {
+		p.at += time.Duration(stood.PTTL) * time.Millisecond
+		p.e.SetTime(p.base.Add(p.at - p.from))
+	} else {
+		_ = p.e.Put([]string{key}, nil)
+	}
+	if again, ran = p.run(ctx, e); ran && e.agrees(again) && (stood.PTTL > 0 || p.log.Timed) {
+		return again, true, true
+	}
+	p.at = at
+	p.e.SetTime(p.base.Add(p.at - p.from))
+	undo()
+	again, ran = p.run(ctx, e)
+	return again, ran, false
 }
 
 // pops reports whether a command waits for an element of the lock's list, and of no other.
@@ -535,6 +545,13 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		r.Reply, r.Err = resp.Value(raw)
 		return r, true
 	}
+	return p.runScript(ctx, e)
+}
+
+// runScript runs a script, and reports whether there was anything to run: its text, or else
+// the commands that the log tells.
+func (p *player) runScript(ctx context.Context, e *Entry) (effects.Record, bool) {
+	r := effects.Record{Args: e.Args}
 	text := p.text(e.Args)
 	if e.exact {
 		if text = ""; e.source != "" {
@@ -564,9 +581,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		if path != nil && path.sure() {
 			return p.follow(ctx, e, r, path), true
 		}
-		names := p.touched(e)
-		saved, err := p.e.Items(names)
-		if err == nil {
+		if undo := p.undoes(e); undo != nil {
 			raw, inner, failed := effects.Run(p.doer(ctx), e.Args, text, true)
 			if failed == nil && (len(e.Inner) == 0 || same(inner, e.Inner)) {
 				r.Inner = inner
@@ -577,7 +592,7 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 			if p.hung {
 				return r, false
 			}
-			_ = p.e.Put(names, saved) // of types that were saved
+			undo()
 		}
 		if len(e.Inner) == 0 {
 			p.note(nothing, e.Line)
@@ -585,6 +600,11 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		}
 		p.note(trace.NoteInside, e.Line)
 	}
+	return p.runInner(ctx, e, r)
+}
+
+// runInner runs the commands of a script that the log tells.
+func (p *player) runInner(ctx context.Context, e *Entry, r effects.Record) (effects.Record, bool) {
 	before := p.of(e.Args)
 	for i, args := range e.Inner {
 		if waits(args) || !p.e.Knows(effects.Verb(args)) || isScript(args) || !safe(args) {

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -59,12 +60,47 @@ func (p *player) who(args []string) string {
 
 // threads tells who gave each command, and names the threads.
 func (p *player) threads(ctx context.Context, by string) (*weave, error) {
-	known := map[string]bool{}
+	w := &weave{last: map[string]int{}, asOf: map[string]string{}}
+	p.nameOwners()
+	w.by, w.other = p.tellBy(by)
+	if err := p.identify(ctx, w); err != nil {
+		return nil, err
+	}
 	for i := range p.played {
+		if err := pause.Here(ctx); err != nil {
+			return nil, err
+		}
 		one := &p.played[i]
 		if one.Args == nil {
+			for _, id := range lapsing(one.Record) {
+				one.held = append(one.held, w.asOf[id])
+			}
 			continue
 		}
+		one.Thread = w.lane(p, i).name
+		for _, id := range made(one.Record) {
+			w.asOf[id] = w.of[i]
+		}
+	}
+	return w, nil
+}
+
+// commands are what was played but for the ends of leases, each with its place.
+func (p *player) commands() iter.Seq2[int, *played] {
+	return func(yield func(int, *played) bool) {
+		for i := range p.played {
+			if p.played[i].Args != nil && !yield(i, &p.played[i]) {
+				return
+			}
+		}
+	}
+}
+
+// nameOwners says which owner id each command names. A script names one of those that other
+// commands name; a script of that name, at the same place.
+func (p *player) nameOwners() {
+	known := map[string]bool{}
+	for _, one := range p.commands() {
 		one.who = p.who(one.Args)
 		for _, in := range one.Inner {
 			if id := p.who(in.Args); id != "" && one.who == "" {
@@ -75,14 +111,8 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			known[one.who] = true
 		}
 	}
-	clients, values := map[string]bool{}, map[string]bool{}
 	place := map[string]int{} // of a script, the argument that names the owner
-	for i := range p.played {
-		one := &p.played[i]
-		if one.Args == nil {
-			continue
-		}
-		clients[one.client] = true
+	for _, one := range p.commands() {
 		if isScript(one.Args) && len(one.Args) > 3 {
 			from := min(3+effects.KeyCount(one.Args), len(one.Args))
 			for at, a := range one.Args[from:] {
@@ -93,20 +123,23 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			}
 		}
 	}
-	for i := range p.played {
-		one := &p.played[i]
-		if one.Args == nil {
-			continue
-		}
+	for _, one := range p.commands() {
 		if at, is := place[effects.Shown(one.Args)]; is && p.nodes != nil && one.who == "" && at < len(one.Args) { // it has a connection to each server
 			one.who = one.Args[at]
 		}
+		one.Owner = one.who
+	}
+}
+
+// tellBy says what tells threads apart, and whether another way was asked for.
+func (p *player) tellBy(asked string) (by string, other bool) {
+	clients, values := map[string]bool{}, map[string]bool{}
+	for _, one := range p.commands() {
+		clients[one.client] = true
 		if one.who != "" {
 			values[one.who] = true
 		}
-		one.Owner = one.who
 	}
-	w := &weave{by: by, last: map[string]int{}, asOf: map[string]string{}}
 	natural := ByValue
 	if p.hash {
 		natural = ByOwner
@@ -114,32 +147,33 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 	switch {
 	case p.nodes != nil: // a connection is to one server
 		writers := make([]string, len(p.nodes)+1) // of the one value
-		for i := range p.played {
-			if one := &p.played[i]; len(values) == 1 && one.who != "" && one.client != "" {
+		for _, one := range p.commands() {
+			if len(values) == 1 && one.who != "" && one.client != "" {
 				p.same = p.same || writers[one.Node] != "" && writers[one.Node] != one.client
 				writers[one.Node] = one.client
 			}
 		}
-		w.by, w.other = natural, by != "" && by != natural
-	case by == "" && len(clients) > 1 && p.apart():
-		w.by = ByConnection
-	case by == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
-		w.by = natural
-	case by == "":
-		w.by = ByConnection
-	case by != ByConnection && by != natural:
-		w.by, w.other = natural, true
+		return natural, asked != "" && asked != natural
+	case asked == "" && len(clients) > 1 && p.apart():
+		return ByConnection, false
+	case asked == "" && (len(values) > 1 || p.hash && len(values) > 0 || len(clients) < 2):
+		return natural, false
+	case asked == "":
+		return ByConnection, false
+	case asked != ByConnection && asked != natural:
+		return natural, true
 	}
+	return asked, false
+}
+
+// identify says whose each command is.
+func (p *player) identify(ctx context.Context, w *weave) error {
 	w.of = make([]string, len(p.played))
 	lastOf := map[string]string{} // a connection's last identity
 	maker := map[string]string{}  // of an owner id, the connection that has put it there
-	for i := range p.played {
+	for i, one := range p.commands() {
 		if err := pause.Here(ctx); err != nil {
-			return nil, err
-		}
-		one := &p.played[i]
-		if one.Args == nil {
-			continue
+			return err
 		}
 		id := one.who
 		if w.by == ByConnection || id == "" {
@@ -169,23 +203,7 @@ func (p *player) threads(ctx context.Context, by string) (*weave, error) {
 			}
 		}
 	}
-	for i := range p.played {
-		if err := pause.Here(ctx); err != nil {
-			return nil, err
-		}
-		if p.played[i].Args == nil {
-			for _, id := range lapsing(p.played[i].Record) {
-				p.played[i].held = append(p.played[i].held, w.asOf[id])
-			}
-			continue
-		}
-		l := w.lane(p, i)
-		p.played[i].Thread = l.name
-		for _, id := range made(p.played[i].Record) {
-			w.asOf[id] = w.of[i]
-		}
-	}
-	return w, nil
+	return nil
 }
 
 // apart reports whether each owner id is in the key of one of several locks alone: who holds

@@ -293,54 +293,67 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 	return key, most, others, nil
 }
 
+// subject is what a log is read for.
+type subject struct {
+	of      effects.Lock
+	servers int
+	db      []int // by server
+	others  []trace.LogKey
+}
+
+// subject says what a log is read for, and returns the log as it is read: of several servers,
+// in parts.
+func (l *Log) subject(ctx context.Context, o Options) (*Log, subject, error) {
+	s := subject{of: effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, db: []int{0}}
+	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
+		return nil, s, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
+	}
+	var err error
+	if s.servers, err = o.of(l); err != nil {
+		return nil, s, err
+	}
+	if err := effects.Judges(s.of, s.servers); err != nil {
+		return nil, s, err
+	}
+	if s.servers > 1 && l.nodes == nil {
+		if l, err = l.alone(); err != nil {
+			return nil, s, err
+		}
+	}
+	if s.servers > 1 {
+		s.of.Key, s.db, s.others, err = l.chooseOf(ctx, o)
+	} else {
+		s.of.Key, s.db[0], s.others, err = l.choose(ctx, o)
+	}
+	for _, also := range o.Also {
+		if err == nil {
+			_, _, s.others, err = l.choose(ctx, Options{Key: also})
+		}
+	}
+	if err != nil {
+		return nil, s, err
+	}
+	s.others = slices.DeleteFunc(s.others, func(k trace.LogKey) bool { return slices.Contains(s.of.Keys(), k.Key) })
+	if o.Resource != "" && slices.Contains(s.of.Keys(), o.Resource) {
+		return nil, s, phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Resource)
+	}
+	return l, s, nil
+}
+
 // Trace runs the commands that name one key again, each at its instant, and reads their
 // effects. It fails with one sentence if the options do not fit the log, with
 // bound.ErrHeld, or with what pause.Here says.
 func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
-	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
-		return nil, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
-	}
-	servers, err := o.of(l)
+	l, s, err := l.subject(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	of := effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}
-	if err := effects.Judges(of, servers); err != nil {
-		return nil, err
-	}
-	if servers > 1 && l.nodes == nil {
-		if l, err = l.alone(); err != nil {
-			return nil, err
-		}
-	}
-	var key string
-	var db []int
-	var others []trace.LogKey
-	if servers > 1 {
-		key, db, others, err = l.chooseOf(ctx, o)
-	} else {
-		db = []int{0}
-		key, db[0], others, err = l.choose(ctx, o)
-	}
-	for _, also := range o.Also {
-		if err == nil {
-			_, _, others, err = l.choose(ctx, Options{Key: also})
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	of.Key = key
-	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return slices.Contains(of.Keys(), k.Key) })
-	if o.Resource != "" && slices.Contains(of.Keys(), o.Resource) {
-		return nil, phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Resource)
-	}
-	p := newPlayer(l, key, o)
+	p := newPlayer(l, s.of.Key, o)
 	defer p.close()
-	if servers > 1 {
-		err = p.playNodes(ctx, db)
+	if s.servers > 1 {
+		err = p.playNodes(ctx, s.db)
 	} else {
-		err = p.all(ctx, db[0])
+		err = p.all(ctx, s.db[0])
 	}
 	if err != nil {
 		return nil, err
@@ -349,34 +362,14 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := w.names()
 	roles := effects.Roles{}
-	known := true
-	read := func() (effects.Fold, []int, error) {
-		r := effects.Fresh(servers, names, of, p.resource, p.marks, roles)
-		if r.From(p.base); !known {
-			r.OnlyHarms()
-		}
-		var lines []int
-		for i := range p.played {
-			if err := pause.Here(ctx); err != nil {
-				return nil, nil, err
-			}
-			r.See(p.played[i].Record)
-			for n := lastStep(r); len(lines) < n; {
-				lines = append(lines, p.played[i].line)
-			}
-		}
-		return r, lines, nil
-	}
-	first, _, err := read()
+	first, _, err := p.read(ctx, s, w, roles, true)
 	if err != nil { // what a script does at its end says what it is for at its beginning
 		return nil, err
 	}
 	kind, helps := first.Kind()
-	known = kind.IsZero() && !p.same && p.notes[trace.NoteCallers] == nil
 	p.silence(w, roles)
-	r, lines, err := read()
+	r, lines, err := p.read(ctx, s, w, roles, kind.IsZero() && !p.same && p.notes[trace.NoteCallers] == nil)
 	if err != nil {
 		return nil, err
 	}
@@ -391,39 +384,64 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		over.Also = append(over.Also, one.After)
 	}
 	r.Finish(over)
+	found := &Imported{Events: r.Events(), Broken: r.Rules(), Lines: lines}
+	if found.Header, found.Scenario, err = p.header(l, s, o, w); err != nil {
+		return nil, err
+	}
+	found.Header.Owners = r.Owners()
+	if !kind.IsZero() {
+		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
+	}
+	found.Header, found.Judgement = verdict.Judged(found.Header, found.Scenario, found.Events)
+	return found, nil
+}
+
+// read reads what was played, and says which line each step is of. Where it is not known what
+// kind of lock it is, only rules about what it protects count.
+func (p *player) read(ctx context.Context, s subject, w *weave, roles effects.Roles, known bool) (effects.Fold, []int, error) {
+	r := effects.Fresh(s.servers, w.names(), s.of, p.resource, p.marks, roles)
+	if r.SetStart(p.base); !known {
+		r.OnlyHarms()
+	}
+	var lines []int
+	for i := range p.played {
+		if err := pause.Here(ctx); err != nil {
+			return nil, nil, err
+		}
+		r.See(p.played[i].Record)
+		for n := lastStep(r); len(lines) < n; {
+			lines = append(lines, p.played[i].line)
+		}
+	}
+	return r, lines, nil
+}
+
+// header is a trace's, but for its owners and its verdict, with its frame.
+func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *scenario.Scenario, error) {
 	title := o.Title
 	if title == "" {
-		title = of.String()
+		title = s.of.String()
 	}
-	sc, err := effects.Frame{Title: title, Key: key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: names}.Scenario()
+	sc, err := effects.Frame{Title: title, Key: s.of.Key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: s.servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: w.names()}.Scenario()
 	if err != nil {
-		return nil, fmt.Errorf("logs: %w", err)
+		return trace.Header{}, nil, fmt.Errorf("logs: %w", err)
 	}
 	text, err := json.Marshal(sc)
 	if err != nil {
-		return nil, fmt.Errorf("logs: %w", err)
+		return trace.Header{}, nil, fmt.Errorf("logs: %w", err)
 	}
 	by := trace.ByEffects
 	if p.marks && len(o.Also) == 0 { // a mark does not say of which lock
 		by = trace.ByMarks
 	}
-	named := effects.Short(key, scenario.MaxKey)
+	named := effects.Short(s.of.Key, scenario.MaxKey)
 	if len(o.Also) > 0 {
-		named = strings.Join(effects.NamesOfLocks(of.Keys()), ",")
+		named = strings.Join(effects.NamesOfLocks(s.of.Keys()), ",")
 	}
-	from := &trace.FromLog{
+	return trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Log: &trace.FromLog{
 		Format: l.Format, By: by, ThreadsBy: w.by, Key: named, Hash: p.hash, Commands: p.named,
-		Servers: l.servers(), Threads: w.told(l.names), Others: others[:min(len(others), 50)], Notes: p.told(l, w, o, servers), Scripts: p.scripts,
-	}
-	found := &Imported{
-		Header: trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Owners: r.Owners(), Log: from},
-		Events: r.Events(), Scenario: sc, Broken: r.Rules(), Lines: lines,
-	}
-	if !kind.IsZero() {
-		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
-	}
-	found.Header, found.Judgement = verdict.Judged(found.Header, sc, found.Events)
-	return found, nil
+		Servers: l.servers(), Threads: w.told(l.names), Others: s.others[:min(len(s.others), 50)], Notes: p.told(l, w, o, s.servers), Scripts: p.scripts,
+	}}, sc, nil
 }
 
 func lastStep(r effects.Fold) int {

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,13 +28,17 @@ type mended struct {
 	once   sync.Once
 	inside any // what miniredis knows of a connection within a script, which holds its lock
 
+	knowing sync.RWMutex
+	clients map[*server.Peer]client // that have changed what we know of them
+
 	// These are under the lock of miniredis.
-	now     time.Time // as last set; zero on the wall clock
-	lua     *interpreter.Interpreter
-	scripts map[string]string // the cached texts, by digest
-	ctx     context.Context   // ends scripts, or nil
-	endless bool              // it has ended one
-	fields  bool              // fields of hashes may have expiries
+	now      time.Time // as last set; zero on the wall clock
+	selected int       // the database of inside
+	lua      *interpreter.Interpreter
+	scripts  map[string]string // the cached texts, by digest
+	ctx      context.Context   // ends scripts, or nil
+	endless  bool              // it has ended one
+	fields   bool              // fields of hashes may have expiries
 
 	connecting sync.Mutex
 	closed     bool // under connecting
@@ -44,7 +47,7 @@ type mended struct {
 // newMended starts an empty miniredis without a port. If now is not zero, its clock
 // stands still there.
 func newMended(now time.Time) *mended {
-	m := &mended{Miniredis: miniredis.NewMiniRedis(), scripts: map[string]string{}}
+	m := &mended{Miniredis: miniredis.NewMiniRedis(), scripts: map[string]string{}, clients: map[*server.Peer]client{}}
 	if !now.IsZero() {
 		m.SetTime(now)
 	}
@@ -100,64 +103,88 @@ func (m *mended) millis() int64 {
 	return m.now.UnixMilli()
 }
 
-// connection is what miniredis knows of one.
-type connection struct {
-	db     int
-	queues bool // between MULTI and EXEC
-	busy   bool // it is within a script, or only listens
+// client is what we know of a connection. Miniredis knows it, too, and tells nobody: it is
+// read from the answers to the commands that change it. Two things that miniredis could
+// offer would make it, and the scripts that bring queued commands back, unnecessary: to
+// replace a command that it has, as Register adds one that it lacks, and its withTx for
+// such commands. They would be queued, and would run with the lock held, on the
+// connection's database.
+type client struct {
+	db, next int  // its database, and the one after EXEC
+	queues   bool // between MULTI and EXEC
+	listens  bool // it has subscribed, and may listen still
 }
 
-// connectionOf reads what miniredis keeps to itself.
-func connectionOf(ctx any) connection {
-	if ctx == nil {
-		return connection{}
-	}
-	v := reflect.ValueOf(ctx).Elem()
-	at := fields(v.Type())
-	return connection{
-		db: int(v.Field(at.db).Int()), queues: !v.Field(at.transaction).IsNil(),
-		busy: v.Field(at.nested).Bool() || !v.Field(at.subscriber).IsNil(),
-	}
+// of returns what we know of a connection; nothing of one that has never changed it.
+func (m *mended) of(c *server.Peer) client {
+	m.knowing.RLock()
+	defer m.knowing.RUnlock()
+	return m.clients[c]
 }
 
-// places are where miniredis has what it knows of a connection.
-type places struct{ db, transaction, nested, subscriber int }
-
-// fields finds them. There is one type.
-var fields = func() func(t reflect.Type) places {
-	var once sync.Once
-	var at places
-	return func(t reflect.Type) places {
-		once.Do(func() {
-			place := func(name string) int {
-				f, ok := t.FieldByName(name)
-				if !ok {
-					panic("store: miniredis has no " + name)
-				}
-				return f.Index[0]
-			}
-			at = places{place("selectedDB"), place("transaction"), place("nested"), place("subscriber")}
+// know takes what we know of a connection.
+func (m *mended) know(c *server.Peer, is client) {
+	m.knowing.Lock()
+	defer m.knowing.Unlock()
+	if _, known := m.clients[c]; !known {
+		c.OnDisconnect(func() {
+			m.knowing.Lock()
+			defer m.knowing.Unlock()
+			delete(m.clients, c)
 		})
-		return at
 	}
-}()
+	m.clients[c] = is
+}
+
+// follow answers a command that changes what we know of a connection, as miniredis does.
+func (m *mended) follow(c *server.Peer, is client, verb string, args []string) {
+	raw := unwrapped(m.native(c, append([]string{verb}, args...)...))
+	c.WriteRaw(raw)
+	switch {
+	case verb == "MULTI" && raw == "+OK\r\n":
+		is.queues, is.next = true, is.db
+	case verb == "DISCARD" && raw == "+OK\r\n", verb == "EXEC" && (strings.HasPrefix(raw, "*-1") || strings.HasPrefix(raw, "-EXECABORT Transaction discarded because of previous")):
+		is.queues = false
+	case verb == "EXEC" && strings.HasPrefix(raw, "*"):
+		is.queues, is.db = false, is.next
+	case verb == "SELECT" && (raw == "+OK\r\n" || raw == "+QUEUED\r\n"):
+		n, err := strconv.Atoi(args[0])
+		switch {
+		case err != nil || n < 0: // EXEC refuses it
+		case is.queues:
+			is.next = n
+		default:
+			is.db = n
+		}
+	default:
+		return
+	}
+	m.know(c, is)
+}
+
+// listens reports whether a connection is only for messages.
+func (m *mended) listens(c *server.Peer) bool {
+	return strings.HasPrefix(m.native(c, "PING"), "*")
+}
 
 // hook answers a command, if that needs mending, and reports whether it did.
 func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
-	if c.ClientName == secret { // this has asked miniredis itself
+	if c.ClientName == secret || verb == inScript && len(args) == 1 && strings.HasPrefix(args[0], secret) { // this has asked miniredis itself
 		return false
 	}
-	is := connectionOf(c.Ctx)
+	is := m.of(c)
 	switch {
-	case is.busy:
+	case verb == "SUBSCRIBE", verb == "PSUBSCRIBE":
+		is.listens = true
+		m.know(c, is)
 		return false
-	case is.queues && verb == "EXEC":
-		c.WriteRaw(unwrapped(m.native(c, verb)))
+	case verb == "MULTI", verb == "EXEC", verb == "DISCARD", verb == "SELECT":
+		m.follow(c, is, verb, args)
 		return true
 	case is.queues && m.comesLater(verb, args):
 		c.WriteRaw(m.native(c, "EVAL", queued, "0", packed(append([]string{verb}, args...))))
 		return true
-	case is.queues || !mends(verb, args):
+	case is.queues || !mends(verb, args) || is.listens && m.listens(c):
 		return false
 	}
 	m.once.Do(func() { m.native(&server.Peer{}, "EVAL", queued, "0", packed(nil)) })
@@ -168,8 +195,9 @@ func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 		return true
 	}
 	r := running{m: m, ctx: m.inside}
-	if connectionOf(r.ctx).db != is.db {
+	if m.selected != is.db {
 		r.do("SELECT", strconv.Itoa(is.db))
+		m.selected = is.db
 	}
 	r.resp3 = c.Resp3
 	c.WriteRaw(string(r.command(append([]string{verb}, args...))))
@@ -186,6 +214,7 @@ func (m *mended) native(c *server.Peer, args ...string) string {
 		return string(failure(closing))
 	}
 	of.Dispatch(peer, args)
+	c.Ctx = peer.Ctx // it is made by the first command
 	peer.Flush()
 	return out.String()
 }
@@ -260,7 +289,7 @@ func unpacked(text string) (args []string, ok bool) {
 func (m *mended) comeBack(c *server.Peer, verb string, args []string) {
 	args, ok := unpacked(strings.Join(args, ""))
 	switch {
-	case !ok || !connectionOf(c.Ctx).busy:
+	case !ok:
 		c.WriteError("ERR unknown command")
 	case len(args) == 0:
 		m.inside = c.Ctx
@@ -316,6 +345,9 @@ func (r running) command(args []string) []byte {
 
 // do returns miniredis' own answer to a command.
 func (r running) do(args ...string) []byte {
+	if strings.EqualFold(args[0], "SELECT") { // a script's is its own
+		r.m.selected = -1
+	}
 	var out bytes.Buffer
 	peer := server.NewPeer(bufio.NewWriter(&out))
 	peer.Ctx, peer.Resp3, peer.ClientName = r.ctx, r.resp3, secret
