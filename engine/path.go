@@ -21,7 +21,7 @@ type Path struct {
 	Header    trace.Header
 	Events    []trace.Event
 
-	atOnce int // so many moves were made as a schedule, see upTo
+	atOnce int // so many moves were made as a schedule, see along
 	size   int // in bytes, about
 }
 
@@ -77,14 +77,16 @@ func (b *Path) Stands() []explore.Stand {
 	return stands
 }
 
-// upTo returns the path of the first n moves, nil where that may be another: a run that
-// stands still for good ends, unless moves of its schedule are still to be made.
-func (b *Path) upTo(n int) *Path {
+// along returns the path of moves if b begins with it, else nil; also where it may be
+// another one: a run that stands still for good ends, unless moves of its schedule are
+// still to be made.
+func (b *Path) along(moves []scenario.Move) *Path {
+	n := len(moves)
 	switch {
+	case common(b.Moves, moves) < n, n > 0 && n < min(b.atOnce, len(b.Moves)):
+		return nil
 	case n == len(b.Moves):
 		return b
-	case n > 0 && n < b.atOnce:
-		return nil
 	}
 	end := b.Positions[n].Seq
 	return &Path{Moves: b.Moves[:n:n], Positions: b.Positions[: n+1 : n+1], Header: b.Header, Events: b.Events[:end:end], atOnce: min(b.atOnce, n)}

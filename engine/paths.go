@@ -114,13 +114,19 @@ func (p *Paths) forget() {
 	p.Retain(nil)
 }
 
-// Retain forgets all paths but those of these moves, or that begin with them.
+// Retain forgets all paths that these moves do not need.
 func (p *Paths) Retain(wanted [][]scenario.Move) {
 	p.reading.Lock()
 	defer p.reading.Unlock()
-	p.kept = slices.DeleteFunc(p.kept, func(b *Path) bool {
-		return !slices.ContainsFunc(wanted, func(moves []scenario.Move) bool { return common(b.Moves, moves) == len(moves) })
-	})
+	slices.SortFunc(wanted, func(a, b []scenario.Move) int { return len(b) - len(a) })
+	var needed []*Path
+	for _, moves := range wanted {
+		has := func(b *Path) bool { return b.along(moves) != nil }
+		if i := slices.IndexFunc(p.kept, has); i >= 0 && !slices.ContainsFunc(needed, has) {
+			needed = append(needed, p.kept[i])
+		}
+	}
+	p.kept = needed
 }
 
 // stop ends the run. The caller holds mu.
@@ -136,10 +142,7 @@ func (p *Paths) Known(moves []scenario.Move) *Path {
 	p.reading.Lock()
 	defer p.reading.Unlock()
 	for i, b := range slices.Backward(p.kept) {
-		if common(b.Moves, moves) < len(moves) {
-			continue
-		}
-		if is := b.upTo(len(moves)); is != nil {
+		if is := b.along(moves); is != nil {
 			p.kept = append(slices.Delete(p.kept, i, i+1), b)
 			return is
 		}

@@ -248,42 +248,31 @@ func (r *runs) put(scene int, run *Run) {
 
 // leave closes the runs of the scenes before one.
 func (r *runs) leave(scene int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, run := range r.list {
+	r.each(func(n int, run *Run) {
 		if n < scene {
 			run.Close()
 			delete(r.list, n)
 		}
-	}
+	})
 }
 
 // size is about how many bytes they take.
-func (r *runs) size() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	for _, run := range r.list {
-		n += run.Size()
-	}
+func (r *runs) size() (n int) {
+	r.each(func(_ int, run *Run) { n += run.Size() })
 	return n
 }
 
-// rest has those that nobody uses just now opened again when they are next
-// needed.
-func (r *runs) rest() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.list {
-		run.paths.Rest()
-	}
-}
+// rest closes those that nobody uses just now.
+func (r *runs) rest() { r.each(func(_ int, run *Run) { run.paths.Rest() }) }
 
-// close ends what all of them have running. Whoever needs one has it opened again.
-func (r *runs) close() {
+// close closes all of them.
+func (r *runs) close() { r.each(func(_ int, run *Run) { run.Close() }) }
+
+// each calls f with each run and its scene.
+func (r *runs) each(f func(scene int, run *Run)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, run := range r.list {
-		run.Close()
+	for n, run := range r.list {
+		f(n, run)
 	}
 }
