@@ -179,7 +179,7 @@ func (a *Alone) GoOn(ctx context.Context) (Entry, error) {
 
 func (a *Alone) decided(e Entry, err error) (Entry, error) {
 	a.referee.log(e)
-	if e.Dropped != nil {
+	if e.Dropped != nil && a.machine == nil {
 		a.referee.run.retain(a.referee.state)
 	}
 	return e, err

@@ -38,7 +38,7 @@ func BenchmarkJumping(b *testing.B) {
 		b.Run(example+"/between ends", func(b *testing.B) {
 			for b.Loop() {
 				a := open(Line{Parent: -1}, Line{Parent: 0}, Line{Parent: 0})
-				for n := range 36 {
+				for n := range 18 {
 					do(a, Command{Do: "step", Branch: n % 3})
 				}
 				a.Close()
@@ -49,8 +49,11 @@ func BenchmarkJumping(b *testing.B) {
 			defer a.Close()
 			do(a, Command{Do: "run", To: "end"})
 			for b.Loop() {
-				for at := 2; at < 20; at += 3 {
+				for at := 1; at < len(a.Branches()[0].Moves)-1; at += 3 {
 					e := do(a, Command{Do: "time", To: "by", By: "1.7ms", At: &at})
+					if e.Stand.Branch == 0 {
+						b.Fatalf("it goes along, at %d", at)
+					}
 					do(a, Command{Do: "drop", Branch: e.Stand.Branch})
 				}
 			}
