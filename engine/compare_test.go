@@ -37,7 +37,7 @@ func TestToLookIsNotToChoose(t *testing.T) {
 		for _, policy := range []string{scenario.PolicyInOrder, scenario.PolicyRandom} {
 			sc := lesson(t, name)
 			sc.Policy = policy
-			b := toTheEnd(t, open(t, sc), 0)
+			b := open(t, sc).toTheEnd()
 			untouched := compared(t, sc, "reentrant", "redlock", "mutex-unsafe", "none")
 			for i, p := range compared(t, sc.WithSchedule(b.Moves), "reentrant", "redlock", "mutex-unsafe", "none") {
 				same(t, written(t, untouched[i].Header, untouched[i].Events), written(t, p.Header, p.Events))
@@ -63,13 +63,12 @@ func TestComparedWithItsOwnLockARunIsWhatItWas(t *testing.T) {
 			sc.Policy, sc.Seed = scenario.PolicyRandom, seed
 		}
 		s := open(t, sc)
-		wander(t, s, rand.New(rand.NewPCG(seed, 2)))
-		for _, b := range s.Branches() {
+		for _, b := range wander(t, s, rand.New(rand.NewPCG(seed, 2))) {
 			h, events := whole(t, sc.WithSchedule(b.Moves))
 			p := compared(t, sc.WithSchedule(b.Moves), sc.Lock.Protocol, "none")[0]
 			same(t, written(t, h, events)[1:], written(t, p.Header, p.Events)[1:])
 			if t.Failed() || p.Fitted != p.Own {
-				t.Fatalf("seed %d, branch %d: %d of %d fitted", seed, b.ID, p.Fitted, p.Own)
+				t.Fatalf("seed %d, %d moves: %d of %d fitted", seed, len(b.Moves), p.Fitted, p.Own)
 			}
 			own += p.Own
 		}
@@ -130,7 +129,7 @@ func TestTheOrderOfTheNodesIsComparedToo(t *testing.T) {
 lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}
 threads: [{name: A, work: 20ms}, {name: B, start: 5ms, work: 10ms}]
 `)
-	b := toTheEnd(t, open(t, sc.WithSchedule([]scenario.Move{{}, {Choice: 2}})), 0)
+	b := open(t, sc.WithSchedule([]scenario.Move{{}, {Choice: 2}})).toTheEnd()
 	played := compared(t, sc.WithSchedule(b.Moves), "redsync", "redlock")
 	if p := played[0]; p.Own != 1 || p.Fitted != 1 {
 		t.Errorf("redsync: %d own moves, %d fitted", p.Own, p.Fitted)

@@ -1,4 +1,4 @@
-// Package engine is the only entrance to start, step, branch and compare runs.
+// Package engine is the only entrance to start runs, to answer what moves come to, and to compare.
 // It must not know HTTP.
 //
 // The words that describe a run have no second name here: scenario, fault,

@@ -55,16 +55,3 @@ func Cured(ctx context.Context, sc *scenario.Scenario, r *mend.Report) ([]Played
 	cured, err := Beside(ctx, sc, all[1:])
 	return append(own, cured...), err
 }
-
-// Stands are where a branch was before its first move and after each, for
-// explore.Space.Follow.
-func (b *Branch) Stands() []explore.Stand {
-	stands := make([]explore.Stand, len(b.Positions))
-	for i, p := range b.Positions {
-		stands[i].At = p.At
-		for _, o := range p.Options {
-			stands[i].Can = stands[i].Can || o.Choice >= 0
-		}
-	}
-	return stands
-}

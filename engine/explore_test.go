@@ -42,15 +42,13 @@ func TestWaysLeadToTheirStates(t *testing.T) {
 			}
 			for id := 0; id < space.States(); id += 1 + space.States()/60 {
 				moves := space.Way(id)
-				session, err := engine.Open(t.Context(), space.Scenario().WithSchedule(moves))
+				b, err := engine.PathOf(t.Context(), space.Scenario().WithSchedule(moves))
 				if err != nil {
 					t.Fatalf("state %d, %v: %v", id, moves, err)
 				}
-				b := session.Branches()[0]
 				if ids := space.Follow(b.Moves, b.Stands()); ids[len(ids)-1] != id {
 					t.Errorf("the way to state %d at %v, %+v, leads to %v", id, g.States[id].At, moves, ids)
 				}
-				session.Close()
 			}
 			for _, r := range space.Rules() {
 				if _, _, err := space.Play(t.Context(), r); err != nil {

@@ -42,27 +42,29 @@ func parsed(tb testing.TB, text string) *scenario.Scenario {
 	return sc
 }
 
-// stepped steps through a scenario until it has so many events, with a page.
-func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Session, *film.Film) {
+// stepped goes along a scenario until it has so many events, with a page.
+func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Paths, *engine.Path, *film.Film) {
 	tb.Helper()
-	s, err := engine.Open(tb.Context(), sc)
+	p := engine.NewPaths(sc)
+	b, err := p.Path(tb.Context(), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b := s.Branches()[0]
 	reel, told := film.New(words.English, sc, b.Header.Owners), 0
-	for len(b.Events) < events && !b.Positions[len(b.Positions)-1].Over {
-		if _, err := s.Step(tb.Context(), 0); err != nil {
+	for len(b.Events) < events && !b.End().Over {
+		next, err := p.Try(tb.Context(), b.Moves, engine.Wish{})
+		if err != nil {
 			tb.Log(err)
 			break
 		}
+		b = next
 		for _, e := range b.Events[told:] {
 			reel.Add(e)
 		}
 		told = len(b.Events)
 	}
 	reel.Rows()
-	return s, reel
+	return p, b, reel
 }
 
 // dear are scenarios of which each event takes much, in several ways.
@@ -74,19 +76,18 @@ func dear() map[string]string {
 	}
 }
 
-// holding is what a session of sc takes with its page and without, in bytes of
-// the heap.
-func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Session, with, without int64) {
+// holding is what a path of sc takes with its page and without, in bytes of the heap.
+func holding(tb testing.TB, sc *scenario.Scenario, events int) (p *engine.Paths, b *engine.Path, with, without int64) {
 	tb.Helper()
-	warm, _ := stepped(tb, sc, 10)
+	warm, _, _ := stepped(tb, sc, 10)
 	warm.Close()
 	before := heap()
-	s, reel := stepped(tb, sc, events)
+	p, b, reel := stepped(tb, sc, events)
 	with = heap() - before
 	runtime.KeepAlive(reel)
 	without = heap() - before
-	runtime.KeepAlive(s)
-	return s, with, without
+	runtime.KeepAlive(p)
+	return p, b, with, without
 }
 
 // Limits count what is there.
@@ -106,16 +107,16 @@ func TestASessionIsAsLargeAsItSays(t *testing.T) {
 	}
 }
 
-// notHeld says where a session of sc takes another space than it says, "" where it
+// notHeld says where a path of sc takes another space than it says, "" where it
 // does not.
 func notHeld(tb testing.TB, sc *scenario.Scenario) string {
 	tb.Helper()
-	s, with, without := holding(tb, sc, 1500)
-	defer s.Close()
-	all := s.Size() + len(s.Branches()[0].Events)*film.EventSize(sc)
-	switch part, paged := float64(s.Size())/float64(without), float64(all)/float64(with); {
+	p, b, with, without := holding(tb, sc, 1500)
+	defer p.Close()
+	all := p.Size() + len(b.Events)*film.EventSize(sc)
+	switch part, paged := float64(p.Size())/float64(without), float64(all)/float64(with); {
 	case part < .5 || part > 2:
-		return fmt.Sprintf("it says %d KB and takes %d", s.Size()>>10, without>>10)
+		return fmt.Sprintf("it says %d KB and takes %d", p.Size()>>10, without>>10)
 	case paged < .5 || paged > 2:
 		return fmt.Sprintf("with its page: %d KB counted, it takes %d", all>>10, with>>10)
 	default:
@@ -127,14 +128,13 @@ func BenchmarkHeldByASession(b *testing.B) {
 	for name, text := range dear() {
 		b.Run(name, func(b *testing.B) {
 			for range b.N {
-				s, with, without := holding(b, parsed(b, text), 4000)
-				one := s.Branches()[0]
+				p, one, with, without := holding(b, parsed(b, text), 4000)
 				n := float64(len(one.Events))
 				b.ReportMetric(float64(with)/n, "B/event")
 				b.ReportMetric(float64(without)/n, "B/event-without-page")
 				b.ReportMetric(n/float64(len(one.Moves)+1), "events/move")
-				b.ReportMetric(float64(s.Size())/float64(without), "size/heap")
-				s.Close()
+				b.ReportMetric(float64(p.Size())/float64(without), "size/heap")
+				p.Close()
 			}
 			b.ReportMetric(0, "ns/op")
 		})

@@ -140,7 +140,8 @@ func TestABranchThatDoesNotRepeatStaysAsItWas(t *testing.T) {
 		p.must(object{"do": "time", "branch": 0, "to": "by", "by": "20ms"})
 	}
 	p.must(object{"do": "step", "branch": 0, "thread": "A"}) // level 3
-	p.must(object{"do": "cut", "branch": 0, "at": 1})        // which now is the one that stands
+	p.must(object{"do": "cut", "branch": 0, "at": 1})
+	p.must(object{"do": "step", "branch": 1, "thread": "A"}) // whose run now is the one that stands
 	before := len(p.branches[0].positions)
 	forgetful.Store(true)
 	refused, _ := p.ask(object{"do": "time", "branch": 0, "to": "by", "by": "1ms"})

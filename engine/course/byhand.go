@@ -35,8 +35,8 @@ func (m *Made) Solution() (list []Press, first int) { return m.presses, m.decisi
 // to what can be seen next, who has to wait for something else first is pressed again, and
 // what shows nothing is gone on from by the page.
 type pressing struct {
-	s     *engine.Session
-	b     *engine.Branch
+	paths *engine.Paths
+	b     *engine.Path
 	list  []Press
 	first int // the first that the scheduler would not have made by itself, -1 for none yet
 }
@@ -46,18 +46,15 @@ const most = 200
 
 // byHand makes the moves of a solution with presses.
 func byHand(ctx context.Context, sc *scenario.Scenario, solution []scenario.Move) (*pressing, error) {
-	shown, err := engine.Open(ctx, sc.WithSchedule(solution))
+	target, err := engine.PathOf(ctx, sc.WithSchedule(solution))
 	if err != nil {
 		return nil, fmt.Errorf("course: %w", err)
 	}
-	defer shown.Close()
-	s, err := engine.Open(ctx, sc.WithSchedule(nil))
-	if err != nil {
+	p := &pressing{paths: engine.NewPaths(sc), first: -1}
+	defer p.paths.Close()
+	if p.b, err = p.paths.Path(ctx, nil); err != nil {
 		return nil, fmt.Errorf("course: %w", err)
 	}
-	defer s.Close()
-	target := shown.Branches()[0]
-	p := &pressing{s: s, b: s.Branches()[0], first: -1}
 	made := 0 // of the target's decisions, by the press before
 	for n, mv := range target.Moves {
 		who := moverOf(target, n)
@@ -97,7 +94,7 @@ func byHand(ctx context.Context, sc *scenario.Scenario, solution []scenario.Move
 }
 
 // here is where the presses have come to.
-func (p *pressing) here() engine.Position { return p.b.Positions[len(p.b.Positions)-1] }
+func (p *pressing) here() engine.Position { return p.b.End() }
 
 // press presses a button.
 func (p *pressing) press(ctx context.Context, one Press) error {
@@ -114,25 +111,20 @@ func (p *pressing) press(ctx context.Context, one Press) error {
 	if one.Fault == nil {
 		return p.move(ctx, one.Mover)
 	}
-	return p.to(p.s.Apply(ctx, p.b.ID, len(p.b.Moves), scenario.Move{Fault: one.Fault}))
+	return p.wish(ctx, engine.Wish{Move: &scenario.Move{Fault: one.Fault}})
 }
 
 // move has somebody make a move, or if that is nobody lets time pass.
 func (p *pressing) move(ctx context.Context, who Mover) error {
-	switch id, at := p.b.ID, len(p.b.Moves); {
-	case who.Thread == "":
-		return p.to(p.s.PassTime(ctx, id, at, engine.ToEvent, 0))
-	case who.Network:
-		return p.to(p.s.StepNetwork(ctx, id, at, who.Thread, who.Node))
-	case who.Node > 0:
-		return p.to(p.s.StepNode(ctx, id, at, who.Thread, who.Node))
-	default:
-		return p.to(p.s.StepThread(ctx, id, at, who.Thread, who.Background))
+	if who.Thread == "" {
+		return p.wish(ctx, engine.Wish{Pass: engine.ToEvent})
 	}
+	return p.wish(ctx, engine.Wish{Thread: who.Thread, Background: who.Background, Network: who.Network, Node: who.Node})
 }
 
-// to goes to where a move has led.
-func (p *pressing) to(b *engine.Branch, err error) error {
+// wish goes to where a move leads.
+func (p *pressing) wish(ctx context.Context, w engine.Wish) error {
+	b, err := p.paths.Try(ctx, p.b.Moves, w)
 	if err == nil {
 		p.b = b
 	}
@@ -162,7 +154,7 @@ func moverIn(at engine.Position, choice int) (who Mover) {
 }
 
 // moverOf is who made a move of a branch, nobody where only time has passed.
-func moverOf(b *engine.Branch, n int) Mover {
+func moverOf(b *engine.Path, n int) Mover {
 	at := b.Positions[n]
 	if at.Movable() {
 		return moverIn(at, b.Moves[n].Choice)

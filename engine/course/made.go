@@ -439,7 +439,7 @@ type Verdict struct {
 var ErrNotBroken = phrase.New("this item has no steps")
 
 // Judge tells whether moves reach the goal of an item of the kind break. It
-// fails with ErrNotBroken, or like engine.Open.
+// fails with ErrNotBroken, or like engine.Paths.Path.
 func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error) {
 	if i.Kind != Break {
 		return Verdict{}, ErrNotBroken
@@ -466,12 +466,10 @@ func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, e
 
 // verdict plays moves: what they came to, and the run.
 func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, error) {
-	s, err := engine.Open(ctx, sc.WithSchedule(list))
+	b, err := engine.PathOf(ctx, sc.WithSchedule(list))
 	if err != nil {
 		return Verdict{}, nil, fmt.Errorf("course: %w", err)
 	}
-	defer s.Close()
-	b := s.Branches()[0]
 	run := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}
 	at, ok := i.goal.find(b.Events)
 	n := len(list)
@@ -483,22 +481,23 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	if err != nil {
 		return Verdict{}, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.End().Over, Scene: SceneOf(run, len(run.Events))}, run, nil
 }
 
 // spent counts the delays and faults of moves. Time that passes over several
 // events at once, or where nobody could move, costs what it would have cost event
 // by event.
 func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
-	s, err := engine.Open(ctx, sc.WithSchedule(nil))
+	p := engine.NewPaths(sc)
+	defer p.Close()
+	b, err := p.Path(ctx, nil)
 	if err != nil {
 		return 0, fmt.Errorf("course: %w", err)
 	}
-	defer s.Close()
-	n, b := 0, s.Branches()[0]
+	n := 0
 	for _, m := range list {
 		for done := false; !done; {
-			here, one := b.Positions[len(b.Positions)-1], m
+			here, one := b.End(), m
 			done = m.Until == 0 || here.Next == 0 || here.Next >= m.Until
 			if !done {
 				one.Until = here.Next
@@ -506,7 +505,7 @@ func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (in
 			if m.Fault != nil || m.Until > 0 && here.Movable() {
 				n++
 			}
-			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
+			if b, err = p.Try(ctx, b.Moves, engine.Wish{Move: &one}); err != nil {
 				return 0, fmt.Errorf("course: %w", err)
 			}
 		}

@@ -64,15 +64,13 @@ type alternative struct {
 
 // Ask makes a question of the moves of sc's schedule: what comes after the
 // first at of them? If that can be read off the stage, or no change makes a difference to
-// it, it asks for what comes later. It fails with ErrNothingToAsk, or like engine.Open.
+// it, it asks for what comes later. It fails with ErrNothingToAsk, or like engine.Paths.Path.
 func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) {
-	s, err := engine.Open(ctx, sc)
+	b, err := engine.PathOf(ctx, sc)
 	if err != nil {
 		return nil, fmt.Errorf("course: %w", err)
 	}
-	b := s.Branches()[0]
 	here := b.Positions[min(at, len(b.Moves))]
-	s.Close()
 	run, err := play(ctx, sc)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (r *Run) newHistories(now func() time.Duration) *histories {
 	return h
 }
 
-// my stands for the id of a history's own thread: as long as one, and none.
+// my stands for the id of a history's own thread: a placeholder of an id's length.
 var my = []byte(strings.Repeat("~", 32))
 
 // note adds something that a thread heard, of one kind.

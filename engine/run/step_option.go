@@ -265,27 +265,9 @@ func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
 	return scenario.Move{Choice: choice}, s.choose(ctx, func() (int, error) { return choice, nil })
 }
 
-// StepThread moves the business of a thread, or its watchdog, as soon as
-// nobody else can move before. It returns the move, and fails like Apply.
-func (s *Stepper) StepThread(ctx context.Context, thread string, background bool) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background == background && !o.Network })
-}
-
-// StepNode has a thread that asks several nodes at once ask one of them, from
-// 1. It returns the move, and fails like Apply.
-func (s *Stepper) StepNode(ctx context.Context, thread string, node int) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background && o.Node == node })
-}
-
-// StepNetwork has what a thread sent, and was held up, reach Redis, as soon as
-// nobody else can move before; node, unless 0, is where it goes to, from 1. It
-// returns the move, and fails like Apply.
-func (s *Stepper) StepNetwork(ctx context.Context, thread string, node int) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network && (node == 0 || o.Node == node) })
-}
-
-// stepOne makes the move of an option of a thread that is wanted.
-func (s *Stepper) stepOne(ctx context.Context, thread string, wanted func(Option) bool) (scenario.Move, error) {
+// StepOption makes the move of an option of a thread that is wanted, as soon as nobody
+// else can move before. It returns the move, and fails like Apply.
+func (s *Stepper) StepOption(ctx context.Context, thread string, wanted func(Option) bool) (scenario.Move, error) {
 	if s.over {
 		return scenario.Move{}, &Refusal{Reason: IsOver}
 	}

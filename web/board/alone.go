@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -127,17 +126,17 @@ func (a *Alone) Close() { a.referee.run.Close() }
 func (a *Alone) Scenario() *scenario.Scenario { return a.referee.run.Scenario() }
 
 // Tracks returns all branches, the oldest first, as Track does.
-func (a *Alone) Tracks(ctx context.Context) ([]*engine.Branch, error) {
+func (a *Alone) Tracks(ctx context.Context) ([]*Track, error) {
 	return a.referee.run.Tracks(ctx, a.referee.state)
 }
 
 // Track returns a branch, as Run.Track does.
-func (a *Alone) Track(ctx context.Context, id int) (*engine.Branch, error) {
+func (a *Alone) Track(ctx context.Context, id int) (*Track, error) {
 	return a.referee.run.Track(ctx, a.referee.state, id)
 }
 
 // Events returns how many events the branches have.
-func (a *Alone) Events() int { return a.referee.run.Events() }
+func (a *Alone) Events() int { return a.referee.run.events(a.referee.state) }
 
 // Size is about how many bytes the board takes.
 func (a *Alone) Size() int { return a.referee.run.Size() }
@@ -155,7 +154,7 @@ func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 			b = &Branch{}
 		}
 		if b == nil {
-			return Entry{}, engine.ErrNoBranch
+			return Entry{}, ErrNoBranch
 		}
 		at := len(b.Moves)
 		if c.At != nil {
@@ -164,7 +163,7 @@ func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
 		f.state.Stand = Stand{Branch: c.Branch, At: at}
 		if a.machine != nil && c.Do != "drop" {
 			if at < 0 || at > len(b.Moves) {
-				return Entry{}, engine.ErrNoMove
+				return Entry{}, ErrNoMove
 			}
 			on, err := a.machine.Make(ctx, c.Branch, at, c)
 			return Entry{Stand: &Stand{Branch: on}}, err
@@ -180,5 +179,8 @@ func (a *Alone) GoOn(ctx context.Context) (Entry, error) {
 
 func (a *Alone) decided(e Entry, err error) (Entry, error) {
 	a.referee.log(e)
+	if e.Dropped != nil && a.machine == nil {
+		a.referee.run.retain(a.referee.state)
+	}
 	return e, err
 }

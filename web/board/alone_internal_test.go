@@ -1,6 +1,7 @@
 package board
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -63,13 +64,45 @@ func TestAloneActsWhereItIsTold(t *testing.T) {
 		command Command
 		want    error
 	}{
-		{Command{Do: "step", Branch: 1}, engine.ErrNoBranch},
-		{Command{Do: "cut", At: &beyond}, engine.ErrNoMove},
+		{Command{Do: "step", Branch: 1}, ErrNoBranch},
+		{Command{Do: "cut", At: &beyond}, ErrNoMove},
 		{Command{Do: DoJoin}, ErrNotCommand},
 	} {
 		if e, err := a.Do(t.Context(), c.command); !errors.Is(err, c.want) || e.Stand != nil {
 			t.Errorf("%+v comes to %+v, %v, want %v", c.command, e, err, c.want)
 		}
+	}
+}
+
+// A board has so many branches. Along what is there one can always go; of a dropped branch
+// nothing stays.
+func TestBranchesAreLimited(t *testing.T) {
+	a, start := alone(t, nil), 0
+	a.must(t, Command{Do: "step"})
+	a.must(t, Command{Do: "step"})
+	for range MaxBranches - 2 {
+		a.must(t, Command{Do: "cut", At: &start})
+	}
+	elsewhere := Command{Do: "time", To: "by", By: "5ms", At: &start}
+	e := a.must(t, elsewhere)
+	for _, c := range []Command{elsewhere, {Do: "cut", At: &start}, {Do: DoAdd, Moves: []json.RawMessage{[]byte("1")}}} {
+		if c.By != "" {
+			c.By = "6ms"
+		}
+		if _, err := a.Do(t.Context(), c); !errors.Is(err, ErrBranches) {
+			t.Errorf("%s makes one branch too many: %v", c.Do, err)
+		}
+	}
+	if e := a.must(t, Command{Do: "step", Thread: "A", At: &start}); e.Stand.Branch != 0 || len(e.Made) > 0 {
+		t.Errorf("along the branch, which needs no other one: %+v", e)
+	}
+	size, events := a.Size(), a.Events()
+	a.must(t, Command{Do: "drop", Branch: e.Stand.Branch})
+	if a.Size() >= size || a.Events() > events {
+		t.Errorf("%d bytes and %d events without it, %d and %d with it", a.Size(), a.Events(), size, events)
+	}
+	if e := a.must(t, elsewhere); e.Stand.Branch != MaxBranches {
+		t.Errorf("after one was dropped: %+v", e)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -66,32 +67,7 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	began, ended := f.now(), false
-	b := f.state.Branch(g.Branch)
-	if b == nil {
-		return Entry{}, engine.ErrNoBranch
-	}
-	made, err := f.make(ctx, f.state, g.Branch, len(b.Moves), func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		for n := 0; ; n++ {
-			if ended = b.Positions[len(b.Positions)-1].Over; ended && n == 0 {
-				return b, &run.Refusal{Reason: run.IsOver}
-			}
-			if ended || n == cmp.Or(f.most, sliceMoves) || f.now().Sub(began) >= sliceTime {
-				return b, nil
-			}
-			if f.tooLong(s) {
-				return b, errLong
-			}
-			before := len(b.Events)
-			if _, err := s.Step(ctx, b.ID); err != nil {
-				return b, err
-			}
-			if slices.ContainsFunc(b.Events[before:], is) {
-				ended = true
-				return b, nil
-			}
-		}
-	})
+	made, ended, err := f.goOnUntil(ctx, g.Branch, is)
 	var e Entry
 	if made != nil {
 		e.Made = []Made{*made}
@@ -104,6 +80,45 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 		e.Going = &Going{}
 	}
 	return e, err
+}
+
+// goOnUntil makes moves at the end of a branch, as many as a slice has, until an event has
+// come that is wanted, or the run has ended. What it made counts, even with an error.
+func (f *referee) goOnUntil(ctx context.Context, branch int, wanted func(trace.Event) bool) (made *Made, ended bool, err error) {
+	b := f.state.Branch(branch)
+	if b == nil {
+		return nil, false, ErrNoBranch
+	}
+	began, after := f.now(), len(b.Moves)
+	t, err := f.from(ctx, f.state, branch, after)
+	if err != nil {
+		return nil, false, err
+	}
+	path := t.Path
+	for n := 0; err == nil && !ended && n < cmp.Or(f.most, sliceMoves) && f.now().Sub(began) < sliceTime; n++ {
+		was := path
+		switch {
+		case path.End().Over:
+			ended = true
+			if n == 0 {
+				err = &run.Refusal{Reason: run.IsOver}
+			}
+			continue
+		case f.tooLong():
+			err = errLong
+			continue
+		}
+		if path, err = f.run.try(ctx, path.Moves, engine.Wish{}); err != nil {
+			path = was
+			continue
+		}
+		ended = slices.ContainsFunc(path.Events[len(was.Events):], wanted)
+	}
+	if len(path.Moves) == after {
+		return nil, ended, err
+	}
+	list, failed := written(path.Moves[after:])
+	return &Made{Branch: branch, After: after, Moves: list}, ended, errors.Join(err, failed)
 }
 
 // goesOn makes the next moves of the run that goes on by itself. If it cannot go on, it
@@ -137,7 +152,7 @@ func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) 
 	if len(c.Moves) > engine.MaxMoves {
 		return Entry{}, engine.ErrMoves
 	}
-	moves, err := f.run.moves(c.Moves)
+	moves, err := f.run.parse(c.Moves)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -146,7 +161,7 @@ func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) 
 		at = *c.At
 	}
 	if at < 0 || at > len(moves) {
-		return Entry{}, engine.ErrNoMove
+		return Entry{}, ErrNoMove
 	}
 	if c.Instead != nil {
 		if err := f.mayDrop(*c.Instead); err != nil {
@@ -172,17 +187,30 @@ func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) 
 		without.Branches = slices.DeleteFunc(without.Branches, func(b Branch) bool { return b.ID == *c.Instead })
 		on, same = longestCommon(without.Branches, list)
 	}
-	made, err := f.make(ctx, without, on, same, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if f.tooLong(s) {
-			return nil, errLong
-		}
-		return s.Add(ctx, b.ID, same, moves)
-	})
+	made, err := f.branch(ctx, without, on, same, moves)
 	if err != nil {
 		return Entry{}, err
 	}
 	e.Made, e.Stand.Branch = []Made{*made}, made.Branch
 	return e, nil
+}
+
+// branch makes another branch of a state, of these moves: it leaves one after the first at
+// of them.
+func (f *referee) branch(ctx context.Context, s *State, id, at int, moves []scenario.Move) (*Made, error) {
+	if _, err := f.from(ctx, s, id, at); err != nil {
+		return nil, err
+	}
+	if f.tooLong() {
+		return nil, errLong
+	}
+	if err := mayFork(s); err != nil {
+		return nil, err
+	}
+	if _, err := f.run.paths.Path(f.run.within(ctx), moves); err != nil {
+		return nil, err
+	}
+	return fork(s, id, at, moves)
 }
 
 // longestCommon returns the first branch that has most of the moves in common at
@@ -204,12 +232,12 @@ func (f *referee) cut(ctx context.Context, _ *Member, c Command) (Entry, error) 
 	if c.At != nil {
 		id, at = c.Branch, *c.At
 	}
-	made, err := f.make(ctx, f.state, id, at, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if f.tooLong(s) {
-			return nil, errLong
-		}
-		return s.Cut(ctx, b.ID, at)
-	})
+	var moves []scenario.Move
+	b, err := f.from(ctx, f.state, id, at)
+	if err == nil {
+		moves = b.Moves[:at]
+	}
+	made, err := f.branch(ctx, f.state, id, at, moves)
 	if err != nil {
 		return Entry{}, err
 	}

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -146,25 +145,19 @@ func TestATryThatIsNotLoggedIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := runOf(sc)
-	defer run.Close()
-	s := &State{Scene: Scene{Branches: []Branch{{Parent: -1}}}, Made: 1}
-	moves := func(thread string) func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error) {
-		return func(_ context.Context, on *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-			return on.StepThread(t.Context(), b.ID, 0, thread, false)
-		}
-	}
+	f := referee{state: &State{Scene: Scene{Branches: []Branch{{Parent: -1}}}, Made: 1}, run: runOf(sc), now: time.Now}
+	defer f.run.Close()
 	for range 2 {
-		if _, err := run.try(t.Context(), s, 0, 0, moves("A")); err != nil {
+		if _, err := f.make(t.Context(), 0, 0, engine.Wish{Thread: "A"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	made, err := run.try(t.Context(), s, 0, 0, moves("B"))
+	made, err := f.make(t.Context(), 0, 0, engine.Wish{Thread: "B"})
 	if err != nil || made == nil || made.Branch != 0 || made.After != 0 || len(made.Moves) != 1 {
 		t.Fatalf("B's first move comes to %+v, %v", made, err)
 	}
-	s.make(*made)
-	b, err := run.Track(t.Context(), s, 0)
+	f.state.make(*made)
+	b, err := f.run.Track(t.Context(), f.state, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -423,7 +423,7 @@ func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, er
 func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	b := f.state.Branch(c.Branch)
 	if b == nil {
-		return Entry{}, engine.ErrNoBranch
+		return Entry{}, ErrNoBranch
 	}
 	at := len(b.Moves)
 	if c.At != nil {
@@ -431,7 +431,7 @@ func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error)
 	}
 	switch {
 	case at < 0 || at > len(b.Moves):
-		return Entry{}, engine.ErrNoMove
+		return Entry{}, ErrNoMove
 	case c.Moment < 0 || c.Moment > maxMoment || c.Row < 0:
 		return Entry{}, errMoment
 	case len(c.Focus) > 32 || strings.Trim(c.Focus, "abcdefghijklmnopqrstuvwxyz-") != "":
@@ -459,40 +459,90 @@ func (f *referee) stepped(made *Made) Entry {
 	return e
 }
 
-// maxRun is how many bytes a room's run may take, as engine.Session.Size counts
+// maxRun is how many bytes a room's run may take, as engine.Paths.Size counts
 // them: some 3,000 events of sixteen threads.
 const maxRun = 8 << 20
 
 // tooLong reports whether the run takes as much as it may.
-func (f *referee) tooLong(s *engine.Session) bool { return s.Size() > cmp.Or(f.bytes, maxRun) }
+func (f *referee) tooLong() bool { return f.run.Size() > cmp.Or(f.bytes, maxRun) }
 
-// make makes moves, as Run.try does, where there is memory for more.
-func (f *referee) make(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
+// from returns a branch after the first at moves of which others can be made, where there
+// is memory for more.
+func (f *referee) from(ctx context.Context, s *State, id, at int) (*Track, error) {
 	if f.full != nil {
 		if err := f.full(); err != nil {
 			return nil, err
 		}
 	}
-	return f.run.try(ctx, s, id, at, move)
+	b := s.Branch(id)
+	switch {
+	case b == nil:
+		return nil, ErrNoBranch
+	case at < 0 || at > len(b.Moves):
+		return nil, ErrNoMove
+	}
+	return f.run.Track(ctx, s, id)
 }
 
-func (f *referee) try(ctx context.Context, move func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+// mayFork fails where a state can have no more branches.
+func mayFork(s *State) error {
+	if len(s.Branches) >= MaxBranches {
+		return ErrBranches
+	}
+	return nil
+}
+
+// fork is another branch of a state: it leaves one after the first at of these moves.
+func fork(s *State, id, at int, moves []scenario.Move) (*Made, error) {
+	list, err := written(moves[at:])
+	return &Made{Branch: s.Made, Parent: id, Fork: at, After: at, Moves: list}, err
+}
+
+// try makes a move that is wished for where everybody is.
+func (f *referee) try(ctx context.Context, w engine.Wish) (Entry, error) {
 	at := f.state.Stand
-	made, err := f.make(ctx, f.state, at.Branch, at.At, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		long := f.tooLong(s)
-		if long && at.At == len(b.Moves) {
-			return nil, errLong
-		}
-		on, err := move(ctx, s, b.ID, at.At)
-		if err == nil && long && on != b {
-			return nil, errors.Join(errLong, s.Drop(on.ID)) // the class can always follow moves that exist
-		}
-		return on, err
-	})
+	made, err := f.make(ctx, at.Branch, at.At, w)
 	if err != nil {
 		return Entry{}, err
 	}
 	return f.stepped(made), nil
+}
+
+// make makes a wish after the first at moves of a branch, and returns what belongs in the
+// log: nothing, if the branch itself goes on with it.
+func (f *referee) make(ctx context.Context, id, at int, w engine.Wish) (*Made, error) {
+	b, err := f.from(ctx, f.state, id, at)
+	if err != nil {
+		return nil, err
+	}
+	atEnd, long := at == len(b.Moves), f.tooLong()
+	along := func(m scenario.Move) bool { return !atEnd && b.Moves[at].Equal(m) }
+	if m, told := b.Positions[at].Foresee(w); told && along(m) {
+		return nil, nil
+	}
+	switch {
+	case atEnd && long:
+		return nil, errLong
+	case !atEnd:
+		if err := mayFork(f.state); err != nil {
+			return nil, err
+		}
+	}
+	on, err := f.run.try(ctx, b.Moves[:at], w)
+	switch {
+	case err != nil:
+		return nil, err
+	case along(on.Moves[at]):
+		return nil, nil // the class can always follow moves that exist
+	case long:
+		f.run.retain(f.state)
+		return nil, errLong
+	case atEnd:
+		list, err := written(on.Moves[at:])
+		return &Made{Branch: id, After: at, Moves: list}, err
+	default:
+		return fork(f.state, id, at, on.Moves)
+	}
 }
 
 func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
@@ -503,28 +553,14 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {
 			return f.stepped(nil), nil
 		}
-		return f.try(ctx, func(ctx context.Context, s *engine.Session, id, _ int) (*engine.Branch, error) {
-			return s.Step(ctx, id)
-		})
+		return f.try(ctx, engine.Wish{})
 	}
 	wish := WishStep
 	if c.Background {
 		wish = WishWatchdog
 	}
-	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) { return f.move(ctx, c) })
-}
-
-// move makes a thread's move.
-func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
-	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, after int) (*engine.Branch, error) {
-		switch {
-		case c.Network:
-			return s.StepNetwork(ctx, id, after, c.Thread, c.Node)
-		case c.Node > 0:
-			return s.StepNode(ctx, id, after, c.Thread, c.Node)
-		default:
-			return s.StepThread(ctx, id, after, c.Thread, c.Background)
-		}
+	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) {
+		return f.try(ctx, engine.Wish{Thread: c.Thread, Background: c.Background, Network: c.Network, Node: c.Node})
 	})
 }
 
@@ -541,9 +577,7 @@ func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error)
 	default:
 		return Entry{}, phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
 	}
-	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error) {
-		return s.PassTime(ctx, id, at, to, by)
-	})
+	return f.try(ctx, engine.Wish{Pass: to, By: by})
 }
 
 func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, error) {
@@ -579,18 +613,16 @@ func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage)
 	case m.Fault == nil:
 		return Entry{}, scenario.ErrNoFault
 	}
-	return f.try(ctx, func(ctx context.Context, s *engine.Session, id, at int) (*engine.Branch, error) {
-		return s.Apply(ctx, id, at, m)
-	})
+	return f.try(ctx, engine.Wish{Move: &m})
 }
 
 // byWish does what a table wishes for.
 func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error) {
 	switch wish {
 	case WishStep:
-		return f.move(ctx, Command{Thread: thread})
+		return f.try(ctx, engine.Wish{Thread: thread})
 	case WishWatchdog:
-		return f.move(ctx, Command{Thread: thread, Background: true})
+		return f.try(ctx, engine.Wish{Thread: thread, Background: true})
 	case WishSlow, WishCrash, WishLose:
 		return f.struck(ctx, wishedFault(thread, wish, f.nextCall(ctx, thread)))
 	default:
@@ -648,7 +680,7 @@ func (f *referee) drop(_ context.Context, _ *Member, c Command) (Entry, error) {
 func (f *referee) mayDrop(id int) error {
 	switch {
 	case f.state.Branch(id) == nil:
-		return engine.ErrNoBranch
+		return ErrNoBranch
 	case len(f.state.Branches) == 1:
 		return phrase.New("the only branch must stay")
 	default:

@@ -433,7 +433,7 @@ func (r *Room) fold(list []Entry) {
 			r.set()
 		}
 		if e.Dropped != nil {
-			r.shown.Run.drop(*e.Dropped)
+			r.shown.Run.retain(r.state)
 		}
 		if e.Whole != nil || e.People != nil || e.Gone != nil || e.Seats != nil {
 			r.shown.Company = e.Seq

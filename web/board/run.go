@@ -6,38 +6,41 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"relock/engine"
-	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
 
+// MaxBranches is what a person can tell apart; another can be dropped.
+const MaxBranches = 6
+
+// Errors of branches.
+var (
+	ErrBranches = phrase.New("there are %d branches already; drop one first", MaxBranches)
+	ErrNoBranch = phrase.New("there is no such branch")
+	ErrNoMove   = phrase.New("the branch has no such move")
+)
+
+// Track is a branch, and what its moves have come to. Nobody may change it.
+type Track struct {
+	*engine.Path
+
+	ID, Parent, Fork int
+}
+
 // Run is the run of a scene on this server, the same for the leader of the room and
-// for those who follow it: the branches, replayed from their moves. The leader is
+// for those who follow it: what the moves of its branches come to. The leader is
 // ahead of the log by the entries it has not appended yet. It is safe for
 // concurrent use.
 type Run struct {
-	text     json.RawMessage
-	scenario *scenario.Scenario
+	text  json.RawMessage
+	paths *engine.Paths
 
-	mu      sync.Mutex      // held while the engine works
-	shared  bool            // by a room
-	session *engine.Session // nil: to be opened
-	own     map[int]int     // session's branches, by the room's
-
-	reading sync.Mutex // taken after mu, and held only to look up
-	made    map[int]made
-
-	size atomic.Int64 // of the session, as it was when it was used last
-}
-
-// made is what the run has of one of the room's branches. It only grows.
-type made struct {
-	branch engine.Branch     // a copy: the session's own goes on
-	moves  []json.RawMessage // its moves as the log has them, or will have
+	mu     sync.Mutex
+	shared bool                     // by a room
+	read   map[string]scenario.Move // moves of the log, by their text
 }
 
 // newRun returns a run that is opened when it is first needed.
@@ -53,81 +56,37 @@ func newRun(text json.RawMessage) (*Run, error) {
 
 // runOf returns a run of a scenario without moves, that is opened when it is
 // first needed.
-func runOf(sc *scenario.Scenario) *Run { return &Run{scenario: sc} }
+func runOf(sc *scenario.Scenario) *Run {
+	return &Run{paths: engine.NewPaths(sc), read: map[string]scenario.Move{}}
+}
 
 // Scenario returns the scenario of the run, without moves.
-func (r *Run) Scenario() *scenario.Scenario { return r.scenario }
+func (r *Run) Scenario() *scenario.Scenario { return r.paths.Scenario() }
 
-// Close ends the run's goroutines.
-func (r *Run) Close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.forget()
-}
-
-// forget has the session opened again when it is next needed. The caller holds
-// mu.
-func (r *Run) forget() {
-	if r.session != nil {
-		_ = panics.Try(r.session.Close)
-		r.session = nil
-	}
-	r.size.Store(0)
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	r.own, r.made = map[int]int{}, map[int]made{}
-}
+// Close ends the run's goroutines. Whoever needs it has it opened again.
+func (r *Run) Close() { r.paths.Close() }
 
 // Size is about how many bytes the run takes.
-func (r *Run) Size() int { return int(r.size.Load()) }
+func (r *Run) Size() int { return r.paths.Size() }
 
-// Events returns how many events the run's branches have.
-func (r *Run) Events() int {
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	n := 0
-	for _, m := range r.made {
-		n += len(m.branch.Events)
+// Track returns a branch of the room with the room's moves and their results, without
+// moves that are not in the log. It fails with ErrNoBranch, or if the moves cannot be made.
+// It does not wait if they have been.
+func (r *Run) Track(ctx context.Context, s *State, id int) (*Track, error) {
+	b := s.Branch(id)
+	if b == nil {
+		return nil, ErrNoBranch
 	}
-	return n
-}
-
-// rest has the session opened again when it is next needed, unless it is used
-// just now.
-func (r *Run) rest() {
-	if r.mu.TryLock() {
-		defer r.mu.Unlock()
-		r.forget()
-	}
-}
-
-// Track returns a branch of the room with the room's moves and their results,
-// without moves that are not in the log. The caller must not change it. It fails
-// with engine.ErrNoBranch, or if the moves cannot be replayed. It does not wait if
-// they have been.
-func (r *Run) Track(ctx context.Context, s *State, id int) (*engine.Branch, error) {
-	want := s.Branch(id)
-	if want == nil {
-		return nil, engine.ErrNoBranch
-	}
-	if t := r.track(want); t != nil {
-		return t, nil
-	}
-	ctx, done := r.work(ctx)
-	defer done()
-	err := r.working(func() error {
-		_, err := r.branch(ctx, s, want)
-		return err
-	})
+	path, err := r.path(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return r.track(want), nil
+	return &Track{path, b.ID, b.Parent, b.Fork}, nil
 }
 
 // Tracks returns all branches of the room, the oldest first, as Track does.
-func (r *Run) Tracks(ctx context.Context, s *State) ([]*engine.Branch, error) {
-	list := make([]*engine.Branch, len(s.Branches))
+func (r *Run) Tracks(ctx context.Context, s *State) ([]*Track, error) {
+	list := make([]*Track, len(s.Branches))
 	for i, b := range s.Branches {
 		var err error
 		if list[i], err = r.Track(ctx, s, b.ID); err != nil {
@@ -137,142 +96,76 @@ func (r *Run) Tracks(ctx context.Context, s *State) ([]*engine.Branch, error) {
 	return list, nil
 }
 
-// track is the branch as far as the room has it; nil if the run has other moves,
-// or lacks some.
-func (r *Run) track(want *Branch) *engine.Branch {
-	r.reading.Lock()
-	m, there := r.made[want.ID]
-	r.reading.Unlock()
-	n := len(want.Moves)
-	if !there || common(m.moves, want.Moves) < n {
-		return nil
-	}
-	t := m.branch
-	t.ID, t.Parent, t.Fork = want.ID, want.Parent, want.Fork
-	t.Moves, t.Positions = t.Moves[:n:n], t.Positions[:n+1:n+1]
-	end := t.Positions[n].Seq
-	t.Events = t.Events[:end:end]
-	return &t
-}
-
-// common is how many moves two lists have in common at their start.
-func common(a, b []json.RawMessage) int {
+// events is how many events the branches have, as far as they are known.
+func (r *Run) events(s *State) int {
 	n := 0
-	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
-		n++
+	for i := range s.Branches {
+		moves, err := r.moves(s.Branches[i].Moves)
+		if known := r.paths.Known(moves); err == nil && known != nil {
+			n += len(known.Events)
+		}
 	}
 	return n
 }
 
-// work takes mu until done, for work that yields as it may: who waits for mu can
-// have a turn, which a room's work must not wait for then.
-func (r *Run) work(ctx context.Context) (within context.Context, done func()) {
-	r.mu.Lock()
-	if r.shared {
-		ctx = pause.Never(ctx)
-	}
-	return ctx, r.mu.Unlock
-}
-
-// working has the session opened again after anything but a refusal: nobody
-// knows what it is in then. The caller holds mu.
-func (r *Run) working(f func() error) error {
-	err := panics.Catch(f)
-	if err != nil {
-		if _, told := phrase.Of(err); !told {
-			r.forget()
-		}
-	}
-	if r.session != nil {
-		r.size.Store(int64(r.session.Size()))
-	}
-	return err
-}
-
-// branch returns the session's branch that has the moves of the room's, and
-// maybe more. Any other moves of the run there never came into the log, and are
-// forgotten. The caller holds mu.
-func (r *Run) branch(ctx context.Context, s *State, want *Branch) (*engine.Branch, error) {
-	m, known := r.made[want.ID]
-	n := common(m.moves, want.Moves)
-	switch {
-	case r.session == nil, known && n < len(m.moves) && n < len(want.Moves):
-		r.forget()
-		if err := r.open(ctx, s); err != nil {
-			return nil, err
-		}
-	case !known:
-		r.makeRoom(s)
-		if err := r.add(ctx, want); err != nil {
-			return nil, err
-		}
-	case n < len(want.Moves):
-		return r.catchUp(ctx, want)
-	}
-	return r.session.Branch(r.own[want.ID])
-}
-
-// open makes all branches of the room. The caller holds mu.
-func (r *Run) open(ctx context.Context, s *State) error {
+// retain forgets what no branch needs.
+func (r *Run) retain(s *State) {
+	var needed [][]scenario.Move
 	for i := range s.Branches {
-		if err := r.add(ctx, &s.Branches[i]); err != nil {
-			return err
+		if moves, err := r.moves(s.Branches[i].Moves); err == nil {
+			needed = append(needed, moves)
 		}
 	}
-	return nil
+	r.paths.Retain(needed)
 }
 
-// add makes a branch of the room that the session lacks. The caller holds mu.
-func (r *Run) add(ctx context.Context, want *Branch) error {
-	moves, err := r.moves(want.Moves)
-	if err != nil {
-		return err
-	}
-	var b *engine.Branch
-	if r.session == nil {
-		var s *engine.Session
-		if s, err = engine.Open(ctx, r.scenario.WithSchedule(moves)); err == nil {
-			r.session, b = s, s.Branches()[0]
-		}
-	} else {
-		b, err = r.session.Add(ctx, -1, 0, moves)
-	}
-	if err != nil {
-		return fmt.Errorf("board: branch %d: %w", want.ID, err)
-	}
-	r.has(want.ID, b, want.Moves)
-	return nil
-}
-
-// has notes what the session has made of one of the room's branches. The caller
-// holds mu.
-func (r *Run) has(id int, b *engine.Branch, moves []json.RawMessage) {
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	r.own[id] = b.ID
-	r.made[id] = made{branch: *b, moves: moves[:len(moves):len(moves)]}
-}
-
-// catchUp makes the moves that a branch lacks. The caller holds mu.
-func (r *Run) catchUp(ctx context.Context, want *Branch) (*engine.Branch, error) {
-	b, err := r.session.Branch(r.own[want.ID])
+func (r *Run) path(ctx context.Context, b *Branch) (*engine.Path, error) {
+	moves, err := r.moves(b.Moves)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := r.moves(want.Moves[len(b.Moves):])
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range missing {
-		if b, err = r.session.Apply(ctx, b.ID, len(b.Moves), m); err != nil {
-			return nil, fmt.Errorf("board: make a move again: %w", err)
-		}
-	}
-	r.has(want.ID, b, want.Moves)
-	return b, nil
+	return r.paths.Path(r.within(ctx), moves)
 }
 
+// within has the work of a room's run yield to nobody: who waits for the run can have
+// a turn, which a room's work must not wait for then.
+func (r *Run) within(ctx context.Context) context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shared {
+		return pause.Never(ctx)
+	}
+	return ctx
+}
+
+// mostRead bounds what is remembered of moves: those of all branches, if each is as long as
+// it may be.
+const mostRead = MaxBranches * engine.MaxMoves
+
+// moves reads moves of the log, each text once.
 func (r *Run) moves(list []json.RawMessage) ([]scenario.Move, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moves := make([]scenario.Move, len(list))
+	for i, text := range list {
+		m, known := r.read[string(text)]
+		if !known {
+			one, err := r.parse(list[i : i+1])
+			if err != nil {
+				return nil, err
+			}
+			if m = one[0]; len(r.read) >= mostRead {
+				clear(r.read)
+			}
+			r.read[string(text)] = m
+		}
+		moves[i] = m
+	}
+	return moves, nil
+}
+
+// parse reads moves that somebody has sent.
+func (r *Run) parse(list []json.RawMessage) ([]scenario.Move, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -280,7 +173,7 @@ func (r *Run) moves(list []json.RawMessage) ([]scenario.Move, error) {
 	if err != nil {
 		return nil, fmt.Errorf("board: %w", err)
 	}
-	return r.scenario.ParseMoves(text)
+	return r.Scenario().ParseMoves(text)
 }
 
 // written returns moves as the log has them.
@@ -295,79 +188,18 @@ func written(moves []scenario.Move) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// drop drops a branch that an entry has dropped.
-func (r *Run) drop(id int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lose(id)
+// common is how many moves two lists have in common at their start.
+func common(a, b []json.RawMessage) int {
+	n := 0
+	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
+		n++
+	}
+	return n
 }
 
-// lose is drop for callers that hold mu. The session keeps its last branch until
-// another is there.
-func (r *Run) lose(id int) {
-	own, known := r.own[id]
-	if !known || r.session.Drop(own) != nil {
-		return
-	}
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	delete(r.own, id)
-	delete(r.made, id)
-}
-
-// makeRoom drops the branches that the room no longer has, or never had, if the session
-// has as many as it can. The caller holds mu.
-func (r *Run) makeRoom(s *State) {
-	if len(r.session.Branches()) < engine.MaxBranches {
-		return
-	}
-	for id := range r.own {
-		if s.Branch(id) == nil {
-			r.lose(id)
-		}
-	}
-}
-
-// try makes moves after the first at of a branch, and returns what belongs in the log:
-// nothing, if the branch itself goes on with them. Move returns the branch that it has
-// made, or has gone on with, also beside an error.
-func (r *Run) try(ctx context.Context, s *State, id, at int, move func(context.Context, *engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
-	want := s.Branch(id)
-	switch {
-	case want == nil:
-		return nil, engine.ErrNoBranch
-	case at < 0 || at > len(want.Moves):
-		return nil, engine.ErrNoMove
-	}
-	ctx, done := r.work(ctx)
-	defer done()
-	var what *Made
-	err := r.working(func() error {
-		b, err := r.branch(ctx, s, want)
-		if err == nil && len(b.Moves) > len(want.Moves) {
-			r.forget() // a move that never came into the log
-			b, err = r.branch(ctx, s, want)
-		}
-		if err != nil {
-			return err
-		}
-		r.makeRoom(s)
-		on, refused := move(ctx, r.session, b)
-		if on == nil || on == b && len(on.Moves) == len(want.Moves) {
-			return refused // nothing is made, or all went along the branch
-		}
-		made := Made{Branch: id, After: len(want.Moves)}
-		if on != b {
-			made.Branch, made.Parent, made.Fork, made.After = s.Made, id, at, at
-		}
-		if made.Moves, err = written(on.Moves[made.After:]); err != nil {
-			return err
-		}
-		r.has(made.Branch, on, append(want.Moves[:made.After:made.After], made.Moves...))
-		what = &made
-		return refused
-	})
-	return what, err
+// try returns what moves come to, and after them one more that is wished for.
+func (r *Run) try(ctx context.Context, moves []scenario.Move, w engine.Wish) (*engine.Path, error) {
+	return r.paths.Try(r.within(ctx), moves, w)
 }
 
 // runs are the runs of a room on this server, by scene: of the one that the
@@ -416,42 +248,31 @@ func (r *runs) put(scene int, run *Run) {
 
 // leave closes the runs of the scenes before one.
 func (r *runs) leave(scene int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, run := range r.list {
+	r.each(func(n int, run *Run) {
 		if n < scene {
 			run.Close()
 			delete(r.list, n)
 		}
-	}
+	})
 }
 
 // size is about how many bytes they take.
-func (r *runs) size() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	for _, run := range r.list {
-		n += run.Size()
-	}
+func (r *runs) size() (n int) {
+	r.each(func(_ int, run *Run) { n += run.Size() })
 	return n
 }
 
-// rest has those that nobody uses just now opened again when they are next
-// needed.
-func (r *runs) rest() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, run := range r.list {
-		run.rest()
-	}
-}
+// rest closes those that nobody uses just now.
+func (r *runs) rest() { r.each(func(_ int, run *Run) { run.paths.Rest() }) }
 
-// close ends what all of them have running. Whoever needs one has it opened again.
-func (r *runs) close() {
+// close closes all of them.
+func (r *runs) close() { r.each(func(_ int, run *Run) { run.Close() }) }
+
+// each calls f with each run and its scene.
+func (r *runs) each(f func(scene int, run *Run)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, run := range r.list {
-		run.Close()
+	for n, run := range r.list {
+		f(n, run)
 	}
 }

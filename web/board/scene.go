@@ -126,22 +126,18 @@ func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Ent
 	if b := f.state.Branch(on); same < len(b.Moves) || same == len(list) {
 		return Entry{}, false, nil
 	}
-	made, err := f.make(ctx, f.state, on, same, func(ctx context.Context, s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		for _, m := range moves[same:] {
-			if f.tooLong(s) {
-				return nil, errLong
-			}
-			var err error
-			if b, err = s.Apply(ctx, b.ID, len(b.Moves), m); err != nil {
-				return nil, err
-			}
-		}
-		return b, nil
-	})
-	if err != nil || made == nil {
+	if _, err := f.from(ctx, f.state, on, same); err != nil {
 		return Entry{}, false, err
 	}
-	return Entry{Made: []Made{*made}, Stand: &Stand{Branch: on, At: at}}, true, nil
+	for n, m := range moves[same:] {
+		if f.tooLong() {
+			return Entry{}, false, errLong
+		}
+		if _, err := f.run.try(ctx, moves[:same+n], engine.Wish{Move: &m}); err != nil {
+			return Entry{}, false, err
+		}
+	}
+	return Entry{Made: []Made{{Branch: on, After: same, Moves: list[same:]}}, Stand: &Stand{Branch: on, At: at}}, true, nil
 }
 
 // Opens reports whether the plan opens another scene than that of a scenario and a goal,

@@ -124,13 +124,13 @@ func TestWhatWasTriedAndNotLoggedIsNeverShown(t *testing.T) {
 }
 
 // trackOf is the branch on which a room stands, as a server shows it.
-func trackOf(t *testing.T, h *board.House, code string) *engine.Branch {
+func trackOf(t *testing.T, h *board.House, code string) *engine.Path {
 	t.Helper()
 	r, err := h.Room(t.Context(), code)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b *engine.Branch
+	var b *board.Track
 	err = r.Look(func(v board.View) (err error) {
 		b, err = v.Run.Track(v.Context, v.State, v.State.Stand.Branch)
 		return err
@@ -138,23 +138,22 @@ func trackOf(t *testing.T, h *board.House, code string) *engine.Branch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b.Path
 }
 
-// again makes moves in a session of its own.
-func again(t *testing.T, moves []scenario.Move) *engine.Branch {
+// again makes moves in a run of its own.
+func again(t *testing.T, moves []scenario.Move) *engine.Path {
 	t.Helper()
-	s, err := engine.Open(t.Context(), leaseExpiry(t).WithSchedule(moves))
+	b, err := engine.PathOf(t.Context(), leaseExpiry(t).WithSchedule(moves))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
-	return s.Branches()[0]
+	return b
 }
 
-func equalTracks(t *testing.T, when string, got, want *engine.Branch) {
+func equalTracks(t *testing.T, when string, got, want *engine.Path) {
 	t.Helper()
-	as := func(b *engine.Branch) string {
+	as := func(b *engine.Path) string {
 		text, err := json.Marshal([]any{append([]scenario.Move{}, b.Moves...), b.Positions, append([]trace.Event{}, b.Events...)})
 		if err != nil {
 			t.Fatal(err)

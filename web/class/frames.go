@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine"
 	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
@@ -292,7 +291,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 
 // goalNow is how far the class is with what it is to break, judged once for each
 // place; nil where that is nothing.
-func (s nowFrames) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
+func (s nowFrames) goalNow(l words.Language, v board.View, b *board.Track) (*roomGoal, error) {
 	item, ok := s.course().Item(v.State.Goal)
 	if v.State.Goal == "" || !ok { // another server's course had it
 		return nil, nil
@@ -533,7 +532,7 @@ func setFrame(l words.Language, v board.View) (*wire.Frame, error) {
 }
 
 // branch returns what a branch shows, and the branch.
-func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, error) {
+func (f *roomFilm) branch(v board.View, id int) (*film.Film, *board.Track, error) {
 	b, err := v.Run.Track(v.Context, v.State, id)
 	if err != nil {
 		return nil, nil, err
@@ -543,7 +542,7 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, err
 		of = &step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
 		f.of[id] = of
 	}
-	of.Add(b)
+	of.Add(b.Path)
 	return of.Film, b, nil
 }
 
@@ -563,7 +562,7 @@ func (f *roomFilm) upTo(v board.View, id, moves int) (*film.Film, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := *b
+	part := *b.Path
 	part.Events = b.Events[:b.Positions[moves].Seq]
 	f.cut = cutFilm{step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}, id, moves}
 	f.cut.Add(&part)
@@ -589,7 +588,7 @@ func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []
 
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
-func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*wire.Frame, error) {
+func (f *roomFilm) part(v board.View, film *film.Film, branch *board.Track, b board.Branch, from, to int) (*wire.Frame, error) {
 	key, stays := [2]int{b.ID, from}, from < to && from%step.FramePositions == 0 && to%step.FramePositions == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d-%d", f.l.Code(), b.ID, from, to)
 	if made := f.whole[key]; stays && made != nil {

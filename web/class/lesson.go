@@ -374,7 +374,7 @@ type shipping struct {
 type shippedRun struct {
 	name string // of an example, "" for one's own
 	of   *scenario.Scenario
-	run  *engine.Branch
+	run  *engine.Path
 }
 
 // place is where moves lead in a scenario: by a row, where that says it, or as a
@@ -429,7 +429,7 @@ func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario, moves int) (
 			}
 		}
 	}
-	if known.run != nil && (len(known.run.Moves) >= moves || known.run.Positions[len(known.run.Moves)].Over) {
+	if known.run != nil && (len(known.run.Moves) >= moves || known.run.End().Over) {
 		return known, nil
 	}
 	made := 0

@@ -163,22 +163,17 @@ func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool
 
 // stepped steps through a scenario, along its schedule and then as its policy
 // wants, until it is over or at a position that is enough.
-func stepped(ctx context.Context, sc *scenario.Scenario, enough func(engine.Position) bool) (*engine.Branch, error) {
-	session, err := engine.Open(ctx, sc)
+func stepped(ctx context.Context, sc *scenario.Scenario, enough func(engine.Position) bool) (*engine.Path, error) {
+	p := engine.NewPaths(sc)
+	defer p.Close()
+	b, err := p.Path(ctx, sc.Schedule)
+	for err == nil && !b.End().Over && !enough(b.End()) {
+		b, err = p.Try(ctx, b.Moves, engine.Wish{})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("class: %w", err)
 	}
-	defer session.Close()
-	b := session.Branches()[0]
-	for {
-		end := b.Positions[len(b.Positions)-1]
-		if end.Over || enough(end) {
-			return b, nil
-		}
-		if b, err = session.Step(ctx, b.ID); err != nil {
-			return nil, fmt.Errorf("class: %w", err)
-		}
-	}
+	return b, nil
 }
 
 // movesToRow returns a scenario with the moves of its run after which a row of
@@ -190,7 +185,7 @@ func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.
 	}
 	at := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Row >= row })
 	if at < 0 {
-		return nil, 0, phrase.New("its run ends at T%d: there is no T%d", b.Positions[len(b.Positions)-1].Row, row)
+		return nil, 0, phrase.New("its run ends at T%d: there is no T%d", b.End().Row, row)
 	}
 	return sc.WithSchedule(b.Moves), at, nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"relock/engine"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"
@@ -146,7 +145,7 @@ func (g *guest) read(ctx context.Context, c board.Command) (own *roomAnswer, err
 func (g *guest) newReader(ctx context.Context) *step.Reader {
 	return &step.Reader{
 		Sockets: g.s.stepping, Language: g.l, Context: ctx, Seat: g.reading, Address: g.address, Ends: site.OfRoom, May: g.may, Look: g.look,
-		Film: func(sc *scenario.Scenario, b *engine.Branch) *film.Film {
+		Film: func(sc *scenario.Scenario, b *board.Track) *film.Film {
 			f := film.New(g.l, sc, b.Header.Owners)
 			for _, e := range b.Events {
 				f.Add(e)

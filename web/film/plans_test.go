@@ -11,28 +11,29 @@ import (
 )
 
 // stepping steps through a bundled scenario, and gives the picture at each of its rows.
-func stepping(t *testing.T, name string, each func(b *engine.Branch, p film.Picture)) {
+func stepping(t *testing.T, name string, each func(b *engine.Path, p film.Picture)) {
 	t.Helper()
 	sc := lessonstest.Scenario(t, name+".yaml")
-	s, err := engine.Open(t.Context(), sc.WithSchedule(nil))
+	paths := engine.NewPaths(sc)
+	defer paths.Close()
+	b, err := paths.Path(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	b, seen := s.Branches()[0], 0
+	seen := 0
 	l := film.LanesOf(sc, b.Header.Owners)
 	for {
 		for _, e := range b.Events[seen:] {
 			l.Add(e)
 		}
 		seen = len(b.Events)
-		tip := b.Positions[len(b.Positions)-1]
+		tip := b.End()
 		l.Plan(tip.Plans)
 		each(b, l.Window(words.English, "p", 0, film.MaxLaneRows))
 		if tip.Over {
 			return
 		}
-		if b, err = s.Step(t.Context(), b.ID); err != nil {
+		if b, err = paths.Try(t.Context(), b.Moves, engine.Wish{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,7 @@ func TestAStepMovesNothing(t *testing.T) {
 		}
 		name := file[:len(file)-len(".yaml")]
 		var before film.Picture
-		stepping(t, name, func(_ *engine.Branch, p film.Picture) {
+		stepping(t, name, func(_ *engine.Path, p film.Picture) {
 			for i, c := range before.Columns {
 				if p.Columns[i].X != c.X {
 					t.Errorf("%s: T%d is at %g, and was at %g", name, c.Step, p.Columns[i].X, c.X)
@@ -70,7 +71,7 @@ func TestAStepMovesNothing(t *testing.T) {
 func TestWhatIsSettledIsDrawn(t *testing.T) {
 	var planned []film.Planned
 	places := map[float64]float64{} // by milliseconds
-	stepping(t, "lease-expiry", func(_ *engine.Branch, p film.Picture) {
+	stepping(t, "lease-expiry", func(_ *engine.Path, p film.Picture) {
 		if len(p.Columns) == 1 {
 			planned = p.Plans
 			if len(p.Ends) != 2 || p.Ends[1].Y != p.Key.Bottom {

@@ -110,13 +110,11 @@ func playedBack(r *http.Request, state link.Contents) (*runs.Recording, int, err
 		}
 		return made, 0, nil
 	}
-	session, err := engine.Open(r.Context(), state.Scenario)
+	b, err := engine.PathOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer session.Close()
-	b := session.Branches()[0]
-	return &runs.Recording{Scenario: session.Scenario(), Header: b.Header, Events: b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
+	return &runs.Recording{Scenario: state.Scenario.WithSchedule(nil), Header: b.Header, Events: b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
 }
 
 // filmed returns the film of a recording, with the lanes around the row at.

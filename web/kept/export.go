@@ -65,10 +65,9 @@ func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace
 
 // upTo plays the moves up to a link's position.
 func upTo(ctx context.Context, state link.Contents) (trace.Header, []trace.Event, error) {
-	session, err := engine.Open(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
+	b, err := engine.PathOf(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
 	if err != nil {
 		return trace.Header{}, nil, err
 	}
-	defer session.Close()
-	return session.Trace(0)
+	return b.Trace(state.Scenario)
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/board"
 	"relock/web/export"
 	"relock/web/frame"
 	"relock/web/labs"
@@ -197,7 +197,7 @@ func (s *Labs) Socket(w http.ResponseWriter, r *http.Request) error {
 }
 
 // branch returns the branch that the address names.
-func (s *Labs) branch(r *http.Request) (labs.State, *engine.Branch, error) {
+func (s *Labs) branch(r *http.Request) (labs.State, *board.Track, error) {
 	_, st, err := s.found(r)
 	if err != nil {
 		return st, nil, err

@@ -33,7 +33,7 @@ var (
 // Branch is one round: its decisions, their results, and the choices at each place. It
 // does not change once it was returned.
 type Branch struct {
-	engine.Branch
+	board.Track
 
 	Way     []lab.Decision
 	Places  []Place // before the first decision, and after each
@@ -42,10 +42,11 @@ type Branch struct {
 }
 
 // Whole returns the branch with its decisions in its header.
-func (b *Branch) Whole() (*engine.Branch, error) {
-	one := b.Branch
+func (b *Branch) Whole() (*board.Track, error) {
+	one, path := b.Track, *b.Path
 	var err error
-	one.Header, err = lab.Ordered(b.Header, b.Way)
+	path.Header, err = lab.Ordered(b.Header, b.Way)
+	one.Path = &path
 	return &one, err
 }
 
@@ -302,8 +303,8 @@ func (l *Lab) take(look lab.Look, track lab.Track) error {
 		return err
 	}
 	b := *l.rounds[l.live]
-	b.Positions = positions(&b, track)
-	b.Way, b.Header, b.Events, b.Live, b.Telling = look.Order, track.Header, track.Events, true, track.Telling
+	b.Path = &engine.Path{Header: track.Header, Events: track.Events, Positions: positions(&b, track)}
+	b.Way, b.Live, b.Telling = look.Order, true, track.Telling
 	b.Places = append(slices.Clone(b.Places[:min(len(b.Places), len(b.Way))]), Place{look.Threads, look.Choices, look.Expiry})
 	for len(b.Places) <= len(b.Way) { // decided at once, one after the other
 		b.Places = append(b.Places, b.Places[len(b.Places)-1])
@@ -363,7 +364,7 @@ func positions(b *Branch, track lab.Track) []engine.Position {
 func (l *Lab) begin(parent, fork int) {
 	l.leave()
 	l.live = l.board.Begin(parent, fork)
-	l.rounds[l.live] = &Branch{Branch: engine.Branch{ID: l.live, Parent: parent, Fork: fork}}
+	l.rounds[l.live] = &Branch{Track: board.Track{Path: &engine.Path{}, ID: l.live, Parent: parent, Fork: fork}}
 }
 
 // leave ends the round of the live branch, if there is one. The caller holds mu.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine"
 	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/web/board"
@@ -145,10 +144,10 @@ func TestBranches(t *testing.T) {
 	if b := st.Branches[1]; b.Parent != 0 || b.Fork != 0 {
 		t.Errorf("it leaves %d at %d", b.Parent, b.Fork)
 	}
-	if _, err := s.Do(t.Context(), board.Command{Do: "step", Branch: 7, Thread: "A"}); !errors.Is(err, engine.ErrNoBranch) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", Branch: 7, Thread: "A"}); !errors.Is(err, board.ErrNoBranch) {
 		t.Errorf("on no branch: %v", err)
 	}
-	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(9), Thread: "A"}); !errors.Is(err, engine.ErrNoMove) {
+	if _, err := s.Do(t.Context(), board.Command{Do: "step", At: new(9), Thread: "A"}); !errors.Is(err, board.ErrNoMove) {
 		t.Errorf("beyond its end: %v", err)
 	}
 

@@ -122,7 +122,7 @@ func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		engine.ErrBranches, engine.ErrMoves, engine.ErrNoBranch, engine.ErrNoMove, engine.ErrCompared, run.ErrLimit,
+		engine.ErrMoves, engine.ErrCompared, run.ErrLimit,
 		run.Diverged(3, &run.Refusal{Reason: run.IsOver}),
 	} {
 		if got, ok := words.Match("zh").Explain(err); !ok || !inChinese(got) {

@@ -213,12 +213,12 @@ func (t FieldTerm) find(ctx context.Context) (TermMoment, error) {
 // movesUntil steps through a scenario until something is seen, and returns the moves and the
 // step up to there; the step is 0 where the run ends before.
 func movesUntil(ctx context.Context, sc *scenario.Scenario, seen func(*facts.Facts, trace.Event) bool) (moves []scenario.Move, step int, err error) {
-	s, err := engine.Open(ctx, sc)
+	p := engine.NewPaths(sc)
+	defer p.Close()
+	b, err := p.Path(ctx, sc.Schedule)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.Close()
-	b := s.Branches()[0]
 	f, told := facts.New(b.Header.Owners), 0
 	for {
 		for ; told < len(b.Events); told++ {
@@ -227,10 +227,10 @@ func movesUntil(ctx context.Context, sc *scenario.Scenario, seen func(*facts.Fac
 				return b.Moves, e.Step, nil
 			}
 		}
-		if b.Positions[len(b.Positions)-1].Over {
+		if b.End().Over {
 			return b.Moves, 0, nil
 		}
-		if b, err = s.Step(ctx, b.ID); err != nil {
+		if b, err = p.Try(ctx, b.Moves, engine.Wish{}); err != nil {
 			return nil, 0, err
 		}
 	}

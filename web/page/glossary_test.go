@@ -30,18 +30,16 @@ func TestEachTermIsSeenWhereItsLinkStands(t *testing.T) {
 			t.Errorf("%s: %v", term.ID, err)
 			continue
 		}
-		s, err := engine.Open(t.Context(), state.Scenario)
+		b, err := engine.PathOf(t.Context(), state.Scenario)
 		if err != nil {
 			t.Errorf("%s: %v", term.ID, err)
 			continue
 		}
-		b := s.Branches()[0]
 		row := b.Positions[state.At].Row
 		reel := film.New(words.English, state.Scenario, b.Header.Owners)
 		for _, e := range b.Events {
 			reel.Add(e)
 		}
-		s.Close()
 		if row < m.Step {
 			t.Errorf("%s: the link stands at T%d, and it is seen at T%d", term.ID, row, m.Step)
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"relock/engine"
 	"relock/engine/course"
 	"relock/engine/explore"
 	"relock/engine/phrase"
@@ -32,7 +31,7 @@ func (r *Reader) goal(ctx context.Context, c board.Command) (Answered, error) {
 	case !ok || item.Kind != course.Break || !item.Plays(at.Scenario):
 		return Answered{}, errNoGoal
 	case c.Stood < 0 || c.Stood > len(b.Moves):
-		return Answered{}, engine.ErrNoMove
+		return Answered{}, board.ErrNoMove
 	}
 	moves := slices.Clone(b.Moves[:c.Stood])
 	r.Forget()

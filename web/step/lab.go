@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 
-	"relock/engine"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -34,7 +33,7 @@ type labPlayer struct {
 	state  labs.State
 	drawn  *scenario.Scenario   // of what was shown
 	had    map[int]*labs.Branch // as they were shown, nil before anything is
-	dress  string               // title, rail and scripts, as they were shown
+	header string               // scenario, rail and scripts, as they were shown
 	search *labs.Search         // as last sent
 }
 
@@ -60,7 +59,7 @@ func (p *labPlayer) look(_ context.Context, ids ...int) (at Branches, err error)
 	at.Scenario = p.state.Scenario
 	for _, id := range ids {
 		if p.sent[id] == nil {
-			return at, engine.ErrNoBranch
+			return at, board.ErrNoBranch
 		}
 		b, err := p.had[id].Whole()
 		if err != nil {
@@ -103,7 +102,7 @@ func (p *labPlayer) open() (err error) {
 	}
 	p.forget()
 	p.search = nil
-	if p.dress, err = p.dressed(); err != nil {
+	if p.header, err = p.headerNow(); err != nil {
 		return err
 	}
 	rail, err := p.rail()
@@ -140,9 +139,9 @@ func (p *labPlayer) open() (err error) {
 	return p.showNew()
 }
 
-// dressed is what the page is dressed with: it changes when the key is found, or a
-// client says who it is.
-func (p *labPlayer) dressed() (string, error) {
+// headerNow is what the page has around the branches: it changes when the key is found, or
+// a client says who it is.
+func (p *labPlayer) headerNow() (string, error) {
 	frame, err := p.state.Scenario.Compact()
 	if err != nil {
 		return "", err
@@ -181,7 +180,7 @@ func (p *labPlayer) followed(context.Context) error {
 		p.gone, _ = p.l.Explain(err)
 		return err
 	}
-	return errors.Join(p.renewed(state), p.redress())
+	return errors.Join(p.renewed(state), p.sendHeader())
 }
 
 // renewed shows the lab's state now.
@@ -198,13 +197,13 @@ func (p *labPlayer) forget() {
 	p.had, p.sent, p.drawn = map[int]*labs.Branch{}, map[int]*Shown{}, p.state.Scenario
 }
 
-// redress has a page open the lab again that is dressed otherwise.
-func (p *labPlayer) redress() error {
-	dress, err := p.dressed()
-	if err != nil || dress == p.dress {
+// sendHeader has a page open the lab again that has another header.
+func (p *labPlayer) sendHeader() error {
+	header, err := p.headerNow()
+	if err != nil || header == p.header {
 		return err
 	}
-	p.dress = dress
+	p.header = header
 	return p.write(Frame{Renew: true})
 }
 
@@ -256,7 +255,7 @@ func (p *labPlayer) showBranch(b *labs.Branch) error {
 		maps.Copy(done.owners, b.Header.Owners)
 	}
 	done.positions = max(done.positions-1, 0) // more can be decided there, and more may have happened
-	return p.show(&b.Branch, done, func(i int) Position { return p.position(b, i) })
+	return p.show(&b.Track, done, func(i int) Position { return p.position(b, i) })
 }
 
 // position is what could be decided at a place of a branch.
@@ -315,7 +314,7 @@ func (p *labPlayer) order(ctx context.Context, c board.Command) error {
 			return err
 		}
 	}
-	if failed := p.redress(); failed != nil {
+	if failed := p.sendHeader(); failed != nil {
 		return failed
 	}
 	return err
@@ -326,7 +325,7 @@ func (p *labPlayer) order(ctx context.Context, c board.Command) error {
 func (p *labPlayer) run(ctx context.Context, c board.Command) error {
 	b := p.had[c.Branch]
 	if b == nil {
-		return engine.ErrNoBranch
+		return board.ErrNoBranch
 	}
 	breaks := func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	for range 200 {

@@ -5,6 +5,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/trace"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
@@ -21,7 +22,7 @@ const showEvery = 250 * time.Millisecond
 
 // portions tells the positions of a branch from one on, so many at a time, with the
 // rows between them, and last its lanes. If there are no more, it says so once.
-func portions(l words.Language, reel *film.Film, b *engine.Branch, from int, position func(i int) Position, tell func(Frame) error) error {
+func portions(l words.Language, reel *film.Film, b *board.Track, from int, position func(i int) Position, tell func(Frame) error) error {
 	for {
 		to := min(from+FramePositions, len(b.Positions))
 		a, err := PartOf(l, reel, b, from, to, position)
@@ -47,7 +48,7 @@ func portions(l words.Language, reel *film.Film, b *engine.Branch, from int, pos
 
 // PartOf returns the positions of a branch from one up to another, without that
 // one, with the rows that lie between them.
-func PartOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int, position func(i int) Position) (a Frame, err error) {
+func PartOf(l words.Language, reel *film.Film, b *board.Track, from, to int, position func(i int) Position) (a Frame, err error) {
 	firstRow := 0
 	if from > 0 {
 		firstRow = b.Positions[from-1].Row
@@ -61,7 +62,7 @@ func PartOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int, p
 }
 
 // PositionOf returns a position of a branch that is stepped.
-func PositionOf(l words.Language, b *engine.Branch, i int) Position {
+func PositionOf(l words.Language, b *board.Track, i int) Position {
 	at := b.Positions[i]
 	out := Position{Row: at.Row, At: l.Duration(at.At), Options: page.NewOptions(l, at.Options), Over: at.Over}
 	out.Pointless = page.NewPointless(l, at.Pointless)
@@ -95,8 +96,8 @@ type Shown struct {
 	owners    map[string]string // that the film goes by, where more may join
 }
 
-// Add adds the events of a branch that the film lacks.
-func (s *Shown) Add(b *engine.Branch) {
+// Add adds the events of a path that the film lacks.
+func (s *Shown) Add(b *engine.Path) {
 	for _, e := range b.Events[s.Events:] {
 		s.Film.Add(e)
 	}

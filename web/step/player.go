@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"relock/engine"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -122,8 +121,8 @@ func linesOf(sc *scenario.Scenario, list []board.Branch) ([]board.Line, error) {
 	if len(list) == 0 {
 		return []board.Line{{Parent: -1, Moves: sc.Schedule}}, nil
 	}
-	if len(list) > engine.MaxBranches {
-		return nil, engine.ErrBranches
+	if len(list) > board.MaxBranches {
+		return nil, board.ErrBranches
 	}
 	var out []board.Line
 	for i, b := range list {
@@ -237,7 +236,7 @@ func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error
 
 // showMade sends the positions and rows of a branch that the page does not have
 // yet. The page already has the part that a branch shares with its parent.
-func (p *player) showMade(b *engine.Branch) error {
+func (p *player) showMade(b *board.Track) error {
 	done := p.sent[b.ID]
 	if done == nil || done.Events > len(b.Events) {
 		done = &Shown{Film: film.New(p.l, p.board.Scenario(), b.Header.Owners)}

@@ -3,9 +3,9 @@ package step
 import (
 	"context"
 
-	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/site/turn"
 	"relock/web/words"
@@ -26,7 +26,7 @@ type Reader struct {
 	// own goroutine.
 	May   func(Asker) error // nil: all of it
 	Look  func(ctx context.Context, ids ...int) (Branches, error)
-	Film  func(sc *scenario.Scenario, b *engine.Branch) *film.Film
+	Film  func(sc *scenario.Scenario, b *board.Track) *film.Film
 	Lanes func(branch, row int) (string, error)
 	Tell  func(*Exploration, Told) error
 
@@ -37,7 +37,7 @@ type Reader struct {
 type Branches struct {
 	Scene    int // of a class: how many scenarios it has gone through before
 	Scenario *scenario.Scenario
-	List     []*engine.Branch
+	List     []*board.Track
 }
 
 // Asker says who may ask in a class.

@@ -88,7 +88,7 @@ func (r *Reader) explore(ctx context.Context, c board.Command) (Answered, error)
 	case c.MostFaults < 0 || c.MostFaults > searchFaults:
 		return Answered{}, errSearchFaults
 	case c.Stood < 0 || c.Stood > len(b.Moves):
-		return Answered{}, engine.ErrNoMove
+		return Answered{}, board.ErrNoMove
 	case c.From == "here":
 		bounds.From = append([]scenario.Move(nil), b.Moves[:c.Stood]...)
 	case c.From != "start":
@@ -325,14 +325,14 @@ func (r *Reader) Way(ctx context.Context, c board.Command) (board.Command, error
 
 // instead is the branch that moves are to take the place of: the one that the
 // last walk has made, if nothing else came of that. It notes the walk.
-func (s *searching) instead(list []*engine.Branch, moves []scenario.Move) (id *int) {
+func (s *searching) instead(list []*board.Track, moves []scenario.Move) (id *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there := false // a branch that begins with the moves
 	for _, b := range list {
 		there = there || begins(b.Moves, moves) == len(moves)
 		walked := len(s.walked) > 0 && len(b.Moves) == len(s.walked) && begins(b.Moves, s.walked) == len(s.walked)
-		if walked && len(list) > 1 && begins(s.walked, moves) < len(moves) && !slices.ContainsFunc(list, func(o *engine.Branch) bool { return o.Parent == b.ID }) {
+		if walked && len(list) > 1 && begins(s.walked, moves) < len(moves) && !slices.ContainsFunc(list, func(o *board.Track) bool { return o.Parent == b.ID }) {
 			id = &b.ID
 		}
 	}
@@ -358,9 +358,9 @@ func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err 
 	if err != nil {
 		return f, err
 	}
-	is := slices.IndexFunc(all.List, func(b *engine.Branch) bool { return b.ID == c.Branch })
+	is := slices.IndexFunc(all.List, func(b *board.Track) bool { return b.ID == c.Branch })
 	if is < 0 {
-		return f, engine.ErrNoBranch
+		return f, board.ErrNoBranch
 	}
 	b, at := all.List[is], c.Stood
 	found, picture, err := r.search.found(all.Scene)
@@ -368,7 +368,7 @@ func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err 
 	case err != nil:
 		return f, err
 	case at < 0 || at > len(b.Moves):
-		return f, engine.ErrNoMove
+		return f, board.ErrNoMove
 	}
 	ids := found.Follow(b.Moves, b.Stands())
 	s := standsJSON{Branch: b.ID, At: at, Dot: picture.DotOf(ids[at]), Way: []int{}, Lost: -1, Outlooks: []page.MoveOutlook{}}
@@ -422,7 +422,7 @@ func (r *Reader) outlook(ctx context.Context, c board.Command) (f Answered, err 
 
 // parting is the decision that makes the difference between a branch and the
 // first other one that came to another end, or nil.
-func (r *Reader) parting(found *explore.Space, list []*engine.Branch, b *engine.Branch, ids []int, names map[int]string) *page.Parting {
+func (r *Reader) parting(found *explore.Space, list []*board.Track, b *board.Track, ids []int, names map[int]string) *page.Parting {
 	for _, o := range list {
 		if o.ID == b.ID || broke(o, len(o.Moves)) == broke(b, len(b.Moves)) {
 			continue
@@ -445,7 +445,7 @@ func (r *Reader) parting(found *explore.Space, list []*engine.Branch, b *engine.
 }
 
 // broke reports whether a rule was broken on a branch by its first at moves.
-func broke(b *engine.Branch, at int) bool {
+func broke(b *board.Track, at int) bool {
 	return slices.ContainsFunc(b.Events, func(e trace.Event) bool {
 		return e.Kind() == trace.KindViolation && e.Seq <= b.Positions[at].Seq
 	})

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine"
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
@@ -46,7 +45,7 @@ type speaker struct {
 func (p *speaker) newReader(look func(context.Context, ...int) (Branches, error)) *Reader {
 	return &Reader{
 		Sockets: p.s, Language: p.l, Context: p.ctx, Seat: p.seat, Address: p.account.Address(), Ends: site.OfPlay, Look: look,
-		Film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].Film },
+		Film: func(_ *scenario.Scenario, b *board.Track) *film.Film { return p.sent[b.ID].Film },
 		Lanes: func(branch, row int) (string, error) {
 			if _, err := look(p.ctx, branch); err != nil {
 				return "", err
@@ -133,8 +132,8 @@ func (p *speaker) answer(f Answered) error {
 }
 
 // show sends the positions and rows of a branch that the page does not have yet.
-func (p *speaker) show(b *engine.Branch, done *Shown, position func(i int) Position) error {
-	done.Add(b)
+func (p *speaker) show(b *board.Track, done *Shown, position func(i int) Position) error {
+	done.Add(b.Path)
 	if err := portions(p.l, done.Film, b, done.positions, position, p.write); err != nil {
 		return err
 	}

@@ -36,14 +36,48 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 	return sc
 }
 
-func open(t *testing.T, sc *scenario.Scenario) *engine.Session {
+// stepping is a person who goes along paths of a scenario.
+type stepping struct {
+	t *testing.T
+	*engine.Paths
+
+	b *engine.Path // where they are, at its end
+}
+
+func open(t *testing.T, sc *scenario.Scenario) *stepping {
 	t.Helper()
-	s, err := engine.Open(t.Context(), sc)
-	if err != nil {
+	s := &stepping{t: t, Paths: engine.NewPaths(sc)}
+	t.Cleanup(s.Close)
+	var err error
+	if s.b, err = s.Path(t.Context(), sc.Schedule); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
 	return s
+}
+
+// try makes a wish at the end, and goes there.
+func (s *stepping) try(w engine.Wish) error {
+	b, err := s.Try(s.t.Context(), s.b.Moves, w)
+	if err == nil {
+		s.b = b
+	}
+	return err
+}
+
+// must is try where it is possible.
+func (s *stepping) must(w engine.Wish) {
+	s.t.Helper()
+	if err := s.try(w); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stepping) toTheEnd() *engine.Path {
+	s.t.Helper()
+	for !s.b.End().Over {
+		s.must(engine.Wish{})
+	}
+	return s.b
 }
 
 // whole is a run of sc from beginning to end.
@@ -76,22 +110,6 @@ func same(t *testing.T, want, got []string) {
 	}
 }
 
-func toTheEnd(t *testing.T, s *engine.Session, id int) *engine.Branch {
-	t.Helper()
-	for {
-		b, err := s.Branch(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.Positions[len(b.Positions)-1].Over {
-			return b
-		}
-		if _, err := s.Step(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // Stepping through a scenario gives what running it gives, and so does the
 // schedule that was written down meanwhile.
 func TestSteppedIsRunIsReplayed(t *testing.T) {
@@ -105,8 +123,8 @@ func TestSteppedIsRunIsReplayed(t *testing.T) {
 				sc := lessonstest.Scenario(t, name)
 				sc.Policy = policy
 				s := open(t, sc)
-				b := toTheEnd(t, s, 0)
-				header, events, err := s.Trace(0)
+				b := s.toTheEnd()
+				header, events, err := b.Trace(sc)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,34 +170,41 @@ func randomFault(r *rand.Rand) scenario.Fault {
 	}[r.IntN(17)]
 }
 
-// wander does this and that.
-func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
+// wander does this and that, and returns where it led.
+func wander(t *testing.T, s *stepping, r *rand.Rand) []*engine.Path {
 	t.Helper()
+	list := []*engine.Path{s.b}
 	for range 60 {
-		var err error
-		id := s.Branches()[r.IntN(len(s.Branches()))].ID
-		b, _ := s.Branch(id)
-		at := len(b.Moves)
+		on := r.IntN(len(list))
+		at := len(list[on].Moves)
 		if r.IntN(20) == 0 {
 			at = r.IntN(at + 1)
 		}
+		w := engine.Wish{}
+		thread := []string{"A", "B", "C"}[r.IntN(3)]
 		switch r.IntN(9) {
 		case 0:
-			_, err = s.Apply(t.Context(), id, at, move(randomFault(r)))
+			w.Move = new(move(randomFault(r)))
 		case 1:
-			_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
+			w.Pass, w.By = []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms
 		case 2:
-			_, err = s.StepNetwork(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], 0)
+			w.Thread, w.Network = thread, true
 		case 3, 4, 5:
-			_, err = s.StepThread(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], r.IntN(5) == 0)
-		default:
-			_, err = s.Step(t.Context(), id)
+			w.Thread, w.Background = thread, r.IntN(5) == 0
 		}
+		b, err := s.Try(t.Context(), list[on].Moves[:at], w)
 		var refused *run.Refusal
-		if err != nil && !errors.As(err, &refused) && !errors.Is(err, engine.ErrBranches) {
-			t.Fatalf("%v", err)
+		switch {
+		case errors.As(err, &refused):
+		case err != nil:
+			t.Fatal(err)
+		case at == len(list[on].Moves):
+			list[on] = b
+		case len(list) < 6:
+			list = append(list, b)
 		}
 	}
+	return list
 }
 
 // Whatever a person does, in whatever order, the moves written down give the
@@ -202,35 +227,97 @@ func TestWhateverIsDoneCanBeRepeated(t *testing.T) {
 			text = strings.Replace(text, "{lease", "{protocol: redlock, nodes: 3, lease", 1)
 		}
 		sc := parse(t, text)
-		s, err := engine.Open(t.Context(), sc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wander(t, s, r)
-		for _, b := range s.Branches() {
+		s := open(t, sc)
+		for _, b := range wander(t, s, r) {
 			wellFormed(t, b)
-			h, events, err := s.Trace(b.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again := open(t, sc.WithSchedule(b.Moves))
-			h2, events2, err := again.Trace(0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			same(t, written(t, h, events), written(t, h2, events2))
-			again.Close()
+			again(t, s.Paths, b.Moves)
+			again(t, s.Paths, b.Moves[:r.IntN(len(b.Moves)+1)])
 			if t.Failed() {
-				t.Fatalf("seed %d, branch %d", seed, b.ID)
+				t.Fatalf("seed %d, %d moves", seed, len(b.Moves))
 			}
 		}
 		s.Close()
 	}
 }
 
+// again compares what is known of moves with what they come to elsewhere.
+func again(t *testing.T, p *engine.Paths, moves []scenario.Move) *engine.Path {
+	t.Helper()
+	known, err := p.Path(t.Context(), moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := engine.PathOf(t.Context(), p.Scenario().WithSchedule(moves))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, events, err := known.Trace(p.Scenario())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h2, events2, err := fresh.Trace(p.Scenario())
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, written(t, h, events), written(t, h2, events2))
+	if diff := cmp.Diff(known.Positions, fresh.Positions); diff != "" {
+		t.Errorf("the positions differ: %s", diff)
+	}
+	return known
+}
+
+// Who stands still for good has come to the end, and goes on where a schedule says how:
+// what is known of the one says nothing of the other.
+func TestAScheduleGoesOnWhereAPersonIsAtTheEnd(t *testing.T) {
+	s := open(t, parse(t, `
+lock: {protocol: mutex-unsafe, lease: 200ms, retry: {times: unlimited, interval: 100ms}}
+faults: [{thread: A, at: lock, command: 2, do: crash}]
+threads: [{name: A, work: 10ms}, {name: B, start: 5ms, work: 10ms}]
+`))
+	by := s.toTheEnd()
+	longer := append(slices.Clone(by.Moves), scenario.Move{Until: 300 * ms}, move(scenario.Fault{Do: fault.Evict}))
+	if b := again(t, s.Paths, longer); b.Positions[len(by.Moves)].Over {
+		t.Error("the schedule ends where a person does")
+	}
+	if b := again(t, s.Paths, by.Moves); !b.End().Over {
+		t.Error("a person goes on where nothing can come")
+	}
+	s.Close()
+	again(t, s.Paths, longer)
+	for n := range longer {
+		again(t, s.Paths, longer[:n])
+	}
+	if _, err := s.Try(t.Context(), longer[:len(by.Moves)], engine.Wish{Pass: engine.ByLength, By: ms}); !errors.As(err, new(*run.Refusal)) {
+		t.Errorf("a person goes on where nothing can come: %v", err)
+	}
+}
+
+// What is known is not made again, of branches and of what they have in common.
+func TestWhatIsKnownIsKept(t *testing.T) {
+	s := open(t, parse(t, twoThreads))
+	main := s.toTheEnd()
+	other, err := s.Try(t.Context(), main.Moves[:3], engine.Wish{Pass: engine.ByLength, By: ms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Known(main.Moves) != main || s.Known(other.Moves) != other {
+		t.Error("a branch is made again")
+	}
+	if b := s.Known(main.Moves[:2]); b == nil || &b.Events[0] != &main.Events[0] && &b.Events[0] != &other.Events[0] {
+		t.Error("the beginning of a branch is made again, or takes memory of its own")
+	}
+	size := s.Size()
+	if s.Retain([][]scenario.Move{main.Moves}); s.Known(other.Moves) != nil || s.Known(main.Moves) != main || s.Size() >= size {
+		t.Errorf("of %d bytes %d stay, %v %v", size, s.Size(), s.Known(other.Moves), s.Known(main.Moves))
+	}
+	if s.Close(); s.Size() != 0 || s.Known(nil) != nil {
+		t.Errorf("%d bytes stay", s.Size())
+	}
+}
+
 func move(f scenario.Fault) scenario.Move { return scenario.Move{Fault: &f} }
 
-func wellFormed(t *testing.T, b *engine.Branch) {
+func wellFormed(t *testing.T, b *engine.Path) {
 	t.Helper()
 	if len(b.Positions) != len(b.Moves)+1 {
 		t.Fatalf("%d positions for %d moves", len(b.Positions), len(b.Moves))
@@ -260,36 +347,32 @@ threads: [{name: A, depth: 2}, {name: B}]
 defaults: {work: 60ms}
 `
 
-func TestActingInThePastMakesABranch(t *testing.T) {
+func TestActingInThePastMakesAnotherPath(t *testing.T) {
 	s := open(t, parse(t, twoThreads))
-	main := toTheEnd(t, s, 0)
+	main := s.toTheEnd()
 	moves, events := len(main.Moves), len(main.Events)
 	// At first both can move, and by the policy A does. Now B does.
-	b, err := s.StepThread(t.Context(), 0, 0, "B", false)
+	b, err := s.Try(t.Context(), nil, engine.Wish{Thread: "B"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.ID != 1 || b.Parent != 0 || b.Fork != 0 || b.Events[0].Thread != "B" {
-		t.Errorf("branch %d of %d after %d, first event of %s", b.ID, b.Parent, b.Fork, b.Events[0].Thread)
+	if len(b.Moves) != 1 || b.Events[0].Thread != "B" {
+		t.Errorf("%d moves, first event of %s", len(b.Moves), b.Events[0].Thread)
 	}
 	if len(main.Moves) != moves || len(main.Events) != events {
-		t.Error("the branch that was left has changed")
+		t.Error("the path that was left has changed")
 	}
-	cut, err := s.Cut(t.Context(), 0, 3)
-	if err != nil {
+	if s.b, err = s.Path(t.Context(), main.Moves[:3]); err != nil {
 		t.Fatal(err)
 	}
-	if len(cut.Moves) != 3 || cut.Parent != 0 || cut.Fork != 3 {
-		t.Errorf("cut at 3: %d moves, of %d after %d", len(cut.Moves), cut.Parent, cut.Fork)
-	}
-	same(t, written(t, main.Header, main.Events[:main.Positions[3].Seq]), written(t, cut.Header, cut.Events))
+	same(t, written(t, main.Header, main.Events[:main.Positions[3].Seq]), written(t, s.b.Header, s.b.Events))
 	// Going on where it was cut gives the same again.
-	same(t, written(t, main.Header, main.Events), written(t, main.Header, toTheEnd(t, s, cut.ID).Events))
+	same(t, written(t, main.Header, main.Events), written(t, main.Header, s.toTheEnd().Events))
 }
 
 func TestWhatHappensBeforeTheFirstMoveIsThere(t *testing.T) {
 	s := open(t, parse(t, leaseEnds+"faults: [{time: 0ms, do: down}]\n"))
-	b := toTheEnd(t, s, 0)
+	b := s.toTheEnd()
 	if p := b.Positions[0]; p.Seq != 1 || p.Row != 1 {
 		t.Errorf("at the start: %+v, want the fault's row", p)
 	}
@@ -300,21 +383,32 @@ func TestWhatHappensBeforeTheFirstMoveIsThere(t *testing.T) {
 	}
 }
 
-func TestDoingTheSameAgainMakesNoBranch(t *testing.T) {
+func TestDoingTheSameAgainIsForeseen(t *testing.T) {
 	s := open(t, parse(t, leaseEnds))
-	main := toTheEnd(t, s, 0)
-	moves := len(main.Moves)
-	for at, thread := range []string{"A", "B", "B", "B", "B"} { // B's retries lie in the future each time
-		b, err := s.StepThread(t.Context(), 0, at, thread, false)
-		if err != nil || b.ID != 0 || len(s.Branches()) != 1 || len(main.Moves) != moves {
-			t.Errorf("the same step at %d: %v, %d branches", at, err, len(s.Branches()))
+	main := s.toTheEnd()
+	foreseen := 0
+	does := func(at int, w engine.Wish) {
+		t.Helper()
+		m, told := main.Positions[at].Foresee(w)
+		if told {
+			foreseen++
+		}
+		if told && !m.Equal(main.Moves[at]) {
+			t.Errorf("at %d it is foreseen as %+v", at, m)
+		}
+		if b, err := s.Try(t.Context(), main.Moves[:at], w); err != nil || !b.Moves[at].Equal(main.Moves[at]) {
+			t.Errorf("the same at %d: %v", at, err)
 		}
 	}
-	if b, err := s.PassTime(t.Context(), 0, 5, engine.ToExpiry, 0); err != nil || b.ID != 0 {
-		t.Errorf("to the expiry, which came next: %v", err)
+	for at, thread := range []string{"A", "B", "B", "B", "B"} { // B's retries lie in the future each time
+		does(at, engine.Wish{Thread: thread})
 	}
-	if b, err := s.PassTime(t.Context(), 0, 5, engine.ByLength, ms); err != nil || b.ID != 1 {
-		t.Errorf("something else: %v", err)
+	does(5, engine.Wish{Pass: engine.ToExpiry})
+	if foreseen < 2 {
+		t.Errorf("%d are foreseen", foreseen)
+	}
+	if m, told := main.Positions[5].Foresee(engine.Wish{Pass: engine.ByLength, By: ms}); !told || m.Equal(main.Moves[5]) {
+		t.Errorf("something else: %+v", m)
 	}
 }
 
@@ -323,39 +417,8 @@ lock: {lease: 200ms, watchdog: off, retry: {times: 5, interval: 50ms}}
 threads: [{name: A, work: 300ms}, {name: B, start: 10ms, work: 50ms}]
 `
 
-func TestBranchesAreLimited(t *testing.T) {
-	s := open(t, parse(t, twoThreads))
-	if _, err := s.Step(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	for range engine.MaxBranches - 1 {
-		if _, err := s.Cut(t.Context(), 0, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := s.StepThread(t.Context(), 0, 0, "B", false); !errors.Is(err, engine.ErrBranches) {
-		t.Errorf("one branch too many: %v", err)
-	}
-	if b, err := s.StepThread(t.Context(), 0, 0, "A", false); err != nil || b.ID != 0 {
-		t.Errorf("along the branch, which needs no other one: %v", err)
-	}
-	if err := s.Drop(3); err != nil {
-		t.Fatal(err)
-	}
-	b, err := s.StepThread(t.Context(), 0, 0, "B", false)
-	if err != nil || b.ID != engine.MaxBranches {
-		t.Errorf("after one was dropped: %v", err)
-	}
-	if _, err := s.Step(t.Context(), 3); !errors.Is(err, engine.ErrNoBranch) {
-		t.Errorf("a step on a branch that was dropped: %v", err)
-	}
-	if _, err := s.Cut(t.Context(), 0, 7); !errors.Is(err, engine.ErrNoMove) {
-		t.Errorf("a cut beyond the end: %v", err)
-	}
-}
-
 // options are those of a branch's end in short.
-func options(b *engine.Branch) []string {
+func options(b *engine.Path) []string {
 	var out []string
 	for _, o := range b.Positions[len(b.Positions)-1].Options {
 		what := o.Thread
@@ -388,16 +451,15 @@ func TestOptionsSayWhatWouldHappenAndWhyNot(t *testing.T) {
 lock: {lease: 300ms, retry: {times: 2, interval: 50ms}}
 threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 `))
-	b := s.Branches()[0]
 	want := func(wanted ...string) {
 		t.Helper()
-		if got := options(b); !slices.Equal(got, wanted) {
-			t.Errorf("after %d moves:\n%s\nwant\n%s", len(b.Moves), strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+		if got := options(s.b); !slices.Equal(got, wanted) {
+			t.Errorf("after %d moves:\n%s\nwant\n%s", len(s.b.Moves), strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 		}
 	}
 	step := func(thread string) {
 		t.Helper()
-		if _, err := s.StepThread(t.Context(), 0, len(b.Moves), thread, false); err != nil {
+		if err := s.try(engine.Wish{Thread: thread}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -406,9 +468,8 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 	want("A work lock, level 2: waits 40ms", "A* renew renew, level 0: waits 100ms", "B start lock, level 1")
 	step("B") // refused, retries at 50 ms
 	want("A work lock, level 2: waits 40ms", "A* renew renew, level 0: waits 100ms", "B retry lock, level 1, attempt 2: waits 50ms")
-	if _, err := s.Apply(t.Context(), 0, 2, move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 500 * ms})); err != nil {
-		t.Error(err)
-	}
+	strike := func(f scenario.Fault) engine.Wish { return engine.Wish{Move: new(move(f))} }
+	s.must(strike(scenario.Fault{Do: fault.Pause, Thread: "A", For: 500 * ms}))
 	want("A work lock, level 2: paused 540ms", "A* renew renew, level 0: paused 500ms", "B retry lock, level 1, attempt 2: waits 50ms")
 	step("B")
 	step("B")
@@ -416,35 +477,23 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 
 	for _, c := range []struct {
 		name string
-		do   func() error
+		wish engine.Wish
 		want string
 	}{
-		{"step who has ended", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "B", false); return err }, "B has ended"},
-		{"step the later one", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "A", false); return err }, "A moves at 540ms, after A"},
-		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing more happens by itself"},
-		{"strike who has ended", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Crash, Thread: "B"}))
-			return err
-		}, "B has ended"},
-		{"pause for less", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 10 * ms}))
-			return err
-		}, "A is paused until 500ms"},
-		{"go back in time", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Until: 1 * ms})
-			return err
-		}, "it is already 100ms, and time does not go back"},
-		{"choose too high", func() error { _, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Choice: 9}); return err }, "choice 9 cannot be made: only 0 can move"},
-		{"answer while up", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Up}))
-			return err
-		}, "Redis is up"},
+		{"step who has ended", engine.Wish{Thread: "B"}, "B has ended"},
+		{"step the later one", engine.Wish{Thread: "A"}, "A moves at 540ms, after A"},
+		{"step nobody", engine.Wish{Thread: "Z"}, "nothing more happens by itself"},
+		{"strike who has ended", strike(scenario.Fault{Do: fault.Crash, Thread: "B"}), "B has ended"},
+		{"pause for less", strike(scenario.Fault{Do: fault.Pause, Thread: "A", For: 10 * ms}), "A is paused until 500ms"},
+		{"go back in time", engine.Wish{Move: &scenario.Move{Until: 1 * ms}}, "it is already 100ms, and time does not go back"},
+		{"choose too high", engine.Wish{Move: &scenario.Move{Choice: 9}}, "choice 9 cannot be made: only 0 can move"},
+		{"answer while up", strike(scenario.Fault{Do: fault.Up}), "Redis is up"},
 	} {
-		moves, events := len(b.Moves), len(b.Events)
-		if err := c.do(); err == nil || err.Error() != c.want {
+		was, size := s.b, s.Size()
+		if err := s.try(c.wish); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
-		if len(b.Moves) != moves || len(b.Events) != events || len(s.Branches()) != 1 {
+		if s.Known(was.Moves) != was || s.Size() != size {
 			t.Errorf("%s: something has changed", c.name)
 		}
 	}
@@ -456,44 +505,35 @@ func TestNodesThatAreAskedAtOnceAreOptions(t *testing.T) {
 lock: {protocol: redsync, nodes: 3, lease: 300ms, retry: {times: 2, interval: 50ms}}
 threads: [{name: A, work: 200ms}, {name: B, start: 1ms, work: 30ms}]
 `))
-	b := s.Branches()[0]
 	want := func(wanted ...string) {
 		t.Helper()
-		got := slices.DeleteFunc(options(b), func(o string) bool { return strings.HasPrefix(o, "A* renew") })
+		got := slices.DeleteFunc(options(s.b), func(o string) bool { return strings.HasPrefix(o, "A* renew") })
 		if !slices.Equal(got, wanted) {
-			t.Errorf("after %d moves:\n%s\nwant\n%s", len(b.Moves), strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+			t.Errorf("after %d moves:\n%s\nwant\n%s", len(s.b.Moves), strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 		}
 	}
 	ask := func(node int) {
 		t.Helper()
-		if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", node); err != nil {
+		if err := s.try(engine.Wish{Thread: "A", Node: node}); err != nil {
 			t.Error(err)
 		}
-		c, ok := b.Events[len(b.Events)-1].Body.(trace.Command)
-		if last := b.Events[len(b.Events)-1]; ok && c.Node != node || last.Thread != "A" {
+		last := s.b.Events[len(s.b.Events)-1]
+		if c, ok := last.Body.(trace.Command); ok && c.Node != node || last.Thread != "A" {
 			t.Errorf("node %d was to be asked: %+v", node, last)
 		}
 	}
-	if _, err := s.StepThread(t.Context(), 0, 0, "A", false); err != nil {
-		t.Fatal(err)
-	}
+	s.must(engine.Wish{Thread: "A"})
 	want("A nothing: awaits-node", "A* ask lock, level 1, node 1", "A* ask lock, level 1, node 2", "A* ask lock, level 1, node 3", "B start lock, level 1: waits 1ms")
 	ask(3)
 	want("A nothing: awaits-node", "A* ask lock, level 1, node 1", "A* ask lock, level 1, node 2", "B start lock, level 1: waits 1ms")
-	if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", 3); err == nil {
+	if err := s.try(engine.Wish{Thread: "A", Node: 3}); err == nil {
 		t.Error("node 3 has answered, and is asked again")
 	}
-	if _, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 5 * ms})); err != nil {
-		t.Error(err)
-	}
+	s.must(engine.Wish{Move: new(move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 5 * ms}))})
 	want("A nothing: awaits-node", "A* ask lock, level 1, node 1: paused 5ms", "A* ask lock, level 1, node 2: paused 5ms", "B start lock, level 1: waits 1ms")
-	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ByLength, 5*ms); err != nil {
-		t.Error(err)
-	}
+	s.must(engine.Wish{Pass: engine.ByLength, By: 5 * ms})
 	ask(1)
-	if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", 2); err != nil {
-		t.Error(err)
-	}
+	s.must(engine.Wish{Thread: "A", Node: 2})
 	want("A work unlock, level 1: waits 205ms", "B start lock, level 1")
 }
 
@@ -502,13 +542,10 @@ func TestPassingTime(t *testing.T) {
 lock: {lease: 200ms, watchdog: off}
 threads: [{name: A, work: 500ms}]
 `))
-	b, err := s.Step(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.must(engine.Wish{})
 	at := func(want time.Duration) {
 		t.Helper()
-		if got := b.Positions[len(b.Positions)-1].At; got != want {
+		if got := s.b.End().At; got != want {
 			t.Errorf("it is %v, want %v", got, want)
 		}
 	}
@@ -521,17 +558,15 @@ threads: [{name: A, work: 500ms}]
 		{engine.ToEvent, 0, 200 * ms}, // Redis drops the key; that the holder's context ends at 196 ms does not show
 		{engine.ToEvent, 0, 500 * ms},
 	} {
-		if _, err := s.PassTime(t.Context(), 0, len(b.Moves), c.to, c.d); err != nil {
-			t.Fatal(err)
-		}
+		s.must(engine.Wish{Pass: c.to, By: c.d})
 		at(c.want)
 	}
-	last := b.Events[len(b.Events)-1]
+	last := s.b.Events[len(s.b.Events)-1]
 	if _, ok := last.Body.(trace.Expired); !ok || last.At != 200 {
 		t.Errorf("last event %+v, want the expiry at 200 ms", last)
 	}
 	var refused *run.Refusal
-	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ToExpiry, 0); !errors.As(err, &refused) || refused.Reason != run.NoExpiry {
+	if err := s.try(engine.Wish{Pass: engine.ToExpiry}); !errors.As(err, &refused) || refused.Reason != run.NoExpiry {
 		t.Errorf("to the expiry of no key: %v", err)
 	}
 	// A thread that stops when the lock is lost shows it.
@@ -539,19 +574,15 @@ threads: [{name: A, work: 500ms}]
 lock: {lease: 200ms, watchdog: off}
 threads: [{name: A, work: 500ms, on-lost: stop}]
 `))
-	if b, err = s.Step(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if seen := b.Positions[len(b.Positions)-1].Seen; seen != 196*ms {
+	s.must(engine.Wish{})
+	if seen := s.b.End().Seen; seen != 196*ms {
 		t.Errorf("next to be seen is %v, want the end of the holder's context at 196 ms", seen)
 	}
 	for _, c := range []struct {
 		to   engine.Passage
 		want time.Duration
 	}{{engine.ToEvent, 196 * ms}, {engine.ToExpiry, 200 * ms}} {
-		if b, err = s.PassTime(t.Context(), 0, len(b.Moves), c.to, 0); err != nil {
-			t.Fatal(err)
-		}
+		s.must(engine.Wish{Pass: c.to})
 		at(c.want)
 	}
 }
@@ -581,13 +612,9 @@ func TestFaultsByHand(t *testing.T) {
 	} {
 		t.Run(c.fault.Do+" "+c.fault.At, func(t *testing.T) {
 			s := open(t, parse(t, one))
-			if _, err := s.Step(t.Context(), 0); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Apply(t.Context(), 0, 1, move(c.fault)); err != nil {
-				t.Fatal(err)
-			}
-			b := toTheEnd(t, s, 0)
+			s.must(engine.Wish{})
+			s.must(engine.Wish{Move: new(move(c.fault))})
+			b := s.toTheEnd()
 			var faults []trace.Fault
 			var end trace.Result
 			rule := ""
@@ -620,7 +647,7 @@ func TestAScheduleThatDoesNotFitIsRefused(t *testing.T) {
 		{"[{do: evict}]", "decision 1: there is no key"},
 		{"[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]", "the run has ended"},
 	} {
-		_, err := engine.Open(t.Context(), parse(t, twoThreads+"schedule: "+c.schedule))
+		_, err := engine.PathOf(t.Context(), parse(t, twoThreads+"schedule: "+c.schedule))
 		if !errors.Is(err, run.ErrDiverged) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.schedule, err, c.want)
 		}
