@@ -39,7 +39,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
-	$(GO) run ./cmd/playground
+	@echo "compiling, a minute or two the first time; a line for each package that is done:"
+	@$(GO) run -v ./cmd/playground
 
 test: deps ## Install what the tests need, and run them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=dot web/static/test/*.test.js; \

@@ -322,9 +322,9 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		return strings.TrimSuffix(b.String(), ",")
 	}
 	many, some := fields(1000), fields(60)
-	steps, states := 50_000, 6_000
+	steps, states, inStep, large, dense := 50_000, 6_000, 20_000, 500, "20,000"
 	if testing.Short() {
-		steps, states = 7_000, 700
+		steps, states, inStep, large, dense = 5_000, 600, 2_000, 50, "2,000"
 	}
 	text := strings.Repeat("x", 15_000)
 	for name, c := range map[string]struct {
@@ -334,19 +334,19 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		"many steps": {data: lines(steps, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"at_ms":%d.125,"thread":"A","kind":"command","call":"lock","args":["GET","k"]}`, i, i, i)
 		})},
-		"20,000 commands in a step": {says: "20,000 commands", data: lines(20_000, func(i int) string {
+		"many commands in a step": {says: dense + " commands", data: lines(inStep, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"thread":"A","kind":"command","call":"lock","args":["GET","k"]}`, i)
 		})},
-		"20,000 rules in a step": {says: "20,000 broken rules", data: lines(20_000, func(i int) string {
+		"many rules in a step": {says: dense + " broken rules", data: lines(inStep, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"kind":"violation","rule":"a rule by the name of %d","detail":"d"}`, i, i)
 		})},
-		"20,000 faults in a step": {data: lines(20_000, func(i int) string {
+		"many faults in a step": {data: lines(inStep, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"kind":"fault","do":"restart"}`, i)
 		})},
-		"long arguments": {data: lines(500, func(i int) string {
+		"long arguments": {data: lines(large, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"thread":"A","kind":"command","call":"lock","args":["SET","k","%s"]}`, i, i, text)
 		})},
-		"many fields": {says: "More happened in this step", data: lines(500, func(i int) string {
+		"many fields": {says: "More happened in this step", data: lines(large, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"key":{"type":"hash","fields":{%s},"pttl_ms":5}}`, i, i, many)
 		})},
 		"some fields": {data: lines(states, func(i int) string {
