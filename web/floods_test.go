@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"relock/engine/scenario"
+	"relock/engine/strict"
 	"relock/web"
 )
 
@@ -49,7 +50,7 @@ func TestAFormIsAsLargeAsAScenarioCanBe(t *testing.T) {
 				continue
 			}
 			var out struct{ Mistakes []any }
-			if err := json.Unmarshal(page, &out); err != nil || len(out.Mistakes) == 0 || len(out.Mistakes) > scenario.MaxMistakes {
+			if err := json.Unmarshal(page, &out); err != nil || len(out.Mistakes) == 0 || len(out.Mistakes) > strict.MaxMistakes {
 				t.Errorf("%s: %d mistakes, %v", name, len(out.Mistakes), err)
 			}
 		}
