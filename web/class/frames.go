@@ -271,12 +271,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	}
 	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
 	if len(rows) > 0 {
-		at := rows[len(rows)-1]
-		now.Says = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 ") // its place is beside it
-		if covered(v) && !unveiled && len(at.Violations) > 0 {                   // it may be what is asked
-			told, _, _ := strings.Cut(now.Says, at.Violations[0].Title)
-			now.Says = strings.TrimSpace(told)
-		}
+		now.Says = reel.Happened(&rows[len(rows)-1], !covered(v) || unveiled) // a broken rule may be what is asked
 	}
 	standing := page.At(filmOf(l, v).started(v), rows, now.Moment)
 	now.Why, now.Stage, now.Broken = standing.Why, standing.Stage, standing.Broken

@@ -246,7 +246,22 @@ func (f *Film) belief(e trace.Event) (levels, leaving []int) {
 
 // says is a row in words, for those who hear it.
 func (f *Film) says(row *Row) string {
-	parts := []string{row.Time}
+	return f.sentences(append(append([]string{row.Time}, happened(row)...), f.broken(row)...)...)
+}
+
+// Happened is what a row says beside its place. Judged says whether it tells the rules that
+// the row breaks, too: those may be what somebody is asked.
+func (f *Film) Happened(row *Row, judged bool) string {
+	parts := happened(row)
+	if judged {
+		parts = append(parts, f.broken(row)...)
+	}
+	return f.sentences(parts...)
+}
+
+// happened are the parts of a row in words that tell what it did.
+func happened(row *Row) []string {
+	var parts []string
 	for _, c := range row.Cells {
 		if c.Acting {
 			parts = append(parts, c.Thread)
@@ -259,11 +274,16 @@ func (f *Film) says(row *Row) string {
 			}
 		}
 	}
-	parts = append(parts, row.Event)
+	return append(parts, row.Event)
+}
+
+// broken are the parts that tell the rules that it breaks.
+func (f *Film) broken(row *Row) []string {
+	var parts []string
 	for _, v := range row.Violations {
 		parts = append(parts, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
-	return f.sentences(parts...)
+	return parts
 }
 
 // sentences ends each part that is not empty with the language's full stop.
@@ -278,8 +298,8 @@ func (f *Film) sentences(parts ...string) string {
 }
 
 func (f *Film) alarm(row *Row) string {
-	for _, v := range row.Violations {
-		return f.say.Say("%[1]s. %[2]s", row.Time, f.sentences(f.say.Say("%s: %s", v.Title, v.Detail)))
+	for _, first := range f.broken(row) {
+		return f.say.Say("%[1]s. %[2]s", row.Time, f.sentences(first))
 	}
 	if row.Mark == Expiry {
 		return f.say.Say("%[1]s. %[2]s", row.Time, f.sentences(row.Event))
