@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/racetest"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 )
 
 // Texts that are small to send, and were large to answer.
@@ -47,7 +48,7 @@ func TestAFormIsAsLargeAsAScenarioCanBe(t *testing.T) {
 				continue
 			}
 			var out struct{ Mistakes []any }
-			if err := json.Unmarshal(page, &out); err != nil || len(out.Mistakes) == 0 || len(out.Mistakes) > scenario.MaxMistakes {
+			if err := json.Unmarshal(page, &out); err != nil || len(out.Mistakes) == 0 || len(out.Mistakes) > strict.MaxMistakes {
 				t.Errorf("%s: %d mistakes, %v", name, len(out.Mistakes), err)
 			}
 		}

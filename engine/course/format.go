@@ -1,7 +1,6 @@
 package course
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +15,21 @@ import (
 	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Mistake is one mistake in a course's files.
 type Mistake struct {
+	strict.Mistake
+
 	File string
-	Line int // from 1; 0 where it is about the whole file
-	What phrase.Wording
+}
+
+// wrongIn is a mistake in a file; line 0 is about all of it.
+func wrongIn(file string, line int, why phrase.Wording) Mistake {
+	return Mistake{strict.Mistake{Line: line, Why: why}, file}
 }
 
 // Says is the mistake as compilers word it: file:line: what.
@@ -33,7 +38,7 @@ func (m Mistake) Says() phrase.Wording {
 	if m.Line > 0 {
 		place += ":" + strconv.Itoa(m.Line)
 	}
-	return phrase.Wording{Args: []any{place + ": ", m.What}}
+	return phrase.Wording{Args: []any{place + ": ", m.Clause()}}
 }
 
 // String is the mistake in English.
@@ -140,7 +145,7 @@ type reader struct {
 }
 
 func (r *reader) mistake(file string, line int, text phrase.Text, args ...any) {
-	r.mistakes = append(r.mistakes, Mistake{file, line, phrase.Say(text, args...)})
+	r.mistakes = append(r.mistakes, wrongIn(file, line, phrase.Say(text, args...)))
 }
 
 // about is a sentence about an item.
@@ -237,10 +242,10 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		return ch
 	}
 	var y chapterYAML
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&y); err != nil {
-		r.yamlMistakes(file, err)
+	if err := strict.Unmarshal(data, &y); err != nil {
+		for _, one := range err {
+			r.mistakes = append(r.mistakes, Mistake{one, file})
+		}
 		return ch
 	}
 	ch.ID, ch.Minutes, ch.Short, ch.check = y.ID.Text, y.Minutes, y.Short, y.Check
@@ -315,12 +320,6 @@ func (r *reader) titles(fsys fs.FS, c *Course) {
 	}
 }
 
-func (r *reader) yamlMistakes(file string, err error) {
-	for _, why := range scenario.WhyUnread(err) {
-		r.mistakes = append(r.mistakes, Mistake{file, why.Line, why.What})
-	}
-}
-
 // again is the other question on the idea of an item. Anything that it leaves out is as
 // in the first; it has its own text and options.
 func (y itemYAML) again() itemYAML {
@@ -351,7 +350,7 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	before := len(r.mistakes)
 	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Extra: y.Extra, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
 	at := func(line int, text phrase.Text, args ...any) {
-		r.mistakes = append(r.mistakes, Mistake{file, cmpLine(line, i.line), about(i.ID, text, args...)})
+		r.mistakes = append(r.mistakes, wrongIn(file, cmpLine(line, i.line), about(i.ID, text, args...)))
 	}
 	if !name.MatchString(i.ID) {
 		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
@@ -646,7 +645,7 @@ func (r *reader) bundled(name string) ([]byte, error) {
 // decode reads a node, and fails with what is wrong with it.
 func decode(n *yaml.Node, into any) error {
 	if err := n.Decode(into); err != nil {
-		return phrase.New("%s", scenario.WhyUnread(err)[0].What)
+		return phrase.New("%s", strict.WhyUnread(err)[0].What)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (i *Item) Made() (*Made, error) {
 
 // wrong is a mistake in chapter.yaml.
 func (i *Item) wrong(line int, text phrase.Text, args ...any) error {
-	return Mistakes{{i.Chapter.dir + "/chapter.yaml", cmpLine(line, i.line), about(i.ID, text, args...)}}
+	return Mistakes{wrongIn(i.Chapter.dir+"/chapter.yaml", cmpLine(line, i.line), about(i.ID, text, args...))}
 }
 
 func (i *Item) make(ctx context.Context) (*Made, error) {
@@ -524,7 +524,7 @@ func (c *Course) Prove() error {
 		case errors.As(err, &m):
 			all = append(all, m...)
 		default:
-			all = append(all, Mistake{What: phrase.Wording{Args: []any{err}}})
+			all = append(all, wrongIn("", 0, phrase.Wording{Args: []any{err}}))
 		}
 	}
 	chapters := c.Chapters

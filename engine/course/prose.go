@@ -204,7 +204,7 @@ func (p *part) markdown(t teller) (string, error) {
 	}
 	said, line, err := p.made.say(t.functions())
 	if err != nil {
-		return "", Mistakes{{p.file, p.line + line, phrase.Wording{Args: []any{err}}}}
+		return "", Mistakes{wrongIn(p.file, p.line+line, phrase.Wording{Args: []any{err}})}
 	}
 	return said, nil
 }

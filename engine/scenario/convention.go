@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"relock/engine/strict"
+
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/lock/protocol"
@@ -84,7 +86,7 @@ func answerForm(a protocol.Answer) any {
 }
 
 // convention reads how the scripts of a user's own lock are called, and what they return.
-func (p *parser) convention(f map[string]value, l *Lock) {
+func (p *parser) convention(f strict.Map, l *Lock) {
 	calls := l.Scripts.Calls()
 	p.args(f, calls, l)
 	p.keys(f, l)
@@ -92,24 +94,26 @@ func (p *parser) convention(f map[string]value, l *Lock) {
 }
 
 // quotedText reports whether a value is a text in quotes, as all texts of JSON are.
-func quotedText(v value) bool { return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 }
+func quotedText(v strict.Value) bool {
+	return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+}
 
 // asItIs reports whether a text can be an argument or a reply as it is.
 func asItIs(text string) bool {
 	return text != "" && utf8.RuneCountInString(text) <= MaxWord && printable(text)
 }
 
-func (p *parser) args(f map[string]value, calls []string, l *Lock) {
+func (p *parser) args(f strict.Map, calls []string, l *Lock) {
 	v, ok := f["args"]
 	if !ok {
 		return
 	}
-	allowed := say("%s, a number, or a text of 1 to %s characters in quotes", strings.Join(protocol.ArgWords, ", "), MaxWord)
-	lists := p.fields(v, calls...)
+	allowed := strict.Say("%s, a number, or a text of 1 to %s characters in quotes", strings.Join(protocol.ArgWords, ", "), MaxWord)
+	lists := p.Fields(v, calls...)
 	for _, call := range slices.Sorted(maps.Keys(lists)) {
 		args := []protocol.Arg{}
-		for _, one := range p.list(lists[call], MaxArgs, "a list of at most %s arguments", "%s arguments") {
-			text, is := p.scalar(one, allowed)
+		for _, one := range p.List(lists[call], MaxArgs, "a list of at most %s arguments", "%s arguments") {
+			text, is := p.Scalar(one, allowed)
 			switch {
 			case !is:
 			case slices.Contains(protocol.ArgWords, text):
@@ -117,7 +121,7 @@ func (p *parser) args(f map[string]value, calls []string, l *Lock) {
 			case asItIs(text) && (quotedText(one) || one.Tag == "!!int" || one.Tag == "!!float"):
 				args = append(args, protocol.Arg{Text: text})
 			default:
-				p.wrong(one, quoted(text), allowed)
+				p.Wrong(one, strict.Quoted(text), allowed)
 			}
 		}
 		if l.Convention.Args == nil {
@@ -128,11 +132,11 @@ func (p *parser) args(f map[string]value, calls []string, l *Lock) {
 }
 
 // wholeSeconds refuses a lease that a script cannot be given in seconds.
-func (p *parser) wholeSeconds(f map[string]value, l *Lock) {
+func (p *parser) wholeSeconds(f strict.Map, l *Lock) {
 	if !l.InSeconds() || l.Lease%time.Second == 0 {
 		return
 	}
-	p.wrong(f["args"], say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), say("a lease in whole seconds: EXPIRE takes no other"))
+	p.Wrong(f["args"], strict.Say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), strict.Say("a lease in whole seconds: EXPIRE takes no other"))
 }
 
 // InSeconds reports whether a user's script gets the lease in seconds.
@@ -145,54 +149,54 @@ func (l Lock) InSeconds() bool {
 	return false
 }
 
-func (p *parser) keys(f map[string]value, l *Lock) {
+func (p *parser) keys(f strict.Map, l *Lock) {
 	v, ok := f["keys"]
 	if !ok {
 		return
 	}
 	if l.base().Companions != nil {
-		p.wrong(v, say("the key %s", quote("keys")), say("only where like: has a lock with one key; the scripts of %s get its keys", l.Like))
+		p.Wrong(v, strict.TheKey("keys"), strict.Say("only where like: has a lock with one key; the scripts of %s get its keys", l.Like))
 		return
 	}
-	before := len(p.mistakes)
-	list := p.list(v, MaxKeys, "a list of at most %s keys", "%s keys")
+	before := len(p.Mistakes)
+	list := p.List(v, MaxKeys, "a list of at most %s keys", "%s keys")
 	var keys []string
 	for i, one := range list {
-		allowed := say("text of at most %[1]s characters with %[2]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace)
+		allowed := strict.Say("text of at most %[1]s characters with %[2]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace)
 		if i == 0 {
-			allowed = say("%s in quotes: the first is the lock's key", protocol.KeyPlace)
+			allowed = strict.Say("%s in quotes: the first is the lock's key", protocol.KeyPlace)
 		}
-		text, is := p.scalar(one, allowed)
+		text, is := p.Scalar(one, allowed)
 		if !is {
 			continue
 		}
 		rest := strings.Replace(text, protocol.KeyPlace, "", 1)
 		if i == 0 && text != protocol.KeyPlace || rest == text || utf8.RuneCountInString(text) > MaxKey || !printable(text) || strings.ContainsAny(rest, " {}") || slices.Contains(keys, text) {
-			p.wrong(one, quoted(text), allowed)
+			p.Wrong(one, strict.Quoted(text), allowed)
 			continue
 		}
 		keys = append(keys, text)
 	}
-	if len(p.mistakes) == before && len(list) == 0 {
-		p.wrong(v, say("an empty list"), say("%s in quotes: the first is the lock's key", protocol.KeyPlace))
+	if len(p.Mistakes) == before && len(list) == 0 {
+		p.Wrong(v, strict.Say("an empty list"), strict.Say("%s in quotes: the first is the lock's key", protocol.KeyPlace))
 	}
 	l.Convention.Keys = keys
 }
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]{1,15}$`)
 
-func (p *parser) replies(f map[string]value, calls []string, l *Lock) {
+func (p *parser) replies(f strict.Map, calls []string, l *Lock) {
 	v, ok := f["replies"]
 	if !ok {
 		return
 	}
 	calls = slices.DeleteFunc(slices.Clone(calls), func(call string) bool { return protocol.Outcomes(call) == nil })
-	given := p.fields(v, calls...)
+	given := p.Fields(v, calls...)
 	for _, call := range slices.Sorted(maps.Keys(given)) {
 		one, outcomes := given[call], protocol.Outcomes(call)
 		replies := protocol.Replies{}
-		before := len(p.mistakes)
-		named := p.fields(one, outcomes...)
+		before := len(p.Mistakes)
+		named := p.Fields(one, outcomes...)
 		for _, outcome := range outcomes { // in order: the second of two that are alike is wrong
 			answer, is := named[outcome]
 			if !is {
@@ -204,17 +208,17 @@ func (p *parser) replies(f map[string]value, calls []string, l *Lock) {
 			}
 			for _, other := range outcomes {
 				if b, is := replies[other]; is && a.Alike(b) {
-					p.wrong(answer, say("%[1]s for %[2]s, and %[3]s for %[4]s", a, outcome, b, other), say("replies that can be told apart"))
+					p.Wrong(answer, strict.Say("%[1]s for %[2]s, and %[3]s for %[4]s", a, outcome, b, other), strict.Say("replies that can be told apart"))
 				}
 			}
 			replies[outcome] = a
 		}
 		switch _, clear := replies.Rest(call); {
-		case len(p.mistakes) > before:
+		case len(p.Mistakes) > before:
 		case len(replies) == 0:
-			p.wrong(one, say("no reply"), say("at least one of %s", strings.Join(outcomes, ", ")))
+			p.Wrong(one, strict.Say("no reply"), strict.Say("at least one of %s", strings.Join(outcomes, ", ")))
 		case !clear:
-			p.wrong(one, say("only %s", protocol.RefusedWord), say("also %[1]s or %[2]s: what is not named could be either", protocol.Released, protocol.Entered))
+			p.Wrong(one, strict.Say("only %s", protocol.RefusedWord), strict.Say("also %[1]s or %[2]s: what is not named could be either", protocol.Released, protocol.Entered))
 		}
 		if l.Convention.Replies == nil {
 			l.Convention.Replies = map[string]protocol.Replies{}
@@ -224,13 +228,13 @@ func (p *parser) replies(f map[string]value, calls []string, l *Lock) {
 }
 
 // answer reads what a script returns.
-func (p *parser) answer(v value, pttl bool) (protocol.Answer, bool) {
+func (p *parser) answer(v strict.Value, pttl bool) (protocol.Answer, bool) {
 	words := protocol.NilWord
 	if pttl {
 		words = fmt.Sprintf("%s, %s", protocol.NilWord, protocol.PTTLWord)
 	}
-	allowed := say("%[1]s, a whole number, OK, or a text of 1 to %[2]s characters in quotes", words, MaxWord)
-	text, ok := p.scalar(v, allowed)
+	allowed := strict.Say("%[1]s, a whole number, OK, or a text of 1 to %[2]s characters in quotes", words, MaxWord)
+	text, ok := p.Scalar(v, allowed)
 	switch {
 	case !ok:
 		return protocol.Answer{}, false
@@ -246,6 +250,6 @@ func (p *parser) answer(v value, pttl bool) (protocol.Answer, bool) {
 	case text != protocol.PTTLWord && asItIs(text) && (quotedText(v) || text == "OK"):
 		return protocol.Answer{Kind: protocol.AnswerText, Text: text}, true
 	}
-	p.wrong(v, quoted(text), allowed)
+	p.Wrong(v, strict.Quoted(text), allowed)
 	return protocol.Answer{}, false
 }

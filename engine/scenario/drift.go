@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"relock/engine/strict"
 )
 
 // Drift is how much faster than the other clocks a thread's clock runs, in
@@ -63,8 +65,8 @@ func ParseDrift(text string) (Drift, bool) {
 }
 
 // drift reads the drift of a thread's clock.
-func (p *parser) drift(m map[string]value, into *Drift) {
-	allowed := say("how much faster the clock runs, in percent or ppm, such as %s, or with a - slower, %s at most", "5%", MaxDrift.String())
+func (p *parser) drift(m strict.Map, into *Drift) {
+	allowed := strict.Say("how much faster the clock runs, in percent or ppm, such as %s, or with a - slower, %s at most", "5%", MaxDrift.String())
 	text := ""
 	p.text(m, "drift", &text, allowed, func(s string) bool {
 		_, ok := ParseDrift(s)

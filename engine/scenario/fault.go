@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"relock/engine/strict"
 
 	"relock/engine/fault"
 	"relock/engine/phrase"
@@ -19,13 +19,13 @@ const maxBehind = 100
 // maxCommand is more than any call of a protocol sends.
 const maxCommand = 32
 
-func (p *parser) faults(m map[string]value, s *Scenario) {
+func (p *parser) faults(m strict.Map, s *Scenario) {
 	v, ok := m["faults"]
 	if !ok {
 		return
 	}
-	for _, one := range p.list(v, MaxFaults, "a list of at most %s faults", "%s faults") {
-		f := p.fields(one, fault.Keys()...)
+	for _, one := range p.List(v, MaxFaults, "a list of at most %s faults", "%s faults") {
+		f := p.Fields(one, fault.Keys()...)
 		if f == nil {
 			continue
 		}
@@ -33,13 +33,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 	}
 }
 
-func (p *parser) needs(f map[string]value, one value, name string, allowed phrase.Wording) {
-	if !has(f, name) {
-		p.wrong(value{one.Node, one.key + "." + name}, say("nothing"), allowed)
-	}
-}
-
-func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
+func (p *parser) fault(one strict.Value, f strict.Map, s *Scenario) Fault {
 	var into Fault
 	kind, ok := p.do(one, f, s, &into)
 	switch {
@@ -48,20 +42,20 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 	case kind.Places == nil:
 		into.Timed = true
-		p.needs(f, one, "time", durations(0, MaxDuration))
+		p.Needs(f, one, "time", times(0, MaxDuration, time.Microsecond).Allowed())
 		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 		place := []string{"time"}
 		if kind.Alone {
 			place = append(place, "thread")
 			if kind.One {
-				p.needs(f, one, "thread", s.names())
+				p.Needs(f, one, "thread", s.names())
 			}
 			p.threadOf(f, s, &into)
 		}
 		p.onlyFor(f, kind, place...)
 	default:
-		p.needs(f, one, "thread", s.names())
-		p.needs(f, one, "at", among(kind.Places...))
+		p.Needs(f, one, "thread", s.names())
+		p.Needs(f, one, "at", strict.Among(kind.Places...))
 		p.place(f, s, kind, &into)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
@@ -71,8 +65,8 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 
 // do reads the fault's kind and its own keys. It returns false for an unknown
 // kind, and f cannot say more.
-func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fault.Kind, bool) {
-	at := written(f, "at")
+func (p *parser) do(one strict.Value, f strict.Map, s *Scenario, into *Fault) (fault.Kind, bool) {
+	at := f.Text("at")
 	var able []string
 	for _, name := range fault.Names() {
 		if k, _ := fault.Struck(name, at); s.canHave(k) {
@@ -80,24 +74,16 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fa
 		}
 	}
 	names := fault.Names()
-	p.needs(f, one, "do", among(names...))
+	p.Needs(f, one, "do", strict.Among(names...))
 	p.oneOf(f, "do", &into.Do, names...)
 	kind, ok := fault.Struck(into.Do, at)
 	if !ok {
 		return fault.Kind{Places: fault.Anywhere(), Fields: slices.Sorted(maps.Keys(f))}, false
 	}
 	if p.judges() && !slices.Contains(able, into.Do) {
-		p.wrong(f["do"], quoted(into.Do), say("with %s, only %s", s.cannotHave(kind), strings.Join(able, ", ")))
+		p.Wrong(f["do"], strict.Quoted(into.Do), strict.Say("with %s, only %s", s.cannotHave(kind), strings.Join(able, ", ")))
 	}
 	return kind, true
-}
-
-// written returns a key's text, "" where it has none.
-func written(f map[string]value, name string) string {
-	if v, ok := f[name]; ok && v.Kind == yaml.ScalarNode {
-		return v.Value
-	}
-	return ""
 }
 
 // struckKeys are the keys of a fault in a schedule.
@@ -109,8 +95,8 @@ func struckKeys() []string {
 
 // struck reads a fault in a schedule: it strikes at its place in the schedule,
 // or at its thread's next call of the kind that at names.
-func (p *parser) struck(one value, s *Scenario) *Fault {
-	f := p.fields(one, struckKeys()...)
+func (p *parser) struck(one strict.Value, s *Scenario) *Fault {
+	f := p.Fields(one, struckKeys()...)
 	into := &Fault{}
 	kind, ok := p.do(one, f, s, into)
 	if !ok {
@@ -123,18 +109,18 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 	var place []string
 	if kind.Places != nil {
 		place = append(place, "thread")
-		p.needs(f, one, "thread", s.names())
+		p.Needs(f, one, "thread", s.names())
 		p.threadOf(f, s, into)
 	}
 	if kind.AwaitsCall() {
 		place = append(place, "at")
-		p.needs(f, one, "at", among(fault.Calls()...))
+		p.Needs(f, one, "at", strict.Among(fault.Calls()...))
 		p.at(f, s, kind, into)
 	}
 	if kind.Alone {
 		place = append(place, "thread")
 		if kind.One {
-			p.needs(f, one, "thread", s.names())
+			p.Needs(f, one, "thread", s.names())
 		}
 		p.threadOf(f, s, into)
 	}
@@ -145,17 +131,17 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 }
 
 // onlyFor rejects keys that faults of this kind do not have.
-func (p *parser) onlyFor(f map[string]value, k fault.Kind, place ...string) {
+func (p *parser) onlyFor(f strict.Map, k fault.Kind, place ...string) {
 	allowed := slices.Concat([]string{"do"}, place, k.Fields)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(allowed, name) {
-			p.wrong(f[name], say("the key %s", quote(name)), say("with do: %s, only %s", k.Name, strings.Join(allowed[1:], ", ")))
+			p.Wrong(f[name], strict.TheKey(name), strict.Say("with do: %s, only %s", k.Name, strings.Join(allowed[1:], ", ")))
 		}
 	}
 }
 
 // place reads where in a thread a fault strikes.
-func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
+func (p *parser) place(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 	depth, repeat := MaxDepth, MaxRepeat
 	if t := p.threadOf(f, s, into); t != nil {
 		depth, repeat = t.Depth, t.Repeat
@@ -171,7 +157,7 @@ func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Faul
 	}
 	p.command(f, s, k, into)
 	if v, ok := f["level"]; ok && into.At == fault.AtStart {
-		p.wrong(v, say("a level"), say("no level at: start"))
+		p.Wrong(v, strict.Say("a level"), strict.Say("no level at: start"))
 		return
 	}
 	p.number(f, "level", &into.Level, 1, depth)
@@ -179,16 +165,16 @@ func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Faul
 
 // at reads the place. If the lock of s cannot have a fault of this kind
 // anywhere, the kind is the mistake rather than the place.
-func (p *parser) at(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
+func (p *parser) at(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 	p.oneOf(f, "at", &into.At, k.Places...)
 	able := s.reach(k)
 	if into.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, into.At) {
-		p.wrong(f["at"], quoted(into.At), say("with %s, only %s", s.reason(into.At), strings.Join(able, ", ")))
+		p.Wrong(f["at"], strict.Quoted(into.At), strict.Say("with %s, only %s", s.reason(into.At), strings.Join(able, ", ")))
 	}
 }
 
 // command reads which command of a call a fault affects.
-func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
+func (p *parser) command(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 	v, given := f["command"]
 	switch {
 	case into.At == "": // already a mistake
@@ -201,27 +187,27 @@ func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fa
 		into.Command = 1
 		p.number(f, "command", &into.Command, 1, most)
 	case given:
-		p.wrong(v, say("a command"), say("no command outside of a call to Redis"))
+		p.Wrong(v, strict.Say("a command"), strict.Say("no command outside of a call to Redis"))
 	}
 }
 
 // details reads the keys that only some faults have.
-func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenario, into *Fault) {
+func (p *parser) details(one strict.Value, f strict.Map, k fault.Kind, s *Scenario, into *Fault) {
 	for _, name := range k.Fields {
 		switch name {
 		case "error":
-			p.needs(f, one, "error", among(fault.Codes()...))
+			p.Needs(f, one, "error", strict.Among(fault.Codes()...))
 			p.oneOf(f, "error", &into.Error, fault.Codes()...)
 		case "for":
 			if !slices.Contains(k.Optional, "for") {
-				p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
+				p.Needs(f, one, "for", times(time.Millisecond, MaxDuration, time.Microsecond).Allowed())
 			}
 			p.duration(f, "for", &into.For, time.Millisecond, MaxDuration, time.Microsecond)
 		case "scope":
 			into.Scope = fault.ScopeAll
 			p.oneOf(f, "scope", &into.Scope, fault.ScopeAll, fault.ScopeWork)
 			if v, ok := f["scope"]; ok && into.Scope == fault.ScopeWork && into.At != "" && into.At != fault.AtWork {
-				p.wrong(v, quoted(fault.ScopeWork), say("scope: work only at: work"))
+				p.Wrong(v, strict.Quoted(fault.ScopeWork), strict.Say("scope: work only at: work"))
 			}
 		case "by":
 			p.jump(one, f, into)
@@ -237,7 +223,7 @@ func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenari
 		case "lose":
 			p.duration(f, "lose", &into.Lose, time.Millisecond, MaxDuration, time.Millisecond)
 			if v, ok := f["lose"]; ok && into.Keep {
-				p.wrong(v, quoted(v.Value), say("not with keep: true"))
+				p.Wrong(v, strict.Quoted(v.Value), strict.Say("not with keep: true"))
 			}
 		case "node":
 			nodes := s.Lock.Nodes
@@ -251,9 +237,9 @@ func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenari
 }
 
 // replica reads which replica takes over, where the lock waits for some.
-func (p *parser) replica(f map[string]value, s *Scenario, into *Fault) {
+func (p *parser) replica(f strict.Map, s *Scenario, into *Fault) {
 	if v, ok := f["replica"]; ok && s.Lock.Wait.Count == 0 && p.judges() {
-		p.wrong(v, say("the key %s", quote("replica")), say("only where the lock waits for replicas, as in wait: %s", example(true).String()))
+		p.Wrong(v, strict.TheKey("replica"), strict.Say("only where the lock waits for replicas, as in wait: %s", example(true).String()))
 		return
 	}
 	if s.Lock.Wait.Count > 0 {
@@ -263,7 +249,7 @@ func (p *parser) replica(f map[string]value, s *Scenario, into *Fault) {
 }
 
 // threadOf reads a thread's name and finds the thread.
-func (p *parser) threadOf(f map[string]value, s *Scenario, into *Fault) *Thread {
+func (p *parser) threadOf(f strict.Map, s *Scenario, into *Fault) *Thread {
 	p.text(f, "thread", &into.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
 	if into.Thread == "" {
 		return nil
@@ -272,25 +258,19 @@ func (p *parser) threadOf(f map[string]value, s *Scenario, into *Fault) *Thread 
 }
 
 // jump reads a duration that may be negative.
-func (p *parser) jump(one value, f map[string]value, into *Fault) {
-	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
-	p.needs(f, one, "by", allowed)
-	v, ok := f["by"]
-	if !ok {
-		return
-	}
-	text, is := p.scalar(v, allowed)
-	if !is {
-		return
-	}
-	back := strings.HasPrefix(text, "-")
-	d, ok := parseDuration(strings.TrimLeft(text, "+-"))
-	if !ok || d < time.Millisecond || d > MaxDuration || d%time.Millisecond != 0 {
-		p.wrong(v, quoted(text), allowed)
-		return
-	}
-	into.By = d
-	if back {
-		into.By = -d
-	}
+func (p *parser) jump(one strict.Value, f strict.Map, into *Fault) {
+	allowed := strict.Say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
+	p.Needs(f, one, "by", allowed)
+	text := ""
+	p.text(f, "by", &text, allowed, func(text string) bool {
+		d, ok := strict.ParseTime(strings.TrimLeft(text, "+-"))
+		if !ok || !times(time.Millisecond, MaxDuration, time.Millisecond).Has(d) {
+			return false
+		}
+		into.By = d
+		if strings.HasPrefix(text, "-") {
+			into.By = -d
+		}
+		return true
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
+	"relock/engine/strict"
 )
 
 // Defaults of the keys a scenario leaves out.
@@ -47,16 +48,16 @@ var (
 // untilKey is the only key of a move in which time passes.
 const untilKey = "until"
 
-func (p *parser) scenario(root *yaml.Node) *Scenario {
-	m := p.fields(value{root, ""}, scenarioKeys...)
+func (p *parser) scenario(v strict.Value) *Scenario {
+	m := p.Fields(v, scenarioKeys...)
 	s := &Scenario{Kind: KindLock, Seed: defaultSeed, Policy: PolicyInOrder}
-	p.text(m, "title", &s.Title, say("a line of at most %s characters", MaxTitle), func(t string) bool {
+	p.text(m, "title", &s.Title, strict.Say("a line of at most %s characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
 	})
-	before := len(p.mistakes)
+	before := len(p.Mistakes)
 	p.oneOf(m, "kind", &s.Kind, KindLock, KindHeartbeat)
-	p.unknown = len(p.mistakes) > before
-	p.several = has(m, "locks")
+	p.unknown = len(p.Mistakes) > before
+	p.several = m.Has("locks")
 	p.lock(m, s)
 	p.locks(m, s)
 	if m != nil {
@@ -65,13 +66,11 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	p.resource(m, s)
 	p.faults(m, s)
 	if v, ok := m["seed"]; ok {
-		if text, is := p.scalar(v, whole[uint64](0, MaxSeed)); is {
-			seed, err := ParseSeed(text)
-			if err != nil {
-				p.wrong(v, quoted(text), whole[uint64](0, MaxSeed))
-			}
-			s.Seed = seed
-		}
+		text := ""
+		p.Text(v, &text, strict.Whole[uint64](0, MaxSeed), func(text string) (ok bool) {
+			s.Seed, ok = strict.ParseWhole(text)
+			return ok
+		})
 	}
 	p.oneOf(m, "policy", &s.Policy, PolicyInOrder, PolicyRandom)
 	p.schedule(m, s)
@@ -104,21 +103,21 @@ func resourceKinds() []string {
 	return kinds
 }
 
-func (p *parser) resource(m map[string]value, s *Scenario) {
+func (p *parser) resource(m strict.Map, s *Scenario) {
 	v, ok := m["resource"]
 	if !ok {
 		return
 	}
-	f := p.fields(v, resourceKeys...)
+	f := p.Fields(v, resourceKeys...)
 	r := &Resource{}
-	if f != nil && !has(f, "kind") {
-		p.wrong(value{v.Node, v.key + ".kind"}, say("nothing"), among(resourceKinds()...))
+	if f != nil && !f.Has("kind") {
+		p.Wrong(strict.Value{Node: v.Node, Key: v.Key + ".kind"}, strict.Say("nothing"), strict.Among(resourceKinds()...))
 	}
 	p.oneOf(f, "kind", &r.Kind, resourceKinds()...)
 	r.Size, r.Limit = defaultSize(r.Kind), defaultLimit(r.Kind)
 	p.number(f, "size", &r.Size, 0, MaxSize)
 	if limit, given := f["limit"]; given && r.Kind != "" && r.Kind != KindPurchases {
-		p.wrong(limit, say("the key %s", quote("limit")), say("a limit only with kind: %s", KindPurchases))
+		p.Wrong(limit, strict.TheKey("limit"), strict.Say("a limit only with kind: %s", KindPurchases))
 	} else {
 		p.number(f, "limit", &r.Limit, 1, MaxSize)
 	}
@@ -128,10 +127,10 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 }
 
 // effect reads what only an effect has.
-func (p *parser) effect(f map[string]value, r *Resource) {
+func (p *parser) effect(f strict.Map, r *Resource) {
 	for _, key := range []string{"looks", "once-per"} {
 		if one, given := f[key]; given && r.Kind != "" && r.Kind != KindEffect {
-			p.wrong(one, say("the key %s", quote(key)), say("%s only with kind: %s", key, KindEffect))
+			p.Wrong(one, strict.TheKey(key), strict.Say("%s only with kind: %s", key, KindEffect))
 			return
 		}
 	}
@@ -143,18 +142,18 @@ func (p *parser) effect(f map[string]value, r *Resource) {
 
 // schedule reads the moves: a choice's number, {until: 150ms}, or a fault
 // struck by hand.
-func (p *parser) schedule(m map[string]value, s *Scenario) {
+func (p *parser) schedule(m strict.Map, s *Scenario) {
 	v, ok := m["schedule"]
 	if !ok {
 		return
 	}
-	for _, one := range p.list(v, MaxDecisions, "a list of at most %s choices", "%s choices") {
+	for _, one := range p.List(v, MaxDecisions, "a list of at most %s choices", "%s choices") {
 		var move Move
 		switch {
 		case one.Kind != yaml.MappingNode:
-			p.number(map[string]value{"": one}, "", &move.Choice, 0, MaxChoice)
+			p.number(strict.Map{"": one}, "", &move.Choice, 0, MaxChoice)
 		case len(one.Content) > 0 && one.Content[0].Value == untilKey:
-			f := p.fields(one, untilKey)
+			f := p.Fields(one, untilKey)
 			p.duration(f, untilKey, &move.Until, time.Microsecond, MaxSchedule, time.Microsecond)
 		default:
 			move.Fault = p.struck(one, s)
@@ -229,23 +228,23 @@ func defaultThread(retry Retry) Thread {
 
 func defaultWork() Range { return Range{50 * time.Millisecond, 100 * time.Millisecond} }
 
-func (p *parser) lock(m map[string]value, s *Scenario) {
+func (p *parser) lock(m strict.Map, s *Scenario) {
 	s.Lock = defaultLock()
 	l := &s.Lock
 	v, ok := m["lock"]
-	var f map[string]value
+	var f strict.Map
 	if ok {
-		f = p.fields(v, lockKeys...)
+		f = p.Fields(v, lockKeys...)
 	}
-	before := len(p.mistakes)
+	before := len(p.Mistakes)
 	p.oneOf(f, "protocol", &l.Protocol, append(exhibit.Names(), protocol.Own)...)
-	known := len(p.mistakes) == before
+	known := len(p.Mistakes) == before
 	p.unknown = p.unknown || !known
 	p.own(v, f, s)
 	how := l.Implementation()
-	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), keyForm)
+	p.text(f, "key", &l.Key, strict.Say("1 to %s printable characters without spaces, { and }", MaxKey), keyForm)
 	kind := l.Kind.String()
-	p.text(f, "kind", &kind, say("%s, N from 1 to %d", check.Kinds, check.MostPermits), func(s string) (ok bool) {
+	p.text(f, "kind", &kind, strict.Say("%s, N from 1 to %d", check.Kinds, check.MostPermits), func(s string) (ok bool) {
 		var err error
 		l.Kind, err = check.ParseKind(s)
 		return err == nil
@@ -256,19 +255,15 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
 		l.Watchdog = 0 // YAML 1.1 readers turn a bare off into false
 	} else if ok {
-		before := len(p.mistakes)
-		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
-		if len(p.mistakes) > before {
-			p.mistakes[before].Allowed.Text = "a time with a unit from %s to %s, such as %s, or off"
-		}
+		p.Time(w, &l.Watchdog, strict.Times{Low: minWatchdog, High: MaxDuration, Unit: time.Microsecond, Or: "%s, or off"})
 	}
 	p.duration(f, "max-hold", &l.MaxHold, time.Millisecond, MaxDuration, time.Microsecond)
 	if v, ok := f["max-hold"]; ok && p.judges() && (l.Watchdog == 0 || !how.HasWatchdog()) {
-		p.wrong(v, say("the key %s", quote("max-hold")), say("only with a watchdog: it limits renewals"))
+		p.Wrong(v, strict.TheKey("max-hold"), strict.Say("only with a watchdog: it limits renewals"))
 	}
 	p.duration(f, "keep", &l.Keep, time.Millisecond, MaxDuration, time.Millisecond)
 	if v, ok := f["keep"]; ok && p.judges() && !how.CanKeep() {
-		p.wrong(v, say("the key %s", quote("keep")), say("keep only with protocol: %s, whose key refuses its last owner, too", strings.Join(Keeping(), ", ")))
+		p.Wrong(v, strict.TheKey("keep"), strict.Say("keep only with protocol: %s, whose key refuses its last owner, too", strings.Join(Keeping(), ", ")))
 	}
 	p.replicas(f, l)
 	l.Retry.Wait = waitOf(how)
@@ -279,18 +274,18 @@ func (p *parser) lock(m map[string]value, s *Scenario) {
 		most = MaxNodes
 	}
 	if v, ok := f["nodes"]; ok && most == 1 && p.judges() && v.Value != "1" {
-		p.wrong(v, say("the key %s", quote("nodes")), say("nodes only with protocol: %s, whose key is on several Redis", strings.Join(ofNodes(), ", ")))
+		p.Wrong(v, strict.TheKey("nodes"), strict.Say("nodes only with protocol: %s, whose key is on several Redis", strings.Join(ofNodes(), ", ")))
 		return
 	}
 	p.number(f, "nodes", &l.Nodes, 1, most)
 }
 
-func (p *parser) retry(m map[string]value, r *Retry) {
+func (p *parser) retry(m strict.Map, r *Retry) {
 	v, ok := m["retry"]
 	if !ok {
 		return
 	}
-	f := p.fields(v, retryKeys...)
+	f := p.Fields(v, retryKeys...)
 	p.times(f, &r.Times)
 	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
 	waits := []string{r.Wait}
@@ -302,7 +297,7 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	p.between(f, "jitter", &jitter, MaxInterval)
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max
 	if v, ok := f["give-back"]; ok && !p.several {
-		p.wrong(v, say("the key %s", quote("give-back")), say("give-back only with locks: a thread without another lock has none to give back"))
+		p.Wrong(v, strict.TheKey("give-back"), strict.Say("give-back only with locks: a thread without another lock has none to give back"))
 		return
 	}
 	back := strconv.FormatBool(r.GiveBack)
@@ -314,42 +309,40 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 const unlimited = "unlimited"
 
 // times reads how often an acquisition is retried.
-func (p *parser) times(f map[string]value, into *int) {
+func (p *parser) times(f strict.Map, into *int) {
 	if v, ok := f["times"]; ok && v.Kind == yaml.ScalarNode && v.Value == unlimited {
 		*into = Unlimited
 		return
 	}
-	before := len(p.mistakes)
-	p.number(f, "times", into, 0, MaxRetries)
-	if len(p.mistakes) > before {
-		p.mistakes[before].Allowed.Text = "a whole number from %s to %s, or unlimited"
+	if v, ok := f["times"]; ok {
+		p.NumberOr(v, into, 0, MaxRetries, "%s, or unlimited")
 	}
 }
 
 var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
-func (p *parser) threads(m map[string]value, s *Scenario) {
+func (p *parser) threads(m strict.Map, s *Scenario) {
 	common := s.defaultThread()
 	if v, ok := m["defaults"]; ok {
-		f := p.fields(v, threadKeys...)
+		f := p.Fields(v, threadKeys...)
 		p.thread(f, &common)
 		p.takes(f, s, &common)
 	}
 	v, ok := m["threads"]
 	if !ok {
-		p.mistakes = append(p.mistakes, Mistake{1, "threads", say("nothing"), say("a list of 1 to %s threads", MaxThreads)})
+		p.Wrong(strict.Value{Node: &yaml.Node{Line: 1}, Key: "threads"}, strict.Say("nothing"), strict.Say("a list of 1 to %s threads", MaxThreads))
 		return
 	}
-	list := p.list(v, MaxThreads, "a list of at most %s threads", "%s threads")
+	list := p.List(v, MaxThreads, "a list of at most %s threads", "%s threads")
 	if list != nil && len(list) == 0 {
-		p.wrong(v, say("an empty list"), say("a list of 1 to %s threads", MaxThreads))
+		p.Wrong(v, strict.Say("an empty list"), strict.Say("a list of 1 to %s threads", MaxThreads))
 	}
 	for _, one := range list {
 		t := common
-		f := p.fields(one, append([]string{"name"}, threadKeys...)...)
-		allowed := say("1 to %s letters, digits, - or _, unlike every other thread's", MaxName)
+		f := p.Fields(one, append([]string{"name"}, threadKeys...)...)
+		allowed := strict.Say("1 to %s letters, digits, - or _, unlike every other thread's", MaxName)
 		if _, named := f["name"]; !named && f != nil {
-			p.wrong(value{one.Node, one.key + ".name"}, say("nothing"), allowed)
+			p.Wrong(strict.Value{Node: one.Node, Key: one.Key + ".name"}, strict.Say("nothing"), allowed)
 		}
 		p.text(f, "name", &t.Name, allowed, func(name string) bool {
 			return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name) && s.thread(name) == nil
@@ -360,12 +353,12 @@ func (p *parser) threads(m map[string]value, s *Scenario) {
 	}
 }
 
-func (p *parser) thread(f map[string]value, t *Thread) {
+func (p *parser) thread(f strict.Map, t *Thread) {
 	p.duration(f, "start", &t.Start, 0, MaxDuration, time.Microsecond)
 	p.number(f, "depth", &t.Depth, 1, MaxDepth)
 	p.between(f, "work", &t.Work, MaxDuration)
 	p.between(f, "after", &t.After, MaxDuration)
-	p.text(f, "calls", &t.Calls, say("names of up to %s functions, with spaces between", MaxDepth), func(calls string) bool {
+	p.text(f, "calls", &t.Calls, strict.Say("names of up to %s functions, with spaces between", MaxDepth), func(calls string) bool {
 		names := strings.Fields(calls)
 		return len(names) <= MaxDepth && strings.Join(names, " ") == calls && !slices.ContainsFunc(names, func(name string) bool {
 			return utf8.RuneCountInString(name) > MaxName || !nameForm.MatchString(name)
@@ -380,8 +373,8 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.retry(f, &t.Retry)
 }
 
-func (p *parser) name(f map[string]value, key string, into *string) {
-	p.text(f, key, into, say("1 to %s letters, digits, - or _", MaxName), func(name string) bool {
+func (p *parser) name(f strict.Map, key string, into *string) {
+	p.text(f, key, into, strict.Say("1 to %s letters, digits, - or _", MaxName), func(name string) bool {
 		return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name)
 	})
 }
@@ -402,24 +395,24 @@ func (s *Scenario) names() phrase.Wording {
 			names = append(names, t.Name)
 		}
 	}
-	return say("a thread of the scenario: %s", strings.Join(names, ", "))
+	return strict.Say("a thread of the scenario: %s", strings.Join(names, ", "))
 }
 
-func (p *parser) expect(m map[string]value, s *Scenario) {
+func (p *parser) expect(m strict.Map, s *Scenario) {
 	v, ok := m["expect"]
 	if !ok {
 		return
 	}
-	f := p.fields(v, expectKeys...)
+	f := p.Fields(v, expectKeys...)
 	s.Expect = &Expect{}
 	if violations, ok := f["violations"]; ok {
 		names := p.rules(violations)
 		s.Expect.Violations = &names
 	}
 	if explored, ok := f["explore"]; ok {
-		claims := []value{explored}
+		claims := []strict.Value{explored}
 		if explored.Kind == yaml.SequenceNode {
-			claims = p.list(explored, MaxExplored, "a map, or a list of at most %s", "%s of them")
+			claims = p.List(explored, MaxExplored, "a map, or a list of at most %s", "%s of them")
 		}
 		for _, claim := range claims {
 			s.Expect.Explore = append(s.Expect.Explore, p.explored(claim, s))
@@ -432,7 +425,7 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 				threads = append(threads, t.Name)
 			}
 		}
-		named := p.fields(outcome, threads...)
+		named := p.Fields(outcome, threads...)
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			text := ""
 			p.oneOf(named, name, &text, ends()...)
@@ -445,11 +438,11 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 }
 
 // rules reads a list of rules.
-func (p *parser) rules(v value) []string {
+func (p *parser) rules(v strict.Value) []string {
 	names := []string{}
-	for _, one := range p.list(v, len(check.Names()), "a list of at most %s rules", "%s rules") {
+	for _, one := range p.List(v, len(check.Names()), "a list of at most %s rules", "%s rules") {
 		name := ""
-		p.oneOf(map[string]value{"": one}, "", &name, check.Names()...)
+		p.oneOf(strict.Map{"": one}, "", &name, check.Names()...)
 		names = append(names, name)
 	}
 	return names
@@ -457,24 +450,24 @@ func (p *parser) rules(v value) []string {
 
 // explored reads one claim about the schedules of s, which is read but for what
 // it expects.
-func (p *parser) explored(v value, s *Scenario) Explored {
-	f := p.fields(v, exploredKeys...)
+func (p *parser) explored(v strict.Value, s *Scenario) Explored {
+	f := p.Fields(v, exploredKeys...)
 	var e Explored
 	p.number(f, "delays", &e.Delays, 0, MaxDelays)
 	p.number(f, "max-faults", &e.MaxFaults, 0, MaxStruck)
 	if violations, ok := f["violations"]; ok {
 		e.Violations = p.rules(violations)
 	} else if f != nil {
-		p.wrong(v, say("no violations"), say("a list of at most %s rules", len(check.Names())))
+		p.Wrong(v, strict.Say("no violations"), strict.Say("a list of at most %s rules", len(check.Names())))
 	}
 	if faults, ok := f["faults"]; ok {
 		kinds := s.StrikeKinds()
 		if len(s.Threads) == 0 { // refused already: it is not known what can strike
 			return e
 		}
-		for _, one := range p.list(faults, len(kinds), "a list of at most %s kinds of faults", "%s kinds of faults") {
+		for _, one := range p.List(faults, len(kinds), "a list of at most %s kinds of faults", "%s kinds of faults") {
 			kind := ""
-			p.oneOf(map[string]value{"": one}, "", &kind, kinds...)
+			p.oneOf(strict.Map{"": one}, "", &kind, kinds...)
 			e.Faults = append(e.Faults, kind)
 		}
 	}
@@ -482,7 +475,7 @@ func (p *parser) explored(v value, s *Scenario) Explored {
 	case !ok && len(e.Faults) > 0:
 		e.MaxFaults = 1
 	case e.MaxFaults > 0 && len(e.Faults) == 0:
-		p.wrong(most, say("max-faults without faults"), say("with the faults that may strike, or not at all"))
+		p.Wrong(most, strict.Say("max-faults without faults"), strict.Say("with the faults that may strike, or not at all"))
 	}
 	return e
 }

@@ -44,7 +44,7 @@ type (
 		OwnForm
 	}
 	retryForm struct {
-		Times    *times    `json:"times,omitempty"`
+		Times    *retries  `json:"times,omitempty"`
 		Interval *duration `json:"interval,omitempty"`
 		Wait     *string   `json:"wait,omitempty"`
 		Jitter   *Range    `json:"jitter,omitempty"`
@@ -174,7 +174,7 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 		return nil
 	}
 	return &retryForm{
-		(*times)(unless(r.Times, usual.Times, all)), (*duration)(unless(r.Interval, usual.Interval, all)),
+		(*retries)(unless(r.Times, usual.Times, all)), (*duration)(unless(r.Interval, usual.Interval, all)),
 		unless(r.Wait, usual.Wait, all),
 		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
 		unless(r.GiveBack, usual.GiveBack, false),
@@ -186,11 +186,11 @@ func withWait(r Retry, p *protocol.Protocol) Retry {
 	return r
 }
 
-// times is how often an acquisition is retried.
-type times int
+// retries is how often an acquisition is retried.
+type retries int
 
 // MarshalJSON writes a number, or the word for no limit.
-func (n times) MarshalJSON() ([]byte, error) {
+func (n retries) MarshalJSON() ([]byte, error) {
 	if n == Unlimited {
 		return json.Marshal(unlimited)
 	}

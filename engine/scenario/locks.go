@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"relock/engine/strict"
+
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
@@ -68,17 +70,17 @@ func onlySeveral(l Lock) phrase.Wording {
 	p, names := l.Implementation(), strings.Join(Several(), ", ")
 	switch {
 	case l.Own():
-		return say("with locks only %s: scripts of your own are given one key", names)
+		return strict.Say("with locks only %s: scripts of your own are given one key", names)
 	case p.Guard != protocol.InRedis:
-		return say("with locks only %s: this one is not in Redis", names)
+		return strict.Say("with locks only %s: this one is not in Redis", names)
 	case p.Nodes > 0:
-		return say("with locks only %s: this one has a key on each of several nodes", names)
+		return strict.Say("with locks only %s: this one has a key on each of several nodes", names)
 	case p.Token != nil:
-		return say("with locks only %s: this one counts its tokens for one key", names)
+		return strict.Say("with locks only %s: this one counts its tokens for one key", names)
 	case p.Waiters != nil || p.Leave != nil || p.Companions != nil:
-		return say("with locks only %s: this one tells its waiters by messages about one key", names)
+		return strict.Say("with locks only %s: this one tells its waiters by messages about one key", names)
 	default:
-		return say("with locks only %s: the client of this one knows one key", names)
+		return strict.Say("with locks only %s: the client of this one knows one key", names)
 	}
 }
 
@@ -88,39 +90,39 @@ func keyForm(s string) bool {
 }
 
 // locks reads the keys of several locks, after the lock that they are like.
-func (p *parser) locks(m map[string]value, s *Scenario) {
+func (p *parser) locks(m strict.Map, s *Scenario) {
 	v, ok := m["locks"]
 	if !ok {
 		return
 	}
 	if s.Kind != KindLock {
-		p.wrong(v, say("the key %s", quote("locks")), say("locks only with kind: %s", KindLock))
+		p.Wrong(v, strict.TheKey("locks"), strict.Say("locks only with kind: %s", KindLock))
 	}
-	keys := p.namedKeys(v, "a list of 2 to %s keys", say("1 to %s printable characters without spaces, { and }, each key once", MaxKey), keyForm)
+	keys := p.namedKeys(v, "a list of 2 to %s keys", strict.Say("1 to %s printable characters without spaces, { and }, each key once", MaxKey), keyForm)
 	switch {
 	case keys == nil:
 		return
 	case len(keys) < 2:
-		given := say("an empty list")
+		given := strict.Say("an empty list")
 		if len(keys) == 1 {
-			given = say("1 key")
+			given = strict.Say("1 key")
 		}
-		p.wrong(v, given, say("a list of 2 to %s keys", MaxLocks))
+		p.Wrong(v, given, strict.Say("a list of 2 to %s keys", MaxLocks))
 		return
 	}
 	s.Locks, s.Lock.Key = keys, keys[0]
 	if p.judges() && !canBeSeveral(s.Lock.Implementation()) {
 		at := v
 		if l, ok := m["lock"]; ok {
-			if named, ok := (&parser{}).fields(l, lockKeys...)["protocol"]; ok { // its mistakes are known
+			if named, ok := (&parser{}).Fields(l, lockKeys...)["protocol"]; ok { // its mistakes are known
 				at = named
 			}
 		}
-		p.wrong(at, phrase.Plain(quote(s.Lock.Protocol)), onlySeveral(s.Lock))
+		p.Wrong(at, phrase.Plain(strict.Quote(s.Lock.Protocol)), onlySeveral(s.Lock))
 	}
 	p.alone(m, "resource")
 	if l, ok := m["lock"]; ok && s.Lock.Protocol != protocol.Own {
-		f := (&parser{}).fields(l, lockKeys...) // its mistakes are known
+		f := (&parser{}).Fields(l, lockKeys...) // its mistakes are known
 		for _, key := range []string{"key", "kind", "wait", "min-replicas", "keep"} {
 			p.alone(f, key)
 		}
@@ -128,22 +130,22 @@ func (p *parser) locks(m map[string]value, s *Scenario) {
 }
 
 // alone refuses a key that only a scenario with one lock has.
-func (p *parser) alone(m map[string]value, key string) {
+func (p *parser) alone(m strict.Map, key string) {
 	if v, ok := m[key]; ok && p.several {
-		p.wrong(v, say("the key %s", quote(key)), say("%s only with one lock, without locks", key))
+		p.Wrong(v, strict.TheKey(key), strict.Say("%s only with one lock, without locks", key))
 	}
 }
 
 // namedKeys reads a list of different keys, each one that is ok, or nil.
-func (p *parser) namedKeys(v value, allowed phrase.Text, each phrase.Wording, ok func(string) bool) []string {
-	list := p.list(v, MaxLocks, allowed, "%s keys")
+func (p *parser) namedKeys(v strict.Value, allowed phrase.Text, each phrase.Wording, ok func(string) bool) []string {
+	list := p.List(v, MaxLocks, allowed, "%s keys")
 	keys := make([]string, 0, len(list))
 	for _, one := range list {
-		key, before := "", len(p.mistakes)
-		p.text(map[string]value{"": one}, "", &key, each, func(key string) bool {
+		key, before := "", len(p.Mistakes)
+		p.text(strict.Map{"": one}, "", &key, each, func(key string) bool {
 			return ok(key) && !slices.Contains(keys, key)
 		})
-		if len(p.mistakes) > before {
+		if len(p.Mistakes) > before {
 			return nil
 		}
 		keys = append(keys, key)
@@ -155,11 +157,11 @@ func (p *parser) namedKeys(v value, allowed phrase.Text, each phrase.Wording, ok
 }
 
 // takes reads which locks a thread takes, and in which order: each is a level.
-func (p *parser) takes(f map[string]value, s *Scenario, t *Thread) {
+func (p *parser) takes(f strict.Map, s *Scenario, t *Thread) {
 	v, ok := f["takes"]
 	switch {
 	case !p.several && ok:
-		p.wrong(v, say("the key %s", quote("takes")), say("takes only with locks: it says in which order they are taken"))
+		p.Wrong(v, strict.TheKey("takes"), strict.Say("takes only with locks: it says in which order they are taken"))
 		return
 	case !p.several || s.Locks == nil:
 		return
@@ -167,10 +169,10 @@ func (p *parser) takes(f map[string]value, s *Scenario, t *Thread) {
 	p.alone(f, "depth")
 	p.alone(f, "after")
 	if ok {
-		theirs := say("keys of locks, each once: %s", strings.Join(s.Locks, ", "))
+		theirs := strict.Say("keys of locks, each once: %s", strings.Join(s.Locks, ", "))
 		keys := p.namedKeys(v, "a list of at most %s keys", theirs, func(key string) bool { return slices.Contains(s.Locks, key) })
 		if keys != nil && len(keys) == 0 {
-			p.wrong(v, say("an empty list"), theirs)
+			p.Wrong(v, strict.Say("an empty list"), theirs)
 		}
 		if len(keys) == 0 {
 			return

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"relock/engine/strict"
+
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/lock/exhibit"
@@ -209,19 +211,19 @@ func (l Lock) WithoutScripts() Lock {
 }
 
 // own reads the parts of a user's own lock.
-func (p *parser) own(v value, f map[string]value, s *Scenario) {
+func (p *parser) own(v strict.Value, f strict.Map, s *Scenario) {
 	l := &s.Lock
 	if !l.Own() {
 		for _, name := range ownKeys {
 			if given, ok := f[name]; ok && p.judges() {
-				p.wrong(given, say("the key %s", quote(name)), say("only with protocol: %s", protocol.Own))
+				p.Wrong(given, strict.TheKey(name), strict.Say("only with protocol: %s", protocol.Own))
 			}
 		}
 		return
 	}
-	before := len(p.mistakes)
+	before := len(p.Mistakes)
 	p.oneOf(f, "like", &l.Like, Writable()...)
-	if len(p.mistakes) > before {
+	if len(p.Mistakes) > before {
 		return
 	}
 	release := ""
@@ -229,29 +231,29 @@ func (p *parser) own(v value, f map[string]value, s *Scenario) {
 	l.ReleaseOnce = release == releaseOnce
 	scripts, ok := f["scripts"]
 	if !ok {
-		p.wrong(v, say("no scripts"), say("scripts: with a Lua script for lock, unlock and, if leases are to be renewed, renew"))
+		p.Wrong(v, strict.Say("no scripts"), strict.Say("scripts: with a Lua script for lock, unlock and, if leases are to be renewed, renew"))
 		return
 	}
 	calls := l.Calls()
 	if len(calls) == 0 { // an unknown lock is refused already
 		return
 	}
-	sources := p.fields(scripts, calls...)
+	sources := p.Fields(scripts, calls...)
 	s.scriptLines = map[string]int{}
 	for call, source := range sources {
-		before := len(p.mistakes)
-		p.text(sources, call, l.Scripts.of(call), say("a Lua script of 1 to %s bytes, without control characters", MaxScript), isScript)
-		if len(p.mistakes) == before && source.Style == yaml.LiteralStyle {
+		before := len(p.Mistakes)
+		p.text(sources, call, l.Scripts.of(call), strict.Say("a Lua script of 1 to %s bytes, without control characters", MaxScript), isScript)
+		if len(p.Mistakes) == before && source.Style == yaml.LiteralStyle {
 			s.scriptLines[call] = source.Line
 		}
 	}
 	for _, call := range calls[:2] {
-		if sources != nil && !has(sources, call) && l.Like == "" {
-			p.wrong(scripts, say("no script %s", call), say("both lock and unlock, or like: with the lock that has the others"))
+		if sources != nil && !sources.Has(call) && l.Like == "" {
+			p.Wrong(scripts, strict.Say("no script %s", call), strict.Say("both lock and unlock, or like: with the lock that has the others"))
 		}
 	}
 	if sources != nil && len(sources) == 0 && l.Like != "" {
-		p.wrong(scripts, say("no script"), say("at least one of %s", strings.Join(calls, ", ")))
+		p.Wrong(scripts, strict.Say("no script"), strict.Say("at least one of %s", strings.Join(calls, ", ")))
 	}
 	p.convention(f, l)
 }

@@ -11,182 +11,131 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
+	"relock/engine/strict"
 )
-
-// Object is a JSON Schema, or a part of one.
-type Object = map[string]any
-
-// Dialect is the dialect of the schemas. Editors' YAML servers read it and older ones.
-const Dialect = "http://json-schema.org/draft-07/schema#"
 
 // Schema returns the JSON Schema of a scenario: draft-07, made of what Parse reads
 // with, without references. Only Parse refuses mistakes that depend on other parts (which
 // faults a lock can have, names of threads, how long a time may be); and it takes numbers
 // in quotes. The result is the caller's own.
-func Schema() Object {
-	s := part(scenarioKeys, Object{
-		"title":    Described(text(MaxTitle, ""), "what it is called: a line"),
-		"kind":     Described(words(KindLock, KindHeartbeat), "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it"),
+func Schema() strict.Object {
+	s := part(scenarioKeys, strict.Object{
+		"title":    strict.Described(strict.AText(MaxTitle, ""), "what it is called: a line"),
+		"kind":     strict.Described(strict.OneWord(KindLock, KindHeartbeat), "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it"),
 		"lock":     lockSchema(),
-		"locks":    Described(Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "the keys of several locks, each like lock, which then names none"),
+		"locks":    strict.Described(strict.Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": strict.AText(MaxKey, `^[^\s{}]+$`)}, "the keys of several locks, each like lock, which then names none"),
 		"resource": resourceSchema(),
-		"threads": Object{
+		"threads": strict.Object{
 			"type": "array", "minItems": 1, "maxItems": MaxThreads, "description": "who asks for the lock",
-			"items": Required(part(append([]string{"name"}, threadKeys...), threadSchema()), "name"),
+			"items": strict.Required(part(append([]string{"name"}, threadKeys...), threadSchema()), "name"),
 		},
-		"defaults": Described(part(threadKeys, threadSchema()), "what a thread has that says nothing else"),
-		"faults":   Object{"type": "array", "maxItems": MaxFaults, "items": faultSchema(), "description": "what goes wrong, and where"},
-		"seed":     Object{"type": "integer", "minimum": 0, "maximum": MaxSeed, "default": defaultSeed, "description": "of what is drawn: work, jitter, the random policy"},
-		"policy":   Described(words(PolicyInOrder, PolicyRandom), "who moves where several can"),
-		"schedule": Object{
+		"defaults": strict.Described(part(threadKeys, threadSchema()), "what a thread has that says nothing else"),
+		"faults":   strict.Object{"type": "array", "maxItems": MaxFaults, "items": faultSchema(), "description": "what goes wrong, and where"},
+		"seed":     strict.Object{"type": "integer", "minimum": 0, "maximum": MaxSeed, "default": defaultSeed, "description": "of what is drawn: work, jitter, the random policy"},
+		"policy":   strict.Described(strict.OneWord(PolicyInOrder, PolicyRandom), "who moves where several can"),
+		"schedule": strict.Object{
 			"type": "array", "maxItems": MaxDecisions, "description": "moves that are made before the policy chooses",
-			"items": Object{"anyOf": []any{
-				Described(number(0, MaxChoice), "which of those that can move does; 0 has been ready longest"),
-				Required(part([]string{untilKey}, Object{untilKey: Described(aTime(), "time passes to this instant, and nobody moves")}), untilKey),
+			"items": strict.Object{"anyOf": []any{
+				strict.Described(strict.ANumber(0, MaxChoice), "which of those that can move does; 0 has been ready longest"),
+				strict.Required(part([]string{untilKey}, strict.Object{untilKey: strict.Described(strict.ATime(), "time passes to this instant, and nobody moves")}), untilKey),
 				struckSchema(),
 			}},
 		},
 		"expect": expectSchema(),
 	})
-	s["$schema"], s["title"], s["description"] = Dialect, "Relock scenario", "Which threads make which business call under which lock, what goes wrong, and what must come of it."
-	return Required(s, "threads")
+	s["$schema"], s["title"], s["description"] = strict.Dialect, "Relock scenario", "Which threads make which business call under which lock, what goes wrong, and what must come of it."
+	return strict.Required(s, "threads")
 }
 
 // part is a map with these keys, and no others. A key without a schema can be
 // anything; a test holds that each has one.
-func part(keys []string, of Object) Object {
-	properties := Object{}
+func part(keys []string, of strict.Object) strict.Object {
+	properties := strict.Object{}
 	for _, k := range keys {
-		properties[k] = Object{}
+		properties[k] = strict.Object{}
 		if one, ok := of[k]; ok {
 			properties[k] = one
 		}
 	}
-	return MapOf(properties)
-}
-
-// MapOf is the schema of a map with these keys and no others.
-func MapOf(properties Object) Object {
-	return Object{"type": "object", "additionalProperties": false, "properties": properties}
-}
-
-// Required is a part of a schema that requires these keys.
-func Required(s Object, keys ...string) Object { return with(s, "required", keys) }
-
-// Described is a part of a schema with the text that an editor shows.
-func Described(s Object, description string) Object { return with(s, "description", description) }
-
-// with leaves s as it is: several keys may share it.
-func with(s Object, key string, value any) Object {
-	s = maps.Clone(s)
-	s[key] = value
-	return s
-}
-
-// words are some words, each once.
-func words(list ...string) Object {
-	var enum []string
-	for _, one := range list {
-		if !slices.Contains(enum, one) {
-			enum = append(enum, one)
-		}
-	}
-	return Object{"enum": enum}
-}
-
-func number(low, high int) Object { return Object{"type": "integer", "minimum": low, "maximum": high} }
-
-// text is a text of at most so many characters, or what YAML takes for a number.
-func text(most int, pattern string) Object {
-	s := Object{"type": []string{"string", "number"}, "maxLength": most}
-	if pattern != "" {
-		s["pattern"] = pattern
-	}
-	return s
+	return strict.MapOf(properties)
 }
 
 // nameOf is a thread's name for readers that know no classes of Unicode: nothing of
 // ASCII but letters, digits, - and _.
 const nameOf = "[^\\s!-,./:-@\\[-^`{-~]+"
 
-func name() Object { return Described(text(MaxName, "^"+nameOf+"$"), "letters, digits, - or _") }
-
-// one is a time as scenarios have it, without what is around it.
-const one = `([0-9]+(\.[0-9]+)?(us|µs|ms|s|m|h))+`
-
-func aTime() Object { return Object{"type": "string", "maxLength": 32, "pattern": "^" + one + "$"} }
-
-// span is a time, or two with a dash between them; the first may leave its unit out.
-func span() Object {
-	return Object{"type": "string", "pattern": "^" + one + "$|^(" + one + "|[0-9]+(\\.[0-9]+)?)-" + one + "$"}
+func name() strict.Object {
+	return strict.Described(strict.AText(MaxName, "^"+nameOf+"$"), "letters, digits, - or _")
 }
 
-func usually(s Object, value any) Object { return with(s, "default", value) }
+func usually(s strict.Object, value any) strict.Object { return strict.With(s, "default", value) }
 
-func usuallyTime(s Object, d time.Duration) Object { return usually(s, phrase.Duration(d)) }
+func usuallyTime(s strict.Object, d time.Duration) strict.Object {
+	return usually(s, phrase.Duration(d))
+}
 
-func retrySchema() Object {
-	return Described(part(retryKeys, Object{
-		"times":     Described(usually(Object{"anyOf": []any{number(0, MaxRetries), words(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
-		"interval":  Described(usuallyTime(aTime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
-		"wait":      Described(words(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
-		"jitter":    Described(span(), "drawn and added to the interval"),
-		"give-back": Described(usually(Object{"enum": []any{true, false, "true", "false"}}, false), "of several locks: who is refused another than its first releases what it has, waits, and begins again"),
+func retrySchema() strict.Object {
+	return strict.Described(part(retryKeys, strict.Object{
+		"times":     strict.Described(usually(strict.Object{"anyOf": []any{strict.ANumber(0, MaxRetries), strict.OneWord(unlimited)}}, defaultRetries), "how often a refused acquisition asks again"),
+		"interval":  strict.Described(usuallyTime(strict.ATime(), defaultInterval), "between two attempts, to "+phrase.Duration(MaxInterval)),
+		"wait":      strict.Described(strict.OneWord(WaitPoll, WaitNotify), "ask again after an interval, or wait for a message: what the lock does"),
+		"jitter":    strict.Described(strict.ASpan(), "drawn and added to the interval"),
+		"give-back": strict.Described(usually(strict.Object{"enum": []any{true, false, "true", "false"}}, false), "of several locks: who is refused another than its first releases what it has, waits, and begins again"),
 	}), "how a refused acquisition is tried again")
 }
 
-func lockSchema() Object {
-	calls := Object{}
-	script := Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}
+func lockSchema() strict.Object {
+	calls := strict.Object{}
+	script := strict.Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}
 	for _, call := range ownCalls {
-		calls[call] = Described(script, "Lua, run as one step by Redis")
+		calls[call] = strict.Described(script, "Lua, run as one step by Redis")
 	}
-	s := part(lockKeys, Object{
-		"protocol":     Described(usually(words(append(exhibit.Names(), protocol.Own)...), defaultLock().Protocol), "which lock: playground protocols lists them"),
-		"key":          Described(usually(text(MaxKey, `^[^\s{}]+$`), defaultKey), "the lock's key in Redis"),
-		"lease":        Described(usuallyTime(aTime(), defaultLease), "how long Redis keeps the key: whole milliseconds, to "+phrase.Duration(MaxDuration)),
-		"watchdog":     Described(Object{"anyOf": []any{words("off"), Object{"const": false}, aTime()}}, "how often a lease is renewed, or off; a third of the lease if left out"),
-		"max-hold":     Described(aTime(), "how long leases are renewed at most"),
-		"keep":         Described(aTime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
-		"wait":         Described(Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + one + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
-		"min-replicas": Described(Object{"type": "string", "pattern": "^[1-5] in " + one + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
-		"kind":         Described(Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
+	s := part(lockKeys, strict.Object{
+		"protocol":     strict.Described(usually(strict.OneWord(append(exhibit.Names(), protocol.Own)...), defaultLock().Protocol), "which lock: playground protocols lists them"),
+		"key":          strict.Described(usually(strict.AText(MaxKey, `^[^\s{}]+$`), defaultKey), "the lock's key in Redis"),
+		"lease":        strict.Described(usuallyTime(strict.ATime(), defaultLease), "how long Redis keeps the key: whole milliseconds, to "+phrase.Duration(MaxDuration)),
+		"watchdog":     strict.Described(strict.Object{"anyOf": []any{strict.OneWord("off"), strict.Object{"const": false}, strict.ATime()}}, "how often a lease is renewed, or off; a third of the lease if left out"),
+		"max-hold":     strict.Described(strict.ATime(), "how long leases are renewed at most"),
+		"keep":         strict.Described(strict.ATime(), "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time"),
+		"wait":         strict.Described(strict.Object{"type": "string", "pattern": "^(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in " + strict.TimePattern + "$"}, "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon"),
+		"min-replicas": strict.Described(strict.Object{"type": "string", "pattern": "^[1-5] in " + strict.TimePattern + "$"}, "how many replicas a master must have heard from, how lately, to take writes"),
+		"kind":         strict.Described(strict.Object{"type": "string", "pattern": "^(exclusive|readers|permits=[1-9][0-9]{0,3})$"}, "who may be inside at once: one thread, readers or one writer, or as many as there are permits"),
 		"retry":        retrySchema(),
-		"nodes":        Described(number(1, MaxNodes), "how many Redis a lock of a majority has"),
-		"args":         Described(argsSchema(), "of a lock of one's own: what each script gets as ARGV"),
-		"keys":         Described(Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}, "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first"),
-		"replies":      Described(repliesSchema(), "of a lock of one's own: what each script returns"),
-		"release":      Described(words(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
-		"like":         Described(words(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
-		"scripts":      Described(with(MapOf(calls), "minProperties", 1), "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
+		"nodes":        strict.Described(strict.ANumber(1, MaxNodes), "how many Redis a lock of a majority has"),
+		"args":         strict.Described(argsSchema(), "of a lock of one's own: what each script gets as ARGV"),
+		"keys":         strict.Described(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}, "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first"),
+		"replies":      strict.Described(repliesSchema(), "of a lock of one's own: what each script returns"),
+		"release":      strict.Described(strict.OneWord(releaseOnce), "of a lock of one's own: its client does not send a release again that got no answer"),
+		"like":         strict.Described(strict.OneWord(Writable()...), "the lock that one of your own is like: what scripts leave out is its"),
+		"scripts":      strict.Described(strict.With(strict.MapOf(calls), "minProperties", 1), "with protocol: own, Lua for lock, unlock, and renew where leases are renewed"),
 	})
-	s["if"] = Required(Object{"properties": Object{"protocol": Object{"const": protocol.Own}}}, "protocol")
-	s["then"] = Required(Object{}, "scripts")
-	onlyOwn := Object{}
+	s["if"] = strict.Required(strict.Object{"properties": strict.Object{"protocol": strict.Object{"const": protocol.Own}}}, "protocol")
+	s["then"] = strict.Required(strict.Object{}, "scripts")
+	onlyOwn := strict.Object{}
 	for _, k := range ownKeys {
 		onlyOwn[k] = false
 	}
-	s["else"] = Object{"properties": onlyOwn}
-	s["dependencies"] = Object{"keep": Required(Object{"properties": Object{"protocol": words(Keeping()...)}}, "protocol")}
-	return Described(s, "the lock that the threads contend for")
+	s["else"] = strict.Object{"properties": onlyOwn}
+	s["dependencies"] = strict.Object{"keep": strict.Required(strict.Object{"properties": strict.Object{"protocol": strict.OneWord(Keeping()...)}}, "protocol")}
+	return strict.Described(s, "the lock that the threads contend for")
 }
 
 // asItIsSchema is a text that is given as it is.
-func asItIsSchema() Object {
-	return Object{"type": "string", "minLength": 1, "maxLength": MaxWord}
+func asItIsSchema() strict.Object {
+	return strict.Object{"type": "string", "minLength": 1, "maxLength": MaxWord}
 }
 
-func argsSchema() Object {
-	one := Object{"anyOf": []any{words(protocol.ArgWords...), Object{"type": "number"}, asItIsSchema()}}
-	of := Object{}
+func argsSchema() strict.Object {
+	one := strict.Object{"anyOf": []any{strict.OneWord(protocol.ArgWords...), strict.Object{"type": "number"}, asItIsSchema()}}
+	of := strict.Object{}
 	for _, call := range ownCalls {
-		of[call] = Described(Object{"type": "array", "maxItems": MaxArgs, "items": one}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
+		of[call] = strict.Described(strict.Object{"type": "array", "maxItems": MaxArgs, "items": one}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
 	}
 	return part(ownCalls, of)
 }
 
-func repliesSchema() Object {
-	of := Object{}
+func repliesSchema() strict.Object {
+	of := strict.Object{}
 	var calls []string
 	for _, call := range ownCalls {
 		outcomes := protocol.Outcomes(call)
@@ -194,84 +143,84 @@ func repliesSchema() Object {
 			continue
 		}
 		calls = append(calls, call)
-		named := Object{}
+		named := strict.Object{}
 		for _, outcome := range outcomes {
 			text := asItIsSchema()
 			if call != protocol.CallLock || outcome != protocol.RefusedWord {
-				text["not"] = words(protocol.PTTLWord)
+				text["not"] = strict.OneWord(protocol.PTTLWord)
 			}
-			named[outcome] = Described(Object{"anyOf": []any{Object{"type": "integer"}, text}}, "nil, a whole number, OK, or a text in quotes; of a refused lock also pttl: how many milliseconds it is still another's")
+			named[outcome] = strict.Described(strict.Object{"anyOf": []any{strict.Object{"type": "integer"}, text}}, "nil, a whole number, OK, or a text in quotes; of a refused lock also pttl: how many milliseconds it is still another's")
 		}
-		s := Described(part(outcomes, named), "what is not named is the refusal")
+		s := strict.Described(part(outcomes, named), "what is not named is the refusal")
 		s["minProperties"] = 1
 		of[call] = s
 	}
 	return part(calls, of)
 }
 
-func resourceSchema() Object {
-	s := part(resourceKeys, Object{
-		"kind":     Described(words(resourceKinds()...), "what the lock protects"),
-		"size":     Described(number(0, MaxSize), "its value before the run"),
-		"limit":    Described(number(1, MaxSize), "of purchases: how many each user may buy"),
-		"checks":   Described(words(ChecksOf("")...), "what it refuses"),
-		"looks":    Described(usually(Object{"type": "boolean"}, true), "of an effect: work looks whether it was done, and then leaves it"),
-		"once-per": Described(aTime(), "of an effect: how often it is due, once in this time; without it, once"),
+func resourceSchema() strict.Object {
+	s := part(resourceKeys, strict.Object{
+		"kind":     strict.Described(strict.OneWord(resourceKinds()...), "what the lock protects"),
+		"size":     strict.Described(strict.ANumber(0, MaxSize), "its value before the run"),
+		"limit":    strict.Described(strict.ANumber(1, MaxSize), "of purchases: how many each user may buy"),
+		"checks":   strict.Described(strict.OneWord(ChecksOf("")...), "what it refuses"),
+		"looks":    strict.Described(usually(strict.Object{"type": "boolean"}, true), "of an effect: work looks whether it was done, and then leaves it"),
+		"once-per": strict.Described(strict.ATime(), "of an effect: how often it is due, once in this time; without it, once"),
 	})
 	var byKind []any
 	for _, k := range resourceKinds() {
-		then := Object{"checks": words(ChecksOf(k)...)}
+		then := strict.Object{"checks": strict.OneWord(ChecksOf(k)...)}
 		if k != KindPurchases {
 			then["limit"] = false
 		}
 		if k != KindEffect {
 			then["looks"], then["once-per"] = false, false
 		}
-		byKind = append(byKind, Object{"if": Required(Object{"properties": Object{"kind": Object{"const": k}}}, "kind"), "then": Object{"properties": then}})
+		byKind = append(byKind, strict.Object{"if": strict.Required(strict.Object{"properties": strict.Object{"kind": strict.Object{"const": k}}}, "kind"), "then": strict.Object{"properties": then}})
 	}
 	s["allOf"] = byKind
-	return Described(Required(s, "kind"), "what the lock protects: work reads it as it begins and writes it as it ends")
+	return strict.Described(strict.Required(s, "kind"), "what the lock protects: work reads it as it begins and writes it as it ends")
 }
 
-func threadSchema() Object {
+func threadSchema() strict.Object {
 	usual := defaultThread(Retry{})
-	return Object{
+	return strict.Object{
 		"name":           name(),
-		"start":          Described(aTime(), "when it begins"),
-		"takes":          Described(Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": text(MaxKey, `^[^\s{}]+$`)}, "which of several locks, in which order; all in theirs if left out"),
-		"depth":          Described(usually(number(1, MaxDepth), usual.Depth), "how many levels it enters: a call that calls itself"),
-		"work":           Described(usually(span(), usual.Work.String()), "of each level, drawn where it is a range"),
-		"after":          Described(span(), "of each level but the innermost, when its nested call has returned"),
-		"calls":          Described(Object{"type": []string{"string", "number"}, "pattern": "^(" + nameOf + "( " + nameOf + ")*)?$"}, "names of its functions, outermost first, with spaces between"),
-		"repeat":         Described(usually(number(1, MaxRepeat), usual.Repeat), "rounds"),
-		"on-lost":        Described(usually(words(OnLostIgnore, OnLostStop), usual.OnLost), "whether work ends as soon as the lease cannot be relied on"),
-		"process":        Described(name(), "its server; threads of one share the memory of a spin lock"),
-		"user":           Described(name(), "whom it buys for"),
-		"drift":          Described(Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, "how much faster its clock runs: 5%, -0.5%, 200ppm"),
-		"client-retries": Described(number(0, MaxResends), "how often its client sends a request by itself again that was not answered"),
+		"start":          strict.Described(strict.ATime(), "when it begins"),
+		"takes":          strict.Described(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": strict.AText(MaxKey, `^[^\s{}]+$`)}, "which of several locks, in which order; all in theirs if left out"),
+		"depth":          strict.Described(usually(strict.ANumber(1, MaxDepth), usual.Depth), "how many levels it enters: a call that calls itself"),
+		"work":           strict.Described(usually(strict.ASpan(), usual.Work.String()), "of each level, drawn where it is a range"),
+		"after":          strict.Described(strict.ASpan(), "of each level but the innermost, when its nested call has returned"),
+		"calls":          strict.Described(strict.Object{"type": []string{"string", "number"}, "pattern": "^(" + nameOf + "( " + nameOf + ")*)?$"}, "names of its functions, outermost first, with spaces between"),
+		"repeat":         strict.Described(usually(strict.ANumber(1, MaxRepeat), usual.Repeat), "rounds"),
+		"on-lost":        strict.Described(usually(strict.OneWord(OnLostIgnore, OnLostStop), usual.OnLost), "whether work ends as soon as the lease cannot be relied on"),
+		"process":        strict.Described(name(), "its server; threads of one share the memory of a spin lock"),
+		"user":           strict.Described(name(), "whom it buys for"),
+		"drift":          strict.Described(strict.Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, "how much faster its clock runs: 5%, -0.5%, 200ppm"),
+		"client-retries": strict.Described(strict.ANumber(0, MaxResends), "how often its client sends a request by itself again that was not answered"),
 		"retry":          retrySchema(),
 	}
 }
 
 // faultFields are the keys that some faults have.
-func faultFields() Object {
-	return Object{
-		"thread":  Described(name(), "whom it strikes"),
-		"at":      Described(words(fault.Anywhere()...), "where in its call"),
-		"level":   Described(number(1, MaxDepth), "at which level"),
-		"round":   Described(number(1, MaxRepeat), "in which round"),
-		"command": Described(number(1, maxCommand), "which command of a call that has several"),
-		"time":    Described(aTime(), "when, since the run began"),
-		"do":      Described(words(fault.Names()...), "what goes wrong"),
-		"for":     Described(aTime(), "for how long"),
-		"scope":   Described(words(fault.ScopeAll, fault.ScopeWork), "of a pause: all, or the work alone while the watchdog goes on"),
-		"by":      Described(Object{"type": "string", "pattern": `^[+-]?` + one + `$`}, "how far a clock jumps, forward or with a - back"),
-		"error":   Described(words(fault.Codes()...), "what Redis answers, and does not run the command"),
-		"lose":    Described(aTime(), "of a restart: what was written within so long is lost"),
-		"behind":  Described(number(0, maxBehind), "how many writes the replica lacks"),
-		"replica": Described(number(1, MaxReplicas), "which replica takes over, where the lock waits for some: the first have what was acknowledged"),
-		"keep":    Described(Object{"enum": []any{true, false, "true", "false"}}, "with its data"),
-		"node":    Described(number(1, MaxNodes), "which of several"),
+func faultFields() strict.Object {
+	return strict.Object{
+		"thread":  strict.Described(name(), "whom it strikes"),
+		"at":      strict.Described(strict.OneWord(fault.Anywhere()...), "where in its call"),
+		"level":   strict.Described(strict.ANumber(1, MaxDepth), "at which level"),
+		"round":   strict.Described(strict.ANumber(1, MaxRepeat), "in which round"),
+		"command": strict.Described(strict.ANumber(1, maxCommand), "which command of a call that has several"),
+		"time":    strict.Described(strict.ATime(), "when, since the run began"),
+		"do":      strict.Described(strict.OneWord(fault.Names()...), "what goes wrong"),
+		"for":     strict.Described(strict.ATime(), "for how long"),
+		"scope":   strict.Described(strict.OneWord(fault.ScopeAll, fault.ScopeWork), "of a pause: all, or the work alone while the watchdog goes on"),
+		"by":      strict.Described(strict.Object{"type": "string", "pattern": `^[+-]?` + strict.TimePattern + `$`}, "how far a clock jumps, forward or with a - back"),
+		"error":   strict.Described(strict.OneWord(fault.Codes()...), "what Redis answers, and does not run the command"),
+		"lose":    strict.Described(strict.ATime(), "of a restart: what was written within so long is lost"),
+		"behind":  strict.Described(strict.ANumber(0, maxBehind), "how many writes the replica lacks"),
+		"replica": strict.Described(strict.ANumber(1, MaxReplicas), "which replica takes over, where the lock waits for some: the first have what was acknowledged"),
+		"keep":    strict.Described(strict.Object{"enum": []any{true, false, "true", "false"}}, "with its data"),
+		"node":    strict.Described(strict.ANumber(1, MaxNodes), "which of several"),
 	}
 }
 
@@ -279,7 +228,7 @@ func faultFields() Object {
 // it can do without.
 var neededDetails = []string{"error", "for", "by"}
 
-func faultSchema() Object {
+func faultSchema() strict.Object {
 	return kindsOf(part(fault.Keys(), faultFields()), func(k fault.Kind) (allowed, needed []string) {
 		if k.Places == nil {
 			allowed, needed = []string{"time"}, []string{"time"}
@@ -296,7 +245,7 @@ func faultSchema() Object {
 	})
 }
 
-func struckSchema() Object {
+func struckSchema() strict.Object {
 	return kindsOf(part(struckKeys(), faultFields()), func(k fault.Kind) (allowed, needed []string) {
 		if k.Places != nil {
 			needed = append(needed, "thread")
@@ -316,7 +265,7 @@ func struckSchema() Object {
 }
 
 // kindsOf adds which keys a fault of each kind may have and must have.
-func kindsOf(s Object, of func(fault.Kind) (allowed, needed []string)) Object {
+func kindsOf(s strict.Object, of func(fault.Kind) (allowed, needed []string)) strict.Object {
 	var all []fault.Kind
 	for _, k := range fault.Kinds() {
 		if all = append(all, k); k.Wide != nil { // without a place it is of Redis
@@ -333,38 +282,38 @@ func kindsOf(s Object, of func(fault.Kind) (allowed, needed []string)) Object {
 				needed = append(needed, name)
 			}
 		}
-		then := Required(Object{"propertyNames": words(allowed...), "description": string(k.Label)}, needed...)
+		then := strict.Required(strict.Object{"propertyNames": strict.OneWord(allowed...), "description": string(k.Label)}, needed...)
 		if len(k.Places) > 0 {
-			then["properties"] = Object{"at": words(k.Places...)}
+			then["properties"] = strict.Object{"at": strict.OneWord(k.Places...)}
 		}
 		byName[k.Name] = append(byName[k.Name], then)
 	}
 	var rules []any
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		rules = append(rules, Object{"if": Required(Object{"properties": Object{"do": Object{"const": name}}}, "do"), "then": anyOf(byName[name])})
+		rules = append(rules, strict.Object{"if": strict.Required(strict.Object{"properties": strict.Object{"do": strict.Object{"const": name}}}, "do"), "then": anyOf(byName[name])})
 	}
 	s["allOf"] = rules
-	s["not"] = Required(Object{"properties": Object{"keep": Object{"enum": []any{true, "true"}}}}, "keep", "lose")
-	return Required(s, "do")
+	s["not"] = strict.Required(strict.Object{"properties": strict.Object{"keep": strict.Object{"enum": []any{true, "true"}}}}, "keep", "lose")
+	return strict.Required(s, "do")
 }
 
-func expectSchema() Object {
-	rules := func(description string) Object {
-		return Object{"type": "array", "maxItems": len(check.Names()), "items": words(check.Names()...), "description": description}
+func expectSchema() strict.Object {
+	rules := func(description string) strict.Object {
+		return strict.Object{"type": "array", "maxItems": len(check.Names()), "items": strict.OneWord(check.Names()...), "description": description}
 	}
-	claim := part(exploredKeys, Object{
-		"delays":     Described(number(0, MaxDelays), "how often at most time passes although somebody could move"),
-		"faults":     Object{"type": "array", "maxItems": len(fault.Names()), "items": words(fault.Names()...), "description": "kinds that may strike"},
-		"max-faults": Described(number(0, MaxStruck), "how many strike at most; 1 where faults are named"),
+	claim := part(exploredKeys, strict.Object{
+		"delays":     strict.Described(strict.ANumber(0, MaxDelays), "how often at most time passes although somebody could move"),
+		"faults":     strict.Object{"type": "array", "maxItems": len(fault.Names()), "items": strict.OneWord(fault.Names()...), "description": "kinds that may strike"},
+		"max-faults": strict.Described(strict.ANumber(0, MaxStruck), "how many strike at most; 1 where faults are named"),
 		"violations": rules("the rules that some order breaks; all others, none does"),
 	})
-	claim["if"] = Required(Object{"properties": Object{"max-faults": Object{"minimum": 1}}}, "max-faults")
-	claim["then"] = Required(Object{}, "faults")
-	claim = Required(claim, "violations")
-	return Described(part(expectKeys, Object{
+	claim["if"] = strict.Required(strict.Object{"properties": strict.Object{"max-faults": strict.Object{"minimum": 1}}}, "max-faults")
+	claim["then"] = strict.Required(strict.Object{}, "faults")
+	claim = strict.Required(claim, "violations")
+	return strict.Described(part(expectKeys, strict.Object{
 		"violations": rules("exactly these rules are broken"),
-		"outcome":    Object{"type": "object", "additionalProperties": words(ends()...), "maxProperties": MaxThreads, "description": "thread to how it ends"},
-		"explore":    Object{"anyOf": []any{claim, Object{"type": "array", "maxItems": MaxExplored, "items": claim}}, "description": "what every order within bounds comes to"},
+		"outcome":    strict.Object{"type": "object", "additionalProperties": strict.OneWord(ends()...), "maxProperties": MaxThreads, "description": "thread to how it ends"},
+		"explore":    strict.Object{"anyOf": []any{claim, strict.Object{"type": "array", "maxItems": MaxExplored, "items": claim}}, "description": "what every order within bounds comes to"},
 	}), "what must come of it")
 }
 
@@ -373,5 +322,5 @@ func anyOf(list []any) any {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return Object{"anyOf": list}
+	return strict.Object{"anyOf": list}
 }

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/scenario"
+	"relock/engine/strict"
 	"relock/lessons"
 	"relock/lessons/lessonstest"
 )
@@ -99,10 +100,10 @@ func TestEveryKeyHasASchema(t *testing.T) {
 	var walk func(at string, s any)
 	walk = func(at string, s any) {
 		switch s := s.(type) {
-		case scenario.Object:
-			if properties, ok := s["properties"].(scenario.Object); ok && s["additionalProperties"] == false {
+		case strict.Object:
+			if properties, ok := s["properties"].(strict.Object); ok && s["additionalProperties"] == false {
 				for key, one := range properties {
-					if part, ok := one.(scenario.Object); !ok || len(part) == 0 || part["description"] == nil {
+					if part, ok := one.(strict.Object); !ok || len(part) == 0 || part["description"] == nil {
 						t.Errorf("%s.%s has no schema of its own, or says nothing: %v", at, key, one)
 					}
 				}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"relock/engine/strict"
+
 	"relock/engine/phrase"
 )
 
@@ -40,19 +42,19 @@ const (
 var syncs = map[bool]*regexp.Regexp{false: regexp.MustCompile("^" + syncForm + "$"), true: regexp.MustCompile("^" + syncOfForm + "$")}
 
 // sync reads how many replicas must have heard of something; all says of how many.
-func (p *parser) sync(f map[string]value, key string, all bool, into *Sync) {
-	allowed := say("replicas and a time, such as %s: at most %s, and no more than there are; whole milliseconds, to %s", example(all).String(), MaxReplicas, phrase.Duration(MaxDuration))
+func (p *parser) sync(f strict.Map, key string, all bool, into *Sync) {
+	allowed := strict.Say("replicas and a time, such as %s: at most %s, and no more than there are; whole milliseconds, to %s", example(all).String(), MaxReplicas, phrase.Duration(MaxDuration))
 	v, ok := f[key]
 	if !ok {
 		return
 	}
-	text, is := p.scalar(v, allowed)
+	text, is := p.Scalar(v, allowed)
 	if !is {
 		return
 	}
 	m := syncs[all].FindStringSubmatch(text)
 	if m == nil {
-		p.wrong(v, quoted(text), allowed)
+		p.Wrong(v, strict.Quoted(text), allowed)
 		return
 	}
 	var s Sync
@@ -62,9 +64,9 @@ func (p *parser) sync(f map[string]value, key string, all bool, into *Sync) {
 		s.Of, _ = strconv.Atoi(m[2])
 		most = min(most, s.Of)
 	}
-	s.Within, ok = parseDuration(m[len(m)-1])
+	s.Within, ok = strict.ParseTime(m[len(m)-1])
 	if !ok || s.Count > most || s.Of > MaxReplicas || s.Within < time.Millisecond || s.Within > MaxDuration || s.Within%time.Millisecond != 0 {
-		p.wrong(v, quoted(text), allowed)
+		p.Wrong(v, strict.Quoted(text), allowed)
 		return
 	}
 	*into = s
@@ -78,10 +80,10 @@ func example(all bool) Sync {
 }
 
 // replicas reads what of the lock is about replicas.
-func (p *parser) replicas(f map[string]value, l *Lock) {
+func (p *parser) replicas(f strict.Map, l *Lock) {
 	p.sync(f, "wait", true, &l.Wait)
 	p.sync(f, "min-replicas", false, &l.MinReplicas)
 	if v, ok := f["wait"]; ok && p.judges() && !l.plain().CanSync() {
-		p.wrong(v, say("the key %s", quote("wait")), say("only with a lock in one Redis"))
+		p.Wrong(v, strict.TheKey("wait"), strict.Say("only with a lock in one Redis"))
 	}
 }

@@ -17,12 +17,13 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 )
 
 // ErrUnreadable is returned for a text that is not a single YAML map.
 var ErrUnreadable = errors.New("draft: no YAML map")
 
-// Draft is a scenario's YAML. Keys are written as in scenario.Mistake:
+// Draft is a scenario's YAML. Keys are written as in strict.Mistake:
 // "threads[1].retry.times". It is not safe for concurrent use.
 type Draft struct {
 	doc *yaml.Node
@@ -35,7 +36,7 @@ func Read(text string) (*Draft, error) {
 		return nil, ErrUnreadable
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(scenario.JoinSurrogates([]byte(text)), &doc); err != nil {
+	if err := yaml.Unmarshal(strict.JoinSurrogates([]byte(text)), &doc); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {

@@ -13,6 +13,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 )
 
 // Actions of Merge; some are followed by a dash and the number of an entry.
@@ -501,7 +502,7 @@ func Fit(text string, values url.Values) (fitted string, gone []string) {
 			break
 		}
 		_, found := scenario.Draft([]byte(text))
-		i := slices.IndexFunc(found, func(m scenario.Mistake) bool {
+		i := slices.IndexFunc(found, func(m strict.Mistake) bool {
 			return strings.HasPrefix(m.Key, "schedule[") || values.Has("lock.protocol") && !values.Has(m.Key) && d.Has(m.Key)
 		})
 		if i < 0 {

@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 	"relock/web/lesson"
 	"relock/web/site"
 )
@@ -15,7 +16,7 @@ import (
 // Schema is what an editor reads to help with one kind of file.
 type Schema struct {
 	Name string // of the kind; people's files have it in the schema's address, so it stays
-	Make func() scenario.Object
+	Make func() strict.Object
 }
 
 // Schemas returns all of them. The list is the caller's own.

@@ -1,15 +1,13 @@
 package lesson
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"slices"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/strict"
 	"relock/web/link"
 	"relock/web/words"
 
@@ -17,21 +15,14 @@ import (
 )
 
 // Mistake is why a text is no lesson: the first thing that is wrong in it.
-type Mistake struct {
-	Line int // from 1
-	What phrase.Wording
-}
+type Mistake struct{ strict.Mistake }
 
 // Error says it in English.
 func (m *Mistake) Error() string { return m.Says().String() }
 
 // Says implements phrase.Speaker.
 func (m *Mistake) Says() phrase.Wording {
-	return phrase.Say("line %d of the lesson: %s", m.Line, m.What)
-}
-
-func wrong(line int, text phrase.Text, args ...any) *Mistake {
-	return &Mistake{max(line, 1), phrase.Say(text, args...)}
+	return phrase.Say("line %d of the lesson: %s", m.Line, m.Clause())
 }
 
 // ErrTooLong is returned for a text that is longer than a lesson may be.
@@ -44,135 +35,103 @@ func Parse(text []byte) (*Lesson, error) {
 	if len(text) > MaxBytes {
 		return nil, ErrTooLong
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(scenario.JoinSurrogates(text)))
-	var doc, more yaml.Node
-	err := dec.Decode(&doc)
-	switch {
-	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		return nil, wrong(1, "it is empty: a lesson has title and steps")
-	case err == nil:
-		if err = dec.Decode(&more); err == nil {
-			return nil, wrong(more.Line, "a second document begins: a lesson is only one")
-		}
-		if errors.Is(err, io.EOF) {
-			return readLesson(doc.Content[0])
-		}
+	r, l := &strict.Reader{}, &Lesson{}
+	root, found := strict.Document(text, "", phrase.Say("one YAML or JSON document with title and steps"))
+	if found == nil {
+		readLesson(r, strict.Value{Node: root}, l)
+		found = r.Mistakes.Listed()
 	}
-	why := scenario.WhyUnread(err)[0]
-	return nil, wrong(why.Line, "this is not YAML (%s)", why.What)
-}
-
-// field reads what one key of a mapping has.
-type field struct {
-	key  string
-	read func(*yaml.Node) error
-}
-
-// read reads a mapping whose keys are the fields', each once at most.
-func read(n *yaml.Node, what phrase.Text, fields ...field) error {
-	if n.Kind != yaml.MappingNode {
-		return wrong(n.Line, "%s must have keys and values here", phrase.Say(what))
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		at := slices.IndexFunc(fields, func(f field) bool { return key.Kind == yaml.ScalarNode && f.key == key.Value })
-		switch {
-		case at < 0:
-			var known phrase.Names
-			for _, f := range fields {
-				known = append(known, f.key)
-			}
-			return wrong(key.Line, "%s has no key %q; it can have %s", phrase.Say(what), short(key.Value), known)
-		case seen[key.Value]:
-			return wrong(key.Line, "%s is here twice", key.Value)
-		}
-		seen[key.Value] = true
-		if err := fields[at].read(value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// short is so much of what somebody wrote as fits into a sentence.
-func short(text string) string {
-	const most = 40
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most]) + "…"
-}
-
-func readLesson(n *yaml.Node) (*Lesson, error) {
-	l := &Lesson{}
-	var steps *yaml.Node
-	err := read(
-		n, "a lesson", field{"title", readWords(&l.Title, "title", MaxTitle)},
-		field{"steps", func(n *yaml.Node) error {
-			steps = n
-			return nil
-		}},
-	)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.Title == nil:
-		return nil, wrong(n.Line, "a lesson needs a title")
-	case steps == nil || steps.Kind != yaml.SequenceNode || len(steps.Content) == 0 || len(steps.Content) > MaxSteps:
-		line := n.Line
-		if steps != nil {
-			line = steps.Line
-		}
-		return nil, wrong(line, "steps is a list of 1 to %d steps", MaxSteps)
-	}
-	var before Place
-	for _, one := range steps.Content {
-		s, err := readStep(one, before)
-		if err != nil {
-			return nil, err
-		}
-		l.Steps, before = append(l.Steps, *s), s.Place
+	if len(found) > 0 {
+		return nil, &Mistake{found[0]}
 	}
 	return l, nil
 }
 
+// lessonKeys are the keys of a lesson.
+func lessonKeys() strict.Keys[Lesson] {
+	return strict.Keys[Lesson]{
+		{"title", "what the lesson is called", schemaOfWords(MaxTitle, true), wordsOf("title", MaxTitle, func(l *Lesson) *Words { return &l.Title })},
+		{"steps", "what the class goes through; a step that names no scenario stays in that of the one before", strict.AList(1, MaxSteps, stepKeys().Object()), readSteps},
+	}
+}
+
+func readLesson(r *strict.Reader, v strict.Value, l *Lesson) {
+	given := lessonKeys().Read(r, v, l)
+	switch {
+	case len(r.Mistakes) > 0:
+	case l.Title == nil:
+		r.Because(v, "a lesson needs a title")
+	case !given.Has("steps"):
+		r.Because(v, "steps is a list of 1 to %d steps", MaxSteps)
+	}
+}
+
+func readSteps(r *strict.Reader, v strict.Value, l *Lesson) {
+	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > MaxSteps {
+		r.Because(v, "steps is a list of 1 to %d steps", MaxSteps)
+		return
+	}
+	var before Place
+	for i, n := range v.Content {
+		s := readStep(r, strict.Value{Node: n, Key: fmt.Sprintf("steps[%d]", i)}, before)
+		l.Steps, before = append(l.Steps, s), s.Place
+	}
+}
+
+// writtenStep is a step as a file has it.
+type writtenStep struct {
+	Step
+
+	own string // a user's own scenario, as a link to its start
+}
+
+// stepKeys are the keys of a step.
+func stepKeys() strict.Keys[writtenStep] {
+	type step = writtenStep
+	name := strict.Object{"type": "string", "minLength": 1}
+	own := scenario.Schema()
+	delete(own, "$schema")
+	return strict.Keys[step]{
+		{"title", "what the step is called; its scene's title if left out", schemaOfWords(MaxTitle, false), wordsOf("title", MaxTitle, func(s *step) *Words { return &s.Title })},
+		{"example", "the name of a bundled scenario", name, nameOf("example", func(s *step) *string { return &s.Example })},
+		{"scenario", "a scenario of your own", own, readScenario},
+		{"link", "what a page of the playground is called, from its v= on", name, nameOf("link", func(s *step) *string { return &s.Link })},
+		{"item", "an item of the course: chapter/item", name, nameOf("item", func(s *step) *string { return &s.Item })},
+		{"chapter", "a chapter of the course: all that it can ask a class", name, nameOf("chapter", func(s *step) *string { return &s.Chapter })},
+		{"at", fmt.Sprintf("the row after which the class stands, T0 to T%d; T0 is the start", MaxRow), strict.Object{"type": "string", "pattern": `^T(0|[1-9][0-9]{0,4})$`}, readAt},
+		{"hold", "true: the host leads from here on; false: the class plays", strict.Object{"type": "boolean"}, readHold},
+		{"ask", "predict: what is seen next; item: what the item of the course asks", strict.Object{"enum": []any{AskPredict, AskItem}}, readAsk},
+		{"question", "a question of your own", strict.Required(questionKeys().Object(), "text", "options", "right"), func(r *strict.Reader, v strict.Value, s *step) { s.Question = readQuestion(r, v) }},
+		{"notes", "for the host alone", schemaOfWords(MaxNotes, false), wordsOf("notes", MaxNotes, func(s *step) *Words { return &s.Notes })},
+	}
+}
+
 // readStep reads a step. A step that names no scenario is in the scenario of the step
 // before and, without at, in the same place.
-func readStep(n *yaml.Node, before Place) (*Step, error) {
-	s := &Step{}
-	var own string
-	err := read(
-		n, "a step", field{"title", readWords(&s.Title, "title", MaxTitle)},
-		field{"example", readText(&s.Example, "example")}, field{"scenario", readScenario(&own)}, field{"link", readText(&s.Link, "link")},
-		field{"item", readText(&s.Item, "item")}, field{"chapter", readText(&s.Chapter, "chapter")},
-		field{"at", readAt(&s.At)}, field{"hold", readHold(&s.Hold)}, field{"ask", readAsk(&s.Ask)},
-		field{"question", func(n *yaml.Node) (err error) {
-			s.Question, err = readQuestion(n)
-			return err
-		}},
-		field{"notes", readWords(&s.Notes, "notes", MaxNotes)},
-	)
-	if err != nil {
-		return nil, err
-	}
+func readStep(r *strict.Reader, v strict.Value, before Place) Step {
+	var w writtenStep
+	known := len(r.Mistakes)
+	stepKeys().Read(r, v, &w)
+	s := w.Step
 	given := s.Given()
-	for _, more := range []string{own, s.Chapter} {
+	for _, more := range []string{w.own, s.Chapter} {
 		if more != "" {
 			given++
 		}
 	}
 	switch {
+	case len(r.Mistakes) > known:
+		return s
 	case given > 1:
-		return nil, wrong(n.Line, "a step is in one scenario: say example, scenario, link, item or chapter")
+		r.Because(v, "a step is in one scenario: say example, scenario, link, item or chapter")
 	case s.Chapter != "" && (s.At != "" || s.Asks()):
-		return nil, wrong(n.Line, "a chapter asks its own questions, each at its place: leave out at, ask and question")
+		r.Because(v, "a chapter asks its own questions, each at its place: leave out at, ask and question")
 	case s.Chapter != "":
-		return s, nil
-	case own != "":
-		s.Link = own
+		return s
+	case w.own != "":
+		s.Link = w.own
 	case given == 0 && before.Given() == 0:
-		return nil, wrong(n.Line, "the first step, and the one after a chapter, needs a scenario: example, scenario, link or item")
+		r.Because(v, "the first step, and the one after a chapter, needs a scenario: example, scenario, link or item")
 	case given == 0:
 		at := s.At
 		if s.Place = before; at != "" {
@@ -184,30 +143,26 @@ func readStep(n *yaml.Node, before Place) (*Step, error) {
 	}
 	switch {
 	case s.Link != "" && s.At != "" && !s.starts():
-		return nil, wrong(n.Line, "a link has its own place after the ~: leave out at")
+		r.Because(v, "a link has its own place after the ~: leave out at")
 	case s.Ask != "" && s.Question != nil:
-		return nil, wrong(n.Line, "a step asks one question: ask or question")
+		r.Because(v, "a step asks one question: ask or question")
 	case s.Ask == AskItem && s.Item == "":
-		return nil, wrong(n.Line, "only a step in an item of the course can ask what the item asks")
+		r.Because(v, "only a step in an item of the course can ask what the item asks")
 	case s.Ask == AskItem && s.At != "":
-		return nil, wrong(n.Line, "an item asks at its own place: leave out at")
+		r.Because(v, "an item asks at its own place: leave out at")
 	}
-	return s, nil
+	return s
 }
 
 // readScenario reads a user's own scenario, as a link to its start.
-func readScenario(into *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		sc, err := scenario.ParseNode(n)
-		var all scenario.Mistakes
-		if errors.As(err, &all) {
-			one := all[0]
-			return wrong(one.Line, "%s: given %s, allowed: %s", strings.TrimSuffix("scenario."+one.Key, "."), one.Given, one.Allowed)
-		}
-		if err == nil {
-			*into, err = link.Encode(link.Contents{Scenario: sc})
-		}
-		return err
+func readScenario(r *strict.Reader, v strict.Value, s *writtenStep) {
+	sc, found := scenario.ReadNode(strict.Value{Node: v.Node, Key: "scenario"})
+	if r.Mistakes = append(r.Mistakes, found...); len(found) > 0 {
+		return
+	}
+	var err error
+	if s.own, err = link.Encode(link.Contents{Scenario: sc}); err != nil {
+		r.Because(v, "%s", err)
 	}
 }
 
@@ -217,7 +172,7 @@ func Lines(text []byte) []int {
 	var file struct {
 		Steps []yaml.Node `yaml:"steps"`
 	}
-	if len(text) > MaxBytes || yaml.Unmarshal(scenario.JoinSurrogates(text), &file) != nil {
+	if len(text) > MaxBytes || yaml.Unmarshal(strict.JoinSurrogates(text), &file) != nil {
 		return nil
 	}
 	lines := make([]int, len(file.Steps))
@@ -227,119 +182,106 @@ func Lines(text []byte) []int {
 	return lines
 }
 
-func readText(into *string, key string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.ScalarNode || n.Value == "" || n.Tag == "!!null" {
-			return wrong(n.Line, "%s is a text", key)
+func nameOf[T any](key string, of func(*T) *string) func(*strict.Reader, strict.Value, *T) {
+	return func(r *strict.Reader, v strict.Value, into *T) {
+		if v.Kind != yaml.ScalarNode || v.Value == "" || v.Tag == "!!null" {
+			r.Because(v, "%s is a text", key)
+			return
 		}
-		*into = n.Value
-		return nil
+		*of(into) = v.Value
 	}
 }
 
-func readAt(into *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if _, ok := rowOf(n.Value); n.Kind != yaml.ScalarNode || !ok || n.Value == "" {
-			return wrong(n.Line, "at is a row of the run, T0 to T%d", MaxRow)
-		}
-		*into = n.Value
-		return nil
+func readAt(r *strict.Reader, v strict.Value, s *writtenStep) {
+	if _, ok := rowOf(v.Value); v.Kind != yaml.ScalarNode || !ok || v.Value == "" {
+		r.Because(v, "at is a row of the run, T0 to T%d", MaxRow)
+		return
 	}
+	s.At = v.Value
 }
 
-func readHold(into **bool) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		var is bool
-		if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&is) != nil {
-			return wrong(n.Line, "hold is true or false")
-		}
-		*into = &is
-		return nil
+func readHold(r *strict.Reader, v strict.Value, s *writtenStep) {
+	var is bool
+	if v.Kind != yaml.ScalarNode || v.Tag != "!!bool" || v.Decode(&is) != nil {
+		r.Because(v, "hold is true or false")
+		return
 	}
+	s.Hold = &is
 }
 
-func readAsk(into *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind != yaml.ScalarNode || n.Value != AskPredict && n.Value != AskItem {
-			return wrong(n.Line, "ask is predict or item; a question of your own is a question")
-		}
-		*into = n.Value
-		return nil
+func readAsk(r *strict.Reader, v strict.Value, s *writtenStep) {
+	if v.Kind != yaml.ScalarNode || v.Value != AskPredict && v.Value != AskItem {
+		r.Because(v, "ask is predict or item; a question of your own is a question")
+		return
 	}
+	s.Ask = v.Value
 }
 
-// readWords reads a text of at most so many characters: one for all languages,
+// wordsOf reads a text of at most so many characters: one for all languages,
 // or one for each.
-func readWords(into *Words, key string, most int) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		text := func(n *yaml.Node) (string, error) {
-			switch {
-			case n.Kind != yaml.ScalarNode:
-				return "", wrong(n.Line, "%s is a text, or one for each language", key)
-			case n.Tag == "!!null":
-				return "", nil
-			}
-			said := strings.TrimSpace(n.Value)
-			if utf8.RuneCountInString(said) > most {
-				return "", wrong(n.Line, "%s has at most %d characters", key, most)
-			}
-			if strings.ContainsFunc(said, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError }) {
-				return "", wrong(n.Line, "%s has invisible characters", key)
-			}
-			return said, nil
+func wordsOf[T any](key string, most int, of func(*T) *Words) func(*strict.Reader, strict.Value, *T) {
+	return func(r *strict.Reader, v strict.Value, into *T) { *of(into) = readWords(r, v, key, most) }
+}
+
+func readWords(r *strict.Reader, v strict.Value, key string, most int) Words {
+	text := func(r *strict.Reader, v strict.Value) string {
+		said := strings.TrimSpace(v.Value)
+		switch {
+		case v.Kind != yaml.ScalarNode:
+			r.Because(v, "%s is a text, or one for each language", key)
+		case v.Tag == "!!null":
+			return ""
+		case utf8.RuneCountInString(said) > most:
+			r.Because(v, "%s has at most %d characters", key, most)
+		case strings.ContainsFunc(said, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError }):
+			r.Because(v, "%s has invisible characters", key)
 		}
-		if n.Kind != yaml.MappingNode {
-			said, err := text(n)
-			*into = Plain(said)
-			return err
-		}
-		by := Words{}
-		var fields []field
-		for _, l := range words.All() {
-			fields = append(fields, field{l.Code(), func(n *yaml.Node) (err error) {
-				by[l.Code()], err = text(n)
-				return err
-			}})
-		}
-		err := read(n, "a text", fields...)
-		*into = by.filled()
-		return err
+		return said
+	}
+	if v.Kind != yaml.MappingNode {
+		return Plain(text(r, v))
+	}
+	var each strict.Keys[Words]
+	for _, l := range words.All() {
+		each = append(each, strict.Key[Words]{Name: l.Code(), Read: func(r *strict.Reader, v strict.Value, by *Words) { (*by)[l.Code()] = text(r, v) }})
+	}
+	by := Words{}
+	each.Read(r, v, &by)
+	return by.filled()
+}
+
+// questionKeys are the keys of a host's own question.
+func questionKeys() strict.Keys[Question] {
+	return strict.Keys[Question]{
+		{"text", "what the class is asked", schemaOfWords(MaxText, true), wordsOf("text", MaxText, func(q *Question) *Words { return &q.Text })},
+		{"options", "what it can answer", strict.AList(MinOptions, MaxOptions, schemaOfWords(MaxOption, true)), func(r *strict.Reader, v strict.Value, q *Question) {
+			if v.Kind != yaml.SequenceNode {
+				r.Because(v, "options is a list of %d to %d", MinOptions, MaxOptions)
+				return
+			}
+			for _, one := range v.Content {
+				q.Options = append(q.Options, readWords(r, strict.Value{Node: one, Key: v.Key}, "an option", MaxOption))
+			}
+		}},
+		{"right", "the number of the right option, from 1", strict.ANumber(1, MaxOptions), func(r *strict.Reader, v strict.Value, q *Question) {
+			if v.Tag != "!!int" || v.Decode(&q.Right) != nil {
+				r.Because(v, "right is the number of the right option, from 1")
+			}
+		}},
 	}
 }
 
-func readQuestion(n *yaml.Node) (*Question, error) {
-	q := &Question{}
-	right := n
-	err := read(
-		n, "a question", field{"text", readWords(&q.Text, "text", MaxText)},
-		field{"options", func(n *yaml.Node) error {
-			if n.Kind != yaml.SequenceNode {
-				return wrong(n.Line, "options is a list of %d to %d", MinOptions, MaxOptions)
-			}
-			for _, one := range n.Content {
-				var option Words
-				if err := readWords(&option, "an option", MaxOption)(one); err != nil {
-					return err
-				}
-				q.Options = append(q.Options, option)
-			}
-			return nil
-		}},
-		field{"right", func(n *yaml.Node) error {
-			if right = n; n.Tag != "!!int" || n.Decode(&q.Right) != nil {
-				return wrong(n.Line, "right is the number of the right option, from 1")
-			}
-			return nil
-		}},
-	)
-	if err != nil {
-		return nil, err
+func readQuestion(r *strict.Reader, v strict.Value) *Question {
+	q, known := &Question{}, len(r.Mistakes)
+	given := questionKeys().Read(r, v, q)
+	if err := q.Check(); err != nil && len(r.Mistakes) == known {
+		right := v
+		if given.Has("right") {
+			right = given["right"]
+		}
+		r.Because(right, "%s", err)
 	}
-	if err := q.Check(); err != nil {
-		says, _ := phrase.Of(err)
-		return nil, &Mistake{right.Line, says}
-	}
-	return q, nil
+	return q
 }
 
 // Errors of a host's own question.

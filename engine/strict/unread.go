@@ -1,4 +1,4 @@
-package scenario
+package strict
 
 import (
 	"errors"
@@ -68,7 +68,7 @@ func unread(line int, text string) phrase.Wording {
 func shape(goType string) phrase.Wording {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
-		return say("a list")
+		return Say("a list")
 	case strings.HasPrefix(goType, "int"):
 		return phrase.Say("a whole number")
 	case goType == "bool":
@@ -76,7 +76,7 @@ func shape(goType string) phrase.Wording {
 	case goType == "string":
 		return phrase.Say("a text")
 	default:
-		return say("a map")
+		return Say("a map")
 	}
 }
 

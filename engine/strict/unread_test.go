@@ -1,4 +1,4 @@
-package scenario_test
+package strict_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"relock/engine/scenario"
+	"relock/engine/strict"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -58,6 +58,6 @@ func TestEverythingOfYAMLIsTold(t *testing.T) {
 }
 
 func unreadText(text string) (says string, line int) {
-	why := scenario.WhyUnread(errors.New("yaml: line 7: " + text))[0]
+	why := strict.WhyUnread(errors.New("yaml: line 7: " + text))[0]
 	return why.What.String(), why.Line
 }
