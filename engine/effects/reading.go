@@ -7,6 +7,7 @@ package effects
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -300,6 +301,9 @@ func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]
 		for i, entry := range r.Inner {
 			c := one
 			c.Script, c.Line, c.Args, c.Reply, c.Error = script, entry.Line, entry.Args, entry.Reply, entry.Err
+			if i == 0 && script != "" {
+				c.Eval = evalOf(r.Args)
+			}
 			switch {
 			case ofKey:
 				j.now = entry.Key
@@ -335,6 +339,18 @@ func (j *Reading) commands(r Record, before trace.KeyState, believed map[string]
 	j.now = r.After
 	last()
 	j.add(r.Thread, one)
+}
+
+// evalOf is what a script was called with: EVAL text 1 key argument.
+func evalOf(args []string) *trace.Eval {
+	if len(args) < 3 {
+		return nil
+	}
+	keys, err := strconv.Atoi(args[2])
+	if err != nil || keys < 0 || keys > len(args)-3 {
+		return nil
+	}
+	return &trace.Eval{Keys: args[3 : 3+keys], Argv: args[3+keys:]}
 }
 
 // outcome adds what a call to the lock came to.

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,13 +26,15 @@ var known = struct {
 
 // source is a text, and how it is compiled.
 type source struct {
-	text   string
-	framed bool
+	text     string
+	framed   bool
+	followed bool // it says which of its statements begin
 }
 
 // compiled is a text's code, or what is wrong with it.
 type compiled struct {
 	code  *lua.FunctionProto
+	begun []int // lines on which statements begin, sorted, of code that is followed
 	fault *Fault
 }
 
@@ -42,12 +45,12 @@ const maxCompiled = 4 << 20
 // Check compiles a text. It fails with a [*Fault] of ErrSyntax. It is safe for
 // concurrent use.
 func Check(text string) error {
-	_, err := compile(source{text, false})
+	_, err := compile(source{text: text})
 	return err
 }
 
 // compile returns a text's code. It fails with a *Fault.
-func compile(s source) (*lua.FunctionProto, error) {
+func compile(s source) (compiled, error) {
 	known.Lock()
 	defer known.Unlock()
 	c, ok := known.compiled[s]
@@ -56,34 +59,37 @@ func compile(s source) (*lua.FunctionProto, error) {
 			clear(known.compiled)
 			known.size = 0
 		}
-		c.code, c.fault = s.compile()
+		c = s.compile()
 		known.compiled[s] = c
 		known.size += len(s.text)
 	}
 	if c.fault != nil {
 		f := *c.fault
-		return nil, &f
+		return compiled{}, &f
 	}
-	return c.code, nil
+	return c, nil
 }
 
-func (s source) compile() (code *lua.FunctionProto, fault *Fault) {
+func (s source) compile() (c compiled) {
 	defer func() {
 		if p := recover(); p != nil { // the parser and the compiler give up by panics
-			fault = &Fault{Kind: ErrSyntax, What: fmt.Sprint(p)}
+			c = compiled{fault: &Fault{Kind: ErrSyntax, What: fmt.Sprint(p)}}
 		}
 	}()
 	tree, err := parse.Parse(strings.NewReader(s.text), Chunk)
 	if err != nil {
-		return nil, syntax(s.text, err)
+		return compiled{fault: syntax(s.text, err)}
 	}
-	if line := (adapter{framed: s.framed}).list(tree); line > 0 {
-		return nil, &Fault{Kind: ErrSyntax, Lines: Lines{line}, What: "Redis' Lua, 5.1, has no goto and no labels"}
+	a := &adapter{source: s}
+	if line := a.list(&tree); line > 0 {
+		return compiled{fault: &Fault{Kind: ErrSyntax, Lines: Lines{line}, What: "Redis' Lua, 5.1, has no goto and no labels"}}
 	}
-	if code, err = lua.Compile(tree, Chunk); err != nil {
-		return nil, syntax(s.text, err)
+	slices.Sort(a.begun)
+	c.begun = slices.Compact(a.begun)
+	if c.code, err = lua.Compile(tree, Chunk); err != nil {
+		return compiled{fault: syntax(s.text, err)}
 	}
-	return code, nil
+	return c
 }
 
 // syntax is what the parser or the compiler says, and where.
@@ -116,33 +122,39 @@ func syntax(text string, err error) *Fault {
 
 // adapter makes Lua 5.1 of what gopher-lua has parsed.
 type adapter struct {
-	framed bool // return redis.call(…) keeps its frame
+	source
+	begun []int // lines on which statements begin
 }
 
 // list adapts statements, and returns the line of the first goto or label, or 0: Lua
 // 5.1 has neither.
-func (a adapter) list(list []ast.Stmt) int {
-	for _, s := range list {
+func (a *adapter) list(list *[]ast.Stmt) int {
+	for _, s := range *list {
 		line := 0
 		switch s := s.(type) {
 		case *ast.GotoStmt, *ast.LabelStmt:
 			line = max(s.Line(), 1)
 		case *ast.DoBlockStmt:
-			line = a.list(s.Stmts)
+			line = a.list(&s.Stmts)
 		case *ast.WhileStmt:
-			line = max(a.in(s.Condition), a.list(s.Stmts))
+			line = max(a.in(s.Condition), a.list(&s.Stmts))
 		case *ast.RepeatStmt:
-			line = max(a.list(s.Stmts), a.in(s.Condition))
+			line = max(a.list(&s.Stmts), a.in(s.Condition))
 		case *ast.IfStmt:
-			line = max(a.in(s.Condition), a.list(s.Then), a.list(s.Else))
+			line = max(a.in(s.Condition), a.list(&s.Then), a.list(&s.Else))
 		case *ast.NumberForStmt:
-			line = max(a.in(s.Init, s.Limit, s.Step), a.list(s.Stmts))
+			line = max(a.in(s.Init, s.Limit, s.Step), a.list(&s.Stmts))
 		case *ast.GenericForStmt:
-			line = max(a.in(s.Exprs...), a.list(s.Stmts))
+			line = max(a.in(s.Exprs...), a.list(&s.Stmts))
 		case *ast.FuncDefStmt:
 			line = a.in(s.Func)
 		case *ast.AssignStmt:
 			line = max(a.in(s.Lhs...), a.in(s.Rhs...))
+			for _, to := range s.Lhs {
+				if to, ok := to.(*ast.AttrGetExpr); ok {
+					to.Key = a.bounded(to.Key)
+				}
+			}
 		case *ast.LocalAssignStmt:
 			line = a.in(s.Exprs...)
 		case *ast.FuncCallStmt:
@@ -156,6 +168,9 @@ func (a adapter) list(list []ast.Stmt) int {
 		if line > 0 {
 			return line
 		}
+	}
+	if a.followed {
+		*list = a.begin(*list)
 	}
 	return 0
 }
@@ -179,19 +194,20 @@ func keepFrame(s *ast.ReturnStmt) {
 }
 
 // in is list for the functions in expressions.
-func (a adapter) in(list ...ast.Expr) int {
+func (a *adapter) in(list ...ast.Expr) int {
 	for _, e := range list {
 		line := 0
 		switch e := e.(type) {
 		case *ast.FunctionExpr:
 			if e != nil {
-				line = a.list(e.Stmts)
+				line = a.list(&e.Stmts)
 			}
 		case *ast.FuncCallExpr:
 			line = max(a.in(e.Func, e.Receiver), a.in(e.Args...))
 		case *ast.TableExpr:
 			for _, f := range e.Fields {
 				line = max(line, a.in(f.Key, f.Value))
+				f.Key = a.bounded(f.Key)
 			}
 		case *ast.AttrGetExpr:
 			line = a.in(e.Object, e.Key)
@@ -218,9 +234,13 @@ func (a adapter) in(list ...ast.Expr) int {
 	return 0
 }
 
-// joinedName is the global by which a number becomes the text that .. joins. No
-// script can write it.
-const joinedName = "\x00joined"
+// Globals by which a number becomes the text that .. joins, a statement tells that it
+// begins, and an index is bounded. No script can write them.
+const (
+	joinedName = "\x00joined"
+	begunName  = "\x00begun"
+	indexName  = "\x00index"
+)
 
 // joined is an operand of .. that is a text if it is a number: gopher-lua would
 // write it in full, and Lua with 14 digits.
@@ -229,20 +249,28 @@ func joined(e ast.Expr) ast.Expr {
 	case *ast.StringExpr, *ast.StringConcatOpExpr:
 		return e
 	}
-	name := &ast.IdentExpr{Value: joinedName}
-	call := &ast.FuncCallExpr{Func: name, Args: []ast.Expr{e}, AdjustRet: true}
+	return through(joinedName, e.Line(), e)
+}
+
+// through calls one of the globals above, as on a line.
+func through(global string, line int, arg ast.Expr) *ast.FuncCallExpr {
+	name := &ast.IdentExpr{Value: global}
+	call := &ast.FuncCallExpr{Func: name, Args: []ast.Expr{arg}, AdjustRet: true}
 	for _, at := range []ast.PositionHolder{name, call} {
-		at.SetLine(e.Line())
-		at.SetLastLine(e.LastLine())
+		at.SetLine(line)
+		at.SetLastLine(line)
 	}
 	return call
 }
 
 // join is the function of that name.
-func join(l *lua.LState) int {
+func (r *Interpreter) join(l *lua.LState) int {
 	v := l.Get(1)
 	if n, ok := v.(lua.LNumber); ok {
 		v = lua.LString(number(n, digitsOfText))
+	}
+	if text, ok := v.(lua.LString); ok && r.following != nil && len(text) > maxFollowed {
+		r.large(l, "a text of ..")
 	}
 	l.Push(v)
 	return 1

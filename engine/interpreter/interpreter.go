@@ -78,6 +78,8 @@ type Interpreter struct {
 	deep    int // calls from Go into Lua
 	steps   int // of its patterns
 
+	following *following // its recorded answers, of a script that is followed; else nil
+
 	addresses map[lua.LValue]int // of what was told of, in that order
 }
 
@@ -100,17 +102,16 @@ func Digest(text string) string {
 
 // Run runs a script. It fails with a [*Fault].
 func (r *Interpreter) Run(s Script) (Outcome, error) {
-	code, err := compile(source{s.Text, s.Framed})
+	c, err := compile(source{text: s.Text, framed: s.Framed})
 	if err != nil {
 		return Outcome{}, err
 	}
-	r.redis, r.sha, r.fault, r.trace, r.message, r.deep, r.steps = s.Redis, Digest(s.Text), nil, "", "", 0, 0
-	r.addresses, r.ctx, r.end = map[lua.LValue]int{}, nil, func() {}
+	r.begin(s)
 	if s.Context != nil {
 		r.ctx, r.end = context.WithCancel(s.Context)
 		defer r.end()
 	}
-	o, err := r.eval(code, s.Keys, s.Args)
+	o, err := r.eval(c.code, s.Keys, s.Args)
 	if r.fault != nil {
 		return Outcome{}, r.fault
 	}
@@ -121,10 +122,20 @@ func (r *Interpreter) Run(s Script) (Outcome, error) {
 	return o, nil
 }
 
+// begin forgets the script before.
+func (r *Interpreter) begin(s Script) {
+	r.redis, r.sha, r.fault, r.trace, r.message, r.deep, r.steps = s.Redis, Digest(s.Text), nil, "", "", 0, 0
+	r.addresses, r.ctx, r.end, r.following = map[lua.LValue]int{}, nil, func() {}, nil
+}
+
 // eval runs code in a new state of Lua.
 func (r *Interpreter) eval(code *lua.FunctionProto, keys, args []string) (Outcome, error) {
+	calls := maxCalls
+	if r.following != nil {
+		calls = maxFollowedCalls
+	}
 	l := lua.NewState(lua.Options{
-		SkipOpenLibs: true, CallStackSize: maxCalls, MinimizeStackMemory: true,
+		SkipOpenLibs: true, CallStackSize: calls, MinimizeStackMemory: true,
 		RegistrySize: 1 << 10, RegistryMaxSize: 1 << 18, RegistryGrowStep: 1 << 10,
 	})
 	defer l.Close()
@@ -233,6 +244,9 @@ func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", "
 // do runs one command of the script, and returns Redis' answer as Lua has it, or
 // Redis' error.
 func (r *Interpreter) do(l *lua.LState, args []string) (lua.LValue, string) {
+	if r.following != nil {
+		return r.answered(l, args)
+	}
 	if refused(args) {
 		return nil, NotFromScripts
 	}

@@ -99,7 +99,7 @@ func (r *Interpreter) library() (list library) {
 	}
 	r.openJSON(fresh("cjson", nil))
 
-	joining := l.NewFunction(join)
+	joining := l.NewFunction(r.join)
 	fresh(guardName, map[string]lua.LGFunction{
 		"__index": func(l *lua.LState) int {
 			if l.Get(2) == lua.LString(joinedName) {
@@ -168,6 +168,9 @@ func (r *Interpreter) open(l *lua.LState, keys, args []string) {
 	}
 	global.RawSetString("KEYS", texts(l, keys))
 	global.RawSetString("ARGV", texts(l, args))
+	if r.following != nil {
+		r.openFollowed(l)
+	}
 	global.Metatable = guard
 	r.dice.seed(0)
 }
@@ -335,7 +338,7 @@ func tonumber(l *lua.LState) int {
 // rep is string.rep with a bound.
 func (r *Interpreter) rep(l *lua.LState) int {
 	text, n := l.CheckString(1), l.CheckInt(2)
-	if len(text) > 0 && n > maxText/len(text) {
+	if len(text) > 0 && n > r.longest()/len(text) {
 		r.large(l, "a text of string.rep")
 	}
 	l.Push(lua.LString(strings.Repeat(text, max(n, 0))))
@@ -380,7 +383,7 @@ func (r *Interpreter) concat(l *lua.LState) int {
 		if n < last {
 			out.WriteString(separator)
 		}
-		if out.Len() > maxText {
+		if out.Len() > r.longest() {
 			r.large(l, "a text of table.concat")
 		}
 	}
@@ -421,7 +424,7 @@ func (r *Interpreter) format(l *lua.LState) int {
 	for {
 		before, after, found := strings.Cut(text, "%")
 		out.WriteString(before)
-		if out.Len() > maxText {
+		if out.Len() > r.longest() {
 			r.large(l, "a text of string.format")
 		}
 		if !found {
@@ -477,7 +480,7 @@ func (r *Interpreter) format(l *lua.LState) int {
 			if !ok {
 				l.ArgError(next, "string expected, got "+l.Get(next).Type().String())
 			}
-			if len(v) > maxText {
+			if len(v) > r.longest() {
 				r.large(l, "a text of string.format")
 			}
 			fmt.Fprintf(&out, strings.ReplaceAll(spec, "#", "")+"s", v)

@@ -501,7 +501,7 @@ func (r *Interpreter) gsub(l *lua.LState) int {
 			out.WriteByte(text[s])
 			s++
 		}
-		if out.Len() > maxText {
+		if out.Len() > r.longest() {
 			r.large(l, "a text of string.gsub")
 		}
 		if anchored {
@@ -545,7 +545,7 @@ func (m *matcher) filled(by string, s, e int) string {
 		return by
 	}
 	var out strings.Builder
-	for n := 0; n < len(by) && out.Len() <= maxText; n++ {
+	for n := 0; n < len(by) && out.Len() <= m.r.longest(); n++ {
 		if by[n] != '%' || n+1 == len(by) {
 			if by[n] != '%' {
 				out.WriteByte(by[n])

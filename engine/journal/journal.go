@@ -41,7 +41,8 @@ type Entry struct {
 // Record is one run of a script.
 type Record struct {
 	Script  string        // file name
-	Key     string        // the script's first key, as Redis knows it
+	Keys    []string      // the script's, as Redis knows them
+	Argv    []string      // its arguments
 	Time    time.Duration // Redis' own clock, since the Unix epoch, microseconds
 	Entries []Entry
 }
@@ -49,7 +50,7 @@ type Record struct {
 // Told is a wrapped script's answer, decoded. A Scripter that remembers answers
 // may give one instead of what Redis sent.
 type Told struct {
-	Record Record // without Script and Key
+	Record Record // without Script, Keys and Argv
 	Reply  Reply
 }
 
@@ -152,9 +153,9 @@ func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ..
 		return failed(ctx, fmt.Errorf("%w: digest %s", ErrUnknownScript, sha))
 	}
 	if r, refused := w.in(ctx); refused {
-		return j.record(ctx, r, keys, j.redis().Eval(ctx, r.text, keys, args...))
+		return j.record(ctx, r, keys, args, j.redis().Eval(ctx, r.text, keys, args...))
 	}
-	return j.record(ctx, w, keys, j.redis().EvalSha(ctx, w.sha, keys, args...))
+	return j.record(ctx, w, keys, args, j.redis().EvalSha(ctx, w.sha, keys, args...))
 }
 
 // Eval runs the script with a text.
@@ -164,7 +165,7 @@ func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...a
 		return failed(ctx, ErrUnknownScript)
 	}
 	w, _ = w.in(ctx)
-	return j.record(ctx, w, keys, j.redis().Eval(ctx, w.text, keys, args...))
+	return j.record(ctx, w, keys, args, j.redis().Eval(ctx, w.text, keys, args...))
 }
 
 // oneCommand is a script that runs a single command.
@@ -184,7 +185,7 @@ func (j *Client) Do(ctx context.Context, args ...any) *redis.Cmd {
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
 		cmd = j.redis().Eval(ctx, w.text, keys, argv...)
 	}
-	return j.record(ctx, w, keys, cmd)
+	return j.record(ctx, w, keys, nil, cmd)
 }
 
 func failed(ctx context.Context, err error) *redis.Cmd {
@@ -195,7 +196,7 @@ func failed(ctx context.Context, err error) *redis.Cmd {
 
 // record splits a wrapped script's reply into a record and the script's own
 // reply.
-func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redis.Cmd) *redis.Cmd {
+func (j *Client) record(ctx context.Context, w wrapped, keys []string, args []any, cmd *redis.Cmd) *redis.Cmd {
 	raw, err := cmd.Result()
 	if err != nil {
 		return cmd
@@ -214,9 +215,7 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 			rec.Entries[i].Line = 0
 		}
 	}
-	if len(keys) > 0 {
-		rec.Key = keys[0]
-	}
+	rec.Keys, rec.Argv = keys, argv(args)
 	j.sink(ctx, rec)
 	out := redis.NewCmd(ctx)
 	if reply.Err != "" {
@@ -225,6 +224,15 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 	}
 	out.SetVal(reply.Value)
 	return out
+}
+
+// argv are a script's arguments as it gets them.
+func argv(args []any) []string {
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = fmt.Sprint(a)
+	}
+	return list
 }
 
 // ScriptError is an error with which a script ended, in Redis' words.

@@ -3,6 +3,7 @@ package journal_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,8 +90,8 @@ return {n, 'done', redis.sha1hex('')}
 		if diff := cmp.Diff(wantEntries, got.Entries); diff != "" {
 			t.Error("entries:", diff)
 		}
-		if got.Script != "s.lua" || got.Key != "k" || got.Time <= 0 {
-			t.Errorf("record = %q %q %v", got.Script, got.Key, got.Time)
+		if got.Script != "s.lua" || !slices.Equal(got.Keys, []string{"k"}) || !slices.Equal(got.Argv, []string{"me"}) || got.Time <= 0 {
+			t.Errorf("record = %q %q %q %v", got.Script, got.Keys, got.Argv, got.Time)
 		}
 	})
 }
@@ -106,7 +107,7 @@ func TestJournalTellsACommandOfItsOwn(t *testing.T) {
 			}
 		}
 		want := []journal.Entry{{Args: []string{"HSETNX", "k", "me", "1"}, Reply: int64(0), Key: hash(-1, "me", "1")}}
-		if len(got) != 2 || got[1].Script != "" || got[1].Key != "k" {
+		if len(got) != 2 || got[1].Script != "" || !slices.Equal(got[1].Keys, []string{"k"}) {
 			t.Fatalf("records %+v", got)
 		}
 		if diff := cmp.Diff(want, got[1].Entries); diff != "" {

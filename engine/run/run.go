@@ -203,17 +203,24 @@ func (r *Run) nodeNumber(node int) int {
 // commands are the events of a script's record. Names of keys are given as
 // the scenario has them.
 func (r *Run) commands(s sent) []trace.Event {
-	events := make([]trace.Event, 0, len(s.rec.Entries))
-	for _, e := range s.rec.Entries {
-		args := slices.Clone(e.Args)
-		for i, a := range args {
-			args[i] = strings.ReplaceAll(a, r.key, r.sc.Lock.Key)
+	named := func(list []string) []string {
+		list = slices.Clone(list)
+		for i, a := range list {
+			list[i] = strings.ReplaceAll(a, r.key, r.sc.Lock.Key)
 		}
-		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
+		return list
+	}
+	events := make([]trace.Event, 0, len(s.rec.Entries))
+	for i, e := range s.rec.Entries {
+		one := trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
-			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
+			Script: s.rec.Script, Line: e.Line, Args: named(e.Args), Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
 			GivesBack: s.call.GivesBack, Late: s.late, Number: s.call.Number,
-		}})
+		}
+		if i == 0 && s.rec.Script != "" {
+			one.Eval = &trace.Eval{Keys: named(s.rec.Keys), Argv: named(s.rec.Argv)}
+		}
+		events = append(events, trace.Event{Key: e.Key, Body: one})
 	}
 	return events
 }

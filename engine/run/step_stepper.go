@@ -635,7 +635,7 @@ func (s *Stepper) acknowledged(_ context.Context, t *thread, node, replicas int,
 // answered is the record of a command that changes nothing.
 func (s *Stepper) answered(by server, n *node, reply int) journal.Record {
 	at := n.timeAt(s.clock.Now()).Sub(time.Unix(0, 0))
-	return journal.Record{Key: s.r.key, Time: at, Entries: []journal.Entry{{Reply: int64(reply), Key: by.Key(s.r.key)}}}
+	return journal.Record{Time: at, Entries: []journal.Entry{{Reply: int64(reply), Key: by.Key(s.r.key)}}}
 }
 
 func (s *Stepper) goesOn(f scenario.Fault, node int) {

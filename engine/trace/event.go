@@ -203,6 +203,13 @@ type Command struct {
 	OldKey    *KeyState `json:"old_key,omitempty"`    // the lock's key on that old master right after it
 	Late      bool      `json:"late,omitempty"`       // a delayed copy whose caller has given up, so no Outcome follows
 	Number    int64     `json:"number,omitempty"`     // of the call, 1, 2, …, if the protocol numbers calls
+	Eval      *Eval     `json:"eval,omitempty"`       // of a script's first command: what it was called with; nil also where nobody noted it
+}
+
+// Eval is what a script was called with, its keys being named as those of its commands.
+type Eval struct {
+	Keys []string `json:"keys"`
+	Argv []string `json:"argv"`
 }
 
 // Arg returns an argument, 0 being the command itself; "" if there is none.

@@ -1,6 +1,9 @@
 package trace
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Size estimates the memory an event takes in bytes: itself, in a growing list,
 // and what only it refers to. Texts count if they can be large. It was
@@ -18,6 +21,12 @@ func (e Event) Size() int {
 		size += int(unsafe.Sizeof(b)) + len(b.Error) + valueSize(b.Reply)
 		for _, a := range b.Args {
 			size += stringSize + len(a)
+		}
+		if b.Eval != nil {
+			size += int(unsafe.Sizeof(*b.Eval))
+			for _, a := range slices.Concat(b.Eval.Keys, b.Eval.Argv) {
+				size += stringSize + len(a)
+			}
 		}
 		if b.OldKey != nil {
 			size += int(unsafe.Sizeof(*b.OldKey)) + b.OldKey.size()

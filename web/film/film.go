@@ -7,7 +7,6 @@
 package film
 
 import (
-	"crypto/sha256"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,38 +51,11 @@ type Film struct {
 	say      words.Language
 	timeline *Timeline
 	narrator *Narrator
-	scripts  []Script
+	lua      *luaMarks
 	lanes    *Lanes
 	stager   *stager
 	staged   *Stage // of the last command or row before
 	told     int    // rows before this one have their texts
-	calls    map[calling]*underWay
-	moments  moments
-}
-
-// calling is a thread in a call, of which it has one at a time. Its watchdog's
-// are others, and so is what arrives late.
-type calling struct {
-	thread, call string
-	late         bool
-}
-
-// underWay is how far a call has come in its script.
-type underWay struct {
-	script               Script
-	level, attempt, node int
-	ran                  []Ran             // its commands so far
-	digest               [sha256.Size]byte // of what we know about them
-	row, inside          int               // where the last of them is shown
-}
-
-// mostRan is how many commands of a call are followed: a script of ours runs some
-// dozens. It does not say where it is after that.
-const mostRan = 256
-
-// add takes the next command of the call.
-func (u *underWay) add(r Ran) {
-	u.ran, u.digest = append(u.ran, r), sha256.Sum256(r.appendTo(u.digest[:]))
 }
 
 // New returns the empty film of a run of sc.
@@ -95,20 +67,19 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), narrator: n, scripts: Scripts(l, sc),
-		calls: map[calling]*underWay{}, moments: moments{},
+		say: l, timeline: NewTimeline(l, shown, owners), narrator: n, lua: newLuaMarks(Scripts(l, sc)),
 	}
 	f.narrator.Share(f.timeline.Findings())
 	f.lanes, f.stager = LanesOf(sc, owners), newStager(l, sc, owners, f.timeline)
 	return f
 }
 
-// Of returns the film of a trace, without its events. It is New, with the scripts that
-// the trace brings along.
+// Of starts an empty film for a recorded trace, with the scripts that the trace brings
+// along.
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
 	f := toldBy(NarratorOf(l, sc, h), l, sc, h.Owners)
 	if h.Framed() {
-		f.scripts, f.stager.framed = ScriptsOf(l, sc, h), true // it is somebody's own program: nobody knows its calls
+		f.lua.scripts, f.stager.framed = ScriptsOf(l, sc, h), true // it is somebody's own program: nobody knows its calls
 	}
 	return f
 }
@@ -118,6 +89,7 @@ func (f *Film) Add(e trace.Event) int {
 	if n := len(f.timeline.rows); n > 0 && f.timeline.rows[n-1].Step != e.Step {
 		f.stage(n - 1) // of the row that is over
 		f.staged = &f.timeline.rows[n-1].Stage
+		f.lua.end()
 	}
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
@@ -135,7 +107,7 @@ func (f *Film) Add(e trace.Event) int {
 	case trace.Command:
 		f.command(i, e, b, why)
 	case trace.Outcome:
-		f.outcome(i, e, b)
+		f.lua.outcome(e.Thread, b.Call)
 	}
 	row.Belief, row.Leaving = f.belief(e)
 	f.told = min(f.told, i)
@@ -180,53 +152,13 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	if now := f.stager.Stage(nil); f.staged == nil || !reflect.DeepEqual(now, *f.staged) {
 		one.Stage, f.staged = &now, &now
 	}
-	if s, ok := FindScript(f.scripts, b); ok {
-		// Others may come between plain commands: where they go on is not known
-		// before they have. A script is over when nothing more of it came.
-		line := s.LineOf(b)
-		u := f.underWay(i, e.Thread, b, s)
-		if len(u.ran) == mostRan {
-			return
-		}
-		if len(u.ran) > 0 && u.row == i {
-			row.Inside[u.inside].Lua = f.moments.at(u, line, false)
-		}
-		u.add(NewRan(line, b))
-		u.row, u.inside = i, at
-		one.Lua = f.moments.at(u, 0, !s.Plain)
-		row.Lua = one.Lua
-	}
+	f.lua.command(e.Thread, b, at)
 }
 
-// underWay is the call that a command in the row i is of, which begins with it
-// or has come so far.
-func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
-	who := calling{thread, b.Call, b.Late}
-	u := f.calls[who]
-	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.row != i {
-		u = &underWay{script: s, level: b.Level, attempt: b.Attempt, node: b.Node}
-		f.calls[who] = u
-	}
-	return u
-}
-
-// outcome ends a call: what its plain commands have passed by is certain now.
-func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
-	who := calling{e.Thread, b.Call, false}
-	if u := f.calls[who]; u != nil && u.script.Plain && u.row == i {
-		row := &f.timeline.rows[i]
-		at := f.moments.at(u, 0, true)
-		row.Inside[u.inside].Lua = at
-		if u.inside == len(row.Inside)-1 {
-			row.Lua = at
-		}
-	}
-	delete(f.calls, who)
-}
-
-// stage puts the stage of a row into it.
+// stage puts the stage of the current row into it, and where its scripts stand.
 func (f *Film) stage(i int) {
 	row := &f.timeline.rows[i]
+	f.lua.mark(row)
 	row.Stage = f.stager.Stage(row.Violations)
 	for _, v := range row.Violations[:min(len(row.Violations), 1)] {
 		row.Broken = v.Title
@@ -437,7 +369,7 @@ func (f *Film) Cover() {
 }
 
 // Scripts are those that the lock runs.
-func (f *Film) Scripts() []Script { return f.scripts }
+func (f *Film) Scripts() []Script { return f.lua.scripts }
 
 // Start is the stage of a run of sc before it begins.
 func Start(l words.Language, sc *scenario.Scenario) Stage {

@@ -1,7 +1,6 @@
 package film
 
 import (
-	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
@@ -24,7 +23,8 @@ type Script struct {
 	Note  string // a remark, or ""
 	Lines []ScriptLine
 
-	flow *flow
+	source string
+	parts  parts
 }
 
 // ScriptLine is a line of a script.
@@ -52,91 +52,6 @@ func (l ScriptLine) Remark() bool {
 type ScriptToken struct {
 	Class string // "k" keyword, "f" function, "r" Redis command, "v" argument, "s" string, "m" number, "c" comment, or ""
 	Text  string
-}
-
-// ScriptMoment is the position of a script's run right after one of its commands.
-// Line numbers are sorted and unique.
-type ScriptMoment struct {
-	Script  string `json:"script"`
-	Line    int    `json:"line"`    // line of the command that ran last, 0 if none or unknown
-	Ran     []int  `json:"ran"`     // lines whose commands have run
-	Next    int    `json:"next"`    // line of the next command, 0 if none or unknown
-	Untaken []int  `json:"untaken"` // lines that this run can certainly not reach or have reached
-}
-
-// At returns the position of a run of s that ran the given commands, in order,
-// and whose next command is on line next, 0 if there is none or it is unknown.
-// Over means that the run ended with the last of ran.
-//
-// A line is untaken only if no execution with these commands and answers
-// reaches it. If nobody can know something (which of two branches without commands was
-// taken, because of an argument), it leaves that open, and everything if a line is
-// unknown, 0.
-func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
-	m := ScriptMoment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
-	for _, one := range ran {
-		m.Line = one.Line
-		if one.Line > 0 {
-			m.Ran = append(m.Ran, one.Line)
-		}
-	}
-	seen := slices.Clone(ran)
-	if next > 0 {
-		seen, over = append(seen, Ran{Line: next}), false
-	}
-	if s.flow != nil && len(m.Ran) == len(ran) {
-		m.Untaken = s.flow.passed(seen, over)
-	}
-	slices.Sort(m.Ran)
-	m.Ran = slices.Compact(m.Ran)
-	return m
-}
-
-// moments caches positions: a script comes to the same few again and again, and
-// finding its untaken lines takes long. It is not safe for concurrent use.
-type moments map[moment]*ScriptMoment
-
-// moment identifies a position.
-type moment struct {
-	script string
-	ran    [sha256.Size]byte // the digest of its commands
-	next   int
-	over   bool
-}
-
-// at is [Script.At] of a call under way. The caller must not change the result.
-func (m moments) at(u *underWay, next int, over bool) *ScriptMoment {
-	of := moment{u.script.Name, u.digest, next, over}
-	known := m[of]
-	if known == nil {
-		at := u.script.At(u.ran, next, over)
-		known = &at
-		m[of] = known
-	}
-	return known
-}
-
-// LineOf returns the line of s that a command was on, 0 if unknown.
-func (s Script) LineOf(c trace.Command) int {
-	if !s.Plain {
-		return c.Line
-	}
-	for _, l := range s.flow.lines {
-		if len(c.Args) > 0 && slices.Contains(l.commands, strings.ToUpper(c.Args[0])) {
-			return l.number
-		}
-	}
-	return 0
-}
-
-// FindScript returns the script of list that a command belongs to.
-func FindScript(list []Script, c trace.Command) (Script, bool) {
-	for _, s := range list {
-		if s.Name == c.Script || c.Script == "" && s.Plain && s.Name == c.Call {
-			return s, true
-		}
-	}
-	return Script{}, false
 }
 
 // highlighted caches the scripts of each lock in each language: they never
@@ -229,10 +144,10 @@ func ScriptsOf(l words.Language, sc *scenario.Scenario, h trace.Header) []Script
 	return list
 }
 
-// ownScript is somebody's own: it is not cached, and nobody knows which of its
-// lines can follow which.
+// ownScript is somebody's own: it is not cached.
 func ownScript(name, source string) Script {
-	return Script{Name: name, Lines: coloured(scan(source))}
+	list := scan(source)
+	return Script{Name: name, Lines: coloured(list), source: source, parts: partsOf(source, list)}
 }
 
 // Plain commands, written as a script.
@@ -259,8 +174,7 @@ func readScript(name, source string) Script {
 	if s, ok := read.Load(key); ok {
 		return s.(Script)
 	}
-	list := scan(source)
-	s := Script{Name: name, Lines: coloured(list), flow: newFlow(source, list)}
+	s := ownScript(name, source)
 	read.Store(key, s)
 	return s
 }

@@ -162,7 +162,7 @@ func (t *Narrator) named(holder string) bool { return holder != t.say("another o
 // client's hash can have, it is the first by name.
 func (t *Narrator) idOf(k trace.KeyState, who string) string {
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
-		if t.owners[id] == who {
+		if k.IsMember(id) && t.owners[id] == who {
 			return id
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/ownlock/ownlocktest"
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/film"
@@ -48,31 +49,99 @@ func TestMomentsOfTheLessons(t *testing.T) {
 	}
 }
 
-// The commands of a call belong together, whatever is told between them.
+// The commands of a call belong together, whatever is told between them. Each line was
+// checked by hand against the script.
 func TestWhereScriptsStand(t *testing.T) {
+	free, refused := append([]int{12}, lines(18, 36)...), slices.Concat(lines(11, 16), []int{20}, lines(24, 36))
+	again := slices.Concat(lines(11, 16), lines(19, 22), []int{26, 33, 34})
 	for _, c := range []struct {
 		lesson string
 		seq    int
 		want   film.ScriptMoment
 	}{
-		{"two-threads", 1, film.ScriptMoment{Script: "lock.lua", Line: 10, Ran: []int{10}, Next: 14}},
-		{"two-threads", 3, film.ScriptMoment{Script: "lock.lua", Line: 15, Ran: []int{10, 14, 15}}},
-		{"two-threads", 7, film.ScriptMoment{Script: "lock.lua", Line: 18, Ran: []int{10, 18}}},
-		{"two-threads", 18, film.ScriptMoment{Script: "lock.lua", Line: 30, Ran: []int{10, 18, 24, 30}}},
-		{"two-threads", 22, film.ScriptMoment{Script: "renew.lua", Line: 10, Ran: []int{6, 10}, Next: 11}},
-		{"two-threads", 36, film.ScriptMoment{Script: "unlock.lua", Line: 17, Ran: []int{8, 12, 17}}},
-		{"two-threads", 38, film.ScriptMoment{Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12}},
-		{"two-threads", 41, film.ScriptMoment{Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}}},
+		{"two-threads", 1, film.ScriptMoment{Script: "lock.lua", Line: 10, Ran: []int{10}, Next: 14, Untaken: free}},
+		{"two-threads", 3, film.ScriptMoment{Script: "lock.lua", Line: 15, Ran: []int{10, 14, 15}, Untaken: free}},
+		{"two-threads", 7, film.ScriptMoment{Script: "lock.lua", Line: 18, Ran: []int{10, 18}, Untaken: refused}},
+		{"two-threads", 18, film.ScriptMoment{Script: "lock.lua", Line: 30, Ran: []int{10, 18, 24, 30}, Untaken: again}},
+		{"two-threads", 22, film.ScriptMoment{Script: "renew.lua", Line: 10, Ran: []int{6, 10}, Next: 11, Untaken: []int{7}}},
+		{"two-threads", 36, film.ScriptMoment{Script: "unlock.lua", Line: 17, Ran: []int{8, 12, 17}, Untaken: []int{9, 14, 20, 22}}},
+		{"two-threads", 38, film.ScriptMoment{Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12, Untaken: []int{9, 14, 21, 22}}},
+		{"two-threads", 41, film.ScriptMoment{Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}, Untaken: []int{9, 14, 21, 22}}},
 	} {
 		p := lessonstest.Play(t, c.lesson+".yaml")
 		got := *standing(filmed(p, words.English, false), p.Events)[c.seq]
-		if len(got.Untaken) == 0 {
-			t.Errorf("%s, %d: nothing is passed by: %+v", c.lesson, c.seq, got)
-		}
-		got.Untaken = nil
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s, %d: %s", c.lesson, c.seq, diff)
 		}
+	}
+}
+
+// lines are from to to, both included.
+func lines(from, to int) []int {
+	var out []int
+	for n := from; n <= to; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// Of a script of one's own, too, it is known where it went; of a trace that does not say
+// what its scripts were called with, only which commands ran.
+func TestWhereAnOwnScriptStands(t *testing.T) {
+	const text = `lock:
+  protocol: own
+  retry: {times: 1, interval: 20ms}
+  scripts:
+    lock: |
+      if redis.call('EXISTS', KEYS[1]) == 1 then
+        -- somebody has it
+        return 0
+      else
+        redis.call('SET', KEYS[1],
+          ARGV[1], 'PX',
+          ARGV[3])
+      end
+      return 1
+    unlock: |
+      return redis.call('DEL', KEYS[1])
+threads: [{name: A, work: 10ms}, {name: B, start: 5ms, work: 10ms}]`
+	p := play(ownlocktest.Boxed(t), t, parse(t, text))
+	moments := standing(filmed(p, words.English, false), p.Events)
+	older := slices.Clone(p.Events)
+	for i, e := range older {
+		if c, ok := e.Body.(trace.Command); ok {
+			c.Eval = nil
+			older[i].Body = c
+		}
+	}
+	p.Events = older
+	without := standing(filmed(p, words.English, false), older)
+	var taken, refused bool
+	for _, e := range older {
+		c, ok := e.Body.(trace.Command)
+		if !ok {
+			continue
+		}
+		m, old := *moments[e.Seq], *without[e.Seq]
+		switch {
+		case c.Script == "lock.lua" && m.Line == 1 && m.Next == 0:
+			refused = true
+			if diff := cmp.Diff([]int{4, 5, 6, 7, 9}, m.Untaken); diff != "" {
+				t.Errorf("%d, refused: %s", e.Seq, diff)
+			}
+		case c.Script == "lock.lua":
+			taken = true
+			if diff := cmp.Diff([]int{2, 3}, m.Untaken); diff != "" {
+				t.Errorf("%d, taken: %s", e.Seq, diff)
+			}
+		}
+		m.Untaken = []int{}
+		if diff := cmp.Diff(m, old); diff != "" {
+			t.Errorf("%d, of an older trace: %s", e.Seq, diff)
+		}
+	}
+	if !taken || !refused {
+		t.Errorf("taken %t, refused %t", taken, refused)
 	}
 }
 

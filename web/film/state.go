@@ -244,7 +244,7 @@ func butFor(holders []string, thread string) string {
 // count returns the thread's hold count in the key, 0 without one.
 func (t *Narrator) count(k trace.KeyState, thread string) int {
 	for id, text := range k.Fields {
-		if t.owner(id) == thread {
+		if k.IsMember(id) && t.owner(id) == thread {
 			n, _ := strconv.Atoi(text)
 			return n
 		}
