@@ -37,7 +37,7 @@ type matcher struct {
 
 type capture struct{ at, length int }
 
-// failed is where a match ends that there is not.
+// failed is the result of no match.
 const failed = -1
 
 func (r *Interpreter) newMatcher(l *lua.LState, text, pattern string) *matcher {
