@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"relock/engine/racetest"
-	"relock/engine/scenario"
 	"relock/engine/strict"
 )
 

@@ -273,7 +273,7 @@ func TestAnswersTellTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	expired := slices.IndexFunc(found.Events, func(e trace.Event) bool { return e.Kind() == trace.KindExpired })
-	if expired < 0 || found.Events[expired].At != 500 || !slices.ContainsFunc(found.Header.Log.Notes, func(n trace.LogNote) bool { return n.What == logs.NoteInstants }) {
+	if expired < 0 || found.Events[expired].At != 500 || !slices.ContainsFunc(found.Header.Log.Notes, func(n trace.LogNote) bool { return n.What == trace.NoteInstants }) {
 		t.Errorf("expired at event %d, notes %+v", expired, found.Header.Log.Notes)
 	}
 }

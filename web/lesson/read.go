@@ -50,8 +50,8 @@ func Parse(text []byte) (*Lesson, error) {
 // lessonKeys are the keys of a lesson.
 func lessonKeys() strict.Keys[Lesson] {
 	return strict.Keys[Lesson]{
-		{"title", "what the lesson is called", schemaOfWords(MaxTitle, true), wordsOf("title", MaxTitle, func(l *Lesson) *Words { return &l.Title })},
-		{"steps", "what the class goes through; a step that names no scenario stays in that of the one before", strict.AList(1, MaxSteps, stepKeys().Object()), readSteps},
+		{Name: "title", Says: "what the lesson is called", Schema: schemaOfWords(MaxTitle, true), Read: wordsOf("title", MaxTitle, func(l *Lesson) *Words { return &l.Title })},
+		{Name: "steps", Says: "what the class goes through; a step that names no scenario stays in that of the one before", Schema: strict.AList(1, MaxSteps, stepKeys().Object()), Read: readSteps},
 	}
 }
 
@@ -92,17 +92,17 @@ func stepKeys() strict.Keys[writtenStep] {
 	own := scenario.Schema()
 	delete(own, "$schema")
 	return strict.Keys[step]{
-		{"title", "what the step is called; its scene's title if left out", schemaOfWords(MaxTitle, false), wordsOf("title", MaxTitle, func(s *step) *Words { return &s.Title })},
-		{"example", "the name of a bundled scenario", name, nameOf("example", func(s *step) *string { return &s.Example })},
-		{"scenario", "a scenario of your own", own, readScenario},
-		{"link", "what a page of the playground is called, from its v= on", name, nameOf("link", func(s *step) *string { return &s.Link })},
-		{"item", "an item of the course: chapter/item", name, nameOf("item", func(s *step) *string { return &s.Item })},
-		{"chapter", "a chapter of the course: all that it can ask a class", name, nameOf("chapter", func(s *step) *string { return &s.Chapter })},
-		{"at", fmt.Sprintf("the row after which the class stands, T0 to T%d; T0 is the start", MaxRow), strict.Object{"type": "string", "pattern": `^T(0|[1-9][0-9]{0,4})$`}, readAt},
-		{"hold", "true: the host leads from here on; false: the class plays", strict.Object{"type": "boolean"}, readHold},
-		{"ask", "predict: what is seen next; item: what the item of the course asks", strict.Object{"enum": []any{AskPredict, AskItem}}, readAsk},
-		{"question", "a question of your own", strict.Required(questionKeys().Object(), "text", "options", "right"), func(r *strict.Reader, v strict.Value, s *step) { s.Question = readQuestion(r, v) }},
-		{"notes", "for the host alone", schemaOfWords(MaxNotes, false), wordsOf("notes", MaxNotes, func(s *step) *Words { return &s.Notes })},
+		{Name: "title", Says: "what the step is called; its scene's title if left out", Schema: schemaOfWords(MaxTitle, false), Read: wordsOf("title", MaxTitle, func(s *step) *Words { return &s.Title })},
+		{Name: "example", Says: "the name of a bundled scenario", Schema: name, Read: nameOf("example", func(s *step) *string { return &s.Example })},
+		{Name: "scenario", Says: "a scenario of your own", Schema: own, Read: readScenario},
+		{Name: "link", Says: "what a page of the playground is called, from its v= on", Schema: name, Read: nameOf("link", func(s *step) *string { return &s.Link })},
+		{Name: "item", Says: "an item of the course: chapter/item", Schema: name, Read: nameOf("item", func(s *step) *string { return &s.Item })},
+		{Name: "chapter", Says: "a chapter of the course: all that it can ask a class", Schema: name, Read: nameOf("chapter", func(s *step) *string { return &s.Chapter })},
+		{Name: "at", Says: fmt.Sprintf("the row after which the class stands, T0 to T%d; T0 is the start", MaxRow), Schema: strict.Object{"type": "string", "pattern": `^T(0|[1-9][0-9]{0,4})$`}, Read: readAt},
+		{Name: "hold", Says: "true: the host leads from here on; false: the class plays", Schema: strict.Object{"type": "boolean"}, Read: readHold},
+		{Name: "ask", Says: "predict: what is seen next; item: what the item of the course asks", Schema: strict.Object{"enum": []any{AskPredict, AskItem}}, Read: readAsk},
+		{Name: "question", Says: "a question of your own", Schema: strict.Required(questionKeys().Object(), "text", "options", "right"), Read: func(r *strict.Reader, v strict.Value, s *step) { s.Question = readQuestion(r, v) }},
+		{Name: "notes", Says: "for the host alone", Schema: schemaOfWords(MaxNotes, false), Read: wordsOf("notes", MaxNotes, func(s *step) *Words { return &s.Notes })},
 	}
 }
 
@@ -253,8 +253,8 @@ func readWords(r *strict.Reader, v strict.Value, key string, most int) Words {
 // questionKeys are the keys of a host's own question.
 func questionKeys() strict.Keys[Question] {
 	return strict.Keys[Question]{
-		{"text", "what the class is asked", schemaOfWords(MaxText, true), wordsOf("text", MaxText, func(q *Question) *Words { return &q.Text })},
-		{"options", "what it can answer", strict.AList(MinOptions, MaxOptions, schemaOfWords(MaxOption, true)), func(r *strict.Reader, v strict.Value, q *Question) {
+		{Name: "text", Says: "what the class is asked", Schema: schemaOfWords(MaxText, true), Read: wordsOf("text", MaxText, func(q *Question) *Words { return &q.Text })},
+		{Name: "options", Says: "what it can answer", Schema: strict.AList(MinOptions, MaxOptions, schemaOfWords(MaxOption, true)), Read: func(r *strict.Reader, v strict.Value, q *Question) {
 			if v.Kind != yaml.SequenceNode {
 				r.Because(v, "options is a list of %d to %d", MinOptions, MaxOptions)
 				return
@@ -263,7 +263,7 @@ func questionKeys() strict.Keys[Question] {
 				q.Options = append(q.Options, readWords(r, strict.Value{Node: one, Key: v.Key}, "an option", MaxOption))
 			}
 		}},
-		{"right", "the number of the right option, from 1", strict.ANumber(1, MaxOptions), func(r *strict.Reader, v strict.Value, q *Question) {
+		{Name: "right", Says: "the number of the right option, from 1", Schema: strict.ANumber(1, MaxOptions), Read: func(r *strict.Reader, v strict.Value, q *Question) {
 			if v.Tag != "!!int" || v.Decode(&q.Right) != nil {
 				r.Because(v, "right is the number of the right option, from 1")
 			}
