@@ -206,7 +206,7 @@ nonsense
 	if code := command(t.Context(), []string{"lab", "-json"}, env); code != exitOK || stderr.Len() > 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	for _, want := range []string{`"address":"127.0.0.1:`, `"state":"away"`, `"re":1,"refused":{"says":"no client has come yet`, `"re":2,"refused":{"says":"that cannot be decided now`, `a lab does not know \"dance\"`, "that is no line for a lab"} {
+	for _, want := range []string{`"address":"127.0.0.1:`, `"state":"away"`, `"re":1,"refused":{"kind":"nobody","says":"no client has come yet`, `"re":2,"refused":{"kind":"no-choice","says":"that cannot be decided now`, `a lab does not know \"dance\"`, "that is no line for a lab"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out)
 		}
