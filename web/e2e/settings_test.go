@@ -101,6 +101,10 @@ func TestAMistakeInASettingIsBesideItsField(t *testing.T) {
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/textbook"))
 	until(ctx, t, settings+` === "`+textbook+`"`)
 	places, was := get[string](ctx, t, fields), get[string](ctx, t, `history.length + document.getElementById("head").innerText`)
+	set(ctx, t, "lock.lease", kb.Backspace) // nothing is no value
+	if got := get[string](ctx, t, settings); got != textbook {
+		t.Errorf("a field that was emptied: %s", got)
+	}
 	set(ctx, t, "threads[0].depth", "33")
 	until(ctx, t, mistake+`.includes("a whole number from 1 to 16")`)
 	if !get[bool](ctx, t, `(([a, b]) => b.left < a.right && b.top >= a.bottom && b.top < a.bottom + 8)(["[aria-invalid]", ".mistake"].map((s) => document.querySelector("#setup td " + s).getBoundingClientRect()))`) {

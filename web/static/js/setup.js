@@ -63,6 +63,9 @@ export function setup(on) {
     }
   }
   async function change() {
+    for (const field of form.querySelectorAll("input")) {
+      field.value ||= was.get(field.name) ?? ""; // nothing is no value
+    }
     again = waiting;
     if (waiting) {
       return;
