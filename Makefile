@@ -9,21 +9,6 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOTESTSUM := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-# Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestGrowth|TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestPackedFrames|TestASession|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestPagesAndHeaders|TestTheFooterLeaves|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestPortions|TestTheLanesOfALongRun|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass|TestTheLabsOfTheCourse|TestTheReviewsOfTheCourse|TestHarmfulScripts|TestTheReportCardOfALock|TestCodesCannotBeGuessed|TestWhatNoRoomIsMadeOf|TestWhatIsNoLesson|TestTheWorkshop|TestTheLocksAreExplained|TestRefusalsAreLogged|TestJudgeALock|TestTheFilmOfATrace|TestRunsAreAnsweredAlike|TestPatternsAreCounted|TestASceneHasOneName|TestMyLockIsAsItIsTold|TestNoOrderEnds
-
-# Files of package web whose tests ask for one page after the other: likewise.
-PAGES := arrival bot cards edit errors export goal hosts incidents lab languages learn learnwrite oembed portions storybook
-ASKS := $(shell sed -n 's/^func \(Test[A-Za-z]*\).*/^\1$$/p' $(PAGES:%=web/%_test.go) | paste -sd '|')
-
-# Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
-PURE := /lessons(/advice)?$$|/engine/(bound|check|course|effects|fault|logs|panics|phrase|resp|run/order|trace/facts)$$|/web/(draft|export|film|lesson|link|page|runs/patch|story|templates|words)$$
-
-# Packages whose tests search for minutes with the race detector: all run without it; in the last two, with it those of what runs at once.
-SEARCHES := /engine/(explore/card|explore/mend|ownlock|recall)$$|/lessons/libraries$$
-BOTH := /engine/(explore|lab)$$
-RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock|TestSteering
-
 # What passed and has not changed need not run again: Go's cache knows it. `make soak` runs all of it afresh.
 AFRESH :=
 # Without what takes long and seldom finds what the others do not.
@@ -36,9 +21,6 @@ FLAGS = -timeout 30m -vet=off $(SHORT) $(AFRESH)
 
 # Tests on the wall's clock (package clocktest): they run at the end, one after the other, while nothing else does.
 TIMED := ^TestTimed
-
-# Packages in some folders with tests whose names begin so.
-IN = grep -rlE --include='*_test.go' '^func ($(patsubst ^%,%,$(1)))' $(2) | xargs -n 1 dirname | sort -u | sed 's,^,./,'
 
 # Without what a race binary waits for when it is done: a second in each of sixty packages.
 RACE := GORACE=atexit_sleep_ms=50 GOGC=400
@@ -62,28 +44,27 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=dot web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	@FLAKY=$$(mktemp); export FLAKY; code=0; \
-	$(MAKE) --no-print-directory -j 3 --output-sync=target browsed raced unraced && $(MAKE) --no-print-directory timed || code=1; \
+	@FLAKY=$$(mktemp) RAN=$$(mktemp -d); export FLAKY RAN; code=0; \
+	$(MAKE) --no-print-directory -j 3 --output-sync=target browsed raced unraced && $(MAKE) --no-print-directory timed && .ci/lanes count $$RAN || code=1; \
 	if [ -s $$FLAKY ]; then echo "== flaky: they failed, and passed when they were run again:"; cat $$FLAKY; fi; \
-	rm -f $$FLAKY; exit $$code
+	rm -rf $$FLAKY $$RAN; exit $$code
 
-# Most of the time one of the three waits: for a browser, for a server that restarts. What takes longest is first.
+# Each test is in one lane, as its own code says (package racetest). Most of the time one of the three waits: for a browser, for a
+# server that restarts. What takes longest is first.
 browsed:
-	GOGC=400 E2E_BROWSER=$(OPENS) $(TEST) ./web/e2e $(FLAGS) -parallel 3 -skip '$(TIMED)'
+	GOGC=400 E2E_BROWSER=$(OPENS) $(TEST) browsed "$$(.ci/lanes browsed)" $(FLAGS) -parallel 2 -skip '$(TIMED)'
 
 raced:
-	$(RACE) $(TEST) "./web ./engine/lock/locktest $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)|$(BOTH)')" $(FLAGS) -race -skip '$(UNRACED)|$(ASKS)|$(TIMED)'
-	$(RACE) $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -race -run '$(RACED)'
+	$(RACE) $(TEST) raced "$$(.ci/lanes raced)" $(FLAGS) -race -skip '$(TIMED)'
 
 unraced:
-	GOGC=400 $(TEST) "$$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) "./engine/explore ./engine/lab" $(FLAGS) -skip '$(RACED)|$(TIMED)'
-	GOGC=400 $(TEST) "./web $$($(call IN,$(UNRACED),cmd engine web) | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)|$(BOTH)')" $(FLAGS) -run '$(UNRACED)|$(ASKS)'
+	GOGC=400 $(TEST) unraced "$$(.ci/lanes unraced)" $(FLAGS) -skip '$(TIMED)'
+	GOGC=400 $(TEST) unraced "$$(.ci/lanes marked)" $(FLAGS) -run "$$(.ci/lanes names)"
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
-	$(RACE) $(TEST) "$$($(call IN,$(TIMED),engine))" $(FLAGS) -race -p 1 -parallel 1 -run '$(TIMED)'
-	E2E_BROWSER=$(OPENS) $(TEST) "$$($(call IN,$(TIMED),lessons web))" $(FLAGS) -p 1 -parallel 1 -run '$(TIMED)'
+	$(RACE) $(TEST) timed "$$(.ci/lanes timed | grep /engine/)" $(FLAGS) -race -p 1 -parallel 1 -run '$(TIMED)'
+	E2E_BROWSER=$(OPENS) $(TEST) timed "$$(.ci/lanes timed | grep -v /engine/)" $(FLAGS) -p 1 -parallel 1 -run '$(TIMED)'
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
@@ -139,7 +120,7 @@ vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.de
 generated: ## Fail where *_templ.go is not what *.templ makes, or some cells of the report cards not what a search finds (make soak looks at all)
 	$(GO) tool templ generate -log-level error
 	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
-	GOGC=400 $(TEST) ./engine/explore/card $(FLAGS) -skip '$(TIMED)'
+	GOGC=400 $(TEST) generated ./engine/explore/card $(FLAGS)
 
 tidy: ## Fail where go.mod is not tidy
 	$(GO) mod tidy -diff
@@ -149,16 +130,7 @@ bench: deps ## Run the benchmarks, and those beside other libraries (ten minutes
 	cd engine/lock/bench && $(GO) vet . && $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m .
 
 module: ## Rename the module, to publish it: make module NAME=example.org/relock
-	@case "$(NAME)" in ?*.?*/?*) ;; *) echo "say which: make module NAME=example.org/relock (a host with a dot, a slash, a path)"; exit 1;; esac
-	@old=$$($(GO) list -m); \
-	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd|\.\.\.)|local-prefixes|module-path" -- | \
-	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd|\.\.\.)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: |pkg: )$$old\b#\1$(NAME)#" && \
-	$(GO) mod edit -module "$(NAME)" && \
-	for own in engine/lock/bench engine/lock/otel lessons/libraries/module; do \
-	  (cd $$own && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") || exit 1; \
-	done && \
-	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \
-	echo "the module is $(NAME) now: look at git diff, run make test, commit"
+	@GO=$(GO) .ci/rename '$(NAME)'
 
 libraries: deps ## Search the locks that people use again, and keep what is seen (a quarter of an hour): ONLY=redsync,redis-py
 	cd lessons/libraries && npm ci --no-audit --no-fund || echo "without their packages, the old figures of the Node libraries stay"
@@ -169,18 +141,5 @@ SEED ?= 1
 chaos: deps ## Lock through a network that loses, repeats and cuts, FOR=30s each lock, SEED=1
 	$(GO) test -race -count 1 -timeout 0 -v -run TestChaos ./engine/lock/locktest -chaos $(FOR) -seed $(SEED)
 
-# Debian's redis-server, browser, nodejs and redis-py, where they are missing and can be had.
 deps:
-	@missing=""; \
-	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	command -v $(OPENS) >/dev/null || missing="$$missing $(OPENS)"; \
-	command -v node >/dev/null || missing="$$missing nodejs"; \
-	python3 -c 'import redis' 2>/dev/null || /usr/bin/python3 -c 'import redis' 2>/dev/null || missing="$$missing python3-redis"; \
-	[ -z "$$missing" ] && exit 0; \
-	sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; }; then \
-	  echo "installing$$missing"; \
-	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	else \
-	  echo "please install:$$missing (the tests that need it are skipped, or fail where CI is set)"; \
-	fi
+	@.ci/deps $(OPENS)

@@ -9,12 +9,14 @@ import (
 
 	"relock/engine"
 	"relock/engine/lock/exhibit"
+	"relock/engine/racetest"
 	"relock/engine/trace"
 	"relock/lessons/libraries"
 	"relock/web/link"
 )
 
 func TestLocksShowTheirReportCards(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	res, body := s.do(t, http.MethodGet, "/locks", nil)
 	if res.StatusCode != http.StatusOK {
@@ -65,6 +67,7 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 
 // Each count of a library is on the page, and opens its smallest order, under an address that stays; in both languages.
 func TestLocksPeopleUse(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	_, body := s.do(t, http.MethodGet, "/locks", nil)
 	_, chinese := s.do(t, http.MethodGet, "/locks?lang=zh-CN", nil)
@@ -123,6 +126,7 @@ func TestLocksPeopleUse(t *testing.T) {
 // TestACellOpensItsExample plays what the cells of one card open, and compares it
 // with what they say.
 func TestACellOpensItsExample(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	_, body := s.do(t, http.MethodGet, "/locks?lock=mutex&beside=", nil)
 	cells := regexp.MustCompile(`href="(/locks/mutex/[^"]+)" title="([^"]+)"`).FindAllStringSubmatch(body, -1)

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web"
@@ -48,6 +49,7 @@ func (s site) convert(t *testing.T, v url.Values, headers ...string) converted {
 }
 
 func TestFormAndYAMLSayTheSame(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, c := range []struct {
 		name    string
@@ -92,6 +94,7 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 
 // Whatever the form shows of a lesson goes back into the same scenario.
 func TestTheFormOfEveryLessonSaysTheLesson(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	entries, err := os.ReadDir("../lessons/scenarios")
@@ -152,6 +155,7 @@ func inputs(t *testing.T, form string) url.Values {
 }
 
 func TestEditorWithoutScript(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, c := range []struct {
 		form url.Values
@@ -179,6 +183,7 @@ func TestEditorWithoutScript(t *testing.T) {
 }
 
 func TestWhatIsWrongIsNotRun(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, action := range []string{"run", "step"} {
 		res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", action, "lock.lease", "200x", "seed", "-1"))
@@ -194,6 +199,7 @@ func TestWhatIsWrongIsNotRun(t *testing.T) {
 }
 
 func TestARunsScenarioCanBeChanged(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	path := s.run(t, twoThreads("yaml", twoText+"expect: {violations: []}"))
 	_, body := s.do(t, http.MethodGet, path, nil)
@@ -238,6 +244,7 @@ func (s site) send(t testing.TB, path, name string, data []byte) (*http.Response
 }
 
 func TestOpenAFile(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads())
@@ -304,9 +311,7 @@ func rows(page string) string {
 
 // Whatever a line of a trace holds, its page stays small and its file whole.
 func TestAHugeArgumentMakesNoHugePage(t *testing.T) {
-	if web.Raced {
-		t.Skip("takes minutes with the race detector")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"锁锁锁锁锁锁锁锁锁锁":"A"},"clock":"virtual"}` + "\n"
 	for name, event := range map[string]string{
@@ -333,6 +338,7 @@ func TestAHugeArgumentMakesNoHugePage(t *testing.T) {
 }
 
 func TestTracesAreLimited(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, func(c *web.Config) { c.Limits.StartsPerMinute = 3 })
 	path := s.run(t, twoThreads())
 	s.ended(t, path)
@@ -347,6 +353,7 @@ func TestTracesAreLimited(t *testing.T) {
 // FuzzTrace sends what anybody may write as a trace: it is shown, and exported
 // in every format, or refused.
 func FuzzTrace(f *testing.F) {
+	racetest.Skip(f)
 	limits := runs.DefaultLimits()
 	limits.StartsPerMinute = 1 << 30
 	server, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios()})
@@ -387,6 +394,7 @@ func FuzzTrace(f *testing.F) {
 // What is wrong with a trace is said in one sentence of each language, and not
 // by the decoder.
 func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	path := s.run(t, twoThreads())
 	s.ended(t, path)
@@ -410,6 +418,7 @@ func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
 
 // Starting from another scenario keeps where it is to run.
 func TestAnotherStartKeepsWhereItRuns(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	_, body := open(t, nil).do(t, http.MethodGet, "/edit?example=crash&store=wall&slow=20", nil)
 	if !regexp.MustCompile(`name="store"\s+value="wall"\s+checked`).MatchString(body) || !regexp.MustCompile(`name="slow"\s+value="20"`).MatchString(body) {

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/web"
 )
 
 // A known address says what can be asked for there.
 func TestAMethodThatIsNotThereIsNamed(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, c := range []struct {
 		method, path string
@@ -66,6 +68,7 @@ func refused(s site) map[string]func(t *testing.T, headers ...string) (*http.Res
 
 // Who reads an error page is often who has a slow line.
 func TestErrorPagesAreSmall(t *testing.T) {
+	racetest.Skip(t)
 	const most = 20_000
 	s := open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
 	for name, ask := range refused(s) {
@@ -83,6 +86,7 @@ func TestErrorPagesAreSmall(t *testing.T) {
 
 // Programs that ask for JSON get what is wrong as JSON, pages get pages.
 func TestProgramsGetErrorsAsJSON(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
 	limits := map[string]string{"403": "cross-origin", "413": "request-size", "503": "max-running"}
 	told := func(t *testing.T, res *http.Response, body string) (why, limit string) {

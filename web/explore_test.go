@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/racetest"
 	"relock/web"
 )
 
@@ -137,6 +138,7 @@ func explore(delays int) object {
 }
 
 func TestExploreOverTheSocket(t *testing.T) {
+	racetest.Skip(t)
 	p := open(t, nil).searcher(t, leaseExpiry)
 	p.must(explore(2))
 	found, picture := p.ended()
@@ -252,6 +254,7 @@ func TestWhatCannotBeExplored(t *testing.T) {
 
 // A search of orders without an end can be stopped before one has come to its end.
 func TestNoOrderEnds(t *testing.T) {
+	racetest.Skip(t)
 	p := open(t, nil).searcher(t, `
 lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
 defaults: {work: 10ms}

@@ -9,15 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/engine/scenario"
-	"relock/web"
 )
 
 // Texts that are small to send, and were large to answer.
 func TestAFormIsAsLargeAsAScenarioCanBe(t *testing.T) {
-	if web.Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	site := open(t, nil)
 	for name, text := range map[string]string{
 		"faults":       "faults: [" + strings.Repeat("{},", 16_000) + "]",
@@ -68,9 +66,7 @@ func keys(n int) string {
 // A session says when it holds as much as it may, and goes on when a branch was
 // dropped.
 func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
-	if web.Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	p := s.page(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"relock/engine"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
-	"relock/web"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -91,9 +91,7 @@ func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Sessio
 
 // Limits count what is there.
 func TestASessionIsAsLargeAsItSays(t *testing.T) {
-	if web.Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	for name, text := range dear() {
 		sc := parsed(t, text)
 		var problem string

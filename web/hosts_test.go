@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/racetest"
 	"relock/web"
 	door "relock/web/site"
 )
@@ -53,6 +54,7 @@ func asPublic(t *testing.T, address string) func(*web.Config) {
 
 // A name that somebody else has made to point here opens nothing.
 func TestForeignNamesAreRefused(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, asPublic(t, "https://Relock.example.org:8443/"))
 	for host, own := range map[string]bool{
@@ -112,6 +114,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 // Browsers are told to come encrypted where this server itself is, by the name
 // that visitors know.
 func TestBrowsersAreToldToComeEncrypted(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	for _, c := range []struct {
 		public, host string
@@ -151,6 +154,7 @@ func TestBrowsersAreToldToComeEncrypted(t *testing.T) {
 }
 
 func TestPublicURLs(t *testing.T) {
+	racetest.Skip(t)
 	for text, want := range map[string]string{
 		"https://relock.example.org": "https://relock.example.org", "http://192.168.1.5:8080/": "http://192.168.1.5:8080",
 		"HTTPS://Relock.Example.org": "https://relock.example.org", "http://[fd00::1]:80": "http://[fd00::1]:80",
@@ -166,6 +170,7 @@ func TestPublicURLs(t *testing.T) {
 
 // Requests from other sites' pages are refused in the visitor's language, and counted.
 func TestOtherSitesAreToldWhy(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for language, want := range map[string]string{"en": "A page of another site sent this", "zh": "这是别的网站的页面发来的"} {
 		res, body := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.com", "Accept-Language", language)
@@ -193,6 +198,7 @@ func TestOtherSitesAreToldWhy(t *testing.T) {
 // A proxy that passes on another Host than the visitor's takes nothing from
 // the visitor: the public address says whose pages may ask.
 func TestBehindAProxyThatChangesTheHost(t *testing.T) {
+	racetest.Skip(t)
 	const public = "https://relock.example.org"
 	s := open(t, asPublic(t, public))
 	for origin, want := range map[string]int{public: http.StatusSeeOther, "https://evil.com": http.StatusForbidden, "http://relock.example.org": http.StatusForbidden} {
@@ -229,6 +235,7 @@ func TestBehindAProxyThatChangesTheHost(t *testing.T) {
 
 // The headers say what other sites may do with what is here.
 func TestOtherSitesAreKeptApart(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for path, want := range map[string][4]string{ // COOP, CORP, COEP, who may frame it
 		"/":                        {"same-origin", "same-origin", "", "frame-ancestors 'self'"},

@@ -19,6 +19,7 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/phrase"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
@@ -31,6 +32,7 @@ import (
 // The way says how long the course takes, chapter by chapter and in all, and who has
 // little time is sent to what a lease cannot do, to what needs no lock, and to tokens.
 func TestTheWaySaysHowLongItTakes(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -68,6 +70,7 @@ func TestTheWaySaysHowLongItTakes(t *testing.T) {
 // Each item of the course has a page in each language, with all that there is
 // to choose, and without a script.
 func TestEveryItemHasAPage(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -124,6 +127,7 @@ var answersForm = regexp.MustCompile(`(?s)<form method="get" class="answers".*?<
 // While a question is open its page does not tell when the next thing happens: no instant
 // that can be chosen and is still to come, neither in sight nor in what the scripts read.
 func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -174,6 +178,7 @@ func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
 
 // Each link of a text leads to a page, and to a place that is on it.
 func TestLinksOfTheCourseLeadSomewhere(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	files, err := fs.Glob(lessons.Course(), "*/*.md")
@@ -215,6 +220,7 @@ var picked = regexp.MustCompile(`name="pick" value="(\d+)" class="answer ([a-z ]
 // A pick says whether it is right; a wrong one leads to where it is true, and says
 // nothing about the right one.
 func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	right := 0
@@ -257,6 +263,7 @@ func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
 // The moves of a break come as a link's text, and only those of its scenario
 // count.
 func TestABreakIsJudged(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -317,6 +324,7 @@ func must(text string, err error) string {
 
 // A mistake in the course stops the start.
 func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	_, err := web.New(web.Config{
 		Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
@@ -329,6 +337,7 @@ func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
 
 // A link becomes a question with an address, and an item to keep.
 func TestALinkBecomesAQuestion(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
@@ -380,6 +389,7 @@ func TestALinkBecomesAQuestion(t *testing.T) {
 // A script that was put together is run: what it did stands there, and only
 // the one that does what the lock's does is right.
 func TestAScriptIsTriedByTheServer(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	const item = "/learn/lock/compare-and-delete"
@@ -412,6 +422,7 @@ var (
 // The concept check is done without a script: the address carries the answers of both
 // halves, and its end says how many were right, what is right, and why an answer is wrong.
 func TestTheCheckNeedsNoScript(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -499,6 +510,7 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 // Where the run of a right answer breaks a rule that its item does not ask about, the page says
 // both: the stage beside it names that rule.
 func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -585,6 +597,7 @@ var (
 // Mends are put in order without a script: an order lacks nothing, is told at the end only,
 // with what is right in one that is not, and each cell of the table can be played.
 func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -681,6 +694,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 
 // With a user's own course no page leads to what that course lacks.
 func TestACourseOfOnesOwnHasNoDeadEnds(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	prose := "# One\n## It {#it}\nRead it.\n"
 	s := open(t, func(c *web.Config) {
@@ -717,6 +731,7 @@ var codeLine = regexp.MustCompile(`<li class="([a-z-]*)">\s*(?:<label><input typ
 // Lines that are marked are judged by the server: each says what came of it, what is right
 // is shown once it is found, and before that nothing tells.
 func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -787,6 +802,7 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 
 // A line that is not at fault is told so, with what the lab found of the mended file.
 func TestALineThatMendsNothingIsToldSo(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	for query, want := range map[string][]string{
@@ -815,6 +831,7 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 // command to run next are found. A wrong answer is shown to be wrong: where the logs part,
 // or that a command prints the same under two causes.
 func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -908,6 +925,7 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 // and is led past them; the check asks of nothing that is extra, and each concept is
 // still taught.
 func TestTheShortWayLeavesOutExtras(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	c, err := course.BuiltIn(words.All())

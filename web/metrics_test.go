@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/racetest"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
 	"relock/lessons"
@@ -179,6 +180,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 
 // An address that asks all the time is written down once a minute.
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
+	racetest.Skip(t)
 	var log lockedBuffer
 	s := open(t, func(c *web.Config) {
 		c.Log, c.Limits.StartsPerMinute = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), 1

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/box"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/web"
 	"relock/web/link"
@@ -113,6 +114,7 @@ func judge(t *testing.T, s site, text string, delays int, kinds ...string) judge
 }
 
 func TestJudgeALockOfOnesOwn(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := openOwn(t)
 	got := judge(t, s, ownText, 1)
@@ -205,6 +207,7 @@ func TestAScriptIsReadWhileItIsWritten(t *testing.T) {
 // The report card of a lock of one's own comes as a page of its own, each cell with
 // a link to its example; a bundled lock's is made already.
 func TestTheReportCardOfALockOfOnesOwn(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := openOwn(t)
 	// Without levels or renewals there are few states, and it takes far less than a page may search.

@@ -21,6 +21,7 @@ import (
 	"relock/engine"
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web"
@@ -261,6 +262,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 }
 
 func TestASessionComesBackAsItWas(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	p := s.page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})
@@ -523,9 +525,7 @@ func TestRedisFailsUnderALockWithoutScripts(t *testing.T) {
 
 // A thousand frames that are nothing: each is answered, and the page goes on.
 func TestAThousandMalformedFrames(t *testing.T) {
-	if web.Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	s := open(t, nil)
 	p := s.page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})
@@ -670,12 +670,10 @@ func TestShutdownIsToldToAllWhoStep(t *testing.T) {
 
 // A whole class opens the page at once from one address, and starts runs.
 func TestAClassBehindOneAddress(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
-	people := 300
-	if web.Raced {
-		people = 60
-	}
+	const people = 300
 	failed := make(chan error, people)
 	open := make(chan *websocket.Conn, people)
 	for range people {
@@ -866,6 +864,7 @@ func TestAnyLockCanBeChosenInTheForm(t *testing.T) {
 }
 
 func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, c := range []struct{ path, header, want string }{
 		{"/locks/spin", "", "Two processes, two locks"},

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/web"
+	"relock/engine/racetest"
 	"relock/web/film"
 )
 
@@ -83,6 +83,7 @@ func same(t *testing.T, a, b json.RawMessage) bool {
 // All rows that a socket has, a run's portions have too, whichever are asked
 // for; and the index of the page says of each what is in it.
 func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads("base", longText, "yaml", longText))
@@ -158,6 +159,7 @@ func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
 }
 
 func TestARefusedPortionSaysWhy(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads())
@@ -206,9 +208,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 `
 
 func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
-	if web.Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads("base", tenThousand, "yaml", tenThousand))
@@ -278,6 +278,7 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 }
 
 func TestPortionsAreSentCompressed(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads("base", longText, "yaml", longText))
@@ -301,9 +302,7 @@ func TestPortionsAreSentCompressed(t *testing.T) {
 // However a trace is made, its page and each portion have a bounded size, and
 // what is too much for a row says so.
 func TestAHugeTraceMakesNoHugePage(t *testing.T) {
-	if web.Raced {
-		t.Skip("takes minutes with the race detector")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{},"clock":"virtual"}` + "\n"
 	lines := func(n int, event func(i int) string) []byte {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/course"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/lesson"
@@ -42,6 +43,7 @@ func (v *attendee) next() *taughtNow {
 // Pressing next plays a bundled lesson to the end, in both languages; only hosts get
 // notes.
 func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for _, l := range words.All() {
 		code, secret := s.makeRoom(t, url.Values{"lesson": {"workshop"}})
@@ -272,6 +274,7 @@ func TestAScenariosFileIsALesson(t *testing.T) {
 }
 
 func TestWhatIsNoLesson(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for sent, want := range map[string]string{
 		"": "it is empty", "nowhere": "keys and values", "l1.z.!!": "incomplete",
@@ -364,6 +367,7 @@ func TestARoomOfAMadeQuestion(t *testing.T) {
 // A scene is called the same by everybody, in each language: as the step that opened
 // it, or else as the item or the scenario.
 func TestASceneHasOneName(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	taught := `
 title: Names

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/course"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/web"
 	"relock/web/film"
@@ -524,6 +525,7 @@ func TestWhatAVoteGivesAway(t *testing.T) {
 
 // An item's own question is asked at its place, in the room's languages.
 func TestAnItemAsksTheClass(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
 	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
@@ -815,6 +817,7 @@ func TestWhoComesBackToARoom(t *testing.T) {
 }
 
 func TestCodesCannotBeGuessed(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	s := open(t, nil)
 	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
@@ -858,6 +861,7 @@ func impossible(t *testing.T) string {
 }
 
 func TestWhatNoRoomIsMadeOf(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	for name, form := range map[string]url.Values{
 		"nothing":       {},

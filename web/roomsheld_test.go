@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/web"
 	"relock/web/link"
@@ -78,9 +79,7 @@ func heldByRooms(tb testing.TB, rooms, moves int) (there, left, counted int64) {
 // Rooms hold little when everybody has left, and what they hold while somebody is
 // there is counted.
 func TestRoomsHoldLittle(t *testing.T) {
-	if web.Raced {
-		t.Skip("the race detector's own memory is measured then; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	const rooms, each = 2, 4 << 20
 	there, left, counted := heldByRooms(t, rooms, 400)
 	if left > rooms*each {
@@ -93,6 +92,7 @@ func TestRoomsHoldLittle(t *testing.T) {
 
 // A run that takes more than a room's may is not made by a link either.
 func TestALinkBringsNoLongerRun(t *testing.T) {
+	racetest.Skip(t)
 	s := open(t, nil)
 	long := url.Values{"link": {manyMoves(t, 3000)}}
 	res, body := s.do(t, "POST", "/rooms?lang=en", long)

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/web"
 )
 
 // The storybook is for those who work on the page: without the flag there is
 // none.
 func TestStorybookIsForDevelopment(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	if res, body := open(t, nil).do(t, http.MethodGet, "/storybook", nil); res.StatusCode != http.StatusNotFound || strings.Contains(body, "RowView") {
 		t.Errorf("without the flag: %d", res.StatusCode)

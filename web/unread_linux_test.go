@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/racetest"
 	"relock/web"
 )
 
@@ -60,9 +61,7 @@ func unread(ctx context.Context, server string, connections, addresses int, requ
 // Unread answers are bounded, and others are served meanwhile: the one that has taken
 // most goes first.
 func TestWhatNobodyReadsIsBounded(t *testing.T) {
-	if web.Raced {
-		t.Skip("the race detector's own memory is measured then; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	s := open(t, nil)
 	const connections, ofAll = 300, 4 << 20
 	const slack = 64 << 10 // what is refused counts until it is let go
@@ -98,9 +97,7 @@ func TestWhatNobodyReadsIsBounded(t *testing.T) {
 
 // An answer that is the same for all is held once, however many do not read it.
 func TestWhatIsSharedIsHeldOnce(t *testing.T) {
-	if web.Raced {
-		t.Skip("the race detector's own memory is measured then; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	s := open(t, nil)
 	const connections = 300
 	server := narrowListener(t, s.web)

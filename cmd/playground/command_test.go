@@ -18,6 +18,7 @@ import (
 	"relock/engine"
 	"relock/engine/check"
 	"relock/engine/lock/exhibit"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
@@ -46,6 +47,7 @@ func playground(t *testing.T, stdin string, args ...string) result {
 }
 
 func TestExitCodesAndTexts(t *testing.T) {
+	racetest.Skip(t)
 	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "stalled: nobody", http.StatusServiceUnavailable)
 	}))

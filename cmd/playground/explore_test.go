@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"relock/engine/racetest"
 )
 
 const fragile = "../../lessons/scenarios/mutex-unsafe.yaml"
@@ -12,6 +14,7 @@ const fragile = "../../lessons/scenarios/mutex-unsafe.yaml"
 // The lines of -json are a contract, and each schedule in them breaks its rule
 // when it is run as it stands.
 func TestExploreAsJSONLines(t *testing.T) {
+	racetest.Skip(t)
 	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", fragile)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"explore":1,"title":"SETNX, PEXPIRE, DEL: when all goes well","delays":2,"faults":["crash"],"max_faults":0,"ending":"exhausted","states":`
@@ -43,6 +46,7 @@ func TestExploreAsJSONLines(t *testing.T) {
 }
 
 func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
+	racetest.Skip(t)
 	scenario := strings.Split(read(t, fragile), "expect:")[0] + "expect: {explore: {delays: %s, faults: [crash], max-faults: 0, violations: [%s]}}\n"
 	for _, c := range []struct {
 		delays, violations string
@@ -77,6 +81,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 
 // Kinds of faults alone mean that one of them strikes.
 func TestExploreWithAFault(t *testing.T) {
+	racetest.Skip(t)
 	alone := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", fragile)
 	said := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", "-max-faults", "1", fragile)
 	if alone.code != exitUnexpected || alone.out != said.out || !strings.Contains(alone.out, `"max_faults":1`) {
@@ -87,6 +92,7 @@ func TestExploreWithAFault(t *testing.T) {
 // A search that is cut short says why, and promises nothing; what it knows comes
 // first, and then what was drawn, which is no share of all orders.
 func TestExploreIsCutShort(t *testing.T) {
+	racetest.Skip(t)
 	got := playground(t, "", "explore", "-delays", "2", "-max-states", "60", fragile)
 	at := -1
 	for _, want := range []string{
@@ -121,6 +127,7 @@ func TestExploreIsCutShort(t *testing.T) {
 
 // If no order ends, it prints what it knows, and nobody waits.
 func TestExploreWithoutAnEnd(t *testing.T) {
+	racetest.Skip(t)
 	const endless = `
 lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
 defaults: {work: 10ms}
@@ -137,6 +144,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 }
 
 func TestExploreInWords(t *testing.T) {
+	racetest.Skip(t)
 	got := playground(t, "", "explore", "-delays", "1", fragile)
 	for _, want := range []string{"15 orders with at most 1 delay and no fault, in 60 states", "1 of 15 (7 %)", "key left behind (orphan)", "✗ key left behind", "1 of 15 orders with at most 1 delay and no fault break a rule. All of them were tried."} {
 		if !strings.Contains(got.out, want) {

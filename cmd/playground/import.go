@@ -130,7 +130,9 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 	if err != nil {
 		return nil, err
 	}
-	return logs.NewImported(h, sc, events), nil
+	found := &logs.Imported{Events: events, Scenario: sc}
+	found.Header, found.Judgement = verdict.Judged(h, sc, events)
+	return found, nil
 }
 
 // printImported prints the table, the verdict, and what the log does not say.

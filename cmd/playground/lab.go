@@ -90,8 +90,8 @@ func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind,
 
 // kindsOfLocks lists what can be judged, for a help text.
 func kindsOfLocks(env environment) string {
-	text := "\n\n" + env.say("What the lock's key may hold, and whether that is judged (%s):", effects.AsFlag)
-	for _, k := range effects.Kinds() {
+	text := "\n\n" + env.say("What the lock's key may hold, and whether that is judged (%s):", verdict.AsFlag)
+	for _, k := range verdict.Kinds() {
 		text += "\n  " + pad(env.say(k.Judgeable()), 9) + env.say(k.Holds)
 	}
 	return text

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"relock/engine/racetest"
 )
 
 const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
@@ -12,6 +14,7 @@ const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
 // The lines of -json are a contract: what was, each change, and what follows. Each
 // scenario in them breaks what its line says.
 func TestMendAsJSONLines(t *testing.T) {
+	racetest.Skip(t)
 	got := playground(t, "", "mend", "-json", "-delays", "1", "-max-states", "1000", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"mend":1,"title":"Between GET and DEL the lock becomes another's","delays":1,"faults":[],"max_faults":0,"max_states":1000,"changes":18,"orders":"`
@@ -53,6 +56,7 @@ func TestMendAsJSONLines(t *testing.T) {
 }
 
 func TestMendExitCodes(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -80,6 +84,7 @@ func TestMendExitCodes(t *testing.T) {
 // The best stands first, a lease is no cure where a longer pause breaks it, and the
 // terminal says both.
 func TestMendInWords(t *testing.T) {
+	racetest.Skip(t)
 	got := playground(t, "", "mend", "-delays", "0", late)
 	text := strings.Join(strings.Fields(got.out), " ")
 	at := -1
@@ -101,6 +106,7 @@ func TestMendInWords(t *testing.T) {
 // A post-mortem begins with what happened, when, why, and what mends it; the run is
 // one that breaks a rule, also where the file's own does not.
 func TestPostMortem(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		file string
 		want []string

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/store/storetest"
 	"relock/web/link"
@@ -80,6 +81,7 @@ func (p process) ask(t *testing.T, method, path, body string) (int, string) {
 // The other two of three servers find whatever was made on one; a run, until its server
 // is killed or hangs. Then they say so.
 func TestThreeServersOnOneRedis(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	redis := storetest.URL(t)
 	killed, still, asked := serving(t, "-redis", redis), serving(t, "-redis", redis), serving(t, "-redis", redis)

@@ -82,7 +82,7 @@ func TestUnwalled(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestOptionsThatABoxRefuses(t *testing.T) {
 	for _, o := range []box.Options{{Children: 5}, {Children: -1}, {Limit: -1}} {
 		if p, err := box.New(o); err == nil {
 			_ = p.Close()

@@ -11,6 +11,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/verdict"
 )
 
 // Marks of a worker's critical section and of its rounds, as arguments of ECHO.
@@ -204,7 +205,7 @@ func ParseLock(text string) (Lock, error) {
 	slices.Sort(keys)
 	switch {
 	case l.Key == "":
-		return Lock{}, phrase.New("it has no key; allowed: %s", AsFlag)
+		return Lock{}, phrase.New("it has no key; allowed: %s", verdict.AsFlag)
 	case len(keys) == 1:
 		return l, nil
 	case keys[0] == "" || len(slices.Compact(keys)) < len(keys) || len(keys) > MostLocks:

@@ -10,6 +10,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Majority folds the records of one order of a lock that is on several servers, each
@@ -295,9 +296,9 @@ func (m *Majority) Kind() (says, helps phrase.Wording) {
 	}
 	switch {
 	case m.hashes:
-		return hashes.unknown()
+		return verdict.Hashes.Unknown()
 	case slices.ContainsFunc(m.servers, func(s *server) bool { return len(s.shared) > 0 }):
-		return oneValue.unknown()
+		return verdict.OneValue.Unknown()
 	}
 	return phrase.Wording{}, phrase.Wording{}
 }

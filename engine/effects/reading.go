@@ -18,6 +18,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Rules are the rules that a lab checks, in the order of check.Names.
@@ -46,7 +47,7 @@ type Reading struct {
 	belief        map[string]int
 	inside        map[string]int // by marks
 	attempts      map[string]int
-	kind          *Kind           // one that cannot be judged, by what the key has held; nil if it has held none
+	kind          *verdict.Kind   // one that cannot be judged, by what the key has held; nil if it has held none
 	refused       bool            // somebody was, in this order
 	several       bool            // several threads had fields at once
 	moded         bool            // it says itself whether readers hold it

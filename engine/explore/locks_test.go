@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"relock/engine/explore"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 )
 
@@ -19,6 +20,7 @@ threads:
 // In opposite orders threads wait for one another, and that is found without a delay, for
 // retries that end and for those that do not. With either cure no order is left.
 func TestDeadlockIsFoundAndItsCuresHold(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		name, from, to string
 		want           string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"relock/engine/explore"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 )
 
@@ -41,6 +42,7 @@ func search(t testing.TB, name string, b explore.Bounds, workers int) *explore.S
 // TestCountsAreThoseOfEverySchedule. Up to two delays they were counted
 // independently before, by a prototype.
 func TestCounts(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		name string
 		want []string // by delays
@@ -107,6 +109,7 @@ var few = map[string]bool{"spin": true, "purchases": true}
 // A search that merges states and remembers answers counts what playing every
 // schedule from its start counts.
 func TestCountsAreThoseOfEverySchedule(t *testing.T) {
+	racetest.Skip(t)
 	for name, sc := range small(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,6 +140,7 @@ func TestCountsAreThoseOfEverySchedule(t *testing.T) {
 
 // A search that is stopped at once has seen no schedule, and draws nothing.
 func TestStoppedAtOnce(t *testing.T) {
+	racetest.Skip(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	space, err := explore.Search(ctx, load(t, "value"), explore.Bounds{}, explore.Options{})

@@ -11,6 +11,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 )
 
@@ -25,6 +26,7 @@ func parsed(t *testing.T, text string) *scenario.Scenario {
 
 // Bounds beyond what a search can do are refused, and what is left out is filled in.
 func TestBoundsAreChecked(t *testing.T) {
+	racetest.Skip(t)
 	sc := parsed(t, "threads: [{name: A}, {name: B}]")
 	pauses := []string{fault.Pause}
 	for _, c := range []struct {
@@ -54,6 +56,7 @@ func TestBoundsAreChecked(t *testing.T) {
 
 // Of the kinds that are given, only those faults are tried that can ever strike.
 func TestFaultsThatNeverStrikeAreNotTried(t *testing.T) {
+	racetest.Skip(t)
 	sc := parsed(t, "threads: [{name: A}, {name: B}]\nlock: {watchdog: off}")
 	var never, can int
 	for _, s := range sc.Strikes() {
@@ -79,6 +82,7 @@ func TestFaultsThatNeverStrikeAreNotTried(t *testing.T) {
 // It compares what a scenario claims about all orders with the findings: from an
 // unfinished search only a broken rule is certain.
 func TestWhatIsUnexpected(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		name   string
 		ending Ending
@@ -107,6 +111,7 @@ func TestWhatIsUnexpected(t *testing.T) {
 
 // It says Every and None only if it knows everything.
 func TestWhatAProspectSays(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		all, broken int64
 		complete    bool
@@ -127,6 +132,7 @@ func TestWhatAProspectSays(t *testing.T) {
 
 // The fate of a place follows from who comes there and from what lies ahead.
 func TestFates(t *testing.T) {
+	racetest.Skip(t)
 	prospect := func(broken int64, complete bool) Prospect {
 		return Prospect{All: big.NewInt(2), Broken: big.NewInt(broken), Complete: complete}
 	}
@@ -154,6 +160,7 @@ func TestFates(t *testing.T) {
 // A rule keeps its place in a list by what it costs, the first of several that
 // cost the same.
 func TestTheCheapestIsKept(t *testing.T) {
+	racetest.Skip(t)
 	var list []Rule
 	for _, r := range []Rule{
 		{Name: "a", Delays: 2, moves: 5, node: 1},
@@ -178,6 +185,7 @@ func TestTheCheapestIsKept(t *testing.T) {
 // More schedules than a machine word can count are counted as well, with a rule and
 // without it.
 func TestManySchedulesAreCounted(t *testing.T) {
+	racetest.Skip(t)
 	const length = 70
 	nodes := make([]node, length)
 	for i := range nodes {
@@ -206,6 +214,7 @@ func TestManySchedulesAreCounted(t *testing.T) {
 
 // There is a bit for each rule, now and with many more.
 func TestEachRuleHasABit(t *testing.T) {
+	racetest.Skip(t)
 	names := check.Names()
 	if got := set(names).names(); !slices.Equal(got, names) {
 		t.Errorf("%v of %v", got, names)
@@ -222,6 +231,7 @@ func TestEachRuleHasABit(t *testing.T) {
 
 // A command in a comment is none that could be reached.
 func TestACommentIsNotReached(t *testing.T) {
+	racetest.Skip(t)
 	b := book{sc: parsed(t, "threads: [{name: A}]"), scripts: []protocol.Script{{Name: "x.lua", Source: "-- redis.call('GET', KEYS[1])\nlocal a = 1 -- redis.call('DEL')\nredis.call('SET', KEYS[1], 1) -- sets\nredis.pcall('DEL')\n"}}, first: map[string]int{"x.lua": 3}, size: 10}
 	reached := b.empty().lines
 	reached.set(3 + 4)
@@ -233,6 +243,7 @@ func TestACommentIsNotReached(t *testing.T) {
 
 // Nobody keeps what the rules knew at a state when all was tried there.
 func TestNotesAreLetGo(t *testing.T) {
+	racetest.Skip(t)
 	sc := parsed(t, "threads: [{name: A, work: 5ms}, {name: B, work: 7ms}]")
 	most := 0
 	space, err := Search(t.Context(), sc, Bounds{Delays: 1}, Options{Workers: 1, Progress: func(s *Space) { most = max(most, s.search.noted) }})
@@ -247,6 +258,7 @@ func TestNotesAreLetGo(t *testing.T) {
 // The first of two things to be held back is held back as often as it was, for as
 // long, in order; and who was first is first again.
 func TestWhatWasDecidedIsDecidedAgain(t *testing.T) {
+	racetest.Skip(t)
 	a, b, c := doing{thread: "A"}, doing{thread: "B"}, doing{thread: "C"}
 	d := decisions{
 		held:   map[doing][]time.Duration{b: {3, 5}},
@@ -270,6 +282,7 @@ func TestWhatWasDecidedIsDecidedAgain(t *testing.T) {
 // A search that has nothing left to try has seen all, unless it has left something
 // out: then nobody may say "never".
 func TestWhenASearchHasSeenAll(t *testing.T) {
+	racetest.Skip(t)
 	for full, want := range map[bool]Ending{false: Exhausted, true: Bound} {
 		s := &search{full: full, queue: [][]item{{}, {}}, space: &Space{}}
 		if err := s.round(t.Context()); err != nil || s.space.ending != want {
@@ -280,6 +293,7 @@ func TestWhenASearchHasSeenAll(t *testing.T) {
 
 // Where no probe or each probe breaks a rule, the interval reaches to the very end.
 func TestIntervalsReachTheEnds(t *testing.T) {
+	racetest.Skip(t)
 	for n := 1; n < 200; n++ {
 		list := make([]probe, n)
 		for i := range list {

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/engine/resp"
 	"relock/engine/verdict"
 )
 
 func TestWhatFailsForAReasonOfOurs(t *testing.T) {
+	racetest.Skip(t)
 	ok, no := resp.Simple("OK"), resp.Failure
 	script := []string{"EVAL", "return 1", "0"}
 	for name, c := range map[string]struct {
@@ -42,6 +44,7 @@ func TestWhatFailsForAReasonOfOurs(t *testing.T) {
 
 // A page has what a lab has found from another process.
 func TestEvidenceGoesToAnotherProcessWhole(t *testing.T) {
+	racetest.Skip(t)
 	o := Options{Faults: []string{LeaseEnds}, MaxFaults: 1, Threads: 2}
 	s := newSearch(o, nil, nil, "embedded")
 	s.found.Ending, s.found.Diverged, s.replays = Bound, 1, 2

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"relock/engine/lab"
+	"relock/engine/racetest"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
@@ -261,6 +262,7 @@ func TestPolitenessAndRefusals(t *testing.T) {
 // with no answer where it wants none, with the nulls and maps of its protocol, and in time
 // where it has waited in vain. What Redis would send of itself is refused.
 func TestAnswersOnTheWire(t *testing.T) {
+	racetest.Skip(t)
 	const none, nobody = "*-1\r\n", "_\r\n"
 	hello := func(t *testing.T, c net.Conn, r *bufio.Reader) {
 		_, _ = io.WriteString(c, "HELLO 3\r\n")

@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/effects"
 	"relock/engine/lab"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -17,6 +18,7 @@ import (
 // the verdict. A client that asks nodes in turn has an order for each way to mix the
 // commands of each node.
 func TestAMajority(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		kind   string
 		nodes  int
@@ -56,6 +58,7 @@ func TestAMajority(t *testing.T) {
 // Orders that cannot differ are not both tried; those that can, are: what breaks is the same
 // as where every order is tried.
 func TestWhatCommutesOnNodesIsTriedOnce(t *testing.T) {
+	racetest.Skip(t)
 	for _, fault := range []string{"", lab.Evict, lab.LeaseEnds} {
 		t.Run("with "+fault, func(t *testing.T) {
 			o := options(t, "majority in turn")
@@ -83,6 +86,7 @@ func TestWhatCommutesOnNodesIsTriedOnce(t *testing.T) {
 // A client that does not wait for the last answer behaves differently: then the lab tries
 // more orders.
 func TestWhoDoesNotWaitForAllNodes(t *testing.T) {
+	racetest.Skip(t)
 	waits, goes := options(t, "majority, unmarked"), options(t, "majority, not waiting")
 	waits.Nodes, goes.Nodes = 2, 2
 	a, b := search(t, waits), search(t, goes)
@@ -95,6 +99,7 @@ func TestWhoDoesNotWaitForAllNodes(t *testing.T) {
 // The trace of an order says to which node each command went, and what each node has; the
 // order plays again.
 func TestATraceOfAMajority(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "majority in turn")
 	o.Nodes, o.MaxOrders, o.Faults, o.MaxFaults = 3, 20_000, []string{lab.Evict}, 1
 	if testing.Short() {
@@ -143,6 +148,7 @@ func TestATraceOfAMajority(t *testing.T) {
 // Which commands commute, by their footprints: commands on different nodes do, marks with
 // all.
 func TestFootprintsOfNodes(t *testing.T) {
+	racetest.Skip(t)
 	a, b := effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 1}, effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 2}
 	c := effects.Footprint{Keys: []string{"k"}, Node: 1}
 	all := effects.Everything

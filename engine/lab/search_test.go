@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"relock/engine/lab"
+	"relock/engine/racetest"
 	"relock/engine/trace"
 	"relock/engine/verdict"
 	"relock/web/runs"
@@ -82,6 +83,7 @@ func (m *model) count(holder int, w [2]modelled, faults int) {
 // gates and processes counts the same, also as the prototype did with redis-py and
 // ioredis (20 orders with two tries).
 func TestEveryOrderOnce(t *testing.T) {
+	racetest.Skip(t)
 	for _, fault := range []string{"", lab.LoseReply, lab.LoseRequest} {
 		t.Run(fault, func(t *testing.T) {
 			o := options(t, "lock")
@@ -106,6 +108,7 @@ func TestEveryOrderOnce(t *testing.T) {
 // Two implementations of the same calls are counted alike: the Go worker here, and the
 // shell's in the course, which a lab has tried once and which is kept.
 func TestTwoImplementationsAreCountedAlike(t *testing.T) {
+	racetest.Skip(t)
 	for name, faults := range map[string][]string{"too-late": nil, "lost": {lab.LoseReply}, "never-came": {lab.LoseRequest}, "foreign-script": {lab.LeaseEnds}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,6 +140,7 @@ func TestTwoImplementationsAreCountedAlike(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		kind     string
 		faults   string
@@ -254,6 +258,7 @@ func TestALostReplyTellsNobody(t *testing.T) {
 
 // A lease that is an instant of the client's clock is as long in the trace as it was in the round, however late that is written.
 func TestALeaseOfTheClientsClock(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "own clock")
 	o.Faults, o.MaxFaults, o.Env = []string{lab.LeaseEnds}, 1, append(o.Env, "LAB_TEST_LEASE=5ms")
 	found := search(t, o)
@@ -282,6 +287,7 @@ func TestALeaseOfTheClientsClock(t *testing.T) {
 
 // Orders that cannot differ are not tried twice, and no broken rule is lost.
 func TestReductionLosesNoRule(t *testing.T) {
+	racetest.Skip(t)
 	for _, faults := range [][]string{nil, {lab.LoseReply}, {lab.LeaseEnds}} {
 		t.Run(fmt.Sprint(faults), func(t *testing.T) {
 			if testing.Short() && len(faults) > 0 && faults[0] == lab.LoseReply {
@@ -318,6 +324,7 @@ func TestReductionLosesNoRule(t *testing.T) {
 // whether somebody listens by then, a transaction on the keys that its connection
 // watches.
 func TestReductionKnowsWhatWatchesAndListens(t *testing.T) {
+	racetest.Skip(t)
 	for _, kind := range []string{"watches", "optimist", "listens late", "listens late, to a script", "group", "late group"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -336,6 +343,7 @@ func TestReductionKnowsWhatWatchesAndListens(t *testing.T) {
 
 // A transaction that was refused has run nothing, also in the trace.
 func TestARefusedTransactionIsTold(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "optimist")
 	o.Resource = "stock"
 	order, found, err := lab.Replay(t.Context(), o, []lab.Decision{{Thread: "A"}, {Thread: "B"}, {Thread: "A"}, {Thread: "B"}, {Thread: "A"}, {Thread: "B"}})
@@ -363,6 +371,7 @@ func TestARefusedTransactionIsTold(t *testing.T) {
 // To subscribe is no decision: of a subscriber and a publisher there is one order, and
 // one in which the message is lost and the subscriber waits for good.
 func TestToSubscribeIsNoDecision(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "subscriber")
 	o.Faults, o.MaxFaults = []string{lab.LoseMessage}, 1
 	found := search(t, o)
@@ -397,6 +406,7 @@ func TestReplay(t *testing.T) {
 }
 
 func TestReadOrder(t *testing.T) {
+	racetest.Skip(t)
 	for text, n := range map[string]int{
 		`[{"thread":"A"},{"thread":"B","do":"lose-reply"},{"do":"lease-ends"}]`:              3,
 		"{\"lab\":1,\"broken\":\"1\"}\n{\"rule\":\"orphan\",\"order\":[{\"thread\":\"A\"}]}": 1,
@@ -420,6 +430,7 @@ func TestReadOrder(t *testing.T) {
 // some order, and one that looks at a list in vain waits for ever: to be refused another key
 // than the lock's, or to read one, changes nothing.
 func TestWhoAsksInVainOfOtherKeys(t *testing.T) {
+	racetest.Skip(t)
 	for kind, want := range map[string]string{"two keys, crosswise": "deadlock", "looks at a list": "stuck"} {
 		o := options(t, kind)
 		o.Key = map[string]string{"two keys, crosswise": "x", "looks at a list": "k"}[kind]
@@ -436,6 +447,7 @@ func TestWhoAsksInVainOfOtherKeys(t *testing.T) {
 // Several locks are judged each by itself, and a circle of waiting over all of them: what
 // breaks of the second is not seen where only the first is named.
 func TestSeveralLocks(t *testing.T) {
+	racetest.Skip(t)
 	for _, c := range []struct {
 		kind, lock, fault string
 		broken            string
@@ -480,6 +492,7 @@ func TestSeveralLocks(t *testing.T) {
 
 // Beyond the bound orders are drawn, the same with the same seed, and the search says so.
 func TestBoundIsDrawnBeyond(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "lock")
 	o.Faults, o.MaxFaults, o.MaxOrders = []string{lab.LoseReply}, 1, 10
 	first, second := search(t, o), search(t, o)
@@ -493,6 +506,7 @@ func TestBoundIsDrawnBeyond(t *testing.T) {
 
 // A search that ends while it draws says how sure the few that it drew can make it: hardly.
 func TestWhatWasDrawnCountsWhereItIsCutShort(t *testing.T) {
+	racetest.Skip(t)
 	o := options(t, "ends after some rounds")
 	o.MaxOrders = 2
 	found, err := lab.Search(t.Context(), o)
@@ -520,6 +534,7 @@ func TestStops(t *testing.T) {
 
 // A lock whose field expires is searched as one whose key does.
 func TestALeaseOfAField(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	var found [2]*lab.Found
 	for i, kind := range []string{"a lease of the key", "a lease of the field"} {
@@ -535,6 +550,7 @@ func TestALeaseOfAField(t *testing.T) {
 // If no order ends, it gives that reason and nothing else: not that nobody was inside,
 // which nobody knows.
 func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	o := options(t, "asks what is not here")
 	o.Faults, o.MaxFaults = []string{lab.LeaseEnds}, 1
@@ -558,6 +574,7 @@ func TestAWorkerDiesOfWhatTheLabRefuses(t *testing.T) {
 // If nobody has named the lock, two inside at once may be intended: only for a named one
 // does that break a rule.
 func TestTwoInsideOfALockThatIsNotKnown(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	for key, want := range map[string]string{"": "unjudged no-key", "k": "broken no-key"} {
 		o := options(t, "locks nothing")
@@ -658,6 +675,7 @@ func TestWallClock(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
+	racetest.Skip(t)
 	good := lab.Options{Threads: 2, MaxOrders: 1, Clock: lab.ClockGate, Timeout: time.Second}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)

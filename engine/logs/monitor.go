@@ -134,7 +134,7 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			return nil, err
 		}
 		if comment(one.text) {
-			l.note(NoteComments, one.n)
+			l.note(trace.NoteComments, one.n)
 			continue
 		}
 		if strings.TrimSpace(one.text) == "" {
@@ -157,7 +157,7 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 		}
 		if !ok && collected && !strings.Contains(one.text, `] "`) {
 			if !strings.HasSuffix(one.text, " OK") { // MONITOR's answer
-				l.note(NoteElse, one.n)
+				l.note(trace.NoteElse, one.n)
 			}
 			continue
 		}
@@ -184,16 +184,16 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 		}
 	}
 	for i := range l.notes {
-		if l.notes[i].What == NoteComments { // a page sends blank lines for those that it keeps
+		if l.notes[i].What == trace.NoteComments { // a page sends blank lines for those that it keeps
 			l.notes[i].Count += blank
 		}
 	}
 	switch longest {
 	case 0:
 	case shortest:
-		l.notes = append(l.notes, trace.LogNote{What: NotePrefix, Count: longest})
+		l.notes = append(l.notes, trace.LogNote{What: trace.NotePrefix, Count: longest})
 	default:
-		l.notes = append(l.notes, trace.LogNote{What: NotePrefixes, Count: longest})
+		l.notes = append(l.notes, trace.LogNote{What: trace.NotePrefixes, Count: longest})
 	}
 	return l, nil
 }

@@ -90,12 +90,12 @@ func together(all []*Log) (*Log, error) {
 
 // merge adds a note of one of several logs.
 func (l *Log) merge(note trace.LogNote) {
-	prefixed := note.What == NotePrefix || note.What == NotePrefixes
+	prefixed := note.What == trace.NotePrefix || note.What == trace.NotePrefixes
 	for i := range l.notes {
 		switch one := &l.notes[i]; {
-		case prefixed && (one.What == NotePrefix || one.What == NotePrefixes):
+		case prefixed && (one.What == trace.NotePrefix || one.What == trace.NotePrefixes):
 			if one.What != note.What || one.Count != note.Count {
-				one.What, one.Count = NotePrefixes, max(one.Count, note.Count)
+				one.What, one.Count = trace.NotePrefixes, max(one.Count, note.Count)
 			}
 			return
 		case one.What == note.What:

@@ -17,6 +17,7 @@ import (
 	"relock/engine/lock/telemetry"
 	"relock/engine/pause"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 // OTLP/JSON has an object with spans a line, as a collector's file exporter writes them. A span
@@ -157,7 +158,7 @@ func (l *Log) attempts(s *otlpSpan, n int) ([]*attempt, error) {
 		key: s.Attributes.text(telemetry.Key), owner: s.Attributes.text(telemetry.Owner), call: call,
 	}
 	if a.key == "" || a.owner == "" {
-		l.missing = append(l.missing, missing{"", NoteNobody, n})
+		l.missing = append(l.missing, missing{"", trace.NoteNobody, n})
 		return nil, nil
 	}
 	result := lock.Result(s.Attributes.text(telemetry.Result))
@@ -186,7 +187,7 @@ func (l *Log) attempts(s *otlpSpan, n int) ([]*attempt, error) {
 		return nil, nil
 	}
 	if !a.told {
-		l.missing = append(l.missing, missing{a.key, NoteUnanswered, n})
+		l.missing = append(l.missing, missing{a.key, trace.NoteUnanswered, n})
 		return nil, nil
 	}
 	if !a.recomputed(max(s.Attributes.int(telemetry.Level), 1), s.Attributes.int(telemetry.Lease)) {
@@ -204,7 +205,7 @@ func (l *Log) commands(a *attempt, events []otlpEvent) (ran bool, err error) {
 			continue
 		}
 		if e.Attributes.int(telemetry.Node) > 1 {
-			l.missing = append(l.missing, missing{a.key, NoteNodes, a.Line})
+			l.missing = append(l.missing, missing{a.key, trace.NoteNodes, a.Line})
 			continue
 		}
 		at := nanos(e.At)
@@ -301,9 +302,9 @@ const unknownLease = scenario.MaxDuration
 // such a call.
 func (a *attempt) recomputed(level, lease int) bool {
 	if lease <= 0 && (a.call == lock.CallLock || a.call == lock.CallRenew) {
-		a.notes, lease = append(a.notes, NoteLease), int(unknownLease.Milliseconds())
+		a.notes, lease = append(a.notes, trace.NoteLease), int(unknownLease.Milliseconds())
 	}
-	a.notes = append(a.notes, NoteCommands)
+	a.notes = append(a.notes, trace.NoteCommands)
 	for _, s := range protocol.Reentrant.Scripts {
 		if s.Call != a.call {
 			continue

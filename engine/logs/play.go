@@ -167,7 +167,7 @@ func (p *player) all(ctx context.Context, db int) error {
 			continue
 		}
 		if e.DB != db {
-			p.note(NoteDatabases, e.Line)
+			p.note(trace.NoteDatabases, e.Line)
 			continue
 		}
 		relevant[i] = true
@@ -188,14 +188,14 @@ func (p *player) all(ctx context.Context, db int) error {
 			continue
 		}
 		if p.named >= p.most {
-			p.note(NoteLeftOut, e.Line)
+			p.note(trace.NoteLeftOut, e.Line)
 			continue
 		}
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
 		if e.part && !aside && p.who(e.Args) == "" {
-			p.note(NoteCallers, e.Line)
+			p.note(trace.NoteCallers, e.Line)
 		}
 		if err := p.step(ctx, e, mark, aside); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (p *player) reach(e *Entry) {
 	if p.log.Timed {
 		if e.At < p.at {
 			if p.at-e.At > time.Millisecond {
-				p.note(NoteBackwards, e.Line)
+				p.note(trace.NoteBackwards, e.Line)
 			}
 		} else {
 			p.advance(e.At, e.Line)
@@ -290,7 +290,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	}
 	if p.log.Timed {
 		if left := p.of(e.Args).PTTL; left >= 0 && time.Duration(left)*time.Millisecond <= near {
-			p.note(NoteClose, e.Line)
+			p.note(trace.NoteClose, e.Line)
 		}
 	}
 	key := p.first(e.Args)
@@ -326,7 +326,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 				before, also = p.lapsed(key, was, before, also)
 				r = again
 				if p.log.Timed {
-					p.note(NoteOther, e.Line)
+					p.note(trace.NoteOther, e.Line)
 				}
 				e = withoutReply(e)
 			} else {
@@ -339,10 +339,10 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 			}
 		}
 		if e.Reply == nil && e.replies != nil {
-			p.note(NoteOther, e.Line)
+			p.note(trace.NoteOther, e.Line)
 		}
 		if e.Reply != nil {
-			p.note(NoteOther, e.Line)
+			p.note(trace.NoteOther, e.Line)
 			if err == nil && says(e.Reply) == "no" { // nothing was done
 				undo()
 				r.Inner = nil
@@ -452,7 +452,7 @@ func (p *player) advance(to time.Duration, line int) {
 		end := p.base.Add(p.at-p.from).Truncate(time.Millisecond).Add(left).Sub(p.base) + p.from
 		p.reaches(max(p.at, min(end, to)))
 		if p.log.Timed && to-end <= near && line > 0 && !p.e.Key(key).Exists() {
-			p.note(NoteClose, line)
+			p.note(trace.NoteClose, line)
 		}
 	}
 	p.reaches(to)
@@ -518,14 +518,14 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 		case p.pops(e.Args):
 			r, ok := p.pop(e)
 			if !ok {
-				p.note(NoteWaits, e.Line)
+				p.note(trace.NoteWaits, e.Line)
 				p.waiting = append(p.waiting, e)
 			}
 			return r, ok
 		case quiet[verb], waits(e.Args):
 			return r, false
 		case !p.e.Knows(verb) || !safe(e.Args):
-			p.note(NoteUnknown, e.Line)
+			p.note(trace.NoteUnknown, e.Line)
 			return r, false
 		}
 		raw, err := p.do(ctx, e.Args)
@@ -544,14 +544,14 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 	}
 	if p.plain {
 		if len(e.Inner) == 0 && !p.log.Inside {
-			p.note(NoteScripts, e.Line)
+			p.note(trace.NoteScripts, e.Line)
 			return r, false
 		}
 		text = ""
 	}
-	nothing := NoteNothing
+	nothing := trace.NoteNothing
 	if !p.log.Inside && p.log.Format != Monitor { // which tells what a script runs
-		nothing = NoteUntold
+		nothing = trace.NoteUntold
 	}
 	if len(e.Inner) == 0 && (p.log.Inside || text == "") {
 		p.note(nothing, e.Line)
@@ -583,12 +583,12 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 			p.note(nothing, e.Line)
 			return r, false
 		}
-		p.note(NoteInside, e.Line)
+		p.note(trace.NoteInside, e.Line)
 	}
 	before := p.of(e.Args)
 	for i, args := range e.Inner {
 		if waits(args) || !p.e.Knows(effects.Verb(args)) || isScript(args) || !safe(args) {
-			p.note(NoteUnknown, e.Line)
+			p.note(trace.NoteUnknown, e.Line)
 			continue
 		}
 		raw, err := p.do(ctx, args)

@@ -348,7 +348,7 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 			if !back && thread != "" && !slices.Contains(one.Silent, thread) {
 				one.Silent = append(one.Silent, thread)
 				if p.nodes == nil || !gone[id] { // a hold has a key on each server
-					p.note(NoteSilent, 0)
+					p.note(trace.NoteSilent, 0)
 				}
 				gone[id] = true
 			}
@@ -362,7 +362,7 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 func (p *player) earlier(w *weave, events []trace.Event, lines []int) {
 	seen := map[string]bool{}
 	for _, l := range w.lanes {
-		seen[l.name] = len(l.owners)+len(l.clients) == 0 && p.notes[NoteCallers] != nil
+		seen[l.name] = len(l.owners)+len(l.clients) == 0 && p.notes[trace.NoteCallers] != nil
 	}
 	for _, e := range events {
 		c, ok := e.Body.(trace.Command)
@@ -371,7 +371,7 @@ func (p *player) earlier(w *weave, events []trace.Event, lines []int) {
 		}
 		seen[e.Thread] = true
 		if c.Call != lock.CallLock && slices.ContainsFunc(p.keys(), effects.Touches(c.Args).Names) {
-			p.note(NoteEarlier, lines[e.Step-1])
+			p.note(trace.NoteEarlier, lines[e.Step-1])
 		}
 	}
 }
@@ -411,58 +411,36 @@ func owners(k trace.KeyState) []string {
 	return ids
 }
 
-// told are the notes, in the order of their constants.
+// told are the notes.
 func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote {
-	var list []trace.LogNote
-	if servers > 1 {
-		list = append(list, trace.LogNote{What: NoteClocks, Count: servers})
-		if absent := servers - len(l.nodes); absent > 0 {
-			list = append(list, trace.LogNote{What: NoteAbsent, Count: absent})
-		} else if servers%2 == 0 && o.Nodes == 0 {
-			list = append(list, trace.LogNote{What: NoteEven, Count: servers})
-		}
-		if p.same {
-			list = append(list, trace.LogNote{What: NoteSameValue})
+	note := func(what string, is bool, count int) {
+		if is {
+			p.notes[what] = &trace.LogNote{What: what, Count: count}
 		}
 	}
-	replies := slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.Reply != nil })
-	if !replies {
-		list = append(list, trace.LogNote{What: NoteReplies})
-	}
-	if l.Format == Redisson {
-		list = append(list, trace.LogNote{What: NoteOrder})
-	}
-	if l.Format == OTLP {
-		list = append(list, trace.LogNote{What: NoteWithin})
-	}
-	if !l.Timed {
-		list = append(list, trace.LogNote{What: NoteInstants})
-	}
-	if len(l.names) == 0 && l.Format == Monitor {
-		list = append(list, trace.LogNote{What: NoteNames})
-	}
-	list = append(list, trace.LogNote{What: NoteBefore})
+	absent := servers - len(l.nodes)
 	shared := 0
 	for _, one := range w.lanes {
 		if one.shared {
 			shared++
 		}
 	}
-	if shared > 0 && w.by != ByConnection {
-		p.notes[NoteLanes] = &trace.LogNote{What: NoteLanes, Count: shared}
-	}
-	if w.other {
-		p.notes[NoteSameOwners] = &trace.LogNote{What: NoteSameOwners}
-	}
-	if l.Begun {
-		p.notes[NoteBegun] = &trace.LogNote{What: NoteBegun}
-	}
-	if l.Cut {
-		p.notes[NoteCut] = &trace.LogNote{What: NoteCut}
-	}
-	if p.e != nil && slices.ContainsFunc(p.keys(), func(key string) bool { return p.e.Key(key).Exists() }) || p.state().Exists() {
-		p.notes[NoteStanding] = &trace.LogNote{What: NoteStanding}
-	}
+	there := func(key string) bool { return p.e.Key(key).Exists() }
+	note(trace.NoteClocks, servers > 1, servers)
+	note(trace.NoteAbsent, servers > 1 && absent > 0, absent)
+	note(trace.NoteEven, servers > 1 && absent == 0 && servers%2 == 0 && o.Nodes == 0, servers)
+	note(trace.NoteSameValue, servers > 1 && p.same, 0)
+	note(trace.NoteReplies, !slices.ContainsFunc(l.Entries, func(e Entry) bool { return e.Reply != nil }), 0)
+	note(trace.NoteOrder, l.Format == Redisson, 0)
+	note(trace.NoteWithin, l.Format == OTLP, 0)
+	note(trace.NoteInstants, !l.Timed, 0)
+	note(trace.NoteNames, len(l.names) == 0 && l.Format == Monitor, 0)
+	note(trace.NoteBefore, true, 0)
+	note(trace.NoteLanes, shared > 0 && w.by != ByConnection, shared)
+	note(trace.NoteSameOwners, w.other, 0)
+	note(trace.NoteBegun, l.Begun, 0)
+	note(trace.NoteCut, l.Cut, 0)
+	note(trace.NoteStanding, p.e != nil && slices.ContainsFunc(p.keys(), there) || p.state().Exists(), 0)
 	for _, m := range l.missing {
 		if slices.Contains(p.keys(), m.key) || m.key == "" {
 			p.note(m.what, m.line)
@@ -471,12 +449,5 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 	for i := range l.notes {
 		p.notes[l.notes[i].What] = &l.notes[i]
 	}
-	for _, what := range []string{
-		NotePrefix, NotePrefixes, NoteComments, NoteElse, NoteCommands, NoteLease, NoteUnanswered, NoteNodes, NoteNobody, NoteSilent, NoteOther, NoteInside, NoteNothing, NoteUntold, NoteScripts, NoteUnknown, NoteClose, NoteDatabases, NoteLanes, NoteBegun, NoteCut, NoteEarlier, NoteCallers, NoteBackwards, NoteStanding, NoteLeftOut, NoteWaits, NoteTokens, NoteSameOwners,
-	} {
-		if n := p.notes[what]; n != nil {
-			list = append(list, *n)
-		}
-	}
-	return list
+	return trace.InOrder(p.notes)
 }

@@ -28,49 +28,6 @@ const (
 // Threads returns the ways to tell threads apart.
 func Threads() []string { return []string{ByOwner, ByValue, ByConnection} }
 
-// The things that a log does not say, or not for sure: trace.LogNote's What.
-const (
-	NoteReplies    = "replies"    // it tells no replies: they are recomputed
-	NoteOrder      = "order"      // its instants are the client's, and its order is that in which commands were sent
-	NoteInstants   = "instants"   // it tells no instants: time passes only where an answer shows that it has
-	NoteNames      = "names"      // it tells no names of clients
-	NoteBefore     = "before"     // whether the key was there before the first command
-	NoteSilent     = "silent"     // holds that ended with their lease, whose holders may have gone on working: nobody knows
-	NoteOther      = "other"      // answers that differ from the recomputed ones: the import believes the log
-	NoteInside     = "inside"     // scripts that ran other commands than the recomputed ones: the import believes the log
-	NoteNothing    = "nothing"    // scripts without commands in the log: unknown, or they did nothing
-	NoteUntold     = "untold"     // scripts that cannot be run again, and of which the log tells no commands
-	NoteScripts    = "scripts"    // scripts of which the log tells no commands, and that were not to be run
-	NoteUnknown    = "unknown"    // commands that the embedded Redis does not have
-	NoteClose      = "close"      // commands within 2 ms of the end of the lease: which was first
-	NoteDatabases  = "databases"  // commands of other databases that name a key of this name
-	NoteLanes      = "lanes"      // threads that stand for several owners, one after the other
-	NoteCut        = "cut"        // its last line is not whole, and left out
-	NoteBegun      = "begun"      // its first line is not whole, and left out
-	NoteEarlier    = "earlier"    // threads that release or renew what they took before it began: whether two were inside then
-	NoteCallers    = "callers"    // commands of scripts whose own lines are not there: who ran them
-	NoteBackwards  = "backwards"  // instants that lie before the one above them
-	NoteStanding   = "standing"   // the key is still there at the end of the log
-	NoteLeftOut    = "left-out"   // commands after the most that are read
-	NoteWithin     = "within"     // its instants are the clients', of the beginning and the end of each attempt: when Redis ran it lies between
-	NoteCommands   = "commands"   // attempts without a command, or of a lock that is handed on: they run again as attempts of our lock
-	NoteLease      = "lease"      // attempts that do not tell their lease
-	NoteUnanswered = "unanswered" // attempts of which nobody knows whether Redis has run them
-	NoteNodes      = "nodes"      // commands of other nodes than the first
-	NoteNobody     = "nobody"     // attempts that do not tell their key or their owner
-	NotePrefix     = "prefix"     // a prefix of so many characters on each line of a command was dropped
-	NotePrefixes   = "prefixes"   // prefixes of at most so many characters were
-	NoteComments   = "comments"   // lines of comments and blank lines, left out
-	NoteElse       = "else"       // lines of other programs, left out
-	NoteClocks     = "clocks"     // several servers' instants: by their clocks
-	NoteEven       = "even"       // an even number of servers, of which nobody has said that they are all
-	NoteSameValue  = "same-value" // on several servers all threads write one value: whose it is
-	NoteAbsent     = "absent"     // servers of which there is no log
-	NoteWaits      = "waits"      // commands that waited for an element of the lock's list: whom Redis served
-	NoteTokens     = "tokens"     // so many of a list's tokens were seen in it at once, less than its permits
-	NoteSameOwners = "same-owner" // the asked-for way to tell threads does not fit the key: it was read by what the key says
-)
-
 // MostCommands is the limit of commands for the chosen key; later ones are left
 // out.
 const MostCommands = 50_000
@@ -417,7 +374,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	kind, helps := first.Kind()
-	known = kind.IsZero() && !p.same && p.notes[NoteCallers] == nil
+	known = kind.IsZero() && !p.same && p.notes[trace.NoteCallers] == nil
 	p.silence(w, roles)
 	r, lines, err := read()
 	if err != nil {
@@ -426,7 +383,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	p.earlier(w, r.Events(), lines)
 	if one, ok := r.(*effects.Reading); ok {
 		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
-			p.notes[NoteTokens] = &trace.LogNote{What: NoteTokens, Count: n}
+			p.notes[trace.NoteTokens] = &trace.LogNote{What: trace.NoteTokens, Count: n}
 		}
 	}
 	over := effects.Over{Key: p.state(), At: p.ended()}
@@ -465,25 +422,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if !kind.IsZero() {
 		found.Header.Unjudged = verdict.Judgement{Unjudged: []verdict.Lack{verdict.Unknown(kind, helps)}}.Lacks()
 	}
-	found.judge()
+	found.Header, found.Judgement = verdict.Judged(found.Header, sc, found.Events)
 	return found, nil
-}
-
-// NewImported returns a trace of ours as if it had been imported.
-func NewImported(h trace.Header, sc *scenario.Scenario, events []trace.Event) *Imported {
-	found := &Imported{Header: h, Events: events, Scenario: sc}
-	for _, e := range events {
-		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(found.Broken, v.Rule) {
-			found.Broken = append(found.Broken, v.Rule)
-		}
-	}
-	found.judge()
-	return found
-}
-
-func (f *Imported) judge() {
-	f.Judgement = judge(f.Header, f.Scenario, f.Events)
-	f.Header.Verdict, f.Header.Unjudged = string(f.Judgement.Verdict), f.Judgement.Lacks()
 }
 
 func lastStep(r effects.Fold) int {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/racetest"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -139,6 +140,7 @@ func TestAScheduleGoesOnWhereNobodyGetsIn(t *testing.T) {
 // While a watchdog goes on renewing, or Redis is down, things could change: such a run
 // ends when it has no room for more.
 func TestAskingWithoutEndReachesTheLimit(t *testing.T) {
+	racetest.Skip(t)
 	for _, text := range []string{
 		`
 lock: {lease: 200ms, watchdog: 66ms, retry: {times: unlimited, interval: 50ms}}

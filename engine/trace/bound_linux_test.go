@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/bound"
 	"relock/engine/bound/boundtest"
+	"relock/engine/racetest"
 	"relock/engine/trace"
 )
 
@@ -35,6 +36,7 @@ func TestRepliesAreAsDeepAsABoundSays(t *testing.T) {
 }
 
 func TestGrowthOfReadingATrace(t *testing.T) {
+	racetest.Skip(t)
 	for name, text := range map[string]func(n int) string{
 		"events": func(n int) string {
 			var b strings.Builder

@@ -101,7 +101,7 @@ type LogKey struct {
 
 // LogNote is something that the log does not say, or not for sure.
 type LogNote struct {
-	What  string `json:"what"` // one of the Note constants of package logs
+	What  string `json:"what"` // one of the Note constants
 	Count int    `json:"count,omitempty"`
 	Line  int    `json:"line,omitempty"` // of the file, where it is so first
 }

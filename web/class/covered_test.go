@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/lessons/lessonstest"
 	"relock/web/board"
@@ -29,7 +30,7 @@ func rulesLast(t *testing.T) words.Language {
 // While a question is open, phones are told what happened, but neither which rule that
 // broke nor how, in whatever order a language says it; hosts are told all of it.
 func TestPhonesAreNotToldWhichRuleBreaks(t *testing.T) {
-	const moves = 12
+	const moves = 8
 	text := lessonstest.Text(t, "lease-expiry.yaml") + "\nschedule: [" + strings.Repeat("0, ", moves) + "]\n"
 	sc, err := scenario.Parse([]byte(text))
 	if err != nil {
@@ -49,6 +50,7 @@ func TestPhonesAreNotToldWhichRuleBreaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	frames := nowFrames{func() *course.Course { return new(course.Course) }}
 	for _, l := range []words.Language{words.English, words.Match("zh"), rulesLast(t)} {
 		broken := 0
 		if err := room.Look(func(v board.View) error {
@@ -57,11 +59,11 @@ func TestPhonesAreNotToldWhichRuleBreaks(t *testing.T) {
 				asked.Stand.At = at
 				asked.Question = &board.Question{Kind: "predict", Text: map[string]string{"en": "Which rule?"}}
 				v.State, v.Fresh = &asked, map[string]any{}
-				phone, err := nowFrames{}.roomAsSeen(l, v, false)
+				phone, err := frames.roomAsSeen(l, v, false)
 				if err != nil {
 					return err
 				}
-				host, err := nowFrames{}.roomAsSeen(l, v, true)
+				host, err := frames.roomAsSeen(l, v, true)
 				if err != nil {
 					return err
 				}

@@ -35,6 +35,9 @@ func TestSettingsByTheKeyboardAlone(t *testing.T) {
 	if got := get[int](ctx, t, `[...document.querySelectorAll("main :is(a, button, input, select, summary)")].filter((e) => e.checkVisibility({visibilityProperty: true}) && (({right, bottom}) => right > 1 && bottom <= innerHeight)(e.getBoundingClientRect())).length`); got > 29 {
 		t.Errorf("%d controls at the start, want 29 at most", got)
 	}
+	if got := get[string](ctx, t, `document.title + document.getElementById("title").innerText`); strings.Contains(got, "changed") {
+		t.Errorf("the bundled scenario is called %q", got)
+	}
 
 	// Three threads, depth 3, 2 retries, 150 ms.
 	do(ctx, t, chromedp.Focus(chromedp.CSS(`#setup [name="threads"]`)), chromedp.KeyEvent("3"))
@@ -53,6 +56,7 @@ func TestSettingsByTheKeyboardAlone(t *testing.T) {
 		t.Errorf("the focus went to %q", got)
 	}
 	until(ctx, t, `document.querySelector("#head .key .set").innerText.includes("150")`)
+	until(ctx, t, `document.getElementById("title").innerText.endsWith("(changed)") && document.title.includes("(changed)")`)
 
 	// It is a link, and each change is taken back by Back: a thread taken away, too.
 	do(ctx, t, chromedp.Reload())
@@ -63,6 +67,32 @@ func TestSettingsByTheKeyboardAlone(t *testing.T) {
 	until(ctx, t, settings+` === "`+all+`"`)
 	do(ctx, t, chromedp.NavigateBack())
 	until(ctx, t, settings+` === "0ms 3 80ms 5 0ms 1 50ms 5 0ms 1 50ms 2 3 reentrant 200ms off 50ms"`)
+}
+
+// Whoever is faster than the server loses nothing: what is changed while a change is on its way is kept, and sent then.
+func TestSettingsChangedWhileOthersAreOnTheirWay(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/textbook"))
+	until(ctx, t, settings+` === "`+textbook+`"`)
+	get[bool](ctx, t, `(() => {
+		const put = (name, value) => { const field = document.querySelector('#setup [name="' + name + '"]'); field.value = value; field.dispatchEvent(new Event("change", {bubbles: true})); };
+		const real = fetch, was = location.hash;
+		let asked = 0, let2 = null;
+		window.fetch = async (...of) => {
+			const answer = await real(...of);
+			if (++asked === 2) { await new Promise((resolve) => { let2 = resolve; setTimeout(resolve, 3000); }); }
+			return answer;
+		};
+		const when = (is, then) => is() ? then() : requestAnimationFrame(() => when(is, then));
+		put("threads[0].depth", "3");
+		when(() => location.hash !== was, () => {
+			put("threads[1].retry.times", "2");
+			when(() => document.getElementById("title").textContent.includes("changed"), () => { put("lock.lease", "150"); let2?.(); });
+		});
+		return true;
+	})()`)
+	until(ctx, t, settings+` === "0ms 3 80ms 5 0ms 1 50ms 2 2 reentrant 150ms off 50ms" && document.querySelector("#head .key .set").innerText.includes("150")`)
 }
 
 func TestAMistakeInASettingIsBesideItsField(t *testing.T) {

@@ -19,10 +19,10 @@ import (
 	"relock/engine"
 	"relock/engine/bound"
 	"relock/engine/explore/mend"
-	"relock/engine/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/words"
@@ -219,7 +219,7 @@ func (r Run) reel(b *bound.Buffer) (*film.Film, error) {
 func writeTrace(b *bound.Buffer, r Run) error {
 	h := r.Header
 	if n := len(r.Events); n > 0 && r.Events[n-1].Thread == "" && r.Events[n-1].Kind() == trace.KindEnd {
-		h = logs.NewImported(h, r.Scenario, r.Events).Header
+		h, _ = verdict.Judged(h, r.Scenario, r.Events)
 	}
 	return trace.Write(b, h, r.Events)
 }

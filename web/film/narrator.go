@@ -9,7 +9,6 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
-	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -33,7 +32,7 @@ func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]stri
 func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
 	t := NewNarrator(l, sc, h.Owners)
 	if h.Framed() {
-		t.framed, t.watch = true, verdict.Watching(logs.Evidence(h, sc))
+		t.framed, t.watch = true, verdict.Watching(verdict.OfTrace(h, sc))
 		if t.several != nil {
 			for _, one := range t.several.locks {
 				one.framed = true

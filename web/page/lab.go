@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"relock/engine/check"
-	"relock/engine/effects"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -38,7 +37,7 @@ type LabDoor struct {
 const LockWords = check.Kinds
 
 // AsFlag is how a person names the lock in the terminal.
-const AsFlag = effects.AsFlag
+const AsFlag = verdict.AsFlag
 
 // LockKind is a kind of lock, by what its key holds.
 type LockKind struct {
@@ -50,7 +49,7 @@ type LockKind struct {
 // LockKinds are the kinds that the lab tells apart.
 func LockKinds(l words.Language) []LockKind {
 	var list []LockKind
-	for _, k := range effects.Kinds() {
+	for _, k := range verdict.Kinds() {
 		list = append(list, LockKind{l.Say(k.Holds), k.Judged, l.Say(k.Judgeable())})
 	}
 	return list

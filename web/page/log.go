@@ -9,6 +9,7 @@ import (
 	"relock/engine/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -70,7 +71,7 @@ func LogServers(l words.Language, f *trace.FromLog) []string {
 func LogNotes(l words.Language, f *trace.FromLog) []string {
 	var list []string
 	for _, n := range f.Notes {
-		if text := l.Clause(logs.Says(n)); text != "" {
+		if text := l.Clause(n.Says()); text != "" {
 			list = append(list, text)
 		}
 	}
@@ -119,7 +120,7 @@ func (p *Log) Again(l words.Language, h trace.Header, sc *scenario.Scenario, at,
 	for _, by := range ways {
 		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), at + "?threads=" + by, by == f.ThreadsBy})
 	}
-	if kind != "" || len(f.Servers) == 0 && !logs.Evidence(h, sc).Kind.IsZero() { // of several servers no kind helps
+	if kind != "" || len(f.Servers) == 0 && !verdict.OfTrace(h, sc).Kind.IsZero() { // of several servers no kind helps
 		kinds := []string{check.Kind{Exclusive: true}.String(), check.Kind{Permits: 2}.String(), check.Kind{Readers: true}.String()}
 		if kind != "" && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/web/site"
 	"relock/web/static"
@@ -19,9 +20,7 @@ import (
 
 // A kept film takes what it claims to take: the limit is on real use.
 func TestWhatAKeptFilmTakes(t *testing.T) {
-	if Raced {
-		t.Skip("too slow with the race detector; make test runs it without as well")
-	}
+	racetest.Skip(t)
 	sc, err := scenario.Parse([]byte(`
 lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
 threads: [{name: A}, {name: B}, {name: C}, {name: D}]
@@ -125,6 +124,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 
 // A run has the same portions while it goes on as once it is over.
 func TestPortionsOfARunThatGoesOnStay(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	sc, err := scenario.Parse([]byte(`
 lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}

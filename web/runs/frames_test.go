@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
@@ -166,9 +167,7 @@ func (p *readPage) draw(c changeJSON) string {
 }
 
 func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
-	if Raced {
-		t.Skip("takes minutes with the race detector")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	for _, l := range words.All() {
 		s := pack.New(Columns)
@@ -255,9 +254,7 @@ func differ(want, got string) string {
 // A page that follows a run at 30 frames a second has 12 KB/s for it; one
 // picture of the lanes takes 4 KB.
 func TestAFrameOfARunIsSmall(t *testing.T) {
-	if Raced {
-		t.Skip("one goroutine, and ten seconds with the race detector")
-	}
+	racetest.Skip(t)
 	t.Parallel()
 	const (
 		most  = 12_000 / 30

@@ -86,7 +86,10 @@ func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, e
 	if o.Kinds, err = kindsOf(l, sc); err != nil {
 		return nil, err
 	}
-	if name := s.exampleOf(sc); name != "" {
+	switch name, changed := s.exampleOf(sc); {
+	case changed:
+		o.Title = l.Say("%s (changed)", o.Title)
+	case name != "":
 		shown, err := frame.ExhibitOf(name)
 		if err != nil {
 			return nil, err
@@ -104,15 +107,19 @@ func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, e
 }
 
 // exampleOf is the name of the bundled scenario that sc is, whatever moves were
-// made in it, or "".
-func (s *Sockets) exampleOf(sc *scenario.Scenario) string {
+// made in it, or "", and then whether sc still has the title of one.
+func (s *Sockets) exampleOf(sc *scenario.Scenario) (name string, changed bool) {
 	text := bare(sc)
 	for _, e := range s.Examples {
-		if e.Scenario().Title == sc.Title && bare(e.Scenario()) == text {
-			return e.Name
+		if e.Scenario().Title != sc.Title {
+			continue
 		}
+		if bare(e.Scenario()) == text {
+			return e.Name, false
+		}
+		changed = true
 	}
-	return ""
+	return "", changed
 }
 
 // bare is a scenario without moves and expectations, "" where it cannot be

@@ -64,8 +64,11 @@ export function alone(stage) {
       return { ...state().session?.scenario, schedule: all };
     },
     async open(scenario, said) {
-      where.put(`#${await pack(scenario, ends ? 0 : positionAt(state()))}`);
+      const hash = `#${await pack(scenario, ends ? 0 : positionAt(state()))}`;
       word = said;
+      if (where.put(hash) === hash) {
+        settings.opened(); // it is what was there
+      }
     },
     complain,
   });
@@ -123,7 +126,7 @@ export function alone(stage) {
         }
         inTurn(() => cures.show(true));
       }
-    });
+    }).finally(() => settings.opened());
   }
 
   /** @param {import("./board-state.js").Session} session */

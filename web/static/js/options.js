@@ -121,7 +121,7 @@ export function drawOptions(position, on) {
   const others = position.over ? [] : [...(on.may("time") ? [passing(position, on)] : []), ...(on.may("faults") ? [breaking(on)] : [])];
   const { boxes, all } = boxesOf(position, others.length);
   list.replaceChildren(...boxes.map((box) => boxOf(box, all, on)), ...others);
-  list.classList.toggle("many", all >= MANY);
+  list.classList.toggle("many", all >= MANY || boxes.some(([o]) => o.node)); // nodes take room
   list.closest(".foot")?.classList.toggle("can-move", list.querySelector('.move:not([aria-disabled="true"])') !== null); // a style sheet that looks for one does so at each change of the page
   if (focused) {
     const again = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);

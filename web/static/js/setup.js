@@ -1,32 +1,50 @@
 // The main settings of what is stepped, as fields. The server reads them as it reads the editor's
-// form; what it makes of a change is opened anew.
+// form; what it makes of a change is opened.
 import { byId, focusOn } from "./dom.js";
 import { morph } from "./morph.js";
 import { say } from "./words.js";
 
 /**
- * @param {{scenario: () => object, open: (scenario: object, said: string) => void, complain: (text: string) => void}} on
+ * @param {{scenario: () => object, open: (scenario: object, said: string) => Promise<void>, complain: (text: string) => void}} on
  *   scenario is what is stepped, with its moves; open opens a changed one, and says what has gone with the change
- * @returns {{fill: (html: string) => void, stand: (start: boolean) => void}}
+ * @returns {{fill: (html: string) => void, stand: (start: boolean) => void, opened: () => void}} opened is to be called when
+ *   what was to be opened is, or cannot be
  */
 export function setup(on) {
   if (!document.getElementById("setup")) {
-    return { fill() {}, stand() {} }; // in the course
+    return { fill() {}, stand() {}, opened() {} }; // in the course
   }
   const form = /** @type {HTMLFormElement} */ (byId("setup"));
   let begun = false;
   let over = false; // it lies over the rows
   /** @type {Element | null} */
   let from = null; // what has opened it
-  let asked = 0;
   const values = () => /** @type {[string, string][]} */ ([...new FormData(form)]);
   let was = new Map(values());
+  let sent = was;
+  let waiting = false; // for what comes of the values that were sent
+  let again = false; // others were changed meanwhile: they are kept, and sent then
 
-  /** @param {string} html */
+  /** @param {string} html @returns {Map<string, string>} its values */
   function show(html) {
+    const later = waiting ? values().filter(([name, value]) => sent.get(name) !== value) : [];
     const fresh = document.createElement("template");
     fresh.innerHTML = html;
     morph(form, fresh.content);
+    const shown = new Map(values());
+    for (const [name, value] of later) {
+      const field = /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name));
+      if (field && field.value !== value) {
+        field.value = value;
+      }
+    }
+    return shown;
+  }
+  function opened() {
+    waiting = false;
+    if (again) {
+      change();
+    }
   }
   function draw() {
     form.hidden = begun && !over;
@@ -45,25 +63,29 @@ export function setup(on) {
     }
   }
   async function change() {
-    const mine = ++asked;
+    again = waiting;
+    if (waiting) {
+      return;
+    }
+    waiting = true;
+    sent = new Map(values());
     const text = JSON.stringify(on.scenario());
     const body = new URLSearchParams({ action: "set", base: text, yaml: text });
-    values().filter(([name, value]) => was.get(name) !== value).forEach(([name, value]) => body.set(name, value));
+    [...sent].filter(([name, value]) => was.get(name) !== value).forEach(([name, value]) => body.set(name, value));
     try {
       const response = await fetch("/edit/scenario", { method: "POST", body });
       if (!response.ok) {
         throw new Error(String(response.status));
       }
       const { scenario, setup, said } = await response.json();
-      if (mine !== asked) {
-        return; // something else was changed since
-      }
       if (scenario) {
-        on.open(scenario, said ?? "");
+        await on.open(scenario, said ?? "");
       } else {
         show(setup);
+        opened();
       }
     } catch {
+      waiting = again = false;
       on.complain(say("The server does not answer; what you wrote is still here."));
     }
   }
@@ -86,9 +108,9 @@ export function setup(on) {
     }
   });
   return {
+    opened,
     fill(html) {
-      show(html);
-      was = new Map(values());
+      was = show(html);
     },
     stand(start) {
       begun = !start;

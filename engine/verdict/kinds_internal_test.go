@@ -1,11 +1,9 @@
-package effects_test
+package verdict
 
 import (
 	"os"
 	"strings"
 	"testing"
-
-	"relock/engine/effects"
 )
 
 // The document's table is the list of kinds, in its order.
@@ -15,13 +13,13 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "| the key holds | judged |\n| --- | --- |\n"
-	for _, k := range effects.Kinds() {
+	for _, k := range Kinds() {
 		want += "| " + string(k.Holds) + " | " + string(k.Judgeable()) + " |\n"
 	}
 	if !strings.Contains(string(data), want) {
 		t.Errorf("LAB.md lacks this table:\n%s", want)
 	}
-	for _, flag := range strings.Split(effects.AsFlag, ", ") {
+	for _, flag := range strings.Split(AsFlag, ", ") {
 		if !strings.Contains(string(data), "`"+flag+"`") {
 			t.Errorf("LAB.md does not name %s", flag)
 		}
@@ -36,12 +34,12 @@ func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 		"The key names several threads at once, and none of them was refused.", "The key is a hash on several servers.",
 		"Several threads write one value on the same server, and it does not say whose it is.",
 	} {
-		if again, helps := effects.KindSaid(says); again.String() != says || helps.IsZero() {
+		if again, helps := kindSaid(says); again.String() != says || helps.IsZero() {
 			t.Errorf("%q is read as %q, which %q helps", says, again, helps)
 		}
 		unknown++
 	}
-	for _, k := range effects.Kinds() {
+	for _, k := range Kinds() {
 		if !k.Judged {
 			unknown--
 		}
@@ -49,7 +47,7 @@ func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 	if unknown != -1 { // the last one is anything else
 		t.Errorf("%d kinds are not tried here", -1-unknown)
 	}
-	if again, _ := effects.KindSaid("Buy now"); again.String() != "The key holds no string and no hash." {
+	if again, _ := kindSaid("Buy now"); again.String() != "The key holds no string and no hash." {
 		t.Errorf("a stranger's words are taken: %q", again)
 	}
 }
