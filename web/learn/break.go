@@ -22,11 +22,7 @@ import (
 )
 
 // breakIt puts a run on the page that is to be broken, or its solution.
-func breakIt(_ context.Context, a *asking) error {
-	task, err := course.TaskOf[*course.Breaking](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func breakIt(_ context.Context, a *asking, task *course.Breaking) error {
 	if a.query.Has("solution") {
 		a.breakable(page.Prose(a.prose.After))
 		a.stage, a.Watching = all(a.made.Solved), a.l.Say("This is how it can be done.")
@@ -61,11 +57,7 @@ func (a *asking) stepped(task *course.Breaking, judge, after string) error {
 }
 
 // breakHints are what a solution is about, the step that matters, and all steps.
-func breakHints(a *asking) {
-	task, err := course.TaskOf[*course.Breaking](a.item)
-	if err != nil {
-		return
-	}
+func breakHints(a *asking, task *course.Breaking) {
 	presses, first := task.Solution()
 	a.hint("what it is about", "<p>"+templates.Escaped(a.l.Sentence(presses[first].About))+"</p>")
 	a.hint("which step", a.paragraph("After move %d: press “%s”.", presses[first].Moves, button(a.l, presses[first])))

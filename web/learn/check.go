@@ -76,7 +76,7 @@ func givenIn(query url.Values, n int) given {
 func givenOf(item *course.Item, query url.Values) given {
 	g := givenIn(query, len(item.Half()))
 	answer := query.Get("pick")
-	if of := kinds[item.Kind].answer; of != nil {
+	if of := kinds[item.Kind].sent; of != nil {
 		answer = of(query, len(item.Options))
 	}
 	if anAnswer.MatchString(answer) {
@@ -145,7 +145,7 @@ func (s *Pages) checkedAnswer(r *http.Request, l words.Language, item *course.It
 		return nil, err
 	}
 	out := &page.CheckedAnswer{Item: *wayItem(l, item), Carry: g.carry()}
-	if of := kinds[item.Kind].checked; of != nil {
+	if of := kinds[item.Kind].judge; of != nil {
 		return out, of(asked, g.so[n], told, out)
 	}
 	answers := asked.made.Answers

@@ -16,11 +16,8 @@ import (
 
 // diagnose puts an incident on the page: its logs, the cause that was chosen (pick), and
 // the command to run next (next). The run that wrote the logs is shown once both are right.
-func diagnose(ctx context.Context, a *asking) error {
-	task, err := course.TaskOf[*course.Diagnosis](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func diagnose(ctx context.Context, a *asking, task *course.Diagnosis) error {
+	var err error
 	in := page.Diagnosis{}
 	for _, g := range task.Logs {
 		in.Logs = append(in.Logs, diagnosisLog(a.l, g))
@@ -109,11 +106,7 @@ func parted(l words.Language, shown []page.DiagnosisLog, at *course.Parting) *pa
 
 // diagnoseHints are the hints after the nudge: where two causes part, one that it is not,
 // and what is right.
-func diagnoseHints(a *asking) {
-	task, err := course.TaskOf[*course.Diagnosis](a.item)
-	if err != nil {
-		return
-	}
+func diagnoseHints(a *asking, task *course.Diagnosis) {
 	at := task.Rival.Parts
 	a.hint("where to look", a.paragraph("Up to line %[1]d of “%[2]s” two of the causes fit. Compare them from there on.", at.Line-1, diagnosisLog(a.l, task.Logs[at.Log]).Title))
 	right, first := 0, 0

@@ -19,28 +19,42 @@ import (
 // kind is how items of a kind are asked, each kind in a file of its own.
 type kind struct {
 	badge phrase.Text
-	asked bool // it is a question, which returns
+	asked bool                                 // it is a question, which returns
+	show  func(context.Context, *asking) error // puts on the page what is asked, the reply to an answer, and hints
 
-	show  func(context.Context, *asking) error // puts on the page what is asked, and the reply to an answer
-	hints func(*asking)                        // after the nudge, each saying more; nil for no hints
-
-	// Of the kinds of the concept check; nil where the answer is the number of an option.
-	answer  func(query url.Values, options int) string // as an address carries it
-	checked func(a *asking, given string, told bool, out *page.CheckedAnswer) error
+	// Of the concept check, nil where an answer is the number of an option: what came of it, and
+	// how an address carries it.
+	judge func(a *asking, given string, told bool, out *page.CheckedAnswer) error
+	sent  func(query url.Values, options int) string
 }
 
 // kinds are all of them.
 var kinds = map[course.Kind]kind{
 	course.Read:       {badge: "read", show: read},
-	course.Predict:    {badge: "predict", asked: true, show: predict, hints: choiceHints},
-	course.Why:        {badge: "why", asked: true, show: why, hints: choiceHints},
-	course.Break:      {badge: "break", show: breakIt, hints: breakHints},
-	course.Mend:       {badge: "mend", show: mend, hints: choiceHints},
-	course.Arrange:    {badge: "order", asked: true, show: order, hints: orderHints},
-	course.Rank:       {badge: "rank", asked: true, show: rank, hints: rankHints, answer: orderIn, checked: checkedRank},
-	course.Write:      {badge: "write it", show: write, hints: writeHints},
-	course.ReviewCode: {badge: "review", asked: true, show: review, hints: reviewHints, answer: linesIn, checked: checkedReview},
-	course.Diagnose:   {badge: "diagnose", asked: true, show: diagnose, hints: diagnoseHints},
+	course.Predict:    {badge: "predict", asked: true, show: predict},
+	course.Why:        {badge: "why", asked: true, show: why},
+	course.Break:      {badge: "break", show: shows(breakIt, breakHints)},
+	course.Mend:       {badge: "mend", show: mend},
+	course.Arrange:    {badge: "order", asked: true, show: shows(order, orderHints)},
+	course.Rank:       {badge: "rank", asked: true, show: shows(rank, rankHints), judge: checkedRank, sent: orderIn},
+	course.Write:      {badge: "write it", show: shows(write, writeHints)},
+	course.ReviewCode: {badge: "review", asked: true, show: shows(review, reviewHints), judge: checkedReview, sent: linesIn},
+	course.Diagnose:   {badge: "diagnose", asked: true, show: shows(diagnose, diagnoseHints)},
+}
+
+// shows is how an item with a task is shown, and hints go on after the nudge, each saying more.
+func shows[T any](ask func(context.Context, *asking, T) error, hints func(*asking, T)) func(context.Context, *asking) error {
+	return func(ctx context.Context, a *asking) error {
+		task, err := course.TaskOf[T](a.item)
+		if err == nil {
+			err = ask(ctx, a, task)
+		}
+		if err == nil && a.Check == "" {
+			a.hint("a nudge", page.Prose(a.prose.Nudge))
+			hints(a, task)
+		}
+		return err
+	}
 }
 
 // asking is an item, or a question that was made of a run, on the way to its page.
@@ -222,10 +236,14 @@ func (a *asking) ask(c choice) {
 	}
 	a.choose(a.made.Answers, c)
 	a.parts.Ask = templates.LessonChoice(*a.Lesson)
+	if a.Check == "" {
+		a.hint("a nudge", page.Prose(a.prose.Nudge))
+		a.choiceHints()
+	}
 }
 
 // choiceHints are whom to watch, an answer that is wrong, and what is right.
-func choiceHints(a *asking) {
+func (a *asking) choiceHints() {
 	if about := a.made.About(a.item); about != "" {
 		a.hint("whom to watch", a.paragraph("Watch %s.", about))
 	} else {
@@ -263,13 +281,8 @@ func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, w
 	}
 	a.inCheck()
 	s.around(a)
-	k := kinds[item.Kind]
-	if err := k.show(r.Context(), a); err != nil {
-		return nil, err
-	}
-	if k.hints != nil && a.Check == "" {
-		a.hint("a nudge", page.Prose(a.prose.Nudge))
-		k.hints(a)
+	if err := kinds[item.Kind].show(r.Context(), a); err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
 	}
 	if item.Textbook() {
 		if a.Lesson.Textbook, err = textbook(l, a.made.Run); err != nil {

@@ -17,11 +17,7 @@ import (
 
 // order puts the pieces of a script on the page, and says what came of the script that was
 // made of them.
-func order(ctx context.Context, a *asking) error {
-	task, err := course.TaskOf[*course.Ordering](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func order(ctx context.Context, a *asking, task *course.Ordering) error {
 	places := placesIn(a.query, len(task.Pieces))
 	a.Answered = len(places) > 0
 	var shown page.Ordering
@@ -81,11 +77,7 @@ func placesIn(query url.Values, pieces int) map[int]int {
 func pieceName(n int) string { return fmt.Sprintf("p%d", n+1) }
 
 // orderHints are the first piece, one that does not belong, and the script.
-func orderHints(a *asking) {
-	task, err := course.TaskOf[*course.Ordering](a.item)
-	if err != nil {
-		return
-	}
+func orderHints(a *asking, task *course.Ordering) {
 	code := func(p course.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
 	a.hint("what comes first", code(task.Pieces[0]))
 	stray := slices.IndexFunc(task.Pieces, func(p course.Piece) bool { return p.Stray })

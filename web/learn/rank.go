@@ -16,11 +16,7 @@ import (
 
 // rank puts the mends to be ordered on the page, the situations that they are for, and,
 // outside of the concept check, the result of somebody's order.
-func rank(_ context.Context, a *asking) error {
-	task, err := course.TaskOf[*course.Ranking](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func rank(_ context.Context, a *asking, task *course.Ranking) error {
 	a.Unstaged, a.GoesOn = true, true
 	mends := make([]int, len(a.made.Answers)) // the answers were shuffled, so their order tells nothing
 	for n := range mends {
@@ -203,11 +199,7 @@ func checkedRank(a *asking, given string, told bool, out *page.CheckedAnswer) er
 }
 
 // rankHints are the hints after the nudge: who saves the least, and the whole order.
-func rankHints(a *asking) {
-	task, err := course.TaskOf[*course.Ranking](a.item)
-	if err != nil {
-		return
-	}
+func rankHints(a *asking, task *course.Ranking) {
 	a.hint("how many", a.paragraph("The last of them saves this many situations: %d.", task.Saves[task.Best[len(task.Best)-1]].Count))
 	a.hint("what comes first", a.label(a.made.Answers[task.Best[0]]))
 	query := sent(task.Best)

@@ -19,11 +19,7 @@ import (
 // review puts code on the page, and what came of the lines that were marked: line is the
 // number of one, none says that no line is at fault, and sent that the form was sent: with
 // nothing marked it sends nothing else.
-func review(_ context.Context, a *asking) error {
-	code, err := course.TaskOf[*course.Review](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func review(_ context.Context, a *asking, code *course.Review) error {
 	a.Secret, a.GoesOn = true, true
 	lines := marks(a.query["line"], code)
 	none, sent := a.query.Has("none"), a.query.Has("sent")
@@ -240,11 +236,7 @@ func codeLines(l words.Language, code *course.Review, lines []int) string {
 
 // reviewHints are the hints after the nudge: what breaks, how many lines are at fault, and
 // which.
-func reviewHints(a *asking) {
-	code, err := course.TaskOf[*course.Review](a.item)
-	if err != nil {
-		return
-	}
+func reviewHints(a *asking, code *course.Review) {
 	solution := url.Values{"told": {"1"}}
 	for n, line := range code.Lines {
 		if line.Fault != "" && !line.Markup {

@@ -55,11 +55,7 @@ type writing struct {
 
 // write puts a script on the page that is being written, and what came of it; if nobody has
 // written one, what it begins with.
-func write(_ context.Context, a *asking) error {
-	task, err := course.TaskOf[*course.Writing](a.item)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
+func write(_ context.Context, a *asking, task *course.Writing) error {
 	a.Lua, a.GoesOn, a.Leave = true, true, ""
 	form := page.Writing{
 		NoBox:  a.s.NoBox(a.l),
@@ -108,11 +104,7 @@ func (a *asking) judged(task *course.Writing, form *page.Writing) {
 }
 
 // writeHints are what leads to a script.
-func writeHints(a *asking) {
-	task, err := course.TaskOf[*course.Writing](a.item)
-	if err != nil {
-		return
-	}
+func writeHints(a *asking, task *course.Writing) {
 	commands := ""
 	for _, c := range task.Commands() {
 		commands += " <code>" + templates.Escaped(c) + "</code>"
