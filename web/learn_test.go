@@ -271,7 +271,7 @@ func TestABreakIsJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	item, _ := c.Item("tokens/too-late")
-	made, err := item.Made()
+	made, err := course.TaskOf[*course.Breaking](item)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,17 +433,13 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 	noted := []string{"Noted. At the end you see which were right; why, after the course.", "Noted. At the end you see which were right, and why the others are not."}
 	for at, half := range [][]*course.Item{c.Check.Items, c.Check.Items[0].Again.Half()} {
 		for n, i := range half {
-			made, err := i.Made()
-			if err != nil {
-				t.Fatal(err)
-			}
 			to, _, _ = strings.Cut(to, "#")
 			before, query, _ := strings.Cut(to, "?")
 			if before != "/learn/"+i.Path() {
 				t.Fatalf("question %d is at %s", n+1, before)
 			}
 			_, open := s.do(t, http.MethodGet, to, nil)
-			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&%s", before, html.UnescapeString(query), answerTo(made, n > 2)), nil) // code, a cause and logs are wrong
+			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&%s", before, html.UnescapeString(query), answerTo(t, i, n > 2)), nil) // code, a cause and logs are wrong
 			if strings.Contains(body, "line-found") || strings.Contains(body, "your answer: right") || !strings.Contains(body, noted[at]) || strings.Contains(body, "Once you have answered") {
 				t.Errorf("%s tells what is right, or notes nothing", i.Path())
 			}
@@ -554,8 +550,9 @@ func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
 }
 
 // answerTo is an answer to a question of the concept check, as its form sends it.
-func answerTo(made *course.Made, right bool) string {
-	if code := made.Review; code != nil {
+func answerTo(t *testing.T, i *course.Item, right bool) string {
+	t.Helper()
+	if code, err := course.TaskOf[*course.Review](i); err == nil {
 		for n, line := range code.Lines {
 			if right == (line.Fault != "") && !line.Markup {
 				return fmt.Sprintf("line=%d", n+1)
@@ -563,12 +560,16 @@ func answerTo(made *course.Made, right bool) string {
 		}
 		return "none=1" // nothing is at fault, and that is right
 	}
-	if made.Ranking != nil {
-		order := slices.Clone(made.Ranking.Best)
+	if task, err := course.TaskOf[*course.Ranking](i); err == nil {
+		order := slices.Clone(task.Best)
 		if !right {
 			slices.Reverse(order)
 		}
 		return inOrder(order)
+	}
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
 	}
 	for n, a := range made.Answers {
 		if a.Right == right {
@@ -609,11 +610,11 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 			item = i
 		}
 	}
-	made, err := item.Made()
+	task, err := course.TaskOf[*course.Ranking](item)
 	if err != nil {
 		t.Fatal(err)
 	}
-	best := made.Ranking.Best
+	best := task.Best
 	for _, l := range words.All() {
 		in := "&lang=" + l.Code()
 		page := func(query string) string {
@@ -660,7 +661,7 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 			t.Fatalf("%s: the table has %d rows", l.Code(), len(rows))
 		}
 		for n, row := range rows[:3] {
-			saves := made.Ranking.Saves[best[n]]
+			saves := task.Saves[best[n]]
 			cells := aCell.FindAllStringSubmatch(row[2], -1)
 			if row[3] != strconv.Itoa(saves.Count) || len(cells) != len(saves.In) {
 				t.Fatalf("%s: row %d has %d cells, and %s are saved", l.Code(), n, len(cells), row[3])
@@ -743,7 +744,7 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 			continue
 		}
 		reviews++
-		made, err := i.Made()
+		code, err := course.TaskOf[*course.Review](i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -752,29 +753,29 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 		if strings.Contains(asked, `class="diff"`) || strings.Contains(asked, "data-ran") || strings.Contains(asked, `id="feedback"`) || !coveredStage.MatchString(asked) {
 			t.Errorf("%s: its page tells before it was asked", i.Path())
 		}
-		if n := len(codeLine.FindAllString(asked, -1)); n < len(made.Review.Lines) {
-			t.Errorf("%s shows %d lines of %d", i.Path(), n, len(made.Review.Lines))
+		if n := len(codeLine.FindAllString(asked, -1)); n < len(code.Lines) {
+			t.Errorf("%s shows %d lines of %d", i.Path(), n, len(code.Lines))
 		}
 		right, wrong := url.Values{}, url.Values{"none": {"1"}}
-		if len(made.Review.Faults) == 0 {
+		if len(code.Faults) == 0 {
 			right = url.Values{"none": {"1"}}
 			wrong = url.Values{}
 		}
-		for n, line := range made.Review.Lines {
+		for n, line := range code.Lines {
 			switch {
 			case line.Markup:
 			case line.Fault != "":
 				right.Add("line", strconv.Itoa(n+1))
-			case len(made.Review.Faults) == 0 && !wrong.Has("line"):
+			case len(code.Faults) == 0 && !wrong.Has("line"):
 				wrong.Set("line", strconv.Itoa(n+1))
 			}
 		}
 		_, solved := s.do(t, http.MethodGet, address+"?"+right.Encode(), nil)
-		if !strings.Contains(solved, "data-solved") || strings.Contains(solved, `class="diff"`) != (len(made.Review.Faults) > 0) {
+		if !strings.Contains(solved, "data-solved") || strings.Contains(solved, `class="diff"`) != (len(code.Faults) > 0) {
 			t.Errorf("%s: what is right is not", i.Path())
 		}
-		if n := strings.Count(solved, "data-ran="); n != len(made.Review.Ran) {
-			t.Errorf("%s: %d lines say when they ran, of %d", i.Path(), n, len(made.Review.Ran))
+		if n := strings.Count(solved, "data-ran="); n != len(code.Ran) {
+			t.Errorf("%s: %d lines say when they ran, of %d", i.Path(), n, len(code.Ran))
 		}
 		_, failed := s.do(t, http.MethodGet, address+"?"+wrong.Encode(), nil)
 		if strings.Contains(failed, "data-solved") || !strings.Contains(failed, `id="feedback"`) || strings.Contains(failed, `class="diff"`) || strings.Contains(failed, "line-found") {
@@ -856,6 +857,10 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		task, err := course.TaskOf[*course.Diagnosis](i)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, lang := range []string{"en", "zh-CN"} {
 			page := func(query string) string {
 				res, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+lang+query, nil)
@@ -870,7 +875,7 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 				if wrong := has(body, quiet); wrong != "" {
 					t.Errorf("%s%s: %s", i.Path(), nothing, wrong)
 				}
-				for _, g := range made.Diagnosis.Logs {
+				for _, g := range task.Logs {
 					for _, line := range g.Lines {
 						if !strings.Contains(body, "<code>"+html.EscapeString(line.Text)+"</code>") {
 							t.Errorf("%s does not show %q", i.Path(), line.Text)
@@ -899,7 +904,7 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 					t.Errorf("%s%s, watched: %s", i.Path(), pick, wrong)
 				}
 			}
-			for n, q := range made.Diagnosis.Queries {
+			for n, q := range task.Queries {
 				next := fmt.Sprintf("&pick=%d&next=%d", right, n+1)
 				body := page(next)
 				if wrong := has(body, map[string]bool{"data-answered": true, "data-solved": q.Right, `class="staged"`: q.Right}); wrong != "" {

@@ -33,14 +33,14 @@ func TestAClassWritesAScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	item, _ := built.Item(writeItem)
-	made, err := item.Made()
+	task, err := course.TaskOf[*course.Writing](item)
 	if err != nil {
 		t.Fatal(err)
 	}
 	host.must(object{"do": "ask", "item": writeItem})
 	a.until("it is asked", func() bool { return a.room.Question != nil })
 	q := a.room.Question
-	if q.Kind != "write" || q.Call != "unlock" || q.Start != strings.TrimSuffix(made.Script.Start, "\n") || len(q.Options) != 4 {
+	if q.Kind != "write" || q.Call != "unlock" || q.Start != strings.TrimSuffix(task.Start, "\n") || len(q.Options) != 4 {
 		t.Fatalf("it asks %+v", q)
 	}
 	for _, one := range []struct {
@@ -67,10 +67,10 @@ func TestAClassWritesAScript(t *testing.T) {
 		says   string
 		opens  bool
 	}{
-		{a, made.Script.Start, 1, "This still breaks: ", true},
+		{a, task.Start, 1, "This still breaks: ", true},
 		{c, "return {1, 0}", 2, "No rule breaks, and nothing comes late, but ", false},
 		{b, "return (", 3, "第 1 行", false},
-		{a, made.Script.Solution, 0, "nothing breaks that this script can prevent", false}, // the last one counts
+		{a, task.Solution, 0, "nothing breaks that this script can prevent", false}, // the last one counts
 	} {
 		f := one.by.must(object{"do": "write", "script": one.script, "option": 0, "item": "lock/other"}) // what came of it is not the member's to say
 		if j := f.Judged; j == nil || j.Option != one.option || j.Right != (one.option == 0) || !strings.Contains(j.Says, one.says) || strings.HasPrefix(j.Open, "/play#") != one.opens {

@@ -27,10 +27,6 @@ type Mover struct {
 	Node                int // that it asks in the background, or sent this to
 }
 
-// Solution has the presses that solve a break, and which of them is the first that the
-// scheduler would not have made by itself.
-func (m *Made) Solution() (list []Press, first int) { return m.presses, m.decisive }
-
 // pressing plays a solution as a person does who presses the page's buttons: time passes
 // to what can be seen next, who has to wait for something else first is pressed again, and
 // what shows nothing is gone on from by the page.

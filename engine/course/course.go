@@ -166,30 +166,6 @@ import (
 	"relock/lessons"
 )
 
-// Kind is what a learner does with an item.
-type Kind string
-
-// The kinds of item.
-const (
-	Read    Kind = "read"
-	Predict Kind = "predict"
-	Why     Kind = "why"
-	Rank    Kind = "rank"
-	Break   Kind = "break"
-	Mend    Kind = "mend"
-	Arrange Kind = "order"
-	Write   Kind = "write"
-
-	ReviewCode Kind = "review"
-	Diagnose   Kind = "diagnose"
-)
-
-// checked are the kinds of the concept check: an answer is right or wrong at once.
-var checked = []Kind{Why, Rank, ReviewCode, Diagnose}
-
-// kinds are all of them.
-var kinds = []Kind{Read, Predict, Why, Rank, Break, Mend, Arrange, Write, ReviewCode, Diagnose}
-
 // MaxWords is how long the text of an item may be, before its goal: what you can
 // read without losing sight of the stage. Two Han characters count as a word.
 const MaxWords = 90
@@ -228,31 +204,22 @@ type Chapter struct {
 
 // Item is one thing to read or to do.
 type Item struct {
-	Chapter    *Chapter
-	ID         string
-	Kind       Kind
-	Scenario   *scenario.Scenario
-	Bundled    bool         // the scenario is one of lessons/scenarios, perhaps changed
-	Options    []*Option    // as they are shown
-	Controls   []string     // of break: "time", and names of faults
-	Table      string       // of read: "textbook" puts the article's table beside the run
-	Lua        bool         // the stage shows the scripts of the lock
-	Situations []*Situation // of rank: in which its options are played
-	Extra      bool         // the short way through the course leaves it out
-	Taught     *Item        // of the concept check: where the course teaches it
-	Again      *Item        // another question on the same idea, asked later, or nil
+	Chapter  *Chapter
+	ID       string
+	Kind     Kind
+	Scenario *scenario.Scenario
+	Bundled  bool      // the scenario is one of lessons/scenarios, perhaps changed
+	Options  []*Option // as they are shown
+	Lua      bool      // the stage shows the scripts of the lock
+	Extra    bool      // the short way through the course leaves it out
+	Taught   *Item     // of the concept check: where the course teaches it
+	Again    *Item     // another question on the same idea, asked later, or nil
 
 	lab *Run // what a lab recorded, in the place of a run of Scenario, which is its frame only; or nil
 
 	at, until, goal Moment
-	ask             []seeing
-	solution        []scenario.Move
-	within          explore.Bounds // of mend and break: how far is searched
-	arrangement     *arrangement
-	review          *Review
-	logs            []Log   // of diagnose: what is seen, without its lines
-	next            []query // and what can be asked
-	write           *written
+	within          explore.Bounds // what is searched
+	task            task
 	taught          placed
 	line            int   // in chapter.yaml
 	first           *Item // whose Again it is, or nil
@@ -275,8 +242,7 @@ type Option struct {
 
 	lab               *Run // what a lab recorded, as of the item
 	until             Moment
-	in                []*scenario.Scenario // of rank: its run in each situation
-	elsewhere, helped *scenario.Scenario   // a run that the option would have mended, before and after; nil for none
+	elsewhere, helped *scenario.Scenario // a run that the option would have mended, before and after; nil for none
 	line              int
 }
 
@@ -288,6 +254,9 @@ func (i *Item) Lab() *Lab {
 	}
 	return i.lab.Lab
 }
+
+// Rule is the rule that an item's goal is about, "" for none.
+func (i *Item) Rule() string { return i.goal.rule }
 
 // Path is the item's address below /learn/.
 func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
@@ -414,13 +383,6 @@ func (c *Course) Without(i *Item) *Item {
 	return next
 }
 
-// answering is how many minutes an answer takes: more if the learner has to find a way,
-// or to write.
-var answering = map[Kind]float64{
-	Predict: 0.5, Why: 0.5, Mend: 0.5, ReviewCode: 1, Rank: 1,
-	Arrange: 2, Read: 2, Break: 3, Write: 3,
-}
-
 // wordsAMinute is how fast a text about code is read.
 const wordsAMinute = 180
 
@@ -430,7 +392,7 @@ func (i *Item) Takes() float64 {
 	for _, p := range i.Chapter.fallback.items[i.ID].parts {
 		words += len(strings.Fields(p.source))
 	}
-	return float64(words)/wordsAMinute + answering[i.Kind]
+	return float64(words)/wordsAMinute + kindOf(i.Kind).minutes
 }
 
 // Brief is how many items of the chapter are not extra, and about how many of its
@@ -475,7 +437,7 @@ func (c *Course) Earlier(i *Item) []*Item {
 			break
 		}
 		for _, one := range ch.Items {
-			if one.Kind == Predict || one.Kind == Why {
+			if kindOf(one.Kind).earlier {
 				asked = append(asked, one)
 			}
 		}

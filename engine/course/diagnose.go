@@ -7,17 +7,35 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
+// diagnoseKind are incidents to be explained by their logs.
+var diagnoseKind = kind{
+	name: Diagnose, needs: []string{"log"}, least: 3, most: 5, options: "three to five options",
+	minutes: 0.5, checked: true, labelled: true, task: func() task { return new(Diagnosis) },
+	stray: func(r *itemReader) {
+		if len(r.y.Log)+len(r.y.Next) > 0 {
+			r.at(0, "log and next are for items of the kind diagnose")
+		}
+	},
+}
+
+type diagnoseYAML struct {
+	Log  []placed `yaml:"log"`
+	Next []placed `yaml:"next"`
+}
+
 // Diagnosis is an incident as people meet it at work: the logs, and the questions they
-// can ask Redis next. It is not changed after it was made.
+// can ask Redis next.
 type Diagnosis struct {
 	Logs    []Log        // of the item's own run, which are those of its cause
 	Asked   trace.Millis // when Redis is asked
 	Rival   *Answer      // the wrong cause whose logs are like these for longest; of several one
 	Queries []Query      // as they are shown
+
+	logs []Log   // what is seen, without its lines
+	next []query // and what can be asked
 }
 
 // Query is a command that can be asked of Redis next, and what it answers.
@@ -36,27 +54,31 @@ type Parting struct {
 	Logs        []Log  // the cause's own
 }
 
-// diagnosis reads what is seen of an item, and what can be asked.
-func (i *Item) diagnosis(at func(int, phrase.Text, ...any), y itemYAML) {
-	if i.Kind != Diagnose && len(y.Log)+len(y.Next) > 0 {
-		at(0, "log and next are for items of the kind diagnose")
-		return
-	}
-	for _, p := range y.Log {
-		g, err := parseLog(p.Text, i.Scenario)
+// read reads what is seen of an item, and what can be asked.
+func (d *Diagnosis) read(r *itemReader) {
+	for _, p := range r.y.Log {
+		g, err := parseLog(p.Text, r.i.Scenario)
 		if err != nil {
-			at(p.Line, "%s: %s", "log", err)
+			r.at(p.Line, "%s: %s", "log", err)
 		}
-		i.logs = append(i.logs, g)
+		d.logs = append(d.logs, g)
 	}
-	for _, p := range y.Next {
-		q, err := parseQuery(p.Text, i.Scenario)
+	for _, p := range r.y.Next {
+		q, err := parseQuery(p.Text, r.i.Scenario)
 		if err != nil {
-			at(p.Line, "%s: %s", "next", err)
+			r.at(p.Line, "%s: %s", "next", err)
 		}
-		i.next = append(i.next, q)
+		d.next = append(d.next, q)
 	}
-	slices.SortStableFunc(i.next, func(a, b query) int { return cmp.Compare(weight(i.ID+"/"+a.text), weight(i.ID+"/"+b.text)) })
+	slices.SortStableFunc(d.next, func(a, b query) int {
+		return cmp.Compare(weight(r.i.ID+"/"+a.text), weight(r.i.ID+"/"+b.text))
+	})
+}
+
+func (d *Diagnosis) option(r *itemReader, o *Option, y *optionYAML) {
+	if y.Until.Text != "" || y.Helps.Kind != 0 {
+		r.at(o.line, "option %s: a cause has no until or helps: its logs are shown for as long as the item's", o.ID)
+	}
 }
 
 // parting compares the logs of two runs, which are of the same kinds; nil where they are
@@ -88,10 +110,10 @@ func parting(here, there []Log) *Parting {
 	return out
 }
 
-// seen are the item's logs of a run, up to an instant.
-func (i *Item) seen(r *Run, to trace.Millis) []Log {
-	list := make([]Log, len(i.logs))
-	for n, g := range i.logs {
+// seen are the logs of a run, up to an instant.
+func (d *Diagnosis) seen(r *Run, to trace.Millis) []Log {
+	list := make([]Log, len(d.logs))
+	for n, g := range d.logs {
 		list[n] = g.of(r, to)
 	}
 	return list
@@ -109,14 +131,14 @@ func instant(m Moment, events []trace.Event) (at trace.Millis, ok bool) {
 	return events[n-1].At, true
 }
 
-// makeDiagnose plays the causes. Right is the one whose run writes the logs of the
+// make plays the causes. Right is the one whose run writes the logs of the
 // item's own.
-func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
+func (d *Diagnosis) make(ctx context.Context, i *Item, m *Made) error {
 	end, ok := instant(i.until, m.Run.Events)
 	if !ok {
 		return i.wrong(0, "until: the run never comes to %q", i.until)
 	}
-	d := &Diagnosis{Logs: i.seen(m.Run, end), Asked: end}
+	d.Logs, d.Asked = d.seen(m.Run, end), end
 	if i.at.edge != "start" {
 		d.Asked, _ = instant(i.at, m.Run.Events) // it was found
 	}
@@ -129,7 +151,7 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 		if err != nil {
 			return i.wrong(o.line, "option %s: %s", o.ID, err)
 		}
-		a := &Answer{Option: o, Run: run, Shown: until(run.Events, end), Parts: parting(d.Logs, i.seen(run, end))}
+		a := &Answer{Option: o, Run: run, Shown: until(run.Events, end), Parts: parting(d.Logs, d.seen(run, end))}
 		m.Answers = append(m.Answers, a)
 		switch {
 		case a.Parts == nil:
@@ -144,20 +166,19 @@ func (i *Item) makeDiagnose(ctx context.Context, m *Made) error {
 	if len(right) != 1 {
 		return i.wrong(0, "exactly one cause is to write these logs; these do: %s", strings.Join(right, ", "))
 	}
-	m.Diagnosis = d
-	if len(i.next) == 0 { // the cause alone is asked
+	if len(d.next) == 0 { // the cause alone is asked
 		return nil
 	}
 	if len(nearest) != 1 {
 		return i.wrong(0, "it is open which wrong cause is the likeliest: the logs of these part from the item's at the same instant: %s", strings.Join(nearest, ", "))
 	}
-	return i.makeQueries(d, m.Run)
+	return d.ask(i, m.Run)
 }
 
-// makeQueries asks Redis in both runs. Right is the one command whose answers differ.
-func (i *Item) makeQueries(d *Diagnosis, run *Run) error {
+// ask asks Redis in both runs. Right is the one command whose answers differ.
+func (d *Diagnosis) ask(i *Item, run *Run) error {
 	var right []string
-	for _, one := range i.next {
+	for _, one := range d.next {
 		here, there := one.answer(run, d.Asked), one.answer(d.Rival.Run, d.Asked)
 		q := Query{Here: here, There: there, Right: here.Error != there.Error || !reflect.DeepEqual(here.Reply, there.Reply)}
 		if q.Right {

@@ -21,7 +21,7 @@ import (
 // other lines; one command tells that cause from the likeliest other one.
 func diagnosed(t *testing.T, i *course.Item, made *course.Made) {
 	t.Helper()
-	d := made.Diagnosis
+	d := task[*course.Diagnosis](t, i)
 	for n, g := range d.Logs {
 		if len(g.Lines) < 2 || len(g.Lines) > 16 {
 			t.Errorf("log %d has %d lines", n+1, len(g.Lines))
@@ -69,16 +69,12 @@ const diagnose = `kind: diagnose
 `
 
 // ofIncident reads a course of one incident.
-func ofIncident(item string) (*course.Made, error) {
+func ofIncident(item string) (*course.Item, error) {
 	prose := "# One\n## It {#it}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
 	for _, m := range idOfOption.FindAllStringSubmatch(item, -1) {
 		prose += "### " + m[1] + "\nThat.\n\nSo.\n"
 	}
-	i, err := onlyItem(item, prose)
-	if err != nil {
-		return nil, err
-	}
-	return i.Made()
+	return onlyItem(item, prose)
 }
 
 // onlyItem reads a course of one item, and proves it.
@@ -137,11 +133,15 @@ func TestAnIncidentIsHeldToItsRuns(t *testing.T) {
 // The likeliest wrong cause is the one whose logs part last, and the reply says where.
 func TestWhereLogsPartIsSaid(t *testing.T) {
 	t.Parallel()
-	made, err := ofIncident(diagnose)
+	i, err := ofIncident(diagnose)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := made.Diagnosis
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := task[*course.Diagnosis](t, i)
 	if d.Rival.Option.ID != "died" {
 		t.Errorf("the likeliest is %s", d.Rival.Option.ID)
 	}
@@ -168,12 +168,12 @@ func TestWhereLogsPartIsSaid(t *testing.T) {
 // What MONITOR shows of a run is what `import` reads, and the commands are those of the run.
 func TestMonitorIsAsItIsRead(t *testing.T) {
 	t.Parallel()
-	made, err := ofIncident(strings.Replace(diagnose, "[clients]", "[monitor]", 1))
+	i, err := ofIncident(strings.Replace(diagnose, "[clients]", "[monitor]", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := ""
-	for _, line := range made.Diagnosis.Logs[0].Lines {
+	for _, line := range task[*course.Diagnosis](t, i).Logs[0].Lines {
 		text += line.Text + "\n"
 	}
 	read, err := logs.Read(t.Context(), strings.NewReader(text))
@@ -184,6 +184,10 @@ func TestMonitorIsAsItIsRead(t *testing.T) {
 		t.Errorf("MONITOR shows\n%s", text)
 	}
 	var want, got []string
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range made.Run.Events {
 		if c, ok := e.Body.(trace.Command); ok {
 			want = append(want, fmt.Sprint(e.At.Duration(), c.Args[:2]))
@@ -253,12 +257,8 @@ func TestIncidentsEndTheirChapters(t *testing.T) {
 		if last.Kind != course.Diagnose {
 			continue
 		}
-		made, err := last.Made()
-		if err != nil {
-			t.Fatal(err)
-		}
 		q := asked{path: last.Path()}
-		for _, one := range made.Diagnosis.Queries {
+		for _, one := range task[*course.Diagnosis](t, last).Queries {
 			text := strings.Join(one.Here.Args, " ")
 			q.options, q.right = append(q.options, text), append(q.right, one.Right)
 			if command := fmt.Sprint(one.Here.Args[0], one.Here.Node, one.Here.Args[1]); one.Right {
@@ -278,7 +278,7 @@ func TestIncidentsEndTheirChapters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a, b := other.Lock, made.Run.Scenario.Lock; a.Key == b.Key || a.Protocol == b.Protocol && a.Lease == b.Lease && a.Retry.Interval == b.Retry.Interval {
+			if a, b := other.Lock, last.Scenario.Lock; a.Key == b.Key || a.Protocol == b.Protocol && a.Lease == b.Lease && a.Retry.Interval == b.Retry.Interval {
 				t.Errorf("%s is a copy of %s", last.Path(), file)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"relock/engine/explore"
-	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/strict"
@@ -80,26 +79,26 @@ type (
 		Scenario placed       `yaml:"scenario"`
 		Run      yaml.Node    `yaml:"run"`
 		Lab      placed       `yaml:"lab"`
-		Review   placed       `yaml:"review"`
 		Change   yaml.Node    `yaml:"change"`
 		At       placed       `yaml:"at"`
 		Until    placed       `yaml:"until"`
-		Ask      []placed     `yaml:"ask"`
 		Options  []optionYAML `yaml:"options"`
 		Goal     placed       `yaml:"goal"`
 		Solution yaml.Node    `yaml:"solution"`
-		Controls []placed     `yaml:"controls"`
 		Within   withinYAML   `yaml:"within"`
-		Script   scriptYAML   `yaml:"script"`
-		Table    placed       `yaml:"table"`
 		Lua      bool         `yaml:"lua"`
 		Again    *itemYAML    `yaml:"again"`
 		Taught   placed       `yaml:"taught"`
 		Extra    bool         `yaml:"extra"`
-		Log      []placed     `yaml:"log"`
-		Next     []placed     `yaml:"next"`
 
-		Situations []situationYAML `yaml:"situations"`
+		// What only one kind has is in its file.
+		readYAML     `yaml:",inline"`
+		predictYAML  `yaml:",inline"`
+		rankYAML     `yaml:",inline"`
+		breakYAML    `yaml:",inline"`
+		orderYAML    `yaml:",inline"`
+		reviewYAML   `yaml:",inline"`
+		diagnoseYAML `yaml:",inline"`
 	}
 	withinYAML struct {
 		Delays int      `yaml:"delays"`
@@ -115,24 +114,6 @@ type (
 		Helps    yaml.Node `yaml:"helps"`
 		None     bool      `yaml:"none"`
 		Believes string    `yaml:"believes"`
-	}
-	situationYAML struct {
-		ID     placed    `yaml:"id"`
-		Change yaml.Node `yaml:"change"`
-	}
-	scriptYAML struct {
-		Lines  linesYAML   `yaml:",inline"`
-		Strays []linesYAML `yaml:"strays"`
-		Cases  []struct {
-			Before [][]string `yaml:"before"`
-			Args   []string   `yaml:"args"`
-		} `yaml:"cases"`
-		Then placed `yaml:"then"`
-	}
-	linesYAML struct {
-		Lock   placed   `yaml:"lock"`
-		Name   string   `yaml:"name"`
-		Pieces []placed `yaml:"pieces"`
 	}
 )
 
@@ -256,16 +237,16 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		r.mistake(file, 1, "a chapter has items")
 	}
 	for _, one := range y.Items {
-		item := r.item(file, one)
+		item := r.item(file, &one)
 		if item == nil {
 			continue
 		}
 		item.Chapter = ch
 		ch.Items = append(ch.Items, item)
-		if ch.check && !slices.Contains(checked, item.Kind) {
+		if ch.check && !kindOf(item.Kind).checked {
 			r.mistake(file, item.line, "%s: the concept check has items of the kinds why, rank, review and diagnose", item.ID)
 		}
-		if item.Kind == Diagnose && !ch.check && len(item.next) < 2 {
+		if d, ok := item.task.(*Diagnosis); ok && !ch.check && len(d.next) < 2 {
 			r.mistake(file, item.line, "%s: diagnose needs two commands or more under next", item.ID)
 		}
 		if one.Again == nil {
@@ -322,8 +303,8 @@ func (r *reader) titles(fsys fs.FS, c *Course) {
 
 // again is the other question on the idea of an item. Anything that it leaves out is as
 // in the first; it has its own text and options.
-func (y itemYAML) again() itemYAML {
-	two := *y.Again
+func (y *itemYAML) again() *itemYAML {
+	two := y.Again
 	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
 	two.Kind, two.Taught = y.Kind, y.Taught
 	if two.Scenario.Text == "" && two.Run.Kind == 0 && two.Lab.Text == "" && two.Review.Text == "" {
@@ -345,114 +326,86 @@ func (y itemYAML) again() itemYAML {
 	return two
 }
 
+// manyOptions is more than an item has.
+const manyOptions = 1 << 16
+
+// itemReader reads an item.
+type itemReader struct {
+	*reader
+
+	file   string
+	y      *itemYAML
+	i      *Item
+	base   []byte        // its scenario, as options change it
+	lacked []phrase.Text // of what its kind needs
+}
+
+// at notes a mistake; line 0 is the item's.
+func (r *itemReader) at(line int, text phrase.Text, args ...any) {
+	r.mistakes = append(r.mistakes, wrongIn(r.file, cmpLine(line, r.i.line), about(r.i.ID, text, args...)))
+}
+
+// lacks notes what an item of its kind needs, if it is missing: a mistake if nothing else is
+// wrong.
+func (r *itemReader) lacks(missing bool, what phrase.Text) {
+	if missing {
+		r.lacked = append(r.lacked, what)
+	}
+}
+
+// search checks the bounds of an item's search; aims says whether its goal must be a rule.
+func (r *itemReader) search(aims bool) {
+	if _, err := r.i.within.Check(r.i.Scenario); err != nil {
+		r.at(0, "%s: %s", "within", err)
+	}
+	if aims && r.i.goal.rule == "" {
+		r.at(r.y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
+	}
+}
+
+// searches reports whether an item says how far is searched.
+func (i *Item) searches() bool { return i.within.Delays+i.within.MaxFaults > 0 }
+
 // item reads an item, or notes what is wrong with it and returns nil.
-func (r *reader) item(file string, y itemYAML) *Item {
+func (r *reader) item(file string, y *itemYAML) *Item {
 	before := len(r.mistakes)
-	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Extra: y.Extra, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
-	at := func(line int, text phrase.Text, args ...any) {
-		r.mistakes = append(r.mistakes, wrongIn(file, cmpLine(line, i.line), about(i.ID, text, args...)))
-	}
+	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Lua: y.Lua, Extra: y.Extra, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
+	in := &itemReader{reader: r, file: file, y: y, i: i}
 	if !name.MatchString(i.ID) {
-		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
+		in.at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
 	}
-	if !slices.Contains(kinds, i.Kind) {
-		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, rank, break, mend, order, write, review, diagnose", y.Kind.Text)
+	k := kindOf(i.Kind)
+	if k == nil {
+		in.at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, rank, break, mend, order, write, review, diagnose", y.Kind.Text)
 		return nil
 	}
-	if i.Table != "" && i.Table != "textbook" {
-		at(y.Table.Line, "table: given %q, allowed: textbook", i.Table)
-	}
-	var base []byte
-	var err error
-	switch {
-	case y.Lab.Text != "":
-		i.lab, err = r.ofLab(y, i.Kind)
-	case y.Review.Text != "":
-		i.review, i.lab, err = r.ofReview(y, i.Kind)
-	}
-	if err == nil {
-		base, err = r.base(y, i.lab)
-	}
-	if err != nil {
-		at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line, y.Review.Line), "%s", err)
+	i.task = k.task()
+	if !in.run() {
 		return nil
 	}
-	if i.Scenario, err = changed(base, &y.Change); err != nil {
-		at(y.Change.Line, "%s: %s", "change", err)
-		return nil
-	}
-	if base, err = raw(i.Scenario); err != nil {
-		at(0, "%s", err)
-		return nil
-	}
-	moment := func(p placed, sc *scenario.Scenario) Moment {
-		if p.Text == "" {
-			return Moment{}
-		}
-		m, err := parseMoment(p.Text, sc)
-		if err != nil {
-			at(p.Line, "%s", err)
-		}
-		return m
-	}
-	i.at, i.until, i.goal = moment(y.At, i.Scenario), moment(y.Until, i.Scenario), moment(y.Goal, i.Scenario)
+	i.at, i.until, i.goal = in.moment(y.At), in.moment(y.Until), in.moment(y.Goal)
 	if i.at.Zero() {
 		i.at = Moment{text: "start", edge: "start"}
-	}
-	for _, p := range y.Ask {
-		one, err := parseSeeing(p.Text, i.Scenario)
-		if err != nil {
-			at(p.Line, "%s: %s", "ask", err)
-		}
-		if strings.HasPrefix(p.Text, "broken ") && i.lab == nil {
-			at(p.Line, "ask: %q is asked of what a lab found: lab:", p.Text)
-		}
-		i.ask = append(i.ask, one)
-	}
-	i.diagnosis(at, y)
-	i.situations(at, base, y.Situations)
-	if i.Kind == Arrange {
-		r.arrangement(at, i, y.Script)
-	}
-	if i.Kind == Write {
-		if err := i.writing(); err != nil {
-			at(0, "%s", err)
-		} else if y.Solution.Kind != 0 {
-			if err := decode(&y.Solution, &i.write.solution); err != nil {
-				at(y.Solution.Line, "%s: %s", "solution", err)
-			}
-		}
-	}
-	for _, p := range y.Controls {
-		if p.Text != "time" && !isFault(p.Text) {
-			at(p.Line, "controls: given %q, allowed: time, and faults such as %s", p.Text, fault.Pause)
-		}
-		i.Controls = append(i.Controls, p.Text)
-	}
-	for _, o := range y.Options {
-		if one := r.option(at, i, base, o); one != nil {
-			i.Options = append(i.Options, one)
-		}
 	}
 	i.within = explore.Bounds{Delays: y.Within.Delays, Kinds: y.Within.Faults, MaxFaults: y.Within.Max}
 	if len(i.within.Kinds) > 0 && i.within.MaxFaults == 0 {
 		i.within.MaxFaults = 1
 	}
-	if i.lab == nil && i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 || i.Kind == Write {
-		if _, err := i.within.Check(i.Scenario); err != nil {
-			at(0, "%s: %s", "within", err)
-		}
-		if i.goal.rule == "" && (i.Kind != Write || !i.goal.Zero()) {
-			at(y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
+	for _, other := range kinds {
+		if other != k && other.stray != nil {
+			other.stray(in)
 		}
 	}
-	if y.Solution.Kind != 0 && i.Kind != Write {
-		if i.solution, err = moves(i.Scenario, &y.Solution); err != nil {
-			at(y.Solution.Line, "%s: %s", "solution", err)
+	if i.task != nil {
+		i.task.read(in)
+	}
+	for _, o := range y.Options {
+		if one := in.option(o); one != nil {
+			i.Options = append(i.Options, one)
 		}
 	}
 	if len(r.mistakes) == before {
-		needs(at, i)
+		in.needs(k)
 	}
 	shuffle(i.ID, i.Options)
 	if len(r.mistakes) > before {
@@ -461,61 +414,64 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	return i
 }
 
-// needs says what an item of its kind lacks.
-func needs(at func(int, phrase.Text, ...any), i *Item) {
-	lacks := func(missing bool, what phrase.Text) {
-		if missing {
-			at(0, "%s needs %s", string(i.Kind), phrase.Say(what))
-		}
+// run reads what an item is about, and reports whether that is a run.
+func (r *itemReader) run() bool {
+	y, i := r.y, r.i
+	var err error
+	switch {
+	case y.Lab.Text != "":
+		i.lab, err = r.ofLab(y, i.Kind)
+	case y.Review.Text != "":
+		i.task, i.lab, err = r.ofReview(y, i.Kind)
 	}
-	n := needed[i.Kind]
-	there := map[string]bool{"until": !i.until.Zero(), "ask": len(i.ask) > 0, "goal": !i.goal.Zero(), "script": i.arrangement != nil, "review": i.review != nil, "log": len(i.logs) > 0, "situations": len(i.Situations) > 0}
-	for _, key := range n.keys {
-		if !there[key] {
-			at(0, "%s needs %s", string(i.Kind), key)
-		}
+	if err == nil {
+		r.base, err = r.reader.base(y, i.lab)
 	}
-	if n.most > 0 {
-		lacks(len(i.Options) < n.least || len(i.Options) > n.most, n.options)
+	if err != nil {
+		r.at(max(y.Scenario.Line, y.Run.Line, y.Lab.Line, y.Review.Line), "%s", err)
+		return false
 	}
-	searched := i.within.Delays+i.within.MaxFaults > 0
-	switch i.Kind {
-	case Break:
-		lacks(len(i.solution) == 0 && !searched, "within, or a solution")
-	case Mend:
-		lacks(i.lab == nil && !searched, "within")
-	case Arrange:
-		lacks(i.arrangement != nil && i.arrangement.own < 3, "a script of three pieces or more")
-		lacks(i.arrangement != nil && len(i.arrangement.cases) == 0, "cases in which the script is tried")
-	case Write:
-		lacks(!searched, "within")
-		lacks(len(i.Options) > 0, "no options")
-	case Rank:
-		lacks(len(i.Situations) == 1 || len(i.Situations) > 3, "two or three situations")
-	case Read, Predict, Why, ReviewCode, Diagnose:
+	if i.Scenario, err = changed(r.base, &y.Change); err != nil {
+		r.at(y.Change.Line, "%s: %s", "change", err)
+		return false
 	}
+	if r.base, err = raw(i.Scenario); err != nil {
+		r.at(0, "%s", err)
+		return false
+	}
+	return true
 }
 
-// manyOptions is more than an item has.
-const manyOptions = 1 << 16
+// moment reads a moment of the item's run.
+func (r *itemReader) moment(p placed) Moment {
+	if p.Text == "" {
+		return Moment{}
+	}
+	m, err := parseMoment(p.Text, r.i.Scenario)
+	if err != nil {
+		r.at(p.Line, "%s", err)
+	}
+	return m
+}
 
-// needed is what an item of each kind must have, and how many options.
-var needed = map[Kind]struct {
-	keys        []string
-	least, most int
-	options     phrase.Text // how many, in words
-}{
-	Read:    {},
-	Predict: {[]string{"until", "ask"}, 2, 4, "two to four options"},
-	Why:     {[]string{"goal"}, 2, 5, "two to five options"},
-	Rank:    {[]string{"goal", "situations"}, 3, 3, "three options"},
-	Break:   {[]string{"goal"}, 0, 0, ""},
-	Mend:    {[]string{"goal"}, 2, manyOptions, "two options or more"},
-	Arrange: {[]string{"script"}, 0, 0, ""},
-	Write:   {},
-
-	ReviewCode: {keys: []string{"review"}},
-	Diagnose:   {[]string{"log"}, 3, 5, "three to five options"},
+// needs says what an item of its kind lacks.
+func (r *itemReader) needs(k *kind) {
+	y, i := r.y, r.i
+	there := map[string]bool{
+		"until": !i.until.Zero(), "goal": !i.goal.Zero(), "ask": len(y.Ask) > 0, "script": true, // without it its lines are missed
+		"review": i.task != nil, "log": len(y.Log) > 0, "situations": len(y.Situations) > 0,
+	}
+	for _, key := range k.needs {
+		if !there[key] {
+			r.at(0, "%s needs %s", string(k.name), key)
+		}
+	}
+	if n := len(i.Options); k.most > 0 && (n < k.least || n > k.most) {
+		r.lacked = append([]phrase.Text{k.options}, r.lacked...)
+	}
+	for _, what := range r.lacked {
+		r.at(0, "%s needs %s", string(k.name), phrase.Say(what))
+	}
 }
 
 func cmpLine(line, other int) int {
@@ -525,7 +481,8 @@ func cmpLine(line, other int) int {
 	return max(other, 1)
 }
 
-func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte, y optionYAML) *Option {
+func (r *itemReader) option(y optionYAML) *Option {
+	at, i, base := r.at, r.i, r.base
 	o := &Option{ID: y.ID.Text, None: y.None, Believes: y.Believes, line: y.ID.Line}
 	if !name.MatchString(o.ID) || slices.Contains(reserved, o.ID) || i.Option(o.ID) != nil {
 		at(y.ID.Line, "option %q: allowed: an id of its own in small letters, and none of %s", o.ID, strings.Join(reserved, ", "))
@@ -566,14 +523,8 @@ func (r *reader) option(at func(int, phrase.Text, ...any), i *Item, base []byte,
 			at(cmpLine(y.Helps.Line, o.line), "option %s: %s: %s", o.ID, "helps", err)
 		}
 	}
-	if i.Kind == Rank {
-		if y.Until.Text != "" || y.Helps.Kind != 0 || y.Scenario.Text != "" {
-			at(o.line, "option %s: a mend is a change, and nothing else: it is played in each situation", o.ID)
-		}
-		o.mends(at, i, &y.Change)
-	}
-	if i.Kind == Diagnose && (y.Until.Text != "" || y.Helps.Kind != 0) {
-		at(o.line, "option %s: a cause has no until or helps: its logs are shown for as long as the item's", o.ID)
+	if t, ok := i.task.(optional); ok {
+		t.option(r, o, &y)
 	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
@@ -599,9 +550,9 @@ func (o *Option) helps(base []byte, y *optionYAML) error {
 }
 
 // ofLab reads the trace of a lab's that an item shows.
-func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
+func (r *reader) ofLab(y *itemYAML, kind Kind) (*Run, error) {
 	switch {
-	case kind == Break || kind == Arrange || kind == Write || kind == ReviewCode || kind == Diagnose || kind == Rank:
+	case !kindOf(kind).recorded:
 		return nil, phrase.New("lab: nobody can step what a lab recorded; allowed: read, predict, why, mend")
 	case y.Change.Kind != 0 || y.Lua || y.Within.Delays > 0 || y.Within.Max > 0:
 		return nil, phrase.New("lab: what was recorded cannot be changed, has its own scripts, and its own bounds")
@@ -611,7 +562,7 @@ func (r *reader) ofLab(y itemYAML, kind Kind) (*Run, error) {
 
 // base is the scenario of an item before its change, as YAML; of a lab's trace, its
 // frame.
-func (r *reader) base(y itemYAML, lab *Run) ([]byte, error) {
+func (r *reader) base(y *itemYAML, lab *Run) ([]byte, error) {
 	given := 0
 	for _, one := range []bool{y.Scenario.Text != "", y.Run.Kind != 0, y.Lab.Text != "", y.Review.Text != ""} {
 		if one {

@@ -51,8 +51,8 @@ func questions(t *testing.T, l words.Language, items []*course.Item) []asked {
 			}
 			q.options, q.right = append(q.options, text), append(q.right, a.Right)
 		}
-		if made.Ranking != nil {
-			for _, one := range made.Ranking.Saves {
+		if i.Kind == course.Rank {
+			for _, one := range task[*course.Ranking](t, i).Saves {
 				q.saves = append(q.saves, one.Count)
 			}
 		}

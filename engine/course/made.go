@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
-	"strings"
 
 	"relock/engine"
 	"relock/engine/explore"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/engine/trial"
 )
 
 // Run is a scenario that was played on the virtual clock, or what a lab recorded.
@@ -66,21 +65,7 @@ type Made struct {
 	Run     *Run
 	Stand   int       // how many of its events are seen before an answer
 	Answers []*Answer // as they are shown
-	Pieces  []Piece   // of order: those of the lock's script, in their order, then the strays
-	Solved  *Run      // of break: the solution played; of order: the script at work; of write: what comes of the first script
-	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved; of write: the most commands that the solution sends in one go
-	Proven  bool      // of break: no fewer are enough
-	Script  Script    // of write
-	Review  *Review   // of review
-	Steps   []scenario.Move
-
-	Diagnosis *Diagnosis // of diagnose
-	Ranking   *Ranking   // of rank
-
-	presses  []Press         // of break
-	decisive int             // of these the first that the scheduler would not have made by itself
-	wanted   []trial.Outcome // of order: what the lock's script does in each case
-	held     wanted          // of write
+	Solved  *Run      // of break: the solution played; of mend: the run that is to be mended; of order: the script at work; of write: what comes of the first script
 }
 
 // Answer is one answer of an item, and the run in which it is true.
@@ -112,7 +97,7 @@ func (i *Item) wrong(line int, text phrase.Text, args ...any) error {
 }
 
 func (i *Item) make(ctx context.Context) (*Made, error) {
-	if i.Kind == Write {
+	if i.Kind == Write { // the author wrote its scripts; anybody else's run only in a walled box
 		in, end, err := boxed(ctx)
 		if err != nil {
 			return nil, i.wrong(0, "%s", err)
@@ -129,28 +114,7 @@ func (i *Item) make(ctx context.Context) (*Made, error) {
 	if m.Stand, ok = i.at.stand(run.Events); !ok {
 		return nil, i.wrong(0, "at: the run never comes to %q", i.at)
 	}
-	switch i.Kind {
-	case Predict:
-		err = i.makePredict(ctx, m)
-	case Why:
-		err = i.makeWhy(ctx, m)
-	case Rank:
-		err = i.makeRank(ctx, m)
-	case Break:
-		err = i.makeBreak(ctx, m)
-	case Mend:
-		err = i.makeMend(ctx, m)
-	case Arrange:
-		err = i.makeArrange(ctx, m)
-	case Write:
-		err = i.makeWrite(ctx, m)
-	case ReviewCode:
-		err = i.makeReview(ctx, m)
-	case Diagnose:
-		err = i.makeDiagnose(ctx, m)
-	case Read:
-	}
-	if err != nil {
+	if err := i.task.make(ctx, i, m); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -171,53 +135,6 @@ func joined(says []phrase.Wording) phrase.Wording {
 // spoken are clauses as we tell them apart: by their English.
 func spoken(says []phrase.Wording) string { return joined(says).String() }
 
-func (i *Item) makePredict(ctx context.Context, m *Made) error {
-	at, ok := i.until.find(m.Run.Events)
-	if !ok {
-		return i.wrong(0, "until: the run never comes to %q", i.until)
-	}
-	if at < m.Stand {
-		return i.wrong(0, "until: %q is seen already where the stage stands", i.until)
-	}
-	shown := stepEnd(m.Run.Events, at)
-	instant := m.Run.Events[at].At
-	own := &Answer{Right: true, Says: see(i.ask, m.Run, shown, instant), Run: m.Run, Shown: shown}
-	seen := map[string]phrase.Wording{spoken(own.Says): phrase.Say("what happens here")}
-	list := make([]*Option, 0, len(i.Options)+1)
-	answers := map[*Option]*Answer{}
-	for _, o := range i.Options {
-		run, err := o.play(ctx)
-		if err != nil {
-			return i.wrong(o.line, "option %s: %s", o.ID, err)
-		}
-		a := &Answer{Option: o, Run: run}
-		if o.until.Zero() {
-			a.Shown = until(run.Events, instant)
-		} else if a.Shown, ok = o.until.stand(run.Events); !ok {
-			return i.wrong(o.line, "option %s: the run never comes to %q", o.ID, o.until)
-		}
-		seenAt := instant
-		if !o.until.Zero() && a.Shown > 0 {
-			seenAt = run.Events[a.Shown-1].At
-		}
-		a.Says = see(i.ask, run, a.Shown, seenAt)
-		if other, twice := seen[spoken(a.Says)]; twice {
-			return i.wrong(o.line, "option %s: \"%s\" is %s", o.ID, joined(a.Says), other)
-		}
-		seen[spoken(a.Says)] = phrase.Say("option %s", o.ID)
-		answers[o], list = a, append(list, o)
-	}
-	// The right answer is put among the others as one of them.
-	here := &Option{ID: "here"}
-	answers[here] = own
-	list = append(list, here)
-	shuffle(i.ID, list)
-	for _, o := range list {
-		m.Answers = append(m.Answers, answers[o])
-	}
-	return nil
-}
-
 // until is how many events there are when an instant is over.
 func until(events []trace.Event, at trace.Millis) int {
 	n := 0
@@ -225,57 +142,6 @@ func until(events []trace.Event, at trace.Millis) int {
 		n++
 	}
 	return n
-}
-
-func (i *Item) makeWhy(ctx context.Context, m *Made) error {
-	if _, ok := i.goal.find(m.Run.Events); !ok {
-		return i.wrong(0, "goal: the run never comes to %q", i.goal)
-	}
-	var right []string
-	for _, o := range i.Options { // none of them is the last
-		run, err := o.play(ctx)
-		if err != nil {
-			return i.wrong(o.line, "option %s: %s", o.ID, err)
-		}
-		if err := i.helped(ctx, o); err != nil {
-			return err
-		}
-		a := &Answer{Option: o, Run: run, Shown: len(run.Events)}
-		if n, ok := i.goal.stand(run.Events); ok && (!o.None || len(right) > 0) {
-			a.Shown = n
-		} else if o.lab != nil && o.lab.Lab.Breaks(i.goal.rule).Sign() > 0 {
-			return i.wrong(o.line, "option %s: other orders that the lab has tried come to %q", o.ID, i.goal)
-		} else {
-			a.Right = true
-			right = append(right, o.ID)
-		}
-		m.Answers = append(m.Answers, a)
-	}
-	if len(right) != 1 {
-		return i.wrong(0, "exactly one option is to prevent %q; these do: %s", i.goal, strings.Join(right, ", "))
-	}
-	return nil
-}
-
-// helped fails unless an option mends the run that its helps: names.
-func (i *Item) helped(ctx context.Context, o *Option) error {
-	for _, one := range []struct {
-		sc    *scenario.Scenario
-		comes bool
-		but   phrase.Text
-	}{{o.elsewhere, true, "the run does not come to %q without it"}, {o.helped, false, "the run comes to %q all the same"}} {
-		if one.sc == nil {
-			continue
-		}
-		run, err := play(ctx, one.sc)
-		if err != nil {
-			return i.wrong(o.line, "option %s: %s: %s", o.ID, "helps", err)
-		}
-		if _, comes := i.goal.find(run.Events); comes != one.comes {
-			return i.wrong(o.line, "option %s: %s: %s", o.ID, "helps", phrase.Say(one.but, i.goal))
-		}
-	}
-	return nil
 }
 
 // Found is what a search of every schedule within an item's bounds has found.
@@ -300,7 +166,7 @@ func (i *Item) breaks(ctx context.Context, sc *scenario.Scenario, found *Found, 
 		}
 		return lab, nil
 	}
-	v, run, err := i.verdict(ctx, sc, found.Schedule)
+	v, run, err := reached(ctx, sc, found.Schedule, i.goal)
 	if err == nil && !v.Met {
 		err = phrase.New("the schedule that was found does not come to %q", i.goal)
 	}
@@ -344,173 +210,6 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 	}
 	i.searched[key], err = keep(found)
 	return found, err
-}
-
-func (i *Item) makeMend(ctx context.Context, m *Made) error {
-	broken, err := i.search(ctx, i.Scenario, i.lab)
-	if err != nil {
-		return i.wrong(0, "%s", err)
-	}
-	if broken.None() {
-		return i.wrong(0, "there is nothing to mend: no schedule within the bounds breaks %s", i.goal.rule)
-	}
-	run, err := i.breaks(ctx, i.Scenario, broken, i.lab)
-	if err != nil {
-		return i.wrong(0, "%s", err)
-	}
-	m.Solved, m.Par = run, len(run.Events)
-	right := 0
-	for _, o := range i.Options {
-		a := &Answer{Option: o}
-		if a.Found, err = i.search(ctx, o.Scenario, o.lab); err != nil {
-			return i.wrong(o.line, "option %s: %s", o.ID, err)
-		}
-		if a.Found.None() {
-			a.Right = true
-			right++
-			if a.Run, err = o.atWork(ctx); err != nil {
-				return i.wrong(o.line, "option %s: %s", o.ID, err)
-			}
-			if err := i.helped(ctx, o); err != nil {
-				return err
-			}
-		} else if a.Run, err = i.breaks(ctx, o.Scenario, a.Found, o.lab); err != nil {
-			return i.wrong(o.line, "option %s: %s", o.ID, err)
-		}
-		a.Shown = len(a.Run.Events)
-		m.Answers = append(m.Answers, a)
-	}
-	if right == 0 || right == len(i.Options) {
-		return i.wrong(0, "%d of %d options mend it; some are to, and some not", right, len(i.Options))
-	}
-	return nil
-}
-
-func (i *Item) makeBreak(ctx context.Context, m *Made) error {
-	if _, ok := i.goal.find(m.Run.Events); ok {
-		return i.wrong(0, "goal: the run comes to %q by itself", i.goal)
-	}
-	solution, cost := i.solution, -1
-	if len(solution) == 0 {
-		found, err := i.search(ctx, i.Scenario, nil)
-		if err != nil {
-			return i.wrong(0, "%s", err)
-		}
-		if solution, cost = found.Schedule, found.Cost; solution == nil {
-			return i.wrong(0, "no schedule within the bounds comes to %q", i.goal)
-		}
-		m.Proven = true
-	}
-	hand, err := byHand(ctx, i.Scenario, solution)
-	if err != nil {
-		return i.wrong(0, "%s: %s", "solution", err)
-	}
-	solution = hand.b.Moves
-	v, run, err := i.verdict(ctx, i.Scenario, solution)
-	if err != nil {
-		return i.wrong(0, "%s: %s", "solution", err)
-	}
-	if !v.Met {
-		return i.wrong(0, "solution: it does not come to %q", i.goal)
-	}
-	if v.Moves < len(solution) {
-		return i.wrong(0, "solution: %q is reached after %d moves already", i.goal, v.Moves)
-	}
-	if cost >= 0 && v.Own != cost {
-		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
-	}
-	m.Solved, m.Par, m.Steps, m.presses, m.decisive = run, v.Own, solution, hand.list, max(hand.first, 0)
-	return nil
-}
-
-// Verdict is what a learner's moves came to.
-type Verdict struct {
-	Met    bool `json:"met"`
-	Moves  int  `json:"moves"`  // made until then; those that were made where it is not met
-	Own    int  `json:"own"`    // delays among them, as [explore] counts them, and faults
-	Par    int  `json:"par"`    // how few of these are enough
-	Proven bool `json:"proven"` // and fewer are not
-	Over   bool `json:"over"`   // the run has ended
-
-	Scene Scene `json:"-"` // after all moves
-}
-
-// ErrNotBroken is the error for an item that asks nobody to break anything.
-var ErrNotBroken = phrase.New("this item has no steps")
-
-// Judge tells whether moves reach the goal of an item of the kind break. It
-// fails with ErrNotBroken, or like engine.Paths.Path.
-func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error) {
-	if i.Kind != Break {
-		return Verdict{}, ErrNotBroken
-	}
-	m, err := i.Made()
-	if err != nil {
-		return Verdict{}, err
-	}
-	v, _, err := i.verdict(ctx, i.Scenario, list)
-	v.Par, v.Proven = m.Par, m.Proven
-	return v, err
-}
-
-// Breaks tells whether the moves of sc's schedule break a rule.
-func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, error) {
-	goal, err := parseMoment("broken "+rule, sc)
-	if err != nil {
-		return Verdict{}, ErrNothingToBreak
-	}
-	i := &Item{goal: goal}
-	v, _, err := i.verdict(ctx, sc, sc.Schedule)
-	return v, err
-}
-
-// verdict plays moves: what they came to, and the run.
-func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, error) {
-	b, err := engine.PathOf(ctx, sc.WithSchedule(list))
-	if err != nil {
-		return Verdict{}, nil, fmt.Errorf("course: %w", err)
-	}
-	run := &Run{Scenario: sc.WithSchedule(list), Header: b.Header, Events: b.Events}
-	at, ok := i.goal.find(b.Events)
-	n := len(list)
-	if ok {
-		seq := b.Events[at].Seq
-		n = slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
-	}
-	own, err := spent(ctx, sc, list[:n])
-	if err != nil {
-		return Verdict{}, nil, err
-	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.End().Over, Scene: SceneOf(run, len(run.Events))}, run, nil
-}
-
-// spent counts the delays and faults of moves. Time that passes over several
-// events at once, or where nobody could move, costs what it would have cost event
-// by event.
-func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
-	p := engine.NewPaths(sc)
-	defer p.Close()
-	b, err := p.Path(ctx, nil)
-	if err != nil {
-		return 0, fmt.Errorf("course: %w", err)
-	}
-	n := 0
-	for _, m := range list {
-		for done := false; !done; {
-			here, one := b.End(), m
-			done = m.Until == 0 || here.Next == 0 || here.Next >= m.Until
-			if !done {
-				one.Until = here.Next
-			}
-			if m.Fault != nil || m.Until > 0 && here.Movable() {
-				n++
-			}
-			if b, err = p.Try(ctx, b.Moves, engine.Wish{Move: &one}); err != nil {
-				return 0, fmt.Errorf("course: %w", err)
-			}
-		}
-	}
-	return n, nil
 }
 
 // Prove plays everything that the course's items need, in every language, and
@@ -568,8 +267,9 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 		return nil, err
 	}
 	one := i.Chapter.in(l).items[i.ID]
+	k := kindOf(i.Kind)
 	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
-	if i.Kind == Mend || i.Kind == Write {
+	if k.mended {
 		t.run = made.Solved
 	}
 	for _, a := range made.Answers {
@@ -577,13 +277,8 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 			t.options[a.Option.ID] = a.Run
 		}
 	}
-	if made.Ranking != nil {
-		for n, s := range i.Situations {
-			t.options[s.ID] = made.Ranking.Wrong[n]
-		}
-	}
-	if i.review != nil {
-		t.options["mended"] = &Run{Scenario: made.Run.Scenario, Header: made.Run.Header, Events: made.Run.Events, Lab: i.review.Mended()}
+	if more, ok := i.task.(telling); ok {
+		maps.Copy(t.options, more.runs(made))
 	}
 	p := &Prose{Title: one.title, Labels: map[string]string{}, Says: map[string]string{}}
 	for _, part := range []struct {
@@ -603,7 +298,7 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	}
 	for _, o := range i.Options {
 		said := one.parts[o.ID]
-		if i.Kind == Why || i.Kind == Mend || i.Kind == Diagnose || i.Kind == Rank {
+		if k.labelled {
 			var label *part
 			if label, said = said.split(); label != nil {
 				if p.Labels[o.ID], err = label.markdown(t); err != nil {
@@ -615,19 +310,26 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 			return nil, err
 		}
 	}
-	for _, s := range i.Situations {
-		if p.Labels[s.ID], err = one.parts[s.ID].markdown(t); err != nil {
+	labels, says := i.headings()
+	for _, id := range labels {
+		if p.Labels[id], err = one.parts[id].markdown(t); err != nil {
 			return nil, err
 		}
 	}
-	if i.review != nil {
-		for _, id := range i.review.Faults {
-			if p.Says[id], err = one.parts[id].markdown(t); err != nil {
-				return nil, err
-			}
+	for _, id := range says {
+		if p.Says[id], err = one.parts[id].markdown(t); err != nil {
+			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// headings are those that its kind has in the item's text, beside its options'.
+func (i *Item) headings() (labels, says []string) {
+	if t, ok := i.task.(headed); ok {
+		return t.headings()
+	}
+	return nil, nil
 }
 
 // in is the chapter's text in a language; where there is none, in another.
@@ -678,7 +380,7 @@ func (m *Made) About(i *Item) string {
 		moment = i.until
 	}
 	run := m.Run
-	if i.Kind == Mend || i.Kind == Write {
+	if kindOf(i.Kind).mended {
 		run = m.Solved
 	}
 	at, ok := moment.find(run.Events)

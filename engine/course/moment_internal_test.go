@@ -223,7 +223,7 @@ func TestNeighbours(t *testing.T) {
 
 // In what is not to be broken, nothing is judged.
 func TestOnlyABreakIsJudged(t *testing.T) {
-	if _, err := (&Item{Kind: Predict}).Judge(t.Context(), nil); !errors.Is(err, ErrNotBroken) {
+	if _, err := TaskOf[*Breaking](&Item{Kind: Predict, task: new(predicting)}); !errors.Is(err, ErrOtherKind) {
 		t.Error(err)
 	}
 }
@@ -261,10 +261,10 @@ func TestASolutionCostsWhatWasFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Item{Chapter: &Chapter{dir: "x"}, ID: "it", Kind: Break, Scenario: sc, goal: goal, within: explore.Bounds{Delays: 2}, at: Moment{text: "start", edge: "start"}}
+		return &Item{Chapter: &Chapter{dir: "x"}, ID: "it", Kind: Break, Scenario: sc, goal: goal, within: explore.Bounds{Delays: 2}, at: Moment{text: "start", edge: "start"}, task: new(Breaking)}
 	}
 	found := item()
-	made, err := found.Made()
+	made, err := TaskOf[*Breaking](found)
 	if err != nil || made.Par != 2 {
 		t.Fatal(err, made)
 	}
@@ -291,7 +291,7 @@ func TestWithWhichMoveAGoalIsReached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, _, err := (&Item{goal: m}).verdict(t.Context(), sc, moves)
+		v, _, err := reached(t.Context(), sc, moves, m)
 		if err != nil || v.Moves != want || v.Met != (goal != "A crash") {
 			t.Errorf("%s: %+v, %v; want %d moves", goal, v, err, want)
 		}

@@ -16,12 +16,38 @@ import (
 	"relock/engine/trial"
 )
 
-// arrangement is what an item of that kind is made of.
-type arrangement struct {
-	pieces []Piece
+// arrangeKind are scripts to be put together of their lines.
+var arrangeKind = kind{name: Arrange, needs: []string{"script"}, minutes: 2, task: func() task { return new(Ordering) }}
+
+type (
+	orderYAML struct {
+		Script scriptYAML `yaml:"script"`
+	}
+	scriptYAML struct {
+		Lines  linesYAML   `yaml:",inline"`
+		Strays []linesYAML `yaml:"strays"`
+		Cases  []struct {
+			Before [][]string `yaml:"before"`
+			Args   []string   `yaml:"args"`
+		} `yaml:"cases"`
+		Then placed `yaml:"then"`
+	}
+	linesYAML struct {
+		Lock   placed   `yaml:"lock"`
+		Name   string   `yaml:"name"`
+		Pieces []placed `yaml:"pieces"`
+	}
+)
+
+// Ordering is a script to be put together.
+type Ordering struct {
+	Pieces []Piece // of the lock's script, in their order, then the strays
+
+	item   *Item
 	own    int // the pieces that are the script's
 	cases  []trial.Case
 	then   *scenario.Scenario
+	wanted []trial.Outcome // what the lock's script does in each case
 }
 
 // Piece is some lines of a script, to be put in their place.
@@ -42,22 +68,21 @@ func isCode(line string) bool {
 	return line != "" && !strings.HasPrefix(line, "--")
 }
 
-// arrangement reads the script of an item.
-func (r *reader) arrangement(at func(int, phrase.Text, ...any), i *Item, y scriptYAML) {
-	o := &arrangement{}
-	i.arrangement = o
-	own, last := r.pieces(at, y.Lines, false)
-	o.pieces, o.own = own, len(own)
+func (o *Ordering) read(r *itemReader) {
+	o.item = r.i
+	y := r.y.Script
+	own, last := r.pieces(y.Lines, false)
+	o.Pieces, o.own = own, len(own)
 	if lines, err := trial.Lines(y.Lines.Lock.Text, y.Lines.Name); err == nil {
 		for n := last; n < len(lines); n++ {
 			if isCode(lines[n]) {
-				at(y.Lines.Lock.Line, "script: line %d belongs to no piece", n+1)
+				r.at(y.Lines.Lock.Line, "script: line %d belongs to no piece", n+1)
 			}
 		}
 	}
 	for _, s := range y.Strays {
-		strays, _ := r.pieces(at, s, true)
-		o.pieces = append(o.pieces, strays...)
+		strays, _ := r.pieces(s, true)
+		o.Pieces = append(o.Pieces, strays...)
 	}
 	for _, c := range y.Cases {
 		one := trial.Case{Args: c.Args}
@@ -65,18 +90,20 @@ func (r *reader) arrangement(at func(int, phrase.Text, ...any), i *Item, y scrip
 			command = slices.Clone(command)
 			for n, word := range command {
 				if word == "key" {
-					command[n] = i.Scenario.Lock.Key
+					command[n] = r.i.Scenario.Lock.Key
 				}
 			}
 			one.Before = append(one.Before, command)
 		}
 		if len(c.Args) == 0 {
-			at(y.Lines.Lock.Line, "cases: args begin with the owner")
+			r.at(y.Lines.Lock.Line, "cases: args begin with the owner")
 		}
 		o.cases = append(o.cases, one)
 	}
+	r.lacks(o.own < 3, "a script of three pieces or more")
+	r.lacks(len(o.cases) == 0, "cases in which the script is tried")
 	if y.Then.Text == "" {
-		at(y.Lines.Lock.Line, "script: then is a scenario that shows it at work")
+		r.at(y.Lines.Lock.Line, "script: then is a scenario that shows it at work")
 		return
 	}
 	base, err := r.bundled(y.Then.Text)
@@ -84,42 +111,42 @@ func (r *reader) arrangement(at func(int, phrase.Text, ...any), i *Item, y scrip
 		o.then, err = scenario.Parse(base)
 	}
 	if err != nil {
-		at(y.Then.Line, "%s: %s", "then", err)
+		r.at(y.Then.Line, "%s: %s", "then", err)
 	}
 }
 
 // pieces reads lines of a script. Of those that are not strays no line of code
 // may be left out, and last is how many lines of the script they reach to.
-func (r *reader) pieces(at func(int, phrase.Text, ...any), y linesYAML, stray bool) (list []Piece, last int) {
+func (r *itemReader) pieces(y linesYAML, stray bool) (list []Piece, last int) {
 	lines, err := trial.Lines(y.Lock.Text, y.Name)
 	if err != nil {
-		at(y.Lock.Line, "%s: %s", "script", phrase.Say("the lock %q has no script %q", y.Lock.Text, y.Name))
+		r.at(y.Lock.Line, "%s: %s", "script", phrase.Say("the lock %q has no script %q", y.Lock.Text, y.Name))
 		return nil, 0
 	}
 	for _, p := range y.Pieces {
 		m := lineRange.FindStringSubmatch(p.Text)
 		if m == nil {
-			at(p.Line, "pieces: given %q, allowed: a line of the script, or some: 6-8", p.Text)
+			r.at(p.Line, "pieces: given %q, allowed: a line of the script, or some: 6-8", p.Text)
 			continue
 		}
 		from, _ := strconv.Atoi(m[1]) // digits
 		to, _ := strconv.Atoi(cmp.Or(m[2], m[1]))
 		if from < 1 || to < from || to > len(lines) || from <= last && !stray {
-			at(p.Line, "pieces: given %q, allowed: lines up to %d, in their order", p.Text, len(lines))
+			r.at(p.Line, "pieces: given %q, allowed: lines up to %d, in their order", p.Text, len(lines))
 			continue
 		}
 		for n := last; !stray && n < from-1; n++ {
 			if isCode(lines[n]) {
-				at(p.Line, "pieces: line %d belongs to none", n+1)
+				r.at(p.Line, "pieces: line %d belongs to none", n+1)
 			}
 		}
 		last = to
 		text := strings.Join(lines[from-1:to], "\n")
 		if !slices.ContainsFunc(lines[from-1:to], isCode) {
-			at(p.Line, "pieces: %q is a comment", p.Text)
+			r.at(p.Line, "pieces: %q is a comment", p.Text)
 		}
 		if loops.MatchString(text) {
-			at(p.Line, "pieces: %q would go round for ever in the wrong place", p.Text)
+			r.at(p.Line, "pieces: %q would go round for ever in the wrong place", p.Text)
 		}
 		list = append(list, Piece{Lua: dedented(text), Stray: stray})
 	}
@@ -139,18 +166,17 @@ func dedented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func (i *Item) makeArrange(ctx context.Context, m *Made) error {
-	m.Pieces = i.arrangement.pieces
+func (o *Ordering) make(ctx context.Context, i *Item, m *Made) error {
 	var err error
-	if m.wanted, err = trial.Run(ctx, assembled(m.Pieces[:i.arrangement.own]), i.Scenario.Lock.Key, i.arrangement.cases); err != nil {
+	if o.wanted, err = trial.Run(ctx, assembled(o.Pieces[:o.own]), i.Scenario.Lock.Key, o.cases); err != nil {
 		return i.wrong(0, "%s", err)
 	}
-	for n, one := range m.wanted {
+	for n, one := range o.wanted {
 		if one.Err != "" {
 			return i.wrong(0, "case %d: %s", n+1, one.Err)
 		}
 	}
-	if m.Solved, err = play(ctx, i.arrangement.then); err != nil {
+	if m.Solved, err = play(ctx, o.then); err != nil {
 		return i.wrong(0, "%s: %s", "then", err)
 	}
 	return nil
@@ -184,13 +210,9 @@ type TriedCase struct {
 // Try runs the script that the places make, 0 for pieces that are left out:
 // the order counts, and not the numbers. Places has an entry for each of the
 // item's pieces that was given one.
-func (i *Item) Try(ctx context.Context, places map[int]int) (*Tried, error) {
-	m, err := i.Made()
-	if err != nil {
-		return nil, err
-	}
+func (o *Ordering) Try(ctx context.Context, places map[int]int) (*Tried, error) {
 	var given []int
-	for n := range m.Pieces {
+	for n := range o.Pieces {
 		if places[n] > 0 {
 			given = append(given, n)
 		}
@@ -203,17 +225,17 @@ func (i *Item) Try(ctx context.Context, places map[int]int) (*Tried, error) {
 	}
 	list := make([]Piece, len(given))
 	for n, p := range given {
-		list[n] = m.Pieces[p]
+		list[n] = o.Pieces[p]
 	}
-	got, err := trial.Run(ctx, assembled(list), i.Scenario.Lock.Key, i.arrangement.cases)
+	got, err := trial.Run(ctx, assembled(list), o.item.Scenario.Lock.Key, o.cases)
 	if err != nil {
 		return nil, fmt.Errorf("course: %w", err)
 	}
 	t := &Tried{Solved: true}
-	for n, c := range i.arrangement.cases {
-		want := m.wanted[n]
+	for n, c := range o.cases {
+		want := o.wanted[n]
 		one := TriedCase{
-			Owner: c.Args[0], Was: i.held(want.Was), Wanted: i.held(want.Key), Got: i.held(got[n].Key),
+			Owner: c.Args[0], Was: heldBy(want.Was), Wanted: heldBy(want.Key), Got: heldBy(got[n].Key),
 			WantedReply: want.Reply, GotReply: got[n].Reply, Right: got[n].Equal(want),
 		}
 		t.Solved = t.Solved && one.Right
@@ -223,8 +245,8 @@ func (i *Item) Try(ctx context.Context, places map[int]int) (*Tried, error) {
 	return t, nil
 }
 
-// held says who has the key; owners go by their own names.
-func (i *Item) held(key trace.KeyState) phrase.Wording {
+// heldBy says who has the key; owners go by their own names.
+func heldBy(key trace.KeyState) phrase.Wording {
 	owners := facts.Owners{}
 	for name := range key.Fields {
 		owners[name] = name
@@ -237,15 +259,15 @@ func (i *Item) held(key trace.KeyState) phrase.Wording {
 
 // Shuffled is an order of the pieces that tells nothing, and is always the
 // same.
-func (m *Made) Shuffled(i *Item) []int {
-	list := make([]*Option, len(m.Pieces))
+func (o *Ordering) Shuffled() []int {
+	list := make([]*Option, len(o.Pieces))
 	for n := range list {
 		list[n] = &Option{ID: strconv.Itoa(n), line: n}
 	}
-	shuffle(i.Path(), list)
+	shuffle(o.item.Path(), list)
 	out := make([]int, len(list))
-	for at, o := range list {
-		out[at] = o.line
+	for at, one := range list {
+		out[at] = one.line
 	}
 	return out
 }

@@ -30,13 +30,13 @@ func (o Outlook) Lost() bool { return !o.Open && o.Proven }
 // Outlook searches the orders from where moves lead for one that reaches the goal.
 // From there on as many delays, at least one, and faults are allowed as from the
 // item's start, whatever the moves have taken. If there is none, it looks for the last
-// move after which there was one. It fails with ErrNotBroken for an item of another kind,
-// and like explore.Search.
-func (i *Item) Outlook(ctx context.Context, list []scenario.Move, o explore.Options) (Outlook, error) {
-	if i.Kind != Break || i.goal.rule == "" {
+// move after which there was one. It fails with ErrNotBroken where that is no rule, and
+// like explore.Search.
+func (t *Breaking) Outlook(ctx context.Context, list []scenario.Move, o explore.Options) (Outlook, error) {
+	if t.Item.goal.rule == "" {
 		return Outlook{}, ErrNotBroken
 	}
-	here, err := i.outlook(ctx, list, o)
+	here, err := t.outlook(ctx, list, o)
 	if err != nil || !here.Lost() {
 		return here, err
 	}
@@ -44,7 +44,7 @@ func (i *Item) Outlook(ctx context.Context, list []scenario.Move, o explore.Opti
 	open, lost := 0, len(list)
 	for open+1 < lost {
 		middle := (open + lost) / 2
-		there, err := i.outlook(ctx, list[:middle], o)
+		there, err := t.outlook(ctx, list[:middle], o)
 		switch {
 		case err != nil:
 			return here, err
@@ -59,10 +59,11 @@ func (i *Item) Outlook(ctx context.Context, list []scenario.Move, o explore.Opti
 }
 
 // outlook is Outlook for one place.
-func (i *Item) outlook(ctx context.Context, list []scenario.Move, o explore.Options) (Outlook, error) {
+func (t *Breaking) outlook(ctx context.Context, list []scenario.Move, o explore.Options) (Outlook, error) {
+	i := t.Item
 	within := explore.Bounds{Delays: max(i.within.Delays, 1), MaxFaults: i.within.MaxFaults, MaxStates: outlookStates}
 	can := i.Scenario.StrikeKinds()
-	for _, name := range i.Controls {
+	for _, name := range t.Controls {
 		if k, ok := fault.Named(name); ok && slices.Contains(can, k.Name) {
 			within.Kinds = append(within.Kinds, name)
 		}

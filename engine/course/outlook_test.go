@@ -16,7 +16,7 @@ func TestAGoalThatCannotBeReachedSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, i := range whole(t).Items() {
 		if i.Kind != course.Break {
-			if _, err := i.Outlook(t.Context(), nil, explore.Options{}); !errors.Is(err, course.ErrNotBroken) {
+			if _, err := course.TaskOf[*course.Breaking](i); !errors.Is(err, course.ErrOtherKind) {
 				t.Errorf("%s: %v", i.Path(), err)
 			}
 			continue
@@ -26,12 +26,9 @@ func TestAGoalThatCannotBeReachedSaysSo(t *testing.T) {
 			if i.Scenario.Lock.Nodes > 1 {
 				long(t)
 			}
-			made, err := i.Made()
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := task[*course.Breaking](t, i)
 			at := func(moves []scenario.Move) course.Outlook {
-				o, err := i.Outlook(t.Context(), moves, explore.Options{Workers: 1})
+				o, err := made.Outlook(t.Context(), moves, explore.Options{Workers: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +44,7 @@ func TestAGoalThatCannotBeReachedSaysSo(t *testing.T) {
 			}
 			var alone []scenario.Move // nobody interferes
 			for {
-				v, err := i.Judge(t.Context(), alone)
+				v, err := made.Judge(t.Context(), alone)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +83,7 @@ func TestWhatIsAskedForIsDrawn(t *testing.T) {
 		}
 		switch i.Kind {
 		case course.Break:
-			v, err := i.Judge(t.Context(), nil)
+			v, err := task[*course.Breaking](t, i).Judge(t.Context(), nil)
 			if err != nil || len(v.Scene.Broken) > 0 || !slices.Contains(scene.Broken, i.Rule()) {
 				t.Errorf("%s asks for %+v, and begins with %+v, %v", i.Path(), scene, v.Scene, err)
 			}

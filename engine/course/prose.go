@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -123,19 +124,15 @@ func (r *reader) fits(ch *Chapter, t *text) {
 		for _, o := range i.Options {
 			wants = append(wants, o.ID)
 		}
-		for _, s := range i.Situations {
-			wants = append(wants, s.ID)
-		}
-		if i.review != nil {
-			wants = append(wants, i.review.Faults...)
-		}
+		labels, says := i.headings()
+		wants = append(append(wants, labels...), says...)
 		for _, w := range wants {
 			if p := one.parts[w]; p == nil || strings.TrimSpace(p.source) == "" {
 				r.mistake(t.file, one.line, "%s has no text under %q", i.ID, "### "+w)
 			}
 		}
 		for heading, p := range one.parts {
-			if !contains(wants, heading) {
+			if !slices.Contains(wants, heading) {
 				r.mistake(t.file, p.line-1, "%s has no option %q, and no situation or fault of that id", i.ID, heading)
 			}
 		}
@@ -148,15 +145,6 @@ func (r *reader) fits(ch *Chapter, t *text) {
 			r.mistake(t.file, one.line, "chapter.yaml has no item %q", id)
 		}
 	}
-}
-
-func contains(list []string, one string) bool {
-	for _, x := range list {
-		if x == one {
-			return true
-		}
-	}
-	return false
 }
 
 // wordCount counts words; two Han characters are one.

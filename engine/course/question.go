@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"relock/engine"
-	"relock/engine/explore"
 	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -458,97 +457,4 @@ func listed(item any) (string, error) {
 		return "", fmt.Errorf("course: %w", err)
 	}
 	return string(out), nil
-}
-
-// Bounds of the search for something to break.
-const (
-	madeDelays = 2
-	madeStates = 60_000
-	madeTime   = 5 * time.Second
-)
-
-// BreakOf makes an item from a scenario, whose goal is to break a rule: the one that
-// takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a search was
-// cut short, or with ErrBreaksByItself where the run needs nobody to break what there is
-// to break.
-func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
-	ctx, cancel := context.WithTimeout(ctx, madeTime)
-	defer cancel()
-	bare := sc.WithSchedule(nil)
-	run, err := play(ctx, bare)
-	if err != nil {
-		return nil, err
-	}
-	var kinds []string
-	for _, kind := range []string{"pause", "crash"} {
-		if slices.Contains(bare.StrikeKinds(), kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	alone, cut := false, false
-	for _, within := range []explore.Bounds{{Delays: madeDelays, MaxStates: madeStates}, {Kinds: kinds, MaxFaults: 1, MaxStates: madeStates}} {
-		if within.MaxFaults > 0 && len(kinds) == 0 {
-			continue
-		}
-		space, err := explore.Search(ctx, bare, within, explore.Options{Workers: 1})
-		if err != nil {
-			return nil, fmt.Errorf("course: %w", err)
-		}
-		cut = cut || space.Ending() != explore.Exhausted
-		for _, r := range space.Rules() {
-			goal, err := parseMoment("broken "+r.Name, bare)
-			if err != nil || r.Schedule == nil {
-				continue
-			}
-			if _, already := goal.find(run.Events); already {
-				alone = true
-				continue
-			}
-			i := &Item{
-				Chapter: &Chapter{dir: "made"}, ID: "break-it", Kind: Break, Scenario: bare, Controls: append([]string{"time"}, within.Kinds...),
-				goal: goal, solution: r.Schedule, within: within, at: Moment{text: "start", edge: "start"},
-			}
-			if _, err := i.Made(); err == nil {
-				return i, nil
-			}
-		}
-	}
-	switch {
-	case alone:
-		return nil, ErrBreaksByItself
-	case cut:
-		return nil, ErrNothingFound
-	default:
-		return nil, ErrNothingToBreak
-	}
-}
-
-// Rule is the rule that an item's goal is about, "" for none.
-func (i *Item) Rule() string { return i.goal.rule }
-
-// YAML is a made break as an item of a chapter.
-func (i *Item) YAML() (string, error) {
-	text, err := raw(i.Scenario)
-	if err != nil {
-		return "", err
-	}
-	var run any
-	if err := yaml.Unmarshal(text, &run); err != nil {
-		return "", fmt.Errorf("course: %w", err)
-	}
-	within := map[string]any{}
-	if i.within.Delays > 0 {
-		within["delays"] = i.within.Delays
-	}
-	if i.within.MaxFaults > 0 {
-		within["faults"], within["max-faults"] = i.within.Kinds, i.within.MaxFaults
-	}
-	return listed(struct {
-		ID       string         `yaml:"id"`
-		Kind     Kind           `yaml:"kind"`
-		Run      any            `yaml:"run"`
-		Goal     string         `yaml:"goal"`
-		Controls []string       `yaml:"controls,flow"`
-		Within   map[string]any `yaml:"within,flow"`
-	}{i.ID, Break, run, i.goal.text, i.Controls, within})
 }

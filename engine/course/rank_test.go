@@ -21,10 +21,10 @@ func breaks(run *course.Run, rule string) bool {
 // situation goes wrong without a mend, and no other order is right.
 func ranked(t *testing.T, i *course.Item, made *course.Made) {
 	t.Helper()
-	r, rule := made.Ranking, i.Rule()
-	for n, run := range r.Wrong {
-		if !breaks(run, rule) {
-			t.Errorf("the situation %s does not break %s", r.Situations[n].ID, rule)
+	r, rule := task[*course.Ranking](t, i), i.Rule()
+	for _, s := range r.Situations {
+		if !breaks(s.Wrong, rule) {
+			t.Errorf("the situation %s does not break %s", s.ID, rule)
 		}
 	}
 	for n, saves := range r.Saves {
@@ -37,13 +37,13 @@ func ranked(t *testing.T, i *course.Item, made *course.Made) {
 				count++
 			}
 		}
-		if count != saves.Count || len(saves.In) != len(i.Situations) {
+		if count != saves.Count || len(saves.In) != len(r.Situations) {
 			t.Errorf("%s saves %d of %d, not %d", made.Answers[n].Option.ID, count, len(saves.In), saves.Count)
 		}
 	}
 	right := 0
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		came, err := i.Rank(order)
+		came, err := r.Rank(order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func ranked(t *testing.T, i *course.Item, made *course.Made) {
 		t.Errorf("%d orders are right", right)
 	}
 	for _, order := range [][]int{nil, {0}, {0, 1}, {0, 1, 1}, {0, 1, 3}, {0, 1, 2, 3}} {
-		if _, err := i.Rank(order); err == nil {
+		if _, err := r.Rank(order); err == nil {
 			t.Errorf("%v is an order", order)
 		}
 	}

@@ -26,8 +26,12 @@ const MaxShown = 30
 // was searched.
 const MaxFaults = 2
 
-// ErrNotReviewed is the error for an item without code to review.
-var ErrNotReviewed = phrase.New("this item shows no code to review")
+// reviewKind are files whose faulty lines are marked. Its task is read with the run.
+var reviewKind = kind{name: ReviewCode, needs: []string{"review"}, minutes: 1, checked: true, task: func() task { return nil }}
+
+type reviewYAML struct {
+	Review placed `yaml:"review"`
+}
 
 // Review is client code as in a pull request, and what the lab found in it. It is not
 // changed after it was read.
@@ -41,6 +45,7 @@ type Review struct {
 	Ran   []Ran // of the run that is shown
 	Whole *Lab  // as it stands
 	left  map[string]*Lab
+	rule  string // that an order breaks, "" for none
 
 	source []sourceLine
 	mended map[string][]string // by region
@@ -279,15 +284,24 @@ func (r *Review) Mended() *Lab { return r.Left(r.Faults...) }
 
 // Breaks is in how many orders of a search a fault shows: of those in which any rule is
 // broken, or, where some are broken whatever is mended, of those that break the item's.
-func (i *Item) Breaks(found *Lab) *big.Int {
-	if i.review.Mended().Broken.Sign() == 0 {
+func (r *Review) Breaks(found *Lab) *big.Int {
+	if r.Mended().Broken.Sign() == 0 {
 		return found.Broken
 	}
-	return found.Breaks(i.goal.rule)
+	return found.Breaks(r.rule)
+}
+
+func (*Review) read(*itemReader) {}
+
+func (r *Review) headings() (labels, says []string) { return nil, r.Faults }
+
+// runs are what the lab found with all faults mended.
+func (r *Review) runs(m *Made) map[string]*Run {
+	return map[string]*Run{"mended": {Scenario: m.Run.Scenario, Header: m.Run.Header, Events: m.Run.Events, Lab: r.Mended()}}
 }
 
 // ofReview reads the code of an item, and what the lab found of it.
-func (r *reader) ofReview(y itemYAML, kind Kind) (*Review, *Run, error) {
+func (r *reader) ofReview(y *itemYAML, kind Kind) (*Review, *Run, error) {
 	switch {
 	case kind != ReviewCode:
 		return nil, nil, phrase.New("review: it is for items of the kind review")
@@ -399,10 +413,9 @@ func (r *Review) shown(lines []int) int {
 	return 0
 }
 
-// makeReview holds a review to what the lab found.
-func (i *Item) makeReview(_ context.Context, m *Made) error {
-	r := i.review
-	m.Review, m.Solved = r, m.Run
+// make holds a review to what the lab found.
+func (r *Review) make(_ context.Context, i *Item, m *Made) error {
+	m.Solved, r.rule = m.Run, i.goal.rule
 	if len(r.Faults) == 0 {
 		if r.Whole.Broken.Sign() > 0 {
 			return i.wrong(0, "no line of %s is at fault, and %s of %s orders break a rule", r.File, r.Whole.Broken, r.Whole.Orders)
@@ -420,7 +433,7 @@ func (i *Item) makeReview(_ context.Context, m *Made) error {
 		return i.wrong(0, "goal: what is kept of the lab %s does not come to %q", r.Name, i.goal)
 	}
 	for file, ids := range r.Variants() {
-		if found := r.Left(ids...); len(ids) < len(r.Faults) && i.Breaks(found).Sign() == 0 {
+		if found := r.Left(ids...); len(ids) < len(r.Faults) && r.Breaks(found).Sign() == 0 {
 			return i.wrong(0, "%s breaks nothing: a fault that is left does no harm", file)
 		}
 	}
@@ -438,15 +451,9 @@ type Marked struct {
 
 // Mark judges lines, from 1, that somebody marks as at fault: right is every fault, each
 // by any of its lines, and nothing else. Lines that are not there, or hold only others
-// together, do not count. It fails with ErrNotReviewed.
-func (i *Item) Mark(lines []int) (Marked, error) {
-	if i.Kind != ReviewCode {
-		return Marked{}, ErrNotReviewed
-	}
-	if _, err := i.Made(); err != nil {
-		return Marked{}, err
-	}
-	r, m := i.review, Marked{}
+// together, do not count.
+func (r *Review) Mark(lines []int) Marked {
+	m := Marked{}
 	for n, line := range r.Lines {
 		switch {
 		case !slices.Contains(lines, n+1) || line.Markup:
@@ -458,5 +465,5 @@ func (i *Item) Mark(lines []int) (Marked, error) {
 	}
 	m.Missed, m.Left = len(r.Faults)-len(m.Found), r.Left(m.Found...)
 	m.Solved = m.Missed == 0 && len(m.Idle) == 0
-	return m, nil
+	return m
 }

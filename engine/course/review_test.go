@@ -15,16 +15,10 @@ import (
 
 // marked judges the lines of an item in all the ways that somebody can get it wrong: only
 // all faults, and nothing else, are right.
-func marked(t *testing.T, i *course.Item, made *course.Made) {
+func marked(t *testing.T, i *course.Item) {
 	t.Helper()
-	code := made.Review
-	judge := func(lines ...int) course.Marked {
-		m, err := i.Mark(lines)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
+	code := task[*course.Review](t, i)
+	judge := func(lines ...int) course.Marked { return code.Mark(lines) }
 	var all []int
 	of := map[string][]int{} // by fault; "" are those that are right
 	for n, line := range code.Lines {
@@ -67,12 +61,12 @@ func marked(t *testing.T, i *course.Item, made *course.Made) {
 		if m.Solved != (len(code.Faults) == 1) || !slices.Equal(m.Found, []string{id}) {
 			t.Errorf("the lines of %s alone: %+v", id, m)
 		}
-		if !m.Solved && i.Breaks(m.Left).Sign() == 0 {
+		if !m.Solved && code.Breaks(m.Left).Sign() == 0 {
 			t.Errorf("with %s mended nothing breaks, and there is another fault", id)
 		}
 	}
-	if i.Breaks(code.Mended()).Sign() > 0 || len(code.Faults) > 0 && i.Breaks(code.Whole).Sign() == 0 {
-		t.Errorf("as it stands %s orders break it, mended %s", i.Breaks(code.Whole), i.Breaks(code.Mended()))
+	if code.Breaks(code.Mended()).Sign() > 0 || len(code.Faults) > 0 && code.Breaks(code.Whole).Sign() == 0 {
+		t.Errorf("as it stands %s orders break it, mended %s", code.Breaks(code.Whole), code.Breaks(code.Mended()))
 	}
 }
 
@@ -85,12 +79,9 @@ func TestReviewsAreOfEachKind(t *testing.T) {
 		if i.Kind != course.ReviewCode {
 			continue
 		}
-		made, err := i.Made()
-		if err != nil {
-			t.Fatal(err)
-		}
-		faults[len(made.Review.Faults)]++
-		endings[path.Ext(made.Review.File)]++
+		code := task[*course.Review](t, i)
+		faults[len(code.Faults)]++
+		endings[path.Ext(code.File)]++
 	}
 	if faults[0] < 2 || faults[1] < 6 || faults[2] < 1 {
 		t.Errorf("by number of faults: %v", faults)
@@ -202,12 +193,8 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 // lines are those of an item that can be marked, as the options of a question.
 func lines(t *testing.T, i *course.Item) asked {
 	t.Helper()
-	made, err := i.Made()
-	if err != nil {
-		t.Fatal(err)
-	}
 	q := asked{path: i.Path()}
-	for _, line := range made.Review.Lines {
+	for _, line := range task[*course.Review](t, i).Lines {
 		if !line.Markup {
 			q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.Fault != "")
 		}

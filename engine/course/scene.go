@@ -51,18 +51,8 @@ func (i *Item) Asked() (Scene, bool) {
 	if err != nil {
 		return Scene{}, false
 	}
-	switch i.Kind {
-	case Break:
-		n, ok := i.goal.stand(m.Solved.Events)
-		return SceneOf(m.Solved, n), ok
-	case Mend:
-		for _, a := range m.Answers {
-			if a.Right {
-				asked := SceneOf(a.Run, a.Shown)
-				asked.Broken = nil // a rule that the item is not about is not asked for
-				return asked, true
-			}
-		}
+	if t, ok := i.task.(aiming); ok {
+		return t.scene(i, m)
 	}
 	return Scene{}, false
 }

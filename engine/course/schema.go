@@ -26,20 +26,17 @@ func Schema() strict.Object {
 	item = strict.Required(item, "id", "kind")
 	item["oneOf"] = []any{needing("scenario"), needing("run"), needing("lab"), needing("review")}
 	var byKind []any
-	for _, k := range slices.Sorted(maps.Keys(needed)) {
-		n := needed[k]
-		then := needing(n.keys...)
-		if n.least > 0 || n.most > 0 {
-			options := strict.Object{"minItems": n.least}
-			if n.most < manyOptions {
-				options["maxItems"] = n.most
+	for _, k := range slices.SortedFunc(slices.Values(kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) }) {
+		then := needing(k.needs...)
+		if k.most > 0 {
+			options := strict.Object{"minItems": k.least}
+			if k.most < manyOptions {
+				options["maxItems"] = k.most
 			}
 			then["properties"] = strict.Object{"options": options}
+			then = strict.Required(then, append(slices.Clone(k.needs), "options")...)
 		}
-		if n.least > 0 {
-			then = strict.Required(then, append(slices.Clone(n.keys), "options")...)
-		}
-		byKind = append(byKind, strict.Object{"if": strict.Object{"properties": strict.Object{"kind": strict.Object{"const": string(k)}}, "required": []string{"kind"}}, "then": then})
+		byKind = append(byKind, strict.Object{"if": strict.Object{"properties": strict.Object{"kind": strict.Object{"const": string(k.name)}}, "required": []string{"kind"}}, "then": then})
 	}
 	item["allOf"] = byKind
 	s := m.object(reflect.TypeFor[chapterYAML]())
@@ -101,7 +98,7 @@ func texts(key string) strict.Object {
 	case "kind":
 		list := make([]string, len(kinds))
 		for i, k := range kinds {
-			list[i] = string(k)
+			list[i] = string(k.name)
 		}
 		return strict.Object{"enum": list}
 	case "table":

@@ -18,34 +18,53 @@ import (
 	"relock/engine/trace"
 )
 
-// written is what an item of the kind write is made of.
-type written struct {
-	call     string             // whose script it is: "unlock"
-	bundled  *scenario.Scenario // the same with the bundled lock
-	solution string             // a script that is right; as it was read, "" for the bundled one
+// writeKind are scripts of a lock that the learner writes.
+var writeKind = kind{name: Write, minutes: 3, mended: true, task: func() task { return new(Writing) }}
+
+// Writing is a script that the learner has to write.
+type Writing struct {
+	Call     string // whose it is: "unlock"
+	Start    string // what it begins with
+	Solution string // a right one that sends as few commands as are needed
+	Bundled  string // what the bundled lock has
+	Par      int    // the most commands that the solution sends in one go
+
+	item    *Item
+	bundled *scenario.Scenario // the same with the bundled lock
+	held    wanted
+	fails   *Run // what comes of Start; nil until that is known
 }
 
-// ErrNotWritten is the error for an item without a script to write.
-var ErrNotWritten = phrase.New("this item asks for no script")
+func (t *Writing) read(r *itemReader) {
+	t.item = r.i
+	if err := t.begin(); err != nil {
+		r.at(0, "%s", err)
+	} else if r.y.Solution.Kind != 0 {
+		if err := decode(&r.y.Solution, &t.Solution); err != nil {
+			r.at(r.y.Solution.Line, "%s: %s", "solution", err)
+		}
+	}
+	r.search(!r.i.goal.Zero())
+	r.lacks(!r.i.searches(), "within")
+	r.lacks(len(r.y.Options) > 0, "no options")
+}
 
-// writing reads which script the learner writes: the only own script of the lock in the
+// begin reads which script the learner writes: the only own script of the lock in the
 // item's run. The others are those of the lock that it is like.
-func (i *Item) writing() error {
-	lock := i.Scenario.Lock
+func (t *Writing) begin() error {
+	lock := t.item.Scenario.Lock
 	calls := lock.Scripts.Calls()
 	if !lock.Own() || lock.Like == "" || len(calls) != 1 {
 		return phrase.New("the lock is one of its own, like: a bundled one, with one script to begin with")
 	}
-	base, err := raw(i.Scenario)
-	if err != nil {
-		return err
-	}
-	i.write = &written{call: calls[0]}
-	i.write.bundled, err = scenario.Changed(base, map[string]any{"lock": map[string]any{"protocol": lock.Like, "like": nil, "scripts": nil, "args": nil, "keys": nil, "replies": nil, "release": nil}})
+	t.Call = calls[0]
+	var err error
+	t.bundled, err = t.item.Scenario.Change(map[string]any{"lock": map[string]any{"protocol": lock.Like, "like": nil, "scripts": nil, "args": nil, "keys": nil, "replies": nil, "release": nil}})
 	if err != nil {
 		return fmt.Errorf("%w", err)
 	}
-	if scriptOf(i.write.bundled, i.write.call) == "" {
+	t.Start, t.Bundled = scriptOf(t.item.Scenario, t.Call), code(scriptOf(t.bundled, t.Call))
+	if t.Bundled == "" {
 		return phrase.New("the lock %s has no script %s", lock.Like, calls[0])
 	}
 	return nil
@@ -85,38 +104,36 @@ func boxed(ctx context.Context) (in context.Context, end func(), err error) {
 	return ownlock.WithBox(ctx, b), func() { _ = b.Close() }, nil
 }
 
-func (i *Item) makeWrite(ctx context.Context, m *Made) error {
-	sc := i.write.bundled
-	space, err := i.orders(ctx, sc)
+func (t *Writing) make(ctx context.Context, i *Item, m *Made) error {
+	space, err := t.orders(ctx, t.bundled)
 	if err != nil {
 		return i.wrong(0, "%s", err)
 	}
 	for _, r := range space.Rules() {
-		m.held.rules = append(m.held.rules, r.Name)
+		t.held.rules = append(t.held.rules, r.Name)
 	}
-	m.held.ends = space.Ends()
-	if i.goal.rule != "" && slices.Contains(m.held.rules, i.goal.rule) {
-		return i.wrong(0, "goal: the lock %s breaks %s, too", sc.Lock.Protocol, i.goal.rule)
+	t.held.ends = space.Ends()
+	if i.goal.rule != "" && slices.Contains(t.held.rules, i.goal.rule) {
+		return i.wrong(0, "goal: the lock %s breaks %s, too", t.bundled.Lock.Protocol, i.goal.rule)
 	}
-	plain, err := play(ctx, sc)
+	plain, err := play(ctx, t.bundled)
 	if err != nil {
 		return i.wrong(0, "%s", err)
 	}
-	m.held.plain, m.held.times = endsOf(plain)
-	m.held.token = tokenless(plain) == ""
-	m.Script = Script{Call: i.write.call, Start: scriptOf(i.Scenario, i.write.call), Bundled: code(scriptOf(sc, i.write.call))}
-	m.Script.Solution = cmp.Or(i.write.solution, m.Script.Bundled)
-	solved, err := i.tried(ctx, m, m.Script.Solution)
+	t.held.plain, t.held.times = endsOf(plain)
+	t.held.token = tokenless(plain) == ""
+	t.Solution = cmp.Or(t.Solution, t.Bundled)
+	solved, err := t.Judge(ctx, t.Solution)
 	switch {
 	case err != nil:
 		return i.wrong(0, "%s: %s", "solution", err)
 	case !solved.Solved:
 		return i.wrong(0, "solution: it is not right: %s", solved.says())
 	case solved.Commands == 0:
-		return i.wrong(0, "nobody calls the script %s", i.write.call)
+		return i.wrong(0, "nobody calls the script %s", t.Call)
 	}
-	m.Par, m.Proven = solved.Commands, true
-	start, err := i.tried(ctx, m, m.Script.Start)
+	t.Par = solved.Commands
+	start, err := t.Judge(ctx, t.Start)
 	switch {
 	case err != nil:
 		return i.wrong(0, "%s", err)
@@ -125,22 +142,14 @@ func (i *Item) makeWrite(ctx context.Context, m *Made) error {
 	case start.Run == nil || start.Rule != i.goal.rule:
 		return i.wrong(0, "goal: the script that it begins with does not come to %q: %s", i.goal, start.says())
 	}
-	m.Solved = start.Run
+	m.Solved, t.fails = start.Run, start.Run
 	return nil
 }
 
-// Script is a script that the learner has to write.
-type Script struct {
-	Call     string // whose it is: "unlock"
-	Start    string // what it begins with
-	Solution string // a right one that sends as few commands as are needed
-	Bundled  string // what the bundled lock has
-}
-
 // Commands are the commands that the solution sends, each once, in its order.
-func (s Script) Commands() []string {
+func (t *Writing) Commands() []string {
 	var out []string
-	for _, found := range commandIn.FindAllStringSubmatch(s.Solution, -1) {
+	for _, found := range commandIn.FindAllStringSubmatch(t.Solution, -1) {
 		if !slices.Contains(out, found[1]) {
 			out = append(out, found[1])
 		}
@@ -181,37 +190,22 @@ type Judged struct {
 	Left     []string // rules that some order breaks still, of those that the bundled lock breaks, too
 }
 
-// Write judges a script by every order of the item's run within its bounds: none may
+// Judge judges a script by every order of the item's run within its bounds: none may
 // break a rule that the bundled lock keeps, each thread must end as with that, and
 // where nothing is late no later. The script runs in ctx's box. It fails with
-// ErrNotWritten, ownlock.ErrNoBox, or like explore.Search.
-func (i *Item) Write(ctx context.Context, script string) (*Judged, error) {
-	if i.Kind != Write {
-		return nil, ErrNotWritten
-	}
-	m, err := i.Made()
-	if err != nil {
-		return nil, err
-	}
-	return i.tried(ctx, m, script)
-}
-
-// tried is Write for an item that is being made.
-func (i *Item) tried(ctx context.Context, m *Made, script string) (*Judged, error) {
-	sc, err := i.With(script)
+// ownlock.ErrNoBox, or like explore.Search.
+func (t *Writing) Judge(ctx context.Context, script string) (*Judged, error) {
+	sc, err := t.With(script)
 	if err != nil {
 		return &Judged{Refused: err}, nil //nolint:nilerr // that is what is judged
 	}
-	return i.judged(ctx, m, sc)
+	return t.judged(ctx, sc)
 }
 
 // With returns the item's scenario with a script instead of the one that it begins with.
-// It fails with ErrNotWritten, or for a text that is no script.
-func (i *Item) With(script string) (*scenario.Scenario, error) {
-	if i.Kind != Write {
-		return nil, ErrNotWritten
-	}
-	sc, err := i.Scenario.Change(map[string]any{"lock": map[string]any{"scripts": map[string]any{i.write.call: strings.ReplaceAll(script, "\r\n", "\n")}}})
+// It fails for a text that is no script.
+func (t *Writing) With(script string) (*scenario.Scenario, error) {
+	sc, err := t.item.Scenario.Change(map[string]any{"lock": map[string]any{"scripts": map[string]any{t.Call: strings.ReplaceAll(script, "\r\n", "\n")}}})
 	if err != nil {
 		return nil, phrase.New("a script has 1 to %d bytes of Lua, without control characters", scenario.MaxScript) // nothing else of it was changed
 	}
@@ -244,8 +238,8 @@ func (j *Judged) says() phrase.Wording {
 const MaxWritten = 10_000
 
 // orders searches all orders of a scenario within the item's bounds.
-func (i *Item) orders(ctx context.Context, sc *scenario.Scenario) (*explore.Space, error) {
-	within := i.within
+func (t *Writing) orders(ctx context.Context, sc *scenario.Scenario) (*explore.Space, error) {
+	within := t.item.within
 	within.MaxStates = MaxWritten
 	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
 	if err != nil {
@@ -257,9 +251,9 @@ func (i *Item) orders(ctx context.Context, sc *scenario.Scenario) (*explore.Spac
 	return space, nil
 }
 
-func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Judged, error) {
+func (t *Writing) judged(ctx context.Context, sc *scenario.Scenario) (*Judged, error) {
 	j := &Judged{}
-	space, err := i.orders(ctx, sc)
+	space, err := t.orders(ctx, sc)
 	var mistake *ownlock.Mistake
 	switch {
 	case errors.As(err, &mistake):
@@ -268,20 +262,20 @@ func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Jud
 	case err != nil:
 		return nil, err
 	}
-	j.Commands, j.All = space.Most(i.write.call), space.Schedules()
+	j.Commands, j.All = space.Most(t.Call), space.Schedules()
 	for _, r := range space.Rules() {
-		if slices.Contains(m.held.rules, r.Name) {
+		if slices.Contains(t.held.rules, r.Name) {
 			j.Left = append(j.Left, r.Name)
 		}
 	}
-	rules := slices.DeleteFunc(slices.Clone(space.Rules()), func(r explore.Rule) bool { return slices.Contains(m.held.rules, r.Name) })
-	if at := slices.IndexFunc(rules, func(r explore.Rule) bool { return r.Name == i.goal.rule }); at > 0 {
+	rules := slices.DeleteFunc(slices.Clone(space.Rules()), func(r explore.Rule) bool { return slices.Contains(t.held.rules, r.Name) })
+	if at := slices.IndexFunc(rules, func(r explore.Rule) bool { return r.Name == t.item.goal.rule }); at > 0 {
 		rules[0] = rules[at]
 	}
 	if len(rules) > 0 {
 		r := rules[0]
 		j.Rule = r.Name
-		j.Found = &Found{Schedule: r.Schedule, All: j.All, Broken: r.Schedules, Standing: r.ByStandingStill, Cost: r.Least, Within: i.within}
+		j.Found = &Found{Schedule: r.Schedule, All: j.All, Broken: r.Schedules, Standing: r.ByStandingStill, Cost: r.Least, Within: t.item.within}
 		j.Run, err = play(ctx, sc.WithSchedule(r.Schedule))
 		return j, err
 	}
@@ -294,7 +288,7 @@ func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Jud
 		return nil, err
 	}
 	j.Run = plain
-	if j.Tokenless = tokenless(plain); !m.held.token {
+	if j.Tokenless = tokenless(plain); !t.held.token {
 		j.Tokenless = ""
 	}
 	if j.Tokenless != "" {
@@ -302,14 +296,14 @@ func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Jud
 	}
 	results, times := endsOf(plain)
 	for n := range results {
-		if results[n] != m.held.plain[n] || times[n] > m.held.times[n] {
-			j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, results[n], m.held.plain[n]
-			j.Late, j.InTime = times[n], m.held.times[n]
+		if results[n] != t.held.plain[n] || times[n] > t.held.times[n] {
+			j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, results[n], t.held.plain[n]
+			j.Late, j.InTime = times[n], t.held.times[n]
 			return j, nil
 		}
 	}
 	for _, e := range space.Ends() {
-		if slices.ContainsFunc(m.held.ends, func(w explore.End) bool { return slices.Equal(w.Results, e.Results) }) {
+		if slices.ContainsFunc(t.held.ends, func(w explore.End) bool { return slices.Equal(w.Results, e.Results) }) {
 			continue
 		}
 		moves, err := space.Moves(ctx, e)
@@ -317,16 +311,16 @@ func (i *Item) judged(ctx context.Context, m *Made, sc *scenario.Scenario) (*Jud
 			return nil, fmt.Errorf("course: %w", err)
 		}
 		for n, r := range e.Results {
-			if r != m.held.plain[n] {
-				j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, r, m.held.plain[n]
+			if r != t.held.plain[n] {
+				j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, r, t.held.plain[n]
 			}
 		}
 		j.Run, err = play(ctx, sc.WithSchedule(moves))
 		return j, err
 	}
 	j.Solved = true
-	if m.Solved != nil { // its moves, if this script has them, too
-		if again, err := play(ctx, sc.WithSchedule(m.Solved.Scenario.Schedule)); err == nil {
+	if t.fails != nil { // its moves, if this script has them, too
+		if again, err := play(ctx, sc.WithSchedule(t.fails.Scenario.Schedule)); err == nil {
 			j.Run = again
 		}
 	}

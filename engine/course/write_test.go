@@ -25,7 +25,7 @@ func judge(t *testing.T, i *course.Item, script string) *course.Judged {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	j, err := i.Write(ownlock.WithBox(t.Context(), b), script)
+	j, err := task[*course.Writing](t, i).Judge(ownlock.WithBox(t.Context(), b), script)
 	if err != nil {
 		t.Fatalf("%q: %v", script, err)
 	}
@@ -34,19 +34,20 @@ func judge(t *testing.T, i *course.Item, script string) *course.Judged {
 
 // wrote has what an item begins with judged, the bundled lock's script, the solution, and
 // that without each of its commands: par is how many it needs.
-func wrote(t *testing.T, i *course.Item, made *course.Made) {
+func wrote(t *testing.T, i *course.Item) {
 	t.Helper()
-	if j := judge(t, i, made.Script.Start); j.Solved || j.Refused != nil || j.Run == nil || i.Rule() != "" && (j.Rule != i.Rule() || j.Found.None()) {
+	made := task[*course.Writing](t, i)
+	if j := judge(t, i, made.Start); j.Solved || j.Refused != nil || j.Run == nil || i.Rule() != "" && (j.Rule != i.Rule() || j.Found.None()) {
 		t.Errorf("what it begins with: %+v", j)
 	}
-	if j := judge(t, i, made.Script.Bundled); !j.Solved || j.Commands < made.Par {
+	if j := judge(t, i, made.Bundled); !j.Solved || j.Commands < made.Par {
 		t.Errorf("the bundled lock's script: %s", j)
 	}
-	if j := judge(t, i, made.Script.Solution); !j.Solved || j.Commands != made.Par || made.Par == 0 {
+	if j := judge(t, i, made.Solution); !j.Solved || j.Commands != made.Par || made.Par == 0 {
 		t.Errorf("the solution, with %d commands: %s", made.Par, j)
 	}
 	for n := 1; n <= made.Par; n++ {
-		if j := judge(t, i, without(n)+made.Script.Solution); j.Solved {
+		if j := judge(t, i, without(n)+made.Solution); j.Solved {
 			t.Errorf("it works without command %d of %d", n, made.Par)
 		}
 	}
@@ -133,18 +134,15 @@ func TestTheCoursesScriptsOnARealRedis(t *testing.T) {
 		if i.Kind != course.Write {
 			continue
 		}
-		made, err := i.Made()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, script := range []string{made.Script.Start, made.Script.Solution} {
+		made := task[*course.Writing](t, i)
+		for _, script := range []string{made.Start, made.Solution} {
 			for _, level := range []string{"1", "2"} {
 				for _, hash := range found {
 					if hash = maps.Clone(hash); i.Scenario.Lock.Like == "reentrant" { // it numbers no calls
 						maps.DeleteFunc(hash, func(field, _ string) bool { return field[0] == '#' })
 					}
 					args := []string{"A", level, "5000", "x", "2"}
-					if made.Script.Call == "unlock" {
+					if made.Call == "unlock" {
 						args = []string{"A", level, "x", "2", "0"}
 					}
 					if err := client.FlushAll(t.Context()).Err(); err != nil {

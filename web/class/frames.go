@@ -303,7 +303,11 @@ func (s nowFrames) goalNow(l words.Language, v board.View, b *board.Track) (*roo
 	key := fmt.Sprintf("goal/%d/%d", v.State.Stand.Branch, v.State.Stand.At)
 	verdict, known := v.Kept[key].(course.Verdict)
 	if !known {
-		if verdict, err = item.Judge(v.Context, b.Moves[:v.State.Stand.At]); err != nil {
+		task, err := course.TaskOf[*course.Breaking](item)
+		if err != nil {
+			return nil, fmt.Errorf("class: %w", err)
+		}
+		if verdict, err = task.Judge(v.Context, b.Moves[:v.State.Stand.At]); err != nil {
 			return nil, fmt.Errorf("class: %w", err)
 		}
 		v.Kept[key] = verdict

@@ -123,8 +123,8 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 		}
 	}
 	plan := board.Plan{Scenario: found.Scenario, Title: inAll(func(l words.Language) string { return found.Title(l) })}
-	if found.Kind == course.Write {
-		q.Kind, q.Call, q.Start, q.Right = board.Write, made.Script.Call, strings.TrimSuffix(made.Script.Start, "\n"), int(isRight)
+	if task, err := course.TaskOf[*course.Writing](found); err == nil {
+		q.Kind, q.Call, q.Start, q.Right = board.Write, task.Call, strings.TrimSuffix(task.Start, "\n"), int(isRight)
 	}
 	if found.Kind == course.Mend || found.Kind == course.Write { // it is at the end of what went wrong
 		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)

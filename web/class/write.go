@@ -27,7 +27,11 @@ func (s *plans) scripted(_ context.Context, item, script string) (board.Plan, er
 	if !ok { // another server's course had it
 		return board.Plan{}, errNoPlan
 	}
-	sc, err := found.With(script)
+	task, err := course.TaskOf[*course.Writing](found)
+	if err != nil {
+		return board.Plan{}, fmt.Errorf("class: %w", err)
+	}
+	sc, err := task.With(script)
 	if err == nil {
 		sc, err = sc.Change(map[string]any{"title": string(lessons.OfAClass)})
 	}
@@ -92,10 +96,14 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	if !ok {
 		return nil, errNoPlan
 	}
+	task, err := course.TaskOf[*course.Writing](found)
+	if err != nil {
+		return nil, fmt.Errorf("class: %w", err)
+	}
 	var j *course.Judged
 	whose := "room " + g.room.Code()
-	err := g.s.stepping.Searches.InTurn(ctx, g.reading, whose, course.MaxWritten, func(ctx context.Context) (err error) {
-		j, err = found.Write(ctx, script)
+	err = g.s.stepping.Searches.InTurn(ctx, g.reading, whose, course.MaxWritten, func(ctx context.Context) (err error) {
+		j, err = task.Judge(ctx, script)
 		return err
 	})
 	if err != nil {

@@ -79,8 +79,12 @@ func TestAnIncidentIsDiagnosedWithTheKeyboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	task, err := course.TaskOf[*course.Diagnosis](i)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cause := slices.IndexFunc(made.Answers, func(a *course.Answer) bool { return a.Right }) + 1
-	command := slices.IndexFunc(made.Diagnosis.Queries, func(q course.Query) bool { return q.Right }) + 1
+	command := slices.IndexFunc(task.Queries, func(q course.Query) bool { return q.Right }) + 1
 	staged := `document.querySelector(".staged") !== null`
 	until(ctx, t, `document.readyState === "complete" && document.querySelector(".answer[aria-keyshortcuts]") !== null`)
 	do(ctx, t, chromedp.KeyEvent(strconv.Itoa(cause)))

@@ -76,16 +76,10 @@ func givenIn(query url.Values, n int) given {
 func givenOf(item *course.Item, query url.Values) given {
 	g := givenIn(query, len(item.Half()))
 	answer := query.Get("pick")
-	switch item.Kind {
-	case course.Rank:
-		answer = orderIn(query, len(item.Options))
-	case course.ReviewCode:
-		answer = strings.Join(query["line"], "-")
-		if query.Has("none") && answer == "" {
-			answer = noLine
-		}
+	if of := kinds[item.Kind].sent; of != nil {
+		answer = of(query, len(item.Options))
 	}
-	if anAnswer.MatchString(answer) && !(query.Has("none") && query.Has("line")) {
+	if anAnswer.MatchString(answer) {
 		g.so[item.Number()-1] = answer
 	}
 	return g
@@ -93,22 +87,6 @@ func givenOf(item *course.Item, query url.Values) given {
 
 // ofCheck is the address of what came of both halves, or of the half that when names.
 func ofCheck(when string, g given) string { return "/learn/check" + g.carry() + "&half=" + when }
-
-// seenWrong puts the run on the stage in which a wrong answer to the concept check does not
-// help: watch is its number.
-func seenWrong(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, query url.Values, stage *shownRun) {
-	n, err := strconv.Atoi(query.Get("watch"))
-	if err != nil || n < 1 || n > len(made.Answers) || made.Answers[n-1].Right {
-		return
-	}
-	a := made.Answers[n-1]
-	*stage = shownRun{a.Run, a.Shown, true}
-	p.Watching = l.Say("With answer %d it still goes wrong.", n)
-	if item.Kind == course.Diagnose {
-		p.Watching = l.Say("Here answer %d is true.", n)
-	}
-	p.Leave = ofCheck(item.When(), givenOf(item, query))
-}
 
 // Checked is the result of the concept check: the address has the answers, of one half or
 // of both.
@@ -140,7 +118,7 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 			if half.After {
 				item, g = idea.Again, after
 			}
-			one, err := checkedAnswer(r.Context(), l, item, g, n, p.Told())
+			one, err := s.checkedAnswer(r, l, item, g, n, p.Told())
 			if err != nil {
 				return err
 			}
@@ -161,95 +139,46 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 
 // checkedAnswer is the nth question and the answer; told says whether it may show what is
 // right, and why an answer is wrong.
-func checkedAnswer(ctx context.Context, l words.Language, item *course.Item, g given, n int, told bool) (*page.CheckedAnswer, error) {
-	made, err := item.Made()
+func (s *Pages) checkedAnswer(r *http.Request, l words.Language, item *course.Item, g given, n int, told bool) (*page.CheckedAnswer, error) {
+	asked, err := s.newAsking(r, l, item)
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	prose, err := item.Prose(l)
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, err
 	}
 	out := &page.CheckedAnswer{Item: *wayItem(l, item), Carry: g.carry()}
-	if item.Kind == course.ReviewCode {
-		return out, checkedReview(l, out, item, made, prose, g.so[n], told)
+	if of := kinds[item.Kind].judge; of != nil {
+		return out, of(asked, g.so[n], told, out)
 	}
-	if item.Kind == course.Rank {
-		checkedRank(l, out, item, made, prose, g.so[n], told)
-		return out, nil
-	}
+	answers := asked.made.Answers
 	at, err := strconv.Atoi(g.so[n])
-	if err != nil || at < 1 || at > len(made.Answers) {
+	if err != nil || at < 1 || at > len(answers) {
 		return out, nil //nolint:nilerr // it is no answer
 	}
-	a := made.Answers[at-1]
-	out.Answer, out.Right = page.Prose(prose.Labels[a.Option.ID]), a.Right
+	a := answers[at-1]
+	out.Answer, out.Right = asked.label(a), a.Right
 	if a.Right || !told {
 		return out, nil
 	}
-	for _, other := range made.Answers {
+	for _, other := range answers {
 		if other.Right {
-			out.Wanted = page.Prose(prose.Labels[other.Option.ID])
+			out.Wanted = asked.label(other)
 		}
 	}
 	if a.Option.None {
 		out.Why = l.Say("One of the changes would have done it.")
 		return out, nil
 	}
-	out.Watch, out.WatchIt = fmt.Sprintf("/learn/%s%s&watch=%d", item.Path(), out.Carry, at), l.Say("Watch how it still goes wrong")
-	if item.Kind == course.Diagnose {
-		out.WatchIt = l.Say("Watch it where it is true")
+	out.Watch, out.WatchIt = fmt.Sprintf("/learn/%s%s&watch=%d", item.Path(), out.Carry, at), l.Say(mendsNothing)
+	if task, err := course.TaskOf[*course.Diagnosis](item); err == nil {
+		out.WatchIt = l.Say(trueElsewhere)
 		var logs []page.DiagnosisLog
-		for _, g := range made.Diagnosis.Logs {
+		for _, g := range task.Logs {
 			logs = append(logs, diagnosisLog(l, g))
 		}
 		out.Why = parted(l, logs, a.Parts).Says
 		return out, nil
 	}
-	out.Why, err = stillWrong(ctx, l, a)
+	out.Why, err = stillWrong(r.Context(), l, a)
 	return out, err
-}
-
-// checkedReview fills in which lines were marked as an answer, and what the lab says of them.
-func checkedReview(l words.Language, out *page.CheckedAnswer, item *course.Item, made *course.Made, prose *course.Prose, answer string, told bool) error {
-	code := made.Review
-	lines, none := answered(answer, code)
-	if len(lines) == 0 && !none {
-		return nil
-	}
-	m, err := item.Mark(lines)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
-	out.Answer, out.Right = codeLines(l, code, lines), m.Solved
-	if m.Solved || !told {
-		return nil
-	}
-	var right []int
-	for n, line := range code.Lines {
-		if line.Fault != "" && !line.Markup {
-			right = append(right, n+1)
-		}
-	}
-	out.Wanted = codeLines(l, code, right)
-	for _, id := range code.Faults {
-		out.Wanted += page.Prose(prose.Says[id])
-	}
-	out.Why, out.WatchIt = found(l, item, code)
-	out.Watch = fmt.Sprintf("/learn/%s%s&watch=1", item.Path(), out.Carry)
-	return nil
-}
-
-// codeLines are some lines of code under review, as HTML.
-func codeLines(l words.Language, code *course.Review, lines []int) string {
-	if len(lines) == 0 {
-		return "<p>" + templates.Escaped(l.Say("No line is at fault")) + "</p>"
-	}
-	out := ""
-	for _, n := range lines {
-		out += "<p>" + strconv.Itoa(n) + " <code>" + templates.Escaped(strings.TrimSpace(code.Lines[n-1].Text)) + "</code></p>"
-	}
-	return out
 }
 
 // stillWrong says how it goes wrong in the run of a wrong answer all the same.

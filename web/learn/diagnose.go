@@ -3,65 +3,51 @@ package learn
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"relock/engine/course"
-	"relock/engine/phrase"
 	"relock/web/export"
 	"relock/web/page"
 	"relock/web/templates"
 	"relock/web/words"
 )
 
-// diagnosed puts an incident on the page: its logs, the cause that was chosen (pick), and
+// diagnose puts an incident on the page: its logs, the cause that was chosen (pick), and
 // the command to run next (next). The run that wrote the logs is shown once both are right.
-func diagnosed(ctx context.Context, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
-	d := made.Diagnosis
-	in := &page.Diagnosis{}
-	p.Diagnosis = in
-	for _, g := range d.Logs {
-		in.Logs = append(in.Logs, diagnosisLog(l, g))
+func diagnose(ctx context.Context, a *asking, task *course.Diagnosis) error {
+	var err error
+	in := page.Diagnosis{}
+	for _, g := range task.Logs {
+		in.Logs = append(in.Logs, diagnosisLog(a.l, g))
 	}
-	label := func(a *course.Answer) string { return page.Prose(prose.Labels[a.Option.ID]) }
-	paragraph := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
-	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
-	if p.Check != "" {
-		pick, _ = strconv.Atoi(p.Given)
-		seenWrong(l, p, item, made, query, stage)
+	a.Secret, a.Unstaged = true, true
+	a.watched(hereItIsTrue)
+	chosen := a.choose(a.made.Answers, choice{
+		label: a.label, watchIt: trueElsewhere, watching: hereItIsTrue, address: "/learn/" + a.item.Path() + "?",
+		reply: func(one *course.Answer) string { return page.Prose(a.prose.Says[one.Option.ID]) },
+	})
+	switch {
+	case chosen == nil || a.Check != "": // of the concept check the cause is asked, and not told
+	case chosen.Right:
+		in.Cause, in.Told = a.picked(), a.Feedback
+		a.GoesOn, a.Answered, a.Solved, a.Feedback = true, false, false, ""
+		err = a.command(ctx, task, &in, chosen)
+	default:
+		in.Parting = parted(a.l, in.Logs, chosen.Parts)
 	}
-	for n, a := range made.Answers {
-		o := page.LessonOption{Number: n + 1, HTML: label(a), Chosen: pick == n+1, Right: a.Right}
-		switch {
-		case !o.Chosen:
-		case p.Check != "": // the cause is asked, and not told
-			p.Answered, p.Solved = true, a.Right
-		case a.Right:
-			in.Cause, in.Told = o.Number, page.Prose(prose.Says[a.Option.ID])
-			*stage = shownRun{a.Run, a.Shown, true}
-		default:
-			p.Answered, p.Feedback = true, page.Prose(prose.Says[a.Option.ID])
-			in.Parting = parted(l, in.Logs, a.Parts)
-			p.WatchIt = l.Say("Watch it where it is true")
-			if query.Has("watch") {
-				*stage = shownRun{a.Run, a.Shown, true}
-				p.Watching = l.Say("Here answer %d is true.", o.Number)
-			} else {
-				o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
-			}
-		}
-		p.Options = append(p.Options, o)
-	}
-	if in.Cause == 0 {
-		return nil
-	}
-	in.Goal = paragraph("It happens again. Which command, run at %s, tells this cause from the one that looks most like it?", l.Duration(d.Asked.Duration())) + label(d.Rival)
-	next, _ := strconv.Atoi(query.Get("next"))
-	for n, q := range d.Queries {
-		o := page.LessonOption{Number: n + 1, HTML: "<code>" + templates.Escaped(export.Typed(q.Here)) + "</code>", Chosen: next == n+1, Right: q.Right}
-		in.Next = append(in.Next, o)
-		if !o.Chosen {
+	a.parts.Ask, a.parts.Found = templates.LessonDiagnosis(*a.Lesson, in), templates.DiagnosisFound(in)
+	return err
+}
+
+// command asks for the command to run next, once the cause is known, and replies to it.
+func (a *asking) command(ctx context.Context, task *course.Diagnosis, in *page.Diagnosis, cause *course.Answer) error {
+	in.Goal = a.paragraph("It happens again. Which command, run at %s, tells this cause from the one that looks most like it?", a.l.Duration(task.Asked.Duration())) + a.label(task.Rival)
+	next, _ := strconv.Atoi(a.query.Get("next"))
+	for n, q := range task.Queries {
+		in.Next = append(in.Next, page.LessonOption{Number: n + 1, HTML: "<code>" + templates.Escaped(export.Typed(q.Here)) + "</code>", Chosen: next == n+1, Right: q.Right})
+		if next != n+1 {
 			continue
 		}
 		here, err := export.Printed(ctx, q.Here)
@@ -72,13 +58,13 @@ func diagnosed(ctx context.Context, l words.Language, p *page.Lesson, item *cour
 		if err != nil {
 			return fmt.Errorf("what it prints: %w", err)
 		}
-		in.Printed = []page.DiagnosisAnswer{{Cause: label(made.Answers[in.Cause-1]), Reply: here}, {Cause: label(d.Rival), Reply: there}}
-		p.Answered, p.Solved = true, q.Right
+		in.Printed = []page.DiagnosisAnswer{{Cause: a.label(cause), Reply: here}, {Cause: a.label(task.Rival), Reply: there}}
+		a.Answered, a.Solved = true, q.Right
 		if q.Right {
-			p.Feedback = paragraph("The two answers differ.") + page.Prose(prose.After)
-			p.Watching = l.Say("This is the run that wrote these logs.")
+			a.Feedback = a.paragraph("The two answers differ.") + page.Prose(a.prose.After)
+			a.Watching = a.l.Say("This is the run that wrote these logs.")
 		} else {
-			p.Feedback = paragraph("Under both causes it prints the same, and so it tells nothing.")
+			a.Feedback = a.paragraph("Under both causes it prints the same, and so it tells nothing.")
 		}
 	}
 	return nil
@@ -120,24 +106,19 @@ func parted(l words.Language, shown []page.DiagnosisLog, at *course.Parting) *pa
 
 // diagnoseHints are the hints after the nudge: where two causes part, one that it is not,
 // and what is right.
-func diagnoseHints(l words.Language, made *course.Made, text func(phrase.Text, ...any) string, to func(string, phrase.Text) string, add func(phrase.Text, string)) {
-	d := made.Diagnosis
-	at := d.Rival.Parts
-	add("where to look", text("Up to line %[1]d of “%[2]s” two of the causes fit. Compare them from there on.", at.Line-1, diagnosisLog(l, d.Logs[at.Log]).Title))
-	right, command, first := 0, 0, 0
-	for n, a := range made.Answers {
+func diagnoseHints(a *asking, task *course.Diagnosis) {
+	at := task.Rival.Parts
+	a.hint("where to look", a.paragraph("Up to line %[1]d of “%[2]s” two of the causes fit. Compare them from there on.", at.Line-1, diagnosisLog(a.l, task.Logs[at.Log]).Title))
+	right, first := 0, 0
+	for n, one := range a.made.Answers {
 		switch {
-		case a.Right:
+		case one.Right:
 			right = n + 1
-		case first == 0 || a.Parts.At < made.Answers[first-1].Parts.At:
+		case first == 0 || one.Parts.At < a.made.Answers[first-1].Parts.At:
 			first = n + 1
 		}
 	}
-	for n, q := range d.Queries {
-		if q.Right {
-			command = n + 1
-		}
-	}
-	add("what it is not", text("It is not answer %d.", first))
-	add("the solution", to(fmt.Sprintf("pick=%d&next=%d&told=1", right, command), "Show what is right"))
+	command := slices.IndexFunc(task.Queries, func(q course.Query) bool { return q.Right }) + 1
+	a.hint("what it is not", a.paragraph("It is not answer %d.", first))
+	a.hint("the solution", a.button(fmt.Sprintf("pick=%d&next=%d&told=1", right, command), "Show what is right"))
 }

@@ -8,19 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"relock/engine/course"
-	"relock/engine/phrase"
-	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/export"
 	"relock/web/film"
 	"relock/web/frame"
 	"relock/web/link"
@@ -32,32 +25,6 @@ import (
 	"relock/web/words"
 )
 
-// kindName is what a badge calls a kind of item.
-func kindName(k course.Kind) phrase.Text {
-	switch k {
-	case course.Read:
-		return "read"
-	case course.Predict:
-		return "predict"
-	case course.Why:
-		return "why"
-	case course.Break:
-		return "break"
-	case course.Mend:
-		return "mend"
-	case course.Arrange:
-		return "order"
-	case course.Rank:
-		return "rank"
-	case course.ReviewCode:
-		return "review"
-	case course.Diagnose:
-		return "diagnose"
-	default:
-		return "write it"
-	}
-}
-
 func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	if i == nil {
 		return nil
@@ -68,8 +35,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	}
 	return &page.WayItem{
 		Again: again,
-		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(), Extra: i.Extra,
-		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Rank || i.Kind == course.Arrange || i.Kind == course.ReviewCode || i.Kind == course.Diagnose,
+		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kinds[i.Kind].badge), Number: i.Number(), Extra: i.Extra, Asked: kinds[i.Kind].asked,
 	}
 }
 
@@ -184,216 +150,42 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 		return s.missing(w, r)
 	}
 	l := words.From(r.Context())
-	p, err := s.lessonOf(r, l, item, nil)
+	a, err := s.lessonOf(r, l, item, nil)
 	if err != nil {
 		return err
 	}
-	return s.show(w, r, p)
+	return s.show(w, r, a)
 }
 
-// show answers with an item's page.
-func (s *Pages) show(w http.ResponseWriter, r *http.Request, p *page.Lesson) error {
-	scripts := []string{"js/course-lesson.js"}
-	switch {
-	case p.Stepping != nil:
-		scripts = append(scripts, "js/alone.js")
-	case p.Staged():
-		scripts = append(scripts, "js/replay.js")
-	}
-	s.Scripted(&p.Page, frame.App, scripts...)
-	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
-}
-
-// shownRun is a part of a run on the stage.
-type shownRun struct {
-	run   *course.Run
-	count int  // of its events that are seen
-	whole bool // the rest is there too, after where you are
-}
-
-func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, wrote *writing) (*page.Lesson, error) {
-	made, err := item.Made()
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	prose, err := item.Prose(l)
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	chapter, err := wayChapter(l, item.Chapter)
-	if err != nil {
-		return nil, err
-	}
-	p := &page.Lesson{
-		Page: s.Frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Counts: item.First().Path(), Kind: string(item.Kind),
-		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
-	}
-	if p.Check = item.When(); p.Check != "" {
-		p.Counts = item.Path() // each half for itself
-		chapter.Items = nil
-		for _, i := range item.Half() {
-			chapter.Items = append(chapter.Items, *wayItem(l, i))
-		}
-		p.Chapter = chapter
-		given := givenOf(item, r.URL.Query())
-		p.Given, p.SoFar, p.Other, p.Carry = given.so[item.Number()-1], carried(given.so), carried(given.other), given.carry()
-		for n := range p.Chapter.Items {
-			p.Chapter.Items[n].Answered = given.so[n] != unanswered
-		}
-	}
-	before, after := s.Course().Around(item)
-	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
-	if after != nil && after.Extra {
-		p.Without = wayItem(l, s.Course().Without(item))
-	}
-	for _, i := range s.Course().Earlier(item) {
-		p.Earlier = append(p.Earlier, *wayItem(l, i))
-	}
-	query := r.URL.Query()
-	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick") && p.Check == ""}
-	if item.Kind == course.Mend {
-		stage = shownRun{made.Solved, made.Par, true}
-	}
-	switch item.Kind {
-	case course.Predict, course.Why, course.Mend:
-		s.answered(l, p, item, made, prose, query, &stage)
-	case course.Break:
-		p.After, p.Controls, p.Judge = page.Prose(prose.After), strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
-		if query.Has("solution") {
-			stage = shownRun{made.Solved, len(made.Solved.Events), true}
-			p.Watching = l.Say("This is how it can be done.")
-		} else if p.Stepping, err = s.stepping(r, l, item); err != nil {
-			return nil, err
-		}
-	case course.Arrange:
-		if err := ordered(r, l, p, item, made, prose); err != nil {
-			return nil, err
-		}
-		if p.Solved {
-			stage = shownRun{made.Solved, len(made.Solved.Events), true}
-			p.Watching = l.Say("Your script at work.")
-		}
-	case course.Write:
-		s.write(l, p, made, prose, wrote, &stage)
-	case course.ReviewCode:
-		if err := reviewed(l, p, item, made, prose, query, &stage); err != nil {
-			return nil, fmt.Errorf("learn: %w", err)
-		}
-	case course.Rank:
-		ranked(l, p, item, made, prose, query, &stage)
-	case course.Diagnose:
-		if err := diagnosed(r.Context(), l, p, item, made, prose, query, &stage); err != nil {
-			return nil, fmt.Errorf("learn: %w", err)
-		}
-	case course.Read:
-	}
-	if p.Check == "" {
-		p.Hints = hints(l, item, made, prose)
-	}
-	if item.Table != "" {
-		if p.Textbook, err = textbook(l, made.Run); err != nil {
-			return nil, err
-		}
-	}
-	if !p.Staged() {
-		return p, nil
-	}
-	p.Scenes = scenes(l, item, made, stage)
-	if err := s.stage(r.Context(), l, p, stage); err != nil {
-		return nil, err
-	}
-	if !item.Bundled || !stage.whole { // its own run has one in English only, and a bundled one's would give it away
-		p.Title = prose.Title
-	}
-	if found := stage.run.Lab; found != nil { // its scenario is a frame
-		p.Facts, p.Open, p.Lab = []string{found.Line()}, "", true
-	}
-	if !stage.whole {
-		p.Open = "" // the playground would tell
-	}
-	if item.Kind == course.Predict && !stage.whole {
-		p.Viewer.Asked = made.Asked().Step
-	}
-	return p, nil
-}
-
-// stage puts a run on the page's stage.
-func (s *Pages) stage(ctx context.Context, l words.Language, p *page.Lesson, on shownRun) error {
-	shown := film.NewScenario(l, on.run.Scenario)
-	p.Facts, p.Title = shown.Facts, frame.TitleOf(l, on.run.Scenario)
-	if p.Stepping != nil {
+// staged puts a run on the page's stage.
+func (a *asking) staged(ctx context.Context) error {
+	on := a.stage
+	shown := film.NewScenario(a.l, on.run.Scenario)
+	a.Facts, a.Title = shown.Facts, frame.TitleOf(a.l, on.run.Scenario)
+	if a.Stepping != nil {
 		return nil
 	}
 	events := on.run.Events
 	if !on.whole {
 		events = events[:on.count]
 	}
-	reel, err := runs.NewFootage(ctx, l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events, Covered: p.Asking()}, on.whole, nil, false)
+	reel, err := runs.NewFootage(ctx, a.l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events, Covered: a.Asking()}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}
-	p.Viewer = reel.Viewer
-	p.Viewer.Options, p.Viewer.Checked = len(p.Options), p.Check != ""
+	a.Viewer = reel.Viewer
+	a.Viewer.Options, a.Viewer.Checked = len(a.Options), a.Check != ""
 	if on.count > 0 {
-		p.Stand = on.run.Events[on.count-1].Step
+		a.Stand = on.run.Events[on.count-1].Step
 	}
-	if p.Open, err = link.Encode(link.Contents{Scenario: on.run.Scenario}); err != nil {
+	if !on.whole { // the playground would tell
+		a.Viewer.Asked = a.ahead
+		return nil
+	}
+	if a.Open, err = link.Encode(link.Contents{Scenario: on.run.Scenario}); err != nil {
 		return fmt.Errorf("learn: %w", err)
 	}
 	return nil
-}
-
-// answered puts the options on the page, and what comes of the one that was
-// chosen.
-func (s *Pages) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
-	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
-	if p.Check != "" {
-		pick, _ = strconv.Atoi(p.Given)
-		seenWrong(l, p, item, made, query, stage)
-	}
-	for n, a := range made.Answers {
-		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
-		if item.Kind == course.Predict {
-			o.HTML = templates.Escaped(frame.Said(l, a.Says))
-		} else {
-			o.HTML = page.Prose(prose.Labels[a.Option.ID])
-		}
-		if o.Chosen {
-			p.Answered, p.Solved = true, a.Right
-			if p.Check != "" {
-				p.Options = append(p.Options, o)
-				continue
-			}
-			own := ""
-			if a.Option != nil {
-				own = page.Prose(prose.Says[a.Option.ID])
-			}
-			if a.Found != nil {
-				own = searched(l, item.Rule(), a.Found) + own
-			}
-			switch {
-			case a.Right:
-				p.Feedback = own + alsoBroken(l, item, a.Run) + page.Prose(prose.After)
-				*stage = shownRun{a.Run, a.Shown, true}
-			default:
-				p.Feedback = own
-				p.WatchIt = l.Say("Watch it where it is true")
-				if item.Kind != course.Predict {
-					p.WatchIt = l.Say("Watch how it still goes wrong")
-				}
-				if query.Has("watch") {
-					*stage = shownRun{a.Run, a.Shown, true}
-					p.Watching = l.Say("Here answer %d is true.", o.Number)
-					if item.Kind != course.Predict {
-						p.Watching = l.Say("With answer %d it still goes wrong.", o.Number)
-					}
-				} else {
-					o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
-				}
-			}
-		}
-		p.Options = append(p.Options, o)
-	}
 }
 
 // alsoBroken names the rules that the run of a right answer breaks all the same: the stage says
@@ -420,242 +212,18 @@ func searched(l words.Language, rule string, f *course.Found) string {
 	return "<p>" + templates.Escaped(text) + "</p>"
 }
 
-// ordered puts the pieces of a script on the page, and says what came of the
-// script that was made of them.
-func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
-	places := placesIn(r.URL.Query(), len(made.Pieces))
-	p.Answered = len(places) > 0
-	order := made.Shuffled(item)
-	slices.SortStableFunc(order, func(a, b int) int { // first those that were placed, in their order
-		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
-	})
-	for _, n := range order {
-		p.Pieces = append(p.Pieces, page.LessonPiece{Name: pieceName(n), Lua: film.Coloured(made.Pieces[n].Lua), Place: places[n]})
-	}
-	if !p.Answered {
-		return nil
-	}
-	tried, err := item.Try(r.Context(), places)
-	if err != nil {
-		return fmt.Errorf("learn: %w", err)
-	}
-	p.Solved = tried.Solved
-	switch {
-	case tried.Twice > 0:
-		p.Feedback = "<p>" + templates.Escaped(l.Say("Two pieces have the place %d. Give each its own.", tried.Twice)) + "</p>"
-	case tried.Solved:
-		p.Feedback = page.Prose(prose.After)
-	}
-	p.TryError = tried.Err
-	for _, c := range tried.Cases {
-		p.Tries = append(p.Tries, page.LessonTry{
-			Owner: c.Owner, Was: l.Sentence(c.Was), Wanted: l.Sentence(c.Wanted), WantedReply: c.WantedReply,
-			Got: l.Sentence(c.Got), GotReply: c.GotReply, Right: c.Right,
-		})
-	}
-	return nil
-}
-
-// placesIn are the places that a form gives to pieces, 0 for what is left out.
-func placesIn(query url.Values, pieces int) map[int]int {
-	places := map[int]int{}
-	for n := range pieces {
-		if place, err := strconv.Atoi(query.Get(pieceName(n))); err == nil && place >= 0 {
-			places[n] = place
-		}
-	}
-	return places
-}
-
-// pieceName is the field of the nth piece.
-func pieceName(n int) string { return fmt.Sprintf("p%d", n+1) }
-
-// unplacedLast is a place to sort by.
-func unplacedLast(place int) int {
-	if place == 0 {
-		return math.MaxInt
-	}
-	return place
-}
-
-// stepping is the stage on which an item is broken.
-func (s *Pages) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
-	open, err := link.Encode(link.Contents{Scenario: item.Scenario})
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.ReachOf(r)}
-	p.SetFaults(l)
-	p.Viewer = runs.Unplayed(l, item.Scenario)
-	p.Viewer.Steps = true
-	return p, nil
-}
-
-// hints are four: a nudge, and three that are computed, each saying more.
-func hints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose) []page.LessonHint {
-	if item.Kind == course.Read {
-		return nil
-	}
-	text := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
-	to := func(query string, t phrase.Text) string {
-		return fmt.Sprintf(`<p><a class="button" href="/learn/%s?%s">%s</a></p>`, item.Path(), query, templates.Escaped(l.Say(t)))
-	}
-	list := []page.LessonHint{{Name: l.Say("a nudge"), HTML: page.Prose(prose.Nudge)}}
-	add := func(name phrase.Text, html string) {
-		list = append(list, page.LessonHint{Name: l.Say(name), HTML: html})
-	}
-	if item.Kind == course.Break {
-		presses, first := made.Solution()
-		add("what it is about", "<p>"+templates.Escaped(l.Sentence(presses[first].About))+"</p>")
-		add("which step", text("After move %d: press “%s”.", presses[first].Moves, button(l, presses[first])))
-		all := ""
-		for _, one := range presses {
-			all += "<li><b>" + templates.Escaped(button(l, one)) + "</b></li>"
-		}
-		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
-		return list
-	}
-	if item.Kind == course.Arrange {
-		code := func(p course.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
-		add("what comes first", code(made.Pieces[0]))
-		stray := slices.IndexFunc(made.Pieces, func(p course.Piece) bool { return p.Stray })
-		if stray >= 0 {
-			add("what does not belong", code(made.Pieces[stray]))
-		}
-		query, all := url.Values{"told": {"1"}}, ""
-		for n, piece := range made.Pieces {
-			if piece.Stray {
-				query.Set(pieceName(n), "0")
-				continue
-			}
-			query.Set(pieceName(n), strconv.Itoa(n+1))
-			all += code(piece)
-		}
-		add("the solution", all+to(query.Encode(), "Put them in this order"))
-		return list
-	}
-	if item.Kind == course.Write {
-		writeHints(l, item, made, add)
-		return list
-	}
-	if item.Kind == course.ReviewCode {
-		reviewHints(l, item, made, text, to, add)
-		return list
-	}
-	if item.Kind == course.Rank {
-		rankHints(l, item, made, prose, text, to, add)
-		return list
-	}
-	if item.Kind == course.Diagnose {
-		diagnoseHints(l, made, text, to, add)
-		return list
-	}
-	if about := made.About(item); about != "" {
-		add("whom to watch", text("Watch %s.", about))
-	} else {
-		add("whom to watch", text("Watch Redis: nobody else moves."))
-	}
-	right := 0
-	for n, a := range made.Answers {
-		if a.Right {
-			right = n + 1
-		}
-	}
-	for n, a := range made.Answers {
-		if !a.Right {
-			add("what it is not", text("It is not answer %d.", n+1))
-			break
-		}
-	}
-	add("the solution", to(fmt.Sprintf("pick=%d&told=1", right), "Show what is right"))
-	return list
-}
-
-// button is the name of what is pressed.
-func button(l words.Language, one course.Press) string {
-	if one.Fault != nil {
-		return page.Struck(l, *one.Fault)
-	}
-	for _, o := range page.NewOptions(l, one.At.Options) {
-		if o.Can && one.Mover == (course.Mover{Thread: o.Thread, Background: o.Background, Network: o.Network, Node: o.Node}) {
-			return o.Button()
-		}
-	}
-	return l.Say("Let time pass")
-}
-
-// movesToJudge are the moves that were sent: a link's text, or as JSON the
-// schedule alone.
-func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
-	if len(text) > 0 && text[0] == '{' {
-		var sent struct {
-			Schedule json.RawMessage `json:"schedule"`
-		}
-		if err := json.Unmarshal(text, &sent); err != nil {
-			return nil, site.Unusable(link.ErrBroken, "That cannot be shown")
-		}
-		moves, err := item.Scenario.ParseMoves(sent.Schedule)
-		if err != nil {
-			return nil, site.Unusable(err, "That cannot be shown")
-		}
-		return moves, nil
-	}
-	state, err := link.Decode(string(text))
-	if err != nil {
-		return nil, site.Unusable(err, "That cannot be shown")
-	}
-	if !item.Plays(state.Scenario) {
-		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves belong to another scenario.")
-	}
-	return state.Scenario.Schedule[:state.At], nil
-}
-
-// maxJudged is how many bytes of a link are read to be judged.
-const maxJudged = link.MaxPacked
-
-// Judge tells whether the moves of a link, the request's body, reach the goal
-// of an item.
-func (s *Pages) Judge(w http.ResponseWriter, r *http.Request) error {
-	item, ok := s.Course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
-	if !ok {
-		return site.ErrNoPage
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJudged))
-	if err != nil {
-		return site.Explained(http.StatusRequestEntityTooLarge, "That cannot be shown", link.ErrTooLong)
-	}
-	moves, err := movesToJudge(item, text)
-	if err != nil {
-		return err
-	}
-	verdict, err := item.Judge(r.Context(), moves)
-	if err != nil {
-		return frame.NotShown(r, err, "That cannot be shown")
-	}
-	l := words.From(r.Context())
-	html, err := templates.Text(l, templates.Scene(newScene(l, l.Say("Where you are"), verdict.Scene)))
-	if err != nil {
-		return err
-	}
-	site.AnswerJSON(w, http.StatusOK, struct {
-		course.Verdict
-
-		Scene string `json:"scene"` // HTML
-	}{verdict, html})
-	return nil
-}
-
 // scenes draws what an item asks for, and beside it what there is on the stage.
-func scenes(l words.Language, item *course.Item, made *course.Made, stage shownRun) []page.Scene {
-	asked, ok := item.Asked()
+func scenes(a *asking) []page.Scene {
+	asked, ok := a.item.Asked()
 	if !ok {
 		return nil
 	}
-	own := course.SceneOf(stage.run, stage.count)
-	if item.Kind == course.Break && stage.run != made.Solved {
-		own = course.SceneOf(stage.run, 0)
+	count := a.stage.count
+	if a.Stepping != nil {
+		count = 0
 	}
-	return []page.Scene{newScene(l, l.Say("The target"), asked), newScene(l, l.Say("Where you are"), own)}
+	own := course.SceneOf(a.stage.run, count)
+	return []page.Scene{newScene(a.l, a.l.Say("The target"), asked), newScene(a.l, a.l.Say("Where you are"), own)}
 }
 
 // textbook is the article's table beside a run.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"relock/engine/course"
 	"relock/engine/phrase"
@@ -40,93 +39,68 @@ func (s *Pages) Made(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	var p *page.Lesson
+	var a *asking
 	if r.URL.Query().Get("kind") == string(course.Break) {
-		p, err = s.madeBreak(r, l, state)
+		a, err = s.madeBreak(r, l, state)
 	} else {
-		p, err = s.madeQuestion(r, l, state)
+		a, err = s.madeQuestion(r, l, state)
 	}
 	if err != nil {
 		return frame.NotShown(r, err, "No question can be made of that")
 	}
-	if p.Room, err = roomOfMade(state, course.Kind(p.Kind)); err != nil {
+	if a.Room, err = roomOfMade(state, course.Kind(a.Kind)); err != nil {
 		return err
 	}
-	p.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {p.Kind}}.Encode()
-	return s.show(w, r, p)
+	a.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {a.Kind}}.Encode()
+	return s.show(w, r, a)
 }
 
-func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Contents) (*page.Lesson, error) {
+func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Contents) (*asking, error) {
 	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
 	}
-	at := q.Until()
 	query := r.URL.Query()
-	own := url.Values{"from": {query.Get("from")}}
-	p := &page.Lesson{
+	own := url.Values{"from": {query.Get("from")}}.Encode()
+	a := &asking{s: s, r: r, l: l, query: query, stage: shownRun{run: q.Run, count: q.Stand}, ahead: q.Until().Step}
+	a.Lesson = &page.Lesson{
 		Page: s.Frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
 		Goal:   "<p>" + templates.Escaped(l.Clause(q.Asks())) + "</p>",
-		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
+		Hidden: query.Get("from"), Leave: "/learn/made?" + own, Secret: true,
 	}
-	stage := shownRun{q.Run, q.Stand, false}
-	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
-	for n, a := range q.Answers {
-		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(frame.Said(l, a.Says))}
-		if o.Chosen {
-			p.Answered, p.Solved = true, a.Right
-			own.Set("pick", strconv.Itoa(pick))
-			switch {
-			case a.Right:
-				p.Feedback = "<p>" + templates.Escaped(l.Say("That is what the run did.")) + "</p>"
-				stage = shownRun{a.Run, a.Shown, true}
-			case query.Has("watch"):
-				stage = shownRun{a.Run, a.Shown, true}
-				p.Watching = l.Say("Here answer %d is true.", o.Number)
-				fallthrough
-			default:
-				p.Feedback = "<p>" + templates.Escaped(l.Say("That happens %s.", l.Clause(a.Because))) + "</p>"
-				p.WatchIt = l.Say("Watch it where it is true")
-				if !query.Has("watch") {
-					o.Watch = "/learn/made?" + own.Encode() + "&watch=1"
-				}
+	a.choose(q.Answers, choice{
+		label: func(one *course.Answer) string { return templates.Escaped(frame.Said(l, one.Says)) },
+		reply: func(one *course.Answer) string {
+			if one.Right {
+				return a.paragraph("That is what the run did.")
 			}
-		}
-		p.Options = append(p.Options, o)
-	}
-	if err := s.stage(r.Context(), l, p, stage); err != nil {
-		return nil, err
-	}
-	if !stage.whole {
-		p.Viewer.Asked, p.Open = at.Step, ""
-	}
-	return p, nil
+			return a.paragraph("That happens %s.", l.Clause(one.Because))
+		},
+		address: "/learn/made?" + own + "&", watchIt: trueElsewhere, watching: hereItIsTrue,
+	})
+	a.parts.Ask = templates.LessonChoice(*a.Lesson)
+	return a, a.staged(r.Context())
 }
 
-func (s *Pages) madeBreak(r *http.Request, l words.Language, state link.Contents) (*page.Lesson, error) {
-	item, err := course.BreakOf(r.Context(), state.Scenario)
+func (s *Pages) madeBreak(r *http.Request, l words.Language, state link.Contents) (*asking, error) {
+	task, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
 	}
-	rule := film.RuleNamed(l, item.Rule())
-	made, err := item.Made()
-	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
-	}
-	p := &page.Lesson{
+	a := &asking{s: s, r: r, l: l}
+	rule := task.Item.Rule()
+	a.Lesson = &page.Lesson{
 		Page: s.Frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
-		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
-		Goal:     "<p>" + templates.Escaped(l.Say("Break this rule: %s.", rule)) + "</p>",
-		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
-		Controls: strings.Join(item.Controls, " "), Judge: fmt.Sprintf("/learn/made/judge?rule=%s&par=%d", url.QueryEscape(item.Rule()), made.Par),
+		Body:  a.paragraph("Left alone, this run does not break that rule. You are the scheduler."),
+		Goal:  a.paragraph("Break this rule: %s.", film.RuleNamed(l, rule)),
 		Leave: "/learn/made?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {"break"}}.Encode(),
 	}
-	if p.Stepping, err = s.stepping(r, l, item); err != nil {
+	judge := fmt.Sprintf("/learn/made/judge?rule=%s&par=%d", url.QueryEscape(rule), task.Par)
+	if err := a.stepped(task, judge, a.paragraph("There is an order in which it breaks, so it will break one day.")); err != nil {
 		return nil, err
 	}
-	shown := film.NewScenario(l, item.Scenario)
-	p.Facts, p.Title = shown.Facts, frame.TitleOf(l, item.Scenario)
-	return p, nil
+	a.stage.run = &course.Run{Scenario: task.Item.Scenario}
+	return a, a.staged(r.Context())
 }
 
 // MadeYAML is the same as an item of the course, to be kept.
@@ -137,9 +111,9 @@ func (s *Pages) MadeYAML(w http.ResponseWriter, r *http.Request) error {
 	}
 	var text string
 	if r.URL.Query().Get("kind") == string(course.Break) {
-		var item *course.Item
-		if item, err = course.BreakOf(r.Context(), state.Scenario); err == nil {
-			text, err = item.YAML()
+		var task *course.Breaking
+		if task, err = course.BreakOf(r.Context(), state.Scenario); err == nil {
+			text, err = task.YAML()
 		}
 	} else {
 		var q *course.Question

@@ -1,99 +1,104 @@
 package learn
 
 import (
+	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"relock/engine/course"
-	"relock/engine/phrase"
 	"relock/web/page"
 	"relock/web/templates"
 	"relock/web/words"
 )
 
-// ranked puts the mends to be ordered on the page, the situations that they are for, and,
+// rank puts the mends to be ordered on the page, the situations that they are for, and,
 // outside of the concept check, the result of somebody's order.
-func ranked(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
-	p.Ranking = situations(made, prose)
-	places := placesIn(query, len(made.Answers))
-	order := orderOf(places, len(made.Answers))
-	if p.Check != "" && len(places) == 0 {
-		order = orderFrom(p.Given, len(made.Answers))
+func rank(_ context.Context, a *asking, task *course.Ranking) error {
+	a.Unstaged, a.GoesOn = true, true
+	mends := make([]int, len(a.made.Answers)) // the answers were shuffled, so their order tells nothing
+	for n := range mends {
+		mends[n] = n
+	}
+	places := placesIn(a.query, len(mends))
+	order := orderOf(places, len(mends))
+	if a.Check != "" && len(places) == 0 {
+		order = orderFrom(a.Given, len(mends))
 		for place, n := range order {
 			places[n] = place + 1
 		}
 	}
-	shown := make([]int, len(made.Answers)) // the answers were shuffled, so their order tells nothing
-	for n := range shown {
-		shown[n] = n
+	asked := situations(a, task)
+	for _, n := range placed(mends, places) {
+		asked.Pieces = append(asked.Pieces, page.LessonPiece{Name: pieceName(n), HTML: a.label(a.made.Answers[n]), Place: places[n]})
 	}
-	slices.SortStableFunc(shown, func(a, b int) int { return unplacedLast(places[a]) - unplacedLast(places[b]) })
-	for _, n := range shown {
-		p.Pieces = append(p.Pieces, page.LessonPiece{Name: pieceName(n), HTML: page.Prose(prose.Labels[made.Answers[n].Option.ID]), Place: places[n]})
+	a.parts.Ask = templates.LessonRank(a.LessonCheck, *asked)
+	own := "/learn/" + a.item.Path() + "?" + sent(order).Encode()
+	if a.Check != "" {
+		own, a.Leave = "/learn/"+a.item.Path()+a.Carry, ofCheck(a.item.When(), a.given)
 	}
-	own := "/learn/" + item.Path() + "?" + placed(order).Encode()
-	if p.Check != "" {
-		own, p.Leave = "/learn/"+item.Path()+p.Carry, ofCheck(item.When(), givenOf(item, query))
-	}
-	watched(l, p, made, prose, query.Get("watch"), stage)
-	came, err := item.Rank(order)
+	watch := a.query.Get("watch")
+	watchRanked(a, task, watch)
+	came, err := task.Rank(order)
 	if err != nil { // they have no order yet
-		if query.Has(pieceName(0)) {
-			p.Misplaced = l.Say("Give each of them its own place.")
+		if a.query.Has(pieceName(0)) {
+			a.Brief = a.l.Say("Give each of them its own place.")
 		}
-		return
+		return nil
 	}
-	p.Answered, p.Solved = true, came.Solved
-	if p.Check != "" {
-		return
+	a.Answered, a.Solved = true, came.Solved
+	if a.Check != "" {
+		return nil
 	}
-	p.Ranking = ranking(made, prose, own+"&watch=", query.Get("watch"))
-	if p.Watching == "" {
-		p.Leave = ""
+	if a.Watching == "" {
+		a.Leave = ""
 	}
-	p.Feedback = "<p>" + templates.Escaped(l.Say("Each mend was played in each situation.")) + "</p>"
+	result := rankingOf(a, task, own+"&watch=", watch)
+	a.Feedback = a.paragraph("Each mend was played in each situation.")
 	if came.Solved {
-		p.Feedback += page.Prose(prose.After)
+		a.Feedback += page.Prose(a.prose.After)
 	} else {
-		p.Ranking.Right = rightIn(l, came)
+		result.Right = rightIn(a.l, came)
 	}
+	a.parts.Found = templates.Ranked(*result)
+	return nil
 }
 
-// watched puts on the stage what a cell of the table leads to: watch is a mend and a
+// watchRanked puts on the stage what a cell of the table leads to: watch is a mend and a
 // situation, "2-1".
-func watched(l words.Language, p *page.Lesson, made *course.Made, prose *course.Prose, watch string, stage *shownRun) {
+func watchRanked(a *asking, task *course.Ranking, watch string) {
 	mend, situation, _ := strings.Cut(watch, "-")
 	n, _ := strconv.Atoi(mend)
 	k, _ := strconv.Atoi(situation)
-	if n < 1 || n > len(made.Answers) || k < 1 || k > len(made.Ranking.Situations) {
+	if n < 1 || n > len(a.made.Answers) || k < 1 || k > len(task.Situations) {
 		return
 	}
-	one := made.Ranking.Saves[n-1].In[k-1]
-	*stage = shownRun{one.Run, one.Shown, true}
-	mended := page.Plain(prose.Labels[made.Answers[n-1].Option.ID])
-	p.Watching = l.Say("“%[1]s” In situation %[2]d it still goes wrong.", mended, k)
+	one := task.Saves[n-1].In[k-1]
+	a.stage = shownRun{one.Run, one.Shown, true}
+	mended := page.Plain(a.prose.Labels[a.made.Answers[n-1].Option.ID])
+	a.Watching = a.l.Say("“%[1]s” In situation %[2]d it still goes wrong.", mended, k)
 	if one.OK {
-		p.Watching = l.Say("“%[1]s” In situation %[2]d it does not go wrong.", mended, k)
+		a.Watching = a.l.Say("“%[1]s” In situation %[2]d it does not go wrong.", mended, k)
 	}
 }
 
 // situations are an item's situations, before anybody has answered.
-func situations(made *course.Made, prose *course.Prose) *page.Ranking {
-	r := &page.Ranking{Of: prose.Title}
-	for _, s := range made.Ranking.Situations {
-		r.Situations = append(r.Situations, page.Prose(prose.Labels[s.ID]))
+func situations(a *asking, task *course.Ranking) *page.Ranking {
+	r := &page.Ranking{Of: a.prose.Title}
+	for _, s := range task.Situations {
+		r.Situations = append(r.Situations, page.Prose(a.prose.Labels[s.ID]))
 	}
 	return r
 }
 
-// ranking is which mend saves which situation; to is where a cell leads, but for its number.
-func ranking(made *course.Made, prose *course.Prose, to, shown string) *page.Ranking {
-	r := situations(made, prose)
-	for _, n := range made.Ranking.Best {
-		saves := made.Ranking.Saves[n]
-		row := page.RankingRow{Mend: page.Prose(prose.Labels[made.Answers[n].Option.ID]), Saves: saves.Count}
+// rankingOf is which mend saves which situation; to is where a cell leads, but for its number.
+func rankingOf(a *asking, task *course.Ranking, to, shown string) *page.Ranking {
+	r := situations(a, task)
+	for _, n := range task.Best {
+		saves := task.Saves[n]
+		row := page.RankingRow{Mend: a.label(a.made.Answers[n]), Saves: saves.Count}
 		for k, one := range saves.In {
 			cell := strconv.Itoa(n+1) + "-" + strconv.Itoa(k+1)
 			row.Cells = append(row.Cells, page.RankingCell{Saved: one.OK, Watch: to + cell, Shown: cell == shown})
@@ -154,8 +159,8 @@ func orderFrom(answer string, mends int) []int {
 	return order
 }
 
-// placed is what a form sends of an order.
-func placed(order []int) url.Values {
+// sent is what a form sends of an order.
+func sent(order []int) url.Values {
 	query := url.Values{}
 	for place, n := range order {
 		query.Set(pieceName(n), strconv.Itoa(place+1))
@@ -164,37 +169,40 @@ func placed(order []int) url.Values {
 }
 
 // checkedRank fills in what came of an order in the concept check.
-func checkedRank(l words.Language, out *page.CheckedAnswer, item *course.Item, made *course.Made, prose *course.Prose, answer string, told bool) {
-	order := orderFrom(answer, len(made.Answers))
-	came, err := item.Rank(order)
+func checkedRank(a *asking, given string, told bool, out *page.CheckedAnswer) error {
+	task, err := course.TaskOf[*course.Ranking](a.item)
 	if err != nil {
-		return // it is no answer
+		return fmt.Errorf("learn: %w", err)
+	}
+	order := orderFrom(given, len(a.made.Answers))
+	came, err := task.Rank(order)
+	if err != nil {
+		return nil //nolint:nilerr // it is no answer
 	}
 	inOrder := func(order []int) string {
 		list := "<ol>"
 		for _, n := range order {
-			list += "<li>" + page.Prose(prose.Labels[made.Answers[n].Option.ID]) + "</li>"
+			list += "<li>" + a.label(a.made.Answers[n]) + "</li>"
 		}
 		return list + "</ol>"
 	}
 	out.Answer, out.Right = inOrder(order), came.Solved
 	if !told {
-		return
+		return nil
 	}
-	out.Ranking = ranking(made, prose, "/learn/"+item.Path()+out.Carry+"&watch=", "")
+	out.Ranking = rankingOf(a, task, "/learn/"+a.item.Path()+out.Carry+"&watch=", "")
 	if !came.Solved {
-		out.Wanted, out.Why = inOrder(made.Ranking.Best), l.Say("Each mend was played in each situation.")
-		out.Ranking.Right = rightIn(l, came)
+		out.Wanted, out.Why = inOrder(task.Best), a.l.Say("Each mend was played in each situation.")
+		out.Ranking.Right = rightIn(a.l, came)
 	}
+	return nil
 }
 
 // rankHints are the hints after the nudge: who saves the least, and the whole order.
-func rankHints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose, text func(phrase.Text, ...any) string, to func(string, phrase.Text) string, add func(phrase.Text, string)) {
-	best := made.Ranking.Best
-	least := made.Ranking.Saves[best[len(best)-1]].Count
-	add("how many", text("The last of them saves this many situations: %d.", least))
-	add("what comes first", page.Prose(prose.Labels[made.Answers[best[0]].Option.ID]))
-	query := placed(best)
+func rankHints(a *asking, task *course.Ranking) {
+	a.hint("how many", a.paragraph("The last of them saves this many situations: %d.", task.Saves[task.Best[len(task.Best)-1]].Count))
+	a.hint("what comes first", a.label(a.made.Answers[task.Best[0]]))
+	query := sent(task.Best)
 	query.Set("told", "1")
-	add("the solution", to(query.Encode(), "Put them in this order"))
+	a.hint("the solution", a.button(query.Encode(), "Put them in this order"))
 }

@@ -1,13 +1,14 @@
 package learn
 
 import (
+	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"relock/engine/course"
-	"relock/engine/phrase"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs/patch"
@@ -15,73 +16,56 @@ import (
 	"relock/web/words"
 )
 
-// reviewed puts code on the page, and what came of the lines that were marked: line is the
+// review puts code on the page, and what came of the lines that were marked: line is the
 // number of one, none says that no line is at fault, and sent that the form was sent: with
 // nothing marked it sends nothing else.
-func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) error {
-	code := made.Review
-	lines := marks(query["line"], code)
-	none, sent := query.Has("none"), query.Has("sent")
-	if p.Check != "" && !sent && !(none && len(lines) > 0) {
-		lines, none = answered(p.Given, code)
+func review(_ context.Context, a *asking, code *course.Review) error {
+	a.Secret, a.GoesOn = true, true
+	lines := marks(a.query["line"], code)
+	none, sent := a.query.Has("none"), a.query.Has("sent")
+	if a.Check != "" && !sent && !(none && len(lines) > 0) {
+		lines, none = answered(a.Given, code)
 	}
-	p.Code = &page.Review{File: code.File, None: none}
+	shown := page.Review{File: code.File, None: none}
 	for n, line := range code.Lines {
-		p.Code.Lines = append(p.Code.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
-	}
-	paragraph := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
-	if none == (len(lines) > 0) {
-		if none || sent {
-			p.Code.Mistake = l.Say("Either mark lines, or say that none is at fault.")
-		}
-		return nil
-	}
-	m, err := item.Mark(lines)
-	if err != nil {
-		return err
-	}
-	p.Answered, p.Solved = true, m.Solved
-	if p.Check != "" {
-		if query.Has("watch") {
-			p.Leave = ofCheck(item.When(), givenOf(item, query))
-			_, p.Watching = found(l, item, code)
-			ran(p, made, stage)
-		}
-		return nil
-	}
-	mended := code.Mended()
-	says := ""
-	says, p.Watching = found(l, item, code)
-	p.Feedback += "<p>" + templates.Escaped(says) + "</p>"
-	for _, id := range m.Found {
-		p.Feedback += page.Prose(prose.Says[id])
-	}
-	for _, n := range m.Idle {
-		if len(code.Faults) == 0 {
-			p.Feedback += paragraph("Line %d is not at fault: changing it mends nothing.", n)
-		} else {
-			p.Feedback += paragraph("Line %[1]d is not at fault. It is the same in the mended file, and there this happens in none of %[2]s orders.", n, page.Grouped(mended.Orders))
-		}
+		shown.Lines = append(shown.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
 	}
 	switch {
-	case len(m.Found) > 0 && m.Missed > 0:
-		p.Feedback += paragraph("With what you have found mended, %[1]s of %[2]s orders still break a rule. There is more to find.", page.Grouped(item.Breaks(m.Left)), page.Grouped(m.Left.Orders))
-	case m.Missed > 0 && none:
-		p.Feedback += paragraph("Something in it is at fault.")
-	case m.Missed > 0:
-		p.Feedback += paragraph("The line at fault is another one.")
-	case len(code.Faults) > 0:
-		p.Feedback += paragraph("Mended, it was searched again: of %s orders none does.", page.Grouped(mended.Orders))
-		for _, left := range mended.Rules() {
-			p.Feedback += paragraph("What is left, in %[1]s orders: %[2]s. No line of this file can mend that.", page.Grouped(mended.Breaks(left)), film.RuleTitle(l, left))
+	case none != (len(lines) > 0):
+		a.marked(code, &shown, lines, none)
+	case none || sent:
+		shown.Mistake = a.l.Say("Either mark lines, or say that none is at fault.")
+	}
+	a.parts.Ask = templates.LessonReview(a.LessonCheck, shown)
+	if len(shown.Diff) > 0 {
+		a.parts.Below = templates.LessonMended(shown.Diff)
+	}
+	return nil
+}
+
+// marked replies to lines that were marked, or to none. The concept check shows no more than
+// the run, on demand.
+func (a *asking) marked(code *course.Review, shown *page.Review, lines []int, none bool) {
+	m := code.Mark(lines)
+	a.Answered, a.Solved = true, m.Solved
+	says, shows := found(a.l, a.item, code)
+	if a.Check == "" || a.query.Has("watch") {
+		a.Watching = shows
+		a.ran(code, shown)
+	}
+	if a.Check != "" {
+		if a.query.Has("watch") {
+			a.Leave = ofCheck(a.item.When(), a.given)
 		}
+		return
 	}
+	a.Feedback = "<p>" + templates.Escaped(says) + "</p>" + a.judgedLines(code, m, none)
 	if m.Solved {
-		p.Feedback += page.Prose(prose.After)
-		p.Code.Diff = mends(code)
+		a.Feedback += page.Prose(a.prose.After)
+		shown.Diff = mends(code)
 	}
-	for n := range p.Code.Lines {
-		one := &p.Code.Lines[n]
+	for n := range shown.Lines {
+		one := &shown.Lines[n]
 		fault := code.Lines[n].Fault
 		switch {
 		case slices.Contains(m.Idle, n+1):
@@ -93,8 +77,48 @@ func reviewed(l words.Language, p *page.Lesson, item *course.Item, made *course.
 			one.Judged = page.LineToo
 		}
 	}
-	ran(p, made, stage)
-	return nil
+}
+
+// judgedLines says what came of marked lines, as HTML.
+func (a *asking) judgedLines(code *course.Review, m course.Marked, none bool) string {
+	mended, out := code.Mended(), ""
+	for _, id := range m.Found {
+		out += page.Prose(a.prose.Says[id])
+	}
+	for _, n := range m.Idle {
+		if len(code.Faults) == 0 {
+			out += a.paragraph("Line %d is not at fault: changing it mends nothing.", n)
+		} else {
+			out += a.paragraph("Line %[1]d is not at fault. It is the same in the mended file, and there this happens in none of %[2]s orders.", n, page.Grouped(mended.Orders))
+		}
+	}
+	switch {
+	case len(m.Found) > 0 && m.Missed > 0:
+		out += a.paragraph("With what you have found mended, %[1]s of %[2]s orders still break a rule. There is more to find.", page.Grouped(code.Breaks(m.Left)), page.Grouped(m.Left.Orders))
+	case m.Missed > 0 && none:
+		out += a.paragraph("Something in it is at fault.")
+	case m.Missed > 0:
+		out += a.paragraph("The line at fault is another one.")
+	case len(code.Faults) > 0:
+		out += a.paragraph("Mended, it was searched again: of %s orders none does.", page.Grouped(mended.Orders))
+		for _, left := range mended.Rules() {
+			out += a.paragraph("What is left, in %[1]s orders: %[2]s. No line of this file can mend that.", page.Grouped(mended.Breaks(left)), film.RuleTitle(a.l, left))
+		}
+	}
+	return out
+}
+
+// linesIn are the lines of a form as an answer carries them, "3-7", or noLine.
+func linesIn(query url.Values, _ int) string {
+	lines, none := strings.Join(query["line"], "-"), query.Has("none")
+	switch {
+	case none && query.Has("line"):
+		return "" // it is none
+	case none:
+		return noLine
+	default:
+		return lines
+	}
 }
 
 // answered is the lines of an answer like "3-7", and whether it says that none is at
@@ -125,16 +149,16 @@ func found(l words.Language, item *course.Item, code *course.Review) (says, show
 }
 
 // ran shows the run that the lab kept, and at each line when it ran there.
-func ran(p *page.Lesson, made *course.Made, stage *shownRun) {
+func (a *asking) ran(code *course.Review, shown *page.Review) {
 	ordinals := map[string]int{}
-	for n, t := range made.Run.Scenario.Threads {
+	for n, t := range a.made.Run.Scenario.Threads {
 		ordinals[t.Name] = n
 	}
-	for _, ran := range made.Review.Ran {
-		one := &p.Code.Lines[ran.Line-1]
+	for _, ran := range code.Ran {
+		one := &shown.Lines[ran.Line-1]
 		one.Ran = append(one.Ran, page.ReviewRan{Step: ran.Step, Thread: page.SceneThread{Name: ran.Thread, Ordinal: ordinals[ran.Thread]}})
 	}
-	*stage = shownRun{made.Run, len(made.Run.Events), true}
+	a.stage = all(a.made.Run)
 }
 
 // mends is what turns the lines that are shown into the mended ones; nil where nothing is at
@@ -169,10 +193,50 @@ func diff(from, to []string) []page.ReviewDiff {
 	return list
 }
 
+// checkedReview fills in which lines were marked as an answer, and what the lab says of them.
+func checkedReview(a *asking, given string, told bool, out *page.CheckedAnswer) error {
+	code, err := course.TaskOf[*course.Review](a.item)
+	if err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
+	lines, none := answered(given, code)
+	if len(lines) == 0 && !none {
+		return nil
+	}
+	out.Answer, out.Right = codeLines(a.l, code, lines), code.Mark(lines).Solved
+	if out.Right || !told {
+		return nil
+	}
+	var right []int
+	for n, line := range code.Lines {
+		if line.Fault != "" && !line.Markup {
+			right = append(right, n+1)
+		}
+	}
+	out.Wanted = codeLines(a.l, code, right)
+	for _, id := range code.Faults {
+		out.Wanted += page.Prose(a.prose.Says[id])
+	}
+	out.Why, out.WatchIt = found(a.l, a.item, code)
+	out.Watch = fmt.Sprintf("/learn/%s%s&watch=1", a.item.Path(), out.Carry)
+	return nil
+}
+
+// codeLines are some lines of code under review, as HTML.
+func codeLines(l words.Language, code *course.Review, lines []int) string {
+	if len(lines) == 0 {
+		return "<p>" + templates.Escaped(l.Say("No line is at fault")) + "</p>"
+	}
+	out := ""
+	for _, n := range lines {
+		out += "<p>" + strconv.Itoa(n) + " <code>" + templates.Escaped(strings.TrimSpace(code.Lines[n-1].Text)) + "</code></p>"
+	}
+	return out
+}
+
 // reviewHints are the hints after the nudge: what breaks, how many lines are at fault, and
 // which.
-func reviewHints(l words.Language, item *course.Item, made *course.Made, text func(phrase.Text, ...any) string, to func(string, phrase.Text) string, add func(phrase.Text, string)) {
-	code := made.Review
+func reviewHints(a *asking, code *course.Review) {
 	solution := url.Values{"told": {"1"}}
 	for n, line := range code.Lines {
 		if line.Fault != "" && !line.Markup {
@@ -181,10 +245,10 @@ func reviewHints(l words.Language, item *course.Item, made *course.Made, text fu
 	}
 	if len(code.Faults) == 0 {
 		solution.Set("none", "1")
-		add("what happens", text("The lab has found nothing that breaks a rule."))
+		a.hint("what happens", a.paragraph("The lab has found nothing that breaks a rule."))
 	} else {
-		add("what happens", text("The lab has found this: %s.", film.RuleTitle(l, item.Rule())))
-		add("how many faults", text("Faults in this file: %d.", len(code.Faults)))
+		a.hint("what happens", a.paragraph("The lab has found this: %s.", film.RuleTitle(a.l, a.item.Rule())))
+		a.hint("how many faults", a.paragraph("Faults in this file: %d.", len(code.Faults)))
 	}
-	add("the solution", to(solution.Encode(), "Show what is right"))
+	a.hint("the solution", a.button(solution.Encode(), "Show what is right"))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"relock/engine/course"
-	"relock/engine/phrase"
 	"relock/web/film"
 	"relock/web/frame"
 	"relock/web/page"
@@ -26,10 +25,14 @@ func (s *Pages) Wrote(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	task, err := course.TaskOf[*course.Writing](item)
+	if err != nil {
+		return fmt.Errorf("learn: %w", err)
+	}
 	var judged *course.Judged
 	script := values.Get("script")
 	if err := s.Searches.Judge(r, course.MaxWritten, func(ctx context.Context) (err error) {
-		judged, err = item.Write(ctx, script)
+		judged, err = task.Judge(ctx, script)
 		return err
 	}); err != nil {
 		return err
@@ -37,12 +40,11 @@ func (s *Pages) Wrote(w http.ResponseWriter, r *http.Request) error {
 	if judged == nil {
 		return nil // the visitor has left
 	}
-	l := words.From(r.Context())
-	p, err := s.lessonOf(r, l, item, &writing{script, judged})
+	a, err := s.lessonOf(r, words.From(r.Context()), item, &writing{script, judged})
 	if err != nil {
 		return err
 	}
-	return s.show(w, r, p)
+	return s.show(w, r, a)
 }
 
 // writing is a script that somebody has written, and what came of it.
@@ -51,52 +53,65 @@ type writing struct {
 	*course.Judged
 }
 
-// write puts a script on the page that is being written, and what came of it; of
-// nil what it begins with.
-func (s *Pages) write(l words.Language, p *page.Lesson, made *course.Made, prose *course.Prose, wrote *writing, stage *shownRun) {
-	p.NoBox, p.Lua = s.NoBox(l), true
-	p.Script = &page.Field{Name: "script", Label: l.Say("The script %s", made.Script.Call), Value: strings.TrimSuffix(made.Script.Start, "\n"), Code: true}
-	*stage = shownRun{made.Solved, len(made.Solved.Events), true}
-	p.Watching = l.Say("This is what the script does as it is.")
-	p.Leave = ""
-	if wrote == nil {
+// write puts a script on the page that is being written, and what came of it; if nobody has
+// written one, what it begins with.
+func write(_ context.Context, a *asking, task *course.Writing) error {
+	a.Lua, a.GoesOn, a.Leave = true, true, ""
+	form := page.Writing{
+		NoBox:  a.s.NoBox(a.l),
+		Script: page.Field{Name: "script", Label: a.l.Say("The script %s", task.Call), Value: strings.TrimSuffix(task.Start, "\n"), Code: true},
+	}
+	a.stage, a.Watching = all(a.made.Solved), a.l.Say("This is what the script does as it is.")
+	if a.wrote != nil {
+		a.judged(task, &form)
+	}
+	a.parts.Ask = templates.LessonWriting(form)
+	if len(form.Beside) > 0 {
+		a.parts.Below = templates.LessonScripts(form.Beside)
+	}
+	return nil
+}
+
+// judged puts on the page what came of the script that somebody has written.
+func (a *asking) judged(task *course.Writing, form *page.Writing) {
+	wrote := a.wrote
+	form.Script.Value, a.Answered, a.Solved = wrote.script, true, wrote.Solved
+	if wrote.Run != nil {
+		a.stage = all(wrote.Run)
+	}
+	a.Feedback = "<p>" + templates.Escaped(frame.JudgedSays(a.l, wrote.Judged)) + "</p>"
+	if wrote.Rule != "" {
+		a.Feedback += a.paragraph("The smallest of them is on the stage.")
+	}
+	if wrote.Refused != nil {
+		form.Script.Mistakes, form.WrongLine = []string{frame.JudgedSays(a.l, wrote.Judged)}, wrote.Line
 		return
 	}
-	p.Script.Value, p.Answered, p.Solved = wrote.script, true, wrote.Solved
-	p.Watching = l.Say("Your script at work.")
-	if wrote.Run != nil {
-		*stage = shownRun{wrote.Run, len(wrote.Run.Events), true}
+	a.Watching = a.l.Say("Your script at work.")
+	if !wrote.Solved {
+		return
 	}
-	p.Feedback = "<p>" + templates.Escaped(frame.JudgedSays(l, wrote.Judged)) + "</p>"
-	if wrote.Rule != "" {
-		p.Feedback += "<p>" + templates.Escaped(l.Say("The smallest of them is on the stage.")) + "</p>"
+	if wrote.Commands > task.Par {
+		a.Feedback += a.paragraph("It sends at most %d commands in one go; it can be done with %d.", wrote.Commands, task.Par)
+	} else {
+		a.Feedback += a.paragraph("It sends at most %d commands in one go. None that we know needs fewer.", wrote.Commands)
 	}
-	switch {
-	case wrote.Refused != nil:
-		p.Script.Mistakes, p.WrongLine = []string{frame.JudgedSays(l, wrote.Judged)}, wrote.Line
-		p.Watching = l.Say("This is what the script does as it is.")
-	case wrote.Solved:
-		few := l.Say("It sends at most %d commands in one go. None that we know needs fewer.", wrote.Commands)
-		if wrote.Commands > made.Par {
-			few = l.Say("It sends at most %d commands in one go; it can be done with %d.", wrote.Commands, made.Par)
-		}
-		p.Feedback += "<p>" + templates.Escaped(few) + "</p>" + page.Prose(prose.After)
-		p.Beside = []film.Script{
-			{Name: l.Say("Yours"), Lines: film.Coloured(wrote.script)},
-			{Name: l.Say("The lock's own: one solution among others"), Lines: film.Coloured(made.Script.Bundled)},
-		}
+	a.Feedback += page.Prose(a.prose.After)
+	form.Beside = []film.Script{
+		{Name: a.l.Say("Yours"), Lines: film.Coloured(wrote.script)},
+		{Name: a.l.Say("The lock's own: one solution among others"), Lines: film.Coloured(task.Bundled)},
 	}
 }
 
 // writeHints are what leads to a script.
-func writeHints(l words.Language, item *course.Item, made *course.Made, add func(name phrase.Text, html string)) {
+func writeHints(a *asking, task *course.Writing) {
 	commands := ""
-	for _, c := range made.Script.Commands() {
+	for _, c := range task.Commands() {
 		commands += " <code>" + templates.Escaped(c) + "</code>"
 	}
-	add("which commands", "<p>"+commands+"</p>")
-	add("how many", "<p>"+templates.Escaped(l.Say("%d commands in one go are enough.", made.Par))+"</p>")
-	add("the solution", "<pre>"+templates.Escaped(made.Script.Solution)+"</pre>"+
+	a.hint("which commands", "<p>"+commands+"</p>")
+	a.hint("how many", a.paragraph("%d commands in one go are enough.", task.Par))
+	a.hint("the solution", "<pre>"+templates.Escaped(task.Solution)+"</pre>"+
 		fmt.Sprintf(`<form method="post" action="/learn/%s?told=1"><input type="hidden" name="script" value="%s"><button>%s</button></form>`,
-			item.Path(), templates.Escaped(made.Script.Solution), templates.Escaped(l.Say("Judge this one"))))
+			a.item.Path(), templates.Escaped(task.Solution), templates.Escaped(a.l.Say("Judge this one"))))
 }

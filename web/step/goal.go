@@ -40,7 +40,11 @@ func (r *Reader) goal(ctx context.Context, c board.Command) (Answered, error) {
 		own:   at.Scenario.Lock.Own(),
 		begun: func() error { return nil }, failed: func(string) error { return nil }, // who steps on need not know
 		search: func(_, within context.Context, t *spareTurn) {
-			found, err := item.Outlook(within, moves, explore.Options{Workers: 1, Progress: t.takes})
+			var found course.Outlook
+			task, err := course.TaskOf[*course.Breaking](item)
+			if err == nil {
+				found, err = task.Outlook(within, moves, explore.Options{Workers: 1, Progress: t.takes})
+			}
 			if t.over() {
 				return
 			}

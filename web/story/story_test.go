@@ -89,6 +89,7 @@ func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
 		"MessagePage", "PlayPage", "RunPage", "EditorPage", "OwnCardPage", "Incidents", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "LockPage", "WayPage", "LessonPage", "ClassPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "RoomBoardPage", "RoomPhonePage", "RoomScriptsPage", "LabDoorPage", "LabPage", // pages
 		"Viewer", "RunView", "Lua", "Keys", "Legend", "EndingWays", "ShareRun", "RoomSeats", "RoomThreads", "LabRail", // made of what is here
+		"LessonChoice", "LessonTally", "LessonBroken", "LessonOrder", "LessonRank", "LessonTries", "LessonReview", "LessonMended", "LessonDiagnosis", "LessonWriting", "LessonScripts", // parts of LessonPage
 		"Film",                                            // nothing to see
 		"LanesFile", "LanesStill", "QRScreen", "CardFile", // has a style sheet of its own
 	}
