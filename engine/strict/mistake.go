@@ -46,12 +46,6 @@ func (m Mistake) String() string { return m.Says().String() }
 // Mistakes are all mistakes of a document.
 type Mistakes []Mistake
 
-// Error lists the mistakes, one per line.
-func (m Mistakes) Error() string { return m.Says().String() }
-
-// Says implements phrase.Speaker: all mistakes, one per line.
-func (m Mistakes) Says() phrase.Wording { return phrase.Lines(m) }
-
 // MaxMistakes is how many mistakes are listed: more mostly have a common cause.
 const MaxMistakes = 20
 
