@@ -63,8 +63,10 @@ export function setup(on) {
     }
   }
   async function change() {
-    for (const field of form.querySelectorAll("input")) {
-      field.value ||= was.get(field.name) ?? ""; // nothing is no value
+    const empty = [...form.querySelectorAll("input")].filter((field) => field.value === "" && was.get(field.name));
+    empty.forEach((field) => (field.value = /** @type {string} */ (was.get(field.name)))); // nothing is no value
+    if (empty.length > 0 && values().every(([name, value]) => was.get(name) === value)) {
+      return;
     }
     again = waiting;
     if (waiting) {
