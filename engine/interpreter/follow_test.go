@@ -27,52 +27,65 @@ func TestFollow(t *testing.T) {
 		ran, passed []int
 	}{
 		{
-			"an argument decides", "if ARGV[1] == 'a' then\n  return 1\nelse\n  return 2\nend", []string{"b"}, nil,
-			[]int{1, 4}, []int{2},
+			"an argument decides", "if ARGV[1] == 'a' then\n  return 1\nelse\n  return 2\nend",
+			[]string{"b"},
+			nil,
+			[]int{1, 4},
+			[]int{2},
 		},
 		{
-			"an answer decides", "if redis.call('EXISTS', KEYS[1]) == 1 then\n  return 0\nend\nredis.call('SET', KEYS[1], ARGV[1], 'PX', 100)\nreturn 1", []string{"me"},
+			"an answer decides", "if redis.call('EXISTS', KEYS[1]) == 1 then\n  return 0\nend\nredis.call('SET', KEYS[1], ARGV[1], 'PX', 100)\nreturn 1",
+			[]string{"me"},
 			[]interpreter.Answered{answered(int64(0), "EXISTS", "k"), answered("OK", "SET", "k", "me", "PX", "100")},
-			[]int{1, 4, 5}, []int{2},
+			[]int{1, 4, 5},
+			[]int{2},
 		},
 		{
 			"an answer is a status", "local r = redis.call('SET', KEYS[1], 1)\nif type(r) == 'table' and r.ok == 'OK' then\n  return 1\nend\nreturn 2", nil,
 			[]interpreter.Answered{answered("OK", "SET", "k", "1")},
-			[]int{1, 2, 3}, []int{5},
+			[]int{1, 2, 3},
+			[]int{5},
 		},
 		{
 			"a text is none", "if redis.call('GET', KEYS[1]) == 'OK' then\n  return 1\nend\nreturn 2", nil,
 			[]interpreter.Answered{answered("OK", "GET", "k")},
-			[]int{1, 2}, []int{4},
+			[]int{1, 2},
+			[]int{4},
 		},
 		{
 			"no text is false", "local r = redis.call('GET', KEYS[1])\nif r == false then\n  return 1\nend\nreturn 2", nil,
 			[]interpreter.Answered{answered(nil, "GET", "k")},
-			[]int{1, 2, 3}, []int{5},
+			[]int{1, 2, 3},
+			[]int{5},
 		},
 		{
 			"an error ends it", "redis.call('HGET', KEYS[1], 'f')\nredis.call('DEL', KEYS[1])\nreturn 1", nil,
 			[]interpreter.Answered{refused("WRONGTYPE no hash", "HGET", "k", "f")},
-			[]int{1}, []int{2, 3},
+			[]int{1},
+			[]int{2, 3},
 		},
 		{
 			"an error is caught", "local r = redis.pcall('HGET', KEYS[1], 'f')\nif r.err then\n  return redis.call('DEL', KEYS[1])\nend\nreturn r", nil,
 			[]interpreter.Answered{refused("WRONGTYPE no hash", "HGET", "k", "f"), answered(int64(1), "DEL", "k")},
-			[]int{1, 2, 3}, []int{5},
+			[]int{1, 2, 3},
+			[]int{5},
 		},
 		{
 			"it goes round", "local n = 0\nfor _, one in ipairs(redis.call('HKEYS', KEYS[1])) do\n  if one == 'b' then\n    n = n + redis.call('HDEL', KEYS[1], one)\n  elseif one == 'z' then\n    n = 0\n  end\nend\nreturn n", nil,
 			[]interpreter.Answered{answered([]any{"a", "b"}, "HKEYS", "k"), answered(int64(1), "HDEL", "k", "b")},
-			[]int{1, 2, 3, 4, 5, 9}, []int{6},
+			[]int{1, 2, 3, 4, 5, 9},
+			[]int{6},
 		},
 		{
 			"a function that nobody calls", "local function f()\n  return redis.call('GET', KEYS[1])\nend\nlocal function g()\n  return 1\nend\nreturn g()", nil, nil,
-			[]int{1, 4, 5, 7}, []int{2},
+			[]int{1, 4, 5, 7},
+			[]int{2},
 		},
 		{
 			"numbers are written otherwise", "redis.call('PEXPIRE', KEYS[1], 10 * 100)\nreturn redis.call('SET', KEYS[1], 1 / 4)", nil,
 			[]interpreter.Answered{answered(int64(1), "PEXPIRE", "k", "1000"), answered("OK", "SET", "k", "0.25")},
-			[]int{1, 2}, nil,
+			[]int{1, 2},
+			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine"
 	"relock/engine/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/board"
 	"relock/web/export"
 	"relock/web/frame"
 	"relock/web/labs"
@@ -197,7 +197,7 @@ func (s *Labs) Socket(w http.ResponseWriter, r *http.Request) error {
 }
 
 // branch returns the branch that the address names.
-func (s *Labs) branch(r *http.Request) (labs.State, *board.Track, error) {
+func (s *Labs) branch(r *http.Request) (labs.State, *engine.Path, error) {
 	_, st, err := s.found(r)
 	if err != nil {
 		return st, nil, err
@@ -206,7 +206,10 @@ func (s *Labs) branch(r *http.Request) (labs.State, *board.Track, error) {
 	for _, b := range st.Branches {
 		if err == nil && b.ID == id {
 			whole, err := b.Whole()
-			return st, whole, err
+			if err != nil {
+				return st, nil, err
+			}
+			return st, whole.Path, nil
 		}
 	}
 	return st, nil, errNoLab
