@@ -112,7 +112,7 @@ func (f *referee) goOnUntil(ctx context.Context, branch int, wanted func(trace.E
 			path = was
 			continue
 		}
-		ended = slices.ContainsFunc(path.Events[len(was.Events):], wanted)
+		ended = path.End().Over || slices.ContainsFunc(path.Events[len(was.Events):], wanted) // a slice can end where the run does
 	}
 	if len(path.Moves) == after {
 		return nil, ended, err
