@@ -106,20 +106,23 @@ func TestBranchesAreLimited(t *testing.T) {
 	}
 }
 
-// A run goes on to the end, some moves at a time.
+// A run goes on to the end, some moves at a time, also where it ends with a slice.
 func TestAloneARunGoesOn(t *testing.T) {
-	a := alone(t, nil)
-	e, err := a.Do(t.Context(), Command{Do: "run", To: "end"})
-	slices := 1
-	for ; err == nil && a.Going(); slices++ {
-		if n := len(e.Made[0].Moves); n != 4 {
-			t.Errorf("a slice has %d moves", n)
+	for most := 1; most <= 4; most++ {
+		a := alone(t, nil)
+		a.referee.most = most
+		e, err := a.Do(t.Context(), Command{Do: "run", To: "end"})
+		slices := 1
+		for ; err == nil && a.Going(); slices++ {
+			if n := len(e.Made[0].Moves); n != most {
+				t.Errorf("a slice has %d moves of %d", n, most)
+			}
+			e, err = a.GoOn(t.Context())
 		}
-		e, err = a.GoOn(t.Context())
-	}
-	b, _ := a.Track(t.Context(), 0)
-	if err != nil || slices < 3 || !b.Positions[len(b.Moves)].Over {
-		t.Errorf("after %d slices and %d moves: %v", slices, len(b.Moves), err)
+		b, _ := a.Track(t.Context(), 0)
+		if err != nil || slices < 3 || !b.Positions[len(b.Moves)].Over {
+			t.Errorf("%d moves a slice: after %d slices and %d moves: %v", most, slices, len(b.Moves), err)
+		}
 	}
 }
 

@@ -95,24 +95,21 @@ func (f *referee) goOnUntil(ctx context.Context, branch int, wanted func(trace.E
 		return nil, false, err
 	}
 	path := t.Path
-	for n := 0; err == nil && !ended && n < cmp.Or(f.most, sliceMoves) && f.now().Sub(began) < sliceTime; n++ {
-		was := path
-		switch {
-		case path.End().Over:
-			ended = true
-			if n == 0 {
-				err = &run.Refusal{Reason: run.IsOver}
-			}
-			continue
-		case f.tooLong():
+	if path.End().Over {
+		return nil, true, &run.Refusal{Reason: run.IsOver}
+	}
+	for n := 0; !ended && n < cmp.Or(f.most, sliceMoves) && f.now().Sub(began) < sliceTime; n++ {
+		if f.tooLong() {
 			err = errLong
-			continue
+			break
 		}
-		if path, err = f.run.try(ctx, path.Moves, engine.Wish{}); err != nil {
-			path = was
-			continue
+		var next *engine.Path
+		if next, err = f.run.try(ctx, path.Moves, engine.Wish{}); err != nil {
+			break
 		}
-		ended = path.End().Over || slices.ContainsFunc(path.Events[len(was.Events):], wanted) // a slice can end where the run does
+		// A slice can end where the run does.
+		ended = next.End().Over || slices.ContainsFunc(next.Events[len(path.Events):], wanted)
+		path = next
 	}
 	if len(path.Moves) == after {
 		return nil, ended, err
