@@ -20,6 +20,7 @@ export function setup(on) {
   /** @type {Element | null} */
   let from = null; // what has opened it
   const values = () => /** @type {[string, string][]} */ ([...new FormData(form)]);
+  const others = (/** @type {Map<string, string>} */ than) => values().filter(([name, value]) => than.get(name) !== value);
   let was = new Map(values());
   let sent = was;
   let waiting = false; // for what comes of the values that were sent
@@ -27,7 +28,7 @@ export function setup(on) {
 
   /** @param {string} html @returns {Map<string, string>} its values */
   function show(html) {
-    const later = waiting ? values().filter(([name, value]) => sent.get(name) !== value) : [];
+    const later = waiting ? others(sent) : [];
     const fresh = document.createElement("template");
     fresh.innerHTML = html;
     morph(form, fresh.content);
@@ -65,7 +66,8 @@ export function setup(on) {
   async function change() {
     const empty = [...form.querySelectorAll("input")].filter((field) => field.value === "" && was.get(field.name));
     empty.forEach((field) => (field.value = /** @type {string} */ (was.get(field.name)))); // nothing is no value
-    if (empty.length > 0 && values().every(([name, value]) => was.get(name) === value)) {
+    const changed = others(was);
+    if (empty.length > 0 && changed.length === 0) {
       return;
     }
     again = waiting;
@@ -76,7 +78,7 @@ export function setup(on) {
     sent = new Map(values());
     const text = JSON.stringify(on.scenario());
     const body = new URLSearchParams({ action: "set", base: text, yaml: text });
-    [...sent].filter(([name, value]) => was.get(name) !== value).forEach(([name, value]) => body.set(name, value));
+    changed.forEach(([name, value]) => body.set(name, value));
     try {
       const response = await fetch("/edit/scenario", { method: "POST", body });
       if (!response.ok) {
