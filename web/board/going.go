@@ -89,12 +89,12 @@ func (f *referee) goOnUntil(ctx context.Context, branch int, wanted func(trace.E
 	if b == nil {
 		return nil, false, ErrNoBranch
 	}
-	began, after := f.now(), len(b.Moves)
+	after := len(b.Moves)
 	t, err := f.from(ctx, f.state, branch, after)
 	if err != nil {
 		return nil, false, err
 	}
-	path := t.Path
+	path, began := t.Path, f.now()
 	if path.End().Over {
 		return nil, true, &run.Refusal{Reason: run.IsOver}
 	}
