@@ -277,7 +277,7 @@ func TestWhatIsNoLesson(t *testing.T) {
 	racetest.Skip(t)
 	s := open(t, nil)
 	for sent, want := range map[string]string{
-		"": "it is empty", "nowhere": "keys and values", "l1.z.!!": "incomplete",
+		"": "ine 1 of the lesson: given nothing, allowed: one YAML or JSON document with title and steps", "nowhere": "allowed: a map with the keys title, steps", "l1.z.!!": "incomplete",
 		"title: x\nsteps: [{example: lease-expiry, at: T99}]":                            "tep 1 of the lesson: its run ends at T10",
 		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                        "tep 2 of the lesson",
 		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                     "tep 2 of the lesson",
@@ -288,7 +288,7 @@ func TestWhatIsNoLesson(t *testing.T) {
 		"title: x\nsteps:\n" + strings.Repeat("- chapter: trouble\n", 60):                "with its chapters a lesson has at most 60 steps",
 		"title: x\nsteps: [{item: lease/outlast, ask: item}]":                            "tep 1 of the lesson",
 		"title: x\nsteps: [{link: v1.z.zz~0}]":                                           "tep 1 of the lesson",
-		"title: x\nsteps:\n- example: mutex\n  nots: oops":                               "ine 4 of the lesson: a step has no key",
+		"title: x\nsteps:\n- example: mutex\n  nots: oops":                               "ine 4 of the lesson: steps[0]: given the key",
 		"title: x\nsteps: [{example: mutex}]\n#" + strings.Repeat("x", lesson.MaxBytes):  "64 KiB",
 	} {
 		if res, body := s.do(t, http.MethodPost, "/rooms", url.Values{"lesson": {sent}}); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
