@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/lessons"
 	"relock/web"

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
-	"relock/engine/effects"
-	"relock/engine/lab"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/lab"
 	"relock/web"
 	"relock/web/labs"
 )

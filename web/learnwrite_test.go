@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/engine/racetest"
 	"relock/web"
 )

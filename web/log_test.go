@@ -87,7 +87,7 @@ func TestAKindOfLockIsSaidOnThePage(t *testing.T) {
 func TestSpansHaveAPage(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	spans, err := os.ReadFile("../engine/logs/testdata/example.otlp.jsonl")
+	spans, err := os.ReadFile("../engine/outside/logs/testdata/example.otlp.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

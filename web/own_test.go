@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/web"

@@ -16,9 +16,9 @@ import (
 	"net/url"
 	"sync"
 
-	"relock/engine/box"
 	"relock/engine/course"
-	"relock/engine/ownlock"
+	"relock/engine/outside/box"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/effects"
-	"relock/engine/logs"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"

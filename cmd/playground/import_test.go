@@ -40,7 +40,7 @@ func TestImport(t *testing.T) {
 	whole = lines[0] + lines[2] + lines[1]
 	whole = strings.Replace(whole, ".500000", ".200000", 1)
 	own := playground(t, "", "run", "-json", bad)
-	const servers = "../../engine/logs/testdata/servers/"
+	const servers = "../../engine/outside/logs/testdata/servers/"
 	for _, c := range []struct {
 		name, stdin string
 		args        []string
@@ -52,7 +52,7 @@ func TestImport(t *testing.T) {
 		{"begun in the middle of a hold", `1700000000.200000 [0 127.0.0.1:5001] "DEL" "lock"` + "\n" + lines[1], []string{"import", "-"}, exitUnjudged, []string{"This cannot be judged:", "– Threads that release or renew what they took before it began: 1, the first in line 1."}, nil},
 		{"in Chinese", brokenLog, []string{"import", "-lang", "zh", "-"}, exitUnexpected, []string{"日志第 4 行", "来自 MONITOR 日志"}, nil},
 		{"by connection", brokenLog, []string{"import", "-threads", "connection", "-"}, exitUnexpected, []string{"threads by connection"}, nil},
-		{"a file of the corpus", "", []string{"import", "../../engine/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},
+		{"a file of the corpus", "", []string{"import", "../../engine/outside/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},
 		{"three servers", "", []string{"import", servers + "over-1.log", servers + "over-2.log", servers + "over-3.log"}, exitUnexpected, []string{
 			"over-1.log, over-2.log, over-3.log", "2: set 1296…175 PX 2000 → OK", "node 3 dropped the key", "first at T26, line 25 of over-2.log.", "Node 2: over-2.log. Its lines are counted from 33 on.", "the clocks of 3 servers",
 		}, nil},
@@ -132,7 +132,7 @@ func TestSpansAreImported(t *testing.T) {
 			t.Errorf("%s: exit code %d:\n%s%s", name, got.code, got.out, got.err)
 		}
 	}
-	got := playground(t, "", "import", "../../engine/logs/testdata/example.otlp.jsonl")
+	got := playground(t, "", "import", "../../engine/outside/logs/testdata/example.otlp.jsonl")
 	for _, want := range []string{"Read from spans of OpenTelemetry: 5 attempts", "mutual-exclusion", "Attempts without commands, or of a lock", "Thread A: worker-1.\n"} {
 		if !strings.Contains(got.out, want) || got.code != exitUnexpected {
 			t.Errorf("the Example's spans: exit code %d, no %q:\n%s%s", got.code, want, got.out, got.err)

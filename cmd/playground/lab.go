@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/effects"
-	"relock/engine/lab"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"

@@ -20,7 +20,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 )
 
 // shellWorker locks k with SET NX in one round, and lets go of it, with nothing but a

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/course"
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/lessons/libraries"
 	"relock/web/words"

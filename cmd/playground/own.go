@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"relock/engine/box"
-	"relock/engine/ownlock"
+	"relock/engine/outside/box"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/web/page"
 	"relock/web/words"

@@ -18,9 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"relock/engine/box"
 	"relock/engine/course"
-	"relock/engine/lab"
+	"relock/engine/outside/box"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/store"
 	"relock/lessons"

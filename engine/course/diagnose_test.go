@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"relock/engine/course"
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"

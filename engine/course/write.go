@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/box"
 	"relock/engine/explore"
-	"relock/engine/ownlock"
+	"relock/engine/outside/box"
+	"relock/engine/outside/ownlock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/box"
+	"github.com/redis/go-redis/v9"
+
 	"relock/engine/course"
-	"relock/engine/ownlock"
+	"relock/engine/outside/box"
+	"relock/engine/outside/ownlock"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // judge judges a script as a learner's, in its own box.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/lock/protocol"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"relock/engine/explore/pct"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/pause"
 	"relock/engine/run"
 	"relock/engine/scenario"

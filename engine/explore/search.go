@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/recall"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/pause"
 	"relock/engine/recall"
 	"relock/engine/run"

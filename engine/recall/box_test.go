@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/store"

@@ -10,14 +10,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/trace"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Other reasons to end a run early, as the cause of its context: a server sets it.

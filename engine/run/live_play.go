@@ -12,7 +12,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/run/order"
 	"relock/engine/store"

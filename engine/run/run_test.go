@@ -20,7 +20,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/lock"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/store"

@@ -9,7 +9,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/journal"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/phrase"

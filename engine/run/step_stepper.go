@@ -12,7 +12,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/recall"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/resp"
+	"relock/engine/outside/resp"
 	"relock/engine/store"
 	"relock/engine/trace"
 )

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/effects"
-	"relock/engine/lab"
 	_ "relock/engine/lock" // a change of it is one of a worker
+	"relock/engine/outside/effects"
+	"relock/engine/outside/lab"
 	"relock/engine/store/storetest"
 	"relock/engine/verdict"
 	"relock/lessons/libraries"

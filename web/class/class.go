@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/web/board"
 	"relock/web/film"

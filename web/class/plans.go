@@ -8,7 +8,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/course"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"

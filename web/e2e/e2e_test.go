@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"relock/engine/clock/clocktest"
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/lessons"
 	"relock/web"
 	"relock/web/runs"

@@ -150,7 +150,7 @@ func TestDropAFileOnTheEditor(t *testing.T) {
 		t.Errorf("the trace shows %q, the run %q", got, ran)
 	}
 
-	spans, err := os.ReadFile("../../engine/logs/testdata/example.otlp.jsonl")
+	spans, err := os.ReadFile("../../engine/outside/logs/testdata/example.otlp.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

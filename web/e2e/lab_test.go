@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/effects"
-	"relock/engine/lab"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/lab"
 	"relock/engine/trace"
 )
 

@@ -100,7 +100,7 @@ func TestLogsOfServersAreDroppedTogether(t *testing.T) {
 	live(ctx, t)
 	var logs [3]string
 	for i := range logs {
-		data, err := os.ReadFile(fmt.Sprintf("../../engine/logs/testdata/servers/over-%d.log", i+1))
+		data, err := os.ReadFile(fmt.Sprintf("../../engine/outside/logs/testdata/servers/over-%d.log", i+1))
 		if err != nil {
 			t.Fatal(err)
 		}

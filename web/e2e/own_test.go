@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/lessons"
 	"relock/web"
 	"relock/web/runs"

@@ -11,7 +11,7 @@ import (
 	"relock/engine/bound"
 	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"relock/engine/check"
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/web/export"
 	"relock/web/words"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine/ownlock/ownlocktest"
+	"relock/engine/outside/ownlock/ownlocktest"
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/film"

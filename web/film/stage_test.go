@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"relock/engine/lock/protocol"
-	"relock/engine/ownlock/ownlocktest"
+	"relock/engine/outside/ownlock/ownlocktest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"

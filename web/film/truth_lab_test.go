@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/effects"
-	"relock/engine/logs"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
@@ -23,7 +23,7 @@ import (
 func theirTraces(t *testing.T) map[string]lessonstest.Run {
 	t.Helper()
 	all := map[string]lessonstest.Run{}
-	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/course/review/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/logs/testdata/*.log", "web/film/testdata/*.log", "lessons/mylock/*.log"} {
+	for _, pattern := range []string{"lessons/course/labs/*.jsonl", "lessons/course/review/*.jsonl", "lessons/libraries/traces/*.jsonl.gz", "engine/outside/logs/testdata/*.log", "web/film/testdata/*.log", "lessons/mylock/*.log"} {
 		files, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, files, err)

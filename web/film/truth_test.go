@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
-	"relock/engine/ownlock/ownlocktest"
+	"relock/engine/outside/ownlock/ownlocktest"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"

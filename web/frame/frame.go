@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/engine/store"
 	"relock/web/page"
 	"relock/web/site"

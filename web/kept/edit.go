@@ -15,8 +15,8 @@ import (
 
 	"relock/engine"
 	"relock/engine/lock/protocol"
-	"relock/engine/logs"
-	"relock/engine/ownlock"
+	"relock/engine/outside/logs"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/web/draft"
 	"relock/web/frame"

@@ -14,7 +14,7 @@ import (
 
 	"relock/engine/bound"
 	"relock/engine/check"
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"relock/engine"
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/board"

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/web/site/limit"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/effects"
-	"relock/engine/lab"
+	"relock/engine/outside/effects"
+	"relock/engine/outside/lab"
 	"relock/web/board"
 	"relock/web/site/limit"
 )

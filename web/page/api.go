@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/check"
-	"relock/engine/lab"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/words"

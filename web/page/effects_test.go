@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -13,7 +13,7 @@ import (
 // What is read from effects is said in each language: two inside where no answer has told one of
 // them, and a lock deleted whose value everybody writes.
 func TestWhatEffectsShowIsToldInEachLanguage(t *testing.T) {
-	file, err := os.Open("../../engine/logs/testdata/ioredis-6.0.0-same-value.log")
+	file, err := os.Open("../../engine/outside/logs/testdata/ioredis-6.0.0-same-value.log")
 	if err != nil {
 		t.Fatal(err)
 	}

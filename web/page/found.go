@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"relock/engine/explore"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"relock/engine/check"
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"

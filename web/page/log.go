@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"relock/engine/check"
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"

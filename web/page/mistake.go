@@ -3,7 +3,7 @@ package page
 import (
 	"strconv"
 
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/web/words"
 )

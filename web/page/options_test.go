@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"relock/engine/fault"
-	"relock/engine/lab"
 	"relock/engine/lock"
+	"relock/engine/outside/lab"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"

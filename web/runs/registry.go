@@ -14,8 +14,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
-	"relock/engine/box"
-	"relock/engine/ownlock"
+	"relock/engine/outside/box"
+	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"

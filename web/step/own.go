@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"relock/engine/explore"
-	"relock/engine/ownlock"
+	"relock/engine/outside/ownlock"
 	"relock/engine/scenario"
 	"relock/web/link"
 	"relock/web/page"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/web/frame"

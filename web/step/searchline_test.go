@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"relock/engine/box"
+	"relock/engine/outside/box"
 	"relock/web/site/limit"
 )
 

@@ -2,7 +2,7 @@ package story
 
 import (
 	"relock/engine/check"
-	"relock/engine/lab"
+	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"

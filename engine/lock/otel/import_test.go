@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"relock/engine/logs"
+	"relock/engine/outside/logs"
 )
 
 // imported reads spans as "playground import" does, and names the rules that were

@@ -1,5 +1,5 @@
 // A log of Redis in the browser: which keys could be locks, and the lines that name one. The server reads
-// those alone. engine/logs says what a log is, and it is the same here.
+// those alone. engine/outside/logs says what a log is, and it is the same here.
 import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 

@@ -80,7 +80,7 @@ test("UTF-16 is read, as a shell of Windows writes it", async () => {
 });
 
 test("the recorded logs are known, and what is not a log is not", () => {
-  const file = (/** @type {string} */ name) => readFileSync(new URL(`../../../engine/logs/testdata/${name}`, import.meta.url), "utf8");
+  const file = (/** @type {string} */ name) => readFileSync(new URL(`../../../engine/outside/logs/testdata/${name}`, import.meta.url), "utf8");
   for (const [name, key, commands] of /** @type {[string, string, number][]} */ ([
     ["redis-py-4.3.4.log", "invoice:7", 11], ["redis-py-4.3.4-lease-over.log", "invoice:7", 13], ["redis-semaphore-5.8.0.log", "mutex:order:9", 38],
     ["ioredis-6.0.0-same-value.log", "report", 11], ["redsync-4.18.1.log", "invoice:7", 21], ["redislock-0.9.4-lease-over.log", "invoice:7", 22],

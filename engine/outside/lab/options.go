@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"slices"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/outside/effects"
+	"relock/engine/phrase"
+	"relock/engine/store"
+)
+
+// Clocks of a search.
+const (
+	ClockGate = "gate"
+	ClockWall = "wall"
+)
+
+// Options say what to search. With zero values the search finds Key out itself, and
+// there is no Resource.
+type Options struct {
+	Command   []string   // the worker; empty: any client that connects
+	Env       []string   // "K=V", for the workers
+	Threads   int        // 1 to MaxThreads
+	Nodes     int        // Redis that each has, of a lock of their majority, up to MaxNodes; 0 is one
+	Faults    []string   // kinds that may strike
+	MaxFaults int        // in one order
+	MaxOrders int        // that are tried in order; beyond, some are drawn at random
+	Key       string     // the lock's
+	Kind      check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Also      []string   // keys of further locks, each exclusive
+	Resource  string     // the key of what the lock protects
+	Clock     string     // ClockGate or ClockWall
+	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
+	External  *store.External
+	Seed      uint64        // of what is drawn
+	Timeout   time.Duration // how long a worker may be silent
+	Progress  func(orders, waiting, broken int)
+	Full      bool // tests only: tries also orders that cannot differ
+}
+
+// Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
+func (o Options) Of(lock string) (Options, error) {
+	l, err := effects.ParseLock(lock)
+	o.Key, o.Kind, o.Also = l.Key, l.Kind, l.Also
+	return o, err
+}
+
+// Lock returns the lock that the options name.
+func (o Options) Lock() effects.Lock { return effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also} }
+
+// Check fails with a clear sentence if options do not go together.
+func (o Options) Check() error {
+	switch {
+	case o.Threads < 1 || o.Threads > MaxThreads:
+		return phrase.New("-threads %d: allowed: 1 to %d", o.Threads, MaxThreads)
+	case o.Nodes < 0 || o.Nodes > MaxNodes:
+		return phrase.New("-nodes %d: allowed: 1 to %d", o.Nodes, MaxNodes)
+	case o.Nodes > 1 && o.External != nil:
+		return phrase.New("-nodes and -redis: several nodes are built in, each a separate Redis; allowed: one of both")
+	case o.MaxFaults < 0 || o.MaxFaults > MaxFaults:
+		return phrase.New("-max-faults %d: allowed: 0 to %d", o.MaxFaults, MaxFaults)
+	case o.MaxOrders < 1 || o.MaxOrders > MaxOrders:
+		return phrase.New("-max-orders %d: allowed: 1 to %d", o.MaxOrders, MaxOrders)
+	case o.Clock != ClockGate && o.Clock != ClockWall:
+		return phrase.New("-clock %.40q: allowed: %s, %s", o.Clock, ClockGate, ClockWall)
+	case o.Timeout <= 0:
+		return phrase.New("-timeout %s: allowed: more than 0", o.Timeout)
+	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):
+		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
+	}
+	if err := effects.Judges(o.Lock(), o.Nodes); err != nil {
+		return err
+	}
+	if o.External != nil && o.External.Cluster() && o.Key == "" {
+		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
+	}
+	for _, name := range o.Faults {
+		switch k := kindNamed(name); {
+		case k.name == "":
+			return phrase.New("-faults %.40q: allowed: %s", name, phrase.Names(Faults()))
+		case k.fits(o):
+		case k.wall:
+			return phrase.New("-faults %s needs -clock wall: it strikes the worker's process", name)
+		default:
+			return phrase.New("-faults %s needs the embedded Redis and -clock gate: it moves Redis' clock", name)
+		}
+	}
+	return nil
+}
+
+// backends makes the Redis behind the gate. It fails if it cannot get one elsewhere.
+func (o Options) backends() (nodes, error) {
+	if o.External != nil {
+		x, err := newExternal(o.External, o.Key, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		return nodes{x}, nil
+	}
+	var list nodes
+	for range max(o.Nodes, 1) {
+		list = append(list, newEmbedded(o.Clock == ClockWall, o.Timeout))
+	}
+	return list, nil
+}
+
+// fold returns the fold of no records yet of one order.
+func (o Options) fold(key string, marks bool, known effects.Roles) effects.Fold {
+	return effects.Fresh(o.Nodes, threadNames(o.Threads), effects.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
+}
+
+// ListenAll is every address of this machine.
+const ListenAll = "*"
+
+// host is where the ports are.
+func (o Options) host() string {
+	switch o.Listen {
+	case "":
+		return "127.0.0.1"
+	case ListenAll:
+		return ""
+	}
+	return o.Listen
+}
