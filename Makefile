@@ -89,7 +89,7 @@ generate: ## Make *_templ.go from *.templ, the schemas, what the course's and th
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./cmd/playground -run 'TestThe(Labs|Reviews)OfTheCourse' -count 1 -timeout 20m -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
-	$(GO) test ./web/front -run TestTheGalleryIsWhatIsDrawn -count 1 -update
+	$(GO) test ./web/catalog -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)

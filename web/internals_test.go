@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"relock/web/board"
-	"relock/web/frame"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/site/limit"
 )
 
 // MaxForm is how many bytes of a form are read.
-const MaxForm = frame.MaxForm
+const MaxForm = shell.MaxForm
 
 // Routes are the patterns that a server answers.
 func Routes(s *Server) []string { return s.routes }

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/web"
 	"relock/web/labs"
@@ -119,7 +119,7 @@ func openLab(t *testing.T, commands func(thread string) [][]string) (page func()
 		go func() {
 			r := bufio.NewReader(conn)
 			for {
-				for _, words := range append([][]string{{"ECHO", effects.MarkRound}}, commands(lab.Thread(i))...) {
+				for _, words := range append([][]string{{"ECHO", infer.MarkRound}}, commands(lab.Thread(i))...) {
 					_, _ = fmt.Fprintf(conn, "*%d\r\n", len(words))
 					for _, w := range words {
 						_, _ = fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(w), w)

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
-	"relock/web/frame"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
 )
 
@@ -62,7 +62,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 		return since.Seconds()
 	})
 	sockets := with.NewGaugeVec(prometheus.GaugeOpts{Name: "relock_sockets", Help: "Websockets open now, by what they are for."}, []string{"for"})
-	for _, what := range []string{frame.RunSocket, frame.PlaySocket, frame.RoomSocket, frame.LabSocket, site.PassedSocket} {
+	for _, what := range []string{shell.RunSocket, shell.PlaySocket, shell.RoomSocket, shell.LabSocket, site.PassedSocket} {
 		sockets.WithLabelValues(what)
 	}
 	return &meter{

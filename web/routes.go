@@ -3,10 +3,10 @@ package web
 import (
 	"net/http"
 
-	"relock/web/front"
-	"relock/web/kept"
+	"relock/web/catalog"
 	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/own"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/static"
@@ -21,11 +21,11 @@ type route struct {
 // table is every address that the server answers.
 func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 	reading, common, searches := s.front, s.Pages, s.stepping.Searches
-	shown := &front.Links{Pages: common, Shelf: links}
-	found := &kept.Traces{Pages: common, Shelf: traces, Films: s.films}
-	editor := &kept.Editor{Pages: common, Sessions: s.sessions, Searches: searches, Traces: found}
-	run := &kept.Runs{Pages: common, Sessions: s.sessions, Films: s.films}
-	lab := &kept.Labs{Pages: common, Stepping: s.stepping, Labs: s.labs, Config: c.Lab}
+	shown := &catalog.Links{Pages: common, Shelf: links}
+	found := &own.Traces{Pages: common, Shelf: traces, Films: s.films}
+	editor := &own.Editor{Pages: common, Sessions: s.sessions, Searches: searches, Traces: found}
+	run := &own.Runs{Pages: common, Sessions: s.sessions, Films: s.films}
+	lab := &own.Labs{Pages: common, Stepping: s.stepping, Labs: s.labs, Config: c.Lab}
 	lessons := &learn.Pages{Pages: common, Course: s.stepping.Course, Own: c.Course != nil, Searches: searches}
 	class := s.rooms
 	list := []route{

@@ -1,5 +1,5 @@
 // Package web serves the playground: it is the table of routes, and wires what answers them.
-// The pages are in separate packages, the rooms, which know web/frame and not the server.
+// The pages are in separate packages, the rooms, which know web/shell and not the server.
 package web
 
 import (
@@ -22,18 +22,18 @@ import (
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/web/board"
+	"relock/web/catalog"
 	"relock/web/class"
-	"relock/web/frame"
-	"relock/web/front"
-	"relock/web/kept"
 	"relock/web/labs"
 	"relock/web/link"
+	"relock/web/own"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/site/limit"
 	"relock/web/static"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/words"
 )
 
@@ -60,17 +60,17 @@ type Config struct {
 }
 
 // LabConfig says whether there are labs, and for whom.
-type LabConfig = kept.LabConfig
+type LabConfig = own.LabConfig
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	*frame.Pages
+	*shell.Pages
 
 	sessions *runs.Registry
 	films    *runs.Films
 	meter    *meter
-	front    *front.Pages
-	stepping *step.Sockets
+	front    *catalog.Pages
+	stepping *stepper.Sockets
 	rooms    *class.Pages
 	labs     *labs.Labs
 	handler  http.Handler
@@ -88,7 +88,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	examples, err := frame.ReadExamples(c.Scenarios)
+	examples, err := shell.ReadExamples(c.Scenarios)
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +103,12 @@ func New(c Config) (*Server, error) {
 	s := &Server{sessions: runs.NewRegistry(c.Limits), films: runs.NewFilms()}
 	s.sessions.RunOwn(c.Box)
 	s.meter = newMeter(s.sessions, s.films, at)
-	s.Pages = &frame.Pages{
+	s.Pages = &shell.Pages{
 		Site: at, Log: c.Log, Starts: s.sessions, External: c.External, Examples: examples, Box: c.Box, BoxErr: c.BoxErr, Meter: counter{s.meter},
 	}
 	s.Count, s.Message = counter{s.meter}, s.MessagePage
-	s.front = front.New(s.Pages)
-	s.stepping = &step.Sockets{Pages: s.Pages, Sessions: s.sessions, Searches: step.NewSearches(s.Pages), Ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), Course: lessons}
+	s.front = catalog.New(s.Pages)
+	s.stepping = &stepper.Sockets{Pages: s.Pages, Sessions: s.sessions, Searches: stepper.NewSearches(s.Pages), Ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), Course: lessons}
 	if s.rooms, err = class.New(s.stepping, c.Rooms); err != nil {
 		return nil, err
 	}
@@ -157,10 +157,10 @@ func taught(c Config) (func() *course.Course, error) {
 
 // shelvesOf returns where links and traces from elsewhere are kept.
 func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
-	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(kept.TraceLimits)
+	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(own.TraceLimits)
 	if c.External != nil {
 		client := c.External.Client()
-		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", kept.TraceLimits)
+		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", own.TraceLimits)
 	}
 	if c.Links == "" {
 		return links, traces, nil

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/logs"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -65,7 +65,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
 		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))
 	}
-	if err := effects.Judges(effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, max(fs.NArg(), o.Nodes)); err != nil {
+	if err := infer.Judges(infer.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, max(fs.NArg(), o.Nodes)); err != nil {
 		return refuse(err)
 	}
 	var files []logs.File

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -86,7 +86,7 @@ type labFlags struct {
 // lockFlags adds the flags that say what the lock is, and which it is by default.
 func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind, also *[]string, byDefault phrase.Text) {
 	fs.Func("lock", env.say("the `lock`: KEY, or KEY:KIND for who may be inside at once: %s; or KEY,KEY for several, each exclusive (default: %s)", check.Kinds, env.say(byDefault)), func(text string) error {
-		l, err := effects.ParseLock(text)
+		l, err := infer.ParseLock(text)
 		*key, *kind, *also = l.Key, l.Kind, l.Also
 		return toldError(env, err)
 	})
@@ -442,7 +442,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(f.title(), bold)
-	key := cmp.Or(effects.Lock{Key: found.Key, Kind: f.o.Kind, Also: f.o.Also}.String(), l.Say("none seen"))
+	key := cmp.Or(infer.Lock{Key: found.Key, Kind: f.o.Kind, Also: f.o.Also}.String(), l.Say("none seen"))
 	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(t.w)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"relock/engine/phrase"
-	"relock/web/front"
+	"relock/web/catalog"
 )
 
 const schemaSynopsis phrase.Text = `playground schema [scenario | chapter | lesson]
@@ -28,10 +28,10 @@ func schema(_ context.Context, args []string, env environment) int {
 	if fs.NArg() > 1 {
 		return env.refuse("schema takes one argument, given %q", fs.Args())
 	}
-	all := front.Schemas()
+	all := catalog.Schemas()
 	at := 0
 	if what := fs.Arg(0); what != "" {
-		at = slices.IndexFunc(all, func(one front.Schema) bool { return one.Name == what })
+		at = slices.IndexFunc(all, func(one catalog.Schema) bool { return one.Name == what })
 	}
 	if at < 0 {
 		var known []string

@@ -3,7 +3,7 @@
 //
 //   - lab puts anybody's clients on the stage, and tries every order of their commands
 //   - logs reads what others have recorded of a Redis
-//   - effects infers from commands who believes that it holds the lock; lab and logs use it
+//   - infer decides from commands who believes that it holds the lock; lab and logs use it
 //   - resp reads Redis' replies
 //   - ownlock runs the scripts of a user's own lock in a run of ours, and box keeps them from
 //     everything else

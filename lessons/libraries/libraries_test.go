@@ -19,7 +19,7 @@ import (
 	"time"
 
 	_ "relock/engine/lock" // a change of it is one of a worker
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/store/storetest"
 	"relock/engine/verdict"
@@ -269,7 +269,7 @@ func TestWhatIsKept(t *testing.T) {
 			sum := 0
 			for _, r := range s.Rules {
 				sum += r.Orders
-				if !slices.Contains(effects.Rules(), r.Rule) || r.Steps == 0 {
+				if !slices.Contains(infer.Rules(), r.Rule) || r.Steps == 0 {
 					t.Errorf("%s with %s breaks %+v", l.Name, fault, r)
 				}
 			}
@@ -455,7 +455,7 @@ func TestExamples(t *testing.T) {
 		if n := strings.Count(text, "\n"); !ok || n > 25 && !strings.Contains(text, "-nodes") || n > 45 {
 			t.Errorf("%s has %d lines", name, n)
 		}
-		for _, part := range []string{"playground lab", effects.MarkRound, effects.MarkEnter, effects.MarkLeave} {
+		for _, part := range []string{"playground lab", infer.MarkRound, infer.MarkEnter, infer.MarkLeave} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s has no %s", name, part)
 			}

@@ -11,11 +11,11 @@ import (
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/site"
-	"relock/web/step"
+	"relock/web/stepper"
 )
 
 // New opens the rooms that a journal has; one in memory where there is none.
-func New(stepping *step.Sockets, journal board.Journal) (*Pages, error) {
+func New(stepping *stepper.Sockets, journal board.Journal) (*Pages, error) {
 	if journal == nil {
 		memory, err := board.NewSolo("")
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site/wire"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -435,7 +435,7 @@ type roomFilm struct {
 	event int         // bytes that an event takes
 	start *film.Stage // nil until somebody is there
 	first *wire.Frame
-	of    map[int]*step.Shown // by branch
+	of    map[int]*stepper.Shown // by branch
 	cut   cutFilm
 	whole map[[2]int]*wire.Frame // parts that stay, by branch and first position
 	bytes int                    // of the parts that stay
@@ -454,7 +454,7 @@ func filmOf(l words.Language, v board.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
-		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*step.Shown{}, whole: map[[2]int]*wire.Frame{}}
+		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*stepper.Shown{}, whole: map[[2]int]*wire.Frame{}}
 		v.Kept[key] = f
 	}
 	return f
@@ -470,7 +470,7 @@ func (f *roomFilm) started(v board.View) film.Stage {
 }
 
 // opening is the frame with which a page begins.
-func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *wire.Frame, err error) {
+func (f *roomFilm) opening(s *stepper.Sockets, v board.View) (frame *wire.Frame, err error) {
 	if f.first != nil {
 		return f.first, nil
 	}
@@ -483,10 +483,10 @@ func (f *roomFilm) opening(s *step.Sockets, v board.View) (frame *wire.Frame, er
 	if o.Cast, err = templates.Text(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
-	if o.Lanes, err = step.DrawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
+	if o.Lanes, err = stepper.DrawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
 		return nil, err
 	}
-	f.first, err = prepared(step.Frame{V: 1, Opened: o})
+	f.first, err = prepared(stepper.Frame{V: 1, Opened: o})
 	return f.first, err
 }
 
@@ -543,7 +543,7 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *board.Track, error
 	}
 	of := f.of[id]
 	if of == nil {
-		of = &step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
+		of = &stepper.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
 		f.of[id] = of
 	}
 	of.Add(b.Path)
@@ -552,7 +552,7 @@ func (f *roomFilm) branch(v board.View, id int) (*film.Film, *board.Track, error
 
 // cutFilm is as much of a branch as is shown to those who are asked what comes then.
 type cutFilm struct {
-	step.Shown
+	stepper.Shown
 
 	branch, moves int
 }
@@ -568,7 +568,7 @@ func (f *roomFilm) upTo(v board.View, id, moves int) (*film.Film, error) {
 	}
 	part := *b.Path
 	part.Events = b.Events[:b.Positions[moves].Seq]
-	f.cut = cutFilm{step.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}, id, moves}
+	f.cut = cutFilm{stepper.Shown{Film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}, id, moves}
 	f.cut.Add(&part)
 	return f.cut.Film, nil
 }
@@ -580,7 +580,7 @@ func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []
 		return nil, err
 	}
 	for from < end || len(frames) == 0 {
-		to := min(from-from%step.FramePositions+step.FramePositions, end)
+		to := min(from-from%stepper.FramePositions+stepper.FramePositions, end)
 		frame, err := f.part(v, film, branch, b, from, to)
 		if err != nil {
 			return nil, err
@@ -593,7 +593,7 @@ func (f *roomFilm) parts(v board.View, b board.Branch, from, end int) (frames []
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
 func (f *roomFilm) part(v board.View, film *film.Film, branch *board.Track, b board.Branch, from, to int) (*wire.Frame, error) {
-	key, stays := [2]int{b.ID, from}, from < to && from%step.FramePositions == 0 && to%step.FramePositions == 0
+	key, stays := [2]int{b.ID, from}, from < to && from%stepper.FramePositions == 0 && to%stepper.FramePositions == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d-%d", f.l.Code(), b.ID, from, to)
 	if made := f.whole[key]; stays && made != nil {
 		return made, nil
@@ -601,11 +601,11 @@ func (f *roomFilm) part(v board.View, film *film.Film, branch *board.Track, b bo
 	if made, ok := v.Fresh[fresh].(*wire.Frame); ok && !stays {
 		return made, nil
 	}
-	a, err := step.PartOf(f.l, film, branch, from, to, func(i int) step.Position { return step.PositionOf(f.l, branch, i) })
+	a, err := stepper.PartOf(f.l, film, branch, from, to, func(i int) stepper.Position { return stepper.PositionOf(f.l, branch, i) })
 	if err != nil {
 		return nil, err
 	}
-	a.V, a.Branch = 1, &step.Branch{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
+	a.V, a.Branch = 1, &stepper.Branch{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
 	text, err := runs.Line(a)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"relock/web/board"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/words"
 )
 
@@ -39,7 +39,7 @@ type guest struct {
 	secret  string           // of the cookie
 	answers chan *roomAnswer // that the room has nothing to do with; the bell is rung
 	reading *turn.Seat       // of the goroutine that takes commands
-	reader  *step.Reader     // used by that goroutine
+	reader  *stepper.Reader  // used by that goroutine
 	telling *turn.Seat       // of the one that sends frames
 
 	judged  sync.Map      // *judgedScript, by the command's ID
@@ -71,22 +71,22 @@ type roomAnswer struct {
 	Judging bool          `json:"judging,omitempty"` // a script is, or waits for it: the line is alive
 	Judged  *judgedScript `json:"judged,omitempty"`  // of a script
 
-	step.Answered // of what is asked of this server
+	stepper.Answered // of what is asked of this server
 
-	step.Told
-	search *step.Exploration // that tells it
+	stepper.Told
+	search *stepper.Exploration // that tells it
 }
 
 // may fails if the member may not ask something.
-func (g *guest) may(ask step.Asker) error {
+func (g *guest) may(ask stepper.Asker) error {
 	switch {
 	case !g.client.Joined():
 		return board.ErrNotJoined
-	case ask == step.AskViewers && !g.rows:
-		return step.ErrNoFilm
-	case ask == step.AskHosts && !g.client.Leads():
+	case ask == stepper.AskViewers && !g.rows:
+		return stepper.ErrNoFilm
+	case ask == stepper.AskHosts && !g.client.Leads():
 		return board.ErrNotHost
-	case ask == step.AskViewers:
+	case ask == stepper.AskViewers:
 		return g.room.Look(func(v board.View) error {
 			if g.asked(v) {
 				return errAsked
@@ -108,7 +108,7 @@ func (g *guest) asked(v board.View) bool { return !g.leads && covered(v) }
 
 // look returns branches of the scenario that the class is in, all where none are
 // named.
-func (g *guest) look(_ context.Context, ids ...int) (at step.Branches, err error) {
+func (g *guest) look(_ context.Context, ids ...int) (at stepper.Branches, err error) {
 	err = g.room.Look(func(v board.View) error {
 		at.Scene, at.Scenario = len(v.State.Earlier), v.Run.Scenario()
 		if len(ids) == 0 {

@@ -20,11 +20,11 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/board"
-	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
+	"relock/web/shell"
 	"relock/web/site"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/words"
 )
 
@@ -189,7 +189,7 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 			case plan.Title != nil:
 				step.Scene = plan.Title
 			default:
-				step.Scene = inAll(func(l words.Language) string { return frame.TitleOf(l, plan.Scenario) })
+				step.Scene = inAll(func(l words.Language) string { return shell.TitleOf(l, plan.Scenario) })
 			}
 			full.Steps = append(full.Steps, step)
 		}
@@ -295,7 +295,7 @@ func (s *plans) lessonMade(ctx context.Context, log []board.Entry, taught *lesso
 		if err != nil {
 			return nil, fmt.Errorf("class: %w", err)
 		}
-		moves, err := step.MovesOf(sc, stop.Moves)
+		moves, err := stepper.MovesOf(sc, stop.Moves)
 		if err != nil {
 			return nil, fmt.Errorf("class: %w", err)
 		}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"relock/web/board"
-	"relock/web/frame"
 	"relock/web/lesson"
+	"relock/web/shell"
 	"relock/web/site"
 )
 
@@ -16,7 +16,7 @@ func (s *Pages) Make(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	form, err := frame.ReadForm(w, r)
+	form, err := shell.ReadForm(w, r)
 	if err != nil {
 		return err
 	}

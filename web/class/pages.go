@@ -11,10 +11,10 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/static"
 	"relock/web/templates"
@@ -64,13 +64,13 @@ func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	if from == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 	}
-	isExample := slices.ContainsFunc(s.Examples, func(e frame.Example) bool { return e.Name == from })
+	isExample := slices.ContainsFunc(s.Examples, func(e shell.Example) bool { return e.Name == from })
 	item, isItem := s.plans.course().Item(from)
 	var err error
 	var plan board.Plan
 	switch {
 	case isExample:
-		exhibit, err := frame.ExhibitOf(from)
+		exhibit, err := shell.ExhibitOf(from)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	default:
 		p.Field = "link"
 		if plan, err = s.plans.planOf(r.Context(), lesson.Place{Link: from}); err == nil {
-			p.Title = frame.TitleOf(l, plan.Scenario)
+			p.Title = shell.TitleOf(l, plan.Scenario)
 		}
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart)
 	if p.Leads {
 		p.Play.SetLocks(l)
 		var err error
-		if p.Play.Gallery, err = frame.Shelves(l); err != nil {
+		if p.Play.Gallery, err = shell.Shelves(l); err != nil {
 			return nil, err
 		}
 		// Those who came by that link hand it on.

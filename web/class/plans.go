@@ -13,17 +13,17 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/board"
-	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/words"
 )
 
 // plans are what a room can be around, and what it asks.
 type plans struct {
-	*frame.Pages
+	*shell.Pages
 
 	course func() *course.Course
 }
@@ -40,7 +40,7 @@ func (s *plans) planOf(ctx context.Context, at lesson.Place) (board.Plan, error)
 	plan := board.Plan{}
 	switch {
 	case at.Example != "":
-		i := slices.IndexFunc(s.Examples, func(e frame.Example) bool { return e.Name == at.Example })
+		i := slices.IndexFunc(s.Examples, func(e shell.Example) bool { return e.Name == at.Example })
 		if i < 0 {
 			return plan, errNoPlan
 		}
@@ -115,7 +115,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 			q.Options[l.Code()] = verdicts(l)
 		}
 		for _, a := range made.Answers {
-			text := frame.Said(l, a.Says)
+			text := shell.Said(l, a.Says)
 			if found.Kind != course.Predict {
 				text = page.Plain(prose.Labels[a.Option.ID])
 			}
@@ -200,7 +200,7 @@ func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*bo
 	for _, l := range s.Languages.All() {
 		q.Text[l.Code()] = l.Clause(made.Asks())
 		for n, a := range made.Answers {
-			q.Options[l.Code()] = append(q.Options[l.Code()], frame.Said(l, a.Says))
+			q.Options[l.Code()] = append(q.Options[l.Code()], shell.Said(l, a.Says))
 			if a.Right {
 				q.Right = n
 			}

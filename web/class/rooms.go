@@ -19,10 +19,10 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/export"
-	"relock/web/frame"
 	"relock/web/link"
+	"relock/web/shell"
 	"relock/web/site"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/words"
 )
 
@@ -61,11 +61,11 @@ var (
 
 // Pages are the pages of classes, and their sockets.
 type Pages struct {
-	*frame.Pages
+	*shell.Pages
 
 	House    *board.House
 	plans    *plans
-	stepping *step.Sockets
+	stepping *stepper.Sockets
 	guesses  guesses
 	visits   sync.WaitGroup
 }
@@ -328,7 +328,7 @@ func linked(l words.Language, v board.View, asked bool) ([]linkedBranch, error) 
 // linkedOf adds a scene's branches to a list.
 func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, sc *scenario.Scenario) ([]linkedBranch, error) {
 	for _, b := range scene.Branches {
-		moves, err := step.MovesOf(sc, b.Moves)
+		moves, err := stepper.MovesOf(sc, b.Moves)
 		if err != nil {
 			return nil, err
 		}

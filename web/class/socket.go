@@ -13,10 +13,10 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/site/wire"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/words"
 )
 
@@ -32,11 +32,11 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.visits.Add(1)
 	defer s.visits.Done()
-	defer s.Count.Socket(frame.RoomSocket)()
+	defer s.Count.Socket(shell.RoomSocket)()
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g.s, g.l, g.room, g.secret, g.address = s, l, found, site.Cookie(r, hostCookie(found.Code())), site.Address(r)
-	g.answers, g.shown, g.reading, g.telling = make(chan *roomAnswer, step.Waiting), map[int]int{}, s.Turns.Seat(g.address), s.Turns.Seat(g.address)
+	g.answers, g.shown, g.reading, g.telling = make(chan *roomAnswer, stepper.Waiting), map[int]int{}, s.Turns.Seat(g.address), s.Turns.Seat(g.address)
 	g.reader = g.newReader(ctx)
 	found.Enter(&g.client, l.Code(), g.address, g)
 	defer g.reader.Forget()
@@ -84,7 +84,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 	case err == nil:
 		began := time.Now()
 		err = g.client.Give(ctx, c)
-		g.s.Meter.Command(frame.RoomSocket, time.Since(began))
+		g.s.Meter.Command(shell.RoomSocket, time.Since(began))
 	}
 	if err != nil {
 		g.judged.Delete(c.ID)
@@ -132,7 +132,7 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 // read answers a command that the room has nothing to do with; nil if it has.
 func (g *guest) read(ctx context.Context, c board.Command) (own *roomAnswer, err error) {
 	err = panics.Catch(func() error {
-		_, err := g.reader.Answer(ctx, c, func(f step.Answered) error {
+		_, err := g.reader.Answer(ctx, c, func(f stepper.Answered) error {
 			own = &roomAnswer{Re: c.ID, Done: true, Answered: f}
 			return nil
 		})
@@ -142,8 +142,8 @@ func (g *guest) read(ctx context.Context, c board.Command) (own *roomAnswer, err
 }
 
 // newReader returns what answers the member's questions about branches.
-func (g *guest) newReader(ctx context.Context) *step.Reader {
-	return &step.Reader{
+func (g *guest) newReader(ctx context.Context) *stepper.Reader {
+	return &stepper.Reader{
 		Sockets: g.s.stepping, Language: g.l, Context: ctx, Seat: g.reading, Address: g.address, Ends: site.OfRoom, May: g.may, Look: g.look,
 		Film: func(sc *scenario.Scenario, b *board.Track) *film.Film {
 			f := film.New(g.l, sc, b.Header.Owners)
@@ -163,7 +163,7 @@ func (g *guest) newReader(ctx context.Context) *step.Reader {
 			}
 			return drawn.html(g.l)
 		},
-		Tell: func(x *step.Exploration, found step.Told) error {
+		Tell: func(x *stepper.Exploration, found stepper.Told) error {
 			g.reply(ctx, roomAnswer{Told: found, search: x})
 			return nil
 		},
@@ -394,7 +394,7 @@ func (g *guest) film(v board.View) ([]*wire.Frame, error) {
 	for id := range g.shown {
 		if v.State.Branch(id) == nil {
 			delete(g.shown, id)
-			frame, err := prepared(step.Frame{V: 1, Dropped: &id})
+			frame, err := prepared(stepper.Frame{V: 1, Dropped: &id})
 			if err != nil {
 				return nil, err
 			}

@@ -5,15 +5,15 @@ import (
 
 	"relock/engine/scenario"
 	"relock/web/board"
-	"relock/web/frame"
 	"relock/web/lesson"
+	"relock/web/shell"
 	"relock/web/words"
 )
 
 // titleOf is what a scene is called, wherever it is named: as the lesson's step that
 // opened it, the item of the course or the scenario. It is "" where none has a title.
 func titleOf(l words.Language, scene board.Scene, sc *scenario.Scenario) string {
-	return cmp.Or(scene.Title.In(l), frame.TitleOf(l, sc))
+	return cmp.Or(scene.Title.In(l), shell.TitleOf(l, sc))
 }
 
 // inAll is a title in every language, nil for none.
@@ -46,7 +46,7 @@ func stepTitle(l words.Language, s lesson.Step) string {
 // named is what a lesson's file calls a scene, as long as it may be there.
 func named(title lesson.Words, sc *scenario.Scenario) lesson.Words {
 	return inAll(func(l words.Language) string {
-		text := cmp.Or(title.In(l), frame.TitleOf(l, sc), l.Say("Your scenario"))
+		text := cmp.Or(title.In(l), shell.TitleOf(l, sc), l.Say("Your scenario"))
 		if list := []rune(text); len(list) > lesson.MaxTitle {
 			text = string(list[:lesson.MaxTitle-1]) + "…"
 		}

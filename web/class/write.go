@@ -13,9 +13,9 @@ import (
 	"relock/lessons"
 	"relock/web/board"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -109,7 +109,7 @@ func (g *guest) verdictOn(ctx context.Context, item, script string) (*judgedScri
 	if err != nil {
 		return nil, err
 	}
-	told := &judgedScript{Says: frame.JudgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
+	told := &judgedScript{Says: shell.JudgedSays(g.l, j), Option: int(verdictOf(j)), Right: j.Solved, Line: j.Line, item: item, script: script}
 	if j.Rule != "" {
 		told.Open, err = link.PlayAddress(j.Run.Scenario, len(j.Run.Scenario.Schedule))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/trace"
 )
@@ -20,15 +20,15 @@ import (
 func naive(ctx context.Context, address, me string) {
 	c := redis.NewClient(&redis.Options{Addr: address, ClientName: "naive.go", MaxRetries: -1, ReadTimeout: -1, PoolTimeout: time.Minute})
 	defer func() { _ = c.Close() }()
-	for c.Echo(ctx, effects.MarkRound).Err() == nil {
+	for c.Echo(ctx, infer.MarkRound).Err() == nil {
 		for range 2 {
 			ok, err := c.SetNX(ctx, "invoice:7", me, 2*time.Second).Result()
 			if errors.Is(err, context.Canceled) {
 				return
 			}
 			if ok && err == nil {
-				c.Echo(ctx, effects.MarkEnter)
-				c.Echo(ctx, effects.MarkLeave)
+				c.Echo(ctx, infer.MarkEnter)
+				c.Echo(ctx, infer.MarkLeave)
 				c.Del(ctx, "invoice:7")
 				break
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/logs"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -78,7 +78,7 @@ func lockOf(t *testing.T, log []byte) logs.Options {
 	if !is {
 		return logs.Options{}
 	}
-	lock, err := effects.ParseLock(strings.Fields(said)[0])
+	lock, err := infer.ParseLock(strings.Fields(said)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/web/board"
 	"relock/web/site/limit"
@@ -44,7 +44,7 @@ func opened(t *testing.T) *Lab {
 		go func() {
 			c := redis.NewClient(&redis.Options{Addr: one.Address, MaxRetries: -1, ReadTimeout: -1})
 			defer func() { _ = c.Close() }()
-			for c.Echo(context.WithoutCancel(t.Context()), effects.MarkRound).Err() == nil {
+			for c.Echo(context.WithoutCancel(t.Context()), infer.MarkRound).Err() == nil {
 				if c.SetNX(context.WithoutCancel(t.Context()), "k", one.Name, time.Second).Val() {
 					c.Del(context.WithoutCancel(t.Context()), "k")
 				}

@@ -12,10 +12,10 @@ import (
 	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/web/export"
-	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -130,11 +130,11 @@ func (s *Pages) Judge(w http.ResponseWriter, r *http.Request) error {
 		err = course.ErrNotBroken
 	}
 	if err != nil {
-		return frame.NotShown(r, err, "That cannot be shown")
+		return shell.NotShown(r, err, "That cannot be shown")
 	}
 	verdict, err := task.Judge(r.Context(), moves)
 	if err != nil {
-		return frame.NotShown(r, err, "That cannot be shown")
+		return shell.NotShown(r, err, "That cannot be shown")
 	}
 	l := words.From(r.Context())
 	html, err := templates.Text(l, templates.Scene(newScene(l, l.Say("Where you are"), verdict.Scene)))

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"relock/engine/course"
-	"relock/web/frame"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -109,7 +109,7 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 		p.Halves = append(p.Halves, page.CheckedHalf{Again: ideas[0].Again.Path(), After: true})
 	}
 	if !p.Both() {
-		s.Scripted(&p.Page, frame.App, "js/course-check.js")
+		s.Scripted(&p.Page, shell.App, "js/course-check.js")
 	}
 	for n, idea := range ideas {
 		row := page.CheckedRow{Taught: *wayItem(l, idea.Taught)}

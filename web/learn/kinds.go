@@ -9,8 +9,8 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/phrase"
-	"relock/web/frame"
 	"relock/web/page"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -197,7 +197,7 @@ func read(_ context.Context, a *asking) error {
 func predict(_ context.Context, a *asking) error {
 	a.Secret, a.ahead = true, a.made.Asked().Step
 	a.ask(choice{
-		label:   func(one *course.Answer) string { return templates.Escaped(frame.Said(a.l, one.Says)) },
+		label:   func(one *course.Answer) string { return templates.Escaped(shell.Said(a.l, one.Says)) },
 		watchIt: trueElsewhere, watching: hereItIsTrue,
 	})
 	return nil
@@ -342,6 +342,6 @@ func (s *Pages) show(w http.ResponseWriter, r *http.Request, a *asking) error {
 	case a.Staged():
 		scripts = append(scripts, "js/replay.js")
 	}
-	s.Scripted(&a.Page, frame.App, scripts...)
+	s.Scripted(&a.Page, shell.App, scripts...)
 	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*a.Lesson, a.parts))
 }

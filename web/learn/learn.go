@@ -15,12 +15,12 @@ import (
 	"relock/engine/course"
 	"relock/engine/trace"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/shell"
 	"relock/web/site"
-	"relock/web/step"
+	"relock/web/stepper"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -54,11 +54,11 @@ func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
 
 // Pages are the course, and questions made of a run.
 type Pages struct {
-	*frame.Pages
+	*shell.Pages
 
 	Course   func() *course.Course
-	Own      bool           // it is the operator's: pages link to chapters and items that it may lack
-	Searches *step.Searches // that judge what is written
+	Own      bool              // it is the operator's: pages link to chapters and items that it may lack
+	Searches *stepper.Searches // that judge what is written
 }
 
 // Learn is the way through the course.
@@ -161,7 +161,7 @@ func (s *Pages) Lesson(w http.ResponseWriter, r *http.Request) error {
 func (a *asking) staged(ctx context.Context) error {
 	on := a.stage
 	shown := film.NewScenario(a.l, on.run.Scenario)
-	a.Facts, a.Title = shown.Facts, frame.TitleOf(a.l, on.run.Scenario)
+	a.Facts, a.Title = shown.Facts, shell.TitleOf(a.l, on.run.Scenario)
 	if a.Stepping != nil {
 		return nil
 	}

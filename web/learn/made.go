@@ -10,10 +10,10 @@ import (
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -46,7 +46,7 @@ func (s *Pages) Made(w http.ResponseWriter, r *http.Request) error {
 		a, err = s.madeQuestion(r, l, state)
 	}
 	if err != nil {
-		return frame.NotShown(r, err, "No question can be made of that")
+		return shell.NotShown(r, err, "No question can be made of that")
 	}
 	if a.Room, err = roomOfMade(state, course.Kind(a.Kind)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Pages) madeQuestion(r *http.Request, l words.Language, state link.Conte
 		Hidden: query.Get("from"), Leave: "/learn/made?" + own, Secret: true,
 	}
 	a.choose(q.Answers, choice{
-		label: func(one *course.Answer) string { return templates.Escaped(frame.Said(l, one.Says)) },
+		label: func(one *course.Answer) string { return templates.Escaped(shell.Said(l, one.Says)) },
 		reply: func(one *course.Answer) string {
 			if one.Right {
 				return a.paragraph("That is what the run did.")
@@ -122,7 +122,7 @@ func (s *Pages) MadeYAML(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		return frame.NotShown(r, err, "No question can be made of that")
+		return shell.NotShown(r, err, "No question can be made of that")
 	}
 	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="item.yaml"`)
@@ -138,7 +138,7 @@ func (s *Pages) JudgeMade(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict, err := course.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
 	if err != nil {
-		return frame.NotShown(r, err, "That cannot be shown")
+		return shell.NotShown(r, err, "That cannot be shown")
 	}
 	verdict.Par, _ = strconv.Atoi(r.URL.Query().Get("par")) // as the page had it
 	verdict.Proven = verdict.Par > 0

@@ -8,8 +8,8 @@ import (
 
 	"relock/engine/course"
 	"relock/web/film"
-	"relock/web/frame"
 	"relock/web/page"
+	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -21,7 +21,7 @@ func (s *Pages) Wrote(w http.ResponseWriter, r *http.Request) error {
 	if !ok || item.Kind != course.Write {
 		return site.ErrNoPage
 	}
-	values, err := frame.ReadForm(w, r)
+	values, err := shell.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -79,12 +79,12 @@ func (a *asking) judged(task *course.Writing, form *page.Writing) {
 	if wrote.Run != nil {
 		a.stage = all(wrote.Run)
 	}
-	a.Feedback = "<p>" + templates.Escaped(frame.JudgedSays(a.l, wrote.Judged)) + "</p>"
+	a.Feedback = "<p>" + templates.Escaped(shell.JudgedSays(a.l, wrote.Judged)) + "</p>"
 	if wrote.Rule != "" {
 		a.Feedback += a.paragraph("The smallest of them is on the stage.")
 	}
 	if wrote.Refused != nil {
-		form.Script.Mistakes, form.WrongLine = []string{frame.JudgedSays(a.l, wrote.Judged)}, wrote.Line
+		form.Script.Mistakes, form.WrongLine = []string{shell.JudgedSays(a.l, wrote.Judged)}, wrote.Line
 		return
 	}
 	a.Watching = a.l.Say("Your script at work.")

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/trace"
 )
 
@@ -22,8 +22,8 @@ type effect struct {
 // sight watches one round for what its choices come to.
 type sight struct {
 	o        *Order
-	majority *effects.Majority // of the records so far; nil where marks say who is inside
-	records  int               // that it has read
+	majority *infer.Majority // of the records so far; nil where marks say who is inside
+	records  int             // that it has read
 	belief   map[string]int
 	did      *effect // of the last choice, nil if nobody asks
 	lane     *lane
@@ -38,7 +38,7 @@ func (s *search) sights(o *Order) {
 	}
 	s.seen.o = o
 	if !s.marks {
-		s.seen.majority = effects.NewMajority(len(s.g.nodes), s.names, s.g.key, s.o.Resource, false, maps.Clone(s.roles))
+		s.seen.majority = infer.NewMajority(len(s.g.nodes), s.names, s.g.key, s.o.Resource, false, maps.Clone(s.roles))
 		s.seen.majority.SetStart(o.began)
 		s.seen.majority.Forget()
 	}
@@ -90,8 +90,8 @@ func (w *sight) settled() {
 }
 
 // sees takes what a record has changed of the lock's key.
-func (d *effect) sees(r effects.Record) {
-	if effects.Equal(r.Before, r.After) {
+func (d *effect) sees(r infer.Record) {
+	if infer.Equal(r.Before, r.After) {
 		return
 	}
 	for _, k := range []trace.KeyState{r.Before, r.After} {
@@ -136,4 +136,4 @@ func (s *search) commute(z sleeper, c *choice) bool {
 func known(a, b *effect) bool { return a != nil && b != nil && a.done && b.done }
 
 // ofLock reports whether a command may read or change the lock's key.
-func (s *search) ofLock(f effects.Footprint) bool { return f.All || f.Names(s.g.key) }
+func (s *search) ofLock(f infer.Footprint) bool { return f.All || f.Names(s.g.key) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"relock/engine/explore/pct"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 )
 
 // draw tries orders at random, by PCT.
@@ -16,7 +16,7 @@ func (s *search) draw(ctx context.Context) error {
 	decisions, tasks := 1, 1
 	broken := map[string]bool{}
 	defer func() { // what was drawn counts, too, where the search is cut short
-		for _, name := range effects.Rules() {
+		for _, name := range infer.Rules() {
 			if broken[name] {
 				d.Rules = append(d.Rules, name)
 			}

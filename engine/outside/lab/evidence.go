@@ -9,7 +9,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/explore/pct"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/phrase"
 	"relock/engine/verdict"
@@ -31,7 +31,7 @@ var lacking = regexp.MustCompile(`^ERR the lab|nknown Redis command called from 
 // see counts a command that was answered.
 func (f failures) see(args []string, embedded bool, raw []byte) {
 	_, failed := resp.Value(raw)
-	name := effects.Verb(args)
+	name := infer.Verb(args)
 	script := false
 	switch name {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
@@ -40,9 +40,9 @@ func (f failures) see(args []string, embedded bool, raw []byte) {
 		}
 		sha := strings.ToLower(args[1])
 		if !strings.HasPrefix(name, "EVALSHA") {
-			sha = effects.Digest(args[1])
+			sha = infer.Digest(args[1])
 		}
-		name, script = effects.ScriptOf(sha), true
+		name, script = infer.ScriptOf(sha), true
 	}
 	if failed == "" && !script {
 		return
@@ -101,15 +101,15 @@ func (f failures) list() []verdict.Failure {
 // shown is an answer as a sentence quotes it.
 func shown(answer string) string {
 	answer, _, _ = strings.Cut(answer, "stack traceback")
-	return strings.TrimRight(effects.Short(strings.Join(strings.Fields(answer), " "), 160), ".")
+	return strings.TrimRight(infer.Short(strings.Join(strings.Fields(answer), " "), 160), ".")
 }
 
 // evidence is what no order yet has shown, where these faults are asked for.
 func (o Options) evidence() verdict.Evidence {
 	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
 		NoKey:    phrase.Say("Name the lock's key: -lock KEY."),
-		Nobody:   phrase.Say("Let the worker say when it is inside (ECHO %[1]s, ECHO %[2]s), give it more retries, or look at its last answers.", effects.MarkEnter, effects.MarkLeave),
-		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (ECHO %[1]s, ECHO %[2]s).", effects.MarkEnter, effects.MarkLeave),
+		Nobody:   phrase.Say("Let the worker say when it is inside (ECHO %[1]s, ECHO %[2]s), give it more retries, or look at its last answers.", infer.MarkEnter, infer.MarkLeave),
+		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (ECHO %[1]s, ECHO %[2]s).", infer.MarkEnter, infer.MarkLeave),
 		Unstruck: phrase.Say("Ask for another fault: -faults."),
 		Diverged: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched."),
 		Cut:      phrase.Say("Try more: -max-orders."),
@@ -129,7 +129,7 @@ func (o Options) evidence() verdict.Evidence {
 }
 
 // shows adds what an order has shown, which was read.
-func (s *search) shows(o *Order, j effects.Fold) {
+func (s *search) shows(o *Order, j infer.Fold) {
 	w := *j.Witness()
 	w.Struck = o.struck
 	s.evidence.Add(&w)
@@ -148,8 +148,8 @@ func (s *search) shows(o *Order, j effects.Fold) {
 
 // leased reports whether the lock's key ever had an expiry.
 func (o *Order) leased() bool {
-	return slices.ContainsFunc(o.records, func(r effects.Record) bool {
-		return r.After.PTTL > 0 || r.Before.PTTL > 0 || slices.ContainsFunc(r.Also, func(c effects.Change) bool { return c.After.PTTL > 0 || c.Before.PTTL > 0 })
+	return slices.ContainsFunc(o.records, func(r infer.Record) bool {
+		return r.After.PTTL > 0 || r.Before.PTTL > 0 || slices.ContainsFunc(r.Also, func(c infer.Change) bool { return c.After.PTTL > 0 || c.Before.PTTL > 0 })
 	})
 }
 
@@ -251,7 +251,7 @@ func (s *search) outside() phrase.Wording {
 }
 
 // toldOf is an answer in few words.
-func toldOf(r effects.Record) string {
+func toldOf(r infer.Record) string {
 	switch {
 	case r.Err != "":
 		return shown(r.Err)
@@ -260,5 +260,5 @@ func toldOf(r effects.Record) string {
 	case r.Reply == nil:
 		return "nil"
 	}
-	return effects.Short(strings.Join(strings.Fields(strings.ToValidUTF8(fmt.Sprint(r.Reply), "?")), " "), 60)
+	return infer.Short(strings.Join(strings.Fields(strings.ToValidUTF8(fmt.Sprint(r.Reply), "?")), " "), 60)
 }

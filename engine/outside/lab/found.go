@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/trace"
 	"relock/engine/verdict"
 )
@@ -34,7 +34,7 @@ type Found struct {
 	Started  bool // each order took new processes: a worker asks for no rounds
 	Evidence verdict.Evidence
 
-	roles effects.Roles // what commands were seen to do to the lock, in any order
+	roles infer.Roles // what commands were seen to do to the lock, in any order
 }
 
 // Judgement is what we can say about the lock.
@@ -69,9 +69,9 @@ type Order struct {
 	Faults    int
 	Rules     []string // broken
 
-	records  []effects.Record
+	records  []infer.Record
 	began    time.Time // the instant, by the wall's clock, from which its records count
-	final    effects.Over
+	final    infer.Over
 	marks    bool
 	lease    int64 // the longest that was seen, in ms, also in rounds before it
 	hash     bool  // the lock is one
@@ -82,7 +82,7 @@ type Order struct {
 }
 
 // note adds the outcome of a decision, or what happened by itself.
-func (o *Order) note(r effects.Record) {
+func (o *Order) note(r infer.Record) {
 	o.records = append(o.records, r)
 	for i := range len(r.Also) + 1 {
 		after := r.Of(i).After
@@ -137,7 +137,7 @@ func (s *search) sort() {
 		case b.Order.smaller(a.Order):
 			return 1
 		default:
-			return slices.Index(effects.Rules(), a.Name) - slices.Index(effects.Rules(), b.Name)
+			return slices.Index(infer.Rules(), a.Name) - slices.Index(infer.Rules(), b.Name)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/trace"
 )
@@ -41,7 +41,7 @@ type Gate struct {
 	key      string   // the lock's, "" while nobody knows
 	also     []string // keys of further locks
 	resource string
-	onRecord func(effects.Record)
+	onRecord func(infer.Record)
 }
 
 // lane is what comes in on one port, or of several nodes on a port for each: a thread.
@@ -245,7 +245,7 @@ func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
 func (g *Gate) leaves(c *conn) {
 	if c.isOpen() {
 		for _, it := range c.queue {
-			if !it.blocking && !blocks(it.args) && effects.Mark(it.args) == "" && !passes(it.args) && len(c.lane.late) < maxQueue {
+			if !it.blocking && !blocks(it.args) && infer.Mark(it.args) == "" && !passes(it.args) && len(c.lane.late) < maxQueue {
 				c.lane.late = append(c.lane.late, it)
 			}
 		}
@@ -344,7 +344,7 @@ func (g *Gate) send(c *conn) {
 func (g *Gate) arrive(c *conn, args []string) {
 	c.lane.spoken, c.lane.moved = true, time.Now()
 	c.lane.sent()
-	if effects.Mark(args) == effects.MarkRound {
+	if infer.Mark(args) == infer.MarkRound {
 		c.lane.rounds = true
 	}
 	g.came++
@@ -388,7 +388,7 @@ func (g *Gate) pump(c *conn) {
 		if raw != nil {
 			g.reply(c, raw)
 		}
-		if effects.Verb(it.args) == "QUIT" {
+		if infer.Verb(it.args) == "QUIT" {
 			g.hangUp(c)
 		}
 	}
@@ -409,11 +409,11 @@ func brief(args []string) []string {
 // outline is a command in few words: a script has its name, and long arguments are cut.
 func outline(args []string) string {
 	if len(args) > 1 {
-		switch args = slices.Clone(args); effects.Verb(args) {
+		switch args = slices.Clone(args); infer.Verb(args) {
 		case "EVAL", "EVAL_RO":
-			args[1] = effects.ScriptName(args[1])
+			args[1] = infer.ScriptName(args[1])
 		case "EVALSHA", "EVALSHA_RO":
-			args[1] = effects.ScriptOf(strings.ToLower(args[1]))
+			args[1] = infer.ScriptOf(strings.ToLower(args[1]))
 		}
 	}
 	list := brief(args)
@@ -428,7 +428,7 @@ func outline(args []string) string {
 // keepScript keeps a script's text. A full cache is cleared, as by SCRIPT FLUSH: clients then
 // send their scripts again.
 func (g *Gate) keepScript(text string) {
-	name := effects.Digest(text)
+	name := infer.Digest(text)
 	if g.scripts[name] != "" {
 		return
 	}
@@ -447,7 +447,7 @@ func (g *Gate) text(args []string) (string, bool) {
 	if len(args) < 3 {
 		return "", false
 	}
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "EVAL", "EVAL_RO":
 		return args[1], true
 	case "EVALSHA", "EVALSHA_RO":
@@ -466,21 +466,21 @@ func (g *Gate) state(node int) trace.KeyState {
 }
 
 // opens notes the further locks' keys before what befalls them on a node.
-func (g *Gate) opens(r *effects.Record, node int) {
+func (g *Gate) opens(r *infer.Record, node int) {
 	for _, key := range g.also {
-		r.Also = append(r.Also, effects.Change{Before: g.nodes[node].key(key)})
+		r.Also = append(r.Also, infer.Change{Before: g.nodes[node].key(key)})
 	}
 }
 
 // closes notes them after.
-func (g *Gate) closes(r *effects.Record, node int) {
+func (g *Gate) closes(r *infer.Record, node int) {
 	for i, key := range g.also {
 		r.Also[i].After = g.nodes[node].key(key)
 	}
 }
 
 // lapses notes which of them have expired before a command gets there.
-func (g *Gate) lapses(r *effects.Record, node int) {
+func (g *Gate) lapses(r *infer.Record, node int) {
 	for i, key := range g.also {
 		now := g.nodes[node].key(key)
 		if was := r.Also[i].Before; was.Exists() && !now.Exists() {
@@ -500,10 +500,10 @@ func (g *Gate) numbered(node int) int {
 
 // perform runs a command at the head of a queue and answers it, unless a fault
 // strikes it.
-func (g *Gate) perform(it *item, do string) effects.Record {
+func (g *Gate) perform(it *item, do string) infer.Record {
 	c := it.c
 	node := c.node
-	r := effects.Record{Thread: c.lane.name, Node: g.numbered(node), Args: it.args, Tx: it.tx, Do: do, Mark: effects.Mark(it.args), Before: g.state(node)}
+	r := infer.Record{Thread: c.lane.name, Node: g.numbered(node), Args: it.args, Tx: it.tx, Do: do, Mark: infer.Mark(it.args), Before: g.state(node)}
 	g.opens(&r, node)
 	late := slices.Contains(c.lane.late, it)
 	if late {
@@ -575,8 +575,8 @@ func (g *Gate) perform(it *item, do string) effects.Record {
 
 // touches notes the keys that a command names.
 func (g *Gate) touches(args []string) {
-	f := effects.Touches(args)
-	if f.All && effects.Mark(args) == "" {
+	f := infer.Touches(args)
+	if f.All && infer.Mark(args) == "" {
 		f.Keys = g.nodes.keys(args)
 	}
 	for _, k := range f.Keys {
@@ -596,16 +596,16 @@ func (g *Gate) answers(args []string, raw []byte) {
 }
 
 // execute runs a command and says what Redis answers.
-func (g *Gate) execute(it *item, r *effects.Record) []byte {
+func (g *Gate) execute(it *item, r *infer.Record) []byte {
 	if r.Mark != "" {
 		r.Reply = it.args[1]
 		return resp.Bulk(it.args[1])
 	}
-	v := effects.Verb(it.args)
+	v := infer.Verb(it.args)
 	text, _ := g.text(it.args)
 	// Only a script's own commands show what it does to the resource.
-	journalled := g.watched || g.resource != "" && effects.Touches(it.args).Names(g.resource)
-	raw, inner, err := effects.Run(it.c.s.do, it.args, text, journalled)
+	journalled := g.watched || g.resource != "" && infer.Touches(it.args).Names(g.resource)
+	raw, inner, err := infer.Run(it.c.s.do, it.args, text, journalled)
 	if err != nil {
 		raw = resp.Failure("ERR " + err.Error())
 	}

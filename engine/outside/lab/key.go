@@ -4,18 +4,18 @@ import (
 	"context"
 	"slices"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 )
 
 // mostProbes is how many rounds may look for the lock's key.
 const mostProbes = 16
 
 // said is what a thread sent in a round, with the answers.
-func (o *Order) said(thread string) []effects.Said {
-	var list []effects.Said
+func (o *Order) said(thread string) []infer.Said {
+	var list []infer.Said
 	for _, r := range o.records {
 		if r.Thread == thread && r.Args != nil && r.Mark == "" {
-			list = append(list, effects.SaidOf(r))
+			list = append(list, infer.SaidOf(r))
 		}
 	}
 	return list
@@ -47,12 +47,12 @@ func (s *search) find(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if key := effects.Decided(b, order.said(s.names[1]), not); key != "" {
+		if key := infer.Decided(b, order.said(s.names[1]), not); key != "" {
 			s.name(key)
 			return nil
 		}
 	}
-	if key := effects.Shared(b, not); s.g.key == "" && key != "" {
+	if key := infer.Shared(b, not); s.g.key == "" && key != "" {
 		s.name(key)
 	}
 	return nil
@@ -67,7 +67,7 @@ func (s *search) name(key string) {
 
 // lasting returns the keys that are still there after a round, without an expiry: nobody
 // gives them back.
-func (s *search) lasting(list []effects.Said) []string {
+func (s *search) lasting(list []infer.Said) []string {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
 	var keys []string

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/engine/scenario"
@@ -160,9 +160,9 @@ func TestATraceOfAMajority(t *testing.T) {
 // all.
 func TestFootprintsOfNodes(t *testing.T) {
 	racetest.Skip(t)
-	a, b := effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 1}, effects.Footprint{Keys: []string{"k"}, Writes: true, Node: 2}
-	c := effects.Footprint{Keys: []string{"k"}, Node: 1}
-	all := effects.Everything
+	a, b := infer.Footprint{Keys: []string{"k"}, Writes: true, Node: 1}, infer.Footprint{Keys: []string{"k"}, Writes: true, Node: 2}
+	c := infer.Footprint{Keys: []string{"k"}, Node: 1}
+	all := infer.Everything
 	if a.Conflicts(b) || !a.Conflicts(c) || !a.Conflicts(all) || !all.Conflicts(b) {
 		t.Error("footprints of nodes")
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 	"relock/engine/store"
 )
@@ -41,13 +41,13 @@ type Options struct {
 
 // Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
 func (o Options) Of(lock string) (Options, error) {
-	l, err := effects.ParseLock(lock)
+	l, err := infer.ParseLock(lock)
 	o.Key, o.Kind, o.Also = l.Key, l.Kind, l.Also
 	return o, err
 }
 
 // Lock returns the lock that the options name.
-func (o Options) Lock() effects.Lock { return effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also} }
+func (o Options) Lock() infer.Lock { return infer.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also} }
 
 // Check fails with a clear sentence if options do not go together.
 func (o Options) Check() error {
@@ -69,7 +69,7 @@ func (o Options) Check() error {
 	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
-	if err := effects.Judges(o.Lock(), o.Nodes); err != nil {
+	if err := infer.Judges(o.Lock(), o.Nodes); err != nil {
 		return err
 	}
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
@@ -106,8 +106,8 @@ func (o Options) backends() (nodes, error) {
 }
 
 // fold returns the fold of no records yet of one order.
-func (o Options) fold(key string, marks bool, known effects.Roles) effects.Fold {
-	return effects.Fresh(o.Nodes, threadNames(o.Threads), effects.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
+func (o Options) fold(key string, marks bool, known infer.Roles) infer.Fold {
+	return infer.Fresh(o.Nodes, threadNames(o.Threads), infer.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
 }
 
 // ListenAll is every address of this machine.

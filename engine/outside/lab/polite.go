@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/trace"
 )
@@ -16,7 +16,7 @@ import (
 // without answers a command that needs no decision.
 func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
 	args := it.args
-	v := effects.Verb(args)
+	v := infer.Verb(args)
 	if c.multi && v != "EXEC" && v != "DISCARD" && v != "RESET" && v != "QUIT" && v != "WATCH" && v != "MULTI" {
 		if why := g.refused(args); why != "" {
 			c.dirty = true
@@ -77,14 +77,14 @@ func (g *Gate) ask(c *conn, args []string) []byte {
 // stays is an answer that sends nobody to another node of a cluster: there is no gate.
 func (g *Gate) stays(raw []byte) []byte {
 	if g.nodes.cluster() && (bytes.HasPrefix(raw, []byte("-MOVED ")) || bytes.HasPrefix(raw, []byte("-ASK "))) {
-		return resp.Failure(fmt.Sprintf("ERR the lab stands before the node that has the key %q; this key is on another one", effects.Short(g.key, 60)))
+		return resp.Failure(fmt.Sprintf("ERR the lab stands before the node that has the key %q; this key is on another one", infer.Short(g.key, 60)))
 	}
 	return raw
 }
 
 // refused says why a command is not run, by name, or "".
 func (g *Gate) refused(args []string) string {
-	v := effects.Verb(args)
+	v := infer.Verb(args)
 	switch {
 	case v == "CLIENT" && sub(args) == "TRACKING" && !(len(args) == 3 && strings.EqualFold(args[2], "OFF")):
 		v += " " + sub(args)
@@ -130,7 +130,7 @@ const version = "7.0.15"
 
 // polite answers what a client sends to get ready.
 func (g *Gate) polite(c *conn, args []string) []byte {
-	v := effects.Verb(args)
+	v := infer.Verb(args)
 	kind, _ := g.nodes.kind()
 	own := kind == trace.StoreEmbedded
 	switch v {
@@ -200,7 +200,7 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 
 // stand answers as a Redis of its own would what the embedded one does not know.
 func (g *Gate) stand(c *conn, args []string) []byte {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "SELECT":
 		if len(args) == 2 && args[1] != "0" {
 			return resp.Failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")
@@ -280,7 +280,7 @@ func (g *Gate) clustered(c *conn, args []string) []byte {
 	address := c.lane.ports[c.node].Addr().String()
 	host, text, _ := net.SplitHostPort(address)
 	port, _ := strconv.Atoi(text)
-	id := effects.Digest(address)
+	id := infer.Digest(address)
 	switch what := sub(args); what {
 	case "SLOTS":
 		node := resp.Join(resp.Head('*', 4), resp.Bulk(host), resp.Number(port), resp.Bulk(id), resp.Head('*', 0))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/racetest"
 )
 
@@ -44,8 +44,8 @@ func FuzzReader(f *testing.F) {
 				t.Fatal("a command without a name")
 			}
 			// The footprint of a command must cope with any arguments.
-			_, _, _, _, _ = effects.Verb(args), effects.Shown(args), brief(args), effects.Touches(args), passes(args)
-			if effects.Mark(args) == "" && blocks(args) {
+			_, _, _, _, _ = infer.Verb(args), infer.Shown(args), brief(args), infer.Touches(args), passes(args)
+			if infer.Mark(args) == "" && blocks(args) {
 				g := &Gate{nodes: nodes{newEmbedded(false, time.Second)}, own: []session{nothing{}}}
 				it := &item{c: &conn{}, args: args, blocking: true}
 				g.begin(it)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/phrase"
 	"relock/engine/store"
@@ -121,7 +121,7 @@ const (
 
 // mayNotEnd reports whether a command runs a script.
 func mayNotEnd(args []string) bool {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "EXEC":
 		return true
 	}
@@ -425,7 +425,7 @@ func (s *wireSession) limit(args []string) time.Duration {
 func (s *wireSession) failed(err error, limit time.Duration, args []string) error {
 	_ = s.c.Close()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.b.why = phrase.Say("waits for Redis: for %s no answer has come to %s", limit, effects.Verb(args))
+		s.b.why = phrase.Say("waits for Redis: for %s no answer has come to %s", limit, infer.Verb(args))
 	}
 	s.err = fmt.Errorf("lab: ask Redis: %w", err)
 	return s.err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -78,7 +78,7 @@ func (s *search) release() error {
 		if _, _, it := l.pending(s.g); it != nil {
 			it.c.queue = it.c.queue[1:]
 			l.moved = time.Now()
-			s.g.reply(it.c, resp.Bulk(effects.MarkRound))
+			s.g.reply(it.c, resp.Bulk(infer.MarkRound))
 			s.g.pump(it.c)
 		}
 	}
@@ -94,7 +94,7 @@ type choice struct {
 	d    Decision
 	it   *item
 	lane *lane
-	f    effects.Footprint
+	f    infer.Footprint
 	did  *effect // what it came to; nil where nobody asks
 }
 
@@ -124,7 +124,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 		before := make([]int, len(s.g.nodes)) // items of each node
 		for _, it := range items {
 			node := it.c.node
-			d := Decision{Thread: l.name, Node: s.g.numbered(node), Nth: before[node], Command: effects.Shown(it.args)}
+			d := Decision{Thread: l.name, Node: s.g.numbered(node), Nth: before[node], Command: infer.Shown(it.args)}
 			before[node]++
 			c := choice{d: d, it: it, lane: l, f: s.print(it)}
 			late := slices.Contains(l.late, it)
@@ -137,7 +137,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 				continue
 			}
 			for _, k := range s.o.Faults {
-				if effects.Mark(it.args) != "" && k != Crash && k != Pause { // a mark is no command; who is inside can stand still
+				if infer.Mark(it.args) != "" && k != Crash && k != Pause { // a mark is no command; who is inside can stand still
 					continue
 				}
 				if !kindNamed(k).ofCommand || k == LoseMessage && !s.g.listened() || (k == Crash || k == Pause) && l.worker == nil {
@@ -146,7 +146,7 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 				f := c
 				f.d.Do = k
 				if k == Delay || k == Crash || k == Pause || k == LoseMessage {
-					f.f = effects.Everything
+					f.f = infer.Everything
 				}
 				faults = append(faults, f)
 			}
@@ -157,13 +157,13 @@ func (s *search) choices() (list []choice, over bool, stuck, asking []string) {
 	}
 	if s.used < s.o.MaxFaults && (len(list) > 0 || s.steered) {
 		if _, some := s.g.nodes.expiry(); some && slices.Contains(s.o.Faults, LeaseEnds) {
-			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: effects.Everything})
+			faults = append(faults, choice{d: Decision{Do: LeaseEnds}, f: infer.Everything})
 		}
 		for node := range s.g.nodes {
 			for nth, key := range s.keys() {
 				if slices.Contains(s.o.Faults, Evict) && s.g.nodes[node].key(key).Exists() {
 					at := s.g.numbered(node)
-					faults = append(faults, choice{d: Decision{Node: at, Nth: nth, Do: Evict}, f: effects.Footprint{Keys: []string{key}, Writes: true, Node: at}})
+					faults = append(faults, choice{d: Decision{Node: at, Nth: nth, Do: Evict}, f: infer.Footprint{Keys: []string{key}, Writes: true, Node: at}})
 				}
 			}
 		}
@@ -186,15 +186,15 @@ func (g *Gate) listened() bool {
 // print is the effects.Footprint of a command. A command that may publish depends on everything
 // before somebody listens, which is no decision; a transaction on the keys that its connection
 // watches.
-func (s *search) print(it *item) effects.Footprint {
+func (s *search) print(it *item) infer.Footprint {
 	if s.o.Full {
-		return effects.Everything
+		return infer.Everything
 	}
-	if effects.Mark(it.args) != "" {
+	if infer.Mark(it.args) != "" {
 		if len(s.g.nodes) > 1 { // what a majority holds depends on no mark
-			return effects.Footprint{Keys: []string{effects.Channel(effects.MarkEnter)}, Writes: true}
+			return infer.Footprint{Keys: []string{infer.Channel(infer.MarkEnter)}, Writes: true}
 		}
-		return effects.Everything
+		return infer.Everything
 	}
 	f := s.printed(it)
 	f.Node = s.g.numbered(it.c.node)
@@ -202,23 +202,23 @@ func (s *search) print(it *item) effects.Footprint {
 }
 
 // printed is the footprint of a command on its node.
-func (s *search) printed(it *item) effects.Footprint {
-	f := effects.Touches(it.args)
+func (s *search) printed(it *item) infer.Footprint {
+	f := infer.Touches(it.args)
 	for _, t := range it.tx {
-		one := effects.Touches(t)
-		f.All = f.All && effects.Verb(it.args) != "EXEC" || one.All
+		one := infer.Touches(t)
+		f.All = f.All && infer.Verb(it.args) != "EXEC" || one.All
 		f.Keys, f.Writes = append(f.Keys, one.Keys...), true
-		if effects.Verb(t) == "PUBLISH" {
-			return effects.Everything
+		if infer.Verb(t) == "PUBLISH" {
+			return infer.Everything
 		}
 	}
-	if effects.Verb(it.args) == "EXEC" {
+	if infer.Verb(it.args) == "EXEC" {
 		f.Keys = append(f.Keys, it.c.watched...)
 	}
 	text, scripted := s.g.text(it.args)
-	publishes := effects.Verb(it.args) == "PUBLISH" || strings.Contains(strings.ToUpper(text), "PUBLISH") || scripted && s.g.listened()
+	publishes := infer.Verb(it.args) == "PUBLISH" || strings.Contains(strings.ToUpper(text), "PUBLISH") || scripted && s.g.listened()
 	if publishes {
-		return effects.Everything
+		return infer.Everything
 	}
 	return f
 }
@@ -284,15 +284,15 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 }
 
 // finalState is the state of the lock's key. The caller must not hold the gate.
-func (s *search) finalState() effects.Over {
+func (s *search) finalState() infer.Over {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
 	return s.final()
 }
 
 // final is the lock's key at the end of an order: of several nodes the records have them.
-func (s *search) final() effects.Over {
-	over := effects.Over{Key: s.g.state(0), At: s.g.nodes.now()}
+func (s *search) final() infer.Over {
+	over := infer.Over{Key: s.g.state(0), At: s.g.nodes.now()}
 	for _, key := range s.g.also {
 		over.Also = append(over.Also, s.g.nodes[0].key(key))
 	}
@@ -310,7 +310,7 @@ func (s *search) ends(o *Order, ended map[string]bool) {
 			if l.worker != nil && l.worker.killed {
 				result = trace.Crashed
 			}
-			r := effects.Record{Thread: l.name, Ended: result, After: s.g.state(0), At: s.g.nodes.now()}
+			r := infer.Record{Thread: l.name, Ended: result, After: s.g.state(0), At: s.g.nodes.now()}
 			s.g.opens(&r, 0)
 			s.g.closes(&r, 0)
 			o.note(r)
@@ -348,9 +348,9 @@ func (s *search) pass(o *Order, asking []string) bool {
 
 // lapse moves Redis' clock, and reports whether that ended the lock's lease.
 func (s *search) lapse(o *Order, d time.Duration, wall bool, asking []string) bool {
-	before := make([]effects.Record, len(s.g.nodes))
+	before := make([]infer.Record, len(s.g.nodes))
 	for node := range before {
-		before[node] = effects.Record{Node: s.g.numbered(node), Do: LeaseEnds, Asking: asking, Before: s.g.state(node)}
+		before[node] = infer.Record{Node: s.g.numbered(node), Do: LeaseEnds, Asking: asking, Before: s.g.state(node)}
 		s.g.opens(&before[node], node)
 	}
 	if wall {
@@ -361,8 +361,8 @@ func (s *search) lapse(o *Order, d time.Duration, wall bool, asking []string) bo
 	for node, r := range before {
 		r.After, r.At = s.g.state(node), s.g.nodes.now()
 		s.g.closes(&r, node)
-		over := func(c effects.Change) bool { return c.Before.Exists() && !c.After.Exists() }
-		if over(effects.Change{Before: r.Before, After: r.After}) || slices.ContainsFunc(r.Also, over) {
+		over := func(c infer.Change) bool { return c.Before.Exists() && !c.After.Exists() }
+		if over(infer.Change{Before: r.Before, After: r.After}) || slices.ContainsFunc(r.Also, over) {
 			ended = true
 			o.note(r)
 		}
@@ -411,7 +411,7 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 		return nil
 	case Evict:
 		node := max(c.d.Node-1, 0)
-		r := effects.Record{Node: c.d.Node, Do: Evict, Before: s.g.state(node)}
+		r := infer.Record{Node: c.d.Node, Do: Evict, Before: s.g.state(node)}
 		s.g.opens(&r, node)
 		s.g.nodes[node].evict(s.keys()[min(c.d.Nth, len(s.g.also))])
 		s.g.closes(&r, node)
@@ -422,10 +422,10 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	case Crash, Pause:
 		return s.strike(o, c)
 	}
-	if m := effects.Mark(c.it.args); m == effects.MarkEnter || m == effects.MarkLeave {
+	if m := infer.Mark(c.it.args); m == infer.MarkEnter || m == infer.MarkLeave {
 		s.marks = true
 	}
-	f := effects.Touches(c.it.args)
+	f := infer.Touches(c.it.args)
 	f.Node = c.it.c.node
 	gone, before := s.gone(f.Node), s.others(f)
 	r := s.g.perform(c.it, c.d.Do)
@@ -453,8 +453,8 @@ func (s *search) patience(l *lane, command string) int {
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
 // Elsewhere says that another key has changed, or may have.
-func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
-	s.met = s.met || effects.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return effects.Touches(args).Names(s.g.key) })
+func (s *search) learn(c choice, r *infer.Record, elsewhere bool) {
+	s.met = s.met || infer.Touches(r.Args).Names(s.g.key) || slices.ContainsFunc(r.Tx, func(args []string) bool { return infer.Touches(args).Names(s.g.key) })
 	// A person who steers may bring other clients, whose lock has another key.
 	if s.o.Key == "" && !s.steered && s.replays == 0 {
 		if key := s.lockKey(*r); key != "" && !slices.Contains(s.made, key) {
@@ -467,7 +467,7 @@ func (s *search) learn(c choice, r *effects.Record, elsewhere bool) {
 			r.After = s.g.state(c.it.c.node)
 		}
 	}
-	changed := !effects.Equal(r.Before, r.After) || r.Do != "" || elsewhere
+	changed := !infer.Equal(r.Before, r.After) || r.Do != "" || elsewhere
 	l := c.lane
 	switch name := c.d.Command; {
 	case changed:
@@ -498,12 +498,12 @@ type place struct {
 
 // others is the keys that a command writes on its node, from 0, beside the lock's, as they
 // are.
-func (s *search) others(f effects.Footprint) map[string]trace.KeyState {
+func (s *search) others(f infer.Footprint) map[string]trace.KeyState {
 	states := map[string]trace.KeyState{}
 	for _, key := range f.Keys {
 		switch {
 		case !f.Writes || key == s.g.key:
-		case strings.HasPrefix(key, effects.Channel("")): // nobody can look at it
+		case strings.HasPrefix(key, infer.Channel("")): // nobody can look at it
 			states[key] = trace.KeyState{Type: "channel"}
 		default:
 			states[key] = s.g.nodes[f.Node].key(key)
@@ -531,19 +531,19 @@ func alike(a, b trace.KeyState) bool {
 	known := func(k trace.KeyState) bool {
 		return !k.Exists() || k.Value != nil || k.Fields != nil
 	}
-	return known(a) && known(b) && effects.Equal(a, b)
+	return known(a) && known(b) && infer.Equal(a, b)
 }
 
 // lockKey returns the key that a command has made, if it may be the lock: a string or a
 // hash that is not the resource.
-func (s *search) lockKey(r effects.Record) string {
+func (s *search) lockKey(r infer.Record) string {
 	if r.Err != "" || r.Args == nil {
 		return ""
 	}
 	var keys []string
 	for _, args := range append([][]string{r.Args}, r.Tx...) {
-		if effects.MakesLock(args) {
-			keys = append(keys, effects.Touches(args).Keys...)
+		if infer.MakesLock(args) {
+			keys = append(keys, infer.Touches(args).Keys...)
 		}
 	}
 	for _, key := range keys {
@@ -561,7 +561,7 @@ func (s *search) lockKey(r effects.Record) string {
 func (s *search) strike(o *Order, c choice) error {
 	w := c.lane.worker
 	node := c.it.c.node
-	r := effects.Record{Thread: c.d.Thread, Node: c.d.Node, Args: c.it.args, Do: c.d.Do, Before: s.g.state(node)}
+	r := infer.Record{Thread: c.d.Thread, Node: c.d.Node, Args: c.it.args, Do: c.d.Do, Before: s.g.state(node)}
 	s.g.opens(&r, node)
 	if c.d.Do == Crash {
 		w.kill()
@@ -649,7 +649,7 @@ func (s *search) drain(ctx context.Context) error {
 		switch {
 		case atRound != nil || l.ended():
 		case l.worker == nil:
-			return l.failed("never starts its next round: for %s it has not sent ECHO %s", drainFor, effects.MarkRound)
+			return l.failed("never starts its next round: for %s it has not sent ECHO %s", drainFor, infer.MarkRound)
 		default:
 			l.worker.kill()
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/engine/trace"
@@ -51,7 +51,7 @@ func (c *rounder) play(ctx context.Context, t *testing.T, address string) {
 		return strings.TrimSpace(fmt.Sprint(answer(t, r)))
 	}
 	for ctx.Err() == nil {
-		if send("ECHO "+effects.MarkRound) == "gone" {
+		if send("ECHO "+infer.MarkRound) == "gone" {
 			continue
 		}
 		for _, command := range c.commands {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -38,7 +38,7 @@ type branch struct {
 // before it or after it, and the result is the same.
 type sleeper struct {
 	d   Decision
-	f   effects.Footprint
+	f   infer.Footprint
 	did *effect
 }
 
@@ -46,7 +46,7 @@ type sleeper struct {
 type search struct {
 	o         Options
 	g         *Gate
-	roles     effects.Roles
+	roles     infer.Roles
 	names     []string
 	steered   bool            // by a person: nothing is held back, and nobody is ended
 	met       bool            // the lock's key was named in this round
@@ -63,9 +63,9 @@ type search struct {
 
 	evidence   verdict.Evidence
 	failed     failures
-	everInside verdict.Witness           // of all orders
-	lastSaid   map[string]effects.Record // of each thread
-	leased     bool                      // the lock's key had an expiry
+	everInside verdict.Witness         // of all orders
+	lastSaid   map[string]infer.Record // of each thread
+	leased     bool                    // the lock's key had an expiry
 	replays    int
 	made       []string // keys that may be the lock, in the order in which commands made them
 
@@ -73,7 +73,7 @@ type search struct {
 }
 
 // newSearch returns a search that has found nothing yet.
-func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
+func newSearch(o Options, g *Gate, roles infer.Roles, store string) *search {
 	s := &search{o: o, g: g, roles: roles, names: threadNames(o.Threads), struck: map[string]bool{}, elsewhere: map[place]bool{}, endless: map[string]bool{}}
 	s.forget(store)
 	return s
@@ -82,7 +82,7 @@ func newSearch(o Options, g *Gate, roles effects.Roles, store string) *search {
 // forget forgets what was found.
 func (s *search) forget(store string) {
 	s.found = &Found{Store: store, roles: s.roles}
-	s.evidence, s.failed, s.lastSaid = s.o.evidence(), failures{}, map[string]effects.Record{}
+	s.evidence, s.failed, s.lastSaid = s.o.evidence(), failures{}, map[string]infer.Record{}
 	s.everInside, s.leased, s.replays, s.tried, s.drawn, s.afresh = verdict.Witness{}, false, 0, tally{}, tally{}, false
 }
 
@@ -185,7 +185,7 @@ func open(o Options) (*search, func(), error) {
 	}
 	g.key, g.also, g.resource = o.Key, o.Also, o.Resource
 	kind, _ := b.kind()
-	s := newSearch(o, g, effects.Roles{}, kind)
+	s := newSearch(o, g, infer.Roles{}, kind)
 	return s, func() {
 		for _, l := range g.lanes {
 			if l.worker != nil && !l.worker.ended() {
@@ -283,12 +283,12 @@ func (s *search) push(b branch) {
 	}
 }
 
-func (s *search) judge(o *Order) effects.Fold {
+func (s *search) judge(o *Order) infer.Fold {
 	return o.read(s.o, s.g.key, s.marks, s.roles)
 }
 
 // read folds an order.
-func (o *Order) read(opts Options, key string, marks bool, known effects.Roles) effects.Fold {
+func (o *Order) read(opts Options, key string, marks bool, known infer.Roles) infer.Fold {
 	j := opts.fold(key, marks, known)
 	j.SetStart(o.began)
 	for _, r := range o.records {

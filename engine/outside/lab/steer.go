@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -51,7 +51,7 @@ func (e *RoundlessError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *RoundlessError) Says() phrase.Wording {
-	return phrase.Say("%s has not asked for a round (ECHO %s), so what it did cannot be run again", e.Thread, effects.MarkRound)
+	return phrase.Say("%s has not asked for a round (ECHO %s), so what it did cannot be run again", e.Thread, infer.MarkRound)
 }
 
 // DivergedError says that the replay of a round diverged.
@@ -317,7 +317,7 @@ func (t *Steering) standing(l *lane, addresses []string) Standing {
 			name = c.name
 		}
 		if name != "" {
-			s.Client = effects.Short(name, 60)
+			s.Client = infer.Short(name, 60)
 		}
 	}
 	list, held, atRound := l.pending(t.s.g)
@@ -325,7 +325,7 @@ func (t *Steering) standing(l *lane, addresses []string) Standing {
 	case l.worker != nil && l.worker.ended():
 		s.State = Gone
 		lines := strings.Split(l.worker.out.String(), "\n")
-		s.Words = effects.Short(strings.TrimSpace(lines[len(lines)-1]), 200)
+		s.Words = infer.Short(strings.TrimSpace(lines[len(lines)-1]), 200)
 	case !l.spoken:
 		s.State = Away
 	case len(list) > 0:

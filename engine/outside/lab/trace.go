@@ -9,7 +9,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/journal"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -22,7 +22,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
 	}
-	sc, err := effects.Frame{Title: title, Hash: o.hash, Key: key, Also: opts.Also, Kind: opts.Kind, Nodes: opts.Nodes, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
+	sc, err := infer.Frame{Title: title, Hash: o.hash, Key: key, Also: opts.Also, Kind: opts.Kind, Nodes: opts.Nodes, Lease: time.Duration(lease) * time.Millisecond, Threads: threadNames(opts.Threads), Seed: opts.Seed}.Scenario()
 	if err != nil {
 		return nil, fmt.Errorf("lab: scenario: %w", err)
 	}
@@ -37,7 +37,7 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 // instants, so that scripts report their own commands; if that Redis cannot, the
 // scripts stay whole. It fails if the frame of the trace cannot be written.
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
-	known := effects.Roles{}
+	known := infer.Roles{}
 	maps.Copy(known, f.roles)
 	key := f.Key
 	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
@@ -74,10 +74,10 @@ type telling struct {
 
 	key      string
 	marks    bool
-	known    effects.Roles
+	known    infer.Roles
 	redis    nodes             // on which the commands run again
 	sessions map[place]session // of threads, by their names
-	reading  effects.Fold
+	reading  infer.Fold
 	read     int             // records
 	after    []int           // so many events before the first of them, and after each
 	words    map[string]bool // of the commands
@@ -96,7 +96,7 @@ func (t *telling) close() {
 }
 
 // begin begins again, with what commands are known to do.
-func (t *telling) begin(key string, marks bool, known effects.Roles) {
+func (t *telling) begin(key string, marks bool, known infer.Roles) {
 	t.close()
 	t.key, t.marks, t.known = key, marks, known
 	t.redis, t.sessions = nil, map[place]session{}
@@ -133,7 +133,7 @@ func (t *telling) begin(key string, marks bool, known effects.Roles) {
 func (t *telling) goOn(key string, marks bool) error {
 	if t.redis == nil || key != t.key || marks != t.marks {
 		t.harms = t.unknown
-		t.begin(key, marks, effects.Roles{})
+		t.begin(key, marks, infer.Roles{})
 	}
 	t.readOn()
 	if t.reading.Misread() {
@@ -200,7 +200,7 @@ func (t *telling) keep(text string) {
 	if text == "" || len(text) > longScript || len(texts) == mostScripts {
 		return
 	}
-	if name := effects.ScriptName(text); texts[name] == "" {
+	if name := infer.ScriptName(text); texts[name] == "" {
 		of := *t.header.Lab
 		of.Scripts = maps.Clone(texts)
 		if of.Scripts == nil {
@@ -221,7 +221,7 @@ func (t *telling) finish() {
 
 // again runs a record's command once more, and returns the commands of its script or
 // transaction.
-func (t *telling) again(r effects.Record) []journal.Entry {
+func (t *telling) again(r infer.Record) []journal.Entry {
 	if d := r.At - t.redis.now(); d > 0 {
 		t.redis.advance(d)
 	}
@@ -240,7 +240,7 @@ func (t *telling) again(r effects.Record) []journal.Entry {
 		s, _ = b.session()
 		t.sessions[at] = s
 	}
-	switch effects.Verb(r.Args) {
+	switch infer.Verb(r.Args) {
 	case "XREADGROUP", "WATCH":
 		return r.Inner
 	}
@@ -258,7 +258,7 @@ func (t *telling) again(r effects.Record) []journal.Entry {
 	if r.Tx != nil {
 		return r.Inner
 	}
-	raw, inner, err := effects.Run(s.do, r.Args, r.Script, true)
+	raw, inner, err := infer.Run(s.do, r.Args, r.Script, true)
 	if _, failed := resp.Value(raw); err == nil && (failed == "") == (r.Err == "") {
 		return inner
 	}

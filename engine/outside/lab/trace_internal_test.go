@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/racetest"
 	"relock/engine/trace"
 )
@@ -19,14 +19,14 @@ func TestTellingGrows(t *testing.T) {
 	const script = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('set', 'x', '1') return redis.call('del', KEYS[1]) end return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', '2000')`
 	held := func(by string) trace.KeyState { return trace.KeyState{Type: trace.TypeString, Value: &by, PTTL: 2000} }
 	none := trace.Absent()
-	set := func(by string, reply any, before, after trace.KeyState) effects.Record {
-		return effects.Record{Thread: by, Args: []string{"SET", "k", by + "-token", "NX", "PX", "2000"}, Reply: reply, Before: before, After: after}
+	set := func(by string, reply any, before, after trace.KeyState) infer.Record {
+		return infer.Record{Thread: by, Args: []string{"SET", "k", by + "-token", "NX", "PX", "2000"}, Reply: reply, Before: before, After: after}
 	}
-	run := func(by string, reply any, before, after trace.KeyState) effects.Record {
-		return effects.Record{Thread: by, Args: []string{"EVAL", script, "1", "k", by + "-token"}, Script: script, Reply: reply, Before: before, After: after}
+	run := func(by string, reply any, before, after trace.KeyState) infer.Record {
+		return infer.Record{Thread: by, Args: []string{"EVAL", script, "1", "k", by + "-token"}, Script: script, Reply: reply, Before: before, After: after}
 	}
-	mark := effects.Record{Thread: "A", Args: []string{"ECHO", effects.MarkEnter}, Mark: effects.MarkEnter, Before: held("A-token"), After: held("A-token")}
-	records := []effects.Record{
+	mark := infer.Record{Thread: "A", Args: []string{"ECHO", infer.MarkEnter}, Mark: infer.MarkEnter, Before: held("A-token"), After: held("A-token")}
+	records := []infer.Record{
 		set("A", "OK", none, held("A-token")),
 		run("B", nil, held("A-token"), held("A-token")), // it looks like one that takes the lock
 		run("A", int64(1), held("A-token"), none),       // and gives it back

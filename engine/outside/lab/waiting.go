@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 )
 
 // begin notes when a command that waits for others was sent.
 func (g *Gate) begin(it *item) {
 	now := g.nodes.now()
-	switch v := effects.Verb(it.args); v {
+	switch v := infer.Verb(it.args); v {
 	case "WAIT", "WAITAOF":
 		if ms, err := strconv.Atoi(it.args[len(it.args)-1]); err == nil && ms > 0 {
 			it.deadline = now + time.Duration(ms)*time.Millisecond
@@ -81,7 +81,7 @@ func misdated(args []string) string {
 		return ""
 	}
 	text := args[len(args)-1]
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "WAIT", "WAITAOF":
 		return whole(text)
 	case "XREAD", "XREADGROUP":
@@ -191,7 +191,7 @@ func (g *Gate) ready(it *item) bool {
 		v, _ := resp.Value(raw)
 		return v
 	}
-	switch v := effects.Verb(it.args); v {
+	switch v := infer.Verb(it.args); v {
 	case "WAIT", "WAITAOF":
 		return len(it.args) < 2 || it.args[1] == "0" && v == "WAIT"
 	case "XREAD":
@@ -225,7 +225,7 @@ func (g *Gate) ready(it *item) bool {
 
 // gaveUp is the answer of a command that has waited in vain.
 func gaveUp(it *item) []byte {
-	switch effects.Verb(it.args) {
+	switch infer.Verb(it.args) {
 	case "WAIT":
 		return resp.Number(0)
 	case "WAITAOF":
@@ -238,8 +238,8 @@ func gaveUp(it *item) []byte {
 }
 
 // expire answers a command that has waited in vain.
-func (g *Gate) expire(it *item) effects.Record {
-	r := effects.Record{Thread: it.c.lane.name, Args: it.args, Node: g.numbered(it.c.node), Before: g.state(it.c.node), After: g.state(it.c.node), At: g.nodes.now(), Vain: true}
+func (g *Gate) expire(it *item) infer.Record {
+	r := infer.Record{Thread: it.c.lane.name, Args: it.args, Node: g.numbered(it.c.node), Before: g.state(it.c.node), After: g.state(it.c.node), At: g.nodes.now(), Vain: true}
 	g.opens(&r, it.c.node)
 	g.closes(&r, it.c.node)
 	raw := gaveUp(it)

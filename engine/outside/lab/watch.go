@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 )
@@ -43,13 +43,13 @@ func Watch(o Options) (*Watching, error) {
 		return nil, err
 	}
 	w := &Watching{g: g, b: b, rows: make(chan Row, 64), stop: make(chan struct{})}
-	s := &search{o: o, g: g, roles: effects.Roles{}, names: threadNames(o.Threads), found: &Found{}}
-	var j effects.Fold
+	s := &search{o: o, g: g, roles: infer.Roles{}, names: threadNames(o.Threads), found: &Found{}}
+	var j infer.Fold
 	var marks bool // of what it is a reading
 	var of string
 	g.mu.Lock()
 	g.live, g.watched, g.key, g.also, g.resource = true, true, o.Key, o.Also, o.Resource
-	g.onRecord = func(r effects.Record) {
+	g.onRecord = func(r infer.Record) {
 		if g.key == "" {
 			if g.key = s.lockKey(r); g.key != "" {
 				r.After = g.state(max(r.Node-1, 0))
@@ -98,7 +98,7 @@ func (w *Watching) say(r Row) {
 }
 
 // row says a command, or each one of its script, with the key right after it.
-func (w *Watching) row(r effects.Record, key string) {
+func (w *Watching) row(r infer.Record, key string) {
 	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
 	if r.Node > 0 {
 		head += fmt.Sprintf("%d  ", r.Node)
@@ -106,7 +106,7 @@ func (w *Watching) row(r effects.Record, key string) {
 	w.say(Row{Says: phrase.Plain(head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After))})
 	for _, e := range r.Inner {
 		state := ""
-		if keys := effects.Touches(r.Args).Keys; len(keys) > 0 && keys[0] == key {
+		if keys := infer.Touches(r.Args).Keys; len(keys) > 0 && keys[0] == key {
 			state = after(key, e.Key)
 		}
 		w.say(Row{Says: phrase.Plain(fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state))})

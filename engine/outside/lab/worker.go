@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 )
 
@@ -189,7 +189,7 @@ func (l *lane) pending(g *Gate) (list []*item, held bool, atRound *item) {
 		}
 		it := c.queue[0]
 		switch {
-		case effects.Mark(it.args) == effects.MarkRound:
+		case infer.Mark(it.args) == infer.MarkRound:
 			atRound = it
 		case it.blocking && !g.ready(it):
 			held = true
@@ -313,7 +313,7 @@ const sleepsFor = 4 * time.Millisecond
 const maxSends = 1 << 16
 
 // tells notes a thread's answer, with several nodes: its next commands depend on that.
-func (l *lane) tells(r *effects.Record) {
+func (l *lane) tells(r *infer.Record) {
 	if r.Node == 0 || r.Late {
 		return
 	}
@@ -327,7 +327,7 @@ func (l *lane) tells(r *effects.Record) {
 		}
 	}
 	code, _, _ := strings.Cut(r.Err, " ")
-	l.heard += maphash.String(history, fmt.Sprint(l.name, " ", r.Node, effects.Shown(r.Args), " ", r.Do, reply, code))
+	l.heard += maphash.String(history, fmt.Sprint(l.name, " ", r.Node, infer.Shown(r.Args), " ", r.Do, reply, code))
 }
 
 // sent notes that a thread has sent something after its answers. Between, the order of

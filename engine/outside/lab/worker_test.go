@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 )
 
@@ -112,7 +112,7 @@ func act(kind string) {
 		Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: -1, WriteTimeout: -1, PoolTimeout: time.Minute,
 	})
 	me := os.Getenv("RELOCK_THREAD")
-	round := func() bool { return c.Echo(ctx, effects.MarkRound).Err() == nil }
+	round := func() bool { return c.Echo(ctx, infer.MarkRound).Err() == nil }
 	lease, err := time.ParseDuration(os.Getenv("LAB_TEST_LEASE"))
 	if err != nil {
 		lease = 2 * time.Second
@@ -129,7 +129,7 @@ func act(kind string) {
 		return ""
 	}
 	unlock := func(key, t string) { c.Eval(ctx, release, []string{key}, t) }
-	marked := func(f func()) { c.Echo(ctx, effects.MarkEnter); f(); c.Echo(ctx, effects.MarkLeave) }
+	marked := func(f func()) { c.Echo(ctx, infer.MarkEnter); f(); c.Echo(ctx, infer.MarkLeave) }
 	switch kind {
 	case "lock":
 		for round() {
@@ -140,7 +140,7 @@ func act(kind string) {
 		}
 	case "alone": // rounds of "lock", so many, where nobody holds them
 		rounds, _ := strconv.Atoi(os.Getenv("LAB_TEST_ROUNDS"))
-		c.Echo(ctx, effects.MarkRound)
+		c.Echo(ctx, infer.MarkRound)
 		began := time.Now()
 		for range rounds {
 			round()
@@ -507,15 +507,15 @@ func majority(ctx context.Context, kind, me string) {
 		}
 		return yes
 	}
-	for n := 0; nodes[0].Echo(ctx, effects.MarkRound).Err() == nil; n++ {
+	for n := 0; nodes[0].Echo(ctx, infer.MarkRound).Err() == nil; n++ {
 		t := fmt.Sprint(me, "-", os.Getpid(), "-", n)
 		if kind == "majority of one value" {
 			t = "locked"
 		}
 		granted := each(func(c *redis.Client) bool { return c.SetNX(ctx, "k", t, 2*time.Second).Val() }) > len(nodes)/2
 		if granted && kind == "majority" {
-			nodes[0].Echo(ctx, effects.MarkEnter)
-			nodes[0].Echo(ctx, effects.MarkLeave)
+			nodes[0].Echo(ctx, infer.MarkEnter)
+			nodes[0].Echo(ctx, infer.MarkLeave)
 		}
 		each(func(c *redis.Client) bool { return c.Eval(ctx, release, []string{"k"}, t).Err() == nil })
 	}

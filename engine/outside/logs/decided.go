@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 )
 
 // turn is a command of a client with its answer, and what the client did next.
 type turn struct {
-	said  []effects.Said
+	said  []infer.Said
 	other bool // a key that it names was there, and another client had made it
 }
 
@@ -27,13 +27,13 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	makers := map[string]string{} // clients, by key
 	last := map[string]*turn{}    // by client
 	turns := map[string][]*turn{} // by command
-	var all []effects.Said
+	var all []infer.Said
 	for i := range l.Entries[:min(len(l.Entries), MostCommands)] {
 		if err := pause.Here(ctx); err != nil {
 			return "", err
 		}
 		e := l.Entries[i]
-		if effects.Mark(e.Args) != "" {
+		if infer.Mark(e.Args) != "" {
 			continue
 		}
 		e.own = false // it is of any key
@@ -59,7 +59,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 				makers[key] = e.Client
 			}
 		}
-		one := effects.SaidOf(r)
+		one := infer.SaidOf(r)
 		one.Keys = e.keys // those of a script's own commands, too
 		if was := last[e.Client]; was != nil {
 			was.said = append(was.said, one)
@@ -69,7 +69,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			continue
 		}
 		all = append(all, one)
-		t.said = []effects.Said{one}
+		t.said = []infer.Said{one}
 		turns[one.Command], last[e.Client] = append(turns[one.Command], t), t
 	}
 	not := l.lasting(p, o)
@@ -81,7 +81,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	if len(l.locks) > 0 {
 		return "", nil
 	}
-	return effects.Shared(all, not), nil
+	return infer.Shared(all, not), nil
 }
 
 // lasting returns the keys that are there at the end, without an expiry, and that nobody
@@ -116,7 +116,7 @@ func (l *Log) likeliest(turns map[string][]*turn, ends bool, not []string) strin
 		}
 		for _, a := range alone {
 			for _, b := range now {
-				if key := effects.Decided(a.said, b.said, not); key != "" {
+				if key := infer.Decided(a.said, b.said, not); key != "" {
 					list = append(list, l.keys[key])
 				}
 			}

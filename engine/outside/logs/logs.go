@@ -18,7 +18,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -279,7 +279,7 @@ func readable(args []string) []string {
 	switch {
 	case isScript(args):
 		script = 1
-	case effects.Verb(args) == "SCRIPT":
+	case infer.Verb(args) == "SCRIPT":
 		script = 2
 	}
 	for i, a := range args {
@@ -355,7 +355,7 @@ func (l *Log) add(e Entry) {
 
 // named returns the name that a command gives its connection, or "".
 func named(args []string) string {
-	switch verb := effects.Verb(args); {
+	switch verb := infer.Verb(args); {
 	case verb == "CLIENT" && len(args) == 3 && strings.EqualFold(args[1], "SETNAME"):
 		return args[2]
 	case verb == "HELLO" && len(args) > 3 && strings.EqualFold(args[len(args)-2], "SETNAME"):
@@ -381,13 +381,13 @@ func redacted(args []string) []string {
 	if all > 1 {
 		second = strings.ToUpper(args[1])
 	}
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "AUTH":
 		return hide(1, all)
 	case "HELLO", "MIGRATE":
 		for i, a := range args {
 			switch up := strings.ToUpper(a); {
-			case i > 0 && up == "AUTH2", i > 0 && up == "AUTH" && effects.Verb(args) == "HELLO":
+			case i > 0 && up == "AUTH2", i > 0 && up == "AUTH" && infer.Verb(args) == "HELLO":
 				return hide(i+1, 2)
 			case i > 0 && up == "AUTH":
 				return hide(i+1, 1)

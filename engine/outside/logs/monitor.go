@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/trace"
 )
@@ -299,7 +299,7 @@ func unquoted(text string) (word, rest string, ok bool) {
 
 // isScript reports whether a command runs a script.
 func isScript(args []string) bool {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
 		return true
 	}

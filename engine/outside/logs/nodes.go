@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"relock/engine/bound"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -39,7 +39,7 @@ func ReadFiles(ctx context.Context, files []File) (*Log, error) {
 		l, n, err := read(ctx, counted, lines)
 		if err != nil {
 			if why, ok := phrase.Of(err); ok {
-				return nil, phrase.New("%s: %s", effects.Short(readableText(f.Name), 80), why)
+				return nil, phrase.New("%s: %s", infer.Short(readableText(f.Name), 80), why)
 			}
 			return nil, err
 		}
@@ -47,10 +47,10 @@ func ReadFiles(ctx context.Context, files []File) (*Log, error) {
 			return nil, tooLarge()
 		}
 		if l.Format != Monitor {
-			return nil, phrase.New("%s: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers", effects.Short(readableText(f.Name), 80))
+			return nil, phrase.New("%s: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers", infer.Short(readableText(f.Name), 80))
 		}
 		if l.nodes != nil {
-			return nil, phrase.New("%s: it has the lines of %d servers already, by their prefixes; allowed: this file alone", effects.Short(readableText(f.Name), 80), len(l.nodes))
+			return nil, phrase.New("%s: it has the lines of %d servers already, by their prefixes; allowed: this file alone", infer.Short(readableText(f.Name), 80), len(l.nodes))
 		}
 		l.name, l.first = f.Name, lines+1
 		lines += n
@@ -120,7 +120,7 @@ func (l *Log) apart(ctx context.Context, before int) (*Log, error) {
 			if len(names) == scenario.MaxNodes {
 				return nil, wrong(e.Line-before, "its prefix is yet another than those above; allowed: those of at most %d servers, so take the log of one lock's", scenario.MaxNodes)
 			}
-			one = &Log{Format: Monitor, Timed: true, Inside: l.Inside, name: effects.Short(readableText(e.server), 80)}
+			one = &Log{Format: Monitor, Timed: true, Inside: l.Inside, name: infer.Short(readableText(e.server), 80)}
 			by[e.server] = one
 			names = append(names, e.server)
 		}
@@ -235,7 +235,7 @@ func (p *player) states() []trace.KeyState {
 func (l *Log) servers() []trace.LogServer {
 	var list []trace.LogServer
 	for _, node := range l.nodes {
-		list = append(list, trace.LogServer{Name: effects.Short(readableText(node.name), 80), Line: node.first})
+		list = append(list, trace.LogServer{Name: infer.Short(readableText(node.name), 80), Line: node.first})
 	}
 	return list
 }

@@ -14,7 +14,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/lock/telemetry"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -233,10 +233,10 @@ func (l *Log) commands(a *attempt, events []otlpEvent) (ran bool, err error) {
 	}
 	a.source = sources[script]
 	key := a.key
-	if keys := effects.Touches(a.Inner[0]).Keys; key == "" && len(keys) > 0 {
+	if keys := infer.Touches(a.Inner[0]).Keys; key == "" && len(keys) > 0 {
 		key = keys[0]
 	}
-	a.Args = []string{"EVALSHA", effects.Digest(a.source), "1", key}
+	a.Args = []string{"EVALSHA", infer.Digest(a.source), "1", key}
 	return true, nil
 }
 
@@ -284,7 +284,7 @@ func (l *Log) late(s *otlpSpan, n int) (list []*attempt, err error) {
 			return nil, err
 		}
 		if ran {
-			if keys := effects.Touches(a.Args).Keys; len(keys) > 0 {
+			if keys := infer.Touches(a.Args).Keys; len(keys) > 0 {
 				a.key = keys[0]
 			}
 			list = append(list, a)

@@ -12,7 +12,7 @@ import (
 
 	"relock/engine/bound"
 	"relock/engine/journal"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/pause"
 	"relock/engine/store"
@@ -33,7 +33,7 @@ const (
 
 // played is what became of an entry, or of the lease.
 type played struct {
-	effects.Record
+	infer.Record
 
 	line   int
 	client string
@@ -63,19 +63,19 @@ type player struct {
 	most, servers int       // limits of one of several nodes
 	nodes         []*player // of several servers
 	paths         map[string]*path
-	asked         map[situation]effects.Record
+	asked         map[situation]infer.Record
 	notes         map[string]*trace.LogNote
 	waiting       []*Entry // for a token of the lock's list, the longest first
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
-	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]effects.Record{}, notes: map[string]*trace.LogNote{}}
+	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]infer.Record{}, notes: map[string]*trace.LogNote{}}
 	for _, e := range l.Entries {
-		switch verb := effects.Verb(e.Args); {
+		switch verb := infer.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
-			p.texts[effects.Digest(e.Args[1])] = e.Args[1]
+			p.texts[infer.Digest(e.Args[1])] = e.Args[1]
 		case verb == "SCRIPT" && len(e.Args) == 3 && strings.EqualFold(e.Args[1], "LOAD"):
-			p.texts[effects.Digest(e.Args[2])] = e.Args[2]
+			p.texts[infer.Digest(e.Args[2])] = e.Args[2]
 		}
 	}
 	return p
@@ -114,16 +114,16 @@ func (p *player) state() trace.KeyState {
 func (p *player) keys() []string { return append([]string{p.key}, p.also...) }
 
 // opens are the further locks' keys before something.
-func (p *player) opens() []effects.Change {
-	var list []effects.Change
+func (p *player) opens() []infer.Change {
+	var list []infer.Change
 	for _, key := range p.also {
-		list = append(list, effects.Change{Before: p.e.Key(key)})
+		list = append(list, infer.Change{Before: p.e.Key(key)})
 	}
 	return list
 }
 
 // closes are they after it.
-func (p *player) closes(list []effects.Change) []effects.Change {
+func (p *player) closes(list []infer.Change) []infer.Change {
 	for i, key := range p.also {
 		list[i].After = p.e.Key(key)
 	}
@@ -132,7 +132,7 @@ func (p *player) closes(list []effects.Change) []effects.Change {
 
 // first is the key of the lock that a command is of: of several the first that it names.
 func (p *player) first(args []string) string {
-	for _, key := range effects.Touches(args).Keys {
+	for _, key := range infer.Touches(args).Keys {
 		if slices.Contains(p.also, key) {
 			return key
 		}
@@ -178,7 +178,7 @@ func (p *player) all(ctx context.Context, db int) error {
 	ours := p.marked(relevant)
 	for i := range p.log.Entries {
 		e := &p.log.Entries[i]
-		mark := effects.Mark(e.Args)
+		mark := infer.Mark(e.Args)
 		aside := false
 		switch {
 		case relevant[i], ours[i]:
@@ -228,16 +228,16 @@ func (p *player) marked(relevant []bool) []bool {
 	for i := range p.log.Entries {
 		e := &p.log.Entries[i]
 		is, known := near[e.Client]
-		mark := effects.Mark(e.Args)
+		mark := infer.Mark(e.Args)
 		open := inside[e.Client]
 		switch {
-		case mark == effects.MarkLeave && len(open) > 0:
+		case mark == infer.MarkLeave && len(open) > 0:
 			ours[i], inside[e.Client] = open[len(open)-1], open[:len(open)-1]
-		case mark == effects.MarkEnter && known:
+		case mark == infer.MarkEnter && known:
 			ours[i], inside[e.Client] = is, append(open, is)
-		case mark == effects.MarkLeave && known:
+		case mark == infer.MarkLeave && known:
 			ours[i] = is
-		case mark == effects.MarkEnter, mark == effects.MarkLeave:
+		case mark == infer.MarkEnter, mark == infer.MarkLeave:
 			early[e.Client] = append(early[e.Client], i)
 		case slices.ContainsFunc(e.keys, func(k string) bool { return locks[k] }):
 			near[e.Client] = relevant[i]
@@ -277,7 +277,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	p.reach(e)
 	if mark != "" {
 		p.marks = true
-		p.keep(played{Record: effects.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state(), Also: p.closes(p.opens())}, line: e.Line, client: e.Client})
+		p.keep(played{Record: infer.Record{Args: e.Args, Mark: mark, Before: p.state(), After: p.state(), Also: p.closes(p.opens())}, line: e.Line, client: e.Client})
 		return nil
 	}
 	if aside {
@@ -356,7 +356,7 @@ func (p *player) undoes(e *Entry) func() {
 
 // withoutLease runs an entry again as if the lease of its key had ended before, and reports
 // whether it then does what the log tells. If not, it runs once more as it did at first.
-func (p *player) withoutLease(ctx context.Context, e *Entry, key string, stood trace.KeyState, undo func()) (again effects.Record, ran, ended bool) {
+func (p *player) withoutLease(ctx context.Context, e *Entry, key string, stood trace.KeyState, undo func()) (again infer.Record, ran, ended bool) {
 	undo()
 	at := p.at
 	if stood.PTTL > 0 && !p.log.Timed {
@@ -377,17 +377,17 @@ func (p *player) withoutLease(ctx context.Context, e *Entry, key string, stood t
 
 // pops reports whether a command waits for an element of the lock's list, and of no other.
 func (p *player) pops(args []string) bool {
-	verb := effects.Verb(args)
+	verb := infer.Verb(args)
 	return (verb == "BLPOP" || verb == "BRPOP") && len(args) == 3 && args[1] == p.key
 }
 
 // pop takes an element for a command that waits for one; false while there is none.
-func (p *player) pop(e *Entry) (effects.Record, bool) {
-	r := effects.Record{Args: e.Args, Before: p.state(), Also: p.opens()}
+func (p *player) pop(e *Entry) (infer.Record, bool) {
+	r := infer.Record{Args: e.Args, Before: p.state(), Also: p.opens()}
 	if r.Before.Type != trace.TypeList {
 		return r, false
 	}
-	element, failed := resp.Value(p.s.Do([]string{effects.Verb(e.Args)[1:], p.key}))
+	element, failed := resp.Value(p.s.Do([]string{infer.Verb(e.Args)[1:], p.key}))
 	if failed != "" {
 		return r, false
 	}
@@ -415,13 +415,13 @@ func (p *player) serve() {
 
 // lapsed keeps the end of a lock's lease, and returns the keys as they are then, given those
 // before it.
-func (p *player) lapsed(key string, was, before trace.KeyState, also []effects.Change) (trace.KeyState, []effects.Change) {
-	r := effects.Record{Before: before, After: before, Gone: []string{key}}
+func (p *player) lapsed(key string, was, before trace.KeyState, also []infer.Change) (trace.KeyState, []infer.Change) {
+	r := infer.Record{Before: before, After: before, Gone: []string{key}}
 	next := slices.Clone(also)
 	for i, one := range also {
-		r.Also = append(r.Also, effects.Change{Before: one.Before, After: one.Before})
+		r.Also = append(r.Also, infer.Change{Before: one.Before, After: one.Before})
 		if p.also[i] == key {
-			r.Also[i] = effects.Change{Before: was, After: trace.Absent()}
+			r.Also[i] = infer.Change{Before: was, After: trace.Absent()}
 			next[i].Before = trace.Absent()
 		}
 	}
@@ -518,13 +518,13 @@ func (p *player) doer(ctx context.Context) func(args []string) ([]byte, error) {
 }
 
 // run runs an entry, and reports whether there was anything to run.
-func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
+func (p *player) run(ctx context.Context, e *Entry) (infer.Record, bool) {
 	if e.own {
 		return p.ask(ctx, e)
 	}
-	r := effects.Record{Args: e.Args}
+	r := infer.Record{Args: e.Args}
 	if !isScript(e.Args) {
-		switch verb := effects.Verb(e.Args); {
+		switch verb := infer.Verb(e.Args); {
 		case p.pops(e.Args):
 			r, ok := p.pop(e)
 			if !ok {
@@ -550,8 +550,8 @@ func (p *player) run(ctx context.Context, e *Entry) (effects.Record, bool) {
 
 // runScript runs a script, and reports whether there was anything to run: its text, or else
 // the commands that the log tells.
-func (p *player) runScript(ctx context.Context, e *Entry) (effects.Record, bool) {
-	r := effects.Record{Args: e.Args}
+func (p *player) runScript(ctx context.Context, e *Entry) (infer.Record, bool) {
+	r := infer.Record{Args: e.Args}
 	text := p.text(e.Args)
 	if e.exact {
 		if text = ""; e.source != "" {
@@ -582,7 +582,7 @@ func (p *player) runScript(ctx context.Context, e *Entry) (effects.Record, bool)
 			return p.follow(ctx, e, r, path), true
 		}
 		if undo := p.undoes(e); undo != nil {
-			raw, inner, failed := effects.Run(p.doer(ctx), e.Args, text, true)
+			raw, inner, failed := infer.Run(p.doer(ctx), e.Args, text, true)
 			if failed == nil && (len(e.Inner) == 0 || same(inner, e.Inner)) {
 				r.Inner = inner
 				r.Reply, r.Err = resp.Value(raw)
@@ -604,10 +604,10 @@ func (p *player) runScript(ctx context.Context, e *Entry) (effects.Record, bool)
 }
 
 // runInner runs the commands of a script that the log tells.
-func (p *player) runInner(ctx context.Context, e *Entry, r effects.Record) (effects.Record, bool) {
+func (p *player) runInner(ctx context.Context, e *Entry, r infer.Record) (infer.Record, bool) {
 	before := p.of(e.Args)
 	for i, args := range e.Inner {
-		if waits(args) || !p.e.Knows(effects.Verb(args)) || isScript(args) || !safe(args) {
+		if waits(args) || !p.e.Knows(infer.Verb(args)) || isScript(args) || !safe(args) {
 			p.note(trace.NoteUnknown, e.Line)
 			continue
 		}
@@ -624,7 +624,7 @@ func (p *player) runInner(ctx context.Context, e *Entry, r effects.Record) (effe
 	}
 	if e.exact && e.Reply != nil {
 		r.Reply, r.Err = e.Reply.Value, e.Reply.Err
-	} else if !effects.Equal(before, p.of(e.Args)) { // the log does not have the script's answer, only that it did something
+	} else if !infer.Equal(before, p.of(e.Args)) { // the log does not have the script's answer, only that it did something
 		r.Reply = int64(1)
 	}
 	return r, true
@@ -632,7 +632,7 @@ func (p *player) runInner(ctx context.Context, e *Entry, r effects.Record) (effe
 
 // keepScript keeps a script for the trace, as far as there is room, and names it.
 func (p *player) keepScript(text string) string {
-	name := effects.ScriptName(text)
+	name := infer.ScriptName(text)
 	if _, known := p.scripts[name]; !known && len(text) <= longScript && len(p.scripts) < mostScripts {
 		p.scripts[name] = text
 	}
@@ -655,7 +655,7 @@ const enough = 100
 func (w *path) sure() bool { return w.times >= enough && (w.always || w.likeEnd) }
 
 // learn takes a run of it.
-func (w *path) learn(r effects.Record) {
+func (w *path) learn(r infer.Record) {
 	if w == nil || r.Err != "" {
 		return
 	}
@@ -699,9 +699,9 @@ type situation struct {
 }
 
 // ask runs a script of our reentrant lock on the key, given the owner and what else it takes.
-func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
+func (p *player) ask(ctx context.Context, e *Entry) (infer.Record, bool) {
 	text, owner, level, lease := e.Args[1], e.Args[4], e.Args[5], e.Args[len(e.Args)-1]
-	r := effects.Record{Args: e.Args, Script: text}
+	r := infer.Record{Args: e.Args, Script: text}
 	p.keepScript(text)
 	before := p.of(e.Args)
 	count, mine := before.Fields[owner]
@@ -730,7 +730,7 @@ func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
 		r.Reply = known.Reply
 		return r, true
 	}
-	raw, inner, err := effects.Run(p.doer(ctx), e.Args, text, true)
+	raw, inner, err := infer.Run(p.doer(ctx), e.Args, text, true)
 	if err != nil {
 		return r, false
 	}
@@ -742,7 +742,7 @@ func (p *player) ask(ctx context.Context, e *Entry) (effects.Record, bool) {
 }
 
 // follow runs a script's commands as the log tells them.
-func (p *player) follow(ctx context.Context, e *Entry, r effects.Record, w *path) effects.Record {
+func (p *player) follow(ctx context.Context, e *Entry, r infer.Record, w *path) infer.Record {
 	for i, args := range e.Inner {
 		one := journal.Entry{Line: w.lines[i], Args: args}
 		if waits(args) || isScript(args) || !safe(args) {
@@ -765,7 +765,7 @@ func (p *player) text(args []string) string {
 	if len(args) < 3 {
 		return ""
 	}
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "EVAL", "EVAL_RO":
 		return args[1]
 	case "EVALSHA", "EVALSHA_RO":
@@ -777,16 +777,16 @@ func (p *player) text(args []string) string {
 // safe reports whether a command takes no more memory than it has bytes: among commands
 // whose keys nobody knows, a few that only read.
 func safe(args []string) bool {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "FLUSHALL", "FLUSHDB", "GETRANGE", "SUBSTR", "TIME", "PUBLISH", "HSTRLEN", "ZREVRANGE", "RENAME", "RENAMENX":
 		return true
 	}
-	return !effects.Touches(args).All
+	return !infer.Touches(args).All
 }
 
 // waits reports whether a command would wait, or listen.
 func waits(args []string) bool {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BZPOPMIN", "BZPOPMAX", "BLMPOP", "BZMPOP", "WAIT", "WAITAOF", "XREAD", "XREADGROUP", "MONITOR", "SYNC", "PSYNC",
 		"SUBSCRIBE", "PSUBSCRIBE", "MULTI", "EXEC", "DISCARD", "WATCH", "UNWATCH", "SHUTDOWN", "SELECT", "HELLO", "AUTH", "SWAPDB", "MOVE", "QUIT":
 		return true
@@ -808,7 +808,7 @@ func same(inner []journal.Entry, told [][]string) bool {
 }
 
 // agrees reports whether what the log tells was answered is what was recomputed.
-func (e *Entry) agrees(r effects.Record) bool {
+func (e *Entry) agrees(r infer.Record) bool {
 	if !e.exact {
 		return e.Reply == nil || agrees(e.Reply, r)
 	}
@@ -816,7 +816,7 @@ func (e *Entry) agrees(r effects.Record) bool {
 		return true
 	}
 	for i, told := range e.replies {
-		if told != nil && !agrees(told, effects.Record{Reply: r.Inner[i].Reply, Err: r.Inner[i].Err}) {
+		if told != nil && !agrees(told, infer.Record{Reply: r.Inner[i].Reply, Err: r.Inner[i].Err}) {
 			return false
 		}
 	}
@@ -825,7 +825,7 @@ func (e *Entry) agrees(r effects.Record) bool {
 
 // agrees reports whether an answer of the log is what was recomputed: how much is left of a
 // lease may differ.
-func agrees(told *Reply, r effects.Record) bool {
+func agrees(told *Reply, r infer.Record) bool {
 	if told.Err != "" || r.Err != "" {
 		return (told.Err != "") == (r.Err != "")
 	}

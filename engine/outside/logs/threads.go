@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"relock/engine/lock"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -43,7 +43,7 @@ func (p *player) who(args []string) string {
 	if len(args) < 3 || args[1] != p.key && !slices.Contains(p.also, args[1]) {
 		return ""
 	}
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "SET", "SETNX", "GETSET":
 		return args[2]
 	case "SETEX", "PSETEX", "DELEX":
@@ -114,17 +114,17 @@ func (p *player) nameOwners() {
 	place := map[string]int{} // of a script, the argument that names the owner
 	for _, one := range p.commands() {
 		if isScript(one.Args) && len(one.Args) > 3 {
-			from := min(3+effects.KeyCount(one.Args), len(one.Args))
+			from := min(3+infer.KeyCount(one.Args), len(one.Args))
 			for at, a := range one.Args[from:] {
 				if known[a] && (one.who == "" || one.who == a) {
-					one.who, place[effects.Shown(one.Args)] = a, from+at
+					one.who, place[infer.Shown(one.Args)] = a, from+at
 					break
 				}
 			}
 		}
 	}
 	for _, one := range p.commands() {
-		if at, is := place[effects.Shown(one.Args)]; is && p.nodes != nil && one.who == "" && at < len(one.Args) { // it has a connection to each server
+		if at, is := place[infer.Shown(one.Args)]; is && p.nodes != nil && one.who == "" && at < len(one.Args) { // it has a connection to each server
 			one.who = one.Args[at]
 		}
 		one.Owner = one.who
@@ -225,7 +225,7 @@ func (p *player) apart() bool {
 }
 
 // made are the owner ids that a record has put into the key.
-func made(r effects.Record) []string {
+func made(r infer.Record) []string {
 	var ids []string
 	for i := range len(r.Also) + 1 {
 		r := r.Of(i)
@@ -307,7 +307,7 @@ func (w *weave) told(names map[string]string) []trace.LogThread {
 	for _, l := range w.lanes {
 		t := trace.LogThread{Name: l.name}
 		for _, o := range l.owners {
-			t.Owners = append(t.Owners, effects.Short(o, long))
+			t.Owners = append(t.Owners, infer.Short(o, long))
 		}
 		for _, c := range l.clients {
 			if slices.Contains(l.owners, c) { // spans tell of their owners alone
@@ -316,7 +316,7 @@ func (w *weave) told(names map[string]string) []trace.LogThread {
 			if n := names[c]; n != "" {
 				c += " (" + n + ")"
 			}
-			t.Clients = append(t.Clients, effects.Short(c, long))
+			t.Clients = append(t.Clients, infer.Short(c, long))
 		}
 		list = append(list, t)
 	}
@@ -326,7 +326,7 @@ func (w *weave) told(names map[string]string) []trace.LogThread {
 // silence says at each end of a lease of whom nothing more is known: nobody can say whether
 // they still worked. A thread that comes back to release or renew what it held believed it
 // until then.
-func (p *player) silence(w *weave, roles effects.Roles) {
+func (p *player) silence(w *weave, roles infer.Roles) {
 	next := map[string]int{} // of an identity, the next record of the lock
 	lane, gone := map[string]string{}, map[string]bool{}
 	after := make([]map[string]int, len(p.played))
@@ -357,9 +357,9 @@ func (p *player) silence(w *weave, roles effects.Roles) {
 			n, back := after[i][id]
 			if back {
 				r := &p.played[n]
-				role := roles[effects.Shown(r.Args)]
+				role := roles[infer.Shown(r.Args)]
 				switch {
-				case len(made(r.Record)) > 0, role == lock.CallLock, role == "" && effects.MakesLock(r.Args) && !isScript(r.Args):
+				case len(made(r.Record)) > 0, role == lock.CallLock, role == "" && infer.MakesLock(r.Args) && !isScript(r.Args):
 					back = false // it asks for the lock: it no longer believes that it has it
 				}
 			}
@@ -388,14 +388,14 @@ func (p *player) earlier(w *weave, events []trace.Event, lines []int) {
 			continue
 		}
 		seen[e.Thread] = true
-		if c.Call != lock.CallLock && slices.ContainsFunc(p.keys(), effects.Touches(c.Args).Names) {
+		if c.Call != lock.CallLock && slices.ContainsFunc(p.keys(), infer.Touches(c.Args).Names) {
 			p.note(trace.NoteEarlier, lines[e.Step-1])
 		}
 	}
 }
 
 // holders are the owner ids in the keys before a record.
-func holders(r effects.Record) []string {
+func holders(r infer.Record) []string {
 	var ids []string
 	for i := range len(r.Also) + 1 {
 		ids = append(ids, owners(r.Of(i).Before)...)
@@ -405,7 +405,7 @@ func holders(r effects.Record) []string {
 }
 
 // lapsing are those in the key whose lease it ends.
-func lapsing(r effects.Record) []string {
+func lapsing(r infer.Record) []string {
 	var ids []string
 	for i := range len(r.Also) + 1 {
 		if one := r.Of(i); !one.After.Exists() {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -148,7 +148,7 @@ func expiry(args []string) (key string, px bool) {
 	if len(args) < 2 {
 		return "", false
 	}
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "SETEX", "PSETEX":
 		return args[1], true
 	case "SET":
@@ -157,7 +157,7 @@ func expiry(args []string) (key string, px bool) {
 			return up == "PX" || up == "EX" || up == "PXAT" || up == "EXAT"
 		})
 	case "EVAL": // the log does not have its commands
-		keys := effects.Touches(args).Keys
+		keys := infer.Touches(args).Keys
 		if len(keys) == 0 {
 			return "", false
 		}
@@ -169,8 +169,8 @@ func expiry(args []string) (key string, px bool) {
 
 // frees returns the key that a command deletes, or "".
 func frees(args []string) string {
-	keys := effects.Touches(args).Keys
-	switch verb := effects.Verb(args); {
+	keys := infer.Touches(args).Keys
+	switch verb := infer.Verb(args); {
 	case len(keys) == 0:
 		return ""
 	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
@@ -183,32 +183,32 @@ func frees(args []string) string {
 func (e *Entry) makes() []string {
 	if len(e.Inner) > 0 {
 		var list []string
-		scripted := effects.Touches(e.Args).Keys
+		scripted := infer.Touches(e.Args).Keys
 		for _, args := range e.Inner {
-			keys := effects.Touches(args).Keys
+			keys := infer.Touches(args).Keys
 			if len(keys) == 0 || keys[0] == "" {
 				continue
 			}
-			verb := effects.Verb(args)
+			verb := infer.Verb(args)
 			own := len(scripted) > 0 && scripted[0] == keys[0] && (verb == "HSET" || verb == "SET")
 			_, ends := expiry(args)
-			if effects.MakesLock(args) && !isScript(args) || own || verb == "SET" && ends {
+			if infer.MakesLock(args) && !isScript(args) || own || verb == "SET" && ends {
 				list = append(list, keys[0])
 			}
 		}
 		return list
 	}
 	if isScript(e.Args) {
-		if effects.Verb(e.Args) != "EVAL" || len(e.Args) < 2 {
+		if infer.Verb(e.Args) != "EVAL" || len(e.Args) < 2 {
 			return nil
 		}
 		text := strings.ToLower(e.Args[1])
-		if keys := effects.Touches(e.Args).Keys; len(keys) > 0 && (strings.Contains(text, "set") || strings.Contains(text, "hincrby")) {
+		if keys := infer.Touches(e.Args).Keys; len(keys) > 0 && (strings.Contains(text, "set") || strings.Contains(text, "hincrby")) {
 			return keys[:1]
 		}
 		return nil
 	}
-	if effects.MakesLock(e.Args) && len(e.Args) > 1 && e.Args[1] != "" {
+	if infer.MakesLock(e.Args) && len(e.Args) > 1 && e.Args[1] != "" {
 		return e.Args[1:2]
 	}
 	return nil
@@ -219,7 +219,7 @@ func (e *Entry) named() []string {
 	var list []string
 	seen := map[string]bool{}
 	for _, args := range append([][]string{e.Args}, e.Inner...) {
-		for _, key := range effects.Touches(args).Keys {
+		for _, key := range infer.Touches(args).Keys {
 			if !strings.HasPrefix(key, "\x00") && !seen[key] {
 				seen[key] = true
 				list = append(list, key)
@@ -232,12 +232,12 @@ func (e *Entry) named() []string {
 // names reports whether an entry names a key, or empties the database.
 func (e *Entry) names(key string) bool {
 	for _, args := range append([][]string{e.Args}, e.Inner...) {
-		f := effects.Touches(args)
+		f := infer.Touches(args)
 		if f.Names(key) {
 			return true
 		}
 		if f.All {
-			if verb := effects.Verb(args); verb == "FLUSHALL" || verb == "FLUSHDB" || slices.Contains(args[1:], key) && !quiet[verb] {
+			if verb := infer.Verb(args); verb == "FLUSHALL" || verb == "FLUSHDB" || slices.Contains(args[1:], key) && !quiet[verb] {
 				return true
 			}
 		}
@@ -277,7 +277,7 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 	if len(count) == 0 {
 		why := phrase.Names{}
 		for _, k := range others[:min(len(others), 5)] {
-			why = append(why, effects.Short(k.Key, 60))
+			why = append(why, infer.Short(k.Key, 60))
 		}
 		if len(why) == 0 {
 			return "", 0, nil, phrase.New("-key %.60q: no command of the log names it", key)
@@ -295,7 +295,7 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 
 // subject is what a log is read for.
 type subject struct {
-	of      effects.Lock
+	of      infer.Lock
 	servers int
 	db      []int // by server
 	others  []trace.LogKey
@@ -304,7 +304,7 @@ type subject struct {
 // subject says what a log is read for, and returns the log as it is read: of several servers,
 // in parts.
 func (l *Log) subject(ctx context.Context, o Options) (*Log, subject, error) {
-	s := subject{of: effects.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, db: []int{0}}
+	s := subject{of: infer.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, db: []int{0}}
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, s, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
 	}
@@ -312,7 +312,7 @@ func (l *Log) subject(ctx context.Context, o Options) (*Log, subject, error) {
 	if s.servers, err = o.of(l); err != nil {
 		return nil, s, err
 	}
-	if err := effects.Judges(s.of, s.servers); err != nil {
+	if err := infer.Judges(s.of, s.servers); err != nil {
 		return nil, s, err
 	}
 	if s.servers > 1 && l.nodes == nil {
@@ -362,7 +362,7 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	roles := effects.Roles{}
+	roles := infer.Roles{}
 	first, _, err := p.read(ctx, s, w, roles, true)
 	if err != nil { // what a script does at its end says what it is for at its beginning
 		return nil, err
@@ -374,12 +374,12 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	p.earlier(w, r.Events(), lines)
-	if one, ok := r.(*effects.Reading); ok {
+	if one, ok := r.(*infer.Reading); ok {
 		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
 			p.notes[trace.NoteTokens] = &trace.LogNote{What: trace.NoteTokens, Count: n}
 		}
 	}
-	over := effects.Over{Key: p.state(), At: p.ended()}
+	over := infer.Over{Key: p.state(), At: p.ended()}
 	for _, one := range p.closes(p.opens()) {
 		over.Also = append(over.Also, one.After)
 	}
@@ -398,8 +398,8 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 
 // read reads what was played, and says which line each step is of. Where it is not known what
 // kind of lock it is, only rules about what it protects count.
-func (p *player) read(ctx context.Context, s subject, w *weave, roles effects.Roles, known bool) (effects.Fold, []int, error) {
-	r := effects.Fresh(s.servers, w.names(), s.of, p.resource, p.marks, roles)
+func (p *player) read(ctx context.Context, s subject, w *weave, roles infer.Roles, known bool) (infer.Fold, []int, error) {
+	r := infer.Fresh(s.servers, w.names(), s.of, p.resource, p.marks, roles)
 	if r.SetStart(p.base); !known {
 		r.OnlyHarms()
 	}
@@ -422,7 +422,7 @@ func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *
 	if title == "" {
 		title = s.of.String()
 	}
-	sc, err := effects.Frame{Title: title, Key: s.of.Key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: s.servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: w.names()}.Scenario()
+	sc, err := infer.Frame{Title: title, Key: s.of.Key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: s.servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: w.names()}.Scenario()
 	if err != nil {
 		return trace.Header{}, nil, fmt.Errorf("logs: %w", err)
 	}
@@ -434,9 +434,9 @@ func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *
 	if p.marks && len(o.Also) == 0 { // a mark does not say of which lock
 		by = trace.ByMarks
 	}
-	named := effects.Short(s.of.Key, scenario.MaxKey)
+	named := infer.Short(s.of.Key, scenario.MaxKey)
 	if len(o.Also) > 0 {
-		named = strings.Join(effects.NamesOfLocks(s.of.Keys()), ",")
+		named = strings.Join(infer.NamesOfLocks(s.of.Keys()), ",")
 	}
 	return trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Log: &trace.FromLog{
 		Format: l.Format, By: by, ThreadsBy: w.by, Key: named, Hash: p.hash, Commands: p.named,
@@ -444,7 +444,7 @@ func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *
 	}}, sc, nil
 }
 
-func lastStep(r effects.Fold) int {
+func lastStep(r infer.Fold) int {
 	if list := r.Events(); len(list) > 0 {
 		return list[len(list)-1].Step
 	}

@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/journal"
 	"relock/engine/lock/protocol"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -33,7 +33,7 @@ var given = map[string]lease{
 
 // lifeOf returns the time that a command gives a key, if it gives one.
 func lifeOf(args []string) (lease, bool) {
-	verb, at := effects.Verb(args), 2
+	verb, at := infer.Verb(args), 2
 	if verb == "SET" || verb == "GETEX" {
 		for at = 3; at < len(args); at++ {
 			if option := strings.ToUpper(args[at-1]); len(option) <= 4 && given[option].unit > 0 {

@@ -18,7 +18,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock/protocol"
 	"relock/engine/outside/box"
-	"relock/engine/outside/effects"
+	"relock/engine/outside/infer"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/recall"
@@ -430,13 +430,13 @@ func beside(args, keys []string) (string, bool) {
 // keysOf returns the keys that a command asks for, * for all of them. For an unknown
 // command it takes the first argument for one.
 func keysOf(args []string) []string {
-	switch effects.Verb(args) {
+	switch infer.Verb(args) {
 	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN", "WAIT":
 		return nil
 	case "FLUSHALL", "FLUSHDB":
 		return []string{"*"}
 	}
-	if asked := effects.Touches(args).Keys; len(asked) > 0 {
+	if asked := infer.Touches(args).Keys; len(asked) > 0 {
 		return asked
 	}
 	return args[1:min(2, len(args))]

@@ -1,9 +1,0 @@
-package effects_test
-
-import (
-	"testing"
-
-	"relock/engine/racetest"
-)
-
-func TestMain(m *testing.M) { racetest.Main(m) }

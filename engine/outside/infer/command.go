@@ -1,0 +1,229 @@
+package infer
+
+import (
+	"crypto/sha1" //nolint:gosec // the name that Redis gives a script
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/check"
+	"relock/engine/journal"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/verdict"
+)
+
+// Marks of a worker's critical section and of its rounds, as arguments of ECHO.
+const (
+	MarkEnter = "relock:enter"
+	MarkLeave = "relock:leave"
+	MarkRound = "relock:round"
+)
+
+// Verb is the name of a command, which must not be empty, in capitals.
+func Verb(args []string) string { return strings.ToUpper(args[0]) }
+
+// Mark returns the mark that a command is, or "".
+func Mark(args []string) string {
+	if len(args) == 2 && Verb(args) == "ECHO" && (args[1] == MarkEnter || args[1] == MarkLeave || args[1] == MarkRound) {
+		return args[1]
+	}
+	return ""
+}
+
+// Footprint is what a command can read or change.
+type Footprint struct {
+	Keys   []string
+	All    bool // it may depend on anything
+	Writes bool
+	Node   int // of several servers, from 1, the only one that it can read or change; 0: all
+}
+
+// Names reports whether a key is among them.
+func (f Footprint) Names(key string) bool { return slices.Contains(f.Keys, key) }
+
+// Channel returns the name of a channel among keys.
+func Channel(name string) string { return "\x00" + name }
+
+// Everything is the Footprint of a command that conflicts with every other one.
+var Everything = Footprint{All: true, Writes: true}
+
+// Touches returns the Footprint of a command. An unknown command conflicts with
+// everything: better one order too many than one unseen.
+func Touches(args []string) Footprint {
+	at := func(from, to, step int) Footprint {
+		f := Footprint{Writes: journal.Writes(Verb(args))}
+		for i := from; i < to && i < len(args); i += step {
+			f.Keys = append(f.Keys, args[i])
+		}
+		if len(f.Keys) == 0 {
+			return Everything
+		}
+		return f
+	}
+	switch v := Verb(args); v {
+	case "GET", "SET", "SETNX", "SETEX", "PSETEX", "GETSET", "GETDEL", "GETEX", "DELEX", "APPEND", "STRLEN", "INCR", "INCRBY", "INCRBYFLOAT", "DECR", "DECRBY",
+		"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME", "TYPE",
+		"HSTRLEN", "HGET", "HSET", "HSETNX", "HMGET", "HMSET", "HDEL", "HEXISTS", "HINCRBY", "HGETALL", "HLEN", "HKEYS", "HVALS",
+		"HEXPIRE", "HPEXPIRE", "HEXPIREAT", "HPEXPIREAT", "HPERSIST", "HTTL", "HPTTL", "HEXPIRETIME", "HPEXPIRETIME", "HSETEX", "HGETEX", "HGETDEL",
+		"LPUSH", "RPUSH", "LPOP", "RPOP", "LLEN", "LRANGE", "LREM", "LINDEX", "LTRIM", "SADD", "SREM", "SISMEMBER", "SMISMEMBER", "SMEMBERS", "SCARD",
+		"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZCARD", "ZRANGE", "ZREVRANGE", "ZRANK", "ZREVRANK", "ZINCRBY", "ZPOPMIN", "ZPOPMAX",
+		"ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZREMRANGEBYSCORE", "ZREMRANGEBYRANK", "ZCOUNT", "XADD", "XLEN":
+		return at(1, 2, 1)
+	case "DEL", "UNLINK", "EXISTS", "TOUCH", "MGET", "WATCH":
+		f := at(1, len(args), 1)
+		if v == "MGET" || v == "TOUCH" || v == "WATCH" {
+			f.Writes = false
+		}
+		return f
+	case "MSET", "MSETNX":
+		return at(1, len(args), 2)
+	case "BLPOP", "BRPOP", "BZPOPMIN", "BZPOPMAX":
+		return at(1, len(args)-1, 1)
+	case "BLMOVE", "BRPOPLPUSH", "RENAME", "RENAMENX", "COPY", "LMOVE", "RPOPLPUSH", "SMOVE":
+		return at(1, 3, 1)
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO":
+		f := at(3, 3+KeyCount(args), 1)
+		f.Writes = !strings.HasSuffix(v, "_RO")
+		return f
+	case "PUBLISH":
+		if len(args) > 1 {
+			return Footprint{Keys: []string{Channel(args[1])}, Writes: true}
+		}
+	}
+	return Everything
+}
+
+// KeyCount returns how many keys a script is given.
+func KeyCount(args []string) int {
+	if len(args) < 3 {
+		return 0
+	}
+	n, err := strconv.Atoi(args[2])
+	if err != nil || n < 0 || n > len(args)-3 {
+		return 0
+	}
+	return n
+}
+
+// Conflicts reports whether the order of two commands can matter.
+func (f Footprint) Conflicts(g Footprint) bool {
+	if f.Node != g.Node && f.Node > 0 && g.Node > 0 {
+		return false
+	}
+	if f.All || g.All {
+		return true
+	}
+	if !f.Writes && !g.Writes {
+		return false
+	}
+	return slices.ContainsFunc(f.Keys, func(k string) bool { return slices.Contains(g.Keys, k) })
+}
+
+// Digest is the name that Redis gives a script.
+func Digest(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // no secret
+	return hex.EncodeToString(sum[:])
+}
+
+// Shown returns the name of a command in an order: its verb and its keys, but no
+// values, which are drawn again in each round.
+func Shown(args []string) string {
+	v := Verb(args)
+	switch v {
+	case "ECHO":
+		return strings.Join(append([]string{v}, args[1:]...), " ")
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+		if len(args) < 2 {
+			return v
+		}
+		sha := strings.ToLower(args[1])
+		if strings.HasPrefix(v, "EVAL") && !strings.HasPrefix(v, "EVALSHA") {
+			sha = Digest(args[1])
+		}
+		return strings.Join(append([]string{"EVALSHA", sha}, Touches(args).Keys...), " ")
+	}
+	f := Touches(args)
+	words := []string{v}
+	if strings.HasPrefix(v, "FCALL") && len(args) > 1 {
+		words = append(words, args[1])
+	}
+	for _, k := range f.Keys {
+		words = append(words, strings.TrimPrefix(k, "\x00"))
+	}
+	if v == "SET" {
+		for _, a := range args[min(3, len(args)):] {
+			if up := strings.ToUpper(a); up == "NX" || up == "XX" || up == "PX" || up == "EX" {
+				words = append(words, up)
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// MakesLock reports whether a command may be one that takes a lock: it makes a key if
+// there is none, or is a script. A plain SET or INCR belongs to something else, unless
+// -key names it.
+func MakesLock(args []string) bool {
+	switch Verb(args) {
+	case "SET":
+		return slices.ContainsFunc(args[min(3, len(args)):], func(a string) bool { return strings.EqualFold(a, "NX") })
+	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA", "FCALL":
+		return true
+	}
+	return false
+}
+
+// Lock is a lock as a person calls it: by its key, and maybe by its kind.
+type Lock struct {
+	Key  string     // "" to find it
+	Kind check.Kind // who may be inside at once, if somebody has said it
+	Also []string   // keys of further locks that threads hold beside it, each exclusive
+}
+
+// MostLocks is how many locks are judged at once.
+const MostLocks = scenario.MaxLocks
+
+// Keys returns the keys of all locks.
+func (l Lock) Keys() []string { return append([]string{l.Key}, l.Also...) }
+
+// ParseLock reads a lock as a person calls it: KEY, KEY:KIND with a kind as check.ParseKind
+// reads it, or KEY,KEY for several. It fails with one sentence.
+func ParseLock(text string) (Lock, error) {
+	l := Lock{Key: text}
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		if word := text[i+1:]; check.MeantAsKind(word) {
+			kind, err := check.ParseKind(word)
+			if err != nil {
+				return Lock{}, err
+			}
+			l = Lock{Key: text[:i], Kind: kind}
+		}
+	}
+	keys := strings.Split(l.Key, ",")
+	slices.Sort(keys)
+	switch {
+	case l.Key == "":
+		return Lock{}, phrase.New("it has no key; allowed: %s", verdict.AsFlag)
+	case len(keys) == 1:
+		return l, nil
+	case keys[0] == "" || len(slices.Compact(keys)) < len(keys) || len(keys) > MostLocks:
+		return Lock{}, phrase.New("%.60q: allowed: up to %d keys, each once, with a comma between two; and -key for a key with a comma in it", text, MostLocks)
+	case l.Kind.Said() && !l.Kind.Exclusive:
+		return Lock{}, phrase.New("%.60q: with several locks, a single thread at a time holds each; allowed: KEY,KEY", text)
+	}
+	keys = strings.Split(l.Key, ",")
+	return Lock{Key: keys[0], Also: keys[1:]}, nil
+}
+
+// String returns the lock as ParseLock reads it, "" of one without a key.
+func (l Lock) String() string {
+	if len(l.Also) > 0 {
+		return strings.Join(l.Keys(), ",")
+	}
+	if !l.Kind.Said() || l.Key == "" {
+		return l.Key
+	}
+	return l.Key + ":" + l.Kind.String()
+}

@@ -1,0 +1,69 @@
+package infer
+
+import (
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/verdict"
+)
+
+// Fold folds the records of one order into events and broken rules: a *Reading of one
+// server, the *Majority of several, or *Several of several locks. It is not safe for concurrent use.
+type Fold interface {
+	See(r Record)
+	SetStart(t time.Time)
+	OnlyHarms()
+	Forget()
+	Finish(over Over)
+	Kind() (says, helps phrase.Wording)
+	Events() []trace.Event
+	Owners() map[string]string
+	Named() []string
+	Broken() []check.Finding
+	Rules() []string
+	Witness() *verdict.Witness
+	Misread() bool
+	Stands() bool
+}
+
+// Judges fails, with one sentence, if such a lock is not judged on so many servers.
+func Judges(l Lock, servers int) error {
+	k := l.Kind
+	if servers > 1 && len(l.Also) > 0 {
+		return phrase.New("%s: a lock on %d servers is judged by one key; allowed: KEY or KEY:exclusive", l.String(), servers)
+	}
+	if servers > 1 && k.Said() && !k.Exclusive {
+		return phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", k.String(), servers)
+	}
+	return nil
+}
+
+// Over is how an order ended.
+type Over struct {
+	Key     trace.KeyState   // the lock's, of one server
+	Also    []trace.KeyState // of further locks, in the order of Lock.Also
+	At      time.Duration    // of several: when
+	Waiting []string         // threads that wait though nobody can move
+	Asking  []string         // of these, those that ask in vain
+}
+
+func (o Over) result() trace.Result {
+	if len(o.Waiting) > 0 {
+		return check.Stuck
+	}
+	return trace.Done
+}
+
+// Fresh returns the fold of no records yet, of so many servers; the rest is as for New. Of
+// several, the lock is exclusive.
+func Fresh(servers int, threads []string, of Lock, resource string, marks bool, known Roles) Fold {
+	if servers > 1 {
+		return NewMajority(servers, threads, of.Key, resource, marks, known)
+	}
+	if len(of.Also) > 0 {
+		return NewSeveral(threads, of.Keys(), resource, known)
+	}
+	return New(threads, of, resource, marks, known)
+}

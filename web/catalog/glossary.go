@@ -1,0 +1,39 @@
+package catalog
+
+import (
+	"fmt"
+	"net/http"
+
+	"relock/engine/check"
+	"relock/lessons"
+	"relock/web/page"
+	"relock/web/shell"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// Glossary explains the terms, and the rules by their names.
+func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	moments, err := page.TermMoments()
+	if err != nil {
+		return fmt.Errorf("front: %w", err)
+	}
+	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"))}
+	for _, t := range page.Terms() {
+		shown, err := shell.ExhibitOf(t.Scenario)
+		if err != nil {
+			return err
+		}
+		m := moments[t.ID]
+		p.Terms = append(p.Terms, page.Term{
+			ID: t.ID, Name: l.Say(t.Name), Text: l.Say(t.Text), Other: t.Elsewhere(l), Address: "/play#" + m.Link,
+			Seen: l.Say("See it: %s, T%d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
+		})
+	}
+	for _, rule := range check.Names() {
+		p.Rules = append(p.Rules, page.Term{ID: rule, Name: l.Clause(check.Title(rule)), Text: l.Clause(check.Means(rule))})
+	}
+	return site.Render(r.Context(), w, http.StatusOK, templates.Glossary(p))
+}
