@@ -1,4 +1,4 @@
-// Package own is runs and traces as pages: the editor and what it starts, runs on the wall
+// Package own is the pages of what visitors make or bring: the editor and what it starts, runs on the wall
 // clock, traces from elsewhere, labs, and all of them as files.
 package own
 
