@@ -231,7 +231,7 @@ func (l *Lanes) times(most int) []float64 {
 
 // axis is the axis of this run alone.
 func (l *Lanes) axis(followed bool) *axis {
-	steady := followed && l.ended < len(l.threads)
+	steady := followed && l.over < len(l.names)
 	typical := typicalGap(l)
 	if steady {
 		typical = l.steadyGap(typical)

@@ -95,9 +95,9 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	if text, ok := t.elsewhere(e, b.Level); ok {
 		return text
 	}
-	a := t.call(who, b.Call)
+	a := t.before.asked
 	switch {
-	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0 && len(t.masters.Old(who)) == 0:
+	case t.before.over != nil && *t.before.over == e.At && len(e.Nodes) == 0 && len(t.masters.Old(who)) == 0:
 		return t.say("%s has the lock the instant the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
 	case t.counts() && b.Count != b.Level:
 		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
@@ -162,7 +162,7 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
 	}
 	if len(e.Nodes) > 0 {
-		n := t.call(who, b.Call).taken
+		n := t.before.asked.taken
 		if n >= quorum(e.Nodes) {
 			return t.say("%s is refused: %d of %d nodes took its value, but not all answers came in time.", who, n, len(e.Nodes))
 		}
@@ -178,8 +178,8 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	switch {
 	case other == "":
 		return t.say("%s is refused: the key was another's when Redis looked.", who)
-	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
-		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
+	case t.before.asked.place > 0 && e.Key.PTTL >= 0:
+		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.before.asked.place)
 	case slices.Contains(e.Leaving, other) && e.Key.PTTL >= 0:
 		switch o := t.thread(other); {
 		case o.answered != "":
@@ -212,7 +212,7 @@ func (t *Narrator) exhausted(e trace.Event, b trace.Outcome) string {
 }
 
 func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
-	who, a := e.Thread, t.call(e.Thread, b.Call)
+	who, a := e.Thread, t.before.asked
 	switch {
 	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s leaves, and there is no lock to give back.", who)
@@ -267,8 +267,8 @@ func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 	switch other := t.others(e.Key, who); {
 	case b.Call == trace.CallBeat:
 		return t.say("%s has reported that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
-	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
-		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who) && t.before.asked.cut > 0:
+		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.before.asked.cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && b.Until > 0 && len(e.Nodes) > 0:
 		return t.say("%s's watchdog has renewed on %d of %d nodes: the lock is now valid until %s.", who, t.has(e.Nodes, who), len(e.Nodes), t.millis(b.Until))
 	case t.holds(e.Key, who) && b.Until > 0:
@@ -299,7 +299,7 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog learns that the lock is lost, and stops.", who)
 	case len(e.Nodes) > 0:
-		return t.say("%s learns at its unlock that the lock was lost: %d of %d nodes still had its value.", who, t.call(who, b.Call).deleted, len(e.Nodes))
+		return t.say("%s learns at its unlock that the lock was lost: %d of %d nodes still had its value.", who, t.before.asked.deleted, len(e.Nodes))
 	case other != "":
 		return t.say("%s learns as it leaves level %d that the lock was lost: the key is %s's now.", who, b.Level, other)
 	case gone:
@@ -318,7 +318,7 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
 	case t.protocol.Guard == protocol.InProcess || t.protocol.Guard == protocol.Nothing:
 		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
-	case t.call(who, b.Call).commands == 0:
+	case t.before.asked.commands == 0:
 		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
 	case other != "":
 		return t.say("%s has nothing to unlock at level %d: the key is %s's.", who, b.Level, other)
@@ -329,7 +329,7 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 
 // failedCall says why a call failed.
 func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
-	who, a := e.Thread, t.call(e.Thread, b.Call)
+	who, a := e.Thread, t.before.asked
 	why := causeOf(b.Cause, b.Error)
 	if why.Kind == trace.NoMajority && len(e.Nodes) == 0 { // of one node there is no majority
 		why.Kind = why.Rest

@@ -248,7 +248,7 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 		return l.picture(lang, prefix, first, count, l.measures(false), plan(l.horizon, l.times(len(l.rows))))
 	}
 	p := l.picture(lang, prefix, first, count, l.measures(followed), l.axis(followed))
-	if l.ended < len(l.threads) {
+	if l.over < len(l.names) {
 		// A page makes the picture as wide as its box: with room for what
 		// comes, each step does not make it again.
 		p.Width = max(p.Width, growing)
@@ -259,17 +259,17 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 // measures are the measures of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
 	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
-	if n := len(l.threads); n > roomyLanes {
+	if n := len(l.names); n > roomyLanes {
 		// They should all be visible without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
 		m.resource = resourceHeight
 	}
-	switch strips := max(l.mostNodes(), len(l.processes), len(l.keys)); {
+	switch strips := max(l.mostNodes(), len(l.processes), len(l.sc.Locks)); {
 	case strips > 0:
 		m.key = min(float64(strips)*stripHeight, mostStrips)
-	case l.private:
+	case !l.inRedis():
 		m.key = stripHeight // there is nothing to be seen
 	}
 	if l.faults {
@@ -310,7 +310,7 @@ const (
 // small picture, without words.
 func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
-	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
+	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.names), 1))
 	on := l.axis(false)
 	if n := min(len(l.rows), MaxLaneRows); n > 0 {
 		m.stretch = (smallWidth - leadIn - tail) / max(on.of(l.times(n))[n-1], 1)
@@ -376,7 +376,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.origin = d.from
 	}
 	plans := d.planned()
-	keyTop := m.head + m.lane*float64(len(l.threads)) + m.resource + m.gap
+	keyTop := m.head + m.lane*float64(len(l.names)) + m.resource + m.gap
 	d.p = Picture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
@@ -398,18 +398,18 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	}
 	d.instants()
 	d.axisBreaks()
-	for i := range l.threads {
+	for i := range l.names {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
-	d.names()
+	d.nameLanes()
 	if m.resource > 0 {
 		d.ofResource()
 	}
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
 	switch {
-	case d.device:
+	case d.heartbeat():
 		d.p.Key.Name = lang.Say("expiry")
-	case d.private:
+	case !d.inRedis():
 		d.p.Key.Name, d.p.Key.Full = lang.Say("no key"), ""
 	}
 	labels := 0.0
@@ -418,7 +418,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.nodes(nodes)
 	case len(d.processes) > 0:
 		d.words()
-	case len(d.keys) > 0:
+	case len(d.sc.Locks) > 0:
 		d.locks()
 	default:
 		d.sawtooth()
@@ -453,7 +453,7 @@ func (d *drawing) planned() []Planned {
 		if p.Next != "" && d.end > 0 {
 			d.to = min(d.to, max(place, d.at[d.end-1]+gapMin))
 		}
-		list = append(list, Planned{Ordinal: slices.Index(d.threads, p.Thread), Next: p.Next, X: place, At: p.At})
+		list = append(list, Planned{Ordinal: d.ordinal(p.Thread), Next: p.Next, X: place, At: p.At})
 	}
 	return list
 }
@@ -519,9 +519,9 @@ const (
 	ofGap     = 7  // between a name and what its thread belongs to, on one line
 )
 
-// names places the threads' names and, below or beside them, what the threads
+// nameLanes places the threads' names and, below or beside them, what the threads
 // belong to.
-func (d *drawing) names() {
+func (d *drawing) nameLanes() {
 	var of []string
 	if d.of != nil && d.text && d.axis.horizon == 0 { // beside the table, whose head says it
 		of = d.of(d.lang)
@@ -606,7 +606,7 @@ func (d *drawing) flags() {
 func (d *drawing) titles(rules []string) []string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {
-		titles[i] = d.lang.Clause(d.lock.Title(rule))
+		titles[i] = d.lang.Clause(d.sc.Lock.Kind.Title(rule))
 	}
 	return titles
 }
@@ -716,7 +716,7 @@ func (d *drawing) instant(at time.Duration) string {
 
 func (d *drawing) lane(i int) Lane {
 	top := d.head + d.measures.lane*float64(i)
-	lane := Lane{Thread: d.threads[i], Ordinal: i, Top: round(top), Middle: round(top + d.measures.lane/2)}
+	lane := Lane{Thread: d.names[i], Ordinal: i, Top: round(top), Middle: round(top + d.measures.lane/2)}
 	for row, place := range d.shown {
 		s := d.rows[row].threads[i]
 		for level := 1; level <= min(s.level, drawnLevels); level++ {
@@ -792,7 +792,7 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 
 // levelOf is what a thread's level is called: of several locks by the lock's key.
 func (d *drawing) levelOf(b Bar) string {
-	if len(d.keys) > 0 {
+	if len(d.sc.Locks) > 0 {
 		return words.Short(b.lock, mostName)
 	}
 	return d.lang.Say("level %d", b.Level)
@@ -834,7 +834,7 @@ func (d *drawing) inscribe(b *Bar, marked []float64, level string) {
 // full is the lease at the lane's full height. One that is far longer than
 // what was asked for is cut off.
 func (d *drawing) full() float64 {
-	full := cmp.Or(d.lease, d.highest, 1)
+	full := cmp.Or(float64(d.sc.Lock.Lease.Milliseconds()), d.highest, 1)
 	if d.highest > full && d.highest <= 2*full {
 		return d.highest
 	}
@@ -892,21 +892,21 @@ func (d *drawing) sawtooth() {
 
 // goesOn tells whether time goes by after the last row of what is drawn.
 func (d *drawing) goesOn() bool {
-	return d.text && d.end == len(d.rows) && d.end > d.first && d.ended < len(d.threads)
+	return d.text && d.end == len(d.rows) && d.end > d.first && d.over < len(d.names)
 }
 
 // owner says whose the key is in a row: a thread's name, those of several, or how many
 // permits are taken.
 func (d *drawing) owner(r laneRow) string {
 	switch {
-	case r.taken > d.lock.Permits:
-		return d.lang.Say("%d for %d permits", r.taken, d.lock.Permits)
+	case r.taken > d.sc.Lock.Kind.Permits:
+		return d.lang.Say("%d for %d permits", r.taken, d.sc.Lock.Kind.Permits)
 	case r.taken > 0:
-		return d.lang.Say("%d of %d", r.taken, d.lock.Permits)
+		return d.lang.Say("%d of %d", r.taken, d.sc.Lock.Kind.Permits)
 	case len(r.several) > 0:
 		return few(r.several)
 	case r.holder >= 0:
-		return d.threads[r.holder]
+		return d.names[r.holder]
 	default:
 		return ""
 	}
@@ -1033,7 +1033,7 @@ func (d *drawing) words() {
 	for row, place := range d.shown {
 		for i, thread := range d.rows[row].words {
 			if thread != "" {
-				k.Strips[i].hold(Hold{place, slices.Index(d.threads, thread), true})
+				k.Strips[i].hold(Hold{place, d.ordinal(thread), true})
 			}
 		}
 	}
@@ -1048,7 +1048,7 @@ const mostLabel = 12
 // ofResource draws what the lock protects: its value, and who has read and
 // written it.
 func (d *drawing) ofResource() {
-	top := d.head + d.measures.lane*float64(len(d.threads)) + d.gap/2
+	top := d.head + d.measures.lane*float64(len(d.names)) + d.gap/2
 	r := &ResourceLane{
 		Top: round(top), Middle: round(top + d.measures.resource/2), Bottom: round(top + d.measures.resource),
 		Name: ResourceName(d.lang, d.kind),
