@@ -18,12 +18,14 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
 	held := t.holds(e.Key, who)
 	parts := held && shared(t.sc.Lock.Kind, e.Key) // whose lease is not the key's
+	if b.Cancelled && b.State == trace.WorkEnd {
+		return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
+	}
+	if text := t.shape().work(t, e, b); text != "" {
+		return text
+	}
 	if b.State == trace.WorkEnd {
 		switch {
-		case b.Cancelled:
-			return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
-		case t.protocol.Guard == protocol.Nothing || t.protocol.Guard == protocol.InProcess:
-			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
 		case !held:
 			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
 		case e.Key.PTTL < 0:
@@ -34,54 +36,53 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
 		}
 	}
-	say := func(first, after phrase.Text, more ...any) string {
-		if b.After {
-			first = after
-		}
-		return t.say(first, append([]any{who, b.Level, length}, more...)...)
-	}
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return say(
-			"%s works at level %d for %s, and nothing keeps the others out.",
-			"%s works on at level %d for %s, and nothing keeps the others out.")
-	case t.protocol.Guard == protocol.InProcess:
-		return say(
-			"%s works at level %d for %s; a spin lock has no lease that could end.",
-			"%s works on at level %d for %s; a spin lock has no lease that could end.")
 	case !held:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, though in Redis the lock is not its own.",
 			"%s works on at level %d for %s, though in Redis the lock is not its own.")
 	case e.Key.PTTL < 0:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its key has no expiry.",
 			"%s works on at level %d for %s, and its key has no expiry.")
 	case parts:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and the key has %s left.",
 			"%s works on at level %d for %s, and the key has %s left.", left)
 	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
 	case t.framed:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its lease has %s left.",
 			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
 			"%s works on at level %d for %s, its lease has %s left, and its watchdog has stopped.", left)
 	case t.watched():
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.",
 			"%s works on at level %d for %s, and its lease has %s left: the watchdog must renew it.", left)
 	default:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and there is no watchdog.",
 			"%s works on at level %d for %s, its lease has %s left, and there is no watchdog.", left)
 	}
+}
+
+// works says that work begins, or that it goes on.
+func (t *Narrator) works(e trace.Event, b trace.Work, first, after phrase.Text, more ...any) string {
+	if b.After {
+		first = after
+	}
+	return t.say(first, append([]any{e.Thread, b.Level, t.millis(b.For)}, more...)...)
+}
+
+// worked says that work is done that no lease limits.
+func (t *Narrator) worked(e trace.Event, b trace.Work) string {
+	return t.say("%s has done its work at level %d, which takes %s.", e.Thread, b.Level, t.millis(b.For))
 }
 
 func (t *Narrator) wait(e trace.Event, b trace.Wait) string {

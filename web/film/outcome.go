@@ -7,7 +7,6 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 )
@@ -17,6 +16,9 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 		if text, ok := t.ownOutcome(e, b); ok {
 			return text
 		}
+	}
+	if text := t.shape().outcome(t, e, b); text != "" {
+		return text
 	}
 	switch b.Result {
 	case trace.Acquired:
@@ -80,17 +82,8 @@ func (t *Narrator) elsewhere(e trace.Event, level int) (string, bool) {
 
 func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	switch t.protocol.Guard {
-	case protocol.Nothing:
-		return t.say("%s enters without a lock: nobody is asked, and nobody is kept out.", who)
-	case protocol.InProcess:
-		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
-	}
 	if text, ok := t.valid(e, b); ok {
 		return text
-	}
-	if n := t.has(e.Nodes, who); n >= quorum(e.Nodes) {
-		return t.say("%s has the lock: %d of %d nodes have its value, and %d are enough.", who, n, len(e.Nodes), quorum(e.Nodes))
 	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
 		return text
@@ -135,12 +128,6 @@ func (t *Narrator) valid(e trace.Event, b trace.Outcome) (string, bool) {
 
 func (t *Narrator) reentered(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
-	switch t.protocol.Guard {
-	case protocol.Nothing:
-		return t.say("%s is at level %d, and no lock keeps anybody out.", who, b.Level)
-	case protocol.InProcess:
-		return t.say("%s is at level %d of its spin lock: the count is %d, and nobody else is asked.", who, b.Level, b.Count)
-	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
 		return text
 	}
@@ -158,16 +145,6 @@ func (t *Narrator) reentered(e trace.Event, b trace.Outcome) string {
 
 func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	if t.protocol.Guard == protocol.InProcess {
-		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
-	}
-	if len(e.Nodes) > 0 {
-		n := t.before.asked.taken
-		if n >= quorum(e.Nodes) {
-			return t.say("%s is refused: %d of %d nodes took its value, but not all answers came in time.", who, n, len(e.Nodes))
-		}
-		return t.say("%s is refused: %d of %d nodes took its value, and %d are needed.", who, n, len(e.Nodes), quorum(e.Nodes))
-	}
 	if t.holds(e.Key, who) {
 		if e.Key.PTTL < 0 {
 			return t.say("%s is refused by a key that is its own and has no expiry.", who)
@@ -214,12 +191,6 @@ func (t *Narrator) exhausted(e trace.Event, b trace.Outcome) string {
 func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.before.asked
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return t.say("%s leaves, and there is no lock to give back.", who)
-	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s releases its spin lock: its count is 0.", who)
-	case len(e.Nodes) > 0:
-		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
 	case a.foreign != "":
 		return t.say("%s thinks it has released its lock, but what it deleted was %s's.", who, a.foreign)
 	case e.Belief[who] > 0 && slices.Contains(e.Leaving, who):
@@ -251,10 +222,6 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 
 func (t *Narrator) decremented(e trace.Event, b trace.Outcome) string {
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
-	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s has left level %d: its count is %d, and only 0 releases the spin lock.", e.Thread, b.Level, b.Count)
 	case e.Belief[e.Thread] == 0:
 		return t.say("%s has left level %d and thinks it is out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
 	default:
@@ -309,6 +276,11 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 	}
 }
 
+// unheld says that a thread unlocks what it does not hold, of which Redis knows nothing.
+func (t *Narrator) unheld(e trace.Event, b trace.Outcome) string {
+	return t.say("%s unlocks level %d, which it does not hold.", e.Thread, b.Level)
+}
+
 func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 	who, other := e.Thread, t.others(e.Key, e.Thread)
 	switch {
@@ -316,8 +288,6 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 		return t.say("%s's watchdog has found the key of %s, and goes on all the same.", who, other)
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
-	case t.protocol.Guard == protocol.InProcess || t.protocol.Guard == protocol.Nothing:
-		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
 	case t.before.asked.commands == 0:
 		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
 	case other != "":

@@ -266,11 +266,8 @@ func (l *Lanes) measures(followed bool) measures {
 	if l.kind != "" {
 		m.resource = resourceHeight
 	}
-	switch strips := max(l.mostNodes(), len(l.processes), len(l.sc.Locks)); {
-	case strips > 0:
+	if strips := l.shape().strips(l); strips > 0 {
 		m.key = min(float64(strips)*stripHeight, mostStrips)
-	case !l.inRedis():
-		m.key = stripHeight // there is nothing to be seen
 	}
 	if l.faults {
 		m.foot += 14
@@ -406,23 +403,8 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.ofResource()
 	}
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
-	switch {
-	case d.heartbeat():
-		d.p.Key.Name = lang.Say("expiry")
-	case !d.inRedis():
-		d.p.Key.Name, d.p.Key.Full = lang.Say("no key"), ""
-	}
+	d.shape().draw(d)
 	labels := 0.0
-	switch nodes := d.mostNodes(); {
-	case nodes > 0:
-		d.nodes(nodes)
-	case len(d.processes) > 0:
-		d.words()
-	case len(d.sc.Locks) > 0:
-		d.locks()
-	default:
-		d.sawtooth()
-	}
 	for _, s := range d.p.Key.Strips {
 		labels = max(labels, wide(s.Label)+8)
 	}
@@ -847,130 +829,13 @@ func (d *drawing) height(ms float64) float64 {
 	return round(d.p.Key.Bottom - part*(d.p.Key.Bottom-d.p.Key.Top))
 }
 
-// sawtooth draws how long the key will live: falling with time, up again with
-// every renewal.
-func (d *drawing) sawtooth() {
-	areas := &d.p.Key.Areas
-	for row, place := range d.shown {
-		r := d.rows[row]
-		if !r.key.Exists() {
-			continue
-		}
-		next := Area{Span: place, Ordinal: r.holder, Endless: r.key.PTTL < 0, owner: d.owner(r)}
-		endless := next.Endless
-		if d.goesOn() && row == len(d.rows)-1 {
-			d.open(next, float64(r.key.PTTL))
-			break
-		}
-		n := len(*areas)
-		if n == 0 || !(*areas)[n-1].goesOn(next) || (*areas)[n-1].Endless != endless {
-			*areas = append(*areas, next)
-			n++
-		}
-		a := &(*areas)[n-1]
-		a.To = place.To
-		left, right := float64(r.key.PTTL), float64(r.key.PTTL)
-		if after := row + 1; after < len(d.at) {
-			passed := d.rows[after].at - r.until
-			right = max(right-passed, 0)
-			whole := d.at[after] - d.at[row] // of which the picture can show a part
-			shown := func(x float64) float64 {
-				return left - (left-right)*(d.origin+x/d.stretch-d.at[row])/whole
-			}
-			left, right = shown(place.From), shown(place.To)
-		}
-		if endless {
-			left, right = d.full(), d.full()
-		}
-		if d.text && left > 2*d.full() && a.Beyond == "" {
-			a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
-		}
-		a.Points = line(a.Points, Point{place.From, d.height(left)}, Point{place.To, d.height(right)})
-	}
-	d.name()
-}
-
 // goesOn tells whether time goes by after the last row of what is drawn.
 func (d *drawing) goesOn() bool {
 	return d.text && d.end == len(d.rows) && d.end > d.first && d.over < len(d.names)
 }
 
-// owner says whose the key is in a row: a thread's name, those of several, or how many
-// permits are taken.
-func (d *drawing) owner(r laneRow) string {
-	switch {
-	case r.taken > d.sc.Lock.Kind.Permits:
-		return d.lang.Say("%d for %d permits", r.taken, d.sc.Lock.Kind.Permits)
-	case r.taken > 0:
-		return d.lang.Say("%d of %d", r.taken, d.sc.Lock.Kind.Permits)
-	case len(r.several) > 0:
-		return few(r.several)
-	case r.holder >= 0:
-		return d.names[r.holder]
-	default:
-		return ""
-	}
-}
-
-// goesOn tells whether the key is the same one's in the area after it.
-func (a *Area) goesOn(next Area) bool {
-	return a.To == next.From && a.Ordinal == next.Ordinal && a.owner == next.owner
-}
-
-// open draws the lease after the last row, of which left milliseconds are left.
-func (d *drawing) open(a Area, left float64) {
-	endless, place := a.Endless, a.Span
-	if left > 2*d.full() {
-		a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
-	}
-	if !endless && left <= d.full() {
-		d.p.Key.Slope = (d.p.Key.Bottom - d.p.Key.Top) / d.full() / d.axis.scale
-	}
-	y := d.p.Key.Top
-	if !endless {
-		y = d.height(left)
-	}
-	end := min(y+d.p.Key.Slope*(place.To-place.From), d.p.Key.Bottom)
-	a.Points = []Point{{place.From, y}, {place.To, round(end)}}
-	if n := len(d.p.Key.Areas); n == 0 || !d.p.Key.Areas[n-1].goesOn(a) {
-		a.Thread = a.owner
-	}
-	d.p.Key.Open = &a
-}
-
-// line goes on with two points, without those that it does not need. PTTLs
-// are whole milliseconds: what differs by less is no step.
-func line(points []Point, next ...Point) []Point {
-	for _, p := range next {
-		if n := len(points); n > 0 && points[n-1].X == p.X && math.Abs(points[n-1].Y-p.Y) < .5 {
-			continue
-		}
-		points = append(points, p)
-	}
-	return points
-}
-
-// name writes the owners into their areas.
-func (d *drawing) name() {
-	for i := range d.p.Key.Areas {
-		a := &d.p.Key.Areas[i]
-		if a.owner != "" && d.text && wide(a.owner)+12 <= a.To-a.From {
-			a.Thread = a.owner
-		}
-	}
-}
-
-// mostNodes is how many there are, 0 where there is one Redis.
-func (l *Lanes) mostNodes() int {
-	n := 0
-	for _, r := range l.rows {
-		n = max(n, len(r.nodes))
-	}
-	return n
-}
-
-// strips are so many of them below each other, with a line between.
-func (d *drawing) strips(labels []string) {
+// stack puts so many strips below each other, with a line between.
+func (d *drawing) stack(labels []string) {
 	k := &d.p.Key
 	height := (k.Bottom - k.Top) / float64(len(labels))
 	for i, label := range labels {
@@ -989,61 +854,8 @@ func (s *Strip) hold(h Hold) {
 	s.Holds = append(s.Holds, h)
 }
 
-// nodes draws who has the key on each node, and which of them do not answer.
-func (d *drawing) nodes(nodes int) {
-	quorum := nodes/2 + 1
-	k := &d.p.Key
-	k.Name, k.Full = d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
-	labels := make([]string, nodes)
-	for i := range labels {
-		labels[i] = strconv.Itoa(i + 1)
-	}
-	d.strips(labels)
-	for row, place := range d.shown {
-		r := d.rows[row]
-		has := map[int]int{}
-		for _, node := range r.nodes {
-			if node.Exists() {
-				has[d.holder(node)]++
-			}
-		}
-		for i, node := range r.nodes {
-			if node.Exists() {
-				owner := d.holder(node)
-				k.Strips[i].hold(Hold{place, owner, owner >= 0 && has[owner] >= quorum})
-			}
-		}
-		for _, i := range r.down {
-			k.Strips[i].Down = extend(k.Strips[i].Down, place)
-		}
-	}
-}
-
-// words draws who is in the spin lock's word of each process.
-func (d *drawing) words() {
-	k := &d.p.Key
-	k.Name, k.Full = d.lang.Say("word"), d.lang.Say("in memory")
-	labels := make([]string, len(d.processes))
-	if len(labels) > 1 {
-		for i, process := range d.processes {
-			labels[i] = words.Short(process, mostLabel)
-		}
-	}
-	d.strips(labels)
-	for row, place := range d.shown {
-		for i, thread := range d.rows[row].words {
-			if thread != "" {
-				k.Strips[i].hold(Hold{place, d.ordinal(thread), true})
-			}
-		}
-	}
-}
-
 // touchApart is between the touches of one row.
 const touchApart = 9
-
-// mostLabel is how many bytes of a process' name fit beside its word.
-const mostLabel = 12
 
 // ofResource draws what the lock protects: its value, and who has read and
 // written it.

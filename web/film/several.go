@@ -8,6 +8,9 @@ import (
 	"relock/web/words"
 )
 
+// several are several locks, each a key.
+type several struct{ oneKey }
+
 // heldLocks are the locks that each thread believes that it holds, the one that it took
 // first before the others.
 type heldLocks map[string][]string
@@ -135,8 +138,8 @@ func (t *Timeline) ofLock(e trace.Event, text string) string {
 	return t.l.Say("%[1]s, %[2]s", e.Lock, text)
 }
 
-// several tells what a thread believes of several locks, and how that is tied to Redis.
-func (s *stager) several(b *Belief, name string) {
+// tie tells what a thread believes of the locks, and how that is tied to Redis.
+func (several) tie(s *stager, b *Belief, name string, _ int) {
 	var holds, gone []string
 	for _, key := range s.sc.Threads[s.ordinals[name]].Takes.Keys() {
 		for i, one := range s.event.Locks {
@@ -151,7 +154,7 @@ func (s *stager) several(b *Belief, name string) {
 			}
 		}
 	}
-	if in := s.inRedis(name); len(in) > 0 && b.State != Holds {
+	if in := s.owned(name); len(in) > 0 && b.State != Holds {
 		if b.Cord = Agrees; b.State != Leaves {
 			b.Cord, b.Tie = Loose, s.loose(b.State)
 		}
@@ -193,8 +196,8 @@ func (s *stager) several(b *Belief, name string) {
 	}
 }
 
-// inRedis are the locks that, in Redis, belong to a thread.
-func (s *stager) inRedis(name string) []string {
+// owned are the locks that, in Redis, belong to a thread.
+func (s *stager) owned(name string) []string {
 	var list []string
 	for i, one := range s.event.Locks {
 		if s.holdingOf(i).Hold(one.Key, name) {
@@ -220,8 +223,8 @@ func (s *stager) wants(name string) (asks, waits string) {
 	}
 }
 
-// ofLocks are the cards of several locks.
-func (s *stager) ofLocks() []NodeCard {
+// cards are the cards of the locks.
+func (several) cards(s *stager) []NodeCard {
 	var list []NodeCard
 	for i, key := range s.sc.Locks {
 		n := NodeCard{Name: words.Short(key, mostName), Left: s.l.Say("no key")}
@@ -257,15 +260,17 @@ func (s *stager) waitFor(key string) string {
 	return s.l.Say("waited for by %s", s.l.List(names))
 }
 
-// locks draws who has each of several locks.
-func (d *drawing) locks() {
+func (several) strips(l *Lanes) int { return len(l.sc.Locks) }
+
+// draw draws who has each of the locks.
+func (several) draw(d *drawing) {
 	k := &d.p.Key
 	k.Name, k.Full = d.lang.Say("locks"), ""
 	labels := make([]string, len(d.sc.Locks))
 	for i, key := range d.sc.Locks {
 		labels[i] = words.Short(key, mostLabel)
 	}
-	d.strips(labels)
+	d.stack(labels)
 	for row, place := range d.shown {
 		for i, one := range d.rows[row].locks[:min(len(d.rows[row].locks), len(d.sc.Locks))] {
 			if one.Key.Exists() {

@@ -11,7 +11,6 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -209,15 +208,7 @@ func noAnswer(l words.Language, c trace.Cause) string {
 
 // Stage is the run as it is now. Broken are the rules that the row breaks.
 func (s *stager) Stage(broken []Violation) Stage {
-	out := Stage{Card: s.card(broken), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
-	switch {
-	case s.words != nil && len(s.processes) > 1:
-		out.Nodes = s.ofWords()
-	case len(s.event.Nodes) > 0:
-		out.Nodes = s.ofNodes()
-	case s.sc.Locks != nil:
-		out.Nodes = s.ofLocks()
-	}
+	out := Stage{Card: s.card(broken), Nodes: s.shape().cards(s), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
 	for i, t := range s.sc.Threads {
 		out.Beliefs = append(out.Beliefs, s.belief(i, t.Name))
 	}
@@ -240,7 +231,7 @@ func (s *stager) belief(i int, name string) Belief {
 	case Waits:
 		b.Says, b.Does = s.l.Say("I wait"), s.waits(name)
 	case Holds:
-		b.Says, b.Does = s.claims(name, levels), s.works(name)
+		b.Says, b.Does = s.shape().claim(s, name, levels), s.works(name)
 		b.Calls = s.calls(name)
 	case Leaves:
 		b.Says, b.Does = s.l.Say("I am leaving"), s.l.Say("it only has to unlock")
@@ -263,18 +254,10 @@ func (s *stager) belief(i int, name string) Belief {
 			b.Does = s.l.Say("wrote %s, left at %s", t.wrote, s.length(t.left))
 		}
 	}
-	if s.heartbeat() {
-		s.beats(&b, name)
-		return b
-	}
 	if b.Paused {
 		b.Does = s.paused(name)
 	}
-	if s.sc.Locks != nil {
-		s.several(&b, name)
-	} else {
-		s.tie(&b, name, levels)
-	}
+	s.shape().tie(s, &b, name, levels)
 	if s.first(i) {
 		b.Does, b.Cord, b.Tie = s.l.Say("asks at %s", s.length(trace.MillisOf(s.sc.Threads[i].Start))), Asking, s.l.Say("about to ask")
 	}
@@ -288,7 +271,7 @@ func (b Belief) Tied() string {
 
 // first tells whether nothing has happened yet, and no thread asks before this one.
 func (s *stager) first(i int) bool {
-	return s.event.Seq == 0 && !s.framed && s.protocol.Guard == protocol.InRedis &&
+	return s.event.Seq == 0 && !s.framed && s.inRedis() && !s.heartbeat() &&
 		!slices.ContainsFunc(s.sc.Threads, func(t scenario.Thread) bool { return t.Start < s.sc.Threads[i].Start })
 }
 
@@ -320,27 +303,6 @@ func (s *stager) state(name string) State {
 		return LostIt
 	default:
 		return Outside
-	}
-}
-
-func (s *stager) claims(name string, levels int) string {
-	switch {
-	case s.protocol.Guard == protocol.Nothing && levels == 1:
-		return s.l.Say("I am inside")
-	case s.protocol.Guard == protocol.Nothing:
-		return s.l.Say("I am inside, %d times", levels)
-	case levels == 1 && s.sc.Lock.Kind.Permits > 0:
-		return s.l.Say("I hold a permit")
-	case levels == 1 && s.truth.Shares(name):
-		return s.l.Say("I read")
-	case levels == 1 && s.truth.Writes(name):
-		return s.l.Say("I write")
-	case levels == 1:
-		return s.l.Say("I hold the lock")
-	case levels == 2:
-		return s.l.Say("I hold it twice")
-	default:
-		return s.l.Say("I hold it %d times", levels)
 	}
 }
 
@@ -485,68 +447,15 @@ func (s *stager) doing(stack facts.Stack, level int) string {
 	}
 }
 
-// beats is the belief of a device that says it is there, or of who looks.
-func (s *stager) beats(b *Belief, name string) {
-	t := s.thread(name)
-	if t.ended != "" {
-		return
-	}
-	b.State, b.Says, b.Does = Outside, s.l.Say("Outside"), ""
-	switch {
-	case b.Paused:
-		b.Does = s.paused(name)
-	case t.timed && t.until > s.event.At:
-		b.Does = s.l.Say("next at %s", s.length(t.until))
-	}
-	switch {
-	case t.looked == trace.Online:
-		b.State, b.Says = Holds, s.l.Say("The device is online")
-	case t.looked == trace.Offline:
-		b.State, b.Says = Holds, s.l.Say("The device is offline")
-	case t.renewed >= 0:
-		b.State, b.Says = Holds, s.l.Say("I am here")
-		if b.Cord = Open; s.holds(s.event.Key, name) {
-			b.Cord = Agrees
-		} else {
-			b.Tie, b.Wrong = s.l.Say("not in Redis"), true
-		}
-	}
-}
-
-// tie ties a belief to what Redis says.
-func (s *stager) tie(b *Belief, name string, levels int) {
-	held := b.State == Holds
-	switch {
-	case s.protocol.Guard == protocol.Nothing:
-		if held {
-			b.Cord = Agrees
-		}
-		return
-	case s.protocol.Guard == protocol.InProcess:
-		if held && levels > 1 {
-			b.Cord = Twice
-		} else if held {
-			b.Cord = Agrees
-		}
-	case len(s.event.Nodes) > 0:
-		s.ofMany(b, name)
-	case held && s.thread(name).aside:
-		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
-	case held:
-		s.agree(b, name, levels)
-	case s.holds(s.event.Key, name):
-		b.Cord = Agrees
-		if b.State != Leaves {
-			b.Cord, b.Tie = Loose, s.loose(b.State)
-		}
-	}
+// waiting ties a thread that asks or waits, and says what keeps it from knowing more.
+func (s *stager) waiting(b *Belief, name string) {
 	if b.Cord == NoCord && b.State == Asks {
 		b.Cord = Asking
 	}
 	if b.Cord == NoCord && b.State == Waits {
 		b.Cord, b.Tie = Kept, s.keptOut(name)
 	}
-	if held && (b.Cord == Parted || b.Cord == Open) {
+	if b.State == Holds && (b.Cord == Parted || b.Cord == Open) {
 		b.Odd = s.l.Say("nobody has told it")
 		if b.Paused {
 			b.Odd = s.l.Say("it cannot know")
@@ -584,53 +493,12 @@ func (s *stager) loose(state State) string {
 	}
 }
 
-// agree ties a thread that believes that it holds the lock at so many levels to
-// one key.
-func (s *stager) agree(b *Belief, name string, levels int) {
-	if !s.holds(s.event.Key, name) {
-		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("not in Redis"), true
-		return
-	}
-	b.Cord = Agrees
-	count := s.truth.Count(s.event.Key, name)
-	switch {
-	case count != "" && count != strconv.Itoa(levels):
-		b.Cord, b.Tie, b.Wrong = Twice, s.l.Say("Redis: %s", words.Short(count, mostName)), true
-		if count == "1" {
-			b.Cord = Agrees
-		}
-	case count != "" && levels > 1:
-		b.Cord, b.Tie = Twice, s.l.Say("agree: %s", count)
-	case levels > 1:
-		b.Cord = Twice
-	}
-}
-
 // parted is the cord of a false belief.
 func (s *stager) parted() Cord {
 	if s.event.Key.Exists() {
 		return Parted
 	}
 	return Open
-}
-
-// ofMany ties a belief to how many nodes share it.
-func (s *stager) ofMany(b *Belief, name string) {
-	nodes, has := len(s.event.Nodes), 0
-	for _, k := range s.event.Nodes {
-		if s.owners.Hold(k, name) {
-			has++
-		}
-	}
-	tie := s.l.Say("%d of %d", has, nodes)
-	switch {
-	case b.State == Holds && has >= quorum(s.event.Nodes):
-		b.Cord, b.Tie, b.Need = Agrees, tie, s.l.Say("enough")
-	case b.State == Holds:
-		b.Cord, b.Tie, b.Need, b.Wrong = Parted, tie, s.l.Say("%d are needed", quorum(s.event.Nodes)), true
-	case has > 0:
-		b.Cord, b.Tie = Loose, tie
-	}
 }
 
 // place is a thread's number in the queue, 0 for none.
@@ -653,24 +521,7 @@ func (s *stager) ownerOf(name string) Owner {
 // card is the key in words.
 func (s *stager) card(broken []Violation) Card {
 	c := Card{Says: s.l.Say("Redis says"), Key: s.sc.Lock.Key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
-	switch {
-	case s.protocol.Guard == protocol.Nothing && !s.heartbeat():
-		c.Says, c.Key, c.Held = s.l.Say("There is no lock"), "", s.l.Say("nobody is kept out")
-		return c
-	case s.words != nil:
-		s.ofWord(&c)
-	case s.heartbeat():
-		s.ofDevice(&c)
-	case s.event.Key.Exists():
-		s.ofKey(&c)
-	case s.sc.Lock.Key == scenario.NoKey:
-		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
-	default:
-		c.Raw, c.Left = s.l.Say("no key"), "–"
-		if c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held); s.holding().Tokens() {
-			c.Held = freeTokens(s.l.Language, s.event.Key)
-		}
-	}
+	s.shape().card(s, &c)
 	if s.line != nil {
 		names, certain := s.line.Threads(mostLines)
 		for _, name := range names {
@@ -687,181 +538,6 @@ func (s *stager) card(broken []Violation) Card {
 		}
 	}
 	return c
-}
-
-// ofKey fills in a key that is there.
-func (s *stager) ofKey(c *Card) {
-	k := s.event.Key
-	c.Gone, c.Part, c.Left = false, s.shown.Fraction, s.leaseLeft()
-	believed := false
-	for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
-		if one := (Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)}); !slices.Contains(c.Owners, one) {
-			c.Owners = append(c.Owners, one)
-		}
-		believed = believed || h.Thread != "" && (s.event.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
-	}
-	switch {
-	case k.Type == trace.TypeList && s.holding().Tokens():
-		c.Held = freeTokens(s.l.Language, k)
-	case len(c.Owners) == 0:
-		c.Held = s.l.Say("not a lock")
-	case !believed && s.shown.Holds[0].Thread != "":
-		c.Held, c.Odd = s.l.Say("is written there"), s.l.Say("nobody believes that it holds it")
-		if len(c.Owners) > 1 {
-			c.Held = s.l.Say("are written there")
-		}
-	default:
-		c.Held = s.verb(len(c.Owners))
-	}
-	entries, calls := s.shown.Entries(), s.shown.Calls
-	entries, calls = entries[:min(len(entries), mostLines)], calls[:min(len(calls), mostLines)]
-	switch {
-	case len(entries) == 0:
-		c.Raw = strings.ToUpper(k.Type)
-	case s.shown.Quoted():
-		c.Raw = `STRING "` + entries[0].Owner + `"`
-	case k.Type == trace.TypeHash && len(entries) == 1 && len(calls) == 0: // as nearly always
-		c.Raw = "HASH { " + entries[0].Owner + ": " + entries[0].Count + " }"
-	default:
-		var fields []string
-		for _, h := range entries {
-			fields = append(fields, h.Text())
-		}
-		for _, call := range calls {
-			fields = append(fields, call.String())
-		}
-		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
-	}
-	if k.PTTL < 0 && k.Type != trace.TypeList {
-		c.Odd, c.Wrong = s.l.Say("no expiry"), true
-	}
-}
-
-// verb says what so many owners of the key have.
-func (s *stager) verb(owners int) string {
-	k, count := s.shown, ""
-	if k.Type == trace.TypeHash && len(k.Holds) == 1 {
-		count = words.Short(k.Holds[0].Count, mostName)
-	}
-	switch {
-	case k.Quoted():
-		return s.l.Say("is the owner")
-	case s.sc.Lock.Kind.Permits > 0:
-		return s.permits(owners)
-	case k.Mode == trace.ModeRead && owners > 1:
-		return s.l.Say("read it")
-	case k.Mode == trace.ModeRead && count != "" && count != "1":
-		return s.l.Say("reads it, ×%s", count)
-	case k.Mode == trace.ModeRead:
-		return s.l.Say("reads it")
-	case k.Mode == trace.ModeWrite && count != "" && count != "1":
-		return s.l.Say("writes it, ×%s", count)
-	case k.Mode == trace.ModeWrite && owners == 1:
-		return s.l.Say("writes it")
-	case owners > 1:
-		return s.l.Say("hold it")
-	case count == "":
-		return s.l.Say("holds it")
-	default:
-		return s.l.Say("holds it, ×%s", count)
-	}
-}
-
-// permits says how many of them so many owners have, of a key that has members.
-func (s *stager) permits(owners int) string {
-	n, all := len(s.shown.Holds), s.sc.Lock.Kind.Permits
-	switch {
-	case n > all && owners == n:
-		return s.l.Say("are %d for %d permits", n, all)
-	case n > all:
-		return s.l.Say("%d members for %d permits", n, all)
-	case owners == 1:
-		return s.l.Say("holds %d of %d permits", n, all)
-	default:
-		return s.l.Say("hold %d of %d permits", n, all)
-	}
-}
-
-// leaseLeft says how much of the lease is left.
-func (s *stager) leaseLeft() string {
-	left, lease := s.event.Key.PTTL, s.sc.Lock.Lease
-	whole := time.Duration(left) * time.Millisecond
-	switch {
-	case left < 0:
-		return s.l.Say("for ever")
-	case whole >= 24*time.Hour && whole > 10*lease: // days, where far less was asked for
-		return s.l.Say("%d d %d h, where %s were meant", int(whole.Hours())/24, int(whole.Hours())%24, s.l.Duration(lease))
-	case lease < time.Minute:
-		return s.l.Say("%d of %d ms", left, lease.Milliseconds())
-	default:
-		return s.l.Say("%s of %s", s.l.Duration(whole), s.l.Duration(lease))
-	}
-}
-
-// ofDevice fills in the key with which a device says that it is there.
-func (s *stager) ofDevice(c *Card) {
-	c.Held, c.Left = s.l.Say("no key: offline"), "–"
-	if s.event.Key.Exists() {
-		c.Gone, c.Held, c.Part, c.Left = false, s.l.Say("the key is there: online"), s.shown.Fraction, s.leaseLeft()
-	}
-}
-
-// ofWord fills in the word of a spin lock, where there is one process.
-func (s *stager) ofWord(c *Card) {
-	c.Says, c.Key, c.Raw = s.l.Say("The word in memory says"), "", s.l.Say("Redis is not asked")
-	if len(s.processes) > 1 {
-		return
-	}
-	if word := s.words.Of(s.processes[0]); word.Thread != "" {
-		c.Gone, c.Owners, c.Held = false, []Owner{s.ownerOf(word.Thread)}, s.l.Say("holds it, ×%s", strconv.Itoa(word.Count))
-	}
-}
-
-// ofWords are the words of several processes.
-func (s *stager) ofWords() []NodeCard {
-	var list []NodeCard
-	for _, process := range s.processes {
-		n := NodeCard{Name: words.Short(process, mostName), Left: s.l.Say("free")}
-		if word := s.words.Of(process); word.Thread != "" {
-			n.Owner, n.Left = s.ownerOf(word.Thread), s.l.Say("×%d", word.Count)
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
-// ofNodes are the keys on several nodes.
-func (s *stager) ofNodes() []NodeCard {
-	var list []NodeCard
-	for i, k := range s.event.Nodes {
-		n := NodeCard{Name: s.l.Say("node %d", i+1), Left: s.l.Say("no key")}
-		if holders := s.owners.Holders(k); len(holders) > 0 {
-			n.Owner = s.ownerOf(holders[0])
-		}
-		if k.Exists() {
-			n.Left = s.l.Say("no expiry")
-			if n.Part = 1000; k.PTTL >= 0 {
-				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
-				n.Part = s.left(k.PTTL)
-			}
-		}
-		if by := s.clocks[i]; by != 0 {
-			sign := "+"
-			if by < 0 {
-				sign, by = "−", -by
-			}
-			n.Clock = s.l.Say("its clock: %s", sign+s.l.Duration(by.Duration()))
-		}
-		if s.down.Down(i) {
-			n.Odd, n.Down = s.l.Say("down"), true
-		} else if answer := s.down.Answers(i); answer != "" {
-			n.Odd = s.l.Say("answers %s", answer)
-		} else if cut := s.down.CutOff(i); len(cut) > 0 {
-			n.Odd = s.l.Say("down for %s", s.l.List(cut))
-		}
-		list = append(list, n)
-	}
-	return list
 }
 
 // ResourceName is what a kind of resource is called.

@@ -213,7 +213,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	case trace.Outcome:
 		t.begins(c, e.Step)
 		aside := t.thread(c.Thread).aside && !t.alone
-		title, tone := t.outcome(b)
+		title, tone := t.shape().title(t.l, b)
 		if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !aside && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
@@ -272,22 +272,6 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		c.note(t.l.Say("ends: %s", Result(t.l, b.Result)), tone)
 	}
-}
-
-// outcome words an attempt's result in the scenario's terms.
-func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
-	if t.heartbeat() && b.Result == trace.Renewed {
-		return t.l.Say("%s: its key is set", b.Call), Good
-	}
-	if t.protocol.Guard == protocol.Nothing && !t.heartbeat() {
-		switch b.Result {
-		case trace.Acquired, trace.Reentered:
-			return t.l.Say("enters level %d, no lock", b.Level), Plain
-		case trace.Released, trace.Decremented:
-			return t.l.Say("leaves level %d", b.Level), Plain
-		}
-	}
-	return Outcome(t.l, b)
 }
 
 // begins puts what has been noted about a thread in this step before the call
@@ -444,14 +428,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key { return t.keyCellOf(k, t.holdi
 
 // keyCellOf is a key, given whose it is.
 func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
-	out := Key{Type: cmp.Or(k.Type, trace.TypeNone), PTTL: Left(k.PTTL), Heartbeat: t.heartbeat()}
-	switch {
-	case out.Heartbeat:
-	case t.protocol.Guard == protocol.Nothing:
-		out.Type = TypeNoLock
-	case !t.inRedis():
-		out.Type = TypeElsewhere
-	}
+	out := Key{Type: t.shape().cell(k), PTTL: Left(k.PTTL), Heartbeat: t.heartbeat()}
 	if !k.Exists() {
 		return out
 	}
