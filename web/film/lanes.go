@@ -36,6 +36,8 @@ type Lanes struct {
 	over     int           // threads that have ended
 	highest  float64       // of the PTTLs, in milliseconds
 	steady   float64       // the typical gap of who follows, in milliseconds, 0 before
+	still    laid          // the axis of a picture that is drawn once
+	followed laid          // and of one that is drawn again and again
 }
 
 // Plan sets what will be by itself after the last row of a run that is stepped.
