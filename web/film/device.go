@@ -8,11 +8,12 @@ import (
 // device is a device that says it is there, and who looks for its key.
 type device struct{ majority }
 
-func (device) card(s *stager, c *Card) {
+func (device) card(s *stager, c Card) Card {
 	c.Held, c.Left = s.l.Say("no key: offline"), "–"
 	if s.event.Key.Exists() {
 		c.Gone, c.Held, c.Part, c.Left = false, s.l.Say("the key is there: online"), s.shown.Fraction, s.leaseLeft()
 	}
+	return c
 }
 
 func (device) tie(s *stager, b *Belief, name string, _ int) {

@@ -16,10 +16,10 @@ import (
 // oneKey is a lock that is a key in Redis.
 type oneKey struct{}
 
-func (oneKey) card(s *stager, c *Card) {
+func (oneKey) card(s *stager, c Card) Card {
 	switch {
 	case s.event.Key.Exists():
-		s.ofKey(c)
+		s.ofKey(&c)
 	case s.sc.Lock.Key == scenario.NoKey:
 		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
 	default:
@@ -28,6 +28,7 @@ func (oneKey) card(s *stager, c *Card) {
 			c.Held = freeTokens(s.l.Language, s.event.Key)
 		}
 	}
+	return c
 }
 
 func (oneKey) cards(*stager) []NodeCard { return nil }

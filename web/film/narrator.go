@@ -73,15 +73,9 @@ func (t *Narrator) others(k trace.KeyState, thread string) string {
 	return t.few(t.holders(k, t.holding().Holders(k)))
 }
 
-// NewNarrator returns a narrator in l for a run of sc. Owners maps owner ids to
-// threads. The narrator keeps both and changes neither.
-func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
-	return NarratorOf(l, sc, trace.Header{Owners: owners})
-}
-
-// NarratorOf is NewNarrator for a trace. Of one of a lab or a log nobody knows the
-// threads' program: it says what each command did, and not what a lock of ours would
-// make of that.
+// NarratorOf returns a narrator in l for a trace of a run of sc. It keeps sc and the header's
+// owners, and changes neither. Of one of a lab or a log nobody knows the threads' program:
+// it says what each command did, and not what a lock of ours would make of that.
 func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
 	return narratorOf(l, nowFor(l, sc, h), h)
 }

@@ -10,8 +10,8 @@ import (
 // several nodes, several keys, a word in memory, nothing, or a device's sign of life. Each
 // is a file, and what it does not say for itself is as of one key.
 type shape interface {
-	// card fills in what a stage's card says of the lock.
-	card(s *stager, c *Card)
+	// card is a stage's card with what it says of the lock.
+	card(s *stager, c Card) Card
 	// cards take the card's place; nil: it stands alone.
 	cards(s *stager) []NodeCard
 	// claim says what a thread believes that is inside at so many levels.

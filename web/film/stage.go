@@ -208,19 +208,19 @@ func noAnswer(l words.Language, c trace.Cause) string {
 
 // Stage is the run as it is now. Broken are the rules that the row breaks.
 func (s *stager) Stage(broken []Violation) Stage {
-	out := Stage{Card: s.card(broken), Nodes: s.shape().cards(s), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
+	out := Stage{Card: s.card(broken), Nodes: s.shape().cards(s), Beliefs: make([]Belief, len(s.sc.Threads))}
 	for i, t := range s.sc.Threads {
-		out.Beliefs = append(out.Beliefs, s.belief(i, t.Name))
+		s.believe(&out.Beliefs[i], i, t.Name)
 	}
 	return out
 }
 
 func (s *stager) length(at trace.Millis) string { return s.l.Duration(at.Duration()) }
 
-// belief is what a thread believes now.
-func (s *stager) belief(i int, name string) Belief {
+// believe fills in what a thread believes now.
+func (s *stager) believe(b *Belief, i int, name string) {
 	t := s.thread(name)
-	b := Belief{State: s.state(name), Cord: NoCord}
+	b.State, b.Cord = s.state(name), NoCord
 	levels := s.event.Belief[name]
 	b.Paused = t.ended == "" && t.doing(s.event.At) == Paused
 	switch b.State {
@@ -257,11 +257,10 @@ func (s *stager) belief(i int, name string) Belief {
 	if b.Paused {
 		b.Does = s.paused(name)
 	}
-	s.shape().tie(s, &b, name, levels)
+	s.shape().tie(s, b, name, levels)
 	if s.first(i) {
 		b.Does, b.Cord, b.Tie = s.l.Say("asks at %s", s.length(trace.MillisOf(s.sc.Threads[i].Start))), Asking, s.l.Say("about to ask")
 	}
-	return b
 }
 
 // Tied are the words of its cord, for who does not see that.
@@ -521,7 +520,7 @@ func (s *stager) ownerOf(name string) Owner {
 // card is the key in words.
 func (s *stager) card(broken []Violation) Card {
 	c := Card{Says: s.l.Say("Redis says"), Key: s.sc.Lock.Key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
-	s.shape().card(s, &c)
+	c = s.shape().card(s, c)
 	if s.line != nil {
 		names, certain := s.line.Threads(mostLines)
 		for _, name := range names {

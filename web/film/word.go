@@ -11,14 +11,15 @@ import (
 type word struct{ oneKey }
 
 // card tells of the word, where there is one process.
-func (word) card(s *stager, c *Card) {
+func (word) card(s *stager, c Card) Card {
 	c.Says, c.Key, c.Raw = s.l.Say("The word in memory says"), "", s.l.Say("Redis is not asked")
 	if len(s.processes) > 1 {
-		return
+		return c
 	}
 	if word := s.words.Of(s.processes[0]); word.Thread != "" {
 		c.Gone, c.Owners, c.Held = false, []Owner{s.ownerOf(word.Thread)}, s.l.Say("holds it, ×%s", strconv.Itoa(word.Count))
 	}
+	return c
 }
 
 // cards are the words of several processes.
