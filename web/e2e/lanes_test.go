@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -235,5 +236,21 @@ func TestWhatIsSettledIsInTheLanes(t *testing.T) {
 	until(ctx, t, `document.readyState === "complete"`)
 	if n := get[int](ctx, t, `document.querySelectorAll(".lane-plan").length`); n != 0 {
 		t.Errorf("%d plans while something is asked", n)
+	}
+}
+
+// In a narrow box the lanes go along with the clock: it is clear of the names, and there is
+// room for what comes, wherever the plans behind it end.
+func TestInANarrowBoxTheLanesGoAlong(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(url+"/play/textbook"), chromedp.WaitVisible(chromedp.CSS(`#choices .move`)))
+	for n := 1; n <= 9; n++ {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+		until(ctx, t, fmt.Sprintf(`%s.includes("T%d ") && (() => {
+			const box = document.querySelector(".lanes-box"), all = box.getBoundingClientRect(), names = box.querySelector(".lanes-names").getBoundingClientRect().right;
+			const now = box.querySelector("[data-cursor]").getBoundingClientRect().left, end = box.scrollLeft + box.clientWidth >= box.scrollWidth - 1;
+			return now > names && now < all.right && (end || now <= all.right - (all.right - names) / 3 + 1);
+		})()`, place, n))
 	}
 }

@@ -471,10 +471,10 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	// The wall shows what is asked, the lanes, and the key.
+	// The wall shows what is asked, the rows so far, the lanes, and the key.
 	for _, size := range [][2]int64{{1280, 720}, {1920, 1080}} {
 		do(stage, t, chromedp.EmulateViewport(size[0], size[1]))
-		for _, part := range []string{"#asked", "#lanes-card", "#stage .redis"} {
+		for _, part := range []string{"#asked", "#scroll", "#lanes-card", "#stage .redis"} {
 			if !get[bool](stage, t, `(() => { const b = document.querySelector("`+part+`").getBoundingClientRect(); return b.height > 100 && b.top >= 0 && b.bottom <= innerHeight; })()`) {
 				t.Errorf("%d × %d: %s is not in sight on the stage", size[0], size[1], part)
 			}

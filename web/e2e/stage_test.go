@@ -220,7 +220,7 @@ func TestOverARunNothingMovesAndNothingIsOutOfSight(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	const tenThreads = "no-lock-lost-update"
 	names := []string{ // of each shape one, and the longest words
-		"textbook", "notify", "redsync", "fail-over", "flash-sale-local-locks", "late-inner-unlock-naive", "mutex-blind-dead-holder",
+		"textbook", "notify", "redsync", "redlock-two-nodes-down", "fail-over", "flash-sale-local-locks", "late-inner-unlock-naive", "mutex-blind-dead-holder",
 	}
 	if !testing.Short() {
 		names = names[:0]

@@ -220,7 +220,7 @@ export function klass(section) {
         section.classList.toggle("in-lesson", Boolean(room.lesson));
         setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
       }
-      byId("ask").hidden = Boolean(room.question);
+      /** @type {HTMLButtonElement} */ (byId("ask")).disabled = Boolean(room.question); // what stands beside it stays
       byId("reveal").hidden = Boolean(room.question?.counts);
       byId("clock").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;

@@ -181,16 +181,16 @@ export function lanes(box, on) {
 
   /**
    * Scrolls the box, and nothing around it, until an element is clear of the
-   * names at the left and of the right edge.
+   * names at the left, and leaves a third of the lanes for what comes.
    * @param {Element} el
    */
   function show(el) {
     const place = el.getBoundingClientRect();
     const frame = box.getBoundingClientRect();
     const names = box.querySelector(".lanes-names")?.getBoundingClientRect().width ?? 0;
-    const margin = Math.min(80, (frame.width - names) / 4);
-    const left = place.left - (frame.left + names + margin);
-    const right = place.right - (frame.right - margin);
+    const wide = frame.width - names;
+    const left = place.left - (frame.left + names + Math.min(80, wide / 4));
+    const right = place.right - (frame.right - wide / 3);
     const by = left < 0 ? left : right > 0 ? right : 0;
     if (by !== 0) {
       const atOnce = on.live || held >= 0 || matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -276,7 +276,7 @@ export function lanes(box, on) {
       // Until the next step nothing happens, but while a question is open the lanes must not show
       // the state then.
       fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
-      want(hit);
+      want(line);
     },
     flow(step, along) {
       const [hit, next] = [find(step), find(step + 1)];

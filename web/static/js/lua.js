@@ -94,8 +94,8 @@ function meaning(now, ran, next, untaken) {
  * @param {HTMLElement} line
  */
 function reveal(line) {
-  const own = /** @type {HTMLElement | null} */ (line.closest(".lua-scroll"));
-  const box = own && own.scrollHeight > own.clientHeight + 1 ? own : line.closest("[data-pane]"); // whichever scrolls
+  const around = [".lua-scroll", ".lua", "[data-pane]"].map((name) => line.closest(name));
+  const box = around.find((e) => e && e.scrollHeight > e.clientHeight + 1 && getComputedStyle(e).overflowY !== "visible") ?? null;
   if (box) {
     const from = line.getBoundingClientRect().top - box.getBoundingClientRect().top;
     box.scrollTop += from - (box.clientHeight - line.offsetHeight) / 2;

@@ -14,6 +14,8 @@ export function questionBox(vote) {
   const box = byId("asked");
   const list = byId("question-options");
   let drawn = ""; // what the options were drawn of
+  // The table has what the question leaves of its half.
+  new ResizeObserver(() => box.parentElement?.style.setProperty("--question", `${box.offsetHeight}px`)).observe(box);
 
   /**
    * @param {Question | null} question
