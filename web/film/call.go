@@ -43,12 +43,14 @@ type asked struct {
 	kept           bool   // the key was left on purpose
 }
 
-// call is what a call has asked.
-func (n *Now) call(of callOf) *asked {
-	if n.asked[of] == nil {
-		n.asked[of] = &asked{}
+// calls are what each call has asked.
+type calls map[callOf]*asked
+
+func (c calls) of(one callOf) *asked {
+	if c[one] == nil {
+		c[one] = &asked{}
 	}
-	return n.asked[of]
+	return c[one]
 }
 
 // sent notes the last event, a command: which attempt it belongs to, and what it did.
@@ -57,7 +59,7 @@ func (n *Now) sent(b trace.Command) {
 	if b.Late {
 		of.late = n.event.Step
 	}
-	a := n.call(of)
+	a := n.asked.of(of)
 	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
 		*a = asked{fault: a.fault, delayed: a.delayed, ever: a.ever}
 	}

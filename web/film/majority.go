@@ -21,7 +21,7 @@ func (majority) cards(s *stager) []NodeCard {
 			n.Left = s.l.Say("no expiry")
 			if n.Part = 1000; k.PTTL >= 0 {
 				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
-				n.Part = s.left(k.PTTL)
+				n.Part = part(k.PTTL, s.sc.Lock.Lease)
 			}
 		}
 		if by := s.clocks[i]; by != 0 {

@@ -46,7 +46,7 @@ type Now struct {
 	threads   map[string]*actor
 	failed    []Failure
 
-	asked map[callOf]*asked
+	asked calls
 	lease map[int]time.Duration // the last one each node was given; node 0 if there is only one Redis
 	jumps map[int]jump          // the last jump of each node's clock; node 0 if there is only one Redis
 	kept  bool                  // the key stays after the work, on purpose
@@ -94,7 +94,7 @@ func nowOf(sc *scenario.Scenario, owners map[string]string, truth *facts.Facts) 
 	n := &Now{
 		sc: sc, protocol: sc.Lock.Implementation(), owners: owners, truth: truth, ordinals: map[string]int{}, taken: heldLocks{},
 		down: facts.Outages{}, clocks: facts.Clocks{}, stacks: facts.Stacks{}, threads: map[string]*actor{},
-		asked: map[callOf]*asked{}, lease: map[int]time.Duration{}, jumps: map[int]jump{},
+		asked: calls{}, lease: map[int]time.Duration{}, jumps: map[int]jump{},
 	}
 	processes := map[string]string{}
 	for i, t := range sc.Threads {
@@ -183,13 +183,13 @@ func (n *Now) struck(e trace.Event, b trace.Fault) {
 	case fault.TwoMasters, fault.OneMaster:
 		n.thread(b.Thread).aside = b.Do == fault.TwoMasters
 	}
-	a := n.call(callOf{thread: e.Thread, call: b.At})
+	a := n.asked.of(callOf{thread: e.Thread, call: b.At})
 	a.fault, a.delayed = b.Do, a.delayed || b.Do == fault.Delay
 }
 
 // heard notes what a call has come to.
 func (n *Now) heard(b trace.Outcome) {
-	a := n.call(callOf{thread: n.event.Thread, call: b.Call})
+	a := n.asked.of(callOf{thread: n.event.Thread, call: b.Call})
 	n.before.asked = *a
 	*a = asked{delayed: a.delayed, ever: a.ever && b.Result == trace.Failed}
 	if b.Result == trace.Acquired {

@@ -236,7 +236,7 @@ func (several) cards(s *stager) []NodeCard {
 			if k.Exists() {
 				n.Left, n.Part = s.l.Say("no expiry"), 1000
 				if k.PTTL >= 0 {
-					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), s.left(k.PTTL)
+					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), part(k.PTTL, s.sc.Lock.Lease)
 				}
 			}
 			n.Clock = s.waitFor(key)

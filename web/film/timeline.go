@@ -464,17 +464,16 @@ func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 		return out
 	}
 	out.Lease = t.l.Duration(millis(k.PTTL))
-	out.Fraction = t.left(k.PTTL)
+	out.Fraction = part(k.PTTL, t.sc.Lock.Lease)
 	return out
 }
 
-// left is how much of a lease is left, in thousandths.
-func (n *Now) left(pttl int64) int {
-	lease := n.sc.Lock.Lease.Milliseconds()
-	if lease <= 0 {
+// part is how much of a lease is left, in thousandths.
+func part(pttl int64, lease time.Duration) int {
+	if lease < time.Millisecond {
 		return 0
 	}
-	return int(min(max(pttl*1000/lease, 0), 1000))
+	return int(min(max(pttl*1000/lease.Milliseconds(), 0), 1000))
 }
 
 // ShortOwner shortens an owner id to its two ends. A foreign id may contain any
