@@ -243,7 +243,7 @@ func (l *Lanes) axis(followed bool) *axis {
 	if followed {
 		on = &l.followed
 	}
-	if whole := l.over == len(l.names); on.axis == nil || on.count != len(l.rows) || on.whole != whole {
+	if whole := l.over >= len(l.names); on.axis == nil || on.count != len(l.rows) || on.whole != whole {
 		*on = laid{l.lay(followed && !whole), len(l.rows), whole}
 	}
 	return on.axis
