@@ -26,7 +26,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/trace"
-	"relock/web"
 	"relock/web/site/wire"
 )
 
@@ -135,7 +134,7 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 		b.Fatalf("the viewers took %v to join; the run had begun", time.Since(began))
 	}
 	if stuck > 0 {
-		for web.Viewers(s.web, path) > manyViewers {
+		for s.viewers(b) > manyViewers {
 			time.Sleep(50 * time.Millisecond) // the benchmark's run goes on by the wall's clock
 		}
 		few.release()

@@ -27,7 +27,7 @@ import (
 )
 
 // metric reads a value from /metrics, "" where there is none.
-func (s site) metric(t *testing.T, name string) string {
+func (s site) metric(t testing.TB, name string) string {
 	t.Helper()
 	res, body := s.do(t, http.MethodGet, "/metrics", nil)
 	if res.StatusCode != http.StatusOK {
@@ -38,6 +38,16 @@ func (s site) metric(t *testing.T, name string) string {
 		return ""
 	}
 	return m[1]
+}
+
+// viewers is how many now get the frames of runs.
+func (s site) viewers(t testing.TB) int {
+	t.Helper()
+	n, err := strconv.Atoi(s.metric(t, `relock_sockets{for="run"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestMetricsCountWhatGoesOn(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"relock/web"
 	"relock/web/board"
 	"relock/web/site/wire"
 )
@@ -33,7 +32,7 @@ func TestStuckViewersAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = quick.Close() }()
-	for web.Viewers(s.web, path) > 1 {
+	for s.viewers(t) > 1 {
 		if _, _, err := quick.ReadMessage(); err != nil {
 			t.Fatalf("one who reads is closed: %v", err)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"relock/engine/racetest"
-	"relock/web"
+	"relock/web/site/limit"
 )
 
 // deaf connects to a server from an address of its own, with a window as small
@@ -65,7 +65,7 @@ func TestWhatNobodyReadsIsBounded(t *testing.T) {
 	s := open(t, nil)
 	const connections, ofAll = 300, 4 << 20
 	const slack = 64 << 10 // what is refused counts until it is let go
-	web.SetWaiting(s.web, 3<<20, ofAll)
+	s.web.Waiting = limit.NewWaiting(3<<20, ofAll)
 	server := narrowListener(t, s.web)
 	_, page := s.do(t, http.MethodGet, "/play?x", nil, "Accept-Encoding", "identity")
 	if len(page)*connections < 5*ofAll {
@@ -78,13 +78,13 @@ func TestWhatNobodyReadsIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for done := 0; done < connections; { // each is held, or gave way, or was refused
-		if waiting := web.Waiting(s.web); waiting > ofAll+slack {
+		if waiting := s.web.Waiting.Held(); waiting > ofAll+slack {
 			t.Fatalf("%d bytes wait, at most %d may", waiting, ofAll)
 		}
 		if res, other := s.do(t, http.MethodGet, "/play?x", nil, "Accept-Encoding", "identity"); res.StatusCode != http.StatusOK || len(other) != len(page) {
 			t.Fatalf("another visitor: %d, %d bytes", res.StatusCode, len(other))
 		}
-		done = web.Waiting(s.web) / (28<<10 + len(page))
+		done = s.web.Waiting.Held() / (28<<10 + len(page))
 		for _, limit := range []string{"waiting", "waiting-per-address"} {
 			n, _ := strconv.Atoi(s.metric(t, `relock_refusals_total{limit="`+limit+`"}`))
 			done += n
@@ -108,7 +108,7 @@ func TestWhatIsSharedIsHeldOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for web.Waiting(s.web) < connections*28<<10 {
+	for s.web.Waiting.Held() < connections*28<<10 {
 		if res, _ := s.do(t, http.MethodGet, "/", nil); res.StatusCode != http.StatusOK {
 			t.Fatalf("another visitor: %d", res.StatusCode)
 		}

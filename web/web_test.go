@@ -588,7 +588,7 @@ func TestWhoNeverReadsIsLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	web.SetPatience(s, 50*time.Millisecond)
+	s.Patience = 50 * time.Millisecond
 	closed := make(chan struct{}, 1)
 	h := httptest.NewUnstartedServer(s)
 	h.Config.ConnState = func(conn net.Conn, state http.ConnState) {
