@@ -1,11 +1,7 @@
 package web_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,40 +10,8 @@ import (
 
 	"relock/engine/racetest"
 	"relock/web"
+	"relock/web/webtest"
 )
-
-// dripped sends a request with a body whose pieces come one at a time, with a
-// pause before each, and returns the answer.
-func (s site) dripped(t *testing.T, path, headers string, size int, pieces []string, pause time.Duration) (*http.Response, string) {
-	t.Helper()
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s\r\n", path, s.Listener.Addr(), size, headers)
-	go func() {
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for _, p := range pieces {
-			<-tick.C
-			if _, err := io.WriteString(conn, p); err != nil {
-				return // it was answered already
-			}
-		}
-	}()
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(path, ": ", err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(path, ": ", err)
-	}
-	return res, string(body)
-}
 
 const asForm = "Content-Type: application/x-www-form-urlencoded\r\n"
 
@@ -55,13 +19,13 @@ const asForm = "Content-Type: application/x-www-form-urlencoded\r\n"
 func TestABodyThatDoesNotComeIsAnswered(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, nil)
-	web.SetPace(s.web, 100*time.Millisecond, 1<<20)
+	s := webtest.Open(t, nil)
+	web.SetPace(s.Web, 100*time.Millisecond, 1<<20)
 	for _, path := range []string{
 		"/traces", "/runs", "/edit", "/edit/scenario", "/edit/file", "/rooms", "/replay", "/export?format=csv", "/s",
 		"/learn/made/judge", "/learn/trouble/sell-it-twice/judge",
 	} {
-		res, body := s.dripped(t, path, asForm, 100_000, []string{"yaml=", "x"}, time.Millisecond)
+		res, body := s.Dripped(t, path, asForm, 100_000, []string{"yaml=", "x"}, time.Millisecond)
 		if res.StatusCode == http.StatusNotFound {
 			t.Fatalf("%s: there is no such page", path)
 		}
@@ -69,12 +33,12 @@ func TestABodyThatDoesNotComeIsAnswered(t *testing.T) {
 			t.Errorf("%s: %d, closed %t\n%s", path, res.StatusCode, res.Close, body)
 		}
 	}
-	res, body := s.dripped(t, "/traces", "Accept: application/json\r\nAccept-Language: zh\r\n", 100_000, nil, time.Millisecond)
+	res, body := s.Dripped(t, "/traces", "Accept: application/json\r\nAccept-Language: zh\r\n", 100_000, nil, time.Millisecond)
 	var told struct{ Error, Limit string }
 	if err := json.Unmarshal([]byte(body), &told); err != nil || res.StatusCode != http.StatusRequestTimeout || told.Limit != "slow-body" || !strings.HasPrefix(told.Error, "发送得太慢了。") {
 		t.Errorf("as JSON: %d %s, %v", res.StatusCode, body, err)
 	}
-	if n := s.metric(t, `relock_refusals_total{limit="slow-body"}`); n != "12" {
+	if n := s.Metric(t, `relock_refusals_total{limit="slow-body"}`); n != "12" {
 		t.Errorf("%s are counted", n)
 	}
 }
@@ -83,19 +47,19 @@ func TestABodyThatDoesNotComeIsAnswered(t *testing.T) {
 func TestABodyThatComesSlowlyHasItsTime(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	const pause = 20 * time.Millisecond
 	text := "threads: [{name: A}]#" + strings.Repeat("x", 1000)
 	var pieces []string
 	for i := 0; i < len(text); i += 20 {
 		pieces = append(pieces, text[i:min(i+20, len(text))])
 	}
-	web.SetPace(s.web, 20*pause, 200) // it comes with 1,000 bytes a second, for more than a second
-	if res, body := s.dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusOK || !strings.Contains(body, "name: A") {
+	web.SetPace(s.Web, 20*pause, 200) // it comes with 1,000 bytes a second, for more than a second
+	if res, body := s.Dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusOK || !strings.Contains(body, "name: A") {
 		t.Errorf("slowly: %d", res.StatusCode)
 	}
-	web.SetPace(s.web, 20*pause, 5000)
-	if res, _ := s.dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusRequestTimeout {
+	web.SetPace(s.Web, 20*pause, 5000)
+	if res, _ := s.Dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusRequestTimeout {
 		t.Errorf("more slowly than it must: %d", res.StatusCode)
 	}
 }
@@ -105,16 +69,16 @@ func TestABodyThatComesSlowlyHasItsTime(t *testing.T) {
 func TestWhoWaitsForATurnIsNotLate(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	const first, pause = 400 * time.Millisecond, 100 * time.Millisecond
-	web.SetPace(s.web, first, 1)
+	web.SetPace(s.Web, first, 1)
 	text := "threads: [{name: A}]"
 	var all sync.WaitGroup
 	for range 8 { // a second for each pair, so the last begin after three
 		all.Go(func() {
 			pieces := strings.SplitAfter(text, "")[:10]
 			pieces[9] = text[9:]
-			if res, _ := s.dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusOK {
+			if res, _ := s.Dripped(t, "/edit/file", "", len(text), pieces, pause); res.StatusCode != http.StatusOK {
 				t.Errorf("%d for one of eight at once", res.StatusCode)
 			}
 		})

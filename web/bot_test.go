@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"relock/engine/racetest"
+	"relock/web/webtest"
 )
 
 // The bot of TEACH plays.
@@ -36,9 +37,9 @@ func TestTheBotOfTEACHPlays(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	// Only then: a host who hears nothing for as long as a build takes is let go.
-	s := open(t, nil)
-	room, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
-	host := s.visit(t, room, "en", nil).join("host", object{"secret": secret})
+	s := webtest.Open(t, nil)
+	room, secret := s.MakeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.Visit(t, room, "en", nil).Join("host", webtest.Object{"secret": secret})
 	ctx, done := context.WithCancel(t.Context())
 	bot := exec.CommandContext(ctx, program, "ws"+strings.TrimPrefix(s.URL, "http")+"/room/"+room+"/socket")
 	var said strings.Builder
@@ -51,7 +52,7 @@ func TestTheBotOfTEACHPlays(t *testing.T) {
 		defer close(ended)
 		if err := bot.Wait(); ctx.Err() == nil {
 			t.Errorf("the bot has ended: %v", err)
-			_ = host.conn.Close() // it waits for a move
+			_ = host.Conn.Close() // it waits for a move
 		}
 	}()
 	t.Cleanup(func() {
@@ -61,5 +62,5 @@ func TestTheBotOfTEACHPlays(t *testing.T) {
 			t.Log(said.String())
 		}
 	})
-	host.until("the bot has moved", func() bool { return host.room.At > 0 })
+	host.Until("the bot has moved", func() bool { return host.Room.At > 0 })
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
+
+	"relock/web/webtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -27,10 +29,10 @@ func TestConversation(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
 	whole := sha256.New()
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, language := range []string{"en", "zh"} {
 		fmt.Fprintf(&said, "# /play/socket?lang=%s\n", language)
-		p := s.pageIn(t, language)
+		p := s.PageIn(t, language)
 		for _, command := range []string{
 			`{"id":1,"do":"step"}`,
 			`{"id":2,"do":"open","scenario":"threads: 7"}`,
@@ -87,30 +89,30 @@ func TestConversation(t *testing.T) {
 			`{"id":53,"do":"drop"}`,
 		} {
 			fmt.Fprintf(&said, "> %s\n", command)
-			if err := p.conn.WriteMessage(websocket.TextMessage, []byte(command)); err != nil {
+			if err := p.Conn.WriteMessage(websocket.TextMessage, []byte(command)); err != nil {
 				t.Fatal(err)
 			}
 			for over := false; !over; {
-				_, text, err := p.conn.ReadMessage()
+				_, text, err := p.Conn.ReadMessage()
 				if err != nil {
 					t.Fatal(command, ": ", err)
 				}
 				_, _ = whole.Write(text)
 				fmt.Fprintf(&said, "< %s\n", drawn.ReplaceAll(text, []byte(`"$1":"…"`)))
-				var answer playFrame
+				var answer webtest.PlayFrame
 				if err := json.Unmarshal(text, &answer); err != nil {
 					t.Fatal(err)
 				}
 				over = answer.Done || answer.Refused != ""
 			}
 		}
-		_ = p.conn.Close()
+		_ = p.Conn.Close()
 	}
-	path := s.run(t, twoThreads())
-	s.settled(t, "0")
+	path := s.Run(t, webtest.TwoThreads())
+	s.Settled(t, "0")
 	for _, since := range []string{"0", "1000"} {
 		fmt.Fprintf(&said, "# /runs/{id}/socket?since=%s\n", since)
-		conn, _ := s.wired(t, path+"/socket?since="+since)
+		conn, _ := s.Wired(t, path+"/socket?since="+since)
 		for {
 			_, text, err := conn.ReadMessage()
 			var closed *websocket.CloseError

@@ -9,12 +9,13 @@ import (
 
 	"relock/engine/racetest"
 	"relock/web"
+	"relock/web/webtest"
 )
 
 // A known address says what can be asked for there.
 func TestAMethodThatIsNotThereIsNamed(t *testing.T) {
 	racetest.Skip(t)
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -33,7 +34,7 @@ func TestAMethodThatIsNotThereIsNamed(t *testing.T) {
 		{http.MethodHead, "/nowhere", 404, ""},
 		{http.MethodHead, "/", 200, ""},
 	} {
-		res, body := s.do(t, c.method, c.path, nil)
+		res, body := s.Do(t, c.method, c.path, nil)
 		if res.StatusCode != c.status || res.Header.Get("Allow") != c.allow {
 			t.Errorf("%s %s: %d, Allow: %q; want %d, %q", c.method, c.path, res.StatusCode, res.Header.Get("Allow"), c.status, c.allow)
 		}
@@ -44,11 +45,11 @@ func TestAMethodThatIsNotThereIsNamed(t *testing.T) {
 }
 
 // refused are requests that are refused, by what they are refused for.
-func refused(s site) map[string]func(t *testing.T, headers ...string) (*http.Response, string) {
+func refused(s webtest.Site) map[string]func(t *testing.T, headers ...string) (*http.Response, string) {
 	ask := func(method, path string, form url.Values, own ...string) func(*testing.T, ...string) (*http.Response, string) {
 		return func(t *testing.T, headers ...string) (*http.Response, string) {
 			t.Helper()
-			return s.do(t, method, path, form, append(headers, own...)...)
+			return s.Do(t, method, path, form, append(headers, own...)...)
 		}
 	}
 	return map[string]func(t *testing.T, headers ...string) (*http.Response, string){
@@ -62,7 +63,7 @@ func refused(s site) map[string]func(t *testing.T, headers ...string) (*http.Res
 		"413":        ask(http.MethodPost, "/runs", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}),
 		"422 room":   ask(http.MethodPost, "/rooms", url.Values{"example": {"nothing"}}),
 		"400 format": ask(http.MethodGet, "/runs/nothing/export?format=tiff", nil),
-		"503":        ask(http.MethodPost, "/runs", twoThreads()),
+		"503":        ask(http.MethodPost, "/runs", webtest.TwoThreads()),
 	}
 }
 
@@ -70,7 +71,7 @@ func refused(s site) map[string]func(t *testing.T, headers ...string) (*http.Res
 func TestErrorPagesAreSmall(t *testing.T) {
 	racetest.Skip(t)
 	const most = 20_000
-	s := open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
+	s := webtest.Open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
 	for name, ask := range refused(s) {
 		for _, language := range []string{"en", "zh"} {
 			res, body := ask(t, "Accept-Language", language, "Accept-Encoding", "identity")
@@ -87,7 +88,7 @@ func TestErrorPagesAreSmall(t *testing.T) {
 // Programs that ask for JSON get what is wrong as JSON, pages get pages.
 func TestProgramsGetErrorsAsJSON(t *testing.T) {
 	racetest.Skip(t)
-	s := open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
+	s := webtest.Open(t, func(c *web.Config) { c.Limits.Running, c.Limits.Kept = 0, 0 })
 	limits := map[string]string{"403": "cross-origin", "413": "request-size", "503": "max-running"}
 	told := func(t *testing.T, res *http.Response, body string) (why, limit string) {
 		t.Helper()
@@ -116,7 +117,7 @@ func TestProgramsGetErrorsAsJSON(t *testing.T) {
 		})
 	}
 	t.Run("mistakes in a scenario", func(t *testing.T) {
-		res, body := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {"threads: 7\nlock: {lease: x}"}}, "Accept", "application/json")
+		res, body := s.Do(t, http.MethodPost, "/runs", url.Values{"yaml": {"threads: 7\nlock: {lease: x}"}}, "Accept", "application/json")
 		if why, limit := told(t, res, body); res.StatusCode != http.StatusUnprocessableEntity || limit != "" ||
 			!strings.HasPrefix(why, "That cannot be run. Line ") || !strings.Contains(why, "Line 1, threads: ") || !strings.Contains(why, "Line 2, lock.lease: ") {
 			t.Errorf("%d: %q", res.StatusCode, why)

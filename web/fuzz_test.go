@@ -20,6 +20,7 @@ import (
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/runs"
+	"relock/web/webtest"
 )
 
 // patient is longer than anything that a fuzzer sends may take, on a machine
@@ -54,26 +55,13 @@ func (b *lockedBuffer) calm(t *testing.T) {
 	}
 }
 
-// answered is what a server answers, without a network.
-func answered(t *testing.T, server *web.Server, method, path, kind string, body []byte) *httptest.ResponseRecorder {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(body))
-	r.Host = "localhost"
-	if kind != "" {
-		r.Header.Set("Content-Type", kind)
-	}
-	got := httptest.NewRecorder()
-	server.ServeHTTP(got, r)
-	return got
-}
-
 // FuzzPlayFrames sends what anybody may send who steps, a frame a line: each is
 // answered once, with done or a refusal, and nothing goes wrong.
 func FuzzPlayFrames(f *testing.F) {
 	server, trouble := fuzzed(f)
 	h := httptest.NewServer(server)
 	f.Cleanup(h.Close)
-	opening, err := json.Marshal(object{"id": 1, "do": "open", "scenario": leaseExpiry})
+	opening, err := json.Marshal(webtest.Object{"id": 1, "do": "open", "scenario": webtest.LeaseExpiry})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -100,7 +88,7 @@ func FuzzPlayFrames(f *testing.F) {
 			}
 			for over := false; !over; {
 				_ = conn.SetReadDeadline(time.Now().Add(patient))
-				var answer playFrame
+				var answer webtest.PlayFrame
 				if err := conn.ReadJSON(&answer); err != nil {
 					t.Fatalf("%s: %v", frame, err)
 				}
@@ -124,7 +112,7 @@ func FuzzSteerFrames(f *testing.F) {
 	} {
 		f.Add([]byte(frames))
 	}
-	form := twoThreads("store", "wall", "yaml", "threads: [{name: A, work: 5ms}, {name: B, work: 5ms, retry: {times: 5, interval: 1ms}}]\ndefaults: {depth: 2}")
+	form := webtest.TwoThreads("store", "wall", "yaml", "threads: [{name: A, work: 5ms}, {name: B, work: 5ms, retry: {times: 5, interval: 1ms}}]\ndefaults: {depth: 2}")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		start, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+"/runs", strings.NewReader(form.Encode()))
 		if err != nil {
@@ -172,8 +160,8 @@ func FuzzSteerFrames(f *testing.F) {
 // and whatever else as a form. The answer is a page of bounded size.
 func FuzzForms(f *testing.F) {
 	server, trouble := fuzzed(f)
-	f.Add(twoText, twoThreads().Encode())
-	f.Add(twoText, "base="+url.QueryEscape(twoText)+"&threads.0.name=B&threads.0.work=5ms&faults.0.do=pause&faults.0.thread=A&action=add-fault")
+	f.Add(webtest.TwoText, webtest.TwoThreads().Encode())
+	f.Add(webtest.TwoText, "base="+url.QueryEscape(webtest.TwoText)+"&threads.0.name=B&threads.0.work=5ms&faults.0.do=pause&faults.0.thread=A&action=add-fault")
 	f.Add("threads: [{}, 1, A, {name: [x]}]\nfaults: [{do: crash, at: {}}, ]", "action=remove-thread-0&store=wall&slow=1e9")
 	f.Add("lock: &a {key: *a}", "slow=&store=external&%00=%ff&action=run")
 	f.Add("a: &a [x,x]\nb: [*a,*a]\nthreads: *a", "yaml=1;2&yaml=3&base=%")
@@ -181,7 +169,7 @@ func FuzzForms(f *testing.F) {
 		body := []byte("yaml=" + url.QueryEscape(yaml) + "&" + rest)
 		for _, path := range []string{"/edit", "/edit/scenario", "/runs"} {
 			began := time.Now()
-			got := answered(t, server, http.MethodPost, path, "application/x-www-form-urlencoded", body)
+			got := webtest.Answered(t, server, http.MethodPost, path, "application/x-www-form-urlencoded", body)
 			if got.Code >= 500 || got.Body.Len() > 4<<20 || time.Since(began) > patient {
 				t.Fatalf("%s: status %d, %d bytes after %v", path, got.Code, got.Body.Len(), time.Since(began))
 			}
@@ -194,9 +182,9 @@ func FuzzForms(f *testing.F) {
 // format.
 func FuzzExport(f *testing.F) {
 	server, trouble := fuzzed(f)
-	f.Add([]byte(twoText), 0)
-	f.Add([]byte(leaseExpiry), -1)
-	f.Add([]byte(scheduled), 2)
+	f.Add([]byte(webtest.TwoText), 0)
+	f.Add([]byte(webtest.LeaseExpiry), -1)
+	f.Add([]byte(webtest.Scheduled), 2)
 	f.Add([]byte("threads: [{name: A}]\ntitle: \"# | <b> ;=1+1\"\nlock: {key: '=1+1|#{x}'}"), -1)
 	f.Add([]byte("lock: {protocol: redlock, nodes: 3}\nthreads: [{name: A}, {name: B}]\nfaults: [{time: 1ms, do: down, node: 2}]"), -1)
 	f.Fuzz(func(t *testing.T, text []byte, at int) {
@@ -212,7 +200,7 @@ func FuzzExport(f *testing.F) {
 			sent = whole(sent)
 		}
 		for _, format := range export.Formats() {
-			got := answered(t, server, http.MethodPost, "/export?format="+string(format), "", []byte(sent))
+			got := webtest.Answered(t, server, http.MethodPost, "/export?format="+string(format), "", []byte(sent))
 			if got.Code >= 500 {
 				t.Fatalf("%s: status %d: %s", format, got.Code, got.Body)
 			}

@@ -14,49 +14,14 @@ import (
 	"relock/engine/racetest"
 	"relock/web"
 	door "relock/web/site"
+	"relock/web/webtest"
 )
-
-// ask sends a request under a name of choice.
-func (s site) ask(t *testing.T, method, path, host string, form url.Values, headers ...string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Host = host
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := s.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res, string(body)
-}
-
-// asPublic gives a server a public address.
-func asPublic(t *testing.T, address string) func(*web.Config) {
-	t.Helper()
-	u, err := door.ParsePublicURL(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(c *web.Config) { c.PublicURL = u }
-}
 
 // A name that somebody else has made to point here opens nothing.
 func TestForeignNamesAreRefused(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, asPublic(t, "https://Relock.example.org:8443/"))
+	s := webtest.Open(t, webtest.AsPublic(t, "https://Relock.example.org:8443/"))
 	for host, own := range map[string]bool{
 		s.Listener.Addr().String(): true, "127.0.0.1": true, "127.0.0.1:9": true, "[::1]:8080": true, "localhost:8080": true,
 		"LOCALHOST": true, "localhost.": true,
@@ -72,13 +37,13 @@ func TestForeignNamesAreRefused(t *testing.T) {
 		}{
 			{http.MethodGet, "/", nil, http.StatusOK},
 			{http.MethodGet, "/static/js/app.js", nil, http.StatusOK},
-			{http.MethodPost, "/runs", twoThreads(), http.StatusSeeOther},
+			{http.MethodPost, "/runs", webtest.TwoThreads(), http.StatusSeeOther},
 		} {
 			want := http.StatusMisdirectedRequest
 			if own {
 				want = c.well
 			}
-			res, body := s.ask(t, c.method, c.path, host, c.form)
+			res, body := s.Ask(t, c.method, c.path, host, c.form)
 			if res.StatusCode != want || !own && !strings.Contains(body, "-public-url") {
 				t.Errorf("%s %s of %s: %d, want %d", c.method, c.path, host, res.StatusCode, want)
 			}
@@ -99,14 +64,14 @@ func TestForeignNamesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(body, "这台服务器不叫这个名字") {
+	if res, body := s.Ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(body, "这台服务器不叫这个名字") {
 		t.Errorf("in Chinese: %d\n%s", res.StatusCode, body)
 	}
-	if res, _ := s.ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {
+	if res, _ := s.Ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {
 		t.Errorf("a health check under another name gets %d", res.StatusCode)
 	}
-	plain := open(t, nil)
-	if res, _ := plain.ask(t, http.MethodGet, "/", "relock.example.org", nil); res.StatusCode != http.StatusMisdirectedRequest {
+	plain := webtest.Open(t, nil)
+	if res, _ := plain.Ask(t, http.MethodGet, "/", "relock.example.org", nil); res.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("a name that is public elsewhere: %d", res.StatusCode)
 	}
 }
@@ -131,8 +96,8 @@ func TestBrowsersAreToldToComeEncrypted(t *testing.T) {
 		{"https://192.0.2.7", "192.0.2.7", true, true, false},
 		{"https://localhost", "localhost", true, true, false},
 	} {
-		s := open(t, func(config *web.Config) {
-			asPublic(t, c.public)(config)
+		s := webtest.Open(t, func(config *web.Config) {
+			webtest.AsPublic(t, c.public)(config)
 			if c.serves {
 				config.Secure = &tls.Config{MinVersion: tls.VersionTLS12}
 			}
@@ -142,7 +107,7 @@ func TestBrowsersAreToldToComeEncrypted(t *testing.T) {
 			r.TLS = &tls.ConnectionState{}
 		}
 		w := httptest.NewRecorder()
-		s.web.ServeHTTP(w, r)
+		s.Web.ServeHTTP(w, r)
 		want := ""
 		if c.want {
 			want = "max-age=31536000"
@@ -171,9 +136,9 @@ func TestPublicURLs(t *testing.T) {
 // Requests from other sites' pages are refused in the visitor's language, and counted.
 func TestOtherSitesAreToldWhy(t *testing.T) {
 	racetest.Skip(t)
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for language, want := range map[string]string{"en": "A page of another site sent this", "zh": "这是别的网站的页面发来的"} {
-		res, body := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.com", "Accept-Language", language)
+		res, body := s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads(), "Origin", "https://evil.com", "Accept-Language", language)
 		if res.StatusCode != http.StatusForbidden || !strings.Contains(body, want) {
 			t.Errorf("a form, %s: %d\n%s", language, res.StatusCode, body)
 		}
@@ -187,10 +152,10 @@ func TestOtherSitesAreToldWhy(t *testing.T) {
 			t.Errorf("a socket, %s: %s", language, part)
 		}
 	}
-	if n := s.metric(t, `relock_refusals_total{limit="cross-origin"}`); n != "4" {
+	if n := s.Metric(t, `relock_refusals_total{limit="cross-origin"}`); n != "4" {
 		t.Errorf("%q refusals counted", n)
 	}
-	if res, body := s.do(t, http.MethodGet, "/play/socket", nil); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "Only a websocket") {
+	if res, body := s.Do(t, http.MethodGet, "/play/socket", nil); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "Only a websocket") {
 		t.Errorf("no handshake: %d\n%s", res.StatusCode, body)
 	}
 }
@@ -200,35 +165,35 @@ func TestOtherSitesAreToldWhy(t *testing.T) {
 func TestBehindAProxyThatChangesTheHost(t *testing.T) {
 	racetest.Skip(t)
 	const public = "https://relock.example.org"
-	s := open(t, asPublic(t, public))
+	s := webtest.Open(t, webtest.AsPublic(t, public))
 	for origin, want := range map[string]int{public: http.StatusSeeOther, "https://evil.com": http.StatusForbidden, "http://relock.example.org": http.StatusForbidden} {
-		if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", origin); res.StatusCode != want {
+		if res, _ := s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads(), "Origin", origin); res.StatusCode != want {
 			t.Errorf("a form from %s: %d, want %d", origin, res.StatusCode, want)
 		}
 	}
-	conn, _, err := s.dial(t, "/play", 0, http.Header{"Origin": {public}})
+	conn, _, err := s.Dial(t, "/play", 0, http.Header{"Origin": {public}})
 	if err != nil {
 		t.Fatalf("a socket from %s: %v", public, err)
 	}
 	_ = conn.Close()
-	res, body := s.do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(public+"/play"), nil)
+	res, body := s.Do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(public+"/play"), nil)
 	if res.StatusCode != http.StatusOK || !strings.Contains(body, public+"/embed/play") {
 		t.Errorf("oEmbed: %d\n%s", res.StatusCode, body)
 	}
-	if res, body = s.do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(s.URL+"/play"), nil); !strings.Contains(body, public+"/embed/play") {
+	if res, body = s.Do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(s.URL+"/play"), nil); !strings.Contains(body, public+"/embed/play") {
 		t.Errorf("oEmbed of the other name: %d\n%s", res.StatusCode, body)
 	}
-	if _, body = s.do(t, http.MethodGet, "/play", nil); !strings.Contains(body, `property="og:url" content="`+public+`/play"`) || !strings.Contains(body, `data-site="`+public+`"`) {
+	if _, body = s.Do(t, http.MethodGet, "/play", nil); !strings.Contains(body, `property="og:url" content="`+public+`/play"`) || !strings.Contains(body, `data-site="`+public+`"`) {
 		t.Error("the page does not say its public address")
 	}
-	if res, _ = s.do(t, http.MethodGet, "/qr?text="+url.QueryEscape(public+"/play"), nil); res.StatusCode != http.StatusOK {
+	if res, _ = s.Do(t, http.MethodGet, "/qr?text="+url.QueryEscape(public+"/play"), nil); res.StatusCode != http.StatusOK {
 		t.Errorf("the public address as a QR code: %d", res.StatusCode)
 	}
-	res, _ = s.ask(t, http.MethodGet, "/?lang=zh", "relock.example.org", nil)
+	res, _ = s.Ask(t, http.MethodGet, "/?lang=zh", "relock.example.org", nil)
 	if cookies := res.Cookies(); len(cookies) == 0 || !cookies[0].Secure {
 		t.Errorf("cookies of an encrypted site: %v", cookies)
 	}
-	if res, _ = s.do(t, http.MethodGet, "/?lang=zh", nil); len(res.Cookies()) == 0 || res.Cookies()[0].Secure {
+	if res, _ = s.Do(t, http.MethodGet, "/?lang=zh", nil); len(res.Cookies()) == 0 || res.Cookies()[0].Secure {
 		t.Errorf("cookies of the plain name: %v", res.Cookies())
 	}
 }
@@ -236,7 +201,7 @@ func TestBehindAProxyThatChangesTheHost(t *testing.T) {
 // The headers say what other sites may do with what is here.
 func TestOtherSitesAreKeptApart(t *testing.T) {
 	racetest.Skip(t)
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for path, want := range map[string][4]string{ // COOP, CORP, COEP, who may frame it
 		"/":                        {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
 		"/play":                    {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
@@ -246,7 +211,7 @@ func TestOtherSitesAreKeptApart(t *testing.T) {
 		"/embed/play":              {"", "cross-origin", "require-corp", "frame-ancestors * file:"},
 		"/embed/play/lease-expiry": {"", "cross-origin", "require-corp", "frame-ancestors * file:"},
 	} {
-		res, _ := s.do(t, http.MethodGet, path, nil)
+		res, _ := s.Do(t, http.MethodGet, path, nil)
 		got := [4]string{
 			res.Header.Get("Cross-Origin-Opener-Policy"), res.Header.Get("Cross-Origin-Resource-Policy"),
 			res.Header.Get("Cross-Origin-Embedder-Policy"), want[3],

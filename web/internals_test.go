@@ -3,14 +3,11 @@ package web
 import (
 	"context"
 	"reflect"
-	"runtime"
-	"strings"
 	"time"
 
 	"relock/web/board"
 	"relock/web/shell"
 	"relock/web/site"
-	"relock/web/site/limit"
 )
 
 // MaxForm is how many bytes of a form are read.
@@ -19,34 +16,10 @@ const MaxForm = shell.MaxForm
 // Routes are the patterns that a server answers.
 func Routes(s *Server) []string { return s.routes }
 
-// SetPatience sets how long a server waits for who does not read its answers.
-func SetPatience(s *Server, d time.Duration) { s.Patience = d }
-
 // SetPace sets how long a body may take to begin, and to go on, and how many
 // bytes a second it must have in all.
 func SetPace(s *Server, first time.Duration, floor int) {
 	s.Pace = site.Pace{First: first, Floor: floor}
-}
-
-// SetWaiting sets how many bytes may wait for slow lines.
-func SetWaiting(s *Server, ofAddress, ofAll int) { s.Waiting = limit.NewWaiting(ofAddress, ofAll) }
-
-// Waiting is how many bytes wait for slow lines.
-func Waiting(s *Server) int { return s.Waiting.Held() }
-
-// TakeTurns takes all turns that an address can have, until done is called.
-func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
-	n := 0
-	for range max(runtime.GOMAXPROCS(0), 2) - 1 {
-		if s.Turns.Take(ctx, address) == nil {
-			n++
-		}
-	}
-	return func() {
-		for range n {
-			s.Turns.Done(address)
-		}
-	}
 }
 
 // Drawings are the lanes that are kept of a room as it is now.
@@ -100,15 +73,6 @@ func Searching(ctx context.Context, s *Server, whose string) (done func(), err e
 
 // Made is how many answers that are the same for all were made.
 func Made(s *Server) int { return s.Site.Made() }
-
-// Viewers is how many now get the frames of the run at path.
-func Viewers(s *Server, path string) int {
-	found, ok := s.sessions.Get(strings.TrimPrefix(path, "/runs/"))
-	if !ok {
-		return 0
-	}
-	return found.Viewers()
-}
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {

@@ -14,6 +14,7 @@ import (
 
 	"relock/engine/racetest"
 	"relock/web"
+	"relock/web/webtest"
 	"relock/web/words"
 )
 
@@ -82,9 +83,9 @@ func speaking(t *testing.T, fsys fstest.MapFS) func(*web.Config) {
 func TestAThirdLanguage(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, speaking(t, threeLanguages(t)))
-	run := s.run(t, twoThreads())
-	s.ended(t, run)
+	s := webtest.Open(t, speaking(t, threeLanguages(t)))
+	run := s.Run(t, webtest.TwoThreads())
+	s.Ended(t, run)
 	title := "⟦The lease ends before the work⟧"
 	for path, want := range map[string]string{
 		"/":                        "⟦A lock lets one in at a time.⟧",
@@ -98,7 +99,7 @@ func TestAThirdLanguage(t *testing.T) {
 		run:                        "⟦no rule was broken⟧",
 		"/nowhere":                 "⟦There is no such page⟧",
 	} {
-		res, body := s.do(t, http.MethodGet, path+"?lang=en-XA", nil)
+		res, body := s.Do(t, http.MethodGet, path+"?lang=en-XA", nil)
 		if !strings.Contains(body, `lang="en-XA" dir="rtl"`) || !strings.Contains(body, want) {
 			t.Errorf("%s: %d, without %q:\n%.400s", path, res.StatusCode, want, body)
 		}
@@ -116,14 +117,14 @@ func TestAThirdLanguage(t *testing.T) {
 			t.Errorf("%s offers %s", path, got)
 		}
 	}
-	res, body := s.do(t, http.MethodGet, "/scenarios", nil, "Cookie", "relock-language=en-XA", "Accept-Language", "zh")
+	res, body := s.Do(t, http.MethodGet, "/scenarios", nil, "Cookie", "relock-language=en-XA", "Accept-Language", "zh")
 	if res.StatusCode != http.StatusOK || !strings.Contains(body, title) {
 		t.Error("the cookie is not followed")
 	}
-	if _, d, _ := s.oembed(t, "url="+s.URL+"/play/lease-expiry?lang=en-XA"); d.Title != title {
+	if _, d, _ := s.Oembed(t, "url="+s.URL+"/play/lease-expiry?lang=en-XA"); d.Title != title {
 		t.Errorf("framed as %q", d.Title)
 	}
-	if res, body := s.post(t, "/export?format=md", packed(t, "title: The lease ends before the work\n"+scheduled, 2), "Accept-Language", "en-XA"); res.Header.Get("Content-Language") != "en-XA" || !strings.HasPrefix(body, "# "+title) {
+	if res, body := s.Post(t, "/export?format=md", webtest.Packed(t, "title: The lease ends before the work\n"+webtest.Scheduled, 2), "Accept-Language", "en-XA"); res.Header.Get("Content-Language") != "en-XA" || !strings.HasPrefix(body, "# "+title) {
 		t.Errorf("exported in %q:\n%.300s", res.Header.Get("Content-Language"), body)
 	}
 	conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/play/socket?lang=en-XA", nil)
@@ -131,12 +132,12 @@ func TestAThirdLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	p := &playPage{t: t, conn: conn, branches: map[int]*pageBranch{}}
-	if refused, _ := p.ask(object{"do": "step"}); !strings.HasPrefix(refused, "⟦") {
+	p := &webtest.PlayPage{T: t, Conn: conn, Branches: map[int]*webtest.PageBranch{}}
+	if refused, _ := p.Ask(webtest.Object{"do": "step"}); !strings.HasPrefix(refused, "⟦") {
 		t.Errorf("refused with %q", refused)
 	}
 	for _, code := range []string{"en", "zh"} {
-		if _, body := s.do(t, http.MethodGet, "/?lang="+code, nil); strings.Contains(strings.ReplaceAll(body, "⟦English⟧", ""), "⟦") {
+		if _, body := s.Do(t, http.MethodGet, "/?lang="+code, nil); strings.Contains(strings.ReplaceAll(body, "⟦English⟧", ""), "⟦") {
 			t.Errorf("%s speaks the third language", code)
 		}
 	}
@@ -145,9 +146,9 @@ func TestAThirdLanguage(t *testing.T) {
 // With two languages the switch is a link to the other one.
 func TestTheOtherLanguage(t *testing.T) {
 	racetest.Skip(t)
-	s := open(t, speaking(t, twoLanguages(t)))
+	s := webtest.Open(t, speaking(t, twoLanguages(t)))
 	for code, other := range map[string]string{"en": `hreflang="zh-CN" lang="zh-CN" data-keeps-place>中文</a>`, "zh": `hreflang="en" lang="en" data-keeps-place>English</a>`} {
-		_, body := s.do(t, http.MethodGet, "/locks?lang="+code, nil)
+		_, body := s.Do(t, http.MethodGet, "/locks?lang="+code, nil)
 		if !strings.Contains(body, other) || strings.Count(body, "hreflang=") != 1 {
 			t.Errorf("%s: no %s", code, other)
 		}

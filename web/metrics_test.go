@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,31 +23,18 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/runs"
+	"relock/web/webtest"
 )
 
-// metric reads a value from /metrics, "" where there is none.
-func (s site) metric(t *testing.T, name string) string {
-	t.Helper()
-	res, body := s.do(t, http.MethodGet, "/metrics", nil)
-	if res.StatusCode != http.StatusOK {
-		t.Fatalf("/metrics: %d", res.StatusCode)
-	}
-	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindStringSubmatch(body)
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
-
 func TestMetricsCountWhatGoesOn(t *testing.T) {
-	s := open(t, func(c *web.Config) { c.Limits.SteppingAddress, c.Limits.StartsPerMinute = 1, 2 })
-	p := s.page(t)
-	p.must(object{"do": "open", "scenario": leaseExpiry})
-	p.ask(object{"do": "\"} fly"})
-	s.ended(t, s.run(t, twoThreads()))
-	_, _ = s.do(t, http.MethodPost, "/runs", twoThreads())
-	_, _ = s.do(t, http.MethodGet, "/play/socket", nil)
-	_, _ = s.ask(t, http.MethodGet, "/", "evil.com", nil)
+	s := webtest.Open(t, func(c *web.Config) { c.Limits.SteppingAddress, c.Limits.StartsPerMinute = 1, 2 })
+	p := s.Page(t)
+	p.Must(webtest.Object{"do": "open", "scenario": webtest.LeaseExpiry})
+	p.Ask(webtest.Object{"do": "\"} fly"})
+	s.Ended(t, s.Run(t, webtest.TwoThreads()))
+	_, _ = s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads())
+	_, _ = s.Do(t, http.MethodGet, "/play/socket", nil)
+	_, _ = s.Ask(t, http.MethodGet, "/", "evil.com", nil)
 	for name, want := range map[string]string{
 		`relock_runs_started_total{store="virtual"}`:              "1",
 		`relock_runs_kept`:                                        "1",
@@ -64,15 +50,15 @@ func TestMetricsCountWhatGoesOn(t *testing.T) {
 		`relock_requests_total{status="421"}`:                     "1",
 		`relock_redis_errors_total{kind="network"}`:               "0",
 	} {
-		if got := s.metric(t, name); got != want {
+		if got := s.Metric(t, name); got != want {
 			t.Errorf("%s is %q, want %s", name, got, want)
 		}
 	}
-	if frames := s.metric(t, "relock_frames_sent_total"); frames == "" || frames == "0" {
+	if frames := s.Metric(t, "relock_frames_sent_total"); frames == "" || frames == "0" {
 		t.Errorf("%q frames", frames)
 	}
-	off := open(t, func(c *web.Config) { c.NoMetrics = true })
-	if res, _ := off.do(t, http.MethodGet, "/metrics", nil); res.StatusCode != http.StatusNotFound {
+	off := webtest.Open(t, func(c *web.Config) { c.NoMetrics = true })
+	if res, _ := off.Do(t, http.MethodGet, "/metrics", nil); res.StatusCode != http.StatusNotFound {
 		t.Errorf("switched off: %d", res.StatusCode)
 	}
 }
@@ -83,29 +69,29 @@ func TestMetricsCountWhatTheOperatorsRedisAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = external.Close() })
-	s := open(t, func(c *web.Config) { c.External = external })
-	s.ended(t, s.run(t, twoThreads("store", "external")))
-	if n := s.metric(t, "relock_redis_seconds_count"); n == "" || n == "0" {
+	s := webtest.Open(t, func(c *web.Config) { c.External = external })
+	s.Ended(t, s.Run(t, webtest.TwoThreads("store", "external")))
+	if n := s.Metric(t, "relock_redis_seconds_count"); n == "" || n == "0" {
 		t.Errorf("%q commands", n)
 	}
 	for _, kind := range []string{"reply", "network"} {
-		if n := s.metric(t, `relock_redis_errors_total{kind="`+kind+`"}`); n != "0" {
+		if n := s.Metric(t, `relock_redis_errors_total{kind="`+kind+`"}`); n != "0" {
 			t.Errorf("%s errors: %s of a run in which all went well", kind, n)
 		}
 	}
 	_ = external.Client().Do(t.Context(), "nonsense").Err()
-	if n := s.metric(t, `relock_redis_errors_total{kind="reply"}`); n != "1" {
+	if n := s.Metric(t, `relock_redis_errors_total{kind="reply"}`); n != "1" {
 		t.Errorf("%s errors after one", n)
 	}
 }
 
 func TestReadyUntilItCloses(t *testing.T) {
-	s := open(t, nil)
-	if res, body := s.do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusOK || body != "ready\n" {
+	s := webtest.Open(t, nil)
+	if res, body := s.Do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusOK || body != "ready\n" {
 		t.Errorf("%d %q", res.StatusCode, body)
 	}
-	s.web.Close()
-	if res, _ := s.do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusServiceUnavailable {
+	s.Web.Close()
+	if res, _ := s.Do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("after the end: %d", res.StatusCode)
 	}
 }
@@ -182,11 +168,11 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	racetest.Skip(t)
 	var log lockedBuffer
-	s := open(t, func(c *web.Config) {
+	s := webtest.Open(t, func(c *web.Config) {
 		c.Log, c.Limits.StartsPerMinute = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), 1
 	})
 	for range 20 {
-		_, _ = s.do(t, http.MethodPost, "/runs", twoThreads())
+		_, _ = s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads())
 	}
 	log.mu.Lock()
 	defer log.mu.Unlock()
@@ -202,26 +188,26 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 
 // Something too large has met a limit, too.
 func TestWhatIsTooLargeIsCounted(t *testing.T) {
-	s := open(t, nil)
-	if res, _ := s.do(t, http.MethodPost, "/edit", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}); res.StatusCode != http.StatusRequestEntityTooLarge {
+	s := webtest.Open(t, nil)
+	if res, _ := s.Do(t, http.MethodPost, "/edit", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}); res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Fatalf("a form: %d", res.StatusCode)
 	}
-	if n := s.metric(t, `relock_refusals_total{limit="request-size"}`); n != "1" {
+	if n := s.Metric(t, `relock_refusals_total{limit="request-size"}`); n != "1" {
 		t.Errorf("%q requests counted", n)
 	}
-	p := s.page(t)
-	if err := p.conn.WriteMessage(websocket.TextMessage, bytes.Repeat([]byte(" "), 1<<20+1)); err != nil {
+	p := s.Page(t)
+	if err := p.Conn.WriteMessage(websocket.TextMessage, bytes.Repeat([]byte(" "), 1<<20+1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseMessageTooBig) {
+	if _, _, err := p.Conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseMessageTooBig) {
 		t.Fatalf("a message: %v", err)
 	}
-	for s.metric(t, `relock_sockets{for="play"}`) != "0" { // its reader has ended before it
+	for s.Metric(t, `relock_sockets{for="play"}`) != "0" { // its reader has ended before it
 		if t.Context().Err() != nil {
 			t.Fatal("the socket never ends")
 		}
 	}
-	if n := s.metric(t, `relock_refusals_total{limit="message-size"}`); n != "1" {
+	if n := s.Metric(t, `relock_refusals_total{limit="message-size"}`); n != "1" {
 		t.Errorf("%q messages counted", n)
 	}
 }

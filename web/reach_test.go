@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"relock/web"
+	"relock/web/webtest"
 )
 
 // A page that was opened as localhost says that its links go no further, and
@@ -27,13 +28,13 @@ func TestAPageSaysHowFarItsLinksGo(t *testing.T) {
 		{"with a public address", net.IPv4zero, "https://relock.example.org", "localhost:8080", false, false},
 		{"asked for by it", net.IPv4zero, "https://relock.example.org", "relock.example.org", false, false},
 	} {
-		s := open(t, func(conf *web.Config) {
+		s := webtest.Open(t, func(conf *web.Config) {
 			if c.public != "" {
-				asPublic(t, c.public)(conf)
+				webtest.AsPublic(t, c.public)(conf)
 			}
 			conf.Listening = &net.TCPAddr{IP: c.listening, Port: 8080}
 		})
-		_, body := s.ask(t, http.MethodGet, "/play", c.host, nil)
+		_, body := s.Ask(t, http.MethodGet, "/play", c.host, nil)
 		if strings.Contains(body, alone) != c.says {
 			t.Errorf("%s: says that links open here alone: %v", c.name, !c.says)
 		}
@@ -51,7 +52,7 @@ func TestAPageSaysHowFarItsLinksGo(t *testing.T) {
 		if u, err := url.Parse(m[1]); err != nil || u.Port() != "8080" || net.ParseIP(u.Hostname()) == nil || net.ParseIP(u.Hostname()).IsLoopback() {
 			t.Errorf("%s: it offers %q", c.name, m[1])
 		}
-		if res, _ := s.ask(t, http.MethodGet, "/qr?text="+url.QueryEscape(m[1]+"/play"), c.host, nil); res.StatusCode != http.StatusOK {
+		if res, _ := s.Ask(t, http.MethodGet, "/qr?text="+url.QueryEscape(m[1]+"/play"), c.host, nil); res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s is no QR code: %d", c.name, m[1], res.StatusCode)
 		}
 	}

@@ -20,13 +20,14 @@ import (
 	"relock/web/runs"
 	door "relock/web/site"
 	"relock/web/site/wire"
+	"relock/web/webtest"
 )
 
 // sharing opens servers that share a Redis, behind whatever balancer: each is
 // asked at its own address.
-func sharing(t *testing.T, n int, at string, change func(*web.Config)) []site {
+func sharing(t *testing.T, n int, at string, change func(*web.Config)) []webtest.Site {
 	t.Helper()
-	var all []site
+	var all []webtest.Site
 	for range n {
 		external, err := store.Connect(t.Context(), at)
 		if err != nil {
@@ -56,7 +57,7 @@ func sharing(t *testing.T, n int, at string, change func(*web.Config)) []site {
 			h.Close()
 			_ = external.Close()
 		})
-		all = append(all, site{h, s})
+		all = append(all, webtest.Site{Server: h, Web: s})
 	}
 	return all
 }
@@ -69,17 +70,7 @@ threads: [{name: A, work: 1h}]
 
 // endless is the form that starts it.
 func endless() url.Values {
-	return twoThreads("base", endlessText, "yaml", endlessText, "store", "wall")
-}
-
-// found fails unless a page is there and has what it should.
-func (s site) found(t *testing.T, path, part string) string {
-	t.Helper()
-	res, body := s.do(t, http.MethodGet, path, nil)
-	if res.StatusCode != http.StatusOK || !strings.Contains(body, part) {
-		t.Fatalf("%s: %d, with %q: %t", path, res.StatusCode, part, strings.Contains(body, part))
-	}
-	return body
+	return webtest.TwoThreads("base", endlessText, "yaml", endlessText, "store", "wall")
 }
 
 // All servers find what one has made.
@@ -87,42 +78,42 @@ func TestServersThatShareARedisFindEachOthersThings(t *testing.T) {
 	all := sharing(t, 3, storetest.URL(t), nil)
 	first, others := all[0], all[1:]
 
-	res, body := first.post(t, "/s", packed(t, twoText, 0))
+	res, body := first.Post(t, "/s", webtest.Packed(t, webtest.TwoText, 0))
 	var made struct{ Path string }
 	if err := json.Unmarshal([]byte(body), &made); err != nil || res.StatusCode != http.StatusCreated {
 		t.Fatal(res.Status, err)
 	}
-	run := first.run(t, twoThreads())
-	first.ended(t, run)
-	_, trace := first.do(t, http.MethodGet, run+"/trace", nil)
-	res, _ = first.send(t, "/traces", "trace.jsonl", []byte(trace))
+	run := first.Run(t, webtest.TwoThreads())
+	first.Ended(t, run)
+	_, trace := first.Do(t, http.MethodGet, run+"/trace", nil)
+	res, _ = first.Send(t, "/traces", "trace.jsonl", []byte(trace))
 	kept := res.Header.Get("Location")
 
 	for _, s := range others {
-		s.found(t, made.Path, "Two")
-		s.found(t, "/embed"+made.Path, "v1.z.")
-		s.found(t, "/oembed?url="+url.QueryEscape(s.URL+made.Path), "Two")
-		s.found(t, kept, "Two")
-		if got := s.found(t, kept+"/trace", ""); got != trace {
+		s.Found(t, made.Path, "Two")
+		s.Found(t, "/embed"+made.Path, "v1.z.")
+		s.Found(t, "/oembed?url="+url.QueryEscape(s.URL+made.Path), "Two")
+		s.Found(t, kept, "Two")
+		if got := s.Found(t, kept+"/trace", ""); got != trace {
 			t.Error("the trace is another one")
 		}
-		s.found(t, "/edit?trace="+strings.TrimPrefix(kept, "/traces/"), "title: Two")
-		s.found(t, run, "Two")
-		s.found(t, run+"/lanes?row=1", "<svg")
-		s.found(t, run+"/rows?from=1&count=2", `"rows"`)
-		s.found(t, run+"/export?format=md", "T1")
-		s.found(t, "/edit?run="+strings.TrimPrefix(run, "/runs/"), "title: Two")
-		if got := s.found(t, run+"/trace", ""); got != trace {
+		s.Found(t, "/edit?trace="+strings.TrimPrefix(kept, "/traces/"), "title: Two")
+		s.Found(t, run, "Two")
+		s.Found(t, run+"/lanes?row=1", "<svg")
+		s.Found(t, run+"/rows?from=1&count=2", `"rows"`)
+		s.Found(t, run+"/export?format=md", "T1")
+		s.Found(t, "/edit?run="+strings.TrimPrefix(run, "/runs/"), "title: Two")
+		if got := s.Found(t, run+"/trace", ""); got != trace {
 			t.Error("the run's trace is another one")
 		}
-		s.ended(t, run)
-		for s.metric(t, `relock_passed_total{outcome="answered"}`) != "7" { // the socket's end may be counted after it is seen
+		s.Ended(t, run)
+		for s.Metric(t, `relock_passed_total{outcome="answered"}`) != "7" { // the socket's end may be counted after it is seen
 			if t.Context().Err() != nil {
 				t.Fatal("other than 7 requests were handed on")
 			}
 		}
 	}
-	if n := first.metric(t, `relock_passed_total{outcome="answered"}`); n != "0" {
+	if n := first.Metric(t, `relock_passed_total{outcome="answered"}`); n != "0" {
 		t.Errorf("%s requests were handed on by who has the run", n)
 	}
 }
@@ -130,11 +121,11 @@ func TestServersThatShareARedisFindEachOthersThings(t *testing.T) {
 // A page from another server says once what it says on that one.
 func TestARunThatIsHandedOnHasEachHeaderOnce(t *testing.T) {
 	all := sharing(t, 2, storetest.URL(t), nil)
-	path := all[0].run(t, twoThreads())
-	all[0].ended(t, path)
+	path := all[0].Run(t, webtest.TwoThreads())
+	all[0].Ended(t, path)
 	for _, headers := range [][]string{nil, {"Accept-Encoding", "gzip"}, {"Accept-Language", "zh"}} {
-		own, _ := all[0].do(t, http.MethodGet, path, nil, headers...)
-		res, _ := all[1].do(t, http.MethodGet, path, nil, headers...)
+		own, _ := all[0].Do(t, http.MethodGet, path, nil, headers...)
+		res, _ := all[1].Do(t, http.MethodGet, path, nil, headers...)
 		for _, h := range []http.Header{own.Header, res.Header} {
 			h.Del("Date")
 		}
@@ -147,7 +138,7 @@ func TestARunThatIsHandedOnHasEachHeaderOnce(t *testing.T) {
 // The visitor who started a run steers it through any server, and nobody else does.
 func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 	all := sharing(t, 2, storetest.URL(t), nil)
-	res, body := all[0].do(t, http.MethodPost, "/runs", endless())
+	res, body := all[0].Do(t, http.MethodPost, "/runs", endless())
 	path := res.Header.Get("Location")
 	if res.StatusCode != http.StatusSeeOther {
 		t.Fatal(res.Status, body)
@@ -156,7 +147,7 @@ func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 	for _, c := range []struct{ who, answer string }{
 		{cookie.String(), `"controls"`}, {"relock-visitor=somebody", `"refused"`},
 	} {
-		conn, _, err := all[1].dial(t, path, 0, http.Header{"Cookie": {c.who}, "Origin": {all[1].URL}})
+		conn, _, err := all[1].Dial(t, path, 0, http.Header{"Cookie": {c.who}, "Origin": {all[1].URL}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,11 +164,11 @@ func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	_, page := all[1].do(t, http.MethodGet, path, nil, "Cookie", cookie.String())
+	_, page := all[1].Do(t, http.MethodGet, path, nil, "Cookie", cookie.String())
 	if !strings.Contains(page, `id="controls"`) {
 		t.Error("who started it has no controls on the other server")
 	}
-	_, _, err := all[1].dial(t, path, 0, http.Header{"Origin": {"https://evil.example"}})
+	_, _, err := all[1].Dial(t, path, 0, http.Header{"Origin": {"https://evil.example"}})
 	if err == nil {
 		t.Error("another site's page watches through the other server")
 	}
@@ -191,12 +182,12 @@ func TestAHandedOnRequestCountsForItsVisitor(t *testing.T) {
 		c.Log = shared
 		c.Proxies, _ = door.ParseProxies("127.0.0.1")
 	})
-	path := all[0].run(t, twoThreads())
-	all[0].ended(t, path)
-	_, _ = all[1].do(t, http.MethodGet, path, nil, "X-Forwarded-For", "192.0.2.7")
+	path := all[0].Run(t, webtest.TwoThreads())
+	all[0].Ended(t, path)
+	_, _ = all[1].Do(t, http.MethodGet, path, nil, "X-Forwarded-For", "192.0.2.7")
 	for _, one := range all {
 		one.Server.Close() // its handlers have returned, and logged
-		one.web.Close()
+		one.Web.Close()
 	}
 	if n := strings.Count(log.String(), `"from":"192.0.2.7"`); n != 2 {
 		t.Errorf("%d lines are about the visitor, want one of each server:\n%s", n, log.String())
@@ -208,14 +199,14 @@ func TestAHandedOnRequestCountsForItsVisitor(t *testing.T) {
 func TestAHandedOnRequestKeepsItsHost(t *testing.T) {
 	at := storetest.URL(t)
 	hidden := sharing(t, 1, at, nil)[0]
-	known := sharing(t, 1, at, asPublic(t, "https://relock.example"))[0]
-	path := hidden.run(t, twoThreads())
-	hidden.ended(t, path)
-	res, _ := known.ask(t, http.MethodGet, path, "relock.example", nil)
+	known := sharing(t, 1, at, webtest.AsPublic(t, "https://relock.example"))[0]
+	path := hidden.Run(t, webtest.TwoThreads())
+	hidden.Ended(t, path)
+	res, _ := known.Ask(t, http.MethodGet, path, "relock.example", nil)
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("%d", res.StatusCode)
 	}
-	if res, _ := hidden.ask(t, http.MethodGet, path, "relock.example", nil); res.StatusCode != http.StatusMisdirectedRequest {
+	if res, _ := hidden.Ask(t, http.MethodGet, path, "relock.example", nil); res.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("asked itself by that name: %d", res.StatusCode)
 	}
 }
@@ -224,7 +215,7 @@ func TestAHandedOnRequestKeepsItsHost(t *testing.T) {
 func TestNobodyElseHandsRequestsOn(t *testing.T) {
 	all := sharing(t, 1, storetest.URL(t), nil)
 	for _, header := range []string{"x", "e30.x", "e30."} {
-		if res, _ := all[0].do(t, http.MethodGet, "/about", nil, "Relock-Passed-On", header); res.StatusCode != http.StatusForbidden {
+		if res, _ := all[0].Do(t, http.MethodGet, "/about", nil, "Relock-Passed-On", header); res.StatusCode != http.StatusForbidden {
 			t.Errorf("%q: %d", header, res.StatusCode)
 		}
 	}
@@ -234,13 +225,13 @@ func TestNobodyElseHandsRequestsOn(t *testing.T) {
 // of a page that is open.
 func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 	all := sharing(t, 3, storetest.URL(t), nil)
-	path := all[0].run(t, endless())
-	conn, _, err := all[1].dial(t, path, 0, nil)
+	path := all[0].Run(t, endless())
+	conn, _, err := all[1].Dial(t, path, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	all[0].web.Close()
+	all[0].Web.Close()
 	for err == nil {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		_, _, err = conn.ReadMessage()
@@ -249,12 +240,12 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 		t.Errorf("the socket ended with %v", err)
 	}
 	for language, want := range map[string]string{"en": "That server has ended, and so has the run", "zh": "运行也随之消失"} {
-		res, body := all[1].do(t, http.MethodGet, path+"?lang="+language, nil)
+		res, body := all[1].Do(t, http.MethodGet, path+"?lang="+language, nil)
 		if res.StatusCode != http.StatusGone || !strings.Contains(body, want) {
 			t.Errorf("%d without %q", res.StatusCode, want)
 		}
 	}
-	again, _, err := all[2].dial(t, path, 0, nil)
+	again, _, err := all[2].Dial(t, path, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,10 +260,10 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 	if _, _, err := again.ReadMessage(); !websocket.IsCloseError(err, wire.CloseGone) {
 		t.Errorf("closed with %v", err)
 	}
-	if n := all[1].metric(t, `relock_passed_total{outcome="gone"}`); n != "2" {
+	if n := all[1].Metric(t, `relock_passed_total{outcome="gone"}`); n != "2" {
 		t.Errorf("%s are gone, want 2", n)
 	}
-	if res, _ := all[1].do(t, http.MethodGet, "/runs/AAAAAAAAAA-never", nil); res.StatusCode != http.StatusNotFound {
+	if res, _ := all[1].Do(t, http.MethodGet, "/runs/AAAAAAAAAA-never", nil); res.StatusCode != http.StatusNotFound {
 		t.Errorf("of a server that never was: %d", res.StatusCode)
 	}
 }
@@ -280,16 +271,16 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 // A server that vanishes without a word, or that stands still, holds nobody up.
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	all := sharing(t, 2, storetest.URL(t), nil)
-	path := all[0].run(t, twoThreads())
-	all[0].ended(t, path)
-	all[1].found(t, path, "Two")
+	path := all[0].Run(t, webtest.TwoThreads())
+	all[0].Ended(t, path)
+	all[1].Found(t, path, "Two")
 	all[0].Listener.Close()
 	all[0].CloseClientConnections()
-	res, body := all[1].do(t, http.MethodGet, path, nil)
+	res, body := all[1].Do(t, http.MethodGet, path, nil)
 	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, "does not answer right now") || res.Header.Get("Retry-After") == "" {
 		t.Errorf("%d, and what it says is another thing", res.StatusCode)
 	}
-	if _, res, err := all[1].dial(t, path, 0, nil); err == nil || res == nil || res.StatusCode != http.StatusBadGateway {
+	if _, res, err := all[1].Dial(t, path, 0, nil); err == nil || res == nil || res.StatusCode != http.StatusBadGateway {
 		t.Errorf("its socket: %v", err)
 	}
 }
@@ -299,19 +290,19 @@ func TestServersWithoutTheirRedis(t *testing.T) {
 	t.Parallel()
 	at := storetest.Start(t)
 	all := sharing(t, 2, "redis://"+at.Addr, nil)
-	path := all[0].run(t, twoThreads())
-	all[0].ended(t, path)
-	all[1].found(t, path, "Two")
+	path := all[0].Run(t, webtest.TwoThreads())
+	all[0].Ended(t, path)
+	all[1].Found(t, path, "Two")
 	at.Kill()
-	all[1].found(t, path, "Two") // where it is was known
-	all[0].found(t, all[0].run(t, twoThreads()), "Two")
+	all[1].Found(t, path, "Two") // where it is was known
+	all[0].Found(t, all[0].Run(t, webtest.TwoThreads()), "Two")
 	for _, path := range []string{"/s/AAAAAAAAAAA", "/embed/s/AAAAAAAAAAA", "/traces/AAAAAAAAAAAAAA", "/runs/AAAAAAAAAA-never"} {
-		res, body := all[1].do(t, http.MethodGet, path, nil)
+		res, body := all[1].Do(t, http.MethodGet, path, nil)
 		if res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "Redis") || res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d, or it does not say why", path, res.StatusCode)
 		}
 	}
-	if res, _ := all[1].do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusOK {
+	if res, _ := all[1].Do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusOK {
 		t.Errorf("/readyz: %d", res.StatusCode)
 	}
 }

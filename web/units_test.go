@@ -14,6 +14,7 @@ import (
 	"relock/lessons/lessonstest"
 	"relock/web"
 	"relock/web/export"
+	"relock/web/webtest"
 	"relock/web/words"
 )
 
@@ -75,15 +76,15 @@ func partedInJSON(t *testing.T, v any) (list []string) {
 // On a page a number and its unit stand on one line, in every language. What one copies or sends
 // has the plain blank.
 func TestANumberAndItsUnitNeverPartOnPages(t *testing.T) {
-	s := open(t, func(c *web.Config) { c.Dev = true })
+	s := webtest.Open(t, func(c *web.Config) { c.Dev = true })
 	paths := []string{
 		"/storybook", "/", "/scenarios", "/incidents", "/glossary", "/about", "/api", "/locks", "/locks/reentrant", "/lab", "/lab/script", "/edit",
 		"/play/textbook", "/play/lease-expiry", "/play/two-masters-wait", "/play/heartbeat", "/learn", "/learn/lock/compare-and-delete", "/learn/lock/mend-the-unlock", "/room",
 		"/embed/play/textbook",
 	}
 	for _, l := range words.All() {
-		for _, path := range append(paths, s.run(t, twoThreads())) {
-			res, body := s.sent(t, http.MethodGet, path+"?lang="+l.Code(), nil)
+		for _, path := range append(paths, s.Run(t, webtest.TwoThreads())) {
+			res, body := s.Sent(t, http.MethodGet, path+"?lang="+l.Code(), nil)
 			if res.StatusCode != http.StatusOK || !strings.Contains(body, "<body") {
 				t.Errorf("%s: %s", path, res.Status)
 			}
@@ -96,18 +97,18 @@ func TestANumberAndItsUnitNeverPartOnPages(t *testing.T) {
 
 // So it is with what comes over a socket.
 func TestANumberAndItsUnitNeverPartInFrames(t *testing.T) {
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, l := range words.All() {
 		for _, name := range []string{"lease-expiry", "two-masters-wait", "redlock-clock-jump"} {
-			p := s.pageIn(t, l.Code())
+			p := s.PageIn(t, l.Code())
 			kept := 0
-			for id, command := range []object{{"do": "open", "scenario": lessonstest.Text(t, name+".yaml")}, {"do": "run", "branch": 0, "to": "end"}} {
+			for id, command := range []webtest.Object{{"do": "open", "scenario": lessonstest.Text(t, name+".yaml")}, {"do": "run", "branch": 0, "to": "end"}} {
 				command["id"] = id + 1
-				if err := p.conn.WriteJSON(command); err != nil {
+				if err := p.Conn.WriteJSON(command); err != nil {
 					t.Fatal(err)
 				}
 				for done := false; !done; {
-					_, text, err := p.conn.ReadMessage()
+					_, text, err := p.Conn.ReadMessage()
 					var frame map[string]any
 					if err != nil || json.Unmarshal(text, &frame) != nil {
 						t.Fatal(err)
@@ -131,15 +132,15 @@ func TestANumberAndItsUnitNeverPartInFrames(t *testing.T) {
 
 // Files and data that a page offers keep the plain blank.
 func TestFilesHaveThePlainBlank(t *testing.T) {
-	s := open(t, nil)
-	run := s.run(t, twoThreads())
+	s := webtest.Open(t, nil)
+	run := s.Run(t, webtest.TwoThreads())
 	for _, l := range words.All() {
 		var paths []string
 		for _, f := range export.Formats() {
 			paths = append(paths, run+"/export?format="+string(f))
 		}
 		for _, path := range append(paths, run+"/trace", "/locks/card.svg?lock=mutex") {
-			res, body := s.sent(t, http.MethodGet, path, nil, "Accept-Language", l.Code())
+			res, body := s.Sent(t, http.MethodGet, path, nil, "Accept-Language", l.Code())
 			if res.StatusCode != http.StatusOK || len(body) < 100 {
 				t.Errorf("%s: %s, %d bytes", path, res.Status, len(body))
 			}
@@ -147,7 +148,7 @@ func TestFilesHaveThePlainBlank(t *testing.T) {
 				t.Errorf("%s in %s: %q", path, l.Code(), body[max(0, at-20):at+10])
 			}
 		}
-		_, body := s.sent(t, http.MethodPost, "/runs", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}, "Accept-Language", l.Code(), "Accept", "application/json")
+		_, body := s.Sent(t, http.MethodPost, "/runs", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}, "Accept-Language", l.Code(), "Accept", "application/json")
 		if strings.Contains(body, "\u00a0") || !strings.Contains(body, "512 KiB") {
 			t.Errorf("an error in %s: %s", l.Code(), body)
 		}

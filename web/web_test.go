@@ -1,8 +1,6 @@
 package web_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +30,7 @@ import (
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site/wire"
+	"relock/web/webtest"
 	"relock/web/words"
 )
 
@@ -39,172 +38,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// site is a server and a client that does not follow redirects.
-type site struct {
-	*httptest.Server
-
-	web *web.Server
-}
-
-func open(t testing.TB, change func(*web.Config)) site {
-	t.Helper()
-	c := web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()}
-	if change != nil {
-		change(&c)
-	}
-	s, err := web.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s)
-	h.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.Cleanup(func() {
-		s.Close()
-		h.Close()
-	})
-	return site{h, s}
-}
-
-// asRead is a text as a person reads it: one does not see which space it is that stands before
-// a unit. TestANumberAndItsUnitNeverPartOnPages does.
-func asRead(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\u00a0"), []byte(" ")) }
-
-// do is sent, asRead where it is a text.
-func (s site) do(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
-	t.Helper()
-	res, body := s.sent(t, method, path, form, headers...)
-	if res.Header.Get("Content-Encoding") != "" {
-		return res, body
-	}
-	return res, string(asRead([]byte(body)))
-}
-
-// sent makes a request and returns the answer as it comes.
-func (s site) sent(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := s.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res, string(body)
-}
-
-// twoText is a scenario of two threads.
-const twoText = `title: Two
-lock: {lease: 200ms, watchdog: 100ms}
-threads: [{name: A}, {name: B}]
-defaults: {depth: 2, work: 50ms-100ms}
-`
-
-// twoThreads is the editor's form as a person would send it, with some inputs
-// changed.
-func twoThreads(changes ...string) url.Values {
-	v := url.Values{"base": {twoText}, "yaml": {twoText}, "store": {"virtual"}, "slow": {"1"}, "action": {"run"}}
-	for i := 0; i < len(changes); i += 2 {
-		v.Set(changes[i], changes[i+1])
-	}
-	return v
-}
-
-// run starts a run and returns its path.
-func (s site) run(t testing.TB, form url.Values) string {
-	t.Helper()
-	res, body := s.do(t, http.MethodPost, "/runs", form)
-	path := res.Header.Get("Location")
-	if res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(path, "/runs/") {
-		t.Fatalf("POST /runs = %d, to %q\n%s", res.StatusCode, path, body)
-	}
-	return path
-}
-
-// ended waits on the socket until the run is over, and returns its frames.
-func (s site) ended(t *testing.T, path string) []frame {
-	t.Helper()
-	frames, code := s.watch(t, path, 0)
-	if code != wire.CloseOver {
-		t.Fatalf("socket closed with %d, want %d", code, wire.CloseOver)
-	}
-	return frames
-}
-
-// frame is a frame of rows, or one of the run's lanes.
-type frame struct {
-	Lanes string
-
-	V    int
-	Seq  int
-	Rows []struct {
-		Step int
-		HTML string
-	}
-	Verdict string
-	Ended   bool
-}
-
-func (s site) dial(t *testing.T, path string, since int, header http.Header) (*websocket.Conn, *http.Response, error) {
-	t.Helper()
-	address := "ws" + strings.TrimPrefix(s.URL, "http") + path + "/socket?since=" + strconv.Itoa(since)
-	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), address, header)
-	if res != nil && res.Body != nil {
-		_ = res.Body.Close()
-	}
-	return conn, res, err
-}
-
-// watch returns the frames of rows after an event.
-func (s site) watch(t *testing.T, path string, since int) ([]frame, int) {
-	t.Helper()
-	conn, _, err := s.dial(t, path, since, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	var frames []frame
-	for {
-		_, data, err := conn.ReadMessage()
-		if err != nil {
-			var closed *websocket.CloseError
-			if ce, ok := err.(*websocket.CloseError); ok { //nolint:errorlint // gorilla's own
-				closed = ce
-				return frames, closed.Code
-			}
-			t.Fatal(err)
-		}
-		var f frame
-		if err := json.Unmarshal(data, &f); err != nil {
-			t.Fatal(err)
-		}
-		if f.Lanes == "" {
-			frames = append(frames, f)
-		}
-	}
-}
-
 func TestRunPageHasAllRowsWithoutScript(t *testing.T) {
-	s := open(t, nil)
-	path := s.run(t, twoThreads())
-	frames := s.ended(t, path)
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads())
+	frames := s.Ended(t, path)
 	last := frames[len(frames)-1]
 	if !last.Ended || last.V != 1 || !strings.Contains(last.Verdict, "no rule was broken") {
 		t.Errorf("last frame: ended %v, v %d, verdict %q", last.Ended, last.V, last.Verdict)
 	}
-	res, body := s.do(t, http.MethodGet, path, nil)
+	res, body := s.Do(t, http.MethodGet, path, nil)
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("GET %s = %d", path, res.StatusCode)
 	}
@@ -227,29 +69,22 @@ func TestRunPageHasAllRowsWithoutScript(t *testing.T) {
 	}
 }
 
-// longText is a scenario of more steps than a page has in its table.
-const longText = `
-lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
-threads: [{name: A}, {name: B}]
-defaults: {depth: 2, repeat: 100, work: 10ms}
-`
-
 func TestTheLanesOfALongRunComeInParts(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, nil)
-	path := s.run(t, twoThreads("base", longText, "yaml", longText))
-	frames := s.ended(t, path)
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads("base", webtest.LongText, "yaml", webtest.LongText))
+	frames := s.Ended(t, path)
 	rows := frames[len(frames)-2].Rows
 	steps := rows[len(rows)-1].Step
 	for _, row := range []int{0, 1, 300, steps, steps + 1000} {
-		res, lanes := s.do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
+		res, lanes := s.Do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
 		checkLanes(t, lanes, row, steps)
 		if res.StatusCode != http.StatusOK {
 			t.Errorf("lanes around row %d: %d", row, res.StatusCode)
 		}
 	}
-	if res, _ := s.do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
+	if res, _ := s.Do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("lanes around row x: %d", res.StatusCode)
 	}
 }
@@ -271,10 +106,10 @@ func checkLanes(t *testing.T, lanes string, row, of int) {
 }
 
 func TestTraceOfARun(t *testing.T) {
-	s := open(t, nil)
-	path := s.run(t, twoThreads())
-	s.ended(t, path)
-	res, body := s.do(t, http.MethodGet, path+"/trace", nil)
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads())
+	s.Ended(t, path)
+	res, body := s.Do(t, http.MethodGet, path+"/trace", nil)
 	h, events, err := trace.Read(t.Context(), strings.NewReader(body))
 	if err != nil || h.Seed != 1 || len(events) == 0 {
 		t.Fatalf("trace: %v, header %+v, %d events", err, h, len(events))
@@ -285,40 +120,40 @@ func TestTraceOfARun(t *testing.T) {
 }
 
 func TestSocketResumesWithoutLossOrDoubles(t *testing.T) {
-	s := open(t, nil)
-	path := s.run(t, twoThreads())
-	all := s.ended(t, path)
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads())
+	all := s.Ended(t, path)
 	last := all[len(all)-1].Seq
-	frames, code := s.watch(t, path, last)
+	frames, code := s.Watch(t, path, last)
 	if code != wire.CloseOver || len(frames) != 1 || !frames[0].Ended || len(frames[0].Rows) != 0 {
 		t.Errorf("after the last event: code %d, frames %+v; want only that the run has ended", code, frames)
 	}
-	frames, _ = s.watch(t, path, last-1)
+	frames, _ = s.Watch(t, path, last-1)
 	if len(frames) != 2 || frames[0].Seq != last || len(frames[0].Rows) == 0 {
 		t.Errorf("after the last but one: %+v", frames)
 	}
 }
 
 func TestWallRunStreamsWhileItGoesOn(t *testing.T) {
-	s := open(t, nil)
-	path := s.run(t, twoThreads("store", "wall"))
-	frames := s.ended(t, path)
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads("store", "wall"))
+	frames := s.Ended(t, path)
 	if len(frames) < 3 {
 		t.Errorf("%d frames; rows should come while the run goes on", len(frames))
 	}
-	_, body := s.do(t, http.MethodGet, path, nil)
+	_, body := s.Do(t, http.MethodGet, path, nil)
 	if !strings.Contains(body, "embedded miniredis · wall clock") {
 		t.Error("the page does not say which clock runs")
 	}
 }
 
 func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
-	without := open(t, nil)
-	if _, body := without.do(t, http.MethodGet, "/edit", nil); strings.Contains(body, `value="external"`) {
+	without := webtest.Open(t, nil)
+	if _, body := without.Do(t, http.MethodGet, "/edit", nil); strings.Contains(body, `value="external"`) {
 		t.Error("the form offers a Redis that is not there")
 	}
-	path := without.run(t, twoThreads("store", "external"))
-	if _, body := without.do(t, http.MethodGet, path, nil); !strings.Contains(body, "virtual clock") {
+	path := without.Run(t, webtest.TwoThreads("store", "external"))
+	if _, body := without.Do(t, http.MethodGet, path, nil); !strings.Contains(body, "virtual clock") {
 		t.Error("external without a Redis did not fall back to the embedded one")
 	}
 	external, err := store.Connect(t.Context(), storetest.URL(t))
@@ -326,10 +161,10 @@ func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = external.Close() })
-	with := open(t, func(c *web.Config) { c.External = external })
-	path = with.run(t, twoThreads("store", "external"))
-	with.ended(t, path)
-	if _, body := with.do(t, http.MethodGet, path, nil); !strings.Contains(body, "Redis at "+external.Name()+" · wall clock") {
+	with := webtest.Open(t, func(c *web.Config) { c.External = external })
+	path = with.Run(t, webtest.TwoThreads("store", "external"))
+	with.Ended(t, path)
+	if _, body := with.Do(t, http.MethodGet, path, nil); !strings.Contains(body, "Redis at "+external.Name()+" · wall clock") {
 		t.Error("the page does not say which Redis it talks to")
 	}
 	left := slices.DeleteFunc(external.Client().Keys(t.Context(), "*").Val(), func(key string) bool {
@@ -353,10 +188,10 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 		{"kept in all", func(l *runs.Limits) { l.Kept = 1 }, 503, "-max-kept=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })
-			long := twoThreads("store", "wall", "defaults.work", "1m")
-			s.run(t, long)
-			res, body := s.do(t, http.MethodPost, "/runs", long)
+			s := webtest.Open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })
+			long := webtest.TwoThreads("store", "wall", "defaults.work", "1m")
+			s.Run(t, long)
+			res, body := s.Do(t, http.MethodPost, "/runs", long)
 			if res.StatusCode != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("status %d, want %d with %q", res.StatusCode, c.status, c.want)
 			}
@@ -366,47 +201,47 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 
 func TestOldestEndedRunMakesRoom(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *web.Config) { c.Limits.Kept = 2 })
+	s := webtest.Open(t, func(c *web.Config) { c.Limits.Kept = 2 })
 	var paths []string
 	for range 3 {
-		path := s.run(t, twoThreads())
-		s.ended(t, path)
+		path := s.Run(t, webtest.TwoThreads())
+		s.Ended(t, path)
 		paths = append(paths, path)
 	}
 	for i, want := range []int{404, 200, 200} {
-		if res, body := s.do(t, http.MethodGet, paths[i], nil); res.StatusCode != want {
+		if res, body := s.Do(t, http.MethodGet, paths[i], nil); res.StatusCode != want {
 			t.Errorf("run %d: %d, want %d\n%s", i+1, res.StatusCode, want, body)
 		}
 	}
 }
 
 func TestTooLargeForm(t *testing.T) {
-	s := open(t, nil)
-	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("title", strings.Repeat("x", web.MaxForm)))
+	s := webtest.Open(t, nil)
+	res, body := s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads("title", strings.Repeat("x", web.MaxForm)))
 	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "512 KiB") {
 		t.Errorf("status %d", res.StatusCode)
 	}
 }
 
 func TestForeignOriginsAreRefused(t *testing.T) {
-	s := open(t, nil)
-	path := s.run(t, twoThreads())
-	if _, res, err := s.dial(t, path, 0, http.Header{"Origin": {"https://evil.example"}}); err == nil || res.StatusCode != http.StatusForbidden {
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads())
+	if _, res, err := s.Dial(t, path, 0, http.Header{"Origin": {"https://evil.example"}}); err == nil || res.StatusCode != http.StatusForbidden {
 		t.Errorf("a socket from another origin: %v", err)
 	}
-	if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.example"); res.StatusCode != http.StatusForbidden {
+	if res, _ := s.Do(t, http.MethodPost, "/runs", webtest.TwoThreads(), "Origin", "https://evil.example"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a form from another origin: %d", res.StatusCode)
 	}
-	if _, res, err := s.dial(t, path, -1, nil); err == nil || res.StatusCode != http.StatusBadRequest {
+	if _, res, err := s.Dial(t, path, -1, nil); err == nil || res.StatusCode != http.StatusBadRequest {
 		t.Errorf("a negative since: %v", err)
 	}
 }
 
 func TestShutdownClosesSocketsGoingAway(t *testing.T) {
-	s := open(t, nil)
-	long := twoThreads("store", "wall", "defaults.work", "1m")
-	path := s.run(t, long)
-	conn, _, err := s.dial(t, path, 0, nil)
+	s := webtest.Open(t, nil)
+	long := webtest.TwoThreads("store", "wall", "defaults.work", "1m")
+	path := s.Run(t, long)
+	conn, _, err := s.Dial(t, path, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +249,7 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	if _, _, err := conn.ReadMessage(); err != nil {
 		t.Fatal(err) // the first frame: the run is going
 	}
-	go s.web.Close()
+	go s.Web.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
 		if _, _, err = conn.ReadMessage(); err != nil {
@@ -427,12 +262,12 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 }
 
 func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testing.T) {
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, lock := range []struct{ name, guarantee, hole, first, last string }{
 		{"reentrant", "also in a partition", "is paused longer than its lease", "/play/two-threads", "/play/lost-replies"},
 		{"mutex", "only the owner deletes", "for its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
 	} {
-		_, card := s.do(t, http.MethodGet, "/locks/"+lock.name, nil)
+		_, card := s.Do(t, http.MethodGet, "/locks/"+lock.name, nil)
 		at := 0
 		for _, want := range []string{">Guarantees<", lock.guarantee, ">Holes<", lock.hole, lock.first, lock.last} {
 			next := strings.Index(card[at:], want)
@@ -459,7 +294,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 		"GET /static/": true, "/": true,
 	}
 	here := map[string]bool{}
-	for _, route := range web.Routes(open(t, nil).web) {
+	for _, route := range web.Routes(webtest.Open(t, nil).Web) {
 		here[route] = true
 	}
 	for _, section := range page.Reference(words.English, "md") {
@@ -485,7 +320,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 
 // A program can run a scenario with only the documented interface.
 func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, c := range []struct {
 		form   url.Values
 		status int
@@ -496,7 +331,7 @@ func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
 		{url.Values{"yaml": {"threads: [{name: A}]"}, "action": {"step"}}, http.StatusSeeOther, "/play#v1."},
 		{url.Values{"yaml": {"threads: []"}}, http.StatusUnprocessableEntity, ""},
 	} {
-		res, _ := s.do(t, http.MethodPost, "/runs", c.form)
+		res, _ := s.Do(t, http.MethodPost, "/runs", c.form)
 		if res.StatusCode != c.status || !strings.HasPrefix(res.Header.Get("Location"), c.to) {
 			t.Errorf("%v: %d to %q, want %d to %q", c.form, res.StatusCode, res.Header.Get("Location"), c.status, c.to)
 		}
@@ -506,7 +341,7 @@ func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
 func TestPagesAndHeaders(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()
-	s := open(t, nil)
+	s := webtest.Open(t, nil)
 	for _, c := range []struct {
 		path   string
 		status int
@@ -535,7 +370,7 @@ func TestPagesAndHeaders(t *testing.T) {
 		{"/static/js/app.js", 200, "import"},
 		{"/static/js", 404, ""},
 	} {
-		res, body := s.do(t, http.MethodGet, c.path, nil)
+		res, body := s.Do(t, http.MethodGet, c.path, nil)
 		if res.StatusCode != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("%s: %d, want %d with %q", c.path, res.StatusCode, c.status, c.want)
 		}
@@ -570,12 +405,12 @@ func TestWhyARunWasEndedInChinese(t *testing.T) {
 
 // A page is sent small, and a websocket all the same.
 func TestPagesAreCompressed(t *testing.T) {
-	s := open(t, nil)
-	res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "gzip")
+	s := webtest.Open(t, nil)
+	res, body := s.Do(t, http.MethodGet, "/", nil, "Accept-Encoding", "gzip")
 	if res.Header.Get("Content-Encoding") != "gzip" || strings.Contains(body, "<html") {
 		t.Errorf("the front page comes as %q, %d bytes", res.Header.Get("Content-Encoding"), len(body))
 	}
-	if res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "identity"); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "<html") {
+	if res, body := s.Do(t, http.MethodGet, "/", nil, "Accept-Encoding", "identity"); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "<html") {
 		t.Errorf("uncompressed it comes as %q", res.Header.Get("Content-Encoding"))
 	}
 }
@@ -588,7 +423,7 @@ func TestWhoNeverReadsIsLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	web.SetPatience(s, 50*time.Millisecond)
+	s.Patience = 50 * time.Millisecond
 	closed := make(chan struct{}, 1)
 	h := httptest.NewUnstartedServer(s)
 	h.Config.ConnState = func(conn net.Conn, state http.ConnState) {

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,37 +17,8 @@ import (
 	"relock/web/runs"
 	"relock/web/runs/pack/packtest"
 	"relock/web/site/wire"
+	"relock/web/webtest"
 )
-
-// counted counts the bytes that arrive on a connection.
-type counted struct {
-	net.Conn
-
-	read *atomic.Int64
-}
-
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.read.Add(int64(n))
-	return n, err
-}
-
-// wired is a viewer of a run who negotiates compression, as browsers do.
-func (s site) wired(t testing.TB, path string) (conn *websocket.Conn, read *atomic.Int64) {
-	t.Helper()
-	read = new(atomic.Int64)
-	d := websocket.Dialer{EnableCompression: true, NetDial: func(network, address string) (net.Conn, error) {
-		c, err := net.Dial(network, address)
-		return counted{c, read}, err
-	}}
-	conn, res, err := d.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn, read
-}
 
 // received reads a socket until it is closed: its frames, and of its packed
 // ones the texts.
@@ -84,12 +53,12 @@ func received(t testing.TB, conn *websocket.Conn, frame func(texts ...string)) (
 // A viewer that joins, or comes back, has every row as all others have it.
 func TestPackedSocketsHaveTheRowsOfPlainOnes(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	path := s.run(t, twoThreads("store", "wall"))
+	s := webtest.Open(t, nil)
+	path := s.Run(t, webtest.TwoThreads("store", "wall"))
 	rows := func(since, until int, query string, into map[int]string) (seq int) {
-		conn, _ := s.wired(t, path+"/socket?since="+strconv.Itoa(since)+query)
+		conn, _ := s.Wired(t, path+"/socket?since="+strconv.Itoa(since)+query)
 		code := received(t, conn, func(texts ...string) {
-			var f frame
+			var f webtest.Frame
 			var inner, outer []string
 			if err := json.Unmarshal([]byte(texts[0]), &f); err != nil {
 				t.Fatal(err)
@@ -136,13 +105,13 @@ func BenchmarkViewerOfALiveRun(b *testing.B) {
 	} {
 		for _, how := range []string{"plain", "packed"} {
 			b.Run(run.name+"/"+how, func(b *testing.B) {
-				s := open(b, nil)
-				path := s.run(b, url.Values{"base": {run.yaml}, "yaml": {run.yaml}, "store": {"wall"}, "slow": {"1"}, "action": {"run"}})
+				s := webtest.Open(b, nil)
+				path := s.Run(b, url.Values{"base": {run.yaml}, "yaml": {run.yaml}, "store": {"wall"}, "slow": {"1"}, "action": {"run"}})
 				query := "/socket?since=0"
 				if how == "packed" {
 					query += "&pack=1"
 				}
-				conn, read := s.wired(b, path+query)
+				conn, read := s.Wired(b, path+query)
 				start, from := time.Now(), int64(0)
 				frames, seqs, raw := 0, []int{}, 0
 				const warm, long = time.Second, 8 * time.Second // until the picture has its length; and measured

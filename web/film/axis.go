@@ -229,9 +229,27 @@ func (l *Lanes) times(most int) []float64 {
 	return times
 }
 
-// axis is the axis of this run alone.
+// laid is an axis of a run alone, and of how much of the run.
+type laid struct {
+	*axis
+
+	count int
+	whole bool
+}
+
+// axis is the axis of this run alone. It is laid once for each row.
 func (l *Lanes) axis(followed bool) *axis {
-	steady := followed && l.ended < len(l.threads)
+	on := &l.still
+	if followed {
+		on = &l.followed
+	}
+	if whole := l.over >= len(l.names); on.axis == nil || on.count != len(l.rows) || on.whole != whole {
+		*on = laid{l.lay(followed && !whole), len(l.rows), whole}
+	}
+	return on.axis
+}
+
+func (l *Lanes) lay(steady bool) *axis {
 	typical := typicalGap(l)
 	if steady {
 		typical = l.steadyGap(typical)

@@ -11,7 +11,7 @@ import (
 )
 
 func (t *Narrator) command(e trace.Event, b trace.Command) string {
-	c := t.about(e, b)
+	c := t.about(b)
 	if t.framed {
 		return t.theirCommand(c)
 	}
@@ -210,7 +210,7 @@ func (t *Narrator) hincrby(c command) string {
 func (t *Narrator) pexpire(c command) string {
 	given, left := t.ms(c.number(2)), t.ms(c.before.PTTL)
 	switch {
-	case !c.ofLock(t):
+	case !c.ofLock(t.Now):
 		return t.say("%s gives the line of waiters %s to live, so that it cannot outlast them for long.", c.who, given)
 	case c.Call == lock.CallRenew:
 		return t.renewal(c)
@@ -264,9 +264,9 @@ func (t *Narrator) pttl(c command) string {
 	left, lease := t.ms(c.n), t.l.Duration(t.sc.Lock.Lease)
 	short := c.n < t.sc.Lock.Lease.Milliseconds()
 	switch other := t.other(c.after, c.who); {
-	case !c.ofLock(t) && c.n == trace.NoExpiry:
+	case !c.ofLock(t.Now) && c.n == trace.NoExpiry:
 		return t.say("%s asks how long the line of waiters will last: PTTL answers -1, because it has no expiry yet.", c.who)
-	case !c.ofLock(t):
+	case !c.ofLock(t.Now):
 		return t.say("%s asks how long the line of waiters will last: PTTL answers %s.", c.who, left)
 	case c.Call == lock.CallLeave:
 		return t.unconfirmed(c)
@@ -340,7 +340,7 @@ func (t *Narrator) get(c command) string {
 	}
 	own := owner == c.who
 	switch {
-	case !c.ofLock(t):
+	case !c.ofLock(t.Now):
 		return t.say("%s keeps its fencing token: GET reads %s, because nobody else was granted the lock since.", c.who, c.text)
 	case c.Call == lock.CallRenew:
 		switch {

@@ -18,12 +18,14 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
 	held := t.holds(e.Key, who)
 	parts := held && shared(t.sc.Lock.Kind, e.Key) // whose lease is not the key's
+	if b.Cancelled && b.State == trace.WorkEnd {
+		return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
+	}
+	if text := t.shape().work(t, e, b); text != "" {
+		return text
+	}
 	if b.State == trace.WorkEnd {
 		switch {
-		case b.Cancelled:
-			return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
-		case t.protocol.Guard == protocol.Nothing || t.protocol.Guard == protocol.InProcess:
-			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
 		case !held:
 			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
 		case e.Key.PTTL < 0:
@@ -34,54 +36,53 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
 		}
 	}
-	say := func(first, after phrase.Text, more ...any) string {
-		if b.After {
-			first = after
-		}
-		return t.say(first, append([]any{who, b.Level, length}, more...)...)
-	}
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return say(
-			"%s works at level %d for %s, and nothing keeps the others out.",
-			"%s works on at level %d for %s, and nothing keeps the others out.")
-	case t.protocol.Guard == protocol.InProcess:
-		return say(
-			"%s works at level %d for %s; a spin lock has no lease that could end.",
-			"%s works on at level %d for %s; a spin lock has no lease that could end.")
 	case !held:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, though in Redis the lock is not its own.",
 			"%s works on at level %d for %s, though in Redis the lock is not its own.")
 	case e.Key.PTTL < 0:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its key has no expiry.",
 			"%s works on at level %d for %s, and its key has no expiry.")
 	case parts:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and the key has %s left.",
 			"%s works on at level %d for %s, and the key has %s left.", left)
 	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
 	case t.framed:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its lease has %s left.",
 			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
 			"%s works on at level %d for %s, its lease has %s left, and its watchdog has stopped.", left)
 	case t.watched():
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.",
 			"%s works on at level %d for %s, and its lease has %s left: the watchdog must renew it.", left)
 	default:
-		return say(
+		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and there is no watchdog.",
 			"%s works on at level %d for %s, its lease has %s left, and there is no watchdog.", left)
 	}
+}
+
+// works says that work begins, or that it goes on.
+func (t *Narrator) works(e trace.Event, b trace.Work, first, after phrase.Text, more ...any) string {
+	if b.After {
+		first = after
+	}
+	return t.say(first, append([]any{e.Thread, b.Level, t.millis(b.For)}, more...)...)
+}
+
+// worked says that work is done that no lease limits.
+func (t *Narrator) worked(e trace.Event, b trace.Work) string {
+	return t.say("%s has done its work at level %d, which takes %s.", e.Thread, b.Level, t.millis(b.For))
 }
 
 func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
@@ -117,8 +118,8 @@ func (t *Narrator) waits(e trace.Event, b trace.Wait) string {
 	}
 }
 
-// resource words a read or a write of what the lock protects.
-func (t *Narrator) resource(who string, b trace.Resource) string {
+// touches words a read or a write of what the lock protects.
+func (t *Narrator) touches(who string, b trace.Resource) string {
 	missed := b.Version - 1 - b.Based
 	if b.Limit > 0 && !b.Refused {
 		return t.purchase(who, b)
@@ -139,7 +140,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	case b.Refused && b.Check == scenario.ChecksKey:
 		return t.say("%s tries it again, without effect: its key is known.", who)
 	case b.Refused:
-		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
+		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.resource.Token)
 	case b.Effect && b.Value > 1:
 		return t.say("%s does it again: it has now been done %d times.", who, b.Value)
 	case b.Effect:
@@ -179,7 +180,7 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
 		InRedis: t.protocol.Guard == protocol.InRedis,
 		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
-		Unserved: t.down.Unserved(max(b.Node-1, 0)), Ended: t.outage,
+		Unserved: t.down.Unserved(max(b.Node-1, 0)), Ended: t.before.outage,
 	}
 	if t.watched() && !t.thread(e.Thread).unwatched && (b.Do != fault.Stall || !t.habits().OneWatch) { // which gives up on a thread that hangs
 		s.Watchdog, s.MaxHold = t.sc.Lock.Watchdog, t.maxHold()
@@ -193,11 +194,11 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 	if s.Held && b.Do == fault.Pause && shared(t.sc.Lock.Kind, e.Key) { // whose lease is not the key's
 		s.Left = -1
 	}
-	before, after := t.before, e.Key
+	before, after := t.before.key, e.Key
 	if node := max(b.Node, 1); s.Nodes > 0 {
 		before, after = trace.Absent(), trace.Absent()
-		if node <= len(t.nodes) && node <= s.Nodes {
-			before, after = t.nodes[node-1], e.Nodes[node-1]
+		if node <= len(t.before.nodes) && node <= s.Nodes {
+			before, after = t.before.nodes[node-1], e.Nodes[node-1]
 		}
 	}
 	if !after.Exists() {
@@ -218,24 +219,24 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	jumped, ok := t.jumps[b.Node]
 	switch {
 	case len(holders) > 1 && ok && jumped.at == e.At:
-		return t.say("Redis drops the key of %s: its clock has jumped by %s, beyond the lease of %s.", t.few(holders), jumped.by, length)
+		return t.say("Redis drops the key of %s: its clock has jumped by %s, beyond the lease of %s.", t.few(holders), t.l.Clause(jumped.by), length)
 	case len(holders) > 1:
 		return t.say("Redis drops the key of %s: its lease of %s is over.", t.few(holders), length)
 	case ok && jumped.at == e.At && holder != "" && b.Node > 0:
-		return t.say("Node %d drops %s's key: its clock has jumped by %s, beyond the lease of %s.", b.Node, holder, jumped.by, length)
+		return t.say("Node %d drops %s's key: its clock has jumped by %s, beyond the lease of %s.", b.Node, holder, t.l.Clause(jumped.by), length)
 	case ok && jumped.at == e.At && holder != "":
-		return t.say("Redis drops %s's key: its clock has jumped by %s, beyond the lease of %s.", holder, jumped.by, length)
+		return t.say("Redis drops %s's key: its clock has jumped by %s, beyond the lease of %s.", holder, t.l.Clause(jumped.by), length)
 	case b.Node > 0 && holder != "":
 		return t.say("Node %d drops %s's key: there its lease of %s is over.", b.Node, holder, length)
 	case holder == "":
 		return t.say("Redis drops the key: its lease of %s is over.", length)
 	case t.masters.Two(0):
 		return t.say("The new master drops %s's key: there its lease of %s is over.", holder, length)
-	case t.kept:
+	case t.before.kept:
 		return t.say("Redis drops %s's key, which was kept after the work: its %s are over.", holder, length)
 	case t.sc.Kind == scenario.KindHeartbeat:
 		return t.say("Redis drops %s's key: it lasts %s without a new beat, and that time is up.", holder, length)
-	case who.ended:
+	case who.ended != "":
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder) && who.answered != "":
 		return t.say("Redis drops %s's key: its lease of %s is over, and its last unlock was answered with %s.", holder, length, who.answered)
@@ -243,7 +244,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s is leaving.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder):
 		return t.say("Redis drops %s's key: its lease of %s is over before the last unlock of %s has arrived.", holder, length, holder)
-	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
+	case e.Belief[holder] > 0 && (who.byHand || who.pause > e.At):
 		return t.say("Redis drops %s's key: its lease of %s is over. %s is paused and does not know.", holder, length, holder)
 	case e.Belief[holder] > 0:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s goes on as if it held the lock.", holder, length, holder)
@@ -268,7 +269,7 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 			return t.say("%s is done: no more commands came from it.", who)
 		case t.sc.Kind == scenario.KindHeartbeat:
 			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
-		case t.holds(e.Key, who) && t.kept && e.Key.PTTL >= 0:
+		case t.holds(e.Key, who) && t.before.kept && e.Key.PTTL >= 0:
 			return t.say("%s is done, and its key stays on purpose, for another %s.", who, t.ms(e.Key.PTTL))
 		case t.holds(e.Key, who) && shared(t.sc.Lock.Kind, e.Key):
 			return t.say("%s is done, but it is still in the key.", who)

@@ -7,7 +7,6 @@
 package film
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -45,9 +44,11 @@ const (
 // marks are all of them, the weightiest first.
 var marks = []Mark{Broken, Expiry, Struck, Acquired, Released}
 
-// Film folds a trace into rows and what there is to see at each. It is not
+// Film shows a trace as rows, and what there is to see at each. It is not
 // safe for concurrent use.
 type Film struct {
+	*Now
+
 	say      words.Language
 	timeline *Timeline
 	narrator *Narrator
@@ -60,28 +61,17 @@ type Film struct {
 
 // New returns the empty film of a run of sc.
 func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
-	return toldBy(NewNarrator(l, sc, owners), l, sc, owners)
-}
-
-// toldBy returns the empty film of a run whose sentences are a narrator's.
-func toldBy(n *Narrator, l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
-	shown := NewScenario(l, sc)
-	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), narrator: n, lua: newLuaMarks(Scripts(l, sc)),
-	}
-	f.narrator.Share(f.timeline.Findings())
-	f.lanes, f.stager = LanesOf(sc, owners), newStager(l, sc, owners, f.timeline)
-	return f
+	return Of(l, sc, trace.Header{Owners: owners})
 }
 
 // Of starts an empty film for a recorded trace, with the scripts that the trace brings
 // along.
 func Of(l words.Language, sc *scenario.Scenario, h trace.Header) *Film {
-	f := toldBy(NarratorOf(l, sc, h), l, sc, h.Owners)
-	if h.Framed() {
-		f.lua.scripts, f.stager.framed = ScriptsOf(l, sc, h), true // it is somebody's own program: nobody knows its calls
+	now := nowFor(l, sc, h)
+	return &Film{
+		Now: now, say: l, timeline: timelineOf(l, NewScenario(l, sc), now), narrator: narratorOf(l, now, h), lua: newLuaMarks(ScriptsOf(l, sc, h)),
+		lanes: lanesOf(now), stager: stagerOf(l, now),
 	}
-	return f
 }
 
 // Add puts an event into its row and returns the row's index.
@@ -91,13 +81,14 @@ func (f *Film) Add(e trace.Event) int {
 		f.staged = &f.timeline.rows[n-1].Stage
 		f.lua.end()
 	}
-	i := f.timeline.Add(e)
-	f.lanes.Add(e)
+	f.take(e)
+	i := f.timeline.add(e)
+	f.lanes.add(e)
 	row := &f.timeline.rows[i]
-	f.stager.Add(e, row.Key)
-	why := f.narrator.Tell(e)
+	f.stager.shown = row.Key
+	why := f.narrator.why()
 	if row.Final {
-		row.Unjudged, row.broken = f.narrator.unjudged, f.narrator.findings.Times() > 0
+		row.Unjudged, row.broken = f.narrator.unjudged, f.findings.Times() > 0
 	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
@@ -141,7 +132,7 @@ func (r *Row) tell(l words.Language, w int, why string) {
 // command notes a command and the line of the script that it is.
 func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	row := &f.timeline.rows[i]
-	if !slices.Contains(f.timeline.Threads(), e.Thread) {
+	if !slices.Contains(f.names, e.Thread) {
 		return // of a foreign trace: it has no place in the table
 	}
 	at := len(row.Inside) - 1
@@ -149,7 +140,7 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	one.Why, one.At = why, row.At
 	one.Belief, one.Leaving = f.belief(e)
 	one.Says = f.say.Say("%s: %s", one.Time, one.Line.Spoken)
-	if now := f.stager.Stage(nil); f.staged == nil || !reflect.DeepEqual(now, *f.staged) {
+	if now := f.stager.Stage(nil); f.staged == nil || !now.same(f.staged) {
 		one.Stage, f.staged = &now, &now
 	}
 	f.lua.command(e.Thread, b, at)
@@ -159,15 +150,17 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 func (f *Film) stage(i int) {
 	row := &f.timeline.rows[i]
 	f.lua.mark(row)
-	row.Stage = f.stager.Stage(row.Violations)
+	if row.Stage = f.stager.Stage(row.Violations); f.staged != nil && row.Stage.same(f.staged) {
+		row.Stage = *f.staged // which takes no room of its own
+	}
 	for _, v := range row.Violations[:min(len(row.Violations), 1)] {
 		row.Broken = v.Title
 	}
 }
 
 func (f *Film) belief(e trace.Event) (levels, leaving []int) {
-	levels = make([]int, len(f.timeline.Threads()))
-	for i, name := range f.timeline.Threads() {
+	levels = make([]int, len(f.names))
+	for i, name := range f.names {
 		levels[i] = e.Belief[name]
 		if facts.Leaves(e, name) {
 			leaving = append(leaving, i)
@@ -373,7 +366,7 @@ func (f *Film) Scripts() []Script { return f.lua.scripts }
 
 // Start is the stage of a run of sc before it begins.
 func Start(l words.Language, sc *scenario.Scenario) Stage {
-	return newStager(l, sc, nil, NewTimeline(l, NewScenario(l, sc), nil)).Stage(nil)
+	return stagerOf(l, newNow(sc, nil)).Stage(nil)
 }
 
 // Lanes are the film's picture.
@@ -381,7 +374,7 @@ func (f *Film) Lanes() *Lanes { return f.lanes }
 
 // Recorded is the film as it is so far, without its rows.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.Threads(), Lease: f.timeline.Scenario().LeaseMillis, Rows: []Row{}} // never null
+	return &Recorded{Threads: f.names, Lease: f.timeline.Scenario().LeaseMillis, Rows: []Row{}} // never null
 }
 
 // RecordedWhole is the film as it is so far.

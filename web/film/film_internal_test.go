@@ -1,6 +1,7 @@
 package film
 
 import (
+	"reflect"
 	"testing"
 
 	"relock/engine/trace"
@@ -48,4 +49,44 @@ func TestALabelBeginsInThePicture(t *testing.T) {
 	if e := p.Events[0]; e.X+e.TextX-wide(e.Text)/2 < p.Left {
 		t.Errorf("the label %q begins at %g, the picture at %g", e.Text, e.X+e.TextX-wide(e.Text)/2, p.Left)
 	}
+}
+
+// overlooked fails for each field of a struct that can be another one without same noticing.
+func overlooked[T any](t *testing.T, same func(a, b *T) bool) {
+	t.Helper()
+	var plain T
+	if !same(&plain, &plain) {
+		t.Errorf("%T is not the same as itself", plain)
+	}
+	for i := range reflect.TypeFor[T]().NumField() {
+		var other T
+		field := reflect.ValueOf(&other).Elem().Field(i)
+		switch field.Kind() {
+		case reflect.String:
+			field.SetString("x")
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Int:
+			field.SetInt(1)
+		case reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Struct:
+			field.Field(0).SetString("x")
+		case reflect.Pointer:
+			field.Set(reflect.New(field.Type().Elem()))
+		default:
+			t.Fatalf("a field of kind %v", field.Kind())
+		}
+		if same(&plain, &other) || same(&other, &plain) {
+			t.Errorf("%T: another %s is not noticed", plain, reflect.TypeFor[T]().Field(i).Name)
+		}
+	}
+}
+
+// Whatever is on a stage, a stage with something else there is another one.
+func TestAnotherStageIsNoticed(t *testing.T) {
+	overlooked(t, (*Stage).same)
+	overlooked(t, func(a, b *Belief) bool { return a.same(*b) })
+	overlooked(t, (*Card).same)
+	overlooked(t, (*ResourceLine).same)
 }

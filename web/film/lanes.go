@@ -6,10 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/fault"
-	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -21,36 +18,26 @@ import (
 // it believes to hold, and one for the lock's key. It is not safe for
 // concurrent use.
 type Lanes struct {
-	threads []string
-	of      func(words.Language) []string // what each belongs to; nil where that is nothing
-	holding facts.Holding
-	lock    check.Kind
-	keys    []string        // of several locks, else nil
-	whose   []facts.Holding // of each of these
-	held    heldLocks       // by thread
-	lease   float64         // milliseconds
-	private bool            // the lock is not in Redis, which cannot know of it
-	device  bool            // the key is a device's sign of life, and no lock's
+	*Now
 
-	kind      string // of the resource, "" where there is none
-	size      int    // its initial value
-	resource  facts.Resource
-	shown     string       // its value
-	memory    *facts.Words // of a spin lock, else nil
-	processes []string
+	of      func(words.Language) []string // what each thread belongs to; nil where that is nothing
+	kind    string                        // of the resource, "" where there is none
+	size    int                           // its initial value
+	shown   string                        // its value
+	horizon float64                       // how long the planned work takes, in milliseconds
+	stepped bool                          // and plans are what comes after the last row
+	plans   []run.Plan
 
 	rows     []laneRow
 	threadAt []threadState // after the last event
 	faults   bool          // something was done to Redis itself
 	depth    int           // the deepest level believed in
 	broken   int           // violations
-	ended    int           // threads
-	down     facts.Outages
-	highest  float64 // of the PTTLs, in milliseconds
-	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
-	horizon  float64 // how long the planned work takes, in milliseconds
-	stepped  bool    // and plans are what comes after the last row
-	plans    []run.Plan
+	over     int           // threads that have ended
+	highest  float64       // of the PTTLs, in milliseconds
+	steady   float64       // the typical gap of who follows, in milliseconds, 0 before
+	still    laid          // the axis of a picture that is drawn once
+	followed laid          // and of one that is drawn again and again
 }
 
 // Plan sets what will be by itself after the last row of a run that is stepped.
@@ -84,7 +71,6 @@ type threadState struct {
 	locks      []string // of several, those of its levels
 	parted     bool     // it believes in a hold that Redis does not know
 	waiting    bool
-	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
 	leaving    bool    // its work is over: it only has to unlock
 	stillUntil float64 // milliseconds; it is paused until then
 }
@@ -131,42 +117,27 @@ const (
 // NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
-	return &Lanes{threads: threads, holding: facts.NewHolding(owners), lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}, held: heldLocks{}}
+	now := newNow(frameOf(threads, leaseMillis), owners)
+	return &Lanes{Now: now, threadAt: make([]threadState, len(threads))}
 }
 
 // LanesOf returns the lanes of a run of sc in which nothing has happened.
 func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
-	threads := make([]string, len(sc.Threads))
-	for i, t := range sc.Threads {
-		threads[i] = t.Name
-	}
-	l := NewLanes(threads, owners, sc.Lock.Lease.Milliseconds())
+	return lanesOf(newNow(sc, owners))
+}
+
+func lanesOf(now *Now) *Lanes {
+	l := &Lanes{Now: now, threadAt: make([]threadState, len(now.names)), horizon: horizon(now.sc)}
 	l.of = func(lang words.Language) []string {
-		of := make([]string, len(sc.Threads))
-		for i, t := range sc.Threads {
-			of[i] = Belonging(lang, sc, t)
+		of := make([]string, len(now.sc.Threads))
+		for i, t := range now.sc.Threads {
+			of[i] = Belonging(lang, now.sc, t)
 		}
 		return of
 	}
-	l.lock, l.keys = sc.Lock.Kind, sc.Locks
-	l.horizon = horizon(sc)
-	for range sc.Locks {
-		l.whose = append(l.whose, facts.NewHolding(owners))
-	}
-	l.device = sc.Kind == scenario.KindHeartbeat
-	l.private = !l.device && !InRedis(sc.Lock.Protocol)
-	if r := sc.Resource; r != nil && !l.device {
+	if r := now.sc.Resource; r != nil && !now.heartbeat() {
 		l.kind, l.size = r.Kind, r.Size
 		l.shown = l.value()
-	}
-	if sc.Lock.Implementation().Guard == protocol.InProcess {
-		l.memory = &facts.Words{Process: map[string]string{}}
-		for _, t := range sc.Threads {
-			l.memory.Process[t.Name] = t.Process
-			if !slices.Contains(l.processes, t.Process) {
-				l.processes = append(l.processes, t.Process)
-			}
-		}
 	}
 	return l
 }
@@ -200,77 +171,66 @@ func (l *Lanes) Len() int { return len(l.rows) }
 
 // Add puts an event into its row.
 func (l *Lanes) Add(e trace.Event) {
+	l.take(e)
+	l.add(e)
+}
+
+// add puts the last event into its row.
+func (l *Lanes) add(e trace.Event) {
 	at := float64(e.At)
 	if n := len(l.rows); n == 0 || l.rows[n-1].step != e.Step {
 		l.rows = append(l.rows, laneRow{step: e.Step, at: at})
 	}
 	row := &l.rows[len(l.rows)-1]
-	l.holding.Add(e)
 	l.ofLocks(row, e)
 	row.until, row.key, row.nodes, row.locks = max(row.at, at), e.Key, e.Nodes, e.Locks
 	row.holder, row.several, row.taken = l.holder(e.Key), nil, 0
 	if len(e.Key.Fields) > 1 {
-		if list := l.holding.Holders(e.Key); len(list) > 1 {
+		if list := l.holding().Holders(e.Key); len(list) > 1 {
 			row.holder, row.several = -1, list
 		}
 	}
-	if members := e.Key.CountMembers(); l.lock.Permits > 0 && members > 0 {
+	if members := e.Key.CountMembers(); l.sc.Lock.Kind.Permits > 0 && members > 0 {
 		row.holder, row.taken = -1, members
 	}
-	if e.Key.Type == trace.TypeList || l.holding.Tokens() { // it says nothing of its holders
+	if e.Key.Type == trace.TypeList || l.holding().Tokens() { // it says nothing of its holders
 		row.holder, row.several, row.taken = -1, nil, 0
 	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))
-	if i := slices.Index(l.threads, e.Thread); i >= 0 {
+	if i := l.ordinal(e.Thread); i >= 0 {
 		l.act(row, i, e)
 	} else {
 		l.byItself(row, e)
 	}
 	row.down = l.downNodes(len(e.Nodes))
 	l.touch(row, e)
-	if l.memory != nil {
-		l.memory.Add(e)
+	if l.words != nil {
 		row.words = make([]string, len(l.processes))
 		for i, process := range l.processes {
-			row.words[i] = l.memory.Of(process).Thread
+			row.words[i] = l.words.Of(process).Thread
 		}
 	}
-	for i, name := range l.threads {
-		s := &l.threadAt[i]
-		s.level, s.locks = e.Belief[name], l.held[name]
-		s.leaving = facts.Leaves(e, name)
-		s.parted = s.level > 0 && !l.private && !l.holds(e, name) && (s.parted || !s.unlocking)
+	for i, name := range l.names {
+		t, was := l.thread(name), l.threadAt[i]
+		s := threadState{level: e.Belief[name], locks: l.taken[name], waiting: t.waits, leaving: facts.Leaves(e, name), stillUntil: float64(t.pause)}
+		if t.byHand || t.idle == hanging {
+			s.stillUntil = math.Inf(1)
+		}
+		s.parted = s.level > 0 && l.inRedis() && l.parted(e, name) && (was.parted || !t.unlocking)
 		l.depth = max(l.depth, s.level)
+		l.threadAt[i] = s
 	}
 	row.threads = slices.Clone(l.threadAt)
 }
 
-// holds reports whether all that a thread believes to hold is its own in Redis.
-func (l *Lanes) holds(e trace.Event, thread string) bool {
-	if len(e.Locks) == 0 {
-		return l.holding.Hold(e.Key, thread)
-	}
-	for i, one := range e.Locks[:min(len(e.Locks), len(l.whose))] {
-		if one.Belief[thread] > 0 && !l.whose[i].Hold(one.Key, thread) {
-			return false
-		}
-	}
-	return true
-}
-
 // ofLocks notes who has each of several locks.
 func (l *Lanes) ofLocks(row *laneRow, e trace.Event) {
-	l.held.add(e)
 	row.holders = make([]int, len(e.Locks))
 	for i, one := range e.Locks {
 		row.holders[i] = -1
-		if i >= len(l.whose) { // of a foreign trace
-			continue
+		if i < len(l.locks) { // else it is of a foreign trace
+			row.holders[i] = slices.IndexFunc(l.names, func(name string) bool { return l.holdingOf(i).Hold(one.Key, name) })
 		}
-		if mine, ok := e.Of(i); ok {
-			l.whose[i].Add(mine)
-		}
-		row.holders[i] = slices.IndexFunc(l.threads, func(name string) bool { return l.whose[i].Hold(one.Key, name) })
 	}
 }
 
@@ -302,9 +262,8 @@ func (l *Lanes) touch(row *laneRow, e trace.Event) {
 	if l.kind == "" {
 		return
 	}
-	if l.resource.Add(e) {
-		b := e.Body.(trace.Resource)
-		t := touch{slices.Index(l.threads, e.Thread), TouchRead}
+	if b, ok := e.Body.(trace.Resource); ok {
+		t := touch{l.ordinal(e.Thread), TouchRead}
 		switch {
 		case b.Refused:
 			t.kind = TouchRefused
@@ -352,33 +311,23 @@ func (l *Lanes) byItself(row *laneRow, e trace.Event) {
 		if len(row.faults) <= mostNamed {
 			row.faults = append(row.faults, b.Do)
 		}
-		l.down.Strike(b)
 		l.faults = true
 	}
 }
 
 // act notes what a thread did.
 func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
-	s := &l.threadAt[i]
 	mark := func(k MarkKind) {
 		if !slices.Contains(row.marks, laneMark{i, k}) {
 			row.marks = append(row.marks, laneMark{i, k})
 		}
 	}
-	if !beside(e.Body) {
-		s.waiting = false
-	}
 	switch b := e.Body.(type) {
 	case trace.Command:
 		if b.Late {
 			mark(MarkLate)
-			break
 		}
-		s.unlocking = b.Call == lock.CallUnlock || s.unlocking && b.Call == lock.CallRenew
-	case trace.Wait:
-		s.waiting = true
 	case trace.Outcome:
-		s.unlocking = s.unlocking && b.Call == lock.CallRenew
 		switch b.Result {
 		case trace.Refused, trace.Exhausted, trace.Offline:
 			mark(MarkRefused)
@@ -392,19 +341,11 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 			mark(MarkFailed)
 		}
 	case trace.Fault:
-		switch {
-		case b.Do == fault.Resume:
-			s.stillUntil = 0
-			return
-		case b.Do == fault.Stall, b.Do == fault.Pause && b.ForMS == 0:
-			s.stillUntil = math.Inf(1)
-		case b.Do == fault.Pause:
-			s.stillUntil = float64(e.At + b.ForMS)
+		if b.Do != fault.Resume {
+			mark(MarkFault)
 		}
-		mark(MarkFault)
 	case trace.End:
-		*s = threadState{}
-		l.ended++
+		l.over++
 		switch b.Result {
 		case trace.Done:
 			mark(MarkDone)
@@ -416,23 +357,8 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 	}
 }
 
-// beside tells what can happen to a thread while it waits: its watchdog's
-// renewals, faults, and what arrives late.
-func beside(b trace.Body) bool {
-	switch b := b.(type) {
-	case trace.Command:
-		return b.Call == lock.CallRenew || b.Late
-	case trace.Outcome:
-		return b.Call == lock.CallRenew
-	case trace.Fault:
-		return true
-	default:
-		return false
-	}
-}
-
 // holder is the thread that a key belongs to, the first one of several, or -1
 // where that is no thread.
 func (l *Lanes) holder(k trace.KeyState) int {
-	return slices.IndexFunc(l.threads, func(name string) bool { return l.holding.Hold(k, name) })
+	return slices.IndexFunc(l.names, func(name string) bool { return l.holding().Hold(k, name) })
 }

@@ -21,12 +21,12 @@ func (t *Narrator) lateCommand(e trace.Event, c command) string {
 			return t.lateDel(e, c)
 		}
 	case "SET", "SETNX":
-		if c.ofLock(t) {
+		if c.ofLock(t.Now) {
 			return t.lateSet(c)
 		}
 	case "PEXPIRE":
 		switch other := t.other(c.after, c.who); {
-		case c.n == 0 || !c.ofLock(t):
+		case c.n == 0 || !c.ofLock(t.Now):
 		case other != "":
 			return t.say("%s's %s arrives late: PEXPIRE gives the key of %s %s.", c.who, c.Call, other, t.ms(c.number(2)))
 		default:
@@ -59,7 +59,7 @@ func (t *Narrator) lateCount(e trace.Event, c command) string {
 		return t.say("%s's %s arrives late: HINCRBY makes its count %d, though %s is at level %d.", c.who, c.Call, c.n, c.who, inside)
 	case inside > 0 || c.n == 0:
 		return t.say("%s's %s arrives late: HINCRBY makes its count %d.", c.who, c.Call, c.n)
-	case t.thread(c.who).ended:
+	case t.thread(c.who).ended != "":
 		return t.say("%s's %s arrives late: HINCRBY makes its count %d, though %s has ended.", c.who, c.Call, c.n, c.who)
 	default:
 		return t.say("%s's %s arrives late: HINCRBY makes its count %d, and %s is not told.", c.who, c.Call, c.n, c.who)
@@ -88,7 +88,7 @@ func (t *Narrator) lateSet(c command) string {
 		return t.say("%s's %s arrives late: %s finds a key, and takes nothing.", c.who, c.Call, c.verb)
 	case c.Node > 0:
 		return t.say("%s's %s arrives late: %s takes node %d.", c.who, c.Call, c.verb, c.Node)
-	case t.thread(c.who).ended:
+	case t.thread(c.who).ended != "":
 		return t.say("%s's %s arrives late: %s takes the lock, though %s has ended.", c.who, c.Call, c.verb, c.who)
 	default:
 		return t.say("%s's %s arrives late: %s takes the lock, and %s is not told.", c.who, c.Call, c.verb, c.who)

@@ -6,73 +6,106 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/engine/trace/facts"
 	"relock/engine/verdict"
 	"relock/web/words"
 )
 
-// NewNarrator returns a narrator in l for a run of sc. Owners maps owner ids to
-// threads. The narrator keeps both and changes neither.
-func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
-	return &Narrator{
-		l: l, sc: sc, protocol: sc.Lock.Implementation(), owners: owners,
-		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		watch: verdict.Watching(verdict.Of(sc, nil)), jumps: map[int]jump{}, findings: check.NewFindings(owners, sc.Lock.Implementation().Guard, sc.Lock.Kind, sc.Endless(), sc.Locks...), several: severalOf(l, sc, owners),
-	}
+// Narrator explains each event of a run in one sentence. A sentence claims
+// nothing that the events so far do not show, and has at most 140 characters in
+// English and 70 in Chinese, without which of several locks it is about. It is not safe for concurrent use.
+type Narrator struct {
+	*Now
+
+	l        words.Language
+	watch    *verdict.Watch
+	unjudged []string // at the run's end: Unjudged
 }
 
-// NarratorOf is NewNarrator for a trace. Of one of a lab or a log nobody knows the
-// threads' program: it says what each command did, and not what a lock of ours would
-// make of that.
-func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
-	t := NewNarrator(l, sc, h.Owners)
-	if h.Framed() {
-		t.framed, t.watch = true, verdict.Watching(verdict.OfTrace(h, sc))
-		if t.several != nil {
-			for _, one := range t.several.locks {
-				one.framed = true
-			}
+func (t *Narrator) say(text phrase.Text, args ...any) string { return t.l.Say(text, args...) }
+
+// ms words milliseconds as Redis returns them.
+func (t *Narrator) ms(n int64) string { return t.l.Duration(time.Duration(n) * time.Millisecond) }
+
+func (t *Narrator) millis(m trace.Millis) string { return t.l.Duration(m.Duration()) }
+
+// spec returns the thread's part of the scenario.
+func (t *Narrator) spec(thread string) scenario.Thread {
+	for _, s := range t.sc.Threads {
+		if s.Name == thread {
+			return s
 		}
 	}
-	return t
+	return scenario.Thread{Retry: t.sc.Lock.Retry, Repeat: 1}
 }
 
-// Share makes the narrator take the words of broken rules from f, so that a
-// caller that already has findings of the same run need not make them twice. It
-// must be called before Tell.
-func (t *Narrator) Share(f *check.Findings) { t.findings = f }
+// watched reports whether a watchdog renews leases in this run.
+func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
+
+// own reports whether nobody here knows what a call does next: its script, or all of its
+// client, is somebody's own.
+func (t *Narrator) own(call string) bool {
+	return t.framed || t.sc.Lock.Own() && slices.Contains(t.sc.Lock.Scripts.Calls(), call)
+}
+
+// habits are the habits of an article's client; a lock of ours has none.
+func (t *Narrator) habits() exhibit.Habits {
+	h, _ := exhibit.HabitsOf(t.protocol)
+	return h
+}
+
+// counts reports whether the lock's key is a hash of hold counts.
+func (t *Narrator) counts() bool {
+	return t.protocol.Counts
+}
+
+// others are the holders of the key as the event leaves it, "A and B", "" where this thread
+// is among them, or nobody is.
+func (t *Narrator) others(k trace.KeyState, thread string) string {
+	if t.holds(k, thread) {
+		return ""
+	}
+	return t.few(t.holders(k, t.holding().Holders(k)))
+}
+
+// NarratorOf returns a narrator in l for a trace of a run of sc. It keeps sc and the header's
+// owners, and changes neither. Of one of a lab or a log nobody knows the threads' program:
+// it says what each command did, and not what a lock of ours would make of that.
+func NarratorOf(l words.Language, sc *scenario.Scenario, h trace.Header) *Narrator {
+	return narratorOf(l, nowFor(l, sc, h), h)
+}
+
+func narratorOf(l words.Language, now *Now, h trace.Header) *Narrator {
+	judged := verdict.Of(now.sc, nil)
+	if h.Framed() {
+		judged = verdict.OfTrace(h, now.sc)
+	}
+	return &Narrator{Now: now, l: l, watch: verdict.Watching(judged)}
+}
 
 // Tell explains the next event. It must be called with each event once, in
 // order.
 func (t *Narrator) Tell(e trace.Event) string {
-	if t.several != nil {
-		return t.tellSeveral(e)
-	}
-	t.findings.See(e)
-	t.watch.See(e)
-	t.before, t.nodes = t.masters.Before(e.Thread, e.At)
-	seen := t.masters.Add(e)
-	if t.sc.Kind == scenario.KindHeartbeat && len(seen.Nodes) > 0 { // a device knows one Redis
-		seen.Key = seen.Nodes[0]
-		if len(t.nodes) > 0 {
-			t.before = t.nodes[0]
-		}
-	}
-	if b, ok := e.Body.(trace.Command); ok {
-		t.begin(seen, b)
-	}
-	if b, ok := e.Body.(trace.Fault); ok {
-		t.strike(e, b)
-	}
-	text := t.besides(seen, t.tell(seen))
-	t.fold(seen)
-	return text
+	t.take(e)
+	return t.why()
 }
+
+// why explains the last event.
+func (t *Narrator) why() string {
+	t.watch.See(t.event)
+	if t.sc.Locks != nil {
+		return t.ofSeveral(t.event)
+	}
+	return t.ofOne()
+}
+
+// ofOne explains the last event of one lock.
+func (t *Narrator) ofOne() string { return t.besides(t.seen, t.tell(t.seen)) }
 
 // besides adds to a sentence which of two masters it is about.
 func (t *Narrator) besides(e trace.Event, text string) string {
@@ -129,7 +162,7 @@ func (t *Narrator) tell(e trace.Event) string {
 	case trace.Wait:
 		return t.wait(e, b)
 	case trace.Resource:
-		return t.resource(e.Thread, b)
+		return t.touches(e.Thread, b)
 	case trace.Fault:
 		return t.fault(e, b)
 	case trace.Expired:

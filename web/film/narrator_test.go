@@ -312,7 +312,7 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 	} {
 		for l := range longest {
 			e := trace.Event{Seq: 1, Thread: "A", Body: c.command, Key: trace.Absent()}
-			told := film.NewNarrator(l, p.Scenario, map[string]string{"a": "A", "b": "B"}).Tell(e)
+			told := film.NarratorOf(l, p.Scenario, trace.Header{Owners: map[string]string{"a": "A", "b": "B"}}).Tell(e)
 			checkSentence(t, l, p, e, told)
 			if l == words.English && told != c.want {
 				t.Errorf("%q\nwant %q", told, c.want)
@@ -704,7 +704,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 // A trace may come from elsewhere, and hold anything that can be read.
 func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 	p := lessonstest.Play(t, "two-threads.yaml")
-	narrator := film.NewNarrator(words.English, p.Scenario, nil)
+	narrator := film.NarratorOf(words.English, p.Scenario, trace.Header{Owners: nil})
 	for _, b := range []trace.Body{
 		trace.Command{},
 		trace.Command{Args: []string{"HINCRBY"}, Node: 9},
@@ -776,7 +776,7 @@ func TestWhyNamesWhatWasAsked(t *testing.T) {
 // thread is in.
 func TestALateCopyIsNoPartOfACall(t *testing.T) {
 	p := lessonstest.Play(t, "mutex-unsafe.yaml")
-	narrator := film.NewNarrator(words.English, p.Scenario, p.Owners)
+	narrator := film.NarratorOf(words.English, p.Scenario, trace.Header{Owners: p.Owners})
 	of := func(owner string) trace.KeyState {
 		for id, name := range p.Owners {
 			if name == owner {

@@ -104,7 +104,7 @@ func (t *Narrator) counter(c command) (string, bool) {
 		return t.say("%s reads Redis' clock: by TIME it is at %d µs, more than %d, so the time becomes the token.", c.who, now, counted), true
 	case c.verb == "TIME":
 		return t.say("%s reads Redis' clock: by TIME it is at %d µs, no more than %d, so the count stays the token.", c.who, now, counted), true
-	case c.verb == "PEXPIRE" && !c.ofLock(t):
+	case c.verb == "PEXPIRE" && !c.ofLock(t.Now):
 		return t.say("%s keeps the token for %s: Redis' clock must not begin behind it when the key is gone.", c.who, t.ms(c.number(2))), true
 	case c.verb == "SET":
 		return t.say("%s sets the token to Redis' time, %d: so tokens grow even if their key is lost, as long as clocks agree.", c.who, c.number(2)), true

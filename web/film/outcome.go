@@ -7,7 +7,6 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 )
@@ -17,6 +16,9 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 		if text, ok := t.ownOutcome(e, b); ok {
 			return text
 		}
+	}
+	if text := t.shape().outcome(t, e, b); text != "" {
+		return text
 	}
 	switch b.Result {
 	case trace.Acquired:
@@ -80,24 +82,15 @@ func (t *Narrator) elsewhere(e trace.Event, level int) (string, bool) {
 
 func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	switch t.protocol.Guard {
-	case protocol.Nothing:
-		return t.say("%s enters without a lock: nobody is asked, and nobody is kept out.", who)
-	case protocol.InProcess:
-		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
-	}
 	if text, ok := t.valid(e, b); ok {
 		return text
-	}
-	if n := t.has(e.Nodes, who); n >= quorum(e.Nodes) {
-		return t.say("%s has the lock: %d of %d nodes have its value, and %d are enough.", who, n, len(e.Nodes), quorum(e.Nodes))
 	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
 		return text
 	}
-	a := t.call(who, b.Call)
+	a := t.before.asked
 	switch {
-	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0 && len(t.masters.Old(who)) == 0:
+	case t.before.over != nil && *t.before.over == e.At && len(e.Nodes) == 0 && len(t.masters.Old(who)) == 0:
 		return t.say("%s has the lock the instant the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
 	case t.counts() && b.Count != b.Level:
 		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
@@ -135,12 +128,6 @@ func (t *Narrator) valid(e trace.Event, b trace.Outcome) (string, bool) {
 
 func (t *Narrator) reentered(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
-	switch t.protocol.Guard {
-	case protocol.Nothing:
-		return t.say("%s is at level %d, and no lock keeps anybody out.", who, b.Level)
-	case protocol.InProcess:
-		return t.say("%s is at level %d of its spin lock: the count is %d, and nobody else is asked.", who, b.Level, b.Count)
-	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
 		return text
 	}
@@ -158,16 +145,6 @@ func (t *Narrator) reentered(e trace.Event, b trace.Outcome) string {
 
 func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	if t.protocol.Guard == protocol.InProcess {
-		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
-	}
-	if len(e.Nodes) > 0 {
-		n := t.call(who, b.Call).taken
-		if n >= quorum(e.Nodes) {
-			return t.say("%s is refused: %d of %d nodes took its value, but not all answers came in time.", who, n, len(e.Nodes))
-		}
-		return t.say("%s is refused: %d of %d nodes took its value, and %d are needed.", who, n, len(e.Nodes), quorum(e.Nodes))
-	}
 	if t.holds(e.Key, who) {
 		if e.Key.PTTL < 0 {
 			return t.say("%s is refused by a key that is its own and has no expiry.", who)
@@ -178,8 +155,8 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	switch {
 	case other == "":
 		return t.say("%s is refused: the key was another's when Redis looked.", who)
-	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
-		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
+	case t.before.asked.place > 0 && e.Key.PTTL >= 0:
+		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.before.asked.place)
 	case slices.Contains(e.Leaving, other) && e.Key.PTTL >= 0:
 		switch o := t.thread(other); {
 		case o.answered != "":
@@ -212,14 +189,8 @@ func (t *Narrator) exhausted(e trace.Event, b trace.Outcome) string {
 }
 
 func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
-	who, a := e.Thread, t.call(e.Thread, b.Call)
+	who, a := e.Thread, t.before.asked
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return t.say("%s leaves, and there is no lock to give back.", who)
-	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s releases its spin lock: its count is 0.", who)
-	case len(e.Nodes) > 0:
-		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
 	case a.foreign != "":
 		return t.say("%s thinks it has released its lock, but what it deleted was %s's.", who, a.foreign)
 	case e.Belief[who] > 0 && slices.Contains(e.Leaving, who):
@@ -251,10 +222,6 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 
 func (t *Narrator) decremented(e trace.Event, b trace.Outcome) string {
 	switch {
-	case t.protocol.Guard == protocol.Nothing:
-		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
-	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s has left level %d: its count is %d, and only 0 releases the spin lock.", e.Thread, b.Level, b.Count)
 	case e.Belief[e.Thread] == 0:
 		return t.say("%s has left level %d and thinks it is out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
 	default:
@@ -267,8 +234,8 @@ func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {
 	switch other := t.others(e.Key, who); {
 	case b.Call == trace.CallBeat:
 		return t.say("%s has reported that it is there: its key lasts %s.", who, t.ms(max(e.Key.PTTL, 0)))
-	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
-		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who) && t.before.asked.cut > 0:
+		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.before.asked.cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && b.Until > 0 && len(e.Nodes) > 0:
 		return t.say("%s's watchdog has renewed on %d of %d nodes: the lock is now valid until %s.", who, t.has(e.Nodes, who), len(e.Nodes), t.millis(b.Until))
 	case t.holds(e.Key, who) && b.Until > 0:
@@ -299,7 +266,7 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog learns that the lock is lost, and stops.", who)
 	case len(e.Nodes) > 0:
-		return t.say("%s learns at its unlock that the lock was lost: %d of %d nodes still had its value.", who, t.call(who, b.Call).deleted, len(e.Nodes))
+		return t.say("%s learns at its unlock that the lock was lost: %d of %d nodes still had its value.", who, t.before.asked.deleted, len(e.Nodes))
 	case other != "":
 		return t.say("%s learns as it leaves level %d that the lock was lost: the key is %s's now.", who, b.Level, other)
 	case gone:
@@ -309,6 +276,11 @@ func (t *Narrator) lost(e trace.Event, b trace.Outcome) string {
 	}
 }
 
+// unheld says that a thread unlocks what it does not hold, of which Redis knows nothing.
+func (t *Narrator) unheld(e trace.Event, b trace.Outcome) string {
+	return t.say("%s unlocks level %d, which it does not hold.", e.Thread, b.Level)
+}
+
 func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 	who, other := e.Thread, t.others(e.Key, e.Thread)
 	switch {
@@ -316,9 +288,7 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 		return t.say("%s's watchdog has found the key of %s, and goes on all the same.", who, other)
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
-	case t.protocol.Guard == protocol.InProcess || t.protocol.Guard == protocol.Nothing:
-		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
-	case t.call(who, b.Call).commands == 0:
+	case t.before.asked.commands == 0:
 		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
 	case other != "":
 		return t.say("%s has nothing to unlock at level %d: the key is %s's.", who, b.Level, other)
@@ -329,7 +299,7 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 
 // failedCall says why a call failed.
 func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
-	who, a := e.Thread, t.call(e.Thread, b.Call)
+	who, a := e.Thread, t.before.asked
 	why := causeOf(b.Cause, b.Error)
 	if why.Kind == trace.NoMajority && len(e.Nodes) == 0 { // of one node there is no majority
 		why.Kind = why.Rest

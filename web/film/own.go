@@ -17,7 +17,7 @@ const mostSaid = 16
 // the answer, nobody here knows.
 func (t *Narrator) ownCommand(c command) string {
 	text := t.say("%s's script runs %s, which answers %s.", c.who, c.verb, t.answer(c.Command))
-	if !c.ofLock(t) {
+	if !c.ofLock(t.Now) {
 		return text
 	}
 	return t.say("%s %s", text, t.keyNow(c.after, c.who))
@@ -31,7 +31,7 @@ func (t *Narrator) theirCommand(c command) string {
 	case c.Error != "":
 		code, _, _ := strings.Cut(c.Error, " ")
 		text = t.say("%s gets an error from %s: %s.", c.who, c.verb, code)
-	case c.takesIfNone(t):
+	case c.takesIfNone(t.Now):
 		return t.say("%s takes the lock: SET NX finds no key and makes one, for %s.", c.who, t.ms(c.after.PTTL))
 	case c.Script != "":
 		text = t.say("%s's script runs %s, which answers %s.", c.who, c.verb, t.answer(c.Command))
@@ -41,7 +41,7 @@ func (t *Narrator) theirCommand(c command) string {
 	if c.Late {
 		text = t.say("%s %s", t.say("%s's %s arrives late.", c.who, c.Call), text)
 	}
-	if !c.ofLock(t) {
+	if !c.ofLock(t.Now) {
 		return text
 	}
 	return t.say("%s %s", text, t.keyNow(c.after, c.who))
@@ -49,9 +49,9 @@ func (t *Narrator) theirCommand(c command) string {
 
 // takesIfNone reports whether a command is the one that makes the key with its thread as
 // owner, and only where there is none.
-func (c command) takesIfNone(t *Narrator) bool {
+func (c command) takesIfNone(n *Now) bool {
 	none := slices.ContainsFunc(c.Args, func(arg string) bool { return strings.EqualFold(arg, "NX") })
-	return c.verb == "SET" && none && c.ofLock(t) && !c.Late && c.text == "OK" && !c.before.Exists() && t.holds(c.after, c.who) && c.after.PTTL > 0
+	return c.verb == "SET" && none && c.ofLock(n) && !c.Late && c.text == "OK" && !c.before.Exists() && n.holds(c.after, c.who) && c.after.PTTL > 0
 }
 
 // answer is a reply in a word or two.
@@ -156,7 +156,7 @@ func (t *Narrator) stays(k trace.KeyState) string {
 }
 
 // named reports whether a holder is one of the run's threads.
-func (t *Narrator) named(holder string) bool { return holder != t.say("another owner") }
+func (t *Narrator) named(holder string) bool { return holder != t.stranger }
 
 // idOf returns the field of a thread in the key, "" if it has none. Of several, which a
 // client's hash can have, it is the first by name.
@@ -205,7 +205,7 @@ func (t *Narrator) ownOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 	}
 	text := ""
 	switch {
-	case b.Result == trace.Acquired && t.call(e.Thread, b.Call).commands == 0 && t.protocol.Granting:
+	case b.Result == trace.Acquired && t.before.asked.commands == 0 && t.protocol.Granting:
 		return "", false
 	case b.Result == trace.Acquired && b.Token > 0:
 		text = t.say("%s has the lock and fencing token %d: its script says yes.", e.Thread, b.Token)

@@ -248,7 +248,7 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 		return l.picture(lang, prefix, first, count, l.measures(false), plan(l.horizon, l.times(len(l.rows))))
 	}
 	p := l.picture(lang, prefix, first, count, l.measures(followed), l.axis(followed))
-	if l.ended < len(l.threads) {
+	if l.over < len(l.names) {
 		// A page makes the picture as wide as its box: with room for what
 		// comes, each step does not make it again.
 		p.Width = max(p.Width, growing)
@@ -259,18 +259,15 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 // measures are the measures of a picture with words.
 func (l *Lanes) measures(followed bool) measures {
 	m := measures{head: 2*flagHalf + 2, lane: 24, gap: 6, key: 32, foot: 26, stretch: 1, text: true, followed: followed}
-	if n := len(l.threads); n > roomyLanes {
+	if n := len(l.names); n > roomyLanes {
 		// They should all be visible without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 18), 28
 	}
 	if l.kind != "" {
 		m.resource = resourceHeight
 	}
-	switch strips := max(l.mostNodes(), len(l.processes), len(l.keys)); {
-	case strips > 0:
+	if strips := l.shape().strips(l); strips > 0 {
 		m.key = min(float64(strips)*stripHeight, mostStrips)
-	case l.private:
-		m.key = stripHeight // there is nothing to be seen
 	}
 	if l.faults {
 		m.foot += 14
@@ -310,7 +307,7 @@ const (
 // small picture, without words.
 func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
-	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
+	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.names), 1))
 	on := l.axis(false)
 	if n := min(len(l.rows), MaxLaneRows); n > 0 {
 		m.stretch = (smallWidth - leadIn - tail) / max(on.of(l.times(n))[n-1], 1)
@@ -376,7 +373,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.origin = d.from
 	}
 	plans := d.planned()
-	keyTop := m.head + m.lane*float64(len(l.threads)) + m.resource + m.gap
+	keyTop := m.head + m.lane*float64(len(l.names)) + m.resource + m.gap
 	d.p = Picture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
@@ -398,31 +395,16 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	}
 	d.instants()
 	d.axisBreaks()
-	for i := range l.threads {
+	for i := range l.names {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
-	d.names()
+	d.nameLanes()
 	if m.resource > 0 {
 		d.ofResource()
 	}
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
-	switch {
-	case d.device:
-		d.p.Key.Name = lang.Say("expiry")
-	case d.private:
-		d.p.Key.Name, d.p.Key.Full = lang.Say("no key"), ""
-	}
+	d.shape().draw(d)
 	labels := 0.0
-	switch nodes := d.mostNodes(); {
-	case nodes > 0:
-		d.nodes(nodes)
-	case len(d.processes) > 0:
-		d.words()
-	case len(d.keys) > 0:
-		d.locks()
-	default:
-		d.sawtooth()
-	}
 	for _, s := range d.p.Key.Strips {
 		labels = max(labels, wide(s.Label)+8)
 	}
@@ -453,7 +435,7 @@ func (d *drawing) planned() []Planned {
 		if p.Next != "" && d.end > 0 {
 			d.to = min(d.to, max(place, d.at[d.end-1]+gapMin))
 		}
-		list = append(list, Planned{Ordinal: slices.Index(d.threads, p.Thread), Next: p.Next, X: place, At: p.At})
+		list = append(list, Planned{Ordinal: d.ordinal(p.Thread), Next: p.Next, X: place, At: p.At})
 	}
 	return list
 }
@@ -519,9 +501,9 @@ const (
 	ofGap     = 7  // between a name and what its thread belongs to, on one line
 )
 
-// names places the threads' names and, below or beside them, what the threads
+// nameLanes places the threads' names and, below or beside them, what the threads
 // belong to.
-func (d *drawing) names() {
+func (d *drawing) nameLanes() {
 	var of []string
 	if d.of != nil && d.text && d.axis.horizon == 0 { // beside the table, whose head says it
 		of = d.of(d.lang)
@@ -606,7 +588,7 @@ func (d *drawing) flags() {
 func (d *drawing) titles(rules []string) []string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {
-		titles[i] = d.lang.Clause(d.lock.Title(rule))
+		titles[i] = d.lang.Clause(d.sc.Lock.Kind.Title(rule))
 	}
 	return titles
 }
@@ -716,7 +698,7 @@ func (d *drawing) instant(at time.Duration) string {
 
 func (d *drawing) lane(i int) Lane {
 	top := d.head + d.measures.lane*float64(i)
-	lane := Lane{Thread: d.threads[i], Ordinal: i, Top: round(top), Middle: round(top + d.measures.lane/2)}
+	lane := Lane{Thread: d.names[i], Ordinal: i, Top: round(top), Middle: round(top + d.measures.lane/2)}
 	for row, place := range d.shown {
 		s := d.rows[row].threads[i]
 		for level := 1; level <= min(s.level, drawnLevels); level++ {
@@ -792,7 +774,7 @@ func (d *drawing) bar(lane *Lane, b Bar) {
 
 // levelOf is what a thread's level is called: of several locks by the lock's key.
 func (d *drawing) levelOf(b Bar) string {
-	if len(d.keys) > 0 {
+	if len(d.sc.Locks) > 0 {
 		return words.Short(b.lock, mostName)
 	}
 	return d.lang.Say("level %d", b.Level)
@@ -834,7 +816,7 @@ func (d *drawing) inscribe(b *Bar, marked []float64, level string) {
 // full is the lease at the lane's full height. One that is far longer than
 // what was asked for is cut off.
 func (d *drawing) full() float64 {
-	full := cmp.Or(d.lease, d.highest, 1)
+	full := cmp.Or(float64(d.sc.Lock.Lease.Milliseconds()), d.highest, 1)
 	if d.highest > full && d.highest <= 2*full {
 		return d.highest
 	}
@@ -847,130 +829,13 @@ func (d *drawing) height(ms float64) float64 {
 	return round(d.p.Key.Bottom - part*(d.p.Key.Bottom-d.p.Key.Top))
 }
 
-// sawtooth draws how long the key will live: falling with time, up again with
-// every renewal.
-func (d *drawing) sawtooth() {
-	areas := &d.p.Key.Areas
-	for row, place := range d.shown {
-		r := d.rows[row]
-		if !r.key.Exists() {
-			continue
-		}
-		next := Area{Span: place, Ordinal: r.holder, Endless: r.key.PTTL < 0, owner: d.owner(r)}
-		endless := next.Endless
-		if d.goesOn() && row == len(d.rows)-1 {
-			d.open(next, float64(r.key.PTTL))
-			break
-		}
-		n := len(*areas)
-		if n == 0 || !(*areas)[n-1].goesOn(next) || (*areas)[n-1].Endless != endless {
-			*areas = append(*areas, next)
-			n++
-		}
-		a := &(*areas)[n-1]
-		a.To = place.To
-		left, right := float64(r.key.PTTL), float64(r.key.PTTL)
-		if after := row + 1; after < len(d.at) {
-			passed := d.rows[after].at - r.until
-			right = max(right-passed, 0)
-			whole := d.at[after] - d.at[row] // of which the picture can show a part
-			shown := func(x float64) float64 {
-				return left - (left-right)*(d.origin+x/d.stretch-d.at[row])/whole
-			}
-			left, right = shown(place.From), shown(place.To)
-		}
-		if endless {
-			left, right = d.full(), d.full()
-		}
-		if d.text && left > 2*d.full() && a.Beyond == "" {
-			a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
-		}
-		a.Points = line(a.Points, Point{place.From, d.height(left)}, Point{place.To, d.height(right)})
-	}
-	d.name()
-}
-
 // goesOn tells whether time goes by after the last row of what is drawn.
 func (d *drawing) goesOn() bool {
-	return d.text && d.end == len(d.rows) && d.end > d.first && d.ended < len(d.threads)
+	return d.text && d.end == len(d.rows) && d.end > d.first && d.over < len(d.names)
 }
 
-// owner says whose the key is in a row: a thread's name, those of several, or how many
-// permits are taken.
-func (d *drawing) owner(r laneRow) string {
-	switch {
-	case r.taken > d.lock.Permits:
-		return d.lang.Say("%d for %d permits", r.taken, d.lock.Permits)
-	case r.taken > 0:
-		return d.lang.Say("%d of %d", r.taken, d.lock.Permits)
-	case len(r.several) > 0:
-		return few(r.several)
-	case r.holder >= 0:
-		return d.threads[r.holder]
-	default:
-		return ""
-	}
-}
-
-// goesOn tells whether the key is the same one's in the area after it.
-func (a *Area) goesOn(next Area) bool {
-	return a.To == next.From && a.Ordinal == next.Ordinal && a.owner == next.owner
-}
-
-// open draws the lease after the last row, of which left milliseconds are left.
-func (d *drawing) open(a Area, left float64) {
-	endless, place := a.Endless, a.Span
-	if left > 2*d.full() {
-		a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
-	}
-	if !endless && left <= d.full() {
-		d.p.Key.Slope = (d.p.Key.Bottom - d.p.Key.Top) / d.full() / d.axis.scale
-	}
-	y := d.p.Key.Top
-	if !endless {
-		y = d.height(left)
-	}
-	end := min(y+d.p.Key.Slope*(place.To-place.From), d.p.Key.Bottom)
-	a.Points = []Point{{place.From, y}, {place.To, round(end)}}
-	if n := len(d.p.Key.Areas); n == 0 || !d.p.Key.Areas[n-1].goesOn(a) {
-		a.Thread = a.owner
-	}
-	d.p.Key.Open = &a
-}
-
-// line goes on with two points, without those that it does not need. PTTLs
-// are whole milliseconds: what differs by less is no step.
-func line(points []Point, next ...Point) []Point {
-	for _, p := range next {
-		if n := len(points); n > 0 && points[n-1].X == p.X && math.Abs(points[n-1].Y-p.Y) < .5 {
-			continue
-		}
-		points = append(points, p)
-	}
-	return points
-}
-
-// name writes the owners into their areas.
-func (d *drawing) name() {
-	for i := range d.p.Key.Areas {
-		a := &d.p.Key.Areas[i]
-		if a.owner != "" && d.text && wide(a.owner)+12 <= a.To-a.From {
-			a.Thread = a.owner
-		}
-	}
-}
-
-// mostNodes is how many there are, 0 where there is one Redis.
-func (l *Lanes) mostNodes() int {
-	n := 0
-	for _, r := range l.rows {
-		n = max(n, len(r.nodes))
-	}
-	return n
-}
-
-// strips are so many of them below each other, with a line between.
-func (d *drawing) strips(labels []string) {
+// stack puts so many strips below each other, with a line between.
+func (d *drawing) stack(labels []string) {
 	k := &d.p.Key
 	height := (k.Bottom - k.Top) / float64(len(labels))
 	for i, label := range labels {
@@ -989,66 +854,13 @@ func (s *Strip) hold(h Hold) {
 	s.Holds = append(s.Holds, h)
 }
 
-// nodes draws who has the key on each node, and which of them do not answer.
-func (d *drawing) nodes(nodes int) {
-	quorum := nodes/2 + 1
-	k := &d.p.Key
-	k.Name, k.Full = d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
-	labels := make([]string, nodes)
-	for i := range labels {
-		labels[i] = strconv.Itoa(i + 1)
-	}
-	d.strips(labels)
-	for row, place := range d.shown {
-		r := d.rows[row]
-		has := map[int]int{}
-		for _, node := range r.nodes {
-			if node.Exists() {
-				has[d.holder(node)]++
-			}
-		}
-		for i, node := range r.nodes {
-			if node.Exists() {
-				owner := d.holder(node)
-				k.Strips[i].hold(Hold{place, owner, owner >= 0 && has[owner] >= quorum})
-			}
-		}
-		for _, i := range r.down {
-			k.Strips[i].Down = extend(k.Strips[i].Down, place)
-		}
-	}
-}
-
-// words draws who is in the spin lock's word of each process.
-func (d *drawing) words() {
-	k := &d.p.Key
-	k.Name, k.Full = d.lang.Say("word"), d.lang.Say("in memory")
-	labels := make([]string, len(d.processes))
-	if len(labels) > 1 {
-		for i, process := range d.processes {
-			labels[i] = words.Short(process, mostLabel)
-		}
-	}
-	d.strips(labels)
-	for row, place := range d.shown {
-		for i, thread := range d.rows[row].words {
-			if thread != "" {
-				k.Strips[i].hold(Hold{place, slices.Index(d.threads, thread), true})
-			}
-		}
-	}
-}
-
 // touchApart is between the touches of one row.
 const touchApart = 9
-
-// mostLabel is how many bytes of a process' name fit beside its word.
-const mostLabel = 12
 
 // ofResource draws what the lock protects: its value, and who has read and
 // written it.
 func (d *drawing) ofResource() {
-	top := d.head + d.measures.lane*float64(len(d.threads)) + d.gap/2
+	top := d.head + d.measures.lane*float64(len(d.names)) + d.gap/2
 	r := &ResourceLane{
 		Top: round(top), Middle: round(top + d.measures.resource/2), Bottom: round(top + d.measures.resource),
 		Name: ResourceName(d.lang, d.kind),

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -33,8 +32,7 @@ type Scenario struct {
 	Threads     []Thread
 	Bare        bool // the table's head says no settings: nobody knows them, or they would tell what is asked
 
-	how      *protocol.Protocol
-	lockKind check.Kind
+	of *scenario.Scenario // nil of one that was made by hand
 }
 
 // Heartbeat reports whether the scenario is about a device and its watchers
@@ -44,9 +42,6 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 // Sets reports whether the table's head says what threads and lock are set to: columns of
 // four have no room for it.
 func (s Scenario) Sets() bool { return len(s.Threads) < 4 && !s.Heartbeat() && !s.Bare }
-
-// granting reports whether its lock is handed to the next waiter.
-func (s Scenario) granting() bool { return s.how != nil && s.how.Granting }
 
 // After is the head of the table's column that has the lock's key after each row, or the
 // keys of several.
@@ -58,7 +53,7 @@ func (s Scenario) After(l words.Language) string {
 }
 
 // Queues reports whether who waits for its lock is in a line: the lock is handed on.
-func (s Scenario) Queues() bool { return s.granting() }
+func (s Scenario) Queues() bool { return s.of != nil && s.of.Lock.Implementation().Granting }
 
 // Nested reports whether a thread enters its lock more than once at a time: it has a call
 // for each level.
@@ -66,12 +61,32 @@ func (s Scenario) Nested() bool {
 	return slices.ContainsFunc(s.Threads, func(t Thread) bool { return t.Depth > 1 })
 }
 
-// guard is what keeps its threads apart.
-func (s Scenario) guard() protocol.Guard {
-	if s.how == nil {
-		return protocol.InRedis
+// frame is the scenario itself, or what is known of one that was made by hand.
+func (s Scenario) frame() *scenario.Scenario {
+	if s.of != nil {
+		return s.of
 	}
-	return s.how.Guard
+	names := make([]string, len(s.Threads))
+	for i, t := range s.Threads {
+		names[i] = t.Name
+	}
+	sc := frameOf(names, s.LeaseMillis)
+	for i, t := range s.Threads {
+		if t.Endless {
+			sc.Threads[i].Retry.Times = scenario.Unlimited
+		}
+	}
+	sc.Kind, sc.Locks, sc.Lock.Protocol, sc.Lock.Key = s.Kind, s.Locks, s.Protocol, s.Key
+	return sc
+}
+
+// frameOf is a scenario of which no more is known than its threads and its lease.
+func frameOf(threads []string, leaseMillis int64) *scenario.Scenario {
+	sc := &scenario.Scenario{Lock: scenario.Lock{Lease: millis(leaseMillis)}}
+	for _, name := range threads {
+		sc.Threads = append(sc.Threads, scenario.Thread{Name: name, Process: scenario.DefaultProcess})
+	}
+	return sc
 }
 
 // InRedis reports whether the protocol keeps its lock in Redis, so that a
@@ -93,8 +108,8 @@ func settings(l words.Language, s Scenario) []string {
 		return []string{l.Say("lock: %s", s.Protocol)}
 	}
 	list := []string{s.Protocol}
-	if s.lockKind.Said() {
-		list = append(list, s.lockKind.String())
+	if s.of.Lock.Kind.Said() {
+		list = append(list, s.of.Lock.Kind.String())
 	}
 	if len(s.Locks) > 0 {
 		list = append(list, l.Say("locks: %s", l.List(s.Locks)))
@@ -157,7 +172,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
 		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Locks: sc.Locks, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
-		Watchdog: l.Say("off"), how: sc.Lock.Implementation(), lockKind: sc.Lock.Kind,
+		Watchdog: l.Say("off"), of: sc,
 	}
 	if s.Key == scenario.NoKey {
 		s.Key = l.Say("The lock's key")
@@ -172,7 +187,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		s.MinReplicas = l.Say("%d in %s", w.Count, l.Duration(w.Within))
 	}
 	switch {
-	case !s.how.HasWatchdog():
+	case !sc.Lock.Implementation().HasWatchdog():
 		s.Watchdog = l.Say("none")
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)

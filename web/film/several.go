@@ -3,19 +3,13 @@ package film
 import (
 	"slices"
 
-	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/engine/trace/facts"
 	"relock/web/words"
 )
 
-// several are the narrators of several locks, one for each, which knows of no other.
-type several struct {
-	locks []*Narrator
-	last  map[string]trace.Event // by thread: the last outcome of a lock call that it heard
-	held  heldLocks
-}
+// several are several locks, each a key.
+type several struct{ oneKey }
 
 // heldLocks are the locks that each thread believes that it holds, the one that it took
 // first before the others.
@@ -37,65 +31,46 @@ func (h heldLocks) add(e trace.Event) {
 	}
 }
 
-// severalOf returns the several locks of a run of sc, nil if it has only one.
-func severalOf(l words.Language, sc *scenario.Scenario, owners map[string]string) *several {
-	if sc.Locks == nil {
-		return nil
+// alone is a scenario with one of its several locks.
+func alone(sc *scenario.Scenario, key string) *scenario.Scenario {
+	one := *sc
+	one.Locks, one.Lock.Key = nil, key
+	one.Threads = slices.Clone(sc.Threads)
+	for i := range one.Threads {
+		one.Threads[i].Takes, one.Threads[i].Depth = "", 1
 	}
-	s := &several{last: map[string]trace.Event{}, held: heldLocks{}}
-	for _, key := range sc.Locks {
-		alone := *sc
-		alone.Locks, alone.Lock.Key = nil, key
-		alone.Threads = slices.Clone(sc.Threads)
-		for i := range alone.Threads {
-			alone.Threads[i].Takes, alone.Threads[i].Depth = "", 1
-		}
-		s.locks = append(s.locks, NewNarrator(l, &alone, owners))
-	}
-	return s
+	return &one
 }
 
-// tellSeveral is Tell for several locks: the sentence of the one that the event is about.
-func (t *Narrator) tellSeveral(e trace.Event) string {
-	t.findings.See(e)
-	t.watch.See(e)
-	t.several.held.add(e)
-	key := t.lockOf(e)
-	said := ""
-	for i, one := range t.several.locks[:min(len(t.several.locks), len(e.Locks))] {
-		mine, ok := e.Of(i)
-		if !ok {
-			continue
-		}
-		if text := one.Tell(mine); e.Locks[i].Lock == key {
-			said = text
+// ofSeveral explains an event of several locks: as the one does that it is about.
+func (t *Narrator) ofSeveral(e trace.Event) string {
+	end, ends := e.Body.(trace.End)
+	switch {
+	case e.Kind() == trace.KindViolation:
+		return t.tell(e)
+	case ends && e.Thread == "":
+		return t.endOfRun(e, end)
+	}
+	key, said := t.lockOf(e), ""
+	for i, one := range t.locks[:min(len(t.locks), len(e.Locks))] {
+		if _, ok := e.Of(i); ok && e.Locks[i].Lock == key {
+			said = (&Narrator{Now: one, l: t.l}).ofOne()
 		}
 	}
-	end, ends := e.Body.(trace.End)
 	_, works := e.Body.(trace.Work)
 	wait, waits := e.Body.(trace.Wait)
-	text := said
-	switch last := t.several.last[e.Thread]; {
-	case e.Kind() == trace.KindViolation:
-		text = t.tell(e)
-	case ends && e.Thread == "":
-		text = t.endOfRun(e, end)
+	switch last := t.thread(e.Thread).heardOf; {
 	case ends && end.Result == trace.Exhausted && t.spec(e.Thread).Retry.GiveBack:
-		text = t.say("%s ends without %s: it has started over as often as it may.", e.Thread, last.Lock)
+		return t.say("%s ends without %s: it has started over as often as it may.", e.Thread, last)
 	case ends && end.Result == trace.Exhausted:
-		text = t.say("%s ends without %s: it was refused as often as it asks.", e.Thread, last.Lock)
-	case waits && !t.framed && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last.Lock) > 1:
-		text = t.say("%s was refused %s and has given back what it had. It waits %s, and starts over.", e.Thread, last.Lock, t.millis(wait.For))
+		return t.say("%s ends without %s: it was refused as often as it asks.", e.Thread, last)
+	case waits && !t.framed && e.Belief[e.Thread] == 0 && t.spec(e.Thread).Takes.Level(last) > 1:
+		return t.say("%s was refused %s and has given back what it had. It waits %s, and starts over.", e.Thread, last, t.millis(wait.For))
 	case said != "" && (e.Lock != "" || works && !t.framed): // whose lock a mark is of nobody knows
-		text = t.say("%s %s", said, t.say("The lock is %s.", key))
+		return t.say("%s %s", said, t.say("The lock is %s.", key))
+	default:
+		return said
 	}
-	if b, ok := e.Body.(trace.Outcome); ok && b.Call == lock.CallLock {
-		t.several.last[e.Thread] = e
-	}
-	if ends && e.Thread != "" {
-		t.failed = failedToo(t.failed, e)
-	}
-	return text
 }
 
 // lockOf is which of several locks an event is about: of what a thread does under its locks
@@ -104,8 +79,8 @@ func (t *Narrator) lockOf(e trace.Event) string {
 	if e.Lock != "" {
 		return e.Lock
 	}
-	if held := t.several.held[e.Thread]; t.framed && len(held) > 0 { // nobody knows what its program takes
-		return held[len(held)-1]
+	if taken := t.taken[e.Thread]; t.framed && len(taken) > 0 { // nobody knows what its program takes
+		return taken[len(taken)-1]
 	} else if t.framed && len(e.Locks) > 0 {
 		return e.Locks[0].Lock
 	}
@@ -123,20 +98,12 @@ type Lock struct {
 }
 
 // locks are the keys of several locks.
-func (t *Timeline) locks(states []trace.LockState) []Lock {
+func (t *Timeline) keys(states []trace.LockState) []Lock {
 	var list []Lock
 	for i, one := range states {
 		list = append(list, Lock{one.Lock, t.keyCellOf(one.Key, t.holdingOf(i))})
 	}
 	return list
-}
-
-// holdingOf is whose the key of a lock is, of several by its place.
-func (t *Timeline) holdingOf(lock int) *facts.Holding {
-	if lock >= len(t.scenario.Locks) { // of a foreign trace
-		return t.holding()
-	}
-	return t.told.findings.FactsOf(lock).Holding()
 }
 
 // keyOf is the key that an event is about: with several locks, its own lock's.
@@ -151,12 +118,12 @@ func keyOf(e trace.Event) trace.KeyState {
 
 // parted reports whether a thread believes that it holds a lock, one of several, that is
 // not its own in Redis.
-func (t *Timeline) parted(e trace.Event, thread string) bool {
+func (n *Now) parted(e trace.Event, thread string) bool {
 	if len(e.Locks) == 0 {
-		return e.Belief[thread] > 0 && !slices.Contains(t.holding().Holders(e.Key), thread)
+		return e.Belief[thread] > 0 && !slices.Contains(n.holding().Holders(e.Key), thread)
 	}
 	for i, one := range e.Locks {
-		if one.Belief[thread] > 0 && !t.holdingOf(i).Hold(one.Key, thread) {
+		if one.Belief[thread] > 0 && !n.holdingOf(i).Hold(one.Key, thread) {
 			return true
 		}
 	}
@@ -171,15 +138,15 @@ func (t *Timeline) ofLock(e trace.Event, text string) string {
 	return t.l.Say("%[1]s, %[2]s", e.Lock, text)
 }
 
-// several tells what a thread believes of several locks, and how that is tied to Redis.
-func (s *stager) several(b *Belief, name string) {
+// tie tells what a thread believes of the locks, and how that is tied to Redis.
+func (several) tie(s *stager, b *Belief, name string, _ int) {
 	var holds, gone []string
 	for _, key := range s.sc.Threads[s.ordinals[name]].Takes.Keys() {
-		for i, one := range s.now.Locks {
+		for i, one := range s.event.Locks {
 			switch {
 			case one.Lock != key || one.Belief[name] == 0:
 				continue
-			case !s.timeline.holdingOf(i).Hold(one.Key, name):
+			case !s.holdingOf(i).Hold(one.Key, name):
 				gone = append(gone, key)
 			}
 			if one.Lock == key {
@@ -187,7 +154,7 @@ func (s *stager) several(b *Belief, name string) {
 			}
 		}
 	}
-	if in := s.inRedis(name); len(in) > 0 && b.State != Holds {
+	if in := s.owned(name); len(in) > 0 && b.State != Holds {
 		if b.Cord = Agrees; b.State != Leaves {
 			b.Cord, b.Tie = Loose, s.loose(b.State)
 		}
@@ -201,12 +168,12 @@ func (s *stager) several(b *Belief, name string) {
 		}
 	}
 	asks, waits := s.wants(name)
-	stand := s.timeline.stands[name]
+	t := s.thread(name)
 	switch {
 	case b.State == Waits && !s.framed && s.sc.Threads[s.ordinals[name]].Takes.Level(waits) > 1: // it has given back what it had
 		b.Does, b.Cord = s.l.Say("has given back what it had"), NoCord
-		if stand.timed && stand.until > s.now.At {
-			b.Does = s.l.Say("has given back what it had, begins again at %s", s.length(stand.until))
+		if t.timed && t.until > s.event.At {
+			b.Does = s.l.Say("has given back what it had, begins again at %s", s.length(t.until))
 		}
 	case len(gone) > 0 && b.State == Holds:
 		b.Cord, b.Tie, b.Wrong = Parted, s.l.Say("%s: not in Redis", s.l.List(gone)), true
@@ -229,11 +196,11 @@ func (s *stager) several(b *Belief, name string) {
 	}
 }
 
-// inRedis are the locks that, in Redis, belong to a thread.
-func (s *stager) inRedis(name string) []string {
+// owned are the locks that, in Redis, belong to a thread.
+func (s *stager) owned(name string) []string {
 	var list []string
-	for i, one := range s.now.Locks {
-		if s.timeline.holdingOf(i).Hold(one.Key, name) {
+	for i, one := range s.event.Locks {
+		if s.holdingOf(i).Hold(one.Key, name) {
 			list = append(list, one.Lock)
 		}
 	}
@@ -243,7 +210,7 @@ func (s *stager) inRedis(name string) []string {
 // wants is the lock that a thread asks for, and the one that it waits for after it was
 // refused, of several; "" for none.
 func (s *stager) wants(name string) (asks, waits string) {
-	t := s.threads[name]
+	t := s.thread(name)
 	switch {
 	case t.ended != "":
 		return "", ""
@@ -256,20 +223,20 @@ func (s *stager) wants(name string) (asks, waits string) {
 	}
 }
 
-// ofLocks are the cards of several locks.
-func (s *stager) ofLocks() []NodeCard {
+// cards are the cards of the locks.
+func (several) cards(s *stager) []NodeCard {
 	var list []NodeCard
 	for i, key := range s.sc.Locks {
 		n := NodeCard{Name: words.Short(key, mostName), Left: s.l.Say("no key")}
-		if i < len(s.now.Locks) {
-			k := s.now.Locks[i].Key
-			if holders := s.timeline.holdingOf(i).Holders(k); len(holders) > 0 {
-				n.Owner = s.owner(holders[0])
+		if i < len(s.event.Locks) {
+			k := s.event.Locks[i].Key
+			if holders := s.holdingOf(i).Holders(k); len(holders) > 0 {
+				n.Owner = s.ownerOf(holders[0])
 			}
 			if k.Exists() {
 				n.Left, n.Part = s.l.Say("no expiry"), 1000
 				if k.PTTL >= 0 {
-					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), s.timeline.left(k.PTTL)
+					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), part(k.PTTL, s.sc.Lock.Lease)
 				}
 			}
 			n.Clock = s.waitFor(key)
@@ -283,7 +250,7 @@ func (s *stager) ofLocks() []NodeCard {
 func (s *stager) waitFor(key string) string {
 	var names []string
 	for _, t := range s.sc.Threads {
-		if _, waits := s.wants(t.Name); waits == key && s.now.Belief[t.Name] > 0 {
+		if _, waits := s.wants(t.Name); waits == key && s.event.Belief[t.Name] > 0 {
 			names = append(names, t.Name)
 		}
 	}
@@ -293,17 +260,19 @@ func (s *stager) waitFor(key string) string {
 	return s.l.Say("waited for by %s", s.l.List(names))
 }
 
-// locks draws who has each of several locks.
-func (d *drawing) locks() {
+func (several) strips(l *Lanes) int { return len(l.sc.Locks) }
+
+// draw draws who has each of the locks.
+func (several) draw(d *drawing) {
 	k := &d.p.Key
 	k.Name, k.Full = d.lang.Say("locks"), ""
-	labels := make([]string, len(d.keys))
-	for i, key := range d.keys {
+	labels := make([]string, len(d.sc.Locks))
+	for i, key := range d.sc.Locks {
 		labels[i] = words.Short(key, mostLabel)
 	}
-	d.strips(labels)
+	d.stack(labels)
 	for row, place := range d.shown {
-		for i, one := range d.rows[row].locks[:min(len(d.rows[row].locks), len(d.keys))] {
+		for i, one := range d.rows[row].locks[:min(len(d.rows[row].locks), len(d.sc.Locks))] {
 			if one.Key.Exists() {
 				k.Strips[i].hold(Hold{place, d.rows[row].holders[i], true})
 			}

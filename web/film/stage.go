@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"relock/engine/check"
-	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -39,6 +37,28 @@ func (s Stage) Cover() Stage {
 		s.Card.Resource = &told
 	}
 	return s
+}
+
+// same reports whether two stages show the same.
+func (s *Stage) same(as *Stage) bool {
+	return s.Covered == as.Covered && s.Card.same(&as.Card) && slices.Equal(s.Nodes, as.Nodes) && slices.EqualFunc(s.Beliefs, as.Beliefs, Belief.same)
+}
+
+func (b Belief) same(as Belief) bool {
+	return b.State == as.State && b.Paused == as.Paused && b.Says == as.Says && b.Does == as.Does && b.Odd == as.Odd &&
+		b.Cord == as.Cord && b.Tie == as.Tie && b.Need == as.Need && b.Wrong == as.Wrong && slices.Equal(b.Calls, as.Calls)
+}
+
+func (c *Card) same(as *Card) bool {
+	return c.Says == as.Says && c.Key == as.Key && c.Held == as.Held && c.Gone == as.Gone && c.Raw == as.Raw && c.Odd == as.Odd && c.Wrong == as.Wrong &&
+		c.Left == as.Left && c.Part == as.Part && c.Unsure == as.Unsure && slices.Equal(c.Owners, as.Owners) && slices.Equal(c.Queue, as.Queue) && c.Resource.same(as.Resource)
+}
+
+func (r *ResourceLine) same(as *ResourceLine) bool {
+	if r == nil || as == nil {
+		return r == as
+	}
+	return r.Name == as.Name && r.Value == as.Value && r.Wrong == as.Wrong && slices.Equal(r.Texts, as.Texts)
 }
 
 // State is where a thread is in its life with the lock, as far as it knows.
@@ -150,157 +170,27 @@ const mostLines = 48
 // mostName is how much of a name that a trace gives is shown, in bytes.
 const mostName = 24
 
-// stager folds a run into its stage. It is not safe for concurrent use.
+// stager shows a run as a stage. It is not safe for concurrent use.
 type stager struct {
-	l        saying
-	sc       *scenario.Scenario
-	protocol *protocol.Protocol
-	framed   bool // nobody knows the threads' program
-	ordinals map[string]int
-	owners   facts.Owners
-	timeline *Timeline // knows what each thread is doing, who goes with the old master, and which nodes are down
+	*Now
 
-	resource  facts.Resource
-	stacks    facts.Stacks
-	line      *facts.Line
-	words     *facts.Words
-	processes []string
-	clocks    facts.Clocks
-	threads   map[string]*believer
-	now       trace.Event
-	shown     Key // after the event, as the row has it
+	l     saying
+	shown Key // after the last event, as its row has it
 }
 
-// believer is what a thread heard, beside its levels.
-type believer struct {
-	asking   bool         // its lock call is under way
-	wants    string       // of several locks, the one that it asks for
-	refusals int          // of its call so far
-	message  bool         // it waits for one
-	unknown  string       // why it does not know what came of its lock call, or ""
-	lost     string       // who told it so, and when
-	until    trace.Millis // to when it may rely on the lock, or 0
-	renewed  trace.Millis // when its watchdog last did, or -1
-	wrote    string       // its last write
-	ended    trace.Result
-	left     trace.Millis // when it ended
-	tells    string       // of a heartbeat: what it last heard
+func stagerOf(l words.Language, now *Now) *stager {
+	return &stager{Now: now, l: saying{l, map[said]string{}, map[time.Duration]string{}}}
 }
 
-// newStager returns the stage of a run of sc before it begins. Owners maps owner
-// ids to threads; the timeline takes each event before the stager does.
-func newStager(l words.Language, sc *scenario.Scenario, owners map[string]string, timeline *Timeline) *stager {
-	s := &stager{
-		l: saying{l, map[said]string{}, map[time.Duration]string{}}, sc: sc, protocol: sc.Lock.Implementation(), ordinals: map[string]int{}, owners: owners, timeline: timeline,
-		stacks: facts.Stacks{}, clocks: facts.Clocks{}, threads: map[string]*believer{},
-	}
-	processes := map[string]string{}
-	for i, t := range sc.Threads {
-		s.ordinals[t.Name] = i
-		s.threads[t.Name] = &believer{renewed: -1}
-		processes[t.Name] = t.Process
-		if !slices.Contains(s.processes, t.Process) {
-			s.processes = append(s.processes, t.Process)
-		}
-	}
-	if s.protocol.Waiters != nil {
-		s.line = &facts.Line{Key: s.protocol.Waiters(sc.Lock.Key), Owners: owners}
-	}
-	if s.protocol.Guard == protocol.InProcess {
-		s.words = &facts.Words{Process: processes}
-	}
-	s.now.Key = trace.Absent()
-	if sc.Lock.Nodes > 1 {
-		s.now.Nodes = slices.Repeat([]trace.KeyState{trace.Absent()}, sc.Lock.Nodes)
-	}
-	return s
-}
-
-// Add takes the next event, and the key as its row has it.
-func (s *stager) Add(e trace.Event, key Key) {
-	s.now, s.shown = e, key
-	s.resource.Add(e)
-	s.stacks.Add(e)
-	if s.line != nil {
-		s.line.Add(e)
-	}
-	if s.words != nil {
-		s.words.Add(e)
-	}
-	if b, ok := e.Body.(trace.Fault); ok {
-		s.clocks.Strike(b)
-	}
-	if t := s.threads[e.Thread]; t != nil {
-		t.hears(s.l.Language, e)
-	}
-}
-
-// hears notes what an event tells its thread.
-func (t *believer) hears(l words.Language, e trace.Event) {
-	switch b := e.Body.(type) {
-	case trace.Command:
-		if b.Call == lock.CallLock && !b.Late && !b.GivesBack {
-			t.wants = e.Lock
-			t.asking, t.unknown, t.lost = true, "", ""
-		}
-	case trace.Outcome:
-		if !b.GivesBack {
-			t.outcome(l, e.At, b)
-		}
-	case trace.Wait:
-		t.message = b.Why == trace.WaitNotify
-	case trace.Resource:
-		if b.Op == trace.OpWrite && !b.Refused {
-			t.wrote = strconv.Itoa(b.Value)
-			if b.Effect {
-				t.wrote = ""
-			}
-		}
-	case trace.Fault:
-		if b.Do == fault.LoseReply && b.At == fault.AtLock {
-			t.unknown = l.Say("its call got no answer")
-		}
-	case trace.End:
-		t.ended, t.left = b.Result, e.At
-	}
-}
-
-// outcome notes what a call has come to.
-func (t *believer) outcome(l words.Language, at trace.Millis, b trace.Outcome) {
-	if b.Call == lock.CallLock {
-		t.asking, t.unknown = false, ""
-	}
-	switch b.Result {
-	case trace.Acquired, trace.Reentered:
-		t.refusals, t.lost, t.until = 0, "", b.Until
-		if b.Result == trace.Acquired {
-			t.renewed = -1
-		}
-	case trace.Refused:
-		t.refusals = b.Attempt
-	case trace.Renewed:
-		t.renewed, t.until = at, b.Until
-	case trace.Lost, trace.NotHeld:
-		if b.Call == lock.CallRenew && b.Result == trace.NotHeld {
-			return // such a watchdog tells nobody, and goes on
-		}
-		t.refusals = 0
-		t.lost = l.Say("told at its %s, at %s", b.Call, l.Duration(at.Duration()))
-		if b.Call == lock.CallRenew {
-			t.lost = l.Say("told by its watchdog, at %s", l.Duration(at.Duration()))
-		}
-	case trace.Failed:
-		if b.Call == lock.CallLock {
-			t.unknown = noAnswer(l, causeOf(b.Cause, b.Error))
-		}
-	case trace.Exhausted, trace.Cancelled:
-		t.refusals = 0
-	case trace.Released:
-		t.until, t.lost = 0, ""
-	case trace.Online:
-		t.tells = l.Say("The device is online")
-	case trace.Offline:
-		t.tells = l.Say("The device is offline")
+// loss says who told a thread that it had lost the lock, and when; "" where nobody did.
+func (s *stager) loss(t *actor) string {
+	switch {
+	case t.lost == nil:
+		return ""
+	case t.lost.call == lock.CallRenew:
+		return s.l.Say("told by its watchdog, at %s", s.length(t.lost.at))
+	default:
+		return s.l.Say("told at its %s, at %s", t.lost.call, s.length(t.lost.at))
 	}
 }
 
@@ -318,29 +208,21 @@ func noAnswer(l words.Language, c trace.Cause) string {
 
 // Stage is the run as it is now. Broken are the rules that the row breaks.
 func (s *stager) Stage(broken []Violation) Stage {
-	out := Stage{Card: s.card(broken), Beliefs: make([]Belief, 0, len(s.sc.Threads))}
-	switch {
-	case s.words != nil && len(s.processes) > 1:
-		out.Nodes = s.ofWords()
-	case len(s.now.Nodes) > 0:
-		out.Nodes = s.ofNodes()
-	case s.sc.Locks != nil:
-		out.Nodes = s.ofLocks()
-	}
+	out := Stage{Card: s.card(broken), Nodes: s.shape().cards(s), Beliefs: make([]Belief, len(s.sc.Threads))}
 	for i, t := range s.sc.Threads {
-		out.Beliefs = append(out.Beliefs, s.belief(i, t.Name))
+		s.believe(&out.Beliefs[i], i, t.Name)
 	}
 	return out
 }
 
 func (s *stager) length(at trace.Millis) string { return s.l.Duration(at.Duration()) }
 
-// belief is what a thread believes now.
-func (s *stager) belief(i int, name string) Belief {
-	t, stand := s.threads[name], s.timeline.stands[name]
-	b := Belief{State: s.state(name), Cord: NoCord}
-	levels := s.now.Belief[name]
-	b.Paused = t.ended == "" && stand.doing(s.now.At) == Paused
+// believe fills in what a thread believes now.
+func (s *stager) believe(b *Belief, i int, name string) {
+	t := s.thread(name)
+	b.State, b.Cord = s.state(name), NoCord
+	levels := s.event.Belief[name]
+	b.Paused = t.ended == "" && t.doing(s.event.At) == Paused
 	switch b.State {
 	case Outside:
 		b.Says, b.Does = s.l.Say("Outside"), s.outside(i, name)
@@ -349,20 +231,20 @@ func (s *stager) belief(i int, name string) Belief {
 	case Waits:
 		b.Says, b.Does = s.l.Say("I wait"), s.waits(name)
 	case Holds:
-		b.Says, b.Does = s.claims(name, levels), s.works(name)
+		b.Says, b.Does = s.shape().claim(s, name, levels), s.works(name)
 		b.Calls = s.calls(name)
 	case Leaves:
 		b.Says, b.Does = s.l.Say("I am leaving"), s.l.Say("it only has to unlock")
 	case Unsure:
-		b.Says, b.Odd = s.l.Say("I do not know"), t.unknown
+		b.Says, b.Odd = s.l.Say("I do not know"), noAnswer(s.l.Language, t.cause)
 	case LostIt:
-		b.Says, b.Does = s.l.Say("I lost it"), t.lost
+		b.Says, b.Does = s.l.Say("I lost it"), s.loss(t)
 	case GaveUp:
 		b.Says, b.Does = s.l.Say("I gave up"), s.l.Say("at %s", s.length(t.left))
 	case Failed:
 		b.Says, b.Does = s.l.Say("I failed"), s.l.Say("at %s", s.length(t.left))
-		if t.lost != "" {
-			b.Does = s.l.Say("the lock was lost: %s", t.lost)
+		if t.lost != nil {
+			b.Does = s.l.Say("the lock was lost: %s", s.loss(t))
 		}
 	case Crashed:
 		b.Says, b.Does = s.l.Say("Crashed"), s.l.Say("believes nothing any more")
@@ -372,22 +254,13 @@ func (s *stager) belief(i int, name string) Belief {
 			b.Does = s.l.Say("wrote %s, left at %s", t.wrote, s.length(t.left))
 		}
 	}
-	if s.sc.Kind == scenario.KindHeartbeat {
-		s.beats(&b, name)
-		return b
-	}
 	if b.Paused {
 		b.Does = s.paused(name)
 	}
-	if s.sc.Locks != nil {
-		s.several(&b, name)
-	} else {
-		s.tie(&b, name, levels)
-	}
+	s.shape().tie(s, b, name, levels)
 	if s.first(i) {
 		b.Does, b.Cord, b.Tie = s.l.Say("asks at %s", s.length(trace.MillisOf(s.sc.Threads[i].Start))), Asking, s.l.Say("about to ask")
 	}
-	return b
 }
 
 // Tied are the words of its cord, for who does not see that.
@@ -397,13 +270,13 @@ func (b Belief) Tied() string {
 
 // first tells whether nothing has happened yet, and no thread asks before this one.
 func (s *stager) first(i int) bool {
-	return s.now.Seq == 0 && !s.framed && s.protocol.Guard == protocol.InRedis &&
+	return s.event.Seq == 0 && !s.framed && s.inRedis() && !s.heartbeat() &&
 		!slices.ContainsFunc(s.sc.Threads, func(t scenario.Thread) bool { return t.Start < s.sc.Threads[i].Start })
 }
 
 // state is where a thread is, as far as it knows.
 func (s *stager) state(name string) State {
-	t := s.threads[name]
+	t := s.thread(name)
 	switch {
 	case t.ended == trace.Crashed:
 		return Crashed
@@ -415,63 +288,41 @@ func (s *stager) state(name string) State {
 		return LostIt
 	case t.ended != "":
 		return Failed
-	case facts.Leaves(s.now, name):
+	case facts.Leaves(s.event, name):
 		return Leaves
-	case s.now.Belief[name] > 0:
+	case s.event.Belief[name] > 0:
 		return Holds
-	case t.unknown != "":
+	case t.unsure:
 		return Unsure
 	case t.asking:
 		return Asks
 	case t.refusals > 0:
 		return Waits
-	case t.lost != "":
+	case t.lost != nil:
 		return LostIt
 	default:
 		return Outside
 	}
 }
 
-func (s *stager) claims(name string, levels int) string {
-	told := s.timeline.told.findings.Facts()
-	switch {
-	case s.protocol.Guard == protocol.Nothing && levels == 1:
-		return s.l.Say("I am inside")
-	case s.protocol.Guard == protocol.Nothing:
-		return s.l.Say("I am inside, %d times", levels)
-	case levels == 1 && s.sc.Lock.Kind.Permits > 0:
-		return s.l.Say("I hold a permit")
-	case levels == 1 && told.Shares(name):
-		return s.l.Say("I read")
-	case levels == 1 && told.Writes(name):
-		return s.l.Say("I write")
-	case levels == 1:
-		return s.l.Say("I hold the lock")
-	case levels == 2:
-		return s.l.Say("I hold it twice")
-	default:
-		return s.l.Say("I hold it %d times", levels)
-	}
-}
-
 // paused says how long a thread stands still.
 func (s *stager) paused(name string) string {
-	if stand := s.timeline.stands[name]; !stand.byHand {
-		return s.l.Say("paused until %s", s.length(stand.still))
+	if t := s.thread(name); !t.byHand {
+		return s.l.Say("paused until %s", s.length(t.still))
 	}
 	return s.l.Say("paused by hand")
 }
 
 // outside says what a thread without the lock does.
 func (s *stager) outside(i int, name string) string {
-	stand := s.timeline.stands[name]
+	t := s.thread(name)
 	start := trace.MillisOf(s.sc.Threads[i].Start)
 	switch {
 	case s.framed:
 		return ""
-	case stand.timed && stand.until > s.now.At:
-		return s.l.Say("asks at %s", s.length(stand.until))
-	case start > s.now.At:
+	case t.timed && t.until > s.event.At:
+		return s.l.Say("asks at %s", s.length(t.until))
+	case start > s.event.At:
 		return s.l.Say("comes at %s", s.length(start))
 	default:
 		return ""
@@ -498,41 +349,41 @@ func (s *stager) asks(name string) string {
 
 // waits says how often a thread was refused, and what it waits for.
 func (s *stager) waits(name string) string {
-	t, stand := s.threads[name], s.timeline.stands[name]
+	t := s.thread(name)
 	refused := s.l.Say("refused once")
 	if t.refusals > 1 {
 		refused = s.l.Say("refused %d times", t.refusals)
 	}
 	switch {
-	case !stand.timed || stand.until <= s.now.At:
+	case !t.timed || t.until <= s.event.At:
 		return refused
 	case t.message:
-		return s.l.Say("for a message, until %s at most", s.length(stand.until))
+		return s.l.Say("for a message, until %s at most", s.length(t.until))
 	default:
-		return s.l.Say("%s, again at %s", refused, s.length(stand.until))
+		return s.l.Say("%s, again at %s", refused, s.length(t.until))
 	}
 }
 
 // works says what a thread does that believes it holds the lock.
 func (s *stager) works(name string) string {
-	t, stand := s.threads[name], s.timeline.stands[name]
+	t := s.thread(name)
 	stack := s.stacks[name]
 	does := ""
 	switch {
-	case stand.timed && stand.level > 0 && stand.until > s.now.At:
-		does = s.l.Say("works until %s", s.length(stand.until))
+	case t.timed && t.level > 0 && t.until > s.event.At:
+		does = s.l.Say("works until %s", s.length(t.until))
 	case t.asking:
 		does = s.l.Say("asks for level %d", max(stack.Levels, 1))
 	case t.refusals > 0:
 		does = s.waits(name)
-	case stack.Doing == facts.Working && stand.text != "":
-		does = stand.text
+	case stack.Doing == facts.Working && t.idle != moving:
+		does = t.idles(s.l.Language)
 	case stack.Doing == facts.Leaving:
 		does = s.l.Say("is leaving level %d", stack.Levels)
 	case stack.Doing == facts.Working || stack.Doing == facts.Worked:
 		does = s.l.Say("its work is done")
 	}
-	switch until := t.until; {
+	switch until := t.relies; {
 	case until <= 0:
 		return does
 	case does == "":
@@ -558,13 +409,13 @@ func (s *stager) calls(name string) []Call {
 		if text == s.l.Say("level %d", level) && s.sc.Threads[s.ordinals[name]].Calls == "" {
 			text = "" // its name has the number
 		}
-		list = append(list, Call{s.call(name, level), text})
+		list = append(list, Call{s.named(name, level), text})
 	}
 	return list
 }
 
-// call is a business call as it would be written.
-func (s *stager) call(thread string, level int) string {
+// named is a business call as it would be written.
+func (s *stager) named(thread string, level int) string {
 	name := "work"
 	if r := s.sc.Resource; r != nil {
 		name = map[string]string{scenario.KindCounter: "increment", scenario.KindStock: "sell", scenario.KindPurchases: "buy", scenario.KindEffect: "send"}[r.Kind]
@@ -595,66 +446,15 @@ func (s *stager) doing(stack facts.Stack, level int) string {
 	}
 }
 
-// beats is the belief of a device that says it is there, or of who looks.
-func (s *stager) beats(b *Belief, name string) {
-	t, stand := s.threads[name], s.timeline.stands[name]
-	if t.ended != "" {
-		return
-	}
-	b.State, b.Says, b.Does = Outside, s.l.Say("Outside"), ""
-	switch {
-	case b.Paused:
-		b.Does = s.paused(name)
-	case stand.timed && stand.until > s.now.At:
-		b.Does = s.l.Say("next at %s", s.length(stand.until))
-	}
-	switch {
-	case t.tells != "":
-		b.State, b.Says = Holds, t.tells
-	case t.renewed >= 0:
-		b.State, b.Says = Holds, s.l.Say("I am here")
-		if b.Cord = Open; s.holds(name) {
-			b.Cord = Agrees
-		} else {
-			b.Tie, b.Wrong = s.l.Say("not in Redis"), true
-		}
-	}
-}
-
-// tie ties a belief to what Redis says.
-func (s *stager) tie(b *Belief, name string, levels int) {
-	held := b.State == Holds
-	switch {
-	case s.protocol.Guard == protocol.Nothing:
-		if held {
-			b.Cord = Agrees
-		}
-		return
-	case s.protocol.Guard == protocol.InProcess:
-		if held && levels > 1 {
-			b.Cord = Twice
-		} else if held {
-			b.Cord = Agrees
-		}
-	case len(s.now.Nodes) > 0:
-		s.count(b, name)
-	case held && s.timeline.aside[name]:
-		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("asks the old master"), true
-	case held:
-		s.agree(b, name, levels)
-	case s.holds(name):
-		b.Cord = Agrees
-		if b.State != Leaves {
-			b.Cord, b.Tie = Loose, s.loose(b.State)
-		}
-	}
+// waiting ties a thread that asks or waits, and says what keeps it from knowing more.
+func (s *stager) waiting(b *Belief, name string) {
 	if b.Cord == NoCord && b.State == Asks {
 		b.Cord = Asking
 	}
 	if b.Cord == NoCord && b.State == Waits {
 		b.Cord, b.Tie = Kept, s.keptOut(name)
 	}
-	if held && (b.Cord == Parted || b.Cord == Open) {
+	if b.State == Holds && (b.Cord == Parted || b.Cord == Open) {
 		b.Odd = s.l.Say("nobody has told it")
 		if b.Paused {
 			b.Odd = s.l.Say("it cannot know")
@@ -669,22 +469,19 @@ func (s *stager) keptOut(name string) string {
 	}
 	says := ""
 	switch {
-	case full(s.sc.Lock.Kind, s.now.Key):
+	case full(s.sc.Lock.Kind, s.event.Key):
 		says = allTaken(s.l.Language, s.sc.Lock.Kind)
-	case s.now.Key.Mode() != "":
-		says = sayMode(s.l.Language, s.now.Key, s.timeline.holding().Holders(s.now.Key))
+	case s.event.Key.Mode() != "":
+		says = sayMode(s.l.Language, s.event.Key, s.holding().Holders(s.event.Key))
 	}
 	return cmp.Or(says, s.l.Say("refused"))
 }
-
-// holds reports whether the key is the thread's.
-func (s *stager) holds(name string) bool { return s.timeline.holding().Hold(s.now.Key, name) }
 
 // loose says why Redis names a thread that does not claim the lock.
 func (s *stager) loose(state State) string {
 	switch state {
 	case Done, Crashed, Failed, GaveUp, LostIt:
-		if shared(s.sc.Lock.Kind, s.now.Key) {
+		if shared(s.sc.Lock.Kind, s.event.Key) {
 			return s.l.Say("is still in the key")
 		}
 		return s.l.Say("its key is there")
@@ -695,53 +492,12 @@ func (s *stager) loose(state State) string {
 	}
 }
 
-// agree ties a thread that believes that it holds the lock at so many levels to
-// one key.
-func (s *stager) agree(b *Belief, name string, levels int) {
-	if !s.holds(name) {
-		b.Cord, b.Tie, b.Wrong = s.parted(), s.l.Say("not in Redis"), true
-		return
-	}
-	b.Cord = Agrees
-	count := s.timeline.told.findings.Facts().Count(s.now.Key, name)
-	switch {
-	case count != "" && count != strconv.Itoa(levels):
-		b.Cord, b.Tie, b.Wrong = Twice, s.l.Say("Redis: %s", words.Short(count, mostName)), true
-		if count == "1" {
-			b.Cord = Agrees
-		}
-	case count != "" && levels > 1:
-		b.Cord, b.Tie = Twice, s.l.Say("agree: %s", count)
-	case levels > 1:
-		b.Cord = Twice
-	}
-}
-
 // parted is the cord of a false belief.
 func (s *stager) parted() Cord {
-	if s.now.Key.Exists() {
+	if s.event.Key.Exists() {
 		return Parted
 	}
 	return Open
-}
-
-// count ties a belief to how many nodes share it.
-func (s *stager) count(b *Belief, name string) {
-	nodes, has := len(s.now.Nodes), 0
-	for _, k := range s.now.Nodes {
-		if s.owners.Hold(k, name) {
-			has++
-		}
-	}
-	tie := s.l.Say("%d of %d", has, nodes)
-	switch {
-	case b.State == Holds && has >= quorum(s.now.Nodes):
-		b.Cord, b.Tie, b.Need = Agrees, tie, s.l.Say("enough")
-	case b.State == Holds:
-		b.Cord, b.Tie, b.Need, b.Wrong = Parted, tie, s.l.Say("%d are needed", quorum(s.now.Nodes)), true
-	case has > 0:
-		b.Cord, b.Tie = Loose, tie
-	}
 }
 
 // place is a thread's number in the queue, 0 for none.
@@ -753,9 +509,9 @@ func (s *stager) place(name string) int {
 	return slices.Index(names, name) + 1
 }
 
-// owner is a thread, or a name that is no thread's.
-func (s *stager) owner(name string) Owner {
-	if i, ok := s.ordinals[name]; ok {
+// ownerOf is a thread, or a name that is no thread's.
+func (s *stager) ownerOf(name string) Owner {
+	if i := s.ordinal(name); i >= 0 {
 		return Owner{i, name}
 	}
 	return Owner{-1, words.Short(name, mostName)}
@@ -764,28 +520,11 @@ func (s *stager) owner(name string) Owner {
 // card is the key in words.
 func (s *stager) card(broken []Violation) Card {
 	c := Card{Says: s.l.Say("Redis says"), Key: s.sc.Lock.Key, Held: s.l.Say("nobody holds it"), Gone: true, Resource: s.ofResource()}
-	switch {
-	case s.protocol.Guard == protocol.Nothing && s.sc.Kind != scenario.KindHeartbeat:
-		c.Says, c.Key, c.Held = s.l.Say("There is no lock"), "", s.l.Say("nobody is kept out")
-		return c
-	case s.words != nil:
-		s.ofWord(&c)
-	case s.sc.Kind == scenario.KindHeartbeat:
-		s.ofDevice(&c)
-	case s.now.Key.Exists():
-		s.ofKey(&c)
-	case s.sc.Lock.Key == scenario.NoKey:
-		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
-	default:
-		c.Raw, c.Left = s.l.Say("no key"), "–"
-		if c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held); s.timeline.holding().Tokens() {
-			c.Held = freeTokens(s.l.Language, s.now.Key)
-		}
-	}
+	c = s.shape().card(s, c)
 	if s.line != nil {
 		names, certain := s.line.Threads(mostLines)
 		for _, name := range names {
-			c.Queue = append(c.Queue, s.owner(name))
+			c.Queue = append(c.Queue, s.ownerOf(name))
 		}
 		if !certain {
 			c.Unsure = s.l.Say("the fail-over may have lost some")
@@ -798,181 +537,6 @@ func (s *stager) card(broken []Violation) Card {
 		}
 	}
 	return c
-}
-
-// ofKey fills in a key that is there.
-func (s *stager) ofKey(c *Card) {
-	k := s.now.Key
-	c.Gone, c.Part, c.Left = false, s.shown.Fraction, s.left()
-	believed := false
-	for _, h := range s.shown.Holds[:min(len(s.shown.Holds), mostLines)] {
-		if one := (Owner{h.Ordinal, cmp.Or(h.Thread, h.Owner)}); !slices.Contains(c.Owners, one) {
-			c.Owners = append(c.Owners, one)
-		}
-		believed = believed || h.Thread != "" && (s.now.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
-	}
-	switch {
-	case k.Type == trace.TypeList && s.timeline.holding().Tokens():
-		c.Held = freeTokens(s.l.Language, k)
-	case len(c.Owners) == 0:
-		c.Held = s.l.Say("not a lock")
-	case !believed && s.shown.Holds[0].Thread != "":
-		c.Held, c.Odd = s.l.Say("is written there"), s.l.Say("nobody believes that it holds it")
-		if len(c.Owners) > 1 {
-			c.Held = s.l.Say("are written there")
-		}
-	default:
-		c.Held = s.held(len(c.Owners))
-	}
-	entries, calls := s.shown.Entries(), s.shown.Calls
-	entries, calls = entries[:min(len(entries), mostLines)], calls[:min(len(calls), mostLines)]
-	switch {
-	case len(entries) == 0:
-		c.Raw = strings.ToUpper(k.Type)
-	case s.shown.Quoted():
-		c.Raw = `STRING "` + entries[0].Owner + `"`
-	case k.Type == trace.TypeHash && len(entries) == 1 && len(calls) == 0: // as nearly always
-		c.Raw = "HASH { " + entries[0].Owner + ": " + entries[0].Count + " }"
-	default:
-		var fields []string
-		for _, h := range entries {
-			fields = append(fields, h.Text())
-		}
-		for _, call := range calls {
-			fields = append(fields, call.String())
-		}
-		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
-	}
-	if k.PTTL < 0 && k.Type != trace.TypeList {
-		c.Odd, c.Wrong = s.l.Say("no expiry"), true
-	}
-}
-
-// held says what so many owners of the key have.
-func (s *stager) held(owners int) string {
-	k, count := s.shown, ""
-	if k.Type == trace.TypeHash && len(k.Holds) == 1 {
-		count = words.Short(k.Holds[0].Count, mostName)
-	}
-	switch {
-	case k.Quoted():
-		return s.l.Say("is the owner")
-	case s.sc.Lock.Kind.Permits > 0:
-		return s.permits(owners)
-	case k.Mode == trace.ModeRead && owners > 1:
-		return s.l.Say("read it")
-	case k.Mode == trace.ModeRead && count != "" && count != "1":
-		return s.l.Say("reads it, ×%s", count)
-	case k.Mode == trace.ModeRead:
-		return s.l.Say("reads it")
-	case k.Mode == trace.ModeWrite && count != "" && count != "1":
-		return s.l.Say("writes it, ×%s", count)
-	case k.Mode == trace.ModeWrite && owners == 1:
-		return s.l.Say("writes it")
-	case owners > 1:
-		return s.l.Say("hold it")
-	case count == "":
-		return s.l.Say("holds it")
-	default:
-		return s.l.Say("holds it, ×%s", count)
-	}
-}
-
-// permits says how many of them so many owners have, of a key that has members.
-func (s *stager) permits(owners int) string {
-	n, all := len(s.shown.Holds), s.sc.Lock.Kind.Permits
-	switch {
-	case n > all && owners == n:
-		return s.l.Say("are %d for %d permits", n, all)
-	case n > all:
-		return s.l.Say("%d members for %d permits", n, all)
-	case owners == 1:
-		return s.l.Say("holds %d of %d permits", n, all)
-	default:
-		return s.l.Say("hold %d of %d permits", n, all)
-	}
-}
-
-// left says how much of the lease is left.
-func (s *stager) left() string {
-	left, lease := s.now.Key.PTTL, s.sc.Lock.Lease
-	whole := time.Duration(left) * time.Millisecond
-	switch {
-	case left < 0:
-		return s.l.Say("for ever")
-	case whole >= 24*time.Hour && whole > 10*lease: // days, where far less was asked for
-		return s.l.Say("%d d %d h, where %s were meant", int(whole.Hours())/24, int(whole.Hours())%24, s.l.Duration(lease))
-	case lease < time.Minute:
-		return s.l.Say("%d of %d ms", left, lease.Milliseconds())
-	default:
-		return s.l.Say("%s of %s", s.l.Duration(whole), s.l.Duration(lease))
-	}
-}
-
-// ofDevice fills in the key with which a device says that it is there.
-func (s *stager) ofDevice(c *Card) {
-	c.Held, c.Left = s.l.Say("no key: offline"), "–"
-	if s.now.Key.Exists() {
-		c.Gone, c.Held, c.Part, c.Left = false, s.l.Say("the key is there: online"), s.shown.Fraction, s.left()
-	}
-}
-
-// ofWord fills in the word of a spin lock, where there is one process.
-func (s *stager) ofWord(c *Card) {
-	c.Says, c.Key, c.Raw = s.l.Say("The word in memory says"), "", s.l.Say("Redis is not asked")
-	if len(s.processes) > 1 {
-		return
-	}
-	if word := s.words.Of(s.processes[0]); word.Thread != "" {
-		c.Gone, c.Owners, c.Held = false, []Owner{s.owner(word.Thread)}, s.l.Say("holds it, ×%s", strconv.Itoa(word.Count))
-	}
-}
-
-// ofWords are the words of several processes.
-func (s *stager) ofWords() []NodeCard {
-	var list []NodeCard
-	for _, process := range s.processes {
-		n := NodeCard{Name: words.Short(process, mostName), Left: s.l.Say("free")}
-		if word := s.words.Of(process); word.Thread != "" {
-			n.Owner, n.Left = s.owner(word.Thread), s.l.Say("×%d", word.Count)
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
-// ofNodes are the keys on several nodes.
-func (s *stager) ofNodes() []NodeCard {
-	var list []NodeCard
-	for i, k := range s.now.Nodes {
-		n := NodeCard{Name: s.l.Say("node %d", i+1), Left: s.l.Say("no key")}
-		if holders := s.owners.Holders(k); len(holders) > 0 {
-			n.Owner = s.owner(holders[0])
-		}
-		if k.Exists() {
-			n.Left = s.l.Say("no expiry")
-			if n.Part = 1000; k.PTTL >= 0 {
-				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
-				n.Part = s.timeline.left(k.PTTL)
-			}
-		}
-		if by := s.clocks[i]; by != 0 {
-			sign := "+"
-			if by < 0 {
-				sign, by = "−", -by
-			}
-			n.Clock = s.l.Say("its clock: %s", sign+s.l.Duration(by.Duration()))
-		}
-		if s.timeline.down.Down(i) {
-			n.Odd, n.Down = s.l.Say("down"), true
-		} else if answer := s.timeline.down.Answers(i); answer != "" {
-			n.Odd = s.l.Say("answers %s", answer)
-		} else if cut := s.timeline.down.CutOff(i); len(cut) > 0 {
-			n.Odd = s.l.Say("down for %s", s.l.List(cut))
-		}
-		list = append(list, n)
-	}
-	return list
 }
 
 // ResourceName is what a kind of resource is called.
@@ -992,7 +556,7 @@ func ResourceName(l words.Language, kind string) string {
 // inOrder sorts threads as the scenario has them.
 func (s *stager) inOrder(names []string) []string {
 	slices.SortFunc(names, func(x, y string) int {
-		return cmp.Or(cmp.Compare(s.owner(x).Thread, s.owner(y).Thread), strings.Compare(x, y))
+		return cmp.Or(cmp.Compare(s.ownerOf(x).Thread, s.ownerOf(y).Thread), strings.Compare(x, y))
 	})
 	return names
 }

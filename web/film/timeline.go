@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"relock/engine/bound"
-	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/journal"
-	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/trace"
@@ -23,76 +21,43 @@ import (
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
+	*Now
+
 	l         words.Language
-	threads   []string
-	owners    facts.Owners
 	shorter   *strings.Replacer // of so many owners
 	shorterOf int
 	ids       map[string]int // how many each thread has, of so many owners
 	idsOf     int
-	lease     int64
-	key       string
 	brief     *strings.Replacer // drops the lock's name from the names of the keys beside it
 	scenario  Scenario
 
 	rows    []Row
-	stands  map[string]*standing
-	called  map[string]int  // the step in which a thread last made a call
-	aside   map[string]bool // threads that go on with the old master of two
-	decided map[string]int  // the step in which a thread's call last succeeded
-	down    facts.Outages
+	called  map[string]int // the step in which a thread last made a call
+	decided map[string]int // the step in which a thread's call last succeeded
 	after   facts.Told
-	told    *soFar
-}
-
-// soFar is what later sentences need to know about the events so far.
-type soFar struct {
-	failed   []Failure
-	findings *check.Findings
+	alone   bool // its rows know of no row before
 }
 
 // NewTimeline returns an empty timeline in l for a run of s.
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
-	t := &Timeline{
-		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
-		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, called: map[string]int{}, aside: map[string]bool{}, down: facts.Outages{},
-		decided: map[string]int{},
+	return timelineOf(l, s, newNow(s.frame(), owners))
+}
+
+func timelineOf(l words.Language, s Scenario, now *Now) *Timeline {
+	return &Timeline{
+		Now: now, l: l, scenario: s, called: map[string]int{}, decided: map[string]int{},
+		brief: strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 	}
-	var endless []string
-	for _, th := range s.Threads {
-		if th.Endless {
-			endless = append(endless, th.Name)
-		}
-		t.threads = append(t.threads, th.Name)
-		t.stands[th.Name] = &standing{text: l.Say("not started")}
-	}
-	t.told = &soFar{findings: check.NewFindings(owners, s.guard(), s.lockKind, endless, s.Locks...)}
-	return t
 }
 
 // Alone returns the row of an event as if it were the first of the run, but with
 // sentences that know about all events before. T then has no other row.
 func (t *Timeline) Alone(e trace.Event) Row {
-	t.rows = t.rows[:0]
+	t.rows, t.alone, t.after = t.rows[:0], true, facts.Told{}
 	clear(t.called)
-	clear(t.aside)
 	clear(t.decided)
-	clear(t.down)
-	t.after = facts.Told{}
-	row := t.rows[t.Add(e)]
-	if acted := t.stands[e.Thread]; acted != nil {
-		*acted = standing{text: t.l.Say("not started")}
-	}
-	return row
+	return t.rows[t.Add(e)]
 }
-
-// Findings returns the words of the rules broken so far. They have seen all
-// events of t; seeing one again has no effect.
-func (t *Timeline) Findings() *check.Findings { return t.told.findings }
-
-// holding is whose the key is after the last event.
-func (t *Timeline) holding() *facts.Holding { return t.told.findings.Facts().Holding() }
 
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
@@ -101,14 +66,19 @@ func (t *Timeline) Scenario() Scenario { return t.scenario }
 func (t *Timeline) Language() words.Language { return t.l }
 
 // Threads returns the names of the columns.
-func (t *Timeline) Threads() []string { return t.threads }
+func (t *Timeline) Threads() []string { return t.names }
 
 // Rows returns all rows so far. The caller must not change them.
 func (t *Timeline) Rows() []Row { return t.rows }
 
 // Add adds an event to its row, and returns the row's index.
 func (t *Timeline) Add(e trace.Event) int {
-	t.told.findings.See(e)
+	t.take(e)
+	return t.add(e)
+}
+
+// add adds the last event.
+func (t *Timeline) add(e trace.Event) int {
 	n := len(t.rows)
 	begins := n == 0 || t.rows[n-1].Step != e.Step
 	if begins {
@@ -118,15 +88,9 @@ func (t *Timeline) Add(e trace.Event) int {
 	row.turn.add(e, begins)
 	row.LastSeq = e.Seq
 	before := row.Key
-	if b, ok := e.Body.(trace.Fault); ok {
-		if b.Do == fault.TwoMasters || b.Do == fault.OneMaster {
-			t.aside[b.Thread] = b.Do == fault.TwoMasters
-		}
-		t.down.Strike(b)
-	}
 	row.Key = t.keyCell(t.after.Add(e))
-	row.Key.Nodes, row.Key.Locks = t.nodes(e.Nodes), t.locks(e.Locks)
-	if i := slices.Index(t.threads, e.Thread); i >= 0 {
+	row.Key.Nodes, row.Key.Locks = t.nodes(e.Nodes), t.keys(e.Locks)
+	if i := t.ordinal(e.Thread); i >= 0 {
 		if row.Thread < 0 {
 			row.Thread = i
 		}
@@ -153,8 +117,8 @@ func (t *Timeline) newRow(e trace.Event) Row {
 	if n := len(t.rows); n > 0 {
 		row.Key = t.rows[n-1].Key
 	}
-	for i, name := range t.threads {
-		stand := t.stands[name]
+	for i, name := range t.names {
+		stand := t.thread(name)
 		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: stand.say(t.l, e.At), Tone: Quiet})
 		row.ahead = append(row.ahead, stand.ahead(e.At))
 	}
@@ -182,8 +146,8 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
 		c.Leaving = facts.Leaves(e, c.Thread)
-		c.Parted = !c.Leaving && t.parted(e, c.Thread) && InRedis(t.scenario.Protocol)
-		c.Doing = t.stands[c.Thread].doing(e.At)
+		c.Parted = !c.Leaving && t.inRedis() && t.parted(e, c.Thread)
+		c.Doing = t.thread(c.Thread).doing(e.At)
 	}
 }
 
@@ -192,7 +156,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 	case trace.Expired:
 		was := row.Event
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
-		if t.scenario.Heartbeat() {
+		if t.heartbeat() {
 			row.Event = t.l.Say("The key's time is over: Redis dropped it")
 		}
 		if e.Lock != "" {
@@ -207,20 +171,20 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		}
 	case trace.Violation:
 		row.Violations = append(row.Violations, Violation{
-			Rule: b.Rule, Title: t.l.Clause(t.scenario.lockKind.Title(b.Rule)), Named: RuleOf(t.l, t.scenario.lockKind, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
+			Rule: b.Rule, Title: t.l.Clause(t.sc.Lock.Kind.Title(b.Rule)), Named: RuleOf(t.l, t.sc.Lock.Kind, b.Rule), Detail: t.l.Clause(t.findings.Of(e, b).Says),
 		})
 	case trace.End:
 		row.Final = true
 		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
-		if t.told.findings.Times() == 0 && b.Error == "" {
-			row.Failed = OnlyFailed(t.l, t.told.failed)
+		if t.findings.Times() == 0 && b.Error == "" {
+			row.Failed = OnlyFailed(t.l, t.failed)
 		}
-		if b.Late(time.Duration(t.lease) * time.Millisecond) {
+		if b.Late(millis(t.scenario.LeaseMillis)) {
 			row.Late = Lateness(t.l, b.Lateness.Duration())
 		}
 		switch {
-		case causeOf(b.Cause, b.Error).Kind == trace.TooManyEvents && len(t.told.findings.Asking(t.threads)) > 0:
-			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.findings.Asking(t.threads)))
+		case causeOf(b.Cause, b.Error).Kind == trace.TooManyEvents && len(t.findings.Asking(t.names)) > 0:
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.findings.Asking(t.names)))
 			row.EventTone = Bad
 		case b.Error != "":
 			row.Event, row.EventTone = EndOfRun(t.l, b.Cause, b.Error), Bad
@@ -233,7 +197,6 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 }
 
 func (t *Timeline) act(c *Cell, e trace.Event) {
-	stand := t.stands[c.Thread]
 	switch b := e.Body.(type) {
 	case trace.Command:
 		t.begins(c, e.Step)
@@ -249,14 +212,12 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 	case trace.Outcome:
 		t.begins(c, e.Step)
-		if b.Call != lock.CallRenew {
-			stand.moves()
-		}
-		title, tone := t.outcome(b)
-		if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !t.aside[c.Thread] && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		aside := t.thread(c.Thread).aside && !t.alone
+		title, tone := t.shape().title(t.l, b)
+		if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !aside && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
-		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.scenario.granting() {
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.protocol.Granting {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
 		title = t.ofLock(e, title)
@@ -265,7 +226,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			break
 		}
 		c.Title, c.Tone = title, tone
-		if t.aside[c.Thread] && len(c.Lines) > 0 {
+		if aside && len(c.Lines) > 0 {
 			c.note(t.l.Say("on the old master"), Bad)
 		}
 		if tone != Bad || e.Lock != "" { // a command may be of two locks
@@ -278,7 +239,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)
 		}
 	case trace.Work:
-		t.work(c, stand, e.At, b)
+		t.work(c, b)
 	case trace.Wait:
 		length := t.l.Duration(b.For.Duration())
 		note := t.l.Say("waits %s", length)
@@ -289,7 +250,6 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			note = t.l.Say("its client sends it again in %s", length)
 		}
 		c.note(note, Plain)
-		stand.waits(e.At + b.For)
 	case trace.Resource:
 		tone := Plain
 		if b.Refused {
@@ -305,32 +265,13 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			tone = Plain
 		}
 		c.note(t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), tone)
-		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		t.told.failed = failedToo(t.told.failed, e)
 		tone := Plain
 		if b.Result != trace.Done {
 			tone = Bad
 		}
 		c.note(t.l.Say("ends: %s", Result(t.l, b.Result)), tone)
-		*stand = standing{text: t.l.Say("ended: %s", Result(t.l, b.Result))}
 	}
-}
-
-// outcome words an attempt's result in the scenario's terms.
-func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
-	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
-		return t.l.Say("%s: its key is set", b.Call), Good
-	}
-	if t.scenario.guard() == protocol.Nothing && !t.scenario.Heartbeat() {
-		switch b.Result {
-		case trace.Acquired, trace.Reentered:
-			return t.l.Say("enters level %d, no lock", b.Level), Plain
-		case trace.Released, trace.Decremented:
-			return t.l.Say("leaves level %d", b.Level), Plain
-		}
-	}
-	return Outcome(t.l, b)
 }
 
 // begins puts what has been noted about a thread in this step before the call
@@ -343,13 +284,12 @@ func (t *Timeline) begins(c *Cell, step int) {
 	c.Earlier, c.Notes = c.Notes, nil
 }
 
-func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
+func (t *Timeline) work(c *Cell, b trace.Work) {
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
 		if b.Cancelled {
 			c.Title = t.l.Say("work at level %d stopped: its context has ended", b.Level)
 		}
-		stand.moves()
 		return
 	}
 	length := t.l.Duration(b.For.Duration())
@@ -358,7 +298,6 @@ func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work)
 		note = t.l.Say("works on for %s", length)
 	}
 	c.note(note, Plain)
-	stand.works(at+b.For, b.Level)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
@@ -367,9 +306,9 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	for i, a := range b.Args[1:] {
 		a = t.brief.Replace(a)
 		switch {
-		case i == 0 && a == t.key && l.Verb == "EXISTS" && len(b.Args) > 2:
+		case i == 0 && a == t.scenario.Key && l.Verb == "EXISTS" && len(b.Args) > 2:
 			a = "key" // one of several: without it, it would not be among them
-		case i == 0 && a == t.key && len(t.scenario.Locks) == 0:
+		case i == 0 && a == t.scenario.Key && len(t.sc.Locks) == 0:
 			continue
 		case t.isColumn(a, ordinal):
 			continue
@@ -400,7 +339,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 // isColumn reports whether the column of a thread already says which owner an id is: its thread
 // has no other.
 func (t *Timeline) isColumn(id string, ordinal int) bool {
-	if ordinal < 0 || ordinal >= len(t.threads) || t.owners[id] != t.threads[ordinal] {
+	if ordinal < 0 || ordinal >= len(t.names) || t.owners[id] != t.names[ordinal] {
 		return false
 	}
 	if t.ids == nil || t.idsOf != len(t.owners) { // a lab's grow
@@ -415,7 +354,7 @@ func (t *Timeline) isColumn(id string, ordinal int) bool {
 // ofQueue reports whether a key or a channel belongs to the queue: it is beside
 // the lock's key, and is neither of the two others that can be there.
 func (t *Timeline) ofQueue(key string) bool {
-	return key != "" && key != t.key && len(t.scenario.Locks) == 0 && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
+	return key != "" && key != t.scenario.Key && len(t.sc.Locks) == 0 && !protocol.IsOver(key) && key != protocol.TokenKey(t.scenario.Key)
 }
 
 func (t *Timeline) reply(b trace.Command) string {
@@ -478,7 +417,7 @@ func (t *Timeline) nodes(states []trace.KeyState) []Node {
 		n := Node{Number: i + 1, Down: t.down.Down(i), Cut: t.l.List(t.down.CutOff(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
-			n.Ordinal = slices.Index(t.threads, n.Thread)
+			n.Ordinal = t.ordinal(n.Thread)
 		}
 		list = append(list, n)
 	}
@@ -489,27 +428,20 @@ func (t *Timeline) keyCell(k trace.KeyState) Key { return t.keyCellOf(k, t.holdi
 
 // keyCellOf is a key, given whose it is.
 func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
-	out := Key{Type: cmp.Or(k.Type, trace.TypeNone), PTTL: Left(k.PTTL), Heartbeat: t.scenario.Heartbeat()}
-	switch {
-	case out.Heartbeat:
-	case NoLock(t.scenario.Protocol):
-		out.Type = TypeNoLock
-	case !InRedis(t.scenario.Protocol):
-		out.Type = TypeElsewhere
-	}
+	out := Key{Type: t.shape().cell(k), PTTL: Left(k.PTTL), Heartbeat: t.heartbeat()}
 	if !k.Exists() {
 		return out
 	}
 	if k.Value != nil {
 		name := whose.Of(k, *k.Value)
-		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
+		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: t.ordinal(name), Owner: ShortOwner(*k.Value)})
 	}
 	out.Mode = k.Mode()
 	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
 		switch {
 		case k.IsMember(id):
 		case trace.IsNumber(id):
-			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
+			call := LastCall{Field: id, Ordinal: t.ordinal(id[1:]), Number: k.Fields[id]}
 			if call.Ordinal >= 0 {
 				call.Thread = id[1:]
 			}
@@ -520,10 +452,10 @@ func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 		}
 		name := whose.Of(k, id)
 		out.Holds = append(out.Holds, HoldCount{
-			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
+			Thread: name, Ordinal: t.ordinal(name), Owner: ShortOwner(id), Count: k.Fields[id],
 		})
 	}
-	if out.Taken = permitsTaken(t.l, t.scenario.lockKind, k); k.Type == trace.TypeList {
+	if out.Taken = permitsTaken(t.l, t.sc.Lock.Kind, k); k.Type == trace.TypeList {
 		out.Taken = freeTokens(t.l, k)
 	}
 	if k.PTTL < 0 {
@@ -532,16 +464,16 @@ func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 		return out
 	}
 	out.Lease = t.l.Duration(millis(k.PTTL))
-	out.Fraction = t.left(k.PTTL)
+	out.Fraction = part(k.PTTL, t.sc.Lock.Lease)
 	return out
 }
 
-// left is how much of a lease is left, in thousandths.
-func (t *Timeline) left(pttl int64) int {
-	if t.lease <= 0 {
+// part is how much of a lease is left, in thousandths.
+func part(pttl int64, lease time.Duration) int {
+	if lease < time.Millisecond {
 		return 0
 	}
-	return int(min(max(pttl*1000/t.lease, 0), 1000))
+	return int(min(max(pttl*1000/lease.Milliseconds(), 0), 1000))
 }
 
 // ShortOwner shortens an owner id to its two ends. A foreign id may contain any

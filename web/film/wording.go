@@ -4,51 +4,27 @@ import (
 	"relock/engine/check"
 
 	"relock/engine/lock"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
 
-// Result words a call's outcome, or how a thread ended, briefly. In English
-// these are the words of scenarios and traces.
+// results are the words for outcomes. In English these are the words of scenarios and
+// traces.
+var results = map[trace.Result]phrase.Text{
+	trace.Acquired: "acquired", trace.Reentered: "reentered", trace.Refused: "refused", trace.Released: "released", trace.Decremented: "decremented",
+	trace.Renewed: "renewed", trace.Aged: "aged", trace.NotHeld: "not-held", trace.Exhausted: "exhausted", trace.Lost: "lost", trace.Failed: "error",
+	trace.Cancelled: "cancelled", trace.Online: "online", trace.Offline: "offline", trace.Done: "done", trace.Crashed: "crashed",
+}
+
+// Result words a call's outcome, or how a thread ended, briefly.
 func Result(l words.Language, r trace.Result) string {
-	switch r {
-	case trace.Acquired:
-		return l.Say("acquired")
-	case trace.Reentered:
-		return l.Say("reentered")
-	case trace.Refused:
-		return l.Say("refused")
-	case trace.Released:
-		return l.Say("released")
-	case trace.Decremented:
-		return l.Say("decremented")
-	case trace.Renewed:
-		return l.Say("renewed")
-	case trace.Aged:
-		return l.Say("aged")
-	case trace.NotHeld:
-		return l.Say("not-held")
-	case trace.Exhausted:
-		return l.Say("exhausted")
-	case trace.Lost:
-		return l.Say("lost")
-	case trace.Failed:
-		return l.Say("error")
-	case trace.Cancelled:
-		return l.Say("cancelled")
-	case trace.Online:
-		return l.Say("online")
-	case trace.Offline:
-		return l.Say("offline")
-	case trace.Done:
-		return l.Say("done")
-	case trace.Crashed:
-		return l.Say("crashed")
-	default:
-		return string(r)
+	if text, known := results[r]; known {
+		return l.Say(text)
 	}
+	return string(r)
 }
 
 // Outcome words an attempt's result.
@@ -110,6 +86,13 @@ func LateCopy(l words.Language, call string, level int) string {
 	return l.Say("late copy of %s, level %d", call, level)
 }
 
+// failures are the words for why a call failed.
+var failures = map[trace.CauseKind]phrase.Text{
+	trace.Reset: "connection reset by peer", trace.Unreachable: "connection refused", trace.TimedOut: "i/o timeout",
+	trace.Deadline: "context deadline exceeded", trace.Canceled: "context canceled", trace.HungUp: "EOF",
+	trace.Unsynced: "too few replicas acknowledged it",
+}
+
 // failure words why a call failed. What Redis answered stays as it is, and so
 // does what has no kind: the innermost part of the error.
 func failure(l words.Language, why trace.Cause, text string) string {
@@ -117,27 +100,16 @@ func failure(l words.Language, why trace.Cause, text string) string {
 	if kind == trace.NoMajority || kind == trace.NoRedis {
 		kind = why.Rest
 	}
-	switch kind {
-	case trace.Reset:
-		return l.Say("connection reset by peer")
-	case trace.Unreachable:
-		return l.Say("connection refused")
-	case trace.TimedOut:
-		return l.Say("i/o timeout")
-	case trace.Deadline:
-		return l.Say("context deadline exceeded")
-	case trace.Canceled:
-		return l.Say("context canceled")
-	case trace.HungUp:
-		return l.Say("EOF")
-	case trace.UnknownCommand:
+	switch {
+	case kind == trace.UnknownCommand:
 		return l.Say("this Redis does not know %s", why.Code)
-	case trace.Unsynced:
-		return l.Say("too few replicas acknowledged it")
-	case trace.WrongScript:
+	case kind == trace.WrongScript:
 		return l.Say("a mistake in the script %s", why.Code)
+	case failures[kind] != "":
+		return l.Say(failures[kind])
+	default:
+		return innermost(text)
 	}
-	return innermost(text)
 }
 
 // EndOfRun words what ended a run early. Text is the error's: older traces have nothing

@@ -229,6 +229,7 @@ type Count struct {
 	Running  int // runs going on
 	Kept     int // runs going on or ended
 	Stepping int // scenarios stepped through
+	Viewers  int // pages that get the frames of runs
 }
 
 // Count returns how much is in use.
@@ -240,6 +241,7 @@ func (r *Registry) Count() Count {
 		if ended, _ := s.state(); !ended {
 			c.Running++
 		}
+		c.Viewers += s.Viewers()
 	}
 	for _, n := range r.stepping {
 		c.Stepping += n

@@ -1,0 +1,106 @@
+package own_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"relock/web/webtest"
+)
+
+const monitorLog = `OK
+1700000000.000000 [0 127.0.0.1:5001] "SET" "lock" "v1" "NX" "PX" "300"
+1700000000.350000 [0 127.0.0.1:5002] "SET" "lock" "v2" "NX" "PX" "300"
+1700000000.360000 [0 127.0.0.1:5002] "EVAL" "while true do end" "1" "lock"
+1700000000.370000 [0 127.0.0.1:5003] "SET" "other" "v2" "NX"
+1700000000.500000 [0 127.0.0.1:5001] "DEL" "lock"
+`
+
+// A log that is sent becomes a trace with a page, which reads it in another way by a click. None
+// of its scripts is run.
+func TestALogHasAPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	res, body := s.Send(t, "/edit/file", "monitor.log", []byte(monitorLog))
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d: %s", res.StatusCode, body)
+	}
+	at := res.Header.Get("Location")
+	_, body = s.Do(t, http.MethodGet, at, nil)
+	for _, want := range []string{"Read from a MONITOR log: 4 commands name the key lock, threads by value.", "threads by connection", "It has no replies", at + "/again?key=other", "another&#39;s lock released"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	res, _ = s.Do(t, http.MethodGet, at+"/again?threads=connection", nil)
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatal(res.StatusCode)
+	}
+	if _, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "4 commands name the key lock, threads by connection.") {
+		t.Error("it is not by connection")
+	}
+	res, _ = s.Do(t, http.MethodGet, at+"/again?key="+url.QueryEscape("other"), nil)
+	if _, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "1 command names the key other") {
+		t.Error("it is not the other key")
+	}
+	res, body = s.Send(t, "/edit/file", "monitor.log", []byte(monitorLog+"AUTH s3cret\n"))
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "line 7: it is not a line of MONITOR") || strings.Contains(body, "s3cret") {
+		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+}
+
+const semaphoreLog = `1700000000.000000 [0 127.0.0.1:5001] "ZADD" "sem:readers" "1" "w1"
+1700000000.010000 [0 127.0.0.1:5002] "ZADD" "sem:readers" "2" "w2"
+1700000000.020000 [0 127.0.0.1:5001] "ZREM" "sem:readers" "w1"
+1700000000.030000 [0 127.0.0.1:5002] "ZREM" "sem:readers" "w2"
+`
+
+// Where a log leaves open how many may be inside at once, its page asks; a key is a key,
+// whatever it ends with.
+func TestAKindOfLockIsSaidOnThePage(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	res, body := s.Send(t, "/edit/file?key=sem:readers", "monitor.log", []byte(semaphoreLog))
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d: %s", res.StatusCode, body)
+	}
+	at := res.Header.Get("Location")
+	_, body = s.Do(t, http.MethodGet, at, nil)
+	for _, want := range []string{"4 commands name the key sem:readers", "The key holds a sorted set.", at + "/again?kind=permits%3D2"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for kind, broken := range map[string]bool{"exclusive": true, "permits=2": false} {
+		res, _ = s.Do(t, http.MethodGet, at+"/again?kind="+url.QueryEscape(kind), nil)
+		_, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil)
+		if strings.Contains(body, "two inside at once") != broken || !strings.Contains(body, `<span aria-current="true">`+kind) || strings.Contains(body, "The key holds a sorted set.") {
+			t.Errorf("%s: broken is %v, or the page does not say the kind", kind, !broken)
+		}
+	}
+	if res, body = s.Do(t, http.MethodGet, at+"/again?kind=many", nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "is no kind of lock") {
+		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+}
+
+// So do spans of OpenTelemetry: those of our own example.
+func TestSpansHaveAPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	spans, err := os.ReadFile("../../engine/outside/logs/testdata/example.otlp.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, body := s.Send(t, "/edit/file", "spans.jsonl", spans)
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d: %s", res.StatusCode, body)
+	}
+	_, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil)
+	for _, want := range []string{"Read from spans of OpenTelemetry: 5 attempts for the key invoice:7, threads by owner.", "hands over to waiters: 5", "two inside at once", "worker-1"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
