@@ -20,7 +20,7 @@ type actor struct {
 	unwatched bool // its watchdog has stopped since it has the lock
 	parting   bool // it is leaving
 	reached   bool // and Redis has run a command of its last unlock
-	answered  string
+	answered  string // or has answered it with this error
 
 	asking   bool        // its lock call is under way
 	wants    string      // of several locks, the one that it asks for
@@ -29,7 +29,7 @@ type actor struct {
 	unsure   bool        // it does not know what came of its lock call
 	cause    trace.Cause // why
 	lost     *loss       // it was told so
-	relies   trace.Millis
+	relies   trace.Millis // until then it may rely on the lock, or 0
 	renewed  trace.Millis // when its watchdog last did, or -1
 	wrote    string       // its last write
 	ended    trace.Result
