@@ -83,3 +83,16 @@ func TestAListOfTokens(t *testing.T) {
 		}
 	}
 }
+
+// Who has taken no token and puts some in fills the list: it unlocks nothing.
+func TestFillingAListIsNoUnlock(t *testing.T) {
+	var calls []string
+	for _, e := range tokens(t, check.Kind{Permits: 2}, "A+2", "A-", "A+1").Events() {
+		if c, ok := e.Body.(trace.Command); ok {
+			calls = append(calls, c.Call)
+		}
+	}
+	if got := strings.Join(calls, " "); got != "other lock unlock" {
+		t.Errorf("A fills, takes and gives back: %s", got)
+	}
+}
