@@ -288,6 +288,7 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 		{hmget("leave", 1, 2, "1", "2"), "A has the lock as it leaves the line: HMGET finds its field, with the number of this call."},
 		{hmget("leave", 1, 2, "1", "1"), "A has the lock as it leaves the line, but by HMGET through call 1, so it keeps it."},
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"PTTL", key}, Reply: int64(80)}, "A reads PTTL: 80 ms are left, no more than the 100 ms of a grant, so it hands the lock on."},
+		{trace.Command{Call: "leave", Level: 1, Args: []string{"PTTL", key}, Reply: int64(100)}, "A reads PTTL: 100 ms are left, no more than the 100 ms of a grant, so it hands the lock on."},
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"PTTL", key}, Reply: int64(180)}, "A reads PTTL: 180 ms are left, more than the 100 ms of a grant, so the lock is held and stays."},
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(1)}, "A leaves the line, and nobody needs waking: EXISTS answers 1, the lock is not free."},
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(0)}, "A finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on."},

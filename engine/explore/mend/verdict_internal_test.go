@@ -114,6 +114,30 @@ func TestAChangeThatHoldsOnlySometimes(t *testing.T) {
 	}
 }
 
+// No lock can mend an order in which a thread stands still for longer than its lease. A
+// change after which only such orders break a rule mends, unless no others did before.
+func TestWhatIsLeftStandsStill(t *testing.T) {
+	broken := func(n, standing int64) Count {
+		c := count(t, fmt.Sprintf("100 orders: %[1]d broken, %[1]d mutual-exclusion", n))
+		c.Standing = big.NewInt(standing)
+		return c
+	}
+	for _, c := range []struct {
+		before, after Count
+		want          Verdict
+	}{
+		{broken(40, 20), broken(10, 10), Mends},
+		{broken(40, 20), broken(10, 9), Partly},
+		{broken(40, 40), broken(10, 10), Partly},
+		{broken(40, 20), broken(100, 100), Nothing},
+	} {
+		r := &Report{Before: c.before}
+		if have := r.verdict(&Cure{Change: Change{Kind: Lock}, After: c.after}); have != c.want {
+			t.Errorf("%v of %v stand still, then %v of %v: %s, want %s", c.before.Standing, c.before.Broken, c.after.Standing, c.after.Broken, have, c.want)
+		}
+	}
+}
+
 // The better of two cures stands first: by its verdict, then by what is left whatever the pause, of
 // harm above all, then by what it costs.
 func TestTheBetterCureIsFirst(t *testing.T) {
