@@ -357,6 +357,20 @@ func FuzzParse(f *testing.F) {
 }
 
 // It names the seed if that decides something that a person sees.
+// A thread asks without end if its own retries say so, whatever the lock's are.
+func TestWhoAsksWithoutEnd(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`
+lock: {retry: {times: unlimited}}
+threads: [{name: A}, {name: B, retry: {times: 3}}, {name: C}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sc.Endless(); !slices.Equal(got, []string{"A", "C"}) {
+		t.Errorf("%v ask without end, want A and C", got)
+	}
+}
+
 func TestDrawn(t *testing.T) {
 	for text, want := range map[string]bool{
 		"threads: [{name: A, work: 50ms}]":                                               false,
@@ -400,7 +414,10 @@ func TestAfterIsWrittenWhereThereIsAny(t *testing.T) {
 }
 
 func TestSlowedIsAllOfIt(t *testing.T) {
-	sc, err := scenario.Parse([]byte("threads: [{name: A, start: 1ms, depth: 2, work: 2ms-3ms, after: 4ms-5ms}]"))
+	sc, err := scenario.Parse([]byte(`
+threads: [{name: A, start: 1ms, depth: 2, work: 2ms-3ms, after: 4ms-5ms}]
+faults: [{time: 6ms, do: clock-jump, by: -7ms}, {thread: A, at: work, do: pause, for: 8ms}]
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,5 +428,8 @@ func TestSlowedIsAllOfIt(t *testing.T) {
 	got := slow.Threads[0]
 	if got.Start != 10*ms || got.Work != (scenario.Range{Min: 20 * ms, Max: 30 * ms}) || got.After != (scenario.Range{Min: 40 * ms, Max: 50 * ms}) {
 		t.Errorf("ten times slower: start %v, work %v, after %v", got.Start, got.Work, got.After)
+	}
+	if jump, pause := slow.Faults[0], slow.Faults[1]; jump.Time != 60*ms || jump.By != -70*ms || pause.For != 80*ms {
+		t.Errorf("ten times slower: a clock jumps at %v by %v, a pause takes %v", jump.Time, jump.By, pause.For)
 	}
 }

@@ -342,7 +342,7 @@ func TestTheSameIsSeenAgain(t *testing.T) {
 		case "redis-py":
 			faults, needed = libraries.Faults(), true
 			if testing.Short() {
-				faults = []string{libraries.None, lab.LoseReply}
+				faults = []string{lab.LoseReply}
 			}
 		case "redis-cli":
 			needed = true

@@ -292,14 +292,15 @@ func TestTimedFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
 func TestNothingScrollsSideways(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t,
+		chromedp.Navigate(url+"/edit"),
+		click(`#scenario button[value="run"]`),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+	)
 	for _, width := range []int64{360, 768, 1440, 1920} {
-		do(
-			ctx, t,
-			chromedp.EmulateViewport(width, 800),
-			chromedp.Navigate(url+"/edit"),
-			click(`#scenario button[value="run"]`),
-			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
-		)
+		do(ctx, t, chromedp.EmulateViewport(width, 800))
+		drawn(ctx, t)
 		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 			t.Errorf("%d px wide: the page is %d px wider", width, over)
 		}

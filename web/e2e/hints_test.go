@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -19,29 +20,33 @@ func TestTheLastHintIsFollowedByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, breaks := serve(t), 0
+	var breaks []string
 	for _, i := range c.Items() {
-		if i.Kind != course.Break {
-			continue
-		}
-		breaks++
-		for n, language := range []string{"en", "zh"} {
-			if testing.Short() && breaks%2 != n {
-				continue // each break in one language
-			}
-			t.Run(i.Path()+" "+language, func(t *testing.T) {
-				t.Parallel()
-				followed(t, fmt.Sprintf("%s/learn/%s?lang=%s", url, i.Path(), language))
-			})
+		if i.Kind == course.Break {
+			breaks = append(breaks, i.Path())
 		}
 	}
-	if breaks == 0 {
+	if len(breaks) == 0 {
 		t.Fatal("nothing is to be broken")
+	}
+	url := serve(t)
+	for n, language := range []string{"en", "zh"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			ctx := tab(t)
+			do(ctx, t, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+			for i, path := range breaks {
+				if testing.Short() && i%2 != n {
+					continue // each break in one language
+				}
+				followed(ctx, t, fmt.Sprintf("%s/learn/%s?lang=%s", url, path, language))
+			}
+		})
 	}
 }
 
 // followed opens the hints of a break, and presses what the last one names.
-func followed(t *testing.T, address string) {
+func followed(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
 	const (
 		shut  = `.hints details:not([open]) > summary`
@@ -67,19 +72,18 @@ func followed(t *testing.T, address string) {
 			return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && document.getElementById("reached").contains(hit);
 		})()`
 	)
-	ctx := tab(t)
-	do(ctx, t, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Navigate(address))
+	do(ctx, t, chromedp.Navigate(address))
 	until(ctx, t, `(document.getElementById("tally")?.textContent ?? "") !== ""`) // the page has asked what its first place is worth
 	for range 4 {
 		do(ctx, t, click(shut))
 	}
 	list := get[[]string](ctx, t, moves)
 	if len(list) == 0 || get[bool](ctx, t, fmt.Sprintf("document.querySelector(`%s`) !== null", shut)) {
-		t.Fatalf("after four hints these moves are read: %q", list)
+		t.Fatalf("%s: after four hints these moves are read: %q", address, list)
 	}
 	for n, name := range list {
 		if !get[bool](ctx, t, `document.getElementById("reached").hidden`) {
-			t.Fatalf("broken after %d moves of %q", n, list)
+			t.Fatalf("%s: broken after %d moves of %q", address, n, list)
 		}
 		quoted, err := json.Marshal(name)
 		if err != nil {
@@ -87,7 +91,7 @@ func followed(t *testing.T, address string) {
 		}
 		was := get[string](ctx, t, state)
 		if found := get[int](ctx, t, fmt.Sprintf(named, quoted)); found != 1 {
-			t.Fatalf("move %d of %q: %d buttons are named %q; there are %q", n+1, list, found, name,
+			t.Fatalf("%s: move %d of %q: %d buttons are named %q; there are %q", address, n+1, list, found, name,
 				get[string](ctx, t, `[...document.querySelectorAll("#choices .move, #rail .fault")].map((b) => b.innerText + b.getAttribute("aria-disabled")).join(" | ")`))
 		}
 		until(ctx, t, fmt.Sprintf(`(%s) !== %q`, state, was))
@@ -95,6 +99,6 @@ func followed(t *testing.T, address string) {
 	}
 	until(ctx, t, `document.getElementById("reached").checkVisibility()`)
 	if !get[bool](ctx, t, inSight) {
-		t.Error("that it is broken is not in sight")
+		t.Errorf("%s: that it is broken is not in sight", address)
 	}
 }

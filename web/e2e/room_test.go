@@ -407,11 +407,15 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "A")
 	stage := another(host, t)
-	look := func(part string, ctx context.Context) {
+	lookAt := func(part string, ctx context.Context, selector string) {
 		t.Helper()
-		for _, f := range findings(ctx, t) {
+		for _, f := range findingsIn(ctx, t, selector) {
 			t.Errorf("%s: %s: %s\n  %s", part, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
 		}
+	}
+	look := func(part string, ctx context.Context) {
+		t.Helper()
+		lookAt(part, ctx, ":root")
 	}
 	dressed := func(part string, ctx context.Context, path, theme, language string) {
 		t.Helper()
@@ -425,11 +429,11 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 	look("host", host)
 	for _, dialog := range []string{"people", "scenes", "room", "join"} {
 		do(host, t, inMenu("#more", `[data-dialog=`+dialog+`]`), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
-		look("dialog "+dialog, host)
+		lookAt("dialog "+dialog, host, "#"+dialog)
 		do(host, t, chromedp.KeyEvent(kb.Escape))
 	}
 	do(host, t, inMenu("#more", "#explore"), chromedp.WaitVisible(chromedp.CSS(`#explorer`)))
-	look("explorer", host)
+	lookAt("explorer", host, "#explorer")
 	do(host, t, click(`#close-explorer`))
 	do(host, t, chromedp.KeyEvent("a"))
 	until(phone, t, `document.querySelector("[data-vote]") !== null`)

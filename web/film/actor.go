@@ -14,22 +14,22 @@ import (
 type actor struct {
 	standing
 
-	waits     bool // it has done nothing since it began to wait
-	unlocking bool // Redis runs an unlock of it, of which it has not heard yet
-	aside     bool // it goes on with the old master of two
-	unwatched bool // its watchdog has stopped since it has the lock
-	parting   bool // it is leaving
-	reached   bool // and Redis has run a command of its last unlock
-	answered  string
+	waits     bool   // it has done nothing since it began to wait
+	unlocking bool   // Redis runs an unlock of it, of which it has not heard yet
+	aside     bool   // it goes on with the old master of two
+	unwatched bool   // its watchdog has stopped since it has the lock
+	parting   bool   // it is leaving
+	reached   bool   // and Redis has run a command of its last unlock
+	answered  string // or has answered it with this error
 
-	asking   bool        // its lock call is under way
-	wants    string      // of several locks, the one that it asks for
-	refusals int         // of its call so far
-	message  bool        // it waits for one
-	unsure   bool        // it does not know what came of its lock call
-	cause    trace.Cause // why
-	lost     *loss       // it was told so
-	relies   trace.Millis
+	asking   bool         // its lock call is under way
+	wants    string       // of several locks, the one that it asks for
+	refusals int          // of its call so far
+	message  bool         // it waits for one
+	unsure   bool         // it does not know what came of its lock call
+	cause    trace.Cause  // why
+	lost     *loss        // it was told so
+	relies   trace.Millis // until then it may rely on the lock, or 0
 	renewed  trace.Millis // when its watchdog last did, or -1
 	wrote    string       // its last write
 	ended    trace.Result

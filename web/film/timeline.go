@@ -211,33 +211,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
-		t.begins(c, e.Step)
-		aside := t.thread(c.Thread).aside && !t.alone
-		title, tone := t.shape().title(t.l, b)
-		if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !aside && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.heartbeat() {
-			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
-		}
-		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.protocol.Granting {
-			title = t.l.Say("is handed the lock") // by a message: it has not asked again
-		}
-		title = t.ofLock(e, title)
-		if t.decided[c.Thread] == e.Step { // one more call in the same step
-			c.note(title, tone)
-			break
-		}
-		c.Title, c.Tone = title, tone
-		if aside && len(c.Lines) > 0 {
-			c.note(t.l.Say("on the old master"), Bad)
-		}
-		if tone != Bad || e.Lock != "" { // a command may be of two locks
-			t.decided[c.Thread] = e.Step
-		}
-		if b.Result == trace.Failed {
-			c.note(failure(t.l, causeOf(b.Cause, b.Error), b.Error), Plain)
-		}
-		if b.Until > 0 {
-			c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)
-		}
+		t.outcome(c, e, b)
 	case trace.Work:
 		t.work(c, b)
 	case trace.Wait:
@@ -271,6 +245,37 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			tone = Bad
 		}
 		c.note(t.l.Say("ends: %s", Result(t.l, b.Result)), tone)
+	}
+}
+
+// outcome words what a call of the cell's thread has come to.
+func (t *Timeline) outcome(c *Cell, e trace.Event, b trace.Outcome) {
+	t.begins(c, e.Step)
+	aside := t.thread(c.Thread).aside && !t.alone
+	title, tone := t.shape().title(t.l, b)
+	if others := t.holding().Holders(keyOf(e)); b.Result == trace.Renewed && !aside && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.heartbeat() {
+		title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
+	}
+	if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && t.protocol.Granting {
+		title = t.l.Say("is handed the lock") // by a message: it has not asked again
+	}
+	title = t.ofLock(e, title)
+	if t.decided[c.Thread] == e.Step { // one more call in the same step
+		c.note(title, tone)
+		return
+	}
+	c.Title, c.Tone = title, tone
+	if aside && len(c.Lines) > 0 {
+		c.note(t.l.Say("on the old master"), Bad)
+	}
+	if tone != Bad || e.Lock != "" { // a command may be of two locks
+		t.decided[c.Thread] = e.Step
+	}
+	if b.Result == trace.Failed {
+		c.note(failure(t.l, causeOf(b.Cause, b.Error), b.Error), Plain)
+	}
+	if b.Until > 0 {
+		c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)
 	}
 }
 

@@ -78,11 +78,14 @@ func TestEveryItemHasAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range words.All() {
+	for n, l := range words.All() {
 		_, way := s.Do(t, http.MethodGet, "/learn?lang="+l.Code(), nil)
-		for _, i := range c.All() {
+		for at, i := range c.All() {
 			if i.When() == "" && i.First() == i && !strings.Contains(way, `href="/learn/`+i.Path()+`"`) {
 				t.Errorf("%s: the way does not lead to %s", l.Code(), i.Path())
+			}
+			if testing.Short() && at%len(words.All()) != n {
+				continue // each page in one language
 			}
 			res, body := s.Do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+l.Code(), nil)
 			if res.StatusCode != http.StatusOK || !strings.Contains(body, html.EscapeString(i.Title(l))) {

@@ -349,7 +349,7 @@ func TestATickIsKeptOrHasAKey(t *testing.T) {
 		{"protocol: mutex, keep: 1m", "{kind: effect, looks: false, once-per: 1m}", "", "0 of 26"},
 		{"protocol: mutex", "{kind: effect}", "", "0 of 23"},
 	} {
-		if testing.Short() && i > 1 {
+		if testing.Short() && i > 0 {
 			break
 		}
 		sc := parsed(t, "lock: {"+c.lock+", lease: 10s, watchdog: off, retry: {times: 1, interval: 1ms}}\nresource: "+c.resource+

@@ -92,6 +92,28 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// Where nothing is left, a change mends; but one that holds only if the right replica takes
+// over, or if the work pauses and not its process, does so up to there.
+func TestAChangeThatHoldsOnlySometimes(t *testing.T) {
+	waits := func(of int) *scenario.Scenario {
+		return &scenario.Scenario{Lock: scenario.Lock{Wait: scenario.Sync{Count: of, Of: 2}}}
+	}
+	for name, c := range map[string]struct {
+		change Change
+		want   Verdict
+	}{
+		"it waits for both replicas":         {Change{Kind: Replicas, Scenario: waits(2)}, Mends},
+		"it waits for one of two":            {Change{Kind: Replicas, Scenario: waits(1)}, UpTo},
+		"a watchdog":                         {Change{Kind: Watchdog}, Mends},
+		"a watchdog that runs apart from it": {Change{Kind: Watchdog, Name: apartName}, UpTo},
+	} {
+		r := &Report{Before: count(t, "100 orders: 40 broken, 40 mutual-exclusion")}
+		if have := r.verdict(&Cure{Change: c.change, After: count(t, "100 orders")}); have != c.want {
+			t.Errorf("%s: %s, want %s", name, have, c.want)
+		}
+	}
+}
+
 // The better of two cures stands first: by its verdict, then by what is left whatever the pause, of
 // harm above all, then by what it costs.
 func TestTheBetterCureIsFirst(t *testing.T) {
