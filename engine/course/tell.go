@@ -80,7 +80,7 @@ func (t teller) functions() map[string]any {
 		"asked":    func(text string) (int, error) { return t.crowds(text, sum) },
 		"together": func(text string) (int, error) { return t.crowds(text, together) },
 		"jitter": func() (string, error) {
-			return t.ofLock(func(k scenario.Lock) time.Duration { return k.Retry.JitterMax })
+			return t.ofLock(func(k scenario.Lock) time.Duration { return k.Retry.Jitter.Max })
 		},
 		"command":  t.command,
 		"lua":      t.lua,

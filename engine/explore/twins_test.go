@@ -358,7 +358,7 @@ func TestTwinsOfBundledScenarios(t *testing.T) {
 // nothing drawn, and of its faults those of Redis.
 func times(sc *scenario.Scenario, n int) *scenario.Scenario {
 	one := sc.Threads[0]
-	one.Work.Max, one.Retry.JitterMax, one.Repeat = one.Work.Min, one.Retry.JitterMin, 1
+	one.Work.Max, one.Retry.Jitter.Max, one.Repeat = one.Work.Min, one.Retry.Jitter.Min, 1
 	other := sc.WithSchedule(nil)
 	other.Threads, other.Expect = nil, nil
 	for _, name := range []string{"A", "B", "C"}[:n] {

@@ -135,12 +135,6 @@ func Struck(name, at string) (Kind, bool) {
 	return k, ok
 }
 
-// Keys returns all keys of a fault in a scenario, in the order in which they are
-// written.
-func Keys() []string {
-	return []string{"time", "thread", "at", "level", "round", "command", "do", "error", "for", "scope", "by", "behind", "keep", "lose", "node", "replica"}
-}
-
 // Word returns a fault's name within a sentence.
 func Word(name string) phrase.Wording {
 	k, ok := Named(name)

@@ -29,11 +29,6 @@ func TestEveryKindIsWhole(t *testing.T) {
 		if (k.For > 0) != (slices.Contains(k.Fields, "for") && !slices.Contains(k.Optional, "for")) || (k.Error != "") != slices.Contains(k.Fields, "error") || (k.By != 0) != slices.Contains(k.Fields, "by") || (k.Behind > 0) != slices.Contains(k.Fields, "behind") {
 			t.Errorf("%s has the keys %v, and by hand %v, %v, %d", k.Name, k.Fields, k.For, k.By, k.Behind)
 		}
-		for _, one := range append([]string{"do", "thread", "at", "time", "level", "round", "command"}, k.Fields...) {
-			if !slices.Contains(fault.Keys(), one) {
-				t.Errorf("%s: the key %s is none of a fault's", k.Name, one)
-			}
-		}
 		for _, nodes := range []int{0, 3} {
 			b := trace.Fault{Do: k.Name, At: fault.AtLock}
 			row, why := fault.Row(b, nodes > 0).String(), fault.Why(fault.Scene{Fault: b, Who: "A", Nodes: nodes}).String()

@@ -48,7 +48,7 @@ func (r *Run) wireUp(ctx context.Context, client func(thread string, node int) j
 			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			MaxAge: r.sc.Lock.MaxHold, Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
-			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
+			JitterMin: t.spec.Retry.Jitter.Min, JitterMax: t.spec.Retry.Jitter.Max,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
 			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting, Lost: t.lost},
 		}

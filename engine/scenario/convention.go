@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -18,62 +19,31 @@ import (
 	"relock/engine/phrase"
 )
 
-// The JSON forms of a Convention's parts, in the order of the calls.
-type (
-	argsForm struct {
-		Lock   *[]string `json:"lock,omitempty"`
-		Unlock *[]string `json:"unlock,omitempty"`
-		Renew  *[]string `json:"renew,omitempty"`
-		Leave  *[]string `json:"leave,omitempty"`
-	}
-	repliesOf struct {
-		Lock   *answersForm `json:"lock,omitempty"`
-		Unlock *answersForm `json:"unlock,omitempty"`
-		Renew  *answersForm `json:"renew,omitempty"`
-	}
-	// answersForm has a number as a number, and words and texts as texts.
-	answersForm struct {
-		Entered  any `json:"entered,omitempty"`
-		Released any `json:"released,omitempty"`
-		Renewed  any `json:"renewed,omitempty"`
-		Refused  any `json:"refused,omitempty"`
-	}
-)
-
-// conventionForm returns the forms of an own lock's convention, nil for parts that
-// are as usual.
-func (l Lock) conventionForm() (args *argsForm, keys *[]string, replies *repliesOf) {
-	c := l.Convention
-	if c.Args != nil {
-		args = &argsForm{}
-		for call, list := range c.Args {
+// conventionForm returns an own lock's convention as JSON has it, in the order of the
+// calls: nothing for parts that are as usual.
+func (l Lock) conventionForm() (args, replies object) {
+	for _, call := range ownCalls {
+		if list, ok := l.Convention.Args[call]; ok {
 			words := []string{}
 			for _, one := range list {
-				word := one.Word
-				if word == "" {
-					word = one.Text
+				words = append(words, cmp.Or(one.Word, one.Text))
+			}
+			args = append(args, member{call, words})
+		}
+		if list, ok := l.Convention.Replies[call]; ok {
+			var said object
+			for _, outcome := range []string{protocol.Entered, protocol.Released, protocol.Renewed, protocol.RefusedWord} {
+				if one, ok := list[outcome]; ok {
+					said = append(said, member{outcome, answerForm(one)})
 				}
-				words = append(words, word)
 			}
-			*map[string]**[]string{"lock": &args.Lock, "unlock": &args.Unlock, "renew": &args.Renew, "leave": &args.Leave}[call] = &words
+			replies = append(replies, member{call, said})
 		}
 	}
-	if c.Keys != nil {
-		keys = &c.Keys
-	}
-	if c.Replies != nil {
-		replies = &repliesOf{}
-		for call, list := range c.Replies {
-			f := &answersForm{}
-			for outcome, one := range list {
-				*map[string]*any{protocol.Entered: &f.Entered, protocol.Released: &f.Released, protocol.Renewed: &f.Renewed, protocol.RefusedWord: &f.Refused}[outcome] = answerForm(one)
-			}
-			*map[string]**answersForm{"lock": &replies.Lock, "unlock": &replies.Unlock, "renew": &replies.Renew}[call] = f
-		}
-	}
-	return args, keys, replies
+	return args, replies
 }
 
+// answerForm is a number as a number, and a word or a text as a text.
 func answerForm(a protocol.Answer) any {
 	switch a.Kind {
 	case protocol.AnswerNumber:

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"relock/engine/strict"
 )
 
 // Drift is how much faster than the other clocks a thread's clock runs, in
@@ -25,9 +23,6 @@ func (d Drift) String() string {
 
 // Size is the drift without its direction: "5%".
 func (d Drift) Size() string { return max(d, -d).String() }
-
-// MarshalText formats the drift.
-func (d Drift) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Margin is what the lock takes off its lease for clocks that drift.
 func (l Lock) Margin() time.Duration { return l.Implementation().Margin(l.Lease) }
@@ -62,17 +57,4 @@ func ParseDrift(text string) (Drift, bool) {
 		return 0, false
 	}
 	return d, d >= -MaxDrift && d <= MaxDrift
-}
-
-// drift reads the drift of a thread's clock.
-func (p *parser) drift(m strict.Map, into *Drift) {
-	allowed := strict.Say("how much faster the clock runs, in percent or ppm, such as %s, or with a - slower, %s at most", "5%", MaxDrift.String())
-	text := ""
-	p.text(m, "drift", &text, allowed, func(s string) bool {
-		_, ok := ParseDrift(s)
-		return ok
-	})
-	if d, ok := ParseDrift(text); ok {
-		*into = d
-	}
 }

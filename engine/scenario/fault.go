@@ -4,12 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"relock/engine/strict"
 
 	"relock/engine/fault"
-	"relock/engine/phrase"
+	"relock/engine/strict"
 )
 
 // maxBehind is how many writes a replica may lag: a lag beyond what a run's
@@ -25,7 +22,7 @@ func (p *parser) faults(m strict.Map, s *Scenario) {
 		return
 	}
 	for _, one := range p.List(v, MaxFaults, "a list of at most %s faults", "%s faults") {
-		f := p.Fields(one, fault.Keys()...)
+		f := p.Fields(one, faultKeys.Names()...)
 		if f == nil {
 			continue
 		}
@@ -39,11 +36,11 @@ func (p *parser) fault(one strict.Value, f strict.Map, s *Scenario) Fault {
 	switch {
 	case !ok: // report the other mistakes too
 		p.place(f, s, kind, &into)
-		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
+		p.take(f, faultKeys, &into, "time")
 	case kind.Places == nil:
 		into.Timed = true
-		p.Needs(f, one, "time", times(0, MaxDuration, time.Microsecond).Allowed())
-		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
+		p.Needs(f, one, "time", instants.Allowed())
+		p.take(f, faultKeys, &into, "time")
 		place := []string{"time"}
 		if kind.Alone {
 			place = append(place, "thread")
@@ -75,10 +72,11 @@ func (p *parser) do(one strict.Value, f strict.Map, s *Scenario, into *Fault) (f
 	}
 	names := fault.Names()
 	p.Needs(f, one, "do", strict.Among(names...))
-	p.oneOf(f, "do", &into.Do, names...)
+	p.take(f, faultKeys, into, "do")
 	kind, ok := fault.Struck(into.Do, at)
 	if !ok {
-		return fault.Kind{Places: fault.Anywhere(), Fields: slices.Sorted(maps.Keys(f))}, false
+		details := slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(key string) bool { return slices.Contains(places, key) })
+		return fault.Kind{Places: fault.Anywhere(), Fields: details}, false
 	}
 	if p.judges() && !slices.Contains(able, into.Do) {
 		p.Wrong(f["do"], strict.Quoted(into.Do), strict.Say("with %s, only %s", s.cannotHave(kind), strings.Join(able, ", ")))
@@ -86,17 +84,18 @@ func (p *parser) do(one strict.Value, f strict.Map, s *Scenario, into *Fault) (f
 	return kind, true
 }
 
+// places are the keys of a fault that say where it strikes, and what it is.
+var places = []string{"do", "time", "thread", "at", "level", "round", "command"}
+
 // struckKeys are the keys of a fault in a schedule.
-func struckKeys() []string {
-	return slices.DeleteFunc(fault.Keys(), func(key string) bool {
-		return slices.Contains([]string{"time", "level", "round", "command", "scope"}, key)
-	})
+func struckKeys() Keys {
+	return faultKeys.Without("time", "level", "round", "command", "scope")
 }
 
 // struck reads a fault in a schedule: it strikes at its place in the schedule,
 // or at its thread's next call of the kind that at names.
 func (p *parser) struck(one strict.Value, s *Scenario) *Fault {
-	f := p.Fields(one, struckKeys()...)
+	f := p.Fields(one, struckKeys().Names()...)
 	into := &Fault{}
 	kind, ok := p.do(one, f, s, into)
 	if !ok {
@@ -151,7 +150,7 @@ func (p *parser) place(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 	}
 	p.at(f, s, k, into)
 	into.Round = 1
-	p.number(f, "round", &into.Round, 1, repeat)
+	p.take(f, faultKeys.with("round", aNumber(1, repeat)), into, "round")
 	if into.At != fault.AtRenew && into.At != fault.AtStart {
 		into.Level = 1
 	}
@@ -160,13 +159,13 @@ func (p *parser) place(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 		p.Wrong(v, strict.Say("a level"), strict.Say("no level at: start"))
 		return
 	}
-	p.number(f, "level", &into.Level, 1, depth)
+	p.take(f, faultKeys.with("level", aNumber(1, depth)), into, "level")
 }
 
 // at reads the place. If the lock of s cannot have a fault of this kind
 // anywhere, the kind is the mistake rather than the place.
 func (p *parser) at(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
-	p.oneOf(f, "at", &into.At, k.Places...)
+	p.take(f, faultKeys.with("at", oneOf(words(k.Places...)...)), into, "at")
 	able := s.reach(k)
 	if into.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, into.At) {
 		p.Wrong(f["at"], strict.Quoted(into.At), strict.Say("with %s, only %s", s.reason(into.At), strings.Join(able, ", ")))
@@ -178,14 +177,14 @@ func (p *parser) command(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 	v, given := f["command"]
 	switch {
 	case into.At == "": // already a mistake
-		p.number(f, "command", &into.Command, 1, maxCommand)
+		p.take(f, faultKeys, into, "command")
 	case slices.Contains(fault.Calls(), into.At) && k.Target != fault.Code:
 		most := s.commands(into.At)
 		if !p.judges() || most == 0 {
 			most = maxCommand
 		}
 		into.Command = 1
-		p.number(f, "command", &into.Command, 1, most)
+		p.take(f, faultKeys.with("command", aNumber(1, most)), into, "command")
 	case given:
 		p.Wrong(v, strict.Say("a command"), strict.Say("no command outside of a call to Redis"))
 	}
@@ -193,84 +192,49 @@ func (p *parser) command(f strict.Map, s *Scenario, k fault.Kind, into *Fault) {
 
 // details reads the keys that only some faults have.
 func (p *parser) details(one strict.Value, f strict.Map, k fault.Kind, s *Scenario, into *Fault) {
+	keys := faultKeys
+	if p.judges() {
+		keys = keys.with("node", aNumber(1, s.Lock.Nodes))
+	}
 	for _, name := range k.Fields {
+		if allowed, needed := neededDetails[name]; needed && !slices.Contains(k.Optional, name) {
+			p.Needs(f, one, name, allowed)
+		}
 		switch name {
-		case "error":
-			p.Needs(f, one, "error", strict.Among(fault.Codes()...))
-			p.oneOf(f, "error", &into.Error, fault.Codes()...)
-		case "for":
-			if !slices.Contains(k.Optional, "for") {
-				p.Needs(f, one, "for", times(time.Millisecond, MaxDuration, time.Microsecond).Allowed())
-			}
-			p.duration(f, "for", &into.For, time.Millisecond, MaxDuration, time.Microsecond)
 		case "scope":
 			into.Scope = fault.ScopeAll
-			p.oneOf(f, "scope", &into.Scope, fault.ScopeAll, fault.ScopeWork)
-			if v, ok := f["scope"]; ok && into.Scope == fault.ScopeWork && into.At != "" && into.At != fault.AtWork {
-				p.Wrong(v, strict.Quoted(fault.ScopeWork), strict.Say("scope: work only at: work"))
-			}
-		case "by":
-			p.jump(one, f, into)
 		case "behind":
 			into.Behind = 1
-			p.number(f, "behind", &into.Behind, 0, maxBehind)
-		case "replica":
-			p.replica(f, s, into)
-		case "keep":
-			keep := "false"
-			p.oneOf(f, "keep", &keep, "true", "false")
-			into.Keep = keep == "true"
-		case "lose":
-			p.duration(f, "lose", &into.Lose, time.Millisecond, MaxDuration, time.Millisecond)
-			if v, ok := f["lose"]; ok && into.Keep {
-				p.Wrong(v, strict.Quoted(v.Value), strict.Say("not with keep: true"))
-			}
 		case "node":
-			nodes := s.Lock.Nodes
-			if !p.judges() {
-				nodes = MaxNodes
-			}
 			into.Node = 1
-			p.number(f, "node", &into.Node, 1, nodes)
+		case "replica":
+			if p.judges() {
+				p.only(f, name, s.Lock.Wait.Count > 0, strict.Say("only where the lock waits for replicas, as in wait: %s", ofSeveral.String()))
+			}
+			if s.Lock.Wait.Count == 0 {
+				continue
+			}
+			into.Replica = 1
+			keys = keys.with(name, aNumber(1, s.Lock.Wait.Of))
 		}
-	}
-}
-
-// replica reads which replica takes over, where the lock waits for some.
-func (p *parser) replica(f strict.Map, s *Scenario, into *Fault) {
-	if v, ok := f["replica"]; ok && s.Lock.Wait.Count == 0 && p.judges() {
-		p.Wrong(v, strict.TheKey("replica"), strict.Say("only where the lock waits for replicas, as in wait: %s", example(true).String()))
-		return
-	}
-	if s.Lock.Wait.Count > 0 {
-		into.Replica = 1
-		p.number(f, "replica", &into.Replica, 1, s.Lock.Wait.Of)
+		p.take(f, keys, into, name)
+		v, given := f[name]
+		switch {
+		case !given:
+		case name == "scope" && into.Scope == fault.ScopeWork && into.At != "" && into.At != fault.AtWork:
+			p.Wrong(v, strict.Quoted(fault.ScopeWork), strict.Say("scope: work only at: work"))
+		case name == "lose" && into.Keep:
+			p.Wrong(v, strict.Quoted(v.Value), strict.Say("not with keep: true"))
+		}
 	}
 }
 
 // threadOf reads a thread's name and finds the thread.
 func (p *parser) threadOf(f strict.Map, s *Scenario, into *Fault) *Thread {
-	p.text(f, "thread", &into.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
+	known := aText(s.names(), nil, func(name string) bool { return s.thread(name) != nil })
+	p.take(f, faultKeys.with("thread", known), into, "thread")
 	if into.Thread == "" {
 		return nil
 	}
 	return s.thread(into.Thread)
-}
-
-// jump reads a duration that may be negative.
-func (p *parser) jump(one strict.Value, f strict.Map, into *Fault) {
-	allowed := strict.Say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
-	p.Needs(f, one, "by", allowed)
-	text := ""
-	p.text(f, "by", &text, allowed, func(text string) bool {
-		d, ok := strict.ParseTime(strings.TrimLeft(text, "+-"))
-		if !ok || !times(time.Millisecond, MaxDuration, time.Millisecond).Has(d) {
-			return false
-		}
-		into.By = d
-		if strings.HasPrefix(text, "-") {
-			into.By = -d
-		}
-		return true
-	})
 }

@@ -2,183 +2,139 @@ package scenario
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
-	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 )
 
-// The JSON forms of a scenario's parts. Nil parts are omitted.
-type (
-	threadForm struct {
-		Name    string     `json:"name"`
-		Start   *duration  `json:"start,omitempty"`
-		Takes   []string   `json:"takes,omitempty"`
-		Depth   *int       `json:"depth,omitempty"`
-		Work    *Range     `json:"work,omitempty"`
-		After   *Range     `json:"after,omitempty"`
-		Calls   *string    `json:"calls,omitempty"`
-		Repeat  *int       `json:"repeat,omitempty"`
-		OnLost  *string    `json:"on-lost,omitempty"`
-		Process *string    `json:"process,omitempty"`
-		User    *string    `json:"user,omitempty"`
-		Drift   *Drift     `json:"drift,omitempty"`
-		Resends *int       `json:"client-retries,omitempty"`
-		Retry   *retryForm `json:"retry,omitempty"`
-	}
-	lockForm struct {
-		Protocol *string    `json:"protocol,omitempty"`
-		Key      *string    `json:"key,omitempty"`
-		Kind     string     `json:"kind,omitempty"`
-		Lease    *duration  `json:"lease,omitempty"`
-		Watchdog *any       `json:"watchdog,omitempty"`
-		MaxHold  *duration  `json:"max-hold,omitempty"`
-		Keep     *duration  `json:"keep,omitempty"`
-		Wait     Sync       `json:"wait,omitzero"`
-		Min      Sync       `json:"min-replicas,omitzero"`
-		Retry    *retryForm `json:"retry,omitempty"`
-		Nodes    *int       `json:"nodes,omitempty"`
-		OwnForm
-	}
-	retryForm struct {
-		Times    *retries  `json:"times,omitempty"`
-		Interval *duration `json:"interval,omitempty"`
-		Wait     *string   `json:"wait,omitempty"`
-		Jitter   *Range    `json:"jitter,omitempty"`
-		GiveBack *bool     `json:"give-back,omitempty"`
-	}
-	expectForm struct {
-		Violations *[]string         `json:"violations,omitempty"`
-		Outcome    map[string]string `json:"outcome,omitempty"`
-		Explore    []exploredForm    `json:"explore,omitempty"`
-	}
-	exploredForm struct {
-		Delays     int      `json:"delays"`
-		Faults     []string `json:"faults,omitempty"`
-		MaxFaults  *int     `json:"max-faults,omitempty"` // where there are Faults: without it, it is 1
-		Violations []string `json:"violations"`
-	}
-	resourceForm struct {
-		Kind    string    `json:"kind"`
-		Size    *int      `json:"size,omitempty"`
-		Limit   *int      `json:"limit,omitempty"`
-		Checks  string    `json:"checks,omitempty"`
-		Looks   *bool     `json:"looks,omitempty"`
-		OncePer *duration `json:"once-per,omitempty"`
-	}
-	scenarioForm struct {
-		Title    string        `json:"title,omitempty"`
-		Kind     *string       `json:"kind,omitempty"`
-		Lock     *lockForm     `json:"lock,omitempty"`
-		Locks    []string      `json:"locks,omitempty"`
-		Resource *resourceForm `json:"resource,omitempty"`
-		Threads  []threadForm  `json:"threads"`
-		Faults   []Fault       `json:"faults,omitempty"`
-		Seed     *uint64       `json:"seed,omitempty"`
-		Policy   *string       `json:"policy,omitempty"`
-		Schedule []Move        `json:"schedule,omitempty"`
-		Expect   *expectForm   `json:"expect,omitempty"`
-	}
-)
-
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
-// fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, locks, takes, give-back, max-hold, keep, wait, min-replicas, args, keys, replies, release, after, calls,
-// process, user, drift and client-retries. Parse reads it back.
-func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
+// fixed order, with all defaults filled in, but for rare keys, which most
+// scenarios do not have. Parse reads it back.
+func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.object(true)) }
 
 // Compact is MarshalJSON without the values that are defaults. Parse reads back
 // the same scenario.
-func (s *Scenario) Compact() ([]byte, error) { return json.Marshal(s.form(false)) }
+func (s *Scenario) Compact() ([]byte, error) { return json.Marshal(s.object(false)) }
 
-// unless returns v, or nil if it is the default and not all values are wanted.
-func unless[T comparable](v, by T, all bool) *T {
-	if v == by && !all {
-		return nil
-	}
-	return &v
+// object is a JSON object whose keys keep their order.
+type object []member
+
+type member struct {
+	name  string
+	value any
 }
 
-func (s *Scenario) form(all bool) scenarioForm {
-	l, usual := s.Lock, defaultLock()
-	how := l.Implementation()
-	f := scenarioForm{
-		Title: s.Title, Kind: unless(s.Kind, KindLock, false), Locks: s.Locks, Faults: s.Faults, Schedule: s.Schedule,
-		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
-		Lock: &lockForm{
-			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
-			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(withWait(usual.Retry, how), all),
-			MaxHold: (*duration)(unless(l.MaxHold, usual.MaxHold, false)),
-			Keep:    (*duration)(unless(l.Keep, usual.Keep, false)),
-			Wait:    l.Wait, Min: l.MinReplicas,
-			Nodes: unless(l.Nodes, nodesOf(how), all), OwnForm: l.OwnForm(), Kind: l.Kind.String(),
-		},
-	}
-	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
-		var word any = duration(*w)
-		if *w == 0 {
-			word = "off"
+// MarshalJSON writes the keys and their values.
+func (o object) MarshalJSON() ([]byte, error) {
+	out := []byte("{")
+	for i, one := range o {
+		if i > 0 {
+			out = append(out, ',')
 		}
-		f.Lock.Watchdog = &word
+		value, err := json.Marshal(one.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		out = append(append(strconv.AppendQuote(out, one.name), ':'), value...)
 	}
-	if s.Locks != nil { // they are named there
-		f.Lock.Key = nil
+	return append(out, '}'), nil
+}
+
+// object returns a part as JSON, in the order of its fields: all keys, or those that are
+// not as usual; and rare ones only then. A value that instead has takes a key's place; nil
+// leaves it out.
+func (k Keys) object(part, usual any, all bool, instead map[string]any) object {
+	var out object
+	is, was := reflect.ValueOf(part), reflect.ValueOf(usual)
+	for i := range is.NumField() {
+		name, rare := tagOf(is, i)
+		if name == "" {
+			continue
+		}
+		value, by := is.Field(i).Interface(), was.Field(i).Interface()
+		key := k.Named(name)
+		if other, there := instead[name]; there {
+			if other != nil {
+				out = append(out, member{name, other})
+			}
+			continue
+		}
+		same := reflect.DeepEqual(value, by) || is.Field(i).Kind() == reflect.Slice && is.Field(i).Len() == 0
+		if same && (rare || !all) {
+			continue
+		}
+		if key.Values.Keys != nil && is.Field(i).Kind() == reflect.Struct {
+			value = key.Values.Keys.object(value, by, all, nil)
+		}
+		out = append(out, member{name, key.Values.plain(value)})
 	}
-	if *f.Lock == (lockForm{}) {
-		f.Lock = nil
+	return out
+}
+func (s *Scenario) object(all bool) object {
+	usual := newScenario()
+	instead := map[string]any{"lock": nil, "threads": nil, "resource": nil, "expect": nil}
+	if lock := s.lockObject(all); lock != nil {
+		instead["lock"] = lock
 	}
+	var threads []object
 	for _, t := range s.Threads {
-		f.Threads = append(f.Threads, t.form(s.defaultThread(), all))
+		threads = append(threads, t.object(s.defaultThread(), all))
 	}
-	if r := s.Resource; r != nil {
-		f.Resource = &resourceForm{Kind: r.Kind, Size: unless(r.Size, defaultSize(r.Kind), all), Limit: unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), Checks: r.Checks, OncePer: (*duration)(unless(r.OncePer, 0, false))}
-		if r.Blind {
-			f.Resource.Looks = new(bool)
-		}
+	instead["threads"] = threads
+	if s.Resource != nil {
+		instead["resource"] = s.Resource.object(all)
 	}
 	if s.Expect != nil {
-		f.Expect = &expectForm{Violations: s.Expect.Violations, Outcome: s.Expect.Outcome}
-		for _, e := range s.Expect.Explore {
-			one := exploredForm{Delays: e.Delays, Faults: e.Faults, Violations: append([]string{}, e.Violations...)}
-			if len(e.Faults) > 0 {
-				one.MaxFaults = &e.MaxFaults
-			}
-			f.Expect.Explore = append(f.Expect.Explore, one)
-		}
+		instead["expect"] = s.Expect
 	}
-	return f
+	return scenarioKeys.object(*s, *usual, all, instead)
 }
 
-func (t Thread) form(usual Thread, all bool) threadForm {
-	f := threadForm{
-		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
-		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Calls: unless(t.Calls, usual.Calls, false), Repeat: unless(t.Repeat, usual.Repeat, all),
-		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
-		Drift: unless(t.Drift, usual.Drift, false), Resends: unless(t.ClientRetries, usual.ClientRetries, false),
-		Retry: t.Retry.form(usual.Retry, all),
+func (s *Scenario) lockObject(all bool) object {
+	usual, how := defaultLock(), s.Lock.Implementation()
+	usual.Watchdog, usual.Nodes, usual.Retry = defaultWatchdog(s.Lock.Lease), nodesOf(how), withWait(usual.Retry, how)
+	instead := map[string]any{}
+	if s.Locks != nil { // they are named there
+		instead["key"] = nil
 	}
+	return append(lockKeys.object(s.Lock, usual, all, instead), lockKeys.object(s.Lock.OwnForm(), OwnForm{}, false, nil)...)
+}
+
+func (r Resource) object(all bool) object {
+	usual := Resource{Size: defaultSize(r.Kind), Limit: defaultLimit(r.Kind)}
+	instead := map[string]any{"kind": r.Kind, "looks": nil}
+	if r.Blind {
+		instead["looks"] = false
+	}
+	if r.Limit == 0 { // it has none
+		instead["limit"] = nil
+	}
+	return resourceKeys.object(r, usual, all, instead)
+}
+
+func (t Thread) object(usual Thread, all bool) object {
+	instead := map[string]any{"name": t.Name, "takes": nil}
 	if t.Takes != "" { // then its depth follows
-		f.Depth = nil
+		instead["depth"] = nil
 	}
 	if t.Takes != usual.Takes {
-		f.Takes = t.Takes.Keys()
+		instead["takes"] = t.Takes.Keys()
 	}
-	return f
+	return threadKeys.object(t, usual, all, instead)
 }
 
-func (r Retry) form(usual Retry, all bool) *retryForm {
-	if r == usual && !all {
-		return nil
+// MarshalJSON writes the claim with the keys of the YAML.
+func (e Explored) MarshalJSON() ([]byte, error) {
+	usual := Explored{MaxFaults: e.MaxFaults}
+	if len(e.Faults) > 0 { // without it, it is 1
+		usual.MaxFaults = -1
 	}
-	return &retryForm{
-		(*retries)(unless(r.Times, usual.Times, all)), (*duration)(unless(r.Interval, usual.Interval, all)),
-		unless(r.Wait, usual.Wait, all),
-		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
-		unless(r.GiveBack, usual.GiveBack, false),
-	}
+	return json.Marshal(exploredKeys.object(e, usual, true, map[string]any{"violations": append([]string{}, e.Violations...)}))
 }
 
 func withWait(r Retry, p *protocol.Protocol) Retry {
@@ -186,28 +142,7 @@ func withWait(r Retry, p *protocol.Protocol) Retry {
 	return r
 }
 
-// retries is how often an acquisition is retried.
-type retries int
-
-// MarshalJSON writes a number, or the word for no limit.
-func (n retries) MarshalJSON() ([]byte, error) {
-	if n == Unlimited {
-		return json.Marshal(unlimited)
-	}
-	return strconv.AppendInt(nil, int64(n), 10), nil
-}
-
-type duration time.Duration
-
-// MarshalText formats the duration.
-func (d duration) MarshalText() ([]byte, error) {
-	return []byte(phrase.Duration(time.Duration(d))), nil
-}
-
-// MarshalText formats the range: "50ms", "50ms-100ms".
-func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// String formats the range as scenarios do.
+// String formats the range as scenarios do: "50ms", "50ms-100ms".
 func (r Range) String() string {
 	if r.Min == r.Max {
 		return phrase.Duration(r.Min)
@@ -217,43 +152,16 @@ func (r Range) String() string {
 
 // MarshalJSON writes the fault with the keys of the YAML.
 func (f Fault) MarshalJSON() ([]byte, error) {
-	out := struct {
-		Thread  string    `json:"thread,omitempty"`
-		At      string    `json:"at,omitempty"`
-		Level   int       `json:"level,omitempty"`
-		Round   int       `json:"round,omitempty"`
-		Command int       `json:"command,omitempty"`
-		Time    *duration `json:"time,omitempty"`
-		Do      string    `json:"do"`
-		Error   string    `json:"error,omitempty"`
-		For     duration  `json:"for,omitzero"`
-		Scope   string    `json:"scope,omitempty"`
-		By      string    `json:"by,omitempty"`
-		Behind  *int      `json:"behind,omitempty"`
-		Replica int       `json:"replica,omitempty"`
-		Node    int       `json:"node,omitempty"`
-		Keep    bool      `json:"keep,omitempty"`
-		Lose    duration  `json:"lose,omitzero"`
-	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, Error: f.Error, For: duration(f.For), Scope: f.Scope, Keep: f.Keep, Lose: duration(f.Lose)}
-	if f.Command > 1 {
-		out.Command = f.Command
-	}
-	if f.Node > 1 {
-		out.Node = f.Node
-	}
+	usual := Fault{Command: min(f.Command, 1), Node: min(f.Node, 1)}
+	instead := map[string]any{"do": f.Do, "time": nil, "behind": nil, "replica": nil}
 	if f.Timed {
-		out.Time = (*duration)(&f.Time)
-	}
-	if f.By > 0 {
-		out.By = phrase.Duration(f.By)
-	}
-	if f.By < 0 {
-		out.By = "-" + phrase.Duration(-f.By)
+		instead["time"] = phrase.Duration(f.Time)
 	}
 	if f.Do == fault.FailOver {
-		out.Behind, out.Replica = &f.Behind, f.Replica
+		instead["behind"] = f.Behind
+		delete(instead, "replica")
 	}
-	return json.Marshal(out)
+	return json.Marshal(faultKeys.object(f, usual, false, instead))
 }
 
 // MarshalJSON writes the move as an entry of a schedule.
@@ -262,9 +170,7 @@ func (m Move) MarshalJSON() ([]byte, error) {
 	case m.Fault != nil:
 		return json.Marshal(m.Fault)
 	case m.Until > 0:
-		return json.Marshal(struct {
-			Until duration `json:"until"`
-		}{duration(m.Until)})
+		return json.Marshal(object{{untilKey, phrase.Duration(m.Until)}})
 	default:
 		return strconv.AppendInt(nil, int64(m.Choice), 10), nil
 	}

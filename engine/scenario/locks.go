@@ -114,7 +114,7 @@ func (p *parser) locks(m strict.Map, s *Scenario) {
 	if p.judges() && !canBeSeveral(s.Lock.Implementation()) {
 		at := v
 		if l, ok := m["lock"]; ok {
-			if named, ok := (&parser{}).Fields(l, lockKeys...)["protocol"]; ok { // its mistakes are known
+			if named, ok := (&parser{}).Fields(l, lockKeys.Names()...)["protocol"]; ok { // its mistakes are known
 				at = named
 			}
 		}
@@ -122,7 +122,7 @@ func (p *parser) locks(m strict.Map, s *Scenario) {
 	}
 	p.alone(m, "resource")
 	if l, ok := m["lock"]; ok && s.Lock.Protocol != protocol.Own {
-		f := (&parser{}).Fields(l, lockKeys...) // its mistakes are known
+		f := (&parser{}).Fields(l, lockKeys.Names()...) // its mistakes are known
 		for _, key := range []string{"key", "kind", "wait", "min-replicas", "keep"} {
 			p.alone(f, key)
 		}
@@ -131,9 +131,7 @@ func (p *parser) locks(m strict.Map, s *Scenario) {
 
 // alone refuses a key that only a scenario with one lock has.
 func (p *parser) alone(m strict.Map, key string) {
-	if v, ok := m[key]; ok && p.several {
-		p.Wrong(v, strict.TheKey(key), strict.Say("%s only with one lock, without locks", key))
-	}
+	p.only(m, key, !p.several, strict.Say("%s only with one lock, without locks", key))
 }
 
 // namedKeys reads a list of different keys, each one that is ok, or nil.
@@ -141,11 +139,8 @@ func (p *parser) namedKeys(v strict.Value, allowed phrase.Text, each phrase.Word
 	list := p.List(v, MaxLocks, allowed, "%s keys")
 	keys := make([]string, 0, len(list))
 	for _, one := range list {
-		key, before := "", len(p.Mistakes)
-		p.text(strict.Map{"": one}, "", &key, each, func(key string) bool {
-			return ok(key) && !slices.Contains(keys, key)
-		})
-		if len(p.Mistakes) > before {
+		key := ""
+		if !p.Text(one, &key, each, func(key string) bool { return ok(key) && !slices.Contains(keys, key) }) {
 			return nil
 		}
 		keys = append(keys, key)
@@ -158,17 +153,13 @@ func (p *parser) namedKeys(v strict.Value, allowed phrase.Text, each phrase.Word
 
 // takes reads which locks a thread takes, and in which order: each is a level.
 func (p *parser) takes(f strict.Map, s *Scenario, t *Thread) {
-	v, ok := f["takes"]
-	switch {
-	case !p.several && ok:
-		p.Wrong(v, strict.TheKey("takes"), strict.Say("takes only with locks: it says in which order they are taken"))
-		return
-	case !p.several || s.Locks == nil:
+	p.only(f, "takes", p.several, strict.Say("takes only with locks: it says in which order they are taken"))
+	if !p.several || s.Locks == nil {
 		return
 	}
 	p.alone(f, "depth")
 	p.alone(f, "after")
-	if ok {
+	if v, ok := f["takes"]; ok {
 		theirs := strict.Say("keys of locks, each once: %s", strings.Join(s.Locks, ", "))
 		keys := p.namedKeys(v, "a list of at most %s keys", theirs, func(key string) bool { return slices.Contains(s.Locks, key) })
 		if keys != nil && len(keys) == 0 {

@@ -177,12 +177,12 @@ func Writable() []string {
 
 // OwnForm is the part of a lock that only a user's own has, as a scenario has it in JSON.
 type OwnForm struct {
-	Like    string     `json:"like,omitempty"`
-	Scripts *Scripts   `json:"scripts,omitempty"`
-	Args    *argsForm  `json:"args,omitempty"`
-	Keys    *[]string  `json:"keys,omitempty"`
-	Replies *repliesOf `json:"replies,omitempty"`
-	Release string     `json:"release,omitempty"`
+	Like    string   `json:"like,omitzero"`
+	Scripts *Scripts `json:"scripts,omitzero"`
+	Args    object   `json:"args,omitzero"`
+	Keys    []string `json:"keys,omitzero"`
+	Replies object   `json:"replies,omitzero"`
+	Release string   `json:"release,omitzero"`
 }
 
 // OwnForm returns the part of the lock that only a user's own has.
@@ -190,8 +190,8 @@ func (l Lock) OwnForm() OwnForm {
 	if !l.Own() {
 		return OwnForm{}
 	}
-	f := OwnForm{Like: l.Like, Scripts: &l.Scripts}
-	f.Args, f.Keys, f.Replies = l.conventionForm()
+	f := OwnForm{Like: l.Like, Scripts: &l.Scripts, Keys: l.Convention.Keys}
+	f.Args, f.Replies = l.conventionForm()
 	if l.ReleaseOnce {
 		f.Release = releaseOnce
 	}
@@ -215,20 +215,17 @@ func (p *parser) own(v strict.Value, f strict.Map, s *Scenario) {
 	l := &s.Lock
 	if !l.Own() {
 		for _, name := range ownKeys {
-			if given, ok := f[name]; ok && p.judges() {
-				p.Wrong(given, strict.TheKey(name), strict.Say("only with protocol: %s", protocol.Own))
-			}
+			p.only(f, name, !p.judges(), strict.Say("only with protocol: %s", protocol.Own))
 		}
 		return
 	}
-	before := len(p.Mistakes)
-	p.oneOf(f, "like", &l.Like, Writable()...)
-	if len(p.Mistakes) > before {
+	if like, ok := f["like"]; ok && !p.OneOf(like, &l.Like, Writable()...) {
 		return
 	}
-	release := ""
-	p.oneOf(f, "release", &release, releaseOnce)
-	l.ReleaseOnce = release == releaseOnce
+	if release, ok := f["release"]; ok {
+		word := ""
+		l.ReleaseOnce = p.OneOf(release, &word, releaseOnce)
+	}
 	scripts, ok := f["scripts"]
 	if !ok {
 		p.Wrong(v, strict.Say("no scripts"), strict.Say("scripts: with a Lua script for lock, unlock and, if leases are to be renewed, renew"))
@@ -241,9 +238,8 @@ func (p *parser) own(v strict.Value, f strict.Map, s *Scenario) {
 	sources := p.Fields(scripts, calls...)
 	s.scriptLines = map[string]int{}
 	for call, source := range sources {
-		before := len(p.Mistakes)
-		p.text(sources, call, l.Scripts.of(call), strict.Say("a Lua script of 1 to %s bytes, without control characters", MaxScript), isScript)
-		if len(p.Mistakes) == before && source.Style == yaml.LiteralStyle {
+		read := p.Text(source, l.Scripts.of(call), strict.Say("a Lua script of 1 to %s bytes, without control characters", MaxScript), isScript)
+		if read && source.Style == yaml.LiteralStyle {
 			s.scriptLines[call] = source.Line
 		}
 	}

@@ -84,7 +84,7 @@ func read(data []byte, key string) (*yaml.Node, Mistakes) {
 // pass.
 func ParsePassage(s string) (time.Duration, bool) {
 	d, ok := strict.ParseTime(s)
-	return d, ok && times(time.Microsecond, MaxPassage, time.Microsecond).Has(d)
+	return d, ok && strict.Times{Low: time.Microsecond, High: MaxPassage, Unit: time.Microsecond}.Has(d)
 }
 
 // ParseSeed reads a seed. Its error says what is allowed.
@@ -111,42 +111,3 @@ func (p *parser) found() Mistakes { return Mistakes(p.Mistakes.Listed()) }
 
 // judges reports whether settings without effect on the lock are mistakes.
 func (p *parser) judges() bool { return !p.unknown }
-
-func times(low, high, unit time.Duration) strict.Times {
-	return strict.Times{Low: low, High: high, Unit: unit}
-}
-
-// text reads a text accepted by ok.
-func (p *parser) text(m strict.Map, name string, into *string, allowed phrase.Wording, ok func(string) bool) {
-	if v, there := m[name]; there {
-		p.Text(v, into, allowed, ok)
-	}
-}
-
-// oneOf reads one of a few words.
-func (p *parser) oneOf(m strict.Map, name string, into *string, words ...string) {
-	if v, there := m[name]; there {
-		p.OneOf(v, into, words...)
-	}
-}
-
-// number reads a whole number from low to high.
-func (p *parser) number(m strict.Map, name string, into *int, low, high int) {
-	if v, there := m[name]; there {
-		p.Number(v, into, low, high)
-	}
-}
-
-// duration reads a duration from low to high that is a multiple of unit.
-func (p *parser) duration(m strict.Map, name string, into *time.Duration, low, high, unit time.Duration) {
-	if v, there := m[name]; there {
-		p.Time(v, into, times(low, high, unit))
-	}
-}
-
-// between reads one duration, or two with a dash between them.
-func (p *parser) between(m strict.Map, name string, into *Range, high time.Duration) {
-	if v, there := m[name]; there {
-		p.Span(v, &into.Min, &into.Max, high)
-	}
-}

@@ -75,62 +75,63 @@ const Unlimited = -1
 // named, and none was seen.
 const NoKey = "?"
 
-// Scenario says what to run. Parse returns it; it is not changed afterwards.
+// Scenario says what to run. Parse returns it; it is not changed afterwards. The tags of
+// its fields and of its parts' name their keys, in the order in which JSON has them; what
+// is tagged omitzero is rare.
 type Scenario struct {
-	Title    string
-	Lock     Lock
-	Locks    []string  // the keys of several locks that are all like Lock, 2 to MaxLocks, whose key is the first; nil: there is one lock
-	Kind     string    // KindLock or KindHeartbeat
-	Threads  []Thread  // with the scenario's defaults filled in
-	Resource *Resource // what the lock protects, or nil
-	Faults   []Fault
-	Seed     uint64 // 0 to MaxSeed
-	Policy   string // PolicyInOrder or PolicyRandom
-	Schedule []Move // made before the policy's choices
-	Expect   *Expect
+	Title    string    `json:"title,omitzero"`
+	Kind     string    `json:"kind,omitzero"` // KindLock or KindHeartbeat
+	Lock     Lock      `json:"lock"`
+	Locks    []string  `json:"locks,omitzero"`    // the keys of several locks that are all like Lock, 2 to MaxLocks, whose key is the first; nil: there is one lock
+	Resource *Resource `json:"resource,omitzero"` // what the lock protects, or nil
+	Threads  []Thread  `json:"threads"`           // with the scenario's defaults filled in
+	Faults   []Fault   `json:"faults,omitzero"`
+	Seed     uint64    `json:"seed"`              // 0 to MaxSeed
+	Policy   string    `json:"policy"`            // PolicyInOrder or PolicyRandom
+	Schedule []Move    `json:"schedule,omitzero"` // made before the policy's choices
+	Expect   *Expect   `json:"expect,omitzero"`
 
 	scriptLines map[string]int // by call: the line of the text before its script
 }
 
 // Lock is the lock that the threads contend for.
 type Lock struct {
-	Protocol string        // a name of Protocols
-	Key      string        // as people see it
-	Kind     check.Kind    // who may be inside at once, if the file says so
-	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
-	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
-	// ReleaseOnce, for a user's own lock: its client does not send a release again if it
-	// got no answer.
-	ReleaseOnce bool
-	Keep        time.Duration // the last release leaves the key for so long, 1ms to MaxDuration; 0: it deletes it
-	MaxHold     time.Duration // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
-	Wait        Sync          // the replicas that must have acknowledged a lock or a renewal
-	Retry       Retry
-	Nodes       int
-	Like        string  // of an own lock, the one that it is like; else ""
-	Scripts     Scripts // of an own lock
-	// Convention, of an own lock, says how its scripts are called and what they return,
-	// where that is not the usual way.
-	Convention protocol.Convention
-
+	Protocol string        `json:"protocol"`          // a name of Protocols
+	Key      string        `json:"key"`               // as people see it
+	Kind     check.Kind    `json:"kind,omitzero"`     // who may be inside at once, if the file says so
+	Lease    time.Duration `json:"lease"`             // whole milliseconds, 1ms to MaxDuration
+	Watchdog time.Duration `json:"watchdog"`          // the renewal interval; 0 is off; unused if the protocol does not renew
+	MaxHold  time.Duration `json:"max-hold,omitzero"` // the watchdog renews a hold for so long at most, 1ms to MaxDuration; 0: an hour, and an article's for ever
+	Keep     time.Duration `json:"keep,omitzero"`     // the last release leaves the key for so long, 1ms to MaxDuration; 0: it deletes it
+	Wait     Sync          `json:"wait,omitzero"`     // the replicas that must have acknowledged a lock or a renewal
 	// MinReplicas are those that a master must have heard from lately, or it takes no
 	// writes; its Of is 0. Source: min-replicas-to-write of redis.conf.
-	MinReplicas Sync
+	MinReplicas Sync    `json:"min-replicas,omitzero"`
+	Retry       Retry   `json:"retry"`
+	Nodes       int     `json:"nodes"`
+	Like        string  `json:"-"` // of an own lock, the one that it is like; else ""
+	Scripts     Scripts `json:"-"` // of an own lock
+	// Convention, of an own lock, says how its scripts are called and what they return,
+	// where that is not the usual way.
+	Convention protocol.Convention `json:"-"`
+	// ReleaseOnce, for a user's own lock: its client does not send a release again if it
+	// got no answer.
+	ReleaseOnce bool `json:"-"`
 }
 
 // Retry says how a refused acquisition is tried again.
 type Retry struct {
-	Times                int           // 0 to MaxRetries, or Unlimited
-	Interval             time.Duration // 1ms to MaxInterval
-	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
-	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
+	Times    int           `json:"times"`    // 0 to MaxRetries, or Unlimited
+	Interval time.Duration `json:"interval"` // 1ms to MaxInterval
+	Wait     string        `json:"wait"`     // WaitPoll or WaitNotify: what the protocol does
+	Jitter   Range         `json:"jitter"`   // added to Interval, 0 to MaxInterval
 	// GiveBack, for several locks: a thread that is refused any lock but its first stops
 	// asking, releases what it has, waits, and begins again with its first, Times times.
-	GiveBack bool
+	GiveBack bool `json:"give-back,omitzero"`
 }
 
 // Pause returns how long a thread waits between two attempts.
-func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval + r.JitterMax} }
+func (r Retry) Pause() Range { return Range{r.Interval + r.Jitter.Min, r.Interval + r.Jitter.Max} }
 
 // Drawn reports whether anything that a person sees is drawn with the seed.
 func (s *Scenario) Drawn() bool {
@@ -205,15 +206,15 @@ func ChecksOf(kind string) []string {
 // Resource is what the lock protects: the work of each level reads it at the
 // beginning and writes it at the end.
 type Resource struct {
-	Kind   string
-	Size   int    // its initial value, for purchases that of each user: 0 to MaxSize
-	Limit  int    // for KindPurchases, how many each user may buy: 1 to MaxSize; else 0
-	Checks string // what it refuses: one of ChecksOf its kind, or ""
+	Kind   string `json:"kind"`
+	Size   int    `json:"size"`            // its initial value, for purchases that of each user: 0 to MaxSize
+	Limit  int    `json:"limit"`           // for KindPurchases, how many each user may buy: 1 to MaxSize; else 0
+	Checks string `json:"checks,omitzero"` // what it refuses: one of ChecksOf its kind, or ""
 
 	// Of KindEffect: work does it without looking whether it was done, and how often it
 	// is due, once in this time from when it was first done; 0: once.
-	Blind   bool
-	OncePer time.Duration
+	Blind   bool          `json:"looks,omitzero"`
+	OncePer time.Duration `json:"once-per,omitzero"`
 }
 
 // Range is a duration drawn from Min to Max, both included.
@@ -221,23 +222,23 @@ type Range struct{ Min, Max time.Duration }
 
 // Thread is a virtual thread and its business call.
 type Thread struct {
-	Name    string
-	Start   time.Duration // 0 to MaxDuration
-	Takes   Takes         // of several locks, which ones and in which order: one at each level
-	Depth   int           // acquisitions in all, 1 to MaxDepth; of several locks as many as it takes
-	Work    Range         // per level, before it makes its nested call if it makes one, 0 to MaxDuration
-	After   Range         // per level but the innermost, when its nested call has returned, 0 to MaxDuration
-	Calls   string        // names of its functions, outermost first, with spaces between; levels beyond have none
-	Repeat  int           // rounds, 1 to MaxRepeat
-	OnLost  string        // OnLostIgnore or OnLostStop
-	Process string        // such as a server; its threads share memory, which only spin uses
-	User    string        // whom it buys for, used only by KindPurchases; "" means a user of its own, see BuysFor
-	Drift   Drift         // of its clock, -MaxDrift to MaxDrift
-	Retry   Retry         // the lock's unless the thread has its own
+	Name    string        `json:"name"`
+	Start   time.Duration `json:"start"`            // 0 to MaxDuration
+	Takes   Takes         `json:"takes,omitzero"`   // of several locks, which ones and in which order: one at each level
+	Depth   int           `json:"depth"`            // acquisitions in all, 1 to MaxDepth; of several locks as many as it takes
+	Work    Range         `json:"work"`             // per level, before it makes its nested call if it makes one, 0 to MaxDuration
+	After   Range         `json:"after,omitzero"`   // per level but the innermost, when its nested call has returned, 0 to MaxDuration
+	Calls   string        `json:"calls,omitzero"`   // names of its functions, outermost first, with spaces between; levels beyond have none
+	Repeat  int           `json:"repeat"`           // rounds, 1 to MaxRepeat
+	OnLost  string        `json:"on-lost"`          // OnLostIgnore or OnLostStop
+	Process string        `json:"process,omitzero"` // such as a server; its threads share memory, which only spin uses
+	User    string        `json:"user,omitzero"`    // whom it buys for, used only by KindPurchases; "" means a user of its own, see BuysFor
+	Drift   Drift         `json:"drift,omitzero"`   // of its clock, -MaxDrift to MaxDrift
 
 	// ClientRetries is how often its client sends a request again by itself while
 	// nobody answers, 0 to MaxResends.
-	ClientRetries int
+	ClientRetries int   `json:"client-retries,omitzero"`
+	Retry         Retry `json:"retry"` // the lock's unless the thread has its own
 }
 
 // BuysFor returns the user the thread buys for: by default its own, named like
@@ -247,26 +248,26 @@ func (t Thread) BuysFor() string { return cmp.Or(t.User, t.Name) }
 // Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
 // or to Redis itself (Timed, Time).
 type Fault struct {
-	Do      string
-	Thread  string
-	At      string
-	Node    int // of a fault of Redis itself, 1 to the lock's nodes
-	Level   int // 1 to the thread's depth; 0: any, of a renewal
-	Round   int // 1 to the thread's repeat
-	Command int // of a call, from 1: which of its commands
-	Timed   bool
-	Time    time.Duration // since the run began
+	Thread  string        `json:"thread"`
+	At      string        `json:"at"`
+	Level   int           `json:"level"`   // 1 to the thread's depth; 0: any, of a renewal
+	Round   int           `json:"round"`   // 1 to the thread's repeat
+	Command int           `json:"command"` // of a call, from 1: which of its commands
+	Timed   bool          `json:"-"`
+	Time    time.Duration `json:"time"` // since the run began
+	Do      string        `json:"do"`
 
-	Error  string        // of an answer with an error: its code, one of fault.Codes
-	For    time.Duration // of a pause, a delay, a late copy and an outage; 0 of an outage: until it is up
-	Scope  string        // of a pause: fault.ScopeAll or fault.ScopeWork
-	By     time.Duration // of a clock jump, either way
-	Behind int           // of a fail-over: writes that the replica never got
+	Error  string        `json:"error"`  // of an answer with an error: its code, one of fault.Codes
+	For    time.Duration `json:"for"`    // of a pause, a delay, a late copy and an outage; 0 of an outage: until it is up
+	Scope  string        `json:"scope"`  // of a pause: fault.ScopeAll or fault.ScopeWork
+	By     time.Duration `json:"by"`     // of a clock jump, either way
+	Behind int           `json:"behind"` // of a fail-over: writes that the replica never got
 	// Replica is of a fail-over where the lock waits for replicas: the one that takes
 	// over, 1 to Lock.Wait.Of; the first Lock.Wait.Count have what was acknowledged.
-	Replica int
-	Keep    bool          // of a restart: with its data
-	Lose    time.Duration // of a restart that does not keep them: only what was written in the last so long is gone; 0: all
+	Replica int           `json:"replica"`
+	Node    int           `json:"node"` // of a fault of Redis itself, 1 to the lock's nodes
+	Keep    bool          `json:"keep"` // of a restart: with its data
+	Lose    time.Duration `json:"lose"` // of a restart that does not keep them: only what was written in the last so long is gone; 0: all
 }
 
 // Move is one entry of a schedule: a choice of who moves or, between two
@@ -279,18 +280,18 @@ type Move struct {
 
 // Expect is the expected result of a run, and of exploring its schedules.
 type Expect struct {
-	Violations *[]string         // exactly these rules are broken; nil: not checked
-	Outcome    map[string]string // thread to how it ended
-	Explore    []Explored        // what comes of all schedules within some bounds
+	Violations *[]string         `json:"violations,omitzero"` // exactly these rules are broken; nil: not checked
+	Outcome    map[string]string `json:"outcome,omitzero"`    // thread to how it ended
+	Explore    []Explored        `json:"explore,omitzero"`    // what comes of all schedules within some bounds
 }
 
 // Explored says which rules some schedule within bounds breaks; all others, no
 // schedule does.
 type Explored struct {
-	Delays     int      // 0 to MaxDelays
-	Faults     []string // kinds that may strike
-	MaxFaults  int      // that strike, 0 to MaxStruck; with Faults and nothing said 1
-	Violations []string // exactly these
+	Delays     int      `json:"delays"`              // 0 to MaxDelays
+	Faults     []string `json:"faults,omitzero"`     // kinds that may strike
+	MaxFaults  int      `json:"max-faults,omitzero"` // that strike, 0 to MaxStruck; with Faults and nothing said 1
+	Violations []string `json:"violations"`          // exactly these
 }
 
 // ends returns the values Expect.Outcome may have.

@@ -60,7 +60,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	retry := scenario.Retry{Times: 5, Interval: 50 * ms, Wait: "poll", JitterMax: 20 * ms}
+	retry := scenario.Retry{Times: 5, Interval: 50 * ms, Wait: "poll", Jitter: scenario.Range{Max: 20 * ms}}
 	none := retry
 	none.Times = 0
 	want := &scenario.Scenario{

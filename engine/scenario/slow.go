@@ -29,8 +29,8 @@ func (s *Scenario) Slowed(times int) (*Scenario, error) {
 	}
 	span := func(r Range) Range { return Range{slow(r.Min), slow(r.Max)} }
 	retry := func(r Retry) Retry {
-		r.Interval, r.JitterMin, r.JitterMax = slow(r.Interval), slow(r.JitterMin), slow(r.JitterMax)
-		if r.Interval > MaxInterval || r.JitterMax > MaxInterval {
+		r.Interval, r.Jitter = slow(r.Interval), span(r.Jitter)
+		if r.Interval > MaxInterval || r.Jitter.Max > MaxInterval {
 			longest = MaxDuration + 1
 		}
 		return r

@@ -15,7 +15,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/engine/strict"
 )
@@ -169,15 +168,18 @@ func (d *Draft) node(key string) *yaml.Node {
 	return n
 }
 
-// listKey matches the keys whose value is a list of words. A form has them in one input,
-// with spaces between.
-var listKey = regexp.MustCompile(`^(?:locks|(?:defaults|threads\[\d+\])\.takes)$`)
+// isList reports whether the value of a key is a list of words. A form has them in one
+// input, with spaces between.
+func isList(place string) bool {
+	key, _ := scenario.KeyAt(place)
+	return key.Values.List
+}
 
 // Value returns the scalar value of a key, and whether it has one. Of a list of words it is
 // the words.
 func (d *Draft) Value(key string) (string, bool) {
 	n := d.node(key)
-	if n != nil && n.Kind == yaml.SequenceNode && listKey.MatchString(key) {
+	if n != nil && n.Kind == yaml.SequenceNode && isList(key) {
 		words := make([]string, len(n.Content))
 		for i, one := range n.Content {
 			words[i] = one.Value
@@ -226,7 +228,7 @@ func (d *Draft) Set(key, value string) {
 		next := child(n, s)
 		last := i == len(path)-1
 		switch {
-		case last && next != nil && listKey.MatchString(key):
+		case last && next != nil && isList(key):
 			writeWords(next, value)
 			return
 		case last && next != nil:
@@ -239,7 +241,7 @@ func (d *Draft) Set(key, value string) {
 				made = &yaml.Node{Kind: yaml.SequenceNode}
 			case !last:
 				made = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-			case listKey.MatchString(key):
+			case isList(key):
 				writeWords(made, value)
 			default:
 				write(made, value)
@@ -302,13 +304,17 @@ func attach(n *yaml.Node, s step, made *yaml.Node) bool {
 	}
 }
 
-// order is the order in which keys are written.
+// order is the order in which keys are written: some before or after others of their map,
+// the rest as the table of keys has them.
 func order() []string {
-	return slices.Concat([]string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}, fault.Keys(), []string{
-		"start", "takes", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "client-retries", "lock", "unlock", "renew", "leave", "retry", "nodes", "times", "interval", "jitter", "give-back", "wait", "args", "keys", "replies", "release", "scripts",
-		"locks", "resource", "size", "limit", "checks", "looks", "once-per", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
-	})
+	first := []string{"title", "kind", "protocol", "like", "key", "lease", "watchdog", "max-hold", "min-replicas", "name"}
+	late := []string{"nodes", "times", "interval", "jitter", "give-back", "wait", "args", "keys", "replies", "release", "scripts"}
+	return slices.Concat(first, keysOf("faults[0]"), keysOf("defaults"), keysOf("lock.scripts"), late, keysOf("lock"), keysOf("resource"), keysOf(""))
 }
+
+// keysOf returns the names of the keys in the map, or in the entries, of a key; "" is the
+// scenario.
+func keysOf(place string) []string { return scenario.KeysAt(place).Names() }
 
 func rank(name string) int {
 	if i := slices.Index(order(), name); i >= 0 {

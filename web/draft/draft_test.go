@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/lessons/lessonstest"
@@ -184,7 +183,7 @@ func leaves(t *testing.T, text string) url.Values {
 		}
 	}
 	for i := range d.Len("faults") {
-		for _, key := range fault.Keys() {
+		for _, key := range scenario.KeysAt("faults[0]").Names() {
 			add("faults[" + strconv.Itoa(i) + "]." + key)
 		}
 	}

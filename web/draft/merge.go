@@ -28,15 +28,14 @@ const (
 	Unfold          = "open" // rewrite a text from elsewhere, perhaps JSON, as YAML
 )
 
-const (
-	retryKeys  = `retry\.(?:times|interval|jitter|wait|give-back)`
-	threadKeys = `(?:start|takes|depth|work|after|calls|repeat|on-lost|process|user|drift|client-retries|` + retryKeys + `)`
-)
-
-// fieldName matches keys that a form can change.
-var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|locks|threads|lock\.(?:protocol|like|shape|key|kind|lease|watchdog|max-hold|keep|wait|min-replicas|nodes|` + retryKeys + `)|` +
-	`lock\.scripts\.(?:lock|unlock|renew|leave)|resource\.(?:kind|size|limit|checks|looks|once-per)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
-	`faults\[\d{1,2}\]\.(?:` + strings.Join(fault.Keys(), "|") + `))$`)
+// settable reports whether a form can change a key.
+func settable(place string) bool {
+	if place == countKey || place == shapeKey {
+		return true
+	}
+	key, _ := scenario.KeyAt(place)
+	return key.Label != "" || key.Values.Lua
+}
 
 // Keys of the form alone: the shape of an own lock's scripts, which the scenario says in
 // several keys, and how many threads there are.
@@ -60,7 +59,6 @@ func Line(value string) string {
 }
 
 var (
-	timeKey = regexp.MustCompile(`\.(?:lease|watchdog|max-hold|keep|interval|jitter|start|work|after|once-per|time|for|by|lose)$`)
 	// aTime matches a time or a range of two, as pages and people write them.
 	aTime    = regexp.MustCompile(`^-?[\d.]+[\s\p{Z}]*[a-zµ]*(?:[\s\p{Z}]*-[\s\p{Z}]*[\d.]+[\s\p{Z}]*[a-zµ]*)?$`)
 	unitless = regexp.MustCompile(`\d$`)
@@ -73,10 +71,11 @@ func Lines(text string) string {
 
 // Input returns a key's value as the form's input has it: a script in lines that
 // end without blanks, a time with its unit, ms where none is said, anything else as [Line].
-func Input(key, value string) string {
-	if !strings.HasPrefix(key, "lock.scripts.") {
+func Input(place, value string) string {
+	key, _ := scenario.KeyAt(place)
+	if !key.Values.Lua {
 		line := Line(value)
-		if !timeKey.MatchString(key) || !aTime.MatchString(line) {
+		if !key.Values.Times || !aTime.MatchString(line) {
 			return line
 		}
 		return unitless.ReplaceAllString(strings.Join(strings.Fields(line), ""), "${0}ms") // Fields cuts at no-break spaces, too
@@ -135,7 +134,7 @@ func changes(base string, values url.Values) []string {
 	}
 	var keys []string
 	for key, v := range values {
-		if !fieldName.MatchString(key) || len(v) == 0 {
+		if !settable(key) || len(v) == 0 {
 			continue
 		}
 		had, _ := from.Value(key)
@@ -388,7 +387,7 @@ func (d *Draft) fit(at string) {
 	}
 	keys := sc.FaultKeys(do, place)
 	n := d.node(at)
-	for _, key := range fault.Keys() {
+	for _, key := range keysOf("faults[0]") {
 		if key != "do" && !slices.Contains(keys, key) && entry(n, key) >= 0 {
 			d.Delete(at + "." + key)
 		}

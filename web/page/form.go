@@ -124,6 +124,7 @@ type former struct {
 	l        words.Language
 	d        *draft.Draft
 	sc       *scenario.Scenario
+	bare     *scenario.Scenario  // one that says nothing
 	mistakes map[string][]string // by key
 	used     map[string]bool     // keys whose mistakes have an input
 }
@@ -140,7 +141,8 @@ func NewForm(l words.Language, text string) (Form, []Mistake) {
 	if err != nil {
 		return Form{}, mistakes
 	}
-	f := &former{l: l, d: d, sc: sc, mistakes: map[string][]string{}, used: map[string]bool{}}
+	bare, _ := scenario.Draft([]byte("threads: [{name: A}]"))
+	f := &former{l: l, d: d, sc: sc, bare: bare, mistakes: map[string][]string{}, used: map[string]bool{}}
 	for _, m := range mistakes {
 		f.mistakes[m.Key] = append(f.mistakes[m.Key], m.Short)
 	}
@@ -155,7 +157,7 @@ func NewForm(l words.Language, text string) (Form, []Mistake) {
 
 func (f *former) form() Form {
 	form := Form{Readable: true, General: f.general(), Lock: f.lock(), Resource: f.resource()}
-	form.Retry = FormPart{Fields: f.retry("lock.retry", f.sc.Lock.Retry)}
+	form.Retry = FormPart{Fields: f.inputs("lock.retry", f.sc.Lock.Retry, scenario.KeysAt("lock.retry").Last("wait"))}
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock.retry")...)
 	form.Own, form.Scripts = f.sc.Lock.Own(), f.scripts()
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock")...)
@@ -163,12 +165,10 @@ func (f *former) form() Form {
 		form.Threads = append(form.Threads, f.thread(i))
 	}
 	form.ListWrong = f.rest("threads")
-	usual := scenario.Thread{}
-	if bare, _ := scenario.Draft([]byte("threads: [{name: A}]")); bare != nil {
-		usual = bare.Threads[0]
-	}
+	usual := f.bare.Threads[0]
 	usual.Name, usual.Retry = "", f.sc.Lock.Retry
-	form.Defaults.Fields = append(f.work("defaults", usual), f.seldom("defaults", usual)...)
+	work, seldom := f.business("defaults", usual)
+	form.Defaults.Fields = append(work, seldom...)
 	form.Defaults.Mistakes = f.rest("defaults")
 	form.ShareOpen = f.d.Has("defaults")
 	for i := range min(f.d.Len("faults"), scenario.MaxFaults) {
@@ -183,23 +183,77 @@ func (f *former) form() Form {
 	return form
 }
 
-// field returns a text input, with the default that applies while it is empty.
-func (f *former) field(key string, label phrase.Text, usual string) Field {
-	value, _ := f.d.Value(key)
-	f.used[key] = true
-	return Field{Name: key, Label: f.l.Say(label), Value: value, Default: usual, Mistakes: f.mistakes[key]}
+// inputs returns the inputs of keys of a part, a struct: those that it can have, and those
+// that somebody has written.
+func (f *former) inputs(place string, part any, keys scenario.Keys) []Field {
+	var fields []Field
+	for _, key := range keys {
+		at := strings.TrimPrefix(place+"."+key.Name, ".")
+		switch {
+		case key.Name == "retry":
+			fields = append(fields, f.inputs(at, part.(scenario.Thread).Retry, key.Values.Keys.Last("wait"))...)
+		case key.Label == "" || key.Where != nil && !key.Where(f.sc) && !f.d.Has(at) && (key.With == "" || !f.d.Has(place+"."+key.With)):
+		default:
+			fields = append(fields, f.input(at, key.Value(part)))
+		}
+	}
+	return fields
 }
 
-func (f *former) digits(key string, label phrase.Text, usual int) Field {
-	one := f.field(key, label, strconv.Itoa(usual))
-	one.Numeric = true
+// without are the keys for which something else than their value, or nothing, applies
+// while their input is empty.
+var without = map[string]string{
+	"locks": "", "lock.keep": "", "lock.wait": "", "lock.min-replicas": "",
+	"lock.kind": check.Kind{Exclusive: true}.String(), "resource.looks": "true", "resource.once-per": "", "resource.checks": "",
+}
+
+// input returns the input of a key, with what applies while it is empty.
+func (f *former) input(at, usual string) Field {
+	key, _ := scenario.KeyAt(at)
+	if other, ok := without[at]; ok {
+		usual = other
+	}
+	if key.Values.Words == nil {
+		return f.field(at, usual)
+	}
+	return f.choice(at, usual, Choices{List: f.options(at, key.Values.Names())})
+}
+
+// options are the choices between some words of a key.
+func (f *former) options(at string, some []string) []Choice {
+	key, _ := scenario.KeyAt(at)
+	var list []Choice
+	for _, word := range key.Values.Words {
+		one := Choice{Value: word.Name, Label: word.Name}
+		if word.Label != "" {
+			one.Label = f.l.Say(word.Label)
+		}
+		if slices.Contains(some, word.Name) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// field returns a text input, with the default that applies while it is empty.
+func (f *former) field(at, usual string) Field {
+	key, _ := scenario.KeyAt(at)
+	value, _ := f.d.Value(at)
+	f.used[at] = true
+	one := Field{Name: at, Value: value, Default: usual, Mistakes: f.mistakes[at], Numeric: key.Values.Numeric, Wide: key.Wide, Code: key.Values.Lua}
+	if key.Label != "" {
+		one.Label = f.l.Say(key.Label)
+	}
+	if key.Hint != "" {
+		one.Hint = f.l.Say(key.Hint)
+	}
 	return one
 }
 
 // choice returns a select. A missing key has the value "", and shows the
 // default.
-func (f *former) choice(key string, label phrase.Text, usual string, groups ...Choices) Field {
-	one := f.field(key, label, "")
+func (f *former) choice(at, usual string, groups ...Choices) Field {
+	one := f.field(at, "")
 	known := false
 	for _, g := range groups {
 		for i := range g.List {
@@ -220,12 +274,6 @@ func (f *former) choice(key string, label phrase.Text, usual string, groups ...C
 	return one
 }
 
-// wide returns a field for sentences.
-func (f *former) wide(one Field) Field {
-	one.Wide = true
-	return one
-}
-
 // plainChoices returns choices that are labelled with their names.
 func plainChoices(names ...string) Choices {
 	var o Choices
@@ -240,82 +288,30 @@ func (f *former) option(value string, label phrase.Text) Choice {
 }
 
 func (f *former) general() FormPart {
-	title := f.field("title", "Title", "")
-	title.Wide = true
-	kind := f.choice("kind", "What the threads do", scenario.KindLock, Choices{List: []Choice{
-		f.option(scenario.KindLock, "work under a lock"),
-		f.option(scenario.KindHeartbeat, "heartbeat: the first thread keeps its key alive, the others look"),
-	}})
-	policy := f.choice("policy", "Who moves when several can", scenario.PolicyInOrder, Choices{List: []Choice{
-		f.option(scenario.PolicyInOrder, "in-order: the thread that has been ready longest"),
-		f.option(scenario.PolicyRandom, "random: drawn by the seed"),
-	}})
-	seed := f.field("seed", "Seed", "1")
-	kind.Wide, policy.Wide, seed.Wide, seed.Numeric = true, true, true, true
-	seed.Hint = f.l.Say("Settles every random choice: the same seed gives the same run.")
-	return FormPart{Fields: []Field{title, kind, policy, seed}}
+	return FormPart{Fields: f.inputs("", *f.bare, scenario.KeysAt("").Without("locks").Last("seed"))}
 }
 
 func (f *former) lock() FormPart {
 	lock := f.sc.Lock
-	var groups Choices
-	summary := ""
-	for _, p := range exhibit.All() {
-		groups.List = append(groups.List, Choice{Value: p.Name, Label: p.Name})
-		if p.Name == lock.Protocol {
-			summary = f.l.Say(p.Summary)
+	fields := f.inputs("lock", lock, scenario.KeysAt("lock").Without("retry", "like").Last("keep", "wait", "min-replicas", "kind", "nodes"))
+	for i := range fields {
+		switch one := &fields[i]; one.Name {
+		case "lock.protocol":
+			for _, p := range exhibit.All() {
+				if p.Name == lock.Protocol {
+					one.Hint = f.l.Say(p.Summary)
+				}
+			}
+		case "lock.max-hold":
+			if lock.MaxHold == 0 {
+				one.Default = "1h"
+			}
+		case "lock.kind":
+			one.Hint = f.l.Say("%s; readers share it while the key is a hash whose field mode is read.", check.Kinds)
 		}
 	}
-	groups.List = append(groups.List, f.option(protocol.Own, "own: you write its scripts"))
-	name := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
-	name.Hint, name.Wide = summary, true
-	key := f.field("lock.key", "Key in Redis", lock.Key)
-	key.Wide = true // so that the lease and the watchdog are beside each other
-	fields := []Field{name}
-	if f.ofOneLock("lock.key") {
-		fields = append(fields, key)
-	}
-	if f.sc.Locks != nil || f.d.Has("locks") {
-		several := f.wide(f.field("locks", "Several locks: their keys", ""))
-		several.Hint = f.l.Say("With spaces between. Each thread says in which order it takes them.")
-		fields = append(fields, several)
-	}
-	fields = append(fields,
-		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
-	)
-	if lock.Implementation().HasWatchdog() || f.d.Has("lock.watchdog") {
-		watchdog := phrase.Duration(lock.Watchdog)
-		if lock.Watchdog == 0 {
-			watchdog = "off"
-		}
-		most := f.field("lock.max-hold", "Renews for at most", "1h")
-		if lock.MaxHold > 0 {
-			most.Default = phrase.Duration(lock.MaxHold)
-		}
-		most.Hint = f.l.Say("Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.")
-		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog), f.wide(most))
-	}
-	if lock.Implementation().CanKeep() && f.ofOneLock("lock.keep") || f.d.Has("lock.keep") {
-		keep := f.wide(f.field("lock.keep", "Keeps its key after the work for", ""))
-		keep.Hint = f.l.Say("A tick that is done once in this time, even by several servers: the last release leaves the key.")
-		fields = append(fields, keep)
-	}
-	if lock.Implementation().CanSync() && f.ofOneLock("lock.wait") || f.d.Has("lock.wait") {
-		wait := f.wide(f.field("lock.wait", "Waits for replicas", ""))
-		wait.Hint = f.l.Say("For example 1 of 2 in 50ms: the thread relies on a lock or a renewal once one of two replicas has acknowledged it.")
-		fields = append(fields, wait)
-	}
-	if f.d.Has("lock.min-replicas") {
-		fields = append(fields, f.wide(f.field("lock.min-replicas", "A master takes writes while it hears from", "")))
-	}
-	if lock.Own() || f.d.Has("lock.kind") {
-		kind := f.wide(f.field("lock.kind", "Who may be inside at once", check.Kind{Exclusive: true}.String()))
-		kind.Hint = f.l.Say("%s; readers share it while the key is a hash whose field mode is read.", check.Kinds)
-		fields = append(fields, kind)
-	}
-	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
-		fields = append(fields, f.digits("lock.nodes", "Redis nodes", lock.Nodes))
-	}
+	lease := slices.IndexFunc(fields, func(one Field) bool { return one.Name == "lock.lease" })
+	fields = slices.Insert(fields, lease, f.inputs("", *f.sc, scenario.Keys{scenario.KeysAt("").Named("locks")})...)
 	return FormPart{Fields: fields}
 }
 
@@ -327,15 +323,15 @@ func (f *former) scripts() FormPart {
 	}
 	names := plainChoices(scenario.Writable()...)
 	names.List = append([]Choice{f.option("", "an empty frame")}, names.List...)
-	like := f.choice("lock.like", "Start from", "", names)
+	like := f.choice("lock.like", "", names)
 	like.Hint = f.l.Say("Its scripts replace yours. A script that you leave empty is that lock's own.")
 	if lock.Like == "" {
 		like.Hint = f.l.Say("Choose an existing lock, and its scripts replace yours.")
 	}
 	part := FormPart{Fields: []Field{like, f.shape()}}
 	for _, call := range lock.Calls() {
-		one := f.field("lock.scripts."+call, "", "")
-		one.Label, one.Code, one.Hint = call, true, f.given(call)
+		one := f.field("lock.scripts."+call, "")
+		one.Label, one.Hint = call, f.given(call)
 		part.Fields = append(part.Fields, one)
 	}
 	part.Mistakes = f.rest("lock.scripts")
@@ -399,125 +395,37 @@ func (f *former) given(call string) string {
 	return strings.Join(list, " · ")
 }
 
-func (f *former) retry(key string, r scenario.Retry) []Field {
-	fields := []Field{
-		f.field(key+".times", "Retries, or unlimited", retriesInWords(r.Times)),
-		f.field(key+".interval", "Retry every", phrase.Duration(r.Interval)),
-		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
-	}
-	if f.sc.Locks != nil || f.d.Has(key+".give-back") {
-		back := f.wide(f.choice(key+".give-back", "Refused its second lock", strconv.FormatBool(r.GiveBack), Choices{List: []Choice{
-			f.option("false", "it keeps the first, and asks again"), f.option("true", "it gives the first back, and starts over"),
-		}}))
-		fields = append(fields, back)
-	}
-	if f.d.Has(key + ".wait") {
-		fields = append(fields, f.choice(key+".wait", "How it waits", r.Wait, plainChoices(scenario.WaitPoll, scenario.WaitNotify)))
-	}
-	return fields
-}
-
-// retriesInWords returns how often an acquisition is retried, as scenarios
-// write it.
-func retriesInWords(times int) string {
-	if times == scenario.Unlimited {
-		return "unlimited"
-	}
-	return strconv.Itoa(times)
-}
-
-// checksMean says what each check refuses.
-var checksMean = map[string]phrase.Text{
-	scenario.ChecksToken:   "token: refuses a write with an older fencing token",
-	scenario.ChecksVersion: "version: refuses a write by a thread that read an older version",
-	scenario.ChecksKey:     "key: once for each idempotency key",
-}
-
 func (f *former) resource() FormPart {
-	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
-		f.option("", "nothing watched"),
-		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
-		f.option(scenario.KindStock, "stock: work checks whether any is left, and takes one"),
-		f.option(scenario.KindPurchases, "purchases: work checks how often its user has bought, and buys within the limit"),
-		f.option(scenario.KindEffect, "effect: work checks whether it was done, and does it if not: a mail, an invoice"),
-	}})
-	kind.Wide = true
-	fields := []Field{kind}
-	if r := f.sc.Resource; r != nil || f.d.Has("resource") {
-		size := 0
-		if r != nil {
-			size = r.Size
-		}
-		fields = append(fields, f.digits("resource.size", "It begins with", size))
-		if limited := r != nil && r.Kind == scenario.KindPurchases; limited || f.d.Has("resource.limit") {
-			limit := 1
-			if limited {
-				limit = r.Limit
-			}
-			fields = append(fields, f.digits("resource.limit", "Allowed for each user", limit))
-		}
-		if effect := r != nil && r.Kind == scenario.KindEffect; effect || f.d.Has("resource.looks") || f.d.Has("resource.once-per") {
-			fields = append(fields,
-				f.choice("resource.looks", "Before it does it", "true", Choices{List: []Choice{
-					f.option("true", "it checks whether it was done"), f.option("false", "it does not check"),
-				}}),
-				f.field("resource.once-per", "Due once in", ""))
-		}
-		kind := ""
-		if r != nil {
-			kind = r.Kind
-		}
-		checks := []Choice{f.option("", "every write")}
-		for _, one := range scenario.ChecksOf(kind) {
-			checks = append(checks, f.option(one, checksMean[one]))
-		}
-		fields = append(fields, f.wide(f.choice("resource.checks", "It takes", "", Choices{List: checks})))
+	r, keys := scenario.Resource{}, scenario.KeysAt("resource").Last("checks")
+	switch {
+	case f.sc.Resource != nil:
+		r = *f.sc.Resource
+	case !f.d.Has("resource"):
+		keys = keys[:1]
+	}
+	kind := r.Kind
+	r.Kind, r.Limit = "", max(r.Limit, 1)
+	fields := f.inputs("resource", r, keys)
+	fields[0] = f.orNothing("resource.kind", "nothing watched", keys[0].Values.Names())
+	if len(keys) > 1 {
+		fields[len(fields)-1] = f.orNothing("resource.checks", "every write", scenario.ChecksOf(kind))
 	}
 	return FormPart{Fields: fields, Mistakes: f.rest("resource")}
 }
 
-// work returns the thread's inputs that nearly every scenario uses.
-func (f *former) work(key string, t scenario.Thread) []Field {
-	fields := []Field{f.field(key+".start", "Starts at", phrase.Duration(t.Start))}
-	if f.sc.Locks != nil || f.d.Has(key+".takes") {
-		fields = append(fields, f.wide(f.field(key+".takes", "Takes, in this order", strings.Join(t.Takes.Keys(), " "))))
-	}
-	if f.ofOneLock(key + ".depth") {
-		fields = append(fields, f.digits(key+".depth", "Depth", t.Depth))
-	}
-	return append(fields, f.field(key+".work", "Work per level", t.Work.String()))
+// orNothing is the select of a key that need not be there, with what that means, and some
+// of its words.
+func (f *former) orNothing(at string, nothing phrase.Text, some []string) Field {
+	return f.choice(at, "", Choices{List: append([]Choice{f.option("", nothing)}, f.options(at, some)...)})
 }
 
-// ofOneLock reports whether to show a key that only a scenario with one lock has.
-func (f *former) ofOneLock(key string) bool { return f.sc.Locks == nil || f.d.Has(key) }
-
-// seldom returns the thread's other inputs.
-func (f *former) seldom(key string, t scenario.Thread) []Field {
-	var fields []Field
-	if f.ofOneLock(key + ".after") {
-		after := f.field(key+".after", "Work after the inner call", t.After.String())
-		after.Hint = f.l.Say("What each level but the innermost still does when its inner call has returned.")
-		fields = append(fields, f.wide(after))
-	}
-	calls := f.field(key+".calls", "Functions", t.Calls)
-	calls.Hint = f.l.Say("What the levels are called in the call stack, outermost first: order pay")
-	fields = append(append(fields, f.wide(calls), f.digits(key+".repeat", "Rounds", t.Repeat)), f.retry(key+".retry", t.Retry)...)
-	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
-		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
-	}})
-	process := f.field(key+".process", "Process", t.Process)
-	process.Hint = f.l.Say("A server, for instance: its threads share its memory.")
-	drift := f.field(key+".drift", "Drift of its clock", t.Drift.String())
-	drift.Hint = f.l.Say("How much faster its clock runs than the others; with a - slower: -5%.")
-	resends := f.digits(key+".client-retries", "Requests its client repeats", t.ClientRetries)
-	resends.Hint = f.l.Say("How often the client library repeats a request by itself when it gets no answer. The lock does not know.")
-	fields = append(fields, f.wide(lost), f.wide(process), f.wide(drift), f.wide(resends))
-	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
-		user := f.field(key+".user", "User", t.BuysFor())
-		user.Hint = f.l.Say("Who buys: the limit is for each user.")
-		fields = append(fields, f.wide(user))
-	}
-	return fields
+// business returns the inputs of what a thread does: those that nearly every scenario
+// uses, and the others.
+func (f *former) business(place string, t scenario.Thread) (work, seldom []Field) {
+	keys := scenario.KeysAt("defaults").Last("retry", "on-lost", "process", "drift", "client-retries", "user")
+	often := slices.Index(keys.Names(), "work") + 1
+	t.User = t.BuysFor()
+	return f.inputs(place, t, keys[:often]), f.inputs(place, t, keys[often:])
 }
 
 func (f *former) thread(i int) FormThread {
@@ -526,10 +434,10 @@ func (f *former) thread(i int) FormThread {
 	if i < len(f.sc.Threads) {
 		t = f.sc.Threads[i]
 	}
-	name := f.field(key+".name", "Name", "")
+	name := f.field(key+".name", "")
 	name.Late = true
-	form := FormThread{Index: i, Name: name.Value, Main: FormPart{Fields: append([]Field{name}, f.work(key, t)...)}}
-	form.More.Fields = f.seldom(key, t)
+	work, seldom := f.business(key, t)
+	form := FormThread{Index: i, Name: name.Value, Main: FormPart{Fields: append([]Field{name}, work...)}, More: FormPart{Fields: seldom}}
 	for _, one := range form.More.Fields {
 		form.Open = form.Open || one.Value != "" || len(one.Mistakes) > 0
 	}
@@ -543,7 +451,7 @@ func (f *former) fault(i int) FormFault {
 	place, _ := f.d.Value(key + ".at")
 	form := FormFault{Index: i, Ordinal: -1}
 	keys := f.sc.FaultKeys(do, place)
-	for _, name := range fault.Keys() {
+	for _, name := range scenario.KeysAt("faults[0]").Names() {
 		if name != "do" && !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
 			keys = append(keys, name) // not of this kind: shown so that it can be removed
 		}
@@ -572,66 +480,47 @@ func (f *former) repeats(fault string) bool {
 
 func (f *former) faultField(key, name, do string) Field {
 	key += "." + name
+	place, _ := f.d.Value(strings.TrimSuffix(key, name) + "at")
 	switch name {
 	case "do":
-		return f.faultKind(key, do)
+		return f.faultKind(key)
 	case "thread":
-		return f.faultThread(key, do)
+		return f.faultThread(key, do, place)
 	case "at":
 		return f.place(key, do)
-	case "time":
-		return f.field(key, "At the time", "")
 	case "level":
-		if at, _ := f.d.Value(strings.TrimSuffix(key, "level") + "at"); at == fault.AtRenew {
-			one := f.field(key, "Level", "")
-			one.Default, one.Numeric = f.l.Say("any"), true
-			return one
+		one := f.input(key, "1")
+		if place == fault.AtRenew {
+			one.Default = f.l.Say("any")
 		}
-		return f.digits(key, "Level", 1)
-	case "round":
-		return f.digits(key, "Round", 1)
-	case "command":
-		return f.digits(key, "Command of the call", 1)
+		return one
 	case "error":
 		var codes Choices
 		for _, a := range fault.ErrorReplies() {
 			codes.List = append(codes.List, Choice{Value: a.Code, Label: f.answerLabel(a)})
 		}
-		return f.wide(f.choice(key, "What Redis answers", "", codes))
+		return f.choice(key, "", codes)
 	case "for":
-		at, _ := f.d.Value(strings.TrimSuffix(key, "for") + "at")
-		one := f.field(key, "For how long", "")
-		if k, _ := fault.Struck(do, at); slices.Contains(k.Optional, "for") {
+		one := f.input(key, "")
+		if k, _ := fault.Struck(do, place); slices.Contains(k.Optional, "for") {
 			one.Hint = f.l.Say("Empty: until Redis is up.")
-			if at != "" {
+			if place != "" {
 				one.Hint = f.l.Say("Empty: this one command.")
 			}
 		}
 		return one
+	case "round", "command", "behind", "replica", "node":
+		return f.input(key, "1")
 	case "scope":
-		return f.wide(f.choice(key, "What is paused", fault.ScopeAll, Choices{List: []Choice{
-			f.option(fault.ScopeAll, "all: the whole thread, its watchdog too"), f.option(fault.ScopeWork, "work: the watchdog goes on"),
-		}}))
-	case "by":
-		one := f.field(key, "By", "")
-		one.Hint = f.l.Say("-1s turns the clock back.")
-		return one
-	case "behind":
-		return f.digits(key, "Writes that the replica lacks", 1)
-	case "replica":
-		return f.digits(key, "Replica that takes over", 1)
-	case "lose":
-		one := f.field(key, "Loses the writes of the last", "")
-		one.Hint = f.l.Say("An append-only file synced every second loses 1s. Empty: all, unless it keeps its data.")
-		return f.wide(one)
+		return f.input(key, fault.ScopeAll)
 	case "keep":
-		return f.choice(key, "It comes back", "false", Choices{List: []Choice{f.option("false", "empty"), f.option("true", "with its data")}})
+		return f.input(key, "false")
 	default:
-		return f.digits(key, "Node", 1)
+		return f.input(key, "")
 	}
 }
 
-func (f *former) faultKind(key, do string) Field {
+func (f *former) faultKind(key string) Field {
 	thread, redis := Choices{Label: f.l.Say("In a thread")}, Choices{Label: f.l.Say("To Redis")}
 	for _, k := range f.sc.FaultKinds() {
 		one := Choice{Value: k.Name, Label: f.l.Say(k.Label)}
@@ -645,12 +534,10 @@ func (f *former) faultKind(key, do string) Field {
 	if len(redis.List) > 0 {
 		groups = append(groups, redis)
 	}
-	one := f.choice(key, "What goes wrong", "", groups...)
-	one.Wide = true
-	return one
+	return f.choice(key, "", groups...)
 }
 
-func (f *former) faultThread(key, do string) Field {
+func (f *former) faultThread(key, do, at string) Field {
 	var names []string
 	for _, t := range f.sc.Threads {
 		if t.Name != "" {
@@ -658,12 +545,13 @@ func (f *former) faultThread(key, do string) Field {
 		}
 	}
 	list := plainChoices(names...)
-	at, _ := f.d.Value(strings.TrimSuffix(key, "thread") + "at")
 	if k, _ := fault.Struck(do, at); k.Alone && !k.One {
 		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
-		return f.choice(key, "For", "", list)
+		one := f.choice(key, "", list)
+		one.Label = f.l.Say("For")
+		return one
 	}
-	return f.choice(key, "Thread", "", list)
+	return f.choice(key, "", list)
 }
 
 func (f *former) place(key, do string) Field {
@@ -675,11 +563,9 @@ func (f *former) place(key, do string) Field {
 		if k.Wide != nil {
 			list.List = append(list.List, f.option("", "everywhere: every command, from an instant on"))
 		}
-		for _, p := range k.Places {
-			list.List = append(list.List, f.option(p, placeLabel(p)))
-		}
+		list.List = append(list.List, f.options(key, k.Places)...)
 	}
-	return f.wide(f.choice(key, "Where", "", list))
+	return f.choice(key, "", list)
 }
 
 // answerLabel says to which commands Redis answers so.
@@ -693,21 +579,6 @@ func (f *former) answerLabel(a fault.ErrorReply) string {
 		return f.l.Say("%s: to a script that is sent by its digest", a.Code)
 	default:
 		return f.l.Say("%s: to every command", a.Code)
-	}
-}
-
-func placeLabel(place string) phrase.Text {
-	switch place {
-	case fault.AtStart:
-		return "start: before its first call"
-	case fault.AtLock:
-		return "lock: as it asks for the lock"
-	case fault.AtWork:
-		return "work: as its work begins"
-	case fault.AtUnlock:
-		return "unlock: as it leaves a level"
-	default:
-		return "renew: as its watchdog renews"
 	}
 }
 

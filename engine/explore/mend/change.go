@@ -284,7 +284,7 @@ func (m *maker) giveBack() {
 			continue
 		}
 		retry := map[string]any{"give-back": true}
-		if r.JitterMax == 0 {
+		if r.Jitter.Max == 0 {
 			jitter = scenario.Range{Max: r.Interval}
 			retry["jitter"] = jitter.String()
 		}
