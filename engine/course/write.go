@@ -302,20 +302,7 @@ func (t *Writing) judged(ctx context.Context, sc *scenario.Scenario) (*Judged, e
 			return j, nil
 		}
 	}
-	for _, e := range space.Ends() {
-		if slices.ContainsFunc(t.held.ends, func(w explore.End) bool { return slices.Equal(w.Results, e.Results) }) {
-			continue
-		}
-		moves, err := space.Moves(ctx, e)
-		if err != nil {
-			return nil, fmt.Errorf("course: %w", err)
-		}
-		for n, r := range e.Results {
-			if r != t.held.plain[n] {
-				j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, r, t.held.plain[n]
-			}
-		}
-		j.Run, err = play(ctx, sc.WithSchedule(moves))
+	if other, err := t.endsOtherwise(ctx, sc, space, j); other || err != nil {
 		return j, err
 	}
 	j.Solved = true
@@ -325,6 +312,28 @@ func (t *Writing) judged(ctx context.Context, sc *scenario.Scenario) (*Judged, e
 		}
 	}
 	return j, nil
+}
+
+// endsOtherwise notes in j the first order in which the threads end as they never may, if
+// there is one.
+func (t *Writing) endsOtherwise(ctx context.Context, sc *scenario.Scenario, space *explore.Space, j *Judged) (bool, error) {
+	for _, e := range space.Ends() {
+		if slices.ContainsFunc(t.held.ends, func(w explore.End) bool { return slices.Equal(w.Results, e.Results) }) {
+			continue
+		}
+		moves, err := space.Moves(ctx, e)
+		if err != nil {
+			return false, fmt.Errorf("course: %w", err)
+		}
+		for n, r := range e.Results {
+			if r != t.held.plain[n] {
+				j.Thread, j.Ends, j.Wanted = sc.Threads[n].Name, r, t.held.plain[n]
+			}
+		}
+		j.Run, err = play(ctx, sc.WithSchedule(moves))
+		return true, err
+	}
+	return false, nil
 }
 
 // tokenless is a thread that gets in without a fencing token, or "".

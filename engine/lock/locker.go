@@ -315,21 +315,11 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
 				return nil, s.notAcquired(a.err)
 			}
-			left, of := *a, c
-			a.abandoned = true
-			return nil, s.part(ctx, s.notAcquired(a.err), func() {
-				s.leaveLine(ctx, of)
-				s.settle(ctx, of, left)
-			})
+			return nil, s.part(ctx, s.notAcquired(a.err), s.goodbye(ctx, c, a))
 		case over:
 			err := s.notAcquired(fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt))
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
-				left, of := *a, c
-				a.abandoned = true
-				err = s.part(ctx, err, func() {
-					s.leaveLine(ctx, of)
-					s.settle(ctx, of, left)
-				})
+				err = s.part(ctx, err, s.goodbye(ctx, c, a))
 			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
@@ -341,12 +331,10 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if (l.p.Leave == nil || !sent) && !a.unknown {
 				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
-			left, of := *a, c
-			a.abandoned = true // the caller need not wait for the goodbye
+			goodbye := s.goodbye(ctx, c, a)
 			l.o.Clock.AfterFunc(0, settlement, func() {
 				defer s.leave()
-				s.leaveLine(ctx, of)
-				s.settle(ctx, of, left)
+				goodbye()
 			})
 			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 		}
@@ -355,6 +343,17 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 		if a.hold = s.accept(ctx, next); a.hold != nil {
 			return a.hold, nil
 		}
+	}
+}
+
+// goodbye gives an acquisition up. What it returns gives back the place in the line of the
+// call, and what Redis may still grant it; the caller need not wait for that.
+func (s *session) goodbye(ctx context.Context, of Call, a *acquisition) func() {
+	left := *a
+	a.abandoned = true
+	return func() {
+		s.leaveLine(ctx, of)
+		s.settle(ctx, of, left)
 	}
 }
 

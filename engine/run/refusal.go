@@ -63,6 +63,40 @@ type Refusal struct {
 // Error says it in English.
 func (r *Refusal) Error() string { return r.Says().String() }
 
+// What is said of a reason that says all, and of one that a thread is named with.
+var (
+	plainly = map[Reason]phrase.Text{
+		IsOver:     "the run has ended",
+		NeverMoves: "nothing more happens by itself",
+		NoExpiry:   "there is no key with an expiry",
+		NoWatchdog: "the lock of this scenario has no watchdog",
+		NoKey:      "there is no key that Redis could evict",
+		NoScripts:  "Redis has no cached scripts to forget",
+		NothingYet: "Redis has nothing to lose",
+		IsDown:     "Redis is down already",
+		IsSplit:    "that thread is with the old master already",
+		Answers:    "Redis already answers this way",
+		IsUp:       "Redis is up",
+		NoData:     "Redis has no data to lose",
+		NotLive:    "a thread can be steered only while its run goes on, on the wall clock",
+		NoAction:   "allowed are pause, resume, crash, gate, ungate and admit",
+	}
+	ofThread = map[Reason]phrase.Text{
+		HasEnded:    "%s has ended",
+		Hangs:       "%s hangs for ever",
+		AwaitsOwn:   "%s waits for its own watchdog",
+		AwaitsNode:  "%s waits for the nodes that it asks",
+		AwaitsLate:  "%s waits for the answer to a request",
+		IsArmed:     "the same fault is waiting in %s already",
+		LastUnlock:  "%s is in its last unlock already",
+		IsSuspended: "%s is paused already",
+		GoesOn:      "%s is not paused",
+		IsGated:     "the calls of %s already wait",
+		IsNotGated:  "the calls of %s do not wait",
+		NobodyWaits: "no call of %s waits at its gate",
+	}
+)
+
 // Says implements [phrase.Speaker].
 func (r *Refusal) Says() phrase.Wording {
 	switch r.Reason {
@@ -73,71 +107,24 @@ func (r *Refusal) Says() phrase.Wording {
 		return phrase.Say("choice %d cannot be made: only 0 to %d can move", r.Choice, r.Choices-1)
 	case IsPast:
 		return phrase.Say("it is already %s, and time does not go back", r.At)
-	case IsOver:
-		return phrase.Say("the run has ended")
-	case HasEnded:
-		return phrase.Say("%s has ended", r.Thread)
 	case Waits:
 		return phrase.Say("%s waits until %s", r.Thread, r.At)
 	case IsPaused:
 		return phrase.Say("%s is paused until %s", r.Thread, r.At)
 	case AfterOther:
 		return phrase.Say("%s moves at %s, after %s", r.Thread, r.At, r.Other)
-	case Hangs:
-		return phrase.Say("%s hangs for ever", r.Thread)
-	case AwaitsOwn:
-		return phrase.Say("%s waits for its own watchdog", r.Thread)
-	case AwaitsNode:
-		return phrase.Say("%s waits for the nodes that it asks", r.Thread)
-	case AwaitsLate:
-		return phrase.Say("%s waits for the answer to a request", r.Thread)
-	case NeverMoves:
-		return phrase.Say("nothing more happens by itself")
-	case NoExpiry:
-		return phrase.Say("there is no key with an expiry")
-	case IsArmed:
-		return phrase.Say("the same fault is waiting in %s already", r.Thread)
-	case NoWatchdog:
-		return phrase.Say("the lock of this scenario has no watchdog")
-	case NoKey:
-		return phrase.Say("there is no key that Redis could evict")
-	case NoScripts:
-		return phrase.Say("Redis has no cached scripts to forget")
-	case NothingYet:
-		return phrase.Say("Redis has nothing to lose")
-	case IsDown:
-		return phrase.Say("Redis is down already")
-	case IsSplit:
-		return phrase.Say("that thread is with the old master already")
-	case Answers:
-		return phrase.Say("Redis already answers this way")
-	case IsUp:
-		return phrase.Say("Redis is up")
 	case NotAhead:
 		return phrase.Say("%s has no %s ahead of it", r.Thread, r.Place)
-	case NoData:
-		return phrase.Say("Redis has no data to lose")
-	case LastUnlock:
-		return phrase.Say("%s is in its last unlock already", r.Thread)
 	case OnItsWay:
 		return phrase.Say("what %s sent arrives at %s", r.Thread, r.At)
-	case NotLive:
-		return phrase.Say("a thread can be steered only while its run goes on, on the wall clock")
-	case IsSuspended:
-		return phrase.Say("%s is paused already", r.Thread)
-	case GoesOn:
-		return phrase.Say("%s is not paused", r.Thread)
-	case IsGated:
-		return phrase.Say("the calls of %s already wait", r.Thread)
-	case IsNotGated:
-		return phrase.Say("the calls of %s do not wait", r.Thread)
-	case NobodyWaits:
-		return phrase.Say("no call of %s waits at its gate", r.Thread)
-	case NoAction:
-		return phrase.Say("allowed are pause, resume, crash, gate, ungate and admit")
-	default:
-		return phrase.Say("that move cannot be made (%s)", string(r.Reason))
 	}
+	if text, ok := plainly[r.Reason]; ok {
+		return phrase.Say(text)
+	}
+	if text, ok := ofThread[r.Reason]; ok {
+		return phrase.Say(text, r.Thread)
+	}
+	return phrase.Say("that move cannot be made (%s)", string(r.Reason))
 }
 
 // Pointless is a fault that would change nothing now, and why.

@@ -19,30 +19,8 @@ const firstPort = 6379
 // writeTranscript writes what you would have typed into redis-cli and seen there, with
 // comments for who, when and the outcome.
 func writeTranscript(b *bound.Buffer, r Run) error {
-	say := r.Language.Say
 	comment := func(text string) { b.WriteString("# " + oneLine(text) + "\n") }
-	comment(r.title())
-	comment(r.place())
-	if r.Link != "" {
-		comment(r.Link)
-	}
-	comment(say("The commands as Redis ran them, and its replies as redis-cli shows them."))
-	if slices.ContainsFunc(r.Events, inScript) {
-		comment(say("Between # [ and # ] is what one Lua script did: it ran as one step, with no other command in between. It was sent as EVALSHA."))
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(r.Header.Owners), func(x, y string) int {
-		return strings.Compare(r.Header.Owners[x]+x, r.Header.Owners[y]+y)
-	}) {
-		comment(say("Owner %s is thread %s.", id, r.Header.Owners[id]))
-	}
-	if r.Scenario.Lock.Nodes > 1 {
-		comment(say("Each node is a separate Redis: node 1 on port 6379, node 2 on port 6380, and so on."))
-	}
-	for _, t := range r.scenario().Threads {
-		if t.Of != "" {
-			comment(say("Thread %s: %s.", t.Name, t.Of))
-		}
-	}
+	r.writePreface(comment)
 	soFar := r.timeline()
 	var script *trace.Event
 	closeScript := func() {
@@ -93,6 +71,33 @@ func writeTranscript(b *bound.Buffer, r Run) error {
 	})
 	closeScript()
 	return err
+}
+
+// writePreface says what the transcript is of, and who is who in it.
+func (r Run) writePreface(comment func(text string)) {
+	say := r.Language.Say
+	comment(r.title())
+	comment(r.place())
+	if r.Link != "" {
+		comment(r.Link)
+	}
+	comment(say("The commands as Redis ran them, and its replies as redis-cli shows them."))
+	if slices.ContainsFunc(r.Events, inScript) {
+		comment(say("Between # [ and # ] is what one Lua script did: it ran as one step, with no other command in between. It was sent as EVALSHA."))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(r.Header.Owners), func(x, y string) int {
+		return strings.Compare(r.Header.Owners[x]+x, r.Header.Owners[y]+y)
+	}) {
+		comment(say("Owner %s is thread %s.", id, r.Header.Owners[id]))
+	}
+	if r.Scenario.Lock.Nodes > 1 {
+		comment(say("Each node is a separate Redis: node 1 on port 6379, node 2 on port 6380, and so on."))
+	}
+	for _, t := range r.scenario().Threads {
+		if t.Of != "" {
+			comment(say("Thread %s: %s.", t.Name, t.Of))
+		}
+	}
 }
 
 func inScript(e trace.Event) bool {

@@ -521,14 +521,10 @@ func (g *Gate) perform(it *item, do string) infer.Record {
 		}
 	}
 	switch do {
-	case LoseRequest:
-		r.At, r.After = g.nodes.now(), r.Before
-		g.closes(&r, node)
-		c.lane.tells(&r)
-		g.hangUp(c)
-		return r
-	case LateCopy:
-		c.lane.late = append(c.lane.late, it)
+	case LoseRequest, LateCopy:
+		if do == LateCopy {
+			c.lane.late = append(c.lane.late, it)
+		}
 		r.At, r.After = g.nodes.now(), r.Before
 		g.closes(&r, node)
 		c.lane.tells(&r)

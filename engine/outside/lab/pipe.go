@@ -172,14 +172,7 @@ func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.
 			halt = cancel
 			searches.Go(func() {
 				defer cancel()
-				tried, err := t.Search(within, *a.Bounds, seldom(func(orders, waiting, broken int) {
-					say(answered{Re: a.ID, Progress: &[3]int{orders, waiting, broken}})
-				}))
-				if err != nil {
-					answer(answered{Re: a.ID, Refused: refusalOf(err)})
-				} else {
-					answer(answered{Re: a.ID, Tried: &tried, Done: true})
-				}
+				answer(t.searched(within, a, say))
 			})
 			continue
 		default:
@@ -197,6 +190,17 @@ func Serve(ctx context.Context, t *Steering, title string, in io.Reader, out io.
 		return fmt.Errorf("lab: read what is asked: %w", err)
 	}
 	return nil
+}
+
+// searched tries every order as was asked, and returns the answer.
+func (t *Steering) searched(ctx context.Context, a asked, say func(answered)) answered {
+	tried, err := t.Search(ctx, *a.Bounds, seldom(func(orders, waiting, broken int) {
+		say(answered{Re: a.ID, Progress: &[3]int{orders, waiting, broken}})
+	}))
+	if err != nil {
+		return answered{Re: a.ID, Refused: refusalOf(err)}
+	}
+	return answered{Re: a.ID, Tried: &tried, Done: true}
 }
 
 // seldom passes progress on ten times a second.

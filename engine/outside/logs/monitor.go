@@ -183,6 +183,13 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			scripts[e.server] = len(l.Entries) - 1
 		}
 	}
+	l.noteMonitor(blank, longest, shortest)
+	return l, nil
+}
+
+// noteMonitor notes what was not read of a log of MONITOR: how many blank lines, and how long
+// the shortest and the longest text before a line's time is.
+func (l *Log) noteMonitor(blank, longest, shortest int) {
 	for i := range l.notes {
 		if l.notes[i].What == trace.NoteComments { // a page sends blank lines for those that it keeps
 			l.notes[i].Count += blank
@@ -195,7 +202,6 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 	default:
 		l.notes = append(l.notes, trace.LogNote{What: trace.NotePrefixes, Count: longest})
 	}
-	return l, nil
 }
 
 // sameScript reports whether a command can belong to a script: a script may select another
