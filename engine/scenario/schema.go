@@ -14,7 +14,7 @@ import (
 // Schema returns the JSON Schema of a scenario: draft-07, made of what Parse reads
 // with, without references. Only Parse refuses mistakes that depend on other parts (which
 // faults a lock can have, names of threads, how long a time may be); and it takes numbers
-// in quotes. The result is the caller's own.
+// in quotes. Its parts are shared: callers do not change them.
 func Schema() strict.Object {
 	s := scenarioKeys.schema()
 	s["$schema"], s["title"], s["description"] = strict.Dialect, "Relock scenario", "Which threads make which business call under which lock, what goes wrong, and what must come of it."
