@@ -59,7 +59,7 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 			return site.ErrNoPage
 		}
 		if open, err = link.Encode(link.Contents{Scenario: s.Examples[at].Scenario()}); err != nil {
-			return fmt.Errorf("front: %w", err)
+			return fmt.Errorf("catalog: %w", err)
 		}
 	}
 	p := page.Embed{Page: s.Frame(r, l.Say("Relock"), "js/embed.js"), Open: open}

@@ -88,11 +88,11 @@ func draw(e shell.Example) (picture, error) {
 	}
 	f, err := r.Film(ctx, words.English)
 	if err != nil {
-		return picture{}, fmt.Errorf("front: draw %s: %w", e.Name, err)
+		return picture{}, fmt.Errorf("catalog: draw %s: %w", e.Name, err)
 	}
 	var svg bytes.Buffer
 	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.Name)).Render(ctx, &svg); err != nil {
-		return picture{}, fmt.Errorf("front: draw %s: %w", e.Name, err)
+		return picture{}, fmt.Errorf("catalog: draw %s: %w", e.Name, err)
 	}
 	p := picture{Of: sumOf(e), Lanes: svg.String(), Steps: len(f.Rows()), Broken: engine.Broken(r.Events)}
 	for _, ev := range r.Events {

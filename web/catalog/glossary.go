@@ -18,7 +18,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	moments, err := page.TermMoments()
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"))}
 	for _, t := range page.Terms() {

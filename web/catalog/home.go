@@ -84,7 +84,7 @@ func (s *Pages) Home(w http.ResponseWriter, r *http.Request) error {
 	}
 	reel, err := shown.Film(r.Context(), l)
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	rows := reel.Rows()
 	stops := page.StopsOf(rows, l.Each(frontMoves))
@@ -132,11 +132,11 @@ func (s *Pages) mends(shown *runs.Recording, row int) (string, error) {
 	if s.frontMend == "" {
 		at, err := page.AtRow(context.Background(), shown.Scenario, row)
 		if err != nil {
-			return "", fmt.Errorf("front: %w", err)
+			return "", fmt.Errorf("catalog: %w", err)
 		}
 		open, err := link.Encode(link.Contents{Scenario: at.Scenario, At: len(at.Scenario.Schedule)})
 		if err != nil {
-			return "", fmt.Errorf("front: %w", err)
+			return "", fmt.Errorf("catalog: %w", err)
 		}
 		s.frontMend = fmt.Sprintf("/play/%s?mend=%d#%s", frontExample, row, open)
 	}
@@ -158,7 +158,7 @@ func (s *Pages) Scenarios(w http.ResponseWriter, r *http.Request) error {
 				shown = drawn()
 			}
 			if err := pause.Here(r.Context()); err != nil {
-				return fmt.Errorf("front: %w", err)
+				return fmt.Errorf("catalog: %w", err)
 			}
 			e.Picture, e.Broken = shown.svg(), shown.Broken
 			e.First = i == 0 && n == 0

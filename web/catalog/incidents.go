@@ -20,7 +20,7 @@ func (s *Links) Incident(cured bool) func(http.ResponseWriter, *http.Request) er
 	return func(w http.ResponseWriter, r *http.Request) error {
 		symptoms, err := lessons.Incidents()
 		if err != nil {
-			return fmt.Errorf("front: %w", err)
+			return fmt.Errorf("catalog: %w", err)
 		}
 		for _, symptom := range symptoms {
 			for _, i := range symptom.Incidents {
@@ -37,21 +37,21 @@ func (s *Links) staged(w http.ResponseWriter, r *http.Request, i lessons.Inciden
 	file := i.File(cured)
 	data, err := fs.ReadFile(lessons.IncidentFiles(), file)
 	if err != nil {
-		return fmt.Errorf("front: incidents: %w", err)
+		return fmt.Errorf("catalog: incidents: %w", err)
 	}
 	sc, err := scenario.Parse(data)
 	if err != nil {
-		return fmt.Errorf("front: incidents/%s: %w", file, err)
+		return fmt.Errorf("catalog: incidents/%s: %w", file, err)
 	}
 	at := page.Moment{Scenario: sc}
 	if !cured {
 		if at, err = page.GoesWrong(i.ID, rule, sc); err != nil {
-			return fmt.Errorf("front: incidents/%s: %w", file, err)
+			return fmt.Errorf("catalog: incidents/%s: %w", file, err)
 		}
 	}
 	open, err := link.Encode(link.Contents{Scenario: at.Scenario, At: len(at.Scenario.Schedule)})
 	if err != nil {
-		return fmt.Errorf("front: incidents/%s: %w", file, err)
+		return fmt.Errorf("catalog: incidents/%s: %w", file, err)
 	}
 	l := words.From(r.Context())
 	shows := i.Seen
@@ -66,7 +66,7 @@ func (s *Pages) Incidents(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	symptoms, err := lessons.Incidents()
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	p := page.Incidents{Page: s.Frame(r, l.Say("Incidents"))}
 	for _, one := range symptoms {

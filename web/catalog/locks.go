@@ -33,7 +33,7 @@ func (s *Pages) Locks(w http.ResponseWriter, r *http.Request) error {
 	}
 	var err error
 	if p.Libraries, err = page.NewLibraries(say); err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	for _, known := range exhibit.All() {
 		l, err := lockOf(say, known)
@@ -50,7 +50,7 @@ func (s *Pages) Locks(w http.ResponseWriter, r *http.Request) error {
 func lockOf(l words.Language, known *protocol.Protocol) (page.Lock, error) {
 	c, err := card.Of(known.Name)
 	if err != nil {
-		return page.Lock{}, fmt.Errorf("front: %w", err)
+		return page.Lock{}, fmt.Errorf("catalog: %w", err)
 	}
 	one := page.Lock{Name: known.Name, Summary: l.Say(known.Summary), Card: page.NewCardTable(l, c)}
 	one.Tally = one.Card.Tally(l, 0)
@@ -66,7 +66,7 @@ func (s *Pages) Lock(w http.ResponseWriter, r *http.Request) error {
 	}
 	texts, err := lessons.Protocols()
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	say := words.From(r.Context())
 	groups, err := shell.Shelves(say)
@@ -111,7 +111,7 @@ func (s *Pages) CardPicture(w http.ResponseWriter, r *http.Request) error {
 	title := l.Say("Report card of %s", l.List(phrase.Names(p.Both.Locks)))
 	picture, err := export.CardPicture(r.Context(), l, title, p.Both, s.Static.PictureStyle())
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", export.SVG.MediaType())
@@ -142,7 +142,7 @@ func (s *Pages) chosenCards(r *http.Request, p *page.Locks) error {
 			return site.Explained(http.StatusBadRequest, "There is no such report card", card.ErrProtocol)
 		}
 		if err != nil {
-			return fmt.Errorf("front: %w", err)
+			return fmt.Errorf("catalog: %w", err)
 		}
 		cards = append(cards, c)
 	}
@@ -160,7 +160,7 @@ func (s *Pages) Cell(w http.ResponseWriter, r *http.Request) error {
 		return site.ErrNoPage
 	}
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	cell := c.Named(r.PathValue("cell"))
 	if cell == nil {
@@ -168,11 +168,11 @@ func (s *Pages) Cell(w http.ResponseWriter, r *http.Request) error {
 	}
 	sc, err := c.Example(cell)
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	open, err := link.Encode(link.Contents{Scenario: sc, At: len(sc.Schedule)})
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 	return nil

@@ -34,7 +34,7 @@ func (s *Links) Play(w http.ResponseWriter, r *http.Request) error {
 		}
 		open, err := link.Encode(link.Contents{Scenario: e.Scenario()})
 		if err != nil {
-			return fmt.Errorf("front: %w", err)
+			return fmt.Errorf("catalog: %w", err)
 		}
 		exhibit, err := shell.ExhibitOf(name)
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	p.Viewer = runs.Unplayed(l, shown)
 	text, err := shown.Compact()
 	if err != nil {
-		return fmt.Errorf("front: %w", err)
+		return fmt.Errorf("catalog: %w", err)
 	}
 	settings := page.NewSettings(l, string(text))
 	p.Viewer.Steps, p.Viewer.Shared, p.Viewer.Setup = true, true, &settings
@@ -101,7 +101,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 	if of.open == "" {
 		// The default, if the address says nothing.
 		if p.Scenario, err = link.Encode(link.Contents{Scenario: shown}); err != nil {
-			return fmt.Errorf("front: %w", err)
+			return fmt.Errorf("catalog: %w", err)
 		}
 	}
 	if p.Text, err = unscripted(p.Scenario); err != nil {
@@ -114,7 +114,7 @@ func (s *Links) playPage(w http.ResponseWriter, r *http.Request, of played) erro
 func unscripted(packed string) (string, error) {
 	state, err := link.Decode(packed)
 	if err != nil {
-		return "", fmt.Errorf("front: %w", err)
+		return "", fmt.Errorf("catalog: %w", err)
 	}
 	return shell.Written(state.Scenario)
 }

@@ -42,7 +42,7 @@ func (s *Pages) QR(w http.ResponseWriter, r *http.Request) error {
 	// modules.
 	code, err := qr.Encode(text, qr.L, qr.Unicode)
 	if err != nil {
-		return fmt.Errorf("front: qr: %w", err)
+		return fmt.Errorf("catalog: qr: %w", err)
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Cache-Control", "private, max-age=86400")

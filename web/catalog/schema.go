@@ -35,7 +35,7 @@ func (s *Pages) Schema(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/schema+json")
 	text, err := json.Marshal(all[at].Make())
 	if err != nil {
-		return fmt.Errorf("front: schema: %w", err)
+		return fmt.Errorf("catalog: schema: %w", err)
 	}
 	_, _ = w.Write(text) // the visitor has left: nobody to tell
 	return nil

@@ -254,7 +254,7 @@ func (s *Editor) set(w http.ResponseWriter, l words.Language, values url.Values)
 	}
 	var wrong scenario.Mistakes
 	if err != nil && !errors.As(err, &wrong) {
-		return fmt.Errorf("kept: %w", err)
+		return fmt.Errorf("own: %w", err)
 	}
 	out.V = 1
 	if len(gone) > 0 {
@@ -321,7 +321,7 @@ func (s *Editor) Start(w http.ResponseWriter, r *http.Request) error {
 	if values.Get("action") == "step" {
 		open, err := link.Encode(link.Contents{Scenario: sc})
 		if err != nil {
-			return fmt.Errorf("kept: %w", err)
+			return fmt.Errorf("own: %w", err)
 		}
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil

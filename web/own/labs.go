@@ -78,7 +78,7 @@ func (s *Labs) showDoor(w http.ResponseWriter, r *http.Request, status int, p pa
 	}
 	others, err := page.NewLibraries(l)
 	if err != nil {
-		return fmt.Errorf("kept: %w", err)
+		return fmt.Errorf("own: %w", err)
 	}
 	p.Others = others.Beside()
 	return site.Render(r.Context(), w, status, templates.LabDoorPage(p))
@@ -123,7 +123,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 		return site.OfLimit(err)
 	}
 	if err != nil {
-		return fmt.Errorf("kept: open a lab: %w", err)
+		return fmt.Errorf("own: open a lab: %w", err)
 	}
 	http.Redirect(w, r, "/lab/"+opened.ID, http.StatusSeeOther)
 	return nil
@@ -223,7 +223,7 @@ func (s *Labs) Trace(w http.ResponseWriter, r *http.Request) error {
 	}
 	var out strings.Builder
 	if err := trace.Write(&out, b.Header, b.Events); err != nil {
-		return fmt.Errorf("kept: %w", err)
+		return fmt.Errorf("own: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

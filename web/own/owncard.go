@@ -52,7 +52,7 @@ func (s *Editor) OwnCard(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Card.Lead(func(cell string) (string, error) {
 		shown, err := made.Example(made.Named(cell))
 		if err != nil {
-			return "", fmt.Errorf("kept: %w", err)
+			return "", fmt.Errorf("own: %w", err)
 		}
 		return link.PlayAddress(shown, len(shown.Schedule))
 	}); err != nil {
@@ -60,7 +60,7 @@ func (s *Editor) OwnCard(w http.ResponseWriter, r *http.Request) error {
 	}
 	picture, err := export.CardPicture(r.Context(), l, cmp.Or(sc.Title, l.Say("Report card of your lock")), p.Card, s.Static.PictureStyle())
 	if err != nil {
-		return fmt.Errorf("kept: %w", err)
+		return fmt.Errorf("own: %w", err)
 	}
 	p.Picture = "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture)
 	return site.Render(r.Context(), w, http.StatusOK, templates.OwnCardPage(p))

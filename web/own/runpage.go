@@ -30,7 +30,7 @@ func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario)
 	l := words.From(r.Context())
 	open, err := link.Encode(link.Contents{Scenario: sc})
 	if err != nil {
-		return page.Run{}, fmt.Errorf("kept: %w", err)
+		return page.Run{}, fmt.Errorf("own: %w", err)
 	}
 	viewer, err := f.Shown(r, path)
 	return page.Run{

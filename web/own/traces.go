@@ -92,11 +92,11 @@ func (s *Traces) findTrace(r *http.Request, id string) (keptFile, error) {
 	}
 	var head trace.Header
 	if err := json.NewDecoder(text).Decode(&head); err != nil {
-		return keptFile{}, fmt.Errorf("kept: a trace that was read before: %w", err)
+		return keptFile{}, fmt.Errorf("own: a trace that was read before: %w", err)
 	}
 	sc, err := scenario.Parse(head.Scenario)
 	if err != nil {
-		return keptFile{}, fmt.Errorf("kept: a trace that was read before: %w", err)
+		return keptFile{}, fmt.Errorf("own: a trace that was read before: %w", err)
 	}
 	return keptFile{file, sc}, nil
 }
@@ -197,7 +197,7 @@ func (s *Traces) keptLog(r *http.Request, id string) (kept logJSON, err error) {
 		return kept, err
 	}
 	if err := json.Unmarshal(data, &kept); err != nil {
-		return kept, fmt.Errorf("kept: a log that was read before: %w", err)
+		return kept, fmt.Errorf("own: a log that was read before: %w", err)
 	}
 	return kept, nil
 }
@@ -235,7 +235,7 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	}
 	text, err := json.Marshal(log)
 	if err != nil {
-		return fmt.Errorf("kept: %w", err)
+		return fmt.Errorf("own: %w", err)
 	}
 	packed, err := site.Zipped(text)
 	if err != nil {
@@ -290,7 +290,7 @@ func (k keptFile) read(ctx context.Context, read reading) (*runs.Recording, erro
 	}
 	made, err := read(ctx, data)
 	if err != nil {
-		return nil, fmt.Errorf("kept: a trace that was read before: %w", err)
+		return nil, fmt.Errorf("own: a trace that was read before: %w", err)
 	}
 	return made, nil
 }

@@ -37,7 +37,7 @@ var modeline = regexp.MustCompile(`^# yaml-language-server: .*\n`)
 func ReadExamples(fsys fs.FS) ([]Example, error) {
 	names, err := fs.Glob(fsys, "*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("frame: examples: %w", err)
+		return nil, fmt.Errorf("shell: examples: %w", err)
 	}
 	if at := slices.Index(names, FirstExample+".yaml"); at >= 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, FirstExample+".yaml")
@@ -46,18 +46,18 @@ func ReadExamples(fsys fs.FS) ([]Example, error) {
 	for _, name := range names {
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
-			return nil, fmt.Errorf("frame: examples: %w", err)
+			return nil, fmt.Errorf("shell: examples: %w", err)
 		}
 		list = append(list, Example{strings.TrimSuffix(name, path.Ext(name)), modeline.ReplaceAllString(string(data), ""), sync.OnceValue(func() *scenario.Scenario {
 			sc, err := scenario.Parse(data)
 			if err != nil {
-				panic(fmt.Errorf("frame: example %s: %w", name, err)) // it is embedded
+				panic(fmt.Errorf("shell: example %s: %w", name, err)) // it is embedded
 			}
 			return sc
 		})})
 	}
 	if len(list) == 0 {
-		return nil, errors.New("frame: no examples")
+		return nil, errors.New("shell: no examples")
 	}
 	return list, nil
 }
@@ -66,7 +66,7 @@ func ReadExamples(fsys fs.FS) ([]Example, error) {
 func ExhibitOf(name string) (lessons.Exhibit, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return lessons.Exhibit{}, fmt.Errorf("frame: %w", err)
+		return lessons.Exhibit{}, fmt.Errorf("shell: %w", err)
 	}
 	for _, g := range groups {
 		for _, e := range g.Scenarios {
@@ -82,7 +82,7 @@ func ExhibitOf(name string) (lessons.Exhibit, error) {
 func Shelves(l words.Language) ([]page.Group, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return nil, fmt.Errorf("frame: %w", err)
+		return nil, fmt.Errorf("shell: %w", err)
 	}
 	var out []page.Group
 	for _, g := range groups {
@@ -101,7 +101,7 @@ func Shelves(l words.Language) ([]page.Group, error) {
 func EndingOf(l words.Language, name string) (page.Ending, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return page.Ending{}, fmt.Errorf("frame: %w", err)
+		return page.Ending{}, fmt.Errorf("shell: %w", err)
 	}
 	var all []lessons.Exhibit
 	for _, g := range groups {
@@ -136,11 +136,11 @@ func TitleOf(l words.Language, sc *scenario.Scenario) string {
 func Written(sc *scenario.Scenario) (string, error) {
 	text, err := sc.Compact()
 	if err != nil {
-		return "", fmt.Errorf("frame: %w", err)
+		return "", fmt.Errorf("shell: %w", err)
 	}
 	yaml, err := draft.Merge("", string(text), draft.Unfold, nil)
 	if err != nil {
-		return "", fmt.Errorf("frame: %w", err)
+		return "", fmt.Errorf("shell: %w", err)
 	}
 	return yaml, nil
 }

@@ -29,7 +29,7 @@ func FormatOf(r *http.Request) (export.Format, error) {
 func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.Contents) error {
 	open, err := link.Encode(state)
 	if err != nil {
-		return fmt.Errorf("frame: %w", err)
+		return fmt.Errorf("shell: %w", err)
 	}
 	file.Language = words.From(r.Context()).Plain()
 	file.Title = TitleOf(file.Language, file.Scenario)
@@ -40,7 +40,7 @@ func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Form
 	case r.Context().Err() != nil:
 		return nil //nolint:nilerr // the visitor has left
 	case err != nil:
-		return fmt.Errorf("frame: %w", err)
+		return fmt.Errorf("shell: %w", err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", f.MediaType())
@@ -56,7 +56,7 @@ func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Form
 // says nothing to visitors.
 func (s *Pages) NotKept(r *http.Request, err error) error {
 	if !errors.Is(err, keep.ErrAway) {
-		return fmt.Errorf("frame: %w", err)
+		return fmt.Errorf("shell: %w", err)
 	}
 	s.Log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
 	shown := site.Explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)

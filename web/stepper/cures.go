@@ -100,7 +100,7 @@ func (r *Reader) causes(ctx context.Context, c board.Command) (f Answered, err e
 	}
 	h, events, err := at.List[0].Trace(at.Scenario)
 	if err != nil {
-		return f, fmt.Errorf("step: %w", err)
+		return f, fmt.Errorf("stepper: %w", err)
 	}
 	list := film.Causes(r.Language, at.Scenario, h, events, row)
 	f.Causes = &causesJSON{Row: row}

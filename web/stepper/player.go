@@ -177,7 +177,7 @@ func MovesOf[T any](sc *scenario.Scenario, list []T) ([]scenario.Move, error) {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return nil, fmt.Errorf("step: %w", err)
+		return nil, fmt.Errorf("stepper: %w", err)
 	}
 	return sc.ParseMoves(text)
 }

@@ -152,7 +152,7 @@ func (r *Reader) trace(ctx context.Context, c board.Command) (f Answered, err er
 	}
 	var out strings.Builder
 	if err := trace.Write(&out, h, events); err != nil {
-		return f, fmt.Errorf("step: %w", err)
+		return f, fmt.Errorf("stepper: %w", err)
 	}
 	f.Trace = out.String()
 	return f, nil

@@ -61,7 +61,7 @@ func (s *Sockets) wentWrong(ctx context.Context, do string, err error) {
 func (s *Sockets) Described(l words.Language, sc *scenario.Scenario) (*Opened, error) {
 	text, err := sc.Compact()
 	if err != nil {
-		return nil, fmt.Errorf("step: %w", err)
+		return nil, fmt.Errorf("stepper: %w", err)
 	}
 	shown := film.NewScenario(l, sc)
 	o := &Opened{Scenario: text, Title: shell.TitleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}

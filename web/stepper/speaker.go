@@ -153,7 +153,7 @@ func (p *speaker) write(a Frame) error {
 func (p *speaker) send(a Frame) error {
 	text, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("step: %w", err)
+		return fmt.Errorf("stepper: %w", err)
 	}
 	p.sending.Lock()
 	defer p.sending.Unlock()

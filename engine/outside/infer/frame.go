@@ -70,11 +70,11 @@ func (f Frame) Scenario() (*scenario.Scenario, error) {
 	}
 	text, err := json.Marshal(form)
 	if err != nil {
-		return nil, fmt.Errorf("effects: a frame: %w", err)
+		return nil, fmt.Errorf("infer: a frame: %w", err)
 	}
 	sc, err := scenario.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("effects: a frame: %w", err)
+		return nil, fmt.Errorf("infer: a frame: %w", err)
 	}
 	return sc, nil
 }

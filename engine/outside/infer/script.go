@@ -38,7 +38,7 @@ func Run(do func(args []string) ([]byte, error), args []string, text string, wat
 	}
 	record, reply, err := journal.Decode(v)
 	if err != nil {
-		return nil, nil, fmt.Errorf("effects: a script's journal: %w", err)
+		return nil, nil, fmt.Errorf("infer: a script's journal: %w", err)
 	}
 	for i, e := range record.Entries {
 		if e.Line == 0 {
