@@ -33,7 +33,7 @@ type SettingsOf struct {
 func NewSettings(l words.Language, text string) Settings {
 	form, mistakes := NewForm(l, text)
 	sc, _ := scenario.Draft([]byte(text))
-	if !form.Readable || sc == nil {
+	if !form.Readable || sc == nil || len(form.Threads) == 0 {
 		return Settings{}
 	}
 	shown := map[string]bool{}

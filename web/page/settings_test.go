@@ -29,6 +29,11 @@ func TestTheSettingsOfAScenario(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, got, c.want)
 		}
 	}
+	for _, text := range []string{"", "title: x", "threads: []", "threads: A", "threads: [", "lock: {}"} {
+		if s := page.NewSettings(words.English, text); len(s.Lock) > 0 {
+			t.Errorf("without threads %q has settings: %+v", text, s)
+		}
+	}
 	s := page.NewSettings(words.English, "threads: [{name: A, depth: 33, retry: {times: unlimited}}]\nfaults: [{do: evict}]")
 	f := s.Threads[0].Fields
 	if len(f[1].Mistakes) != 1 || f[1].Value != "33" || f[3].Value != "unlimited" || f[0].Value != "0 ms" || len(s.Mistakes) != 1 || !strings.HasPrefix(s.Mistakes[0], "faults[0].time: ") {
