@@ -75,6 +75,7 @@ func (k Keys) object(part, usual any, all bool, instead map[string]any) object {
 	}
 	return out
 }
+
 func (s *Scenario) object(all bool) object {
 	usual := newScenario()
 	instead := map[string]any{"lock": nil, "threads": nil, "resource": nil, "expect": nil}

@@ -47,26 +47,34 @@ func withPurchases(s *Scenario) bool { return s.Resource != nil && s.Resource.Ki
 func withEffect(s *Scenario) bool    { return s.Resource != nil && s.Resource.Kind == KindEffect }
 
 var scenarioKeys = Keys{
-	{Name: "title", Says: "what it is called: a line", Label: "Title", Wide: true,
+	{
+		Name: "title", Says: "what it is called: a line", Label: "Title", Wide: true,
 		Values: aText(strict.Say("a line of at most %s characters", MaxTitle), strict.AText(MaxTitle, ""), func(t string) bool {
 			return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
-		})},
-	{Name: "kind", Says: "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it",
+		}),
+	},
+	{
+		Name: "kind", Says: "lock: threads make a business call under a lock; heartbeat: the first is a device that keeps its key alive, the others check it",
 		Label: "What the threads do", Wide: true, Values: oneOf(
 			Word{KindLock, "work under a lock"},
-			Word{KindHeartbeat, "heartbeat: the first thread keeps its key alive, the others look"})},
+			Word{KindHeartbeat, "heartbeat: the first thread keeps its key alive, the others look"}),
+	},
 	{Name: "lock", Says: "the lock that the threads contend for", Values: aMap(lockKeys, lockSchema())},
-	{Name: "locks", Says: "the keys of several locks, each like lock, which then names none", Label: "Several locks: their keys",
+	{
+		Name: "locks", Says: "the keys of several locks, each like lock, which then names none", Label: "Several locks: their keys",
 		Hint: "With spaces between. Each thread says in which order it takes them.", Wide: true, Where: withLocks,
-		Values: listed(strict.Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": aKey})},
+		Values: listed(strict.Object{"type": "array", "minItems": 2, "maxItems": MaxLocks, "uniqueItems": true, "items": aKey}),
+	},
 	{Name: "resource", Says: "what the lock protects: work reads it as it begins and writes it as it ends", Values: aMap(resourceKeys, resourceSchema())},
 	{Name: "threads", Says: "who asks for the lock", Values: entries(threadKeys,
 		strict.AList(1, MaxThreads, strict.Required(threadKeys.schema(), "name")))},
 	{Name: "defaults", Says: "what a thread has that says nothing else", Values: aMap(defaultsKeys, defaultsKeys.schema())},
 	{Name: "faults", Says: "what goes wrong, and where", Values: entries(faultKeys, strict.AList(0, MaxFaults, faultSchema()))},
-	{Name: "seed", Usual: uint64(1), Says: "of what is drawn: work, jitter, the random policy", Label: "Seed",
+	{
+		Name: "seed", Usual: uint64(1), Says: "of what is drawn: work, jitter, the random policy", Label: "Seed",
 		Hint: "Settles every random choice: the same seed gives the same run.", Wide: true,
-		Values: aSeed()},
+		Values: aSeed(),
+	},
 	{Name: "policy", Says: "who moves where several can", Label: "Who moves when several can", Wide: true, Values: oneOf(
 		Word{PolicyInOrder, "in-order: the thread that has been ready longest"},
 		Word{PolicyRandom, "random: drawn by the seed"})},
@@ -75,69 +83,103 @@ var scenarioKeys = Keys{
 }
 
 var lockKeys = Keys{
-	{Name: "protocol", Usual: exhibit.All()[0].Name, Says: "which lock: playground protocols lists them", Label: "Lock", Wide: true,
-		Values: oneOf(append(words(exhibit.Names()...), Word{protocol.Own, "own: you write its scripts"})...)},
-	{Name: "key", Usual: "EXAMPLE_LOCK", Says: "the lock's key in Redis", Label: "Key in Redis", Wide: true, Where: withOneLock,
-		Values: aText(strict.Say("1 to %s printable characters without spaces, { and }", MaxKey), aKey, keyForm)},
-	{Name: "kind", Says: "who may be inside at once: one thread, readers or one writer, or as many as there are permits",
+	{
+		Name: "protocol", Usual: exhibit.All()[0].Name, Says: "which lock: playground protocols lists them", Label: "Lock", Wide: true,
+		Values: oneOf(append(words(exhibit.Names()...), Word{protocol.Own, "own: you write its scripts"})...),
+	},
+	{
+		Name: "key", Usual: "EXAMPLE_LOCK", Says: "the lock's key in Redis", Label: "Key in Redis", Wide: true, Where: withOneLock,
+		Values: aText(strict.Say("1 to %s printable characters without spaces, { and }", MaxKey), aKey, keyForm),
+	},
+	{
+		Name: "kind", Says: "who may be inside at once: one thread, readers or one writer, or as many as there are permits",
 		Label: "Who may be inside at once", Wide: true, Where: func(s *Scenario) bool { return s.Lock.Own() },
 		Values: parsed(strict.Say("%s, N from 1 to %d", check.Kinds, check.MostPermits),
 			aPattern("(exclusive|readers|permits=[1-9][0-9]{0,3})"), func(text string) (check.Kind, bool) {
 				kind, err := check.ParseKind(text)
 				return kind, err == nil
-			})},
+			}),
+	},
 	{Name: "lease", Usual: 30 * time.Second, Says: "how long Redis keeps the key: whole milliseconds, to " + phrase.Duration(MaxDuration), Label: "Lease", Values: aTime(wholeMillis)},
-	{Name: "watchdog", Says: "how often a lease is renewed, or off; a third of the lease if left out", Label: "Watchdog, or off", Where: withWatchdog,
+	{
+		Name: "watchdog", Says: "how often a lease is renewed, or off; a third of the lease if left out", Label: "Watchdog, or off", Where: withWatchdog,
 		Values: aTime(strict.Times{Low: minWatchdog, High: MaxDuration, Unit: time.Microsecond, Or: "%s, or off"}).
-			or(off, time.Duration(0), strict.OneWord(off), strict.Object{"const": false}, strict.ATime())},
-	{Name: "max-hold", Says: "how long leases are renewed at most", Label: "Renews for at most", Wide: true, Where: withWatchdog, With: "watchdog",
-		Hint: "Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.", Values: aTime(lengths)},
+			or(off, time.Duration(0), strict.OneWord(off), strict.Object{"const": false}, strict.ATime()),
+	},
+	{
+		Name: "max-hold", Says: "how long leases are renewed at most", Label: "Renews for at most", Wide: true, Where: withWatchdog, With: "watchdog",
+		Hint: "Then the watchdog stops and the lease runs out: a hanging holder does not keep the lock for ever.", Values: aTime(lengths),
+	},
 	{Name: "retry", Says: "how a refused acquisition is tried again", Values: aMap(retryKeys, retryKeys.schema())},
-	{Name: "nodes", Says: "how many Redis a lock of a majority has", Label: "Redis nodes",
-		Where: func(s *Scenario) bool { return s.Lock.Nodes > 1 }, Values: aNumber(1, MaxNodes)},
-	{Name: "wait", Says: "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon", Label: "Waits for replicas", Wide: true,
+	{
+		Name: "nodes", Says: "how many Redis a lock of a majority has", Label: "Redis nodes",
+		Where: func(s *Scenario) bool { return s.Lock.Nodes > 1 }, Values: aNumber(1, MaxNodes),
+	},
+	{
+		Name: "wait", Says: "how many replicas must have acknowledged a lock or a renewal, of how many, and how soon", Label: "Waits for replicas", Wide: true,
 		Hint:   "For example 1 of 2 in 50ms: the thread relies on a lock or a renewal once one of two replicas has acknowledged it.",
 		Where:  func(s *Scenario) bool { return withOneLock(s) && s.Lock.Implementation().CanSync() },
-		Values: replicas(ofSeveral, "(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in "+strict.TimePattern)},
-	{Name: "min-replicas", Says: "how many replicas a master must have heard from, how lately, to take writes", Label: "A master takes writes while it hears from",
-		Wide: true, Where: nowhere, Values: replicas(Sync{Count: 1, Within: time.Second}, "[1-5] in "+strict.TimePattern)},
-	{Name: "keep", Says: "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time",
+		Values: replicas(ofSeveral, "(1 of [1-5]|2 of [2-5]|3 of [3-5]|4 of [45]|5 of 5) in "+strict.TimePattern),
+	},
+	{
+		Name: "min-replicas", Says: "how many replicas a master must have heard from, how lately, to take writes", Label: "A master takes writes while it hears from",
+		Wide: true, Where: nowhere, Values: replicas(Sync{Count: 1, Within: time.Second}, "[1-5] in "+strict.TimePattern),
+	},
+	{
+		Name: "keep", Says: "how long the last release leaves the key, in whole milliseconds: a tick that is done once in this time",
 		Label: "Keeps its key after the work for", Wide: true,
 		Hint:  "A tick that is done once in this time, even by several servers: the last release leaves the key.",
-		Where: func(s *Scenario) bool { return withOneLock(s) && s.Lock.Implementation().CanKeep() }, Values: aTime(wholeMillis)},
-	{Name: "like", Says: "the lock that one of your own is like: what scripts leave out is its", Label: "Start from", Where: nowhere,
-		Values: fixed(strict.OneWord(Writable()...))},
-	{Name: "scripts", Says: "with protocol: own, Lua for lock, unlock, and renew where leases are renewed",
-		Values: aMap(scriptKeys, strict.With(scriptKeys.schema(), "minProperties", 1))},
+		Where: func(s *Scenario) bool { return withOneLock(s) && s.Lock.Implementation().CanKeep() }, Values: aTime(wholeMillis),
+	},
+	{
+		Name: "like", Says: "the lock that one of your own is like: what scripts leave out is its", Label: "Start from", Where: nowhere,
+		Values: fixed(strict.OneWord(Writable()...)),
+	},
+	{
+		Name: "scripts", Says: "with protocol: own, Lua for lock, unlock, and renew where leases are renewed",
+		Values: aMap(scriptKeys, strict.With(scriptKeys.schema(), "minProperties", 1)),
+	},
 	{Name: "args", Says: "of a lock of one's own: what each script gets as ARGV", Values: fixed(argsSchema())},
-	{Name: "keys", Says: "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first",
-		Values: fixed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}})},
+	{
+		Name: "keys", Says: "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first",
+		Values: fixed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}),
+	},
 	{Name: "replies", Says: "of a lock of one's own: what each script returns", Values: fixed(repliesSchema())},
 	{Name: "release", Says: "of a lock of one's own: its client does not send a release again that got no answer", Values: fixed(strict.OneWord(releaseOnce))},
 }
 
 var scriptKeys = func() (keys Keys) {
 	for _, call := range ownCalls {
-		keys = append(keys, Key{Name: call, Says: "Lua, run as one step by Redis",
-			Values: Values{Lua: true, schema: strict.Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}}})
+		keys = append(keys, Key{
+			Name: call, Says: "Lua, run as one step by Redis",
+			Values: Values{Lua: true, schema: strict.Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}},
+		})
 	}
 	return keys
 }()
 
 var retryKeys = Keys{
-	{Name: "times", Usual: 5, Says: "how often a refused acquisition asks again", Label: "Retries, or unlimited",
+	{
+		Name: "times", Usual: 5, Says: "how often a refused acquisition asks again", Label: "Retries, or unlimited",
 		Values: valuesOf(nil, func(r *strict.Reader, v strict.Value, into *int) bool {
 			return r.NumberOr(v, into, 0, MaxRetries, "%s, or unlimited")
 		}).
-			or(unlimited, Unlimited, strict.ANumber(0, MaxRetries), strict.OneWord(unlimited))},
-	{Name: "interval", Usual: 50 * time.Millisecond, Says: "between two attempts, to " + phrase.Duration(MaxInterval), Label: "Retry every",
-		Values: aTime(strict.Times{Low: time.Millisecond, High: MaxInterval, Unit: time.Microsecond})},
-	{Name: "wait", Says: "ask again after an interval, or wait for a message: what the lock does", Label: "How it waits", Where: nowhere,
-		Values: oneOf(words(WaitPoll, WaitNotify)...)},
+			or(unlimited, Unlimited, strict.ANumber(0, MaxRetries), strict.OneWord(unlimited)),
+	},
+	{
+		Name: "interval", Usual: 50 * time.Millisecond, Says: "between two attempts, to " + phrase.Duration(MaxInterval), Label: "Retry every",
+		Values: aTime(strict.Times{Low: time.Millisecond, High: MaxInterval, Unit: time.Microsecond}),
+	},
+	{
+		Name: "wait", Says: "ask again after an interval, or wait for a message: what the lock does", Label: "How it waits", Where: nowhere,
+		Values: oneOf(words(WaitPoll, WaitNotify)...),
+	},
 	{Name: "jitter", Says: "drawn and added to the interval", Label: "Jitter on top", Values: aSpan(MaxInterval)},
-	{Name: "give-back", Usual: false, Says: "of several locks: who is refused another than its first releases what it has, waits, and begins again",
+	{
+		Name: "give-back", Usual: false, Says: "of several locks: who is refused another than its first releases what it has, waits, and begins again",
 		Label: "Refused its second lock", Wide: true, Where: withLocks, Values: truth("true", trueOrFalse(),
-			Word{"false", "it keeps the first, and asks again"}, Word{"true", "it gives the first back, and starts over"})},
+			Word{"false", "it keeps the first, and asks again"}, Word{"true", "it gives the first back, and starts over"}),
+	},
 }
 
 var threadKeys = append(Keys{
@@ -148,32 +190,48 @@ var threadKeys = append(Keys{
 // defaultsKeys are the keys of a thread that all threads can share.
 var defaultsKeys = Keys{
 	{Name: "start", Says: "when it begins", Label: "Starts at", Values: aTime(instants)},
-	{Name: "takes", Says: "which of several locks, in which order; all in theirs if left out", Label: "Takes, in this order", Wide: true, Where: withLocks,
-		Values: listed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": aKey})},
+	{
+		Name: "takes", Says: "which of several locks, in which order; all in theirs if left out", Label: "Takes, in this order", Wide: true, Where: withLocks,
+		Values: listed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxLocks, "uniqueItems": true, "items": aKey}),
+	},
 	{Name: "depth", Usual: 1, Says: "how many levels it enters: a call that calls itself", Label: "Depth", Where: withOneLock, Values: aNumber(1, MaxDepth)},
-	{Name: "work", Usual: Range{50 * time.Millisecond, 100 * time.Millisecond}, Says: "of each level, drawn where it is a range", Label: "Work per level",
-		Values: aSpan(MaxDuration)},
-	{Name: "after", Says: "of each level but the innermost, when its nested call has returned", Label: "Work after the inner call", Wide: true, Where: withOneLock,
-		Hint: "What each level but the innermost still does when its inner call has returned.", Values: aSpan(MaxDuration)},
-	{Name: "calls", Says: "names of its functions, outermost first, with spaces between", Label: "Functions", Wide: true,
+	{
+		Name: "work", Usual: Range{50 * time.Millisecond, 100 * time.Millisecond}, Says: "of each level, drawn where it is a range", Label: "Work per level",
+		Values: aSpan(MaxDuration),
+	},
+	{
+		Name: "after", Says: "of each level but the innermost, when its nested call has returned", Label: "Work after the inner call", Wide: true, Where: withOneLock,
+		Hint: "What each level but the innermost still does when its inner call has returned.", Values: aSpan(MaxDuration),
+	},
+	{
+		Name: "calls", Says: "names of its functions, outermost first, with spaces between", Label: "Functions", Wide: true,
 		Hint: "What the levels are called in the call stack, outermost first: order pay",
 		Values: aText(strict.Say("names of up to %s functions, with spaces between", MaxDepth),
 			strict.Object{"type": []string{"string", "number"}, "pattern": "^(" + nameOf + "( " + nameOf + ")*)?$"}, func(calls string) bool {
 				names := strings.Fields(calls)
 				return len(names) <= MaxDepth && strings.Join(names, " ") == calls && !slices.ContainsFunc(names, func(name string) bool { return !isName(name) })
-			})},
+			}),
+	},
 	{Name: "repeat", Usual: 1, Says: "rounds", Label: "Rounds", Values: aNumber(1, MaxRepeat)},
-	{Name: "on-lost", Usual: OnLostIgnore, Says: "whether work ends as soon as the lease cannot be relied on", Label: "When it loses its lease", Wide: true,
-		Values: oneOf(Word{OnLostIgnore, "ignore: it works on"}, Word{OnLostStop, "stop: it looks, and stops"})},
-	{Name: "process", Says: "its server; threads of one share the memory of a spin lock", Label: "Process", Wide: true,
-		Hint: "A server, for instance: its threads share its memory.", Values: aName},
+	{
+		Name: "on-lost", Usual: OnLostIgnore, Says: "whether work ends as soon as the lease cannot be relied on", Label: "When it loses its lease", Wide: true,
+		Values: oneOf(Word{OnLostIgnore, "ignore: it works on"}, Word{OnLostStop, "stop: it looks, and stops"}),
+	},
+	{
+		Name: "process", Says: "its server; threads of one share the memory of a spin lock", Label: "Process", Wide: true,
+		Hint: "A server, for instance: its threads share its memory.", Values: aName,
+	},
 	{Name: "user", Says: "whom it buys for", Label: "User", Wide: true, Hint: "Who buys: the limit is for each user.", Where: withPurchases, Values: aName},
-	{Name: "drift", Says: "how much faster its clock runs: 5%, -0.5%, 200ppm", Label: "Drift of its clock", Wide: true,
+	{
+		Name: "drift", Says: "how much faster its clock runs: 5%, -0.5%, 200ppm", Label: "Drift of its clock", Wide: true,
 		Hint: "How much faster its clock runs than the others; with a - slower: -5%.",
 		Values: parsed(strict.Say("how much faster the clock runs, in percent or ppm, such as %s, or with a - slower, %s at most", "5%", MaxDrift.String()),
-			strict.Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, ParseDrift)},
-	{Name: "client-retries", Says: "how often its client sends a request by itself again that was not answered", Label: "Requests its client repeats", Wide: true,
-		Hint: "How often the client library repeats a request by itself when it gets no answer. The lock does not know.", Values: aNumber(0, MaxResends)},
+			strict.Object{"type": "string", "pattern": driftPercent.String() + "|" + driftPPM.String()}, ParseDrift),
+	},
+	{
+		Name: "client-retries", Says: "how often its client sends a request by itself again that was not answered", Label: "Requests its client repeats", Wide: true,
+		Hint: "How often the client library repeats a request by itself when it gets no answer. The lock does not know.", Values: aNumber(0, MaxResends),
+	},
 	{Name: "retry", Says: "how a refused acquisition is tried again", Values: aMap(retryKeys, retryKeys.schema())},
 }
 
@@ -186,8 +244,10 @@ var resourceKeys = Keys{
 	{Name: "size", Says: "its value before the run", Label: "It begins with", Values: aNumber(0, MaxSize)},
 	{Name: "limit", Says: "of purchases: how many each user may buy", Label: "Allowed for each user", Where: withPurchases, Values: aNumber(1, MaxSize)},
 	{Name: "checks", Says: "what it refuses", Label: "It takes", Wide: true, Values: checksOf("")},
-	{Name: "looks", Usual: true, Says: "of an effect: work looks whether it was done, and then leaves it", Label: "Before it does it", Where: withEffect, With: "once-per",
-		Values: truth("false", strict.Object{"type": "boolean"}, Word{"true", "it checks whether it was done"}, Word{"false", "it does not check"})},
+	{
+		Name: "looks", Usual: true, Says: "of an effect: work looks whether it was done, and then leaves it", Label: "Before it does it", Where: withEffect, With: "once-per",
+		Values: truth("false", strict.Object{"type": "boolean"}, Word{"true", "it checks whether it was done"}, Word{"false", "it does not check"}),
+	},
 	{Name: "once-per", Says: "of an effect: how often it is due, once in this time; without it, once", Label: "Due once in", Where: withEffect, With: "looks", Values: aTime(lengths)},
 }
 
@@ -213,24 +273,32 @@ var faultKeys = Keys{
 	{Name: "by", Says: "how far a clock jumps, forward or with a - back", Label: "By", Hint: "-1s turns the clock back.", Values: aJump()},
 	{Name: "behind", Says: "how many writes the replica lacks", Label: "Writes that the replica lacks", Values: aNumber(0, maxBehind)},
 	{Name: "keep", Says: "with its data", Label: "It comes back", Values: truth("true", trueOrFalse(), Word{"false", "empty"}, Word{"true", "with its data"})},
-	{Name: "lose", Says: "of a restart: what was written within so long is lost", Label: "Loses the writes of the last", Wide: true,
-		Hint: "An append-only file synced every second loses 1s. Empty: all, unless it keeps its data.", Values: aTime(wholeMillis)},
+	{
+		Name: "lose", Says: "of a restart: what was written within so long is lost", Label: "Loses the writes of the last", Wide: true,
+		Hint: "An append-only file synced every second loses 1s. Empty: all, unless it keeps its data.", Values: aTime(wholeMillis),
+	},
 	{Name: "node", Says: "which of several", Label: "Node", Values: aNumber(1, MaxNodes)},
-	{Name: "replica", Says: "which replica takes over, where the lock waits for some: the first have what was acknowledged", Label: "Replica that takes over",
-		Values: aNumber(1, MaxReplicas)},
+	{
+		Name: "replica", Says: "which replica takes over, where the lock waits for some: the first have what was acknowledged", Label: "Replica that takes over",
+		Values: aNumber(1, MaxReplicas),
+	},
 }
 
 var expectKeys = Keys{
 	{Name: "violations", Says: "exactly these rules are broken", Values: listOfRules},
-	{Name: "outcome", Says: "thread to how it ends",
-		Values: fixed(strict.Object{"type": "object", "additionalProperties": strict.OneWord(ends()...), "maxProperties": MaxThreads})},
+	{
+		Name: "outcome", Says: "thread to how it ends",
+		Values: fixed(strict.Object{"type": "object", "additionalProperties": strict.OneWord(ends()...), "maxProperties": MaxThreads}),
+	},
 	{Name: "explore", Says: "what every order within bounds comes to", Values: fixed(strict.Object{"anyOf": []any{claimSchema(), strict.AList(0, MaxExplored, claimSchema())}})},
 }
 
 var exploredKeys = Keys{
 	{Name: "delays", Says: "how often at most time passes although somebody could move", Values: aNumber(0, MaxDelays)},
-	{Name: "faults", Says: "kinds that may strike",
-		Values: fixed(strict.Object{"type": "array", "maxItems": len(fault.Names()), "items": strict.OneWord(fault.Names()...)})},
+	{
+		Name: "faults", Says: "kinds that may strike",
+		Values: fixed(strict.Object{"type": "array", "maxItems": len(fault.Names()), "items": strict.OneWord(fault.Names()...)}),
+	},
 	{Name: "max-faults", Says: "how many strike at most; 1 where faults are named", Values: aNumber(0, MaxStruck)},
 	{Name: "violations", Says: "the rules that some order breaks; all others, none does", Values: listOfRules},
 }

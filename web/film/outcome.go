@@ -221,12 +221,10 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 }
 
 func (t *Narrator) decremented(e trace.Event, b trace.Outcome) string {
-	switch {
-	case e.Belief[e.Thread] == 0:
+	if e.Belief[e.Thread] == 0 {
 		return t.say("%s has left level %d and thinks it is out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
-	default:
-		return t.say("%s has left level %d: its count is %d, and only 0 deletes the key.", e.Thread, b.Level, b.Count)
 	}
+	return t.say("%s has left level %d: its count is %d, and only 0 deletes the key.", e.Thread, b.Level, b.Count)
 }
 
 func (t *Narrator) renewed(e trace.Event, b trace.Outcome) string {

@@ -168,7 +168,7 @@ func (f *former) form() Form {
 	usual := f.bare.Threads[0]
 	usual.Name, usual.Retry = "", f.sc.Lock.Retry
 	work, seldom := f.business("defaults", usual)
-	form.Defaults.Fields = append(work, seldom...)
+	form.Defaults.Fields = slices.Concat(work, seldom)
 	form.Defaults.Mistakes = f.rest("defaults")
 	form.ShareOpen = f.d.Has("defaults")
 	for i := range min(f.d.Len("faults"), scenario.MaxFaults) {

@@ -31,6 +31,7 @@ type PageBranch struct {
 	Rows         []string
 }
 
+// Position is a place of a branch, as a page has it.
 type Position struct {
 	Move    any
 	Row     int
@@ -220,7 +221,7 @@ type ExploreFrame struct {
 	Refused string
 }
 
-// searcher is a page that searches.
+// SearchPage is a page that searches.
 type SearchPage struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -273,6 +274,7 @@ func (p *SearchPage) Ask(command Object) []ExploreFrame {
 	}
 }
 
+// Must hands in a command that is not refused.
 func (p *SearchPage) Must(command Object) []ExploreFrame {
 	p.t.Helper()
 	all := p.Ask(command)
