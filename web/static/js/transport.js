@@ -5,8 +5,7 @@ import { say } from "./words.js";
 /**
  * @typedef {object} Place what there is to show
  * @property {number} stop that you are at
- * @property {number} row the one that is shown there, 0 at the start
- * @property {number} last row
+ * @property {number} last stop
  * @property {string} when "T3.1 · 62 ms"
  * @property {string} running how far it is, while it runs to what is wanted; else ""
  * @property {string} mark what happened there, or ""
@@ -76,7 +75,7 @@ const parts = (when) => when.split(/(?<=·) /).flatMap((part, i) => [i > 0 ? " "
 
 /** Shows where you are. @param {Place} at */
 export function drawTransport(at) {
-  const count = at.running ? "" : at.last === 0 ? say("at the start") : say("%d of %d", at.row, at.last);
+  const count = at.running ? "" : at.last === 0 ? say("at the start") : say("%d of %d", at.stop, at.last);
   const when = at.running || at.when;
   // A phone has room for one of the two.
   byId("place").replaceChildren(make("span", { class: "when" }, ...parts(when)), " ", make("span", { class: "count" }, count));

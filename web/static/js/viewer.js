@@ -309,8 +309,7 @@ export function viewer(owner) {
     picture.clock((r?.ms ?? 0) + passed, here.join(" · "), [...here, broken].filter(Boolean).join(", "));
     drawTransport({
       stop,
-      row: p.row,
-      last: stopsOf(film).at(-1)?.row ?? 0,
+      last: stopsOf(film).length - 1,
       when: p.row ? `T${p.row}${moment ? `.${moment}` : ""} · ${when}` : when,
       running: running && owner.busy?.() ? say("running … T%s", String(film.rows.length)) : "",
       mark: mark ? markName(film, mark) : "",
