@@ -95,6 +95,30 @@ func TestSettingsChangedWhileOthersAreOnTheirWay(t *testing.T) {
 	until(ctx, t, settings+` === "0ms 3 80ms 5 0ms 1 50ms 2 2 reentrant 150ms off 50ms" && document.querySelector("#head .key .set").innerText.includes("150")`)
 }
 
+// What is typed as an answer comes is sent when its field is left: the answer does not count it as its own.
+func TestWhatIsTypedAsAnAnswerComesIsSent(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/textbook"))
+	until(ctx, t, settings+` === "`+textbook+`"`)
+	get[bool](ctx, t, `(() => {
+		const real = fetch, held = new Promise((resolve) => { window.letGo = resolve; });
+		window.fetch = async (...of) => { const answer = await real(...of); await held; return answer; };
+		return true;
+	})()`)
+	set(ctx, t, "threads[0].depth", "3")
+	do(ctx, t, chromedp.Focus(chromedp.CSS(`#setup [name="lock.lease"]`)))
+	get[bool](ctx, t, `(document.activeElement.select(), true)`)
+	do(ctx, t, chromedp.KeyEvent("150"))
+	get[bool](ctx, t, `(letGo(), true)`)
+	until(ctx, t, `document.querySelector("#head").innerText.includes("3 levels")`)
+	if got := get[string](ctx, t, `document.activeElement.name + " " + document.activeElement.value`); got != "lock.lease 150" {
+		t.Errorf("what is being typed: %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.Tab))
+	until(ctx, t, settings+` === "0ms 3 80ms 5 0ms 1 50ms 5 2 reentrant 150ms off 50ms" && document.querySelector("#head .key .set").innerText.includes("150")`)
+}
+
 func TestAMistakeInASettingIsBesideItsField(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)

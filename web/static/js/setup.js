@@ -29,10 +29,10 @@ export function setup(on) {
   /** @param {string} html @returns {Map<string, string>} its values */
   function show(html) {
     const later = waiting ? others(sent) : [];
-    const fresh = document.createElement("template");
+    const fresh = document.createElement("form");
     fresh.innerHTML = html;
-    morph(form, fresh.content);
-    const shown = new Map(values());
+    const shown = new Map(/** @type {[string, string][]} */ ([...new FormData(fresh)])); // the page's keeps what is being typed
+    morph(form, fresh);
     for (const [name, value] of later) {
       const field = /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name));
       if (field && field.value !== value) {
