@@ -29,7 +29,7 @@ type Facts struct {
 	Written trace.Event // the last write the resource accepted, before the current event
 
 	holding  Holding
-	ids      map[string]string // of the threads, as owners
+	ids      map[string][]string // of the threads, as owners
 	now      trace.Event
 	nodes    []trace.KeyState // the key on each node before the current event, if there are several
 	held     []string         // who holds the key at the current event
@@ -58,11 +58,11 @@ func (s Seqs) Of(threads ...string) []int {
 func New(owners map[string]string) *Facts {
 	f := &Facts{
 		Before: trace.Absent(), Entered: Seqs{}, Gained: Seqs{}, Lost: Seqs{}, Counted: Seqs{}, Last: Seqs{}, Read: Seqs{},
-		holding: NewHolding(owners), ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
+		holding: NewHolding(owners), ids: map[string][]string{}, now: trace.Event{Key: trace.Absent()},
 		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{}, aside: map[string]bool{}, modes: map[string]string{},
 	}
 	for id, thread := range owners {
-		f.ids[thread] = id
+		f.ids[thread] = append(f.ids[thread], id)
 	}
 	return f
 }
@@ -110,7 +110,7 @@ func (f *Facts) Add(e trace.Event) {
 	f.followInside(e)
 	f.holding.Add(e)
 	had, has := f.held, f.Holders(e.Key)
-	for thread, id := range f.ids {
+	for thread, ids := range f.ids {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
 		switch {
 		case after && !before:
@@ -118,7 +118,7 @@ func (f *Facts) Add(e trace.Event) {
 		case before && !after:
 			f.Lost[thread] = e.Seq
 		}
-		if f.Before.Fields[id] != e.Key.Fields[id] {
+		if slices.ContainsFunc(ids, func(id string) bool { return f.Before.Fields[id] != e.Key.Fields[id] }) {
 			f.Counted[thread] = e.Seq
 		}
 	}
@@ -222,12 +222,22 @@ func (f *Facts) Holding() *Holding { return &f.holding }
 // Put returns who put what the key holds at the current event.
 func (f *Facts) Put() Put { return f.holding.put }
 
-// Count returns a thread's hold count in the key, "" if it has none: only a hash has.
+// Count returns a thread's hold count in the key, "" if it has none: only a hash has. Of a
+// thread with several ids there, none is its count.
 func (f *Facts) Count(key trace.KeyState, thread string) string {
 	if key.Type != trace.TypeHash {
 		return ""
 	}
-	return key.Fields[f.ids[thread]]
+	count := ""
+	for _, id := range f.ids[thread] {
+		switch text, there := key.Fields[id]; {
+		case there && count != "":
+			return ""
+		case there:
+			count = text
+		}
+	}
+	return count
 }
 
 // Dropped returns when Redis last dropped a thread's key because the lease was

@@ -177,6 +177,29 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// A thread of a log can have an id for each call: the one that the key has is its count,
+// whichever came first.
+func TestCountOfSeveralIDs(t *testing.T) {
+	owners := map[string]string{idA: "A", "a-2": "A", "a-3": "A", idB: "B"}
+	twice := key("a-2", "2")
+	twice.Fields["a-3"] = "1"
+	for range 20 { // maps have no order
+		f := facts.New(owners)
+		for _, c := range []struct {
+			key  trace.KeyState
+			want string
+		}{{key("a-2", "2"), "2"}, {key("a-3", "1"), "1"}, {key(idB, "1"), ""}, {twice, ""}, {trace.Absent(), ""}} {
+			if got := f.Count(c.key, "A"); got != c.want {
+				t.Fatalf("%v: %q, want %q", c.key.Fields, got, c.want)
+			}
+		}
+		told(f, 1, trace.Event{Key: trace.Absent()}, trace.Event{Key: key("a-3", "1")})
+		if f.Counted["A"] != 2 || f.Counted["B"] != 0 {
+			t.Fatalf("the count changed at %v", f.Counted)
+		}
+	}
+}
+
 func TestOutages(t *testing.T) {
 	o := facts.Outages{}
 	for _, c := range []struct {
