@@ -55,7 +55,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, at *site.Site) *meter 
 	gauge("relock_runs_running", "Runs going on now.", func() float64 { return float64(sessions.Count().Running) })
 	gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func() float64 { return float64(sessions.Count().Kept) })
 	gauge("relock_steppers", "Scenarios stepped through now.", func() float64 { return float64(sessions.Count().Stepping) })
-	gauge("relock_viewers", "Pages that get the frames of runs now.", func() float64 { return float64(sessions.Count().Viewers) })
+	gauge("relock_viewers", "Pages that get the frames of runs now.", func() float64 { return float64(sessions.Viewers()) })
 	gauge("relock_films_bytes", "Bytes of the rows that are kept for the pages of long runs and of traces.", func() float64 { return float64(films.Bytes()) })
 	gauge("relock_waiting_bytes", "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection.", func() float64 { return float64(at.Waiting.Held()) })
 	gauge("relock_turns_stalled_seconds", "For how long nobody has got a turn to work while somebody waits for one. From 5 on /healthz and /readyz say 503.", func() float64 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -229,7 +230,6 @@ type Count struct {
 	Running  int // runs going on
 	Kept     int // runs going on or ended
 	Stepping int // scenarios stepped through
-	Viewers  int // pages that get the frames of runs
 }
 
 // Count returns how much is in use.
@@ -241,12 +241,24 @@ func (r *Registry) Count() Count {
 		if ended, _ := s.state(); !ended {
 			c.Running++
 		}
-		c.Viewers += s.Viewers()
 	}
 	for _, n := range r.stepping {
 		c.Stepping += n
 	}
 	return c
+}
+
+// Viewers returns how many pages get the frames of runs. It waits for frames that are
+// being made; nobody else waits for it.
+func (r *Registry) Viewers() int {
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.sessions))
+	r.mu.Unlock()
+	n := 0
+	for _, s := range all {
+		n += s.Viewers()
+	}
+	return n
 }
 
 // Closed reports whether Close was called: nothing is admitted any more.
