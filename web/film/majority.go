@@ -13,17 +13,7 @@ type majority struct{ oneKey }
 func (majority) cards(s *stager) []NodeCard {
 	var list []NodeCard
 	for i, k := range s.event.Nodes {
-		n := NodeCard{Name: s.l.Say("node %d", i+1), Left: s.l.Say("no key")}
-		if holders := s.owners.Holders(k); len(holders) > 0 {
-			n.Owner = s.ownerOf(holders[0])
-		}
-		if k.Exists() {
-			n.Left = s.l.Say("no expiry")
-			if n.Part = 1000; k.PTTL >= 0 {
-				n.Left = s.l.Duration(trace.Millis(k.PTTL).Duration())
-				n.Part = part(k.PTTL, s.sc.Lock.Lease)
-			}
-		}
+		n := s.cardOf(s.l.Say("node %d", i+1), k, s.owners.Holders(k))
 		if by := s.clocks[i]; by != 0 {
 			sign := "+"
 			if by < 0 {
@@ -41,6 +31,21 @@ func (majority) cards(s *stager) []NodeCard {
 		list = append(list, n)
 	}
 	return list
+}
+
+// cardOf is the card of a key that is one of several: of a node, or of a lock.
+func (s *stager) cardOf(name string, k trace.KeyState, holders []string) NodeCard {
+	n := NodeCard{Name: name, Left: s.l.Say("no key")}
+	if len(holders) > 0 {
+		n.Owner = s.ownerOf(holders[0])
+	}
+	if k.Exists() {
+		n.Left, n.Part = s.l.Say("no expiry"), 1000
+	}
+	if k.Exists() && k.PTTL >= 0 {
+		n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), part(k.PTTL, s.sc.Lock.Lease)
+	}
+	return n
 }
 
 // tie ties a belief to how many nodes share it.

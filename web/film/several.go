@@ -97,7 +97,7 @@ type Lock struct {
 	Key  Key    `json:"key"`
 }
 
-// locks are the keys of several locks.
+// keys are those of several locks.
 func (t *Timeline) keys(states []trace.LockState) []Lock {
 	var list []Lock
 	for i, one := range states {
@@ -227,20 +227,14 @@ func (s *stager) wants(name string) (asks, waits string) {
 func (several) cards(s *stager) []NodeCard {
 	var list []NodeCard
 	for i, key := range s.sc.Locks {
-		n := NodeCard{Name: words.Short(key, mostName), Left: s.l.Say("no key")}
-		if i < len(s.event.Locks) {
-			k := s.event.Locks[i].Key
-			if holders := s.holdingOf(i).Holders(k); len(holders) > 0 {
-				n.Owner = s.ownerOf(holders[0])
-			}
-			if k.Exists() {
-				n.Left, n.Part = s.l.Say("no expiry"), 1000
-				if k.PTTL >= 0 {
-					n.Left, n.Part = s.l.Duration(trace.Millis(k.PTTL).Duration()), part(k.PTTL, s.sc.Lock.Lease)
-				}
-			}
-			n.Clock = s.waitFor(key)
+		name := words.Short(key, mostName)
+		if i >= len(s.event.Locks) { // of a foreign trace
+			list = append(list, s.cardOf(name, trace.Absent(), nil))
+			continue
 		}
+		k := s.event.Locks[i].Key
+		n := s.cardOf(name, k, s.holdingOf(i).Holders(k))
+		n.Clock = s.waitFor(key)
 		list = append(list, n)
 	}
 	return list
