@@ -37,11 +37,14 @@ lease, which thread believed that it held it, and which rules were broken. A spa
 without commands runs again as an attempt of the reentrant lock. The import
 recomputes what the log lacks, and says so. It never shows passwords.
 
-What docker logs, docker compose logs or kubectl logs write before each line of
-MONITOR is dropped, and lines of comments (#) are left out. Several files are the
-MONITOR logs of a lock's servers, each of its own, and so are the lines of several
-containers in one file: a thread holds the lock while its value stands on more than
-half of the servers.
+A log may be packed as collectors do it: gzip, an object of JSON a line, CSV, a
+prefix or a number on each line. Comments (#) and lines of other programs are left
+out. Several files are the MONITOR logs of a lock's servers, each of its own, and so
+are the lines of several containers in one file: a thread holds the lock while its
+value stands on more than half of the servers.
+
+Of a log with more than 200 rows the table has the first and the last ones, and those
+beside the first places of each broken rule; -all prints all.
 
 Exit codes: 0 no rule is broken, and nothing is missing that a judgement needs;
 1 broken; 2 bad input; 4 no rule is broken, but it cannot tell whether
@@ -55,6 +58,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	fs.StringVar(&o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
 	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); without its log, nobody knows what a server did"))
 	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
+	all := fs.Bool("all", false, env.say("print all rows of a long log, not only those beside a broken rule"))
 	l := languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(importSynopsis)+kindsOfLocks(env)); done {
 		return code
@@ -89,7 +93,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	if *asJSON {
 		err = trace.Write(env.out, found.Header, found.Events)
 	} else {
-		printImported(env, *l, found)
+		printImported(env, *l, found, *all)
 	}
 	if err != nil {
 		env.tell("cannot write: %s", err)
@@ -135,9 +139,13 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 	return found, nil
 }
 
-// printImported prints the table, the verdict, and what the log does not say.
-func printImported(env environment, l words.Language, found *logs.Imported) {
-	printTable(env, l, film.NewScenario(l, found.Scenario), found.Header, found.Events)
+// printImported prints the table, of a long log only a part unless all are asked for, the verdict, and what the log does not say.
+func printImported(env environment, l words.Language, found *logs.Imported, all bool) {
+	pick := besideBroken
+	if all {
+		pick = nil
+	}
+	printTable(env, l, film.NewScenario(l, found.Scenario), found.Header, found.Events, pick)
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	say := func(style, text string) {
 		for _, part := range wrap(text, t.width) {

@@ -150,3 +150,28 @@ func TestAnImportedTraceTellsOfALateMachine(t *testing.T) {
 		}
 	}
 }
+
+// Of a long log, the rows beside a broken rule are printed, and how many are left out.
+func TestALongLogIsPrintedWhereItBreaks(t *testing.T) {
+	var log strings.Builder
+	line := func(ms int, client, command string) {
+		fmt.Fprintf(&log, "%d.%06d [0 127.0.0.1:%s] %s\n", 1_700_000_000+ms/1000, ms%1000*1000, client, command)
+	}
+	for n := range 150 {
+		line(20*n, "5001", fmt.Sprintf(`"SET" "lock" "v%d" "NX" "PX" "300"`, n))
+		if n == 75 {
+			line(20*n+5, "5002", `"DEL" "lock"`)
+		}
+		line(20*n+10, "5001", `"DEL" "lock"`)
+	}
+	cut := playground(t, log.String(), "import", "-threads", "connection", "-")
+	all := playground(t, log.String(), "import", "-threads", "connection", "-all", "-")
+	for _, want := range []string{"… 130 rows are left out; -all prints them", "… 129 rows are left out; -all prints them", "B deleted the lock of A", "\nT1 ", "\nT142 ", "\nT162 ", "\nT302 "} {
+		if !strings.Contains(cut.out, want) {
+			t.Errorf("%q is missing:\n%s", want, cut.out)
+		}
+	}
+	if strings.Contains(cut.out, "\nT141 ") || strings.Contains(cut.out, "\nT163 ") || !strings.Contains(all.out, "\nT141 ") || strings.Contains(all.out, "left out") {
+		t.Error("other rows than those beside the broken rule, the first and the last")
+	}
+}

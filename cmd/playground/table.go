@@ -58,8 +58,8 @@ type styled struct {
 	style string
 }
 
-// printTable writes a run as the textbook's T1–T10 table.
-func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event) {
+// printTable writes a run as the textbook's T1–T10 table: all rows, or those that pick names.
+func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event, pick func([]film.Row) map[int]bool) {
 	timeline := film.NewTimeline(l, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
@@ -96,9 +96,58 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
-	for _, r := range timeline.Rows() {
+	t.rows(timeline.Rows(), single, pick)
+}
+
+// rows writes the rows that pick names, or all where it is nil, and how many are between them.
+func (t table) rows(rows []film.Row, single bool, pick func([]film.Row) map[int]bool) {
+	if pick == nil {
+		pick = func([]film.Row) map[int]bool { return nil }
+	}
+	picked, left := pick(rows), 0
+	told := func() {
+		if left > 0 {
+			t.line(t.l.Say("… %d rows are left out; -all prints them", left), faint)
+		}
+		left = 0
+	}
+	for i, r := range rows {
+		if picked != nil && !picked[i] {
+			left++
+			continue
+		}
+		told()
 		t.timelineRow(r, single)
 	}
+	told()
+}
+
+// longTable is how many rows of a log are printed as they are: of more, only those beside a broken rule.
+const longTable = 200
+
+// besideBroken picks the rows around the first places of each broken rule, and the first and the
+// last ones; nil, for all, where there are not many.
+func besideBroken(rows []film.Row) map[int]bool {
+	if len(rows) <= longTable {
+		return nil
+	}
+	const beside, places = 10, 3
+	picked, times := map[int]bool{}, map[string]int{}
+	around := func(at int) {
+		for i := at - beside; i <= at+beside; i++ {
+			picked[i] = true
+		}
+	}
+	around(0)
+	around(len(rows) - 1)
+	for i, r := range rows {
+		for _, v := range r.Violations {
+			if times[v.Rule]++; times[v.Rule] <= places {
+				around(i)
+			}
+		}
+	}
+	return picked
 }
 
 // titleOf returns the heading of a scenario's run.

@@ -100,10 +100,9 @@ type format struct {
 // formats are all formats, in the order in which they are tried.
 func formats() []format {
 	return []format{
-		{Monitor, isMonitor, readMonitor},
 		{Redisson, isRedisson, readRedisson},
 		{OTLP, isOTLP, readOTLP},
-		{Monitor, isCollected, readMonitor},
+		{Monitor, isMonitor, readMonitor},
 	}
 }
 
@@ -149,6 +148,9 @@ func read(ctx context.Context, r io.Reader, before int) (l *Log, n int, err erro
 	if len(data) > MaxBytes {
 		return nil, 0, tooLarge()
 	}
+	if data, err = unzipped(data); err != nil {
+		return nil, 0, err
+	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, 0, phrase.New("the log is empty")
 	}
@@ -156,50 +158,45 @@ func read(ctx context.Context, r io.Reader, before int) (l *Log, n int, err erro
 	if err != nil {
 		return nil, 0, err
 	}
+	n = len(lines)
+	if lines, err = unwrapped(ctx, lines); err != nil {
+		return nil, 0, err
+	}
 	if l, err = parse(ctx, lines, before); err != nil {
 		return nil, 0, err
 	}
-	return l, len(lines), nil
+	return l, n, nil
 }
 
 // parse reads the lines of a file.
 func parse(ctx context.Context, lines []line, before int) (*Log, error) {
-	for begun, lines := range [][]line{lines, withoutFirst(lines)} { // a log that was cut begins anywhere
-		for _, f := range formats() {
-			is, err := f.is(ctx, lines)
-			if err != nil {
-				return nil, err
-			}
-			if !is {
-				continue
-			}
-			l, err := f.read(ctx, lines)
-			if err != nil {
-				return nil, err
-			}
-			l.Format, l.Begun = f.name, begun > 0
-			if len(l.Entries) == 0 {
-				if f.name == OTLP {
-					return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
-				}
-				if begun > 0 { // all that is left after a line that no log has
-					continue
-				}
-				return nil, phrase.New("the log has no command")
-			}
-			for i := range l.Entries {
-				l.Entries[i].Line += before
-			}
-			for i := range l.notes {
-				if l.notes[i].Line > 0 {
-					l.notes[i].Line += before
-				}
-			}
-			if l, err = l.apart(ctx, before); err != nil || l.nodes != nil {
-				return l, err
-			}
-			return l, l.index(ctx)
+	for _, f := range formats() {
+		is, err := f.is(ctx, lines)
+		if err != nil {
+			return nil, err
 		}
+		if !is {
+			continue
+		}
+		l, err := f.read(ctx, lines)
+		if err != nil {
+			return nil, err
+		}
+		if l.Format = f.name; len(l.Entries) == 0 {
+			return nil, phrase.New("the log has no command")
+		}
+		for i := range l.Entries {
+			l.Entries[i].Line += before
+		}
+		for i := range l.notes {
+			if l.notes[i].Line > 0 {
+				l.notes[i].Line += before
+			}
+		}
+		if l, err = l.apart(ctx, before); err != nil || l.nodes != nil {
+			return l, err
+		}
+		return l, l.index(ctx)
 	}
 	if err := whyUnread(ctx, lines); err != nil {
 		return nil, err
@@ -214,29 +211,28 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 	return nil, wrong(first, "no known log has such a line; allowed: the output of redis-cli monitor, Redisson's TRACE of its commands and replies, spans of OpenTelemetry as OTLP/JSON lines, and a trace of Relock; with any client, this beside it writes one: %s", record)
 }
 
-// withoutFirst returns lines without the first that is neither blank nor a comment.
-func withoutFirst(lines []line) []line {
-	for i, l := range lines {
-		if strings.TrimSpace(l.text) != "" && !comment(l.text) {
-			if i == 0 {
-				return lines[1:]
-			}
-			return slices.Concat(lines[:i], lines[i+1:])
-		}
-	}
-	return nil
-}
-
 // Is reports whether data looks like a log: one that can be read, or of which Read says
 // why not.
 func Is(data []byte) bool {
 	ctx := context.Background() // so little takes no time
+	if zipped := len(data) > 0 && data[0] == 0x1f; !zipped {
+		data = data[:min(len(data), 64<<10)]
+	}
+	data, err := unzipped(data)
+	if err != nil {
+		return false
+	}
 	lines, err := split(ctx, data[:min(len(data), 64<<10)])
-	return err == nil && (whyUnread(ctx, lines) != nil || slices.ContainsFunc(formats(), func(f format) bool {
-		whole, err := f.is(ctx, lines)
-		begun, err2 := f.is(ctx, withoutFirst(lines))
-		return (whole || begun) && err == nil && err2 == nil
-	}))
+	if err != nil {
+		return false
+	}
+	if lines, err = unwrapped(ctx, lines); err != nil {
+		return false
+	}
+	return whyUnread(ctx, lines) != nil || slices.ContainsFunc(formats(), func(f format) bool {
+		is, err := f.is(ctx, lines)
+		return is && err == nil
+	})
 }
 
 func split(ctx context.Context, data []byte) ([]line, error) {

@@ -3,7 +3,6 @@ package logs
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,31 +17,20 @@ import (
 // command has lua in place of the address. Redis and Valkey print them alike since 2.6.
 // Programs that collect the output of containers write a prefix on each line.
 
+// isMonitor reports whether any line is MONITOR's: there may be others, of other programs or a
+// person's.
 func isMonitor(ctx context.Context, lines []line) (bool, error) {
+	idle := len(lines) > 0 // MONITOR's own answer, and nothing came
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return false, err
 		}
-		if monitorIdle(l.text) || comment(l.text) {
-			continue
-		}
-		return monitorAt(l.text) >= 0, nil
-	}
-	return slices.ContainsFunc(lines, func(l line) bool { return strings.HasSuffix(l.text, "OK") }), nil // MONITOR's own answer, and nothing came
-}
-
-// isCollected reports whether MONITOR's lines, each with a prefix, are mixed with others, as
-// in the logs of several containers.
-func isCollected(ctx context.Context, lines []line) (bool, error) {
-	for _, l := range lines {
-		if err := pause.Here(ctx); err != nil {
-			return false, err
-		}
-		if monitorAt(l.text) > 0 {
+		if monitorAt(l.text) >= 0 {
 			return true, nil
 		}
+		idle = idle && (monitorIdle(l.text) || comment(l.text))
 	}
-	return false, nil
+	return idle, nil
 }
 
 // monitorIdle reports whether a line says nothing: MONITOR's own answer is one.
@@ -71,7 +59,7 @@ func monitorAt(text string) int {
 		i += from
 		from = i + 2
 		at := len(strings.TrimRight(text[:i], "0123456789.+"))
-		if head, ok := monitorHead(text[at:]); ok && prefixEnd.MatchString(text[:at]) && monitorClient.MatchString(head.rest) {
+		if head, ok := monitorHead(text[at:]); ok && (prefixEnd.MatchString(text[:at]) || numbered.MatchString(text[:at]) && i-at >= epoch) && monitorClient.MatchString(head.rest) {
 			return at
 		}
 	}
@@ -79,6 +67,12 @@ func monitorAt(text string) int {
 
 // prefixEnd is how a prefix ends: an instant in the prefix has other characters there.
 var prefixEnd = regexp.MustCompile(`[ \t|>)\]]$|\x1b\[[0-9;]*m$`)
+
+// numbered is a prefix that ends with a line's number.
+var numbered = regexp.MustCompile(`^([^\s:]+:)?\d+:$`)
+
+// epoch is how many characters an instant of this century has, with its microseconds.
+const epoch = len("1000000000.000000")
 
 // monitorClient is the part between the instant and the command.
 var monitorClient = regexp.MustCompile(`^\[\d{1,9} [^"\]]+(\]:\d+)?\] "`)
@@ -123,10 +117,6 @@ const allowedMonitor = `1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`
 
 func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
-	collected, err := isCollected(ctx, lines)
-	if err != nil {
-		return nil, err
-	}
 	scripts := map[string]int{} // by server, the entry of which lua's lines are
 	longest, shortest, blank := 0, mostPrefix, 0
 	for _, one := range lines {
@@ -151,18 +141,20 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			e.At = head.at
 			ok = e.monitor(head.rest)
 		}
-		if !ok && one.cut && one.n > 1 && (monitorPart(one.text) || collected) {
+		damaged := !ok && (strings.Contains(one.text, `] "`) || monitorPart(one.text))
+		switch {
+		case ok:
+		case one.cut && len(l.Entries) > 0:
 			l.Cut = true
-			break
-		}
-		if !ok && collected && !strings.Contains(one.text, `] "`) {
-			if !strings.HasSuffix(one.text, " OK") { // MONITOR's answer
-				l.note(trace.NoteElse, one.n)
-			}
-			continue
+		case len(l.Entries) == 0 && !l.Begun && (damaged || strings.Contains(one.text, `" "`)): // a log that was cut begins anywhere
+			l.Begun = true
+		case damaged:
+			return nil, wrong(one.n, "it is not a line of MONITOR; allowed: %s", allowedMonitor)
+		case !strings.HasSuffix(one.text, " OK"): // MONITOR's answer
+			l.note(trace.NoteElse, one.n)
 		}
 		if !ok {
-			return nil, wrong(one.n, "it is not a line of MONITOR; allowed: %s", allowedMonitor)
+			continue
 		}
 		prefix := one.text[:from]
 		longest, shortest = max(longest, utf8.RuneCountInString(prefix)), min(shortest, utf8.RuneCountInString(prefix))
@@ -183,8 +175,32 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			scripts[e.server] = len(l.Entries) - 1
 		}
 	}
+	l.uncount()
 	l.noteMonitor(blank, longest, shortest)
 	return l, nil
+}
+
+// count is a line's number in the name of a server: behind nothing, or a file's name.
+var count = regexp.MustCompile(`^(|.*:)(\d+)[:.)]?$`)
+
+// uncount takes the lines' own numbers out of the names of servers: those that rise with each line.
+func (l *Log) uncount() {
+	stems := make([]string, len(l.Entries))
+	last := map[string]int{}
+	for i, e := range l.Entries {
+		m := count.FindStringSubmatch(e.server)
+		if m == nil {
+			return
+		}
+		n, err := strconv.Atoi(m[2])
+		if before, seen := last[m[1]]; err != nil || seen && n <= before {
+			return
+		}
+		stems[i], last[m[1]] = m[1], n
+	}
+	for i := range l.Entries {
+		l.Entries[i].server = stems[i]
+	}
 }
 
 // noteMonitor notes what was not read of a log of MONITOR: how many blank lines, and how long

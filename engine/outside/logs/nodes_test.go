@@ -92,7 +92,7 @@ func TestOtherLinesAreLeftOut(t *testing.T) {
 		"other containers":                   {"app-1  | ready\nr-1    | OK\nr-1    | " + take + "app-1  | 1700000000 [x] done\nr-1    | " + drop, fine + " prefix=9 else=2"},
 		"the end is cut, behind a prefix":    {"r-1 | " + take + "r-1 | " + drop + "r-1 | 17000", fine + " prefix=6 cut"},
 		"a damaged line behind a prefix":     {"r-1 | " + take + "r-1 | 1700000000.1 [0 x] \"DEL\" \"lock\"\n", "! line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] \"SET\" \"k\" \"v\""},
-		"a damaged line without one":         {take + "app ready\n", "! line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] \"SET\" \"k\" \"v\""},
+		"a person's words":                   {take + "Why is it still there?\n", "monitor lock 1 value A replies names before else=1 standing"},
 		"a line of MONITOR within a command": {take + at(1, one, `"SET" "x" "r-1 | 1700000000.000001 [0 1.2.3.4:5] \"DEL\" \"lock\""`) + drop, fine},
 	} {
 		l, err := logs.Read(t.Context(), strings.NewReader(c.text))
@@ -216,7 +216,7 @@ func TestFilesThatCannotBeReadTogether(t *testing.T) {
 		want  string
 	}{
 		"Redisson's TRACE":   {[]string{take, "2026-11-22 10:00:00.001 TRACE : channel: [id: 0x01, L:/1 - R:r/2:6379] message: *1\r\n$4\r\nPING\r\n\n"}, "b.log: it is not a log of redis-cli monitor; allowed: several files only if each is the log of redis-cli monitor on one of a lock's servers"},
-		"a line of the last": {[]string{take + take, take + "x\n" + take}, `b.log: line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`},
+		"a line of the last": {[]string{take + take, take + "1700000000.1 [0 x] \"DEL\"\n" + take}, `b.log: line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] "SET" "k" "v"`},
 		"an empty one":       {[]string{take, ""}, "b.log: the log is empty"},
 		"several containers": {[]string{take, "r-1 | " + take + "r-2 | " + take}, "b.log: it has the lines of 2 servers already, by their prefixes; allowed: this file alone"},
 		"ten":                {slices.Repeat([]string{take}, 10), "the logs are of 10 servers; allowed: at most 9"},

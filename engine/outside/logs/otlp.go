@@ -16,6 +16,7 @@ import (
 	"relock/engine/lock/telemetry"
 	"relock/engine/outside/infer"
 	"relock/engine/pause"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -76,11 +77,15 @@ func (a otlpAttributes) int(key string) int {
 }
 
 func isOTLP(ctx context.Context, lines []line) (bool, error) {
+	looked := 0
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return false, err
 		}
-		if strings.TrimSpace(l.text) != "" {
+		if strings.TrimSpace(l.text) == "" {
+			continue
+		}
+		if looked++; spans.MatchString(l.text) || looked == 2 { // a log that was cut begins anywhere
 			return spans.MatchString(l.text), nil
 		}
 	}
@@ -102,6 +107,8 @@ type attempt struct {
 func readOTLP(ctx context.Context, lines []line) (*Log, error) {
 	l := &Log{Timed: true}
 	var all []*attempt
+	first := true
+	anothers := 0 // the first line with a span of another client of Redis
 	for _, one := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
@@ -115,8 +122,13 @@ func readOTLP(ctx context.Context, lines []line) (*Log, error) {
 				l.Cut = true
 				break
 			}
+			if first && !spans.MatchString(one.text) {
+				l.Begun, first = true, false
+				continue
+			}
 			return nil, wrong(one.n, "it is not a line of OTLP/JSON; allowed: %s", `{"resourceSpans":[…]}`)
 		}
+		first = false
 		for _, r := range read.ResourceSpans {
 			for _, s := range r.ScopeSpans {
 				for i := range s.Spans {
@@ -128,9 +140,19 @@ func readOTLP(ctx context.Context, lines []line) (*Log, error) {
 						return nil, err
 					}
 					all = append(all, told...)
+					if of := s.Spans[i].Attributes; anothers == 0 && cmp.Or(of.text("db.system"), of.text("db.system.name")) == "redis" {
+						anothers = one.n
+					}
 				}
 			}
 		}
+	}
+	switch {
+	case len(all) > 0:
+	case anothers > 0:
+		return nil, wrong(anothers, "these spans are of OpenTelemetry's instrumentation of a Redis client: they tell commands, but neither whose each is nor what Redis answered; to get a log that can be read, run the program again while this runs beside it: %s", record)
+	default:
+		return nil, phrase.New("it has no span of a lock attempt; such a span has relock.call, relock.attempt, relock.key and relock.owner")
 	}
 	if err := arrange(ctx, all); err != nil {
 		return nil, err

@@ -25,6 +25,10 @@ var unread = []struct {
 		"this is the DEBUG output of Lettuce, which has neither arguments nor replies; to get a log that can be read, run the program again while this runs beside it: %s",
 	},
 	{
+		regexp.MustCompile(`^\d\d:\d\d:\d\d(\.\d+)? +\[\d+ [^\]]+\] "`),
+		"these are lines of MONITOR with only the time of day; to get a log that can be read, run the program again while this runs beside it: %s",
+	},
+	{
 		regexp.MustCompile(`\[Redis\] command=\w+ args=`),
 		"this is the log of redis-rb, which has no replies; to get a log that can be read, run the program again while this runs beside it: %s",
 	},

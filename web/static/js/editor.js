@@ -283,15 +283,15 @@ export function editor(page) {
   }
 
   /**
-   * Opens a scenario here. A trace goes to the server, as do spans, and so does what is chosen of a log: they have a page.
+   * Opens a scenario here. A trace goes to the server, as do spans and packed logs, and so does what is chosen of a log: they have a page.
    * @param {File} chosen
    */
   async function open(chosen) {
-    const { chooseKey, formatOf, textOf } = await import("./log.js"); // few need it
+    const { chooseKey, formatOf, packed, textOf } = await import("./log.js"); // few need it
     const start = await textOf(chosen.slice(0, 64 * 1024));
     const log = formatOf(start);
     let wrong = "";
-    if (/^\s*\{(?:[^\n]*"relock"\s*:|\s*"resource(?:Spans|Metrics|Logs)"\s*:)/.test(start)) {
+    if (packed.test(start) || /^\s*\{(?:[^\n]*"relock"\s*:|\s*"resource(?:Spans|Metrics|Logs)"\s*:)/.test(start)) {
       if (chosen.size <= MAX_TRACE) {
         opening.submit();
         return;

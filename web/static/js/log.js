@@ -15,6 +15,9 @@ const sent = /channel: \[id: (0x[0-9a-f]+)[^\]]*\] message: \*(\d+)$/;
 const replied = /^(.*?\breply: )([-+:$*].*)$/;
 const channel = /, channel: \[id: (0x[0-9a-f]+)/;
 
+// A line in an object of JSON or in CSV, or Redisson's whose text goes on behind a prefix: only the server unpacks it.
+export const packed = /\[\d+ [^\]\n]+\] (?:\\"|"")\w|\] message: \*\d+(?:\\r\\n|\r?\n[^\n]*[\s|>)\]]\$\d)/;
+
 // Commands that name no lock: their arguments can be secrets, and never leave the browser.
 const secret = /^(?:AUTH|HELLO|CONFIG|ACL|MIGRATE|SENTINEL)$/;
 const runs = /^(?:EVAL|EVALSHA|FCALL)(?:_RO)?$/;
@@ -27,14 +30,35 @@ const runs = /^(?:EVAL|EVALSHA|FCALL)(?:_RO)?$/;
  */
 
 /**
- * Reads a file's text, UTF-8 or UTF-16.
+ * Reads a file's text, UTF-8 or UTF-16, maybe packed with gzip.
  * @param {Blob} file
  * @returns {Promise<string>}
  */
 export async function textOf(file) {
   const [a, b] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  if (a === 0x1f && b === 0x8b) {
+    return unzipped(file);
+  }
   const wide = a === 0xff && b === 0xfe ? "utf-16le" : a === 0xfe && b === 0xff ? "utf-16be" : "";
   return wide ? new TextDecoder(wide).decode(await file.arrayBuffer()) : file.text();
+}
+
+/**
+ * @param {Blob} file packed with gzip, of which the end may be missing
+ * @returns {Promise<string>} as much as is read of a log, and a bit more
+ */
+async function unzipped(file) {
+  const parts = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const read = [];
+  try {
+    for (let size = 0, { done, value } = await parts.read(); !done && size <= MAX_READ; { done, value } = await parts.read()) {
+      read.push(value);
+      size += value.length;
+    }
+  } catch {
+    // what came before is read
+  }
+  return new Blob(read).text();
 }
 
 /**
@@ -61,7 +85,7 @@ function formatOfLines(lines) {
   if (lines.some((l) => sent.test(l))) {
     return "redisson";
   }
-  return lines.some((l) => monitored.exec(l)?.[1]) ? "monitor" : ""; // among the lines of other containers
+  return lines.some((l) => monitored.test(l)) ? "monitor" : ""; // among other lines
 }
 
 /**
@@ -163,7 +187,7 @@ function readMonitor(log) {
       log.unread += idle.test(l) || comment.test(l) ? 0 : 1;
       return;
     }
-    const server = (m[1] ?? "").replace(clocks, "");
+    const server = (m[1] ?? "").replace(clocks, "").replace(/^\d+[:.)]?$/, ""); // a line's number is no server's name
     const lua = m[2] === "lua";
     const { verb } = add(log, i, i + 1, words(m[3]), lua ? "lua" : server + m[2], lua ? (scripts.get(server) ?? i) : i);
     if (!lua && runs.test(verb)) {
