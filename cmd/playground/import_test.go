@@ -61,7 +61,7 @@ func TestImport(t *testing.T) {
 		{"a client's own log", "2026-01-01T00:00:00.000Z ioredis:redis write command[127.0.0.1:1]: 0 -> info([])\n", []string{"import", "-"}, exitUsage, nil, []string{"line 1: this is the DEBUG output of ioredis", "redis-cli monitor > monitor.log"}},
 		{"a trace of ours", own.out, []string{"import", "-"}, exitUnexpected, []string{"mutual-exclusion"}, nil},
 		{"a trace already has its key", own.out, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{"a trace already has its key"}},
-		{"a bad line", brokenLog + "what\n", []string{"import", "-"}, exitUsage, nil, []string{"line 5: it is not a line of MONITOR"}},
+		{"a bad line", brokenLog + "1700000001.000000 [0 127.0.0.1:5001] what\n", []string{"import", "-"}, exitUsage, nil, []string{"line 5: it is not a line of MONITOR"}},
 		{"no log", "hello\n", []string{"import", "-"}, exitUsage, nil, []string{"line 1: no known log has such a line"}},
 		{"no such key", brokenLog, []string{"import", "-key", "x", "-"}, exitUsage, nil, []string{`-key "x"`, "could be locks: lock"}},
 		{"no such threads", brokenLog, []string{"import", "-threads", "x", "-"}, exitUsage, nil, []string{"owner and value and connection"}},

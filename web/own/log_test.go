@@ -45,7 +45,7 @@ func TestALogHasAPage(t *testing.T) {
 	if _, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "1 command names the key other") {
 		t.Error("it is not the other key")
 	}
-	res, body = s.Send(t, "/edit/file", "monitor.log", []byte(monitorLog+"AUTH s3cret\n"))
+	res, body = s.Send(t, "/edit/file", "monitor.log", []byte(monitorLog+"1700000009.000000 [0 x] \"AUTH\" \"s3cret\n"))
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "line 7: it is not a line of MONITOR") || strings.Contains(body, "s3cret") {
 		t.Errorf("%d: %s", res.StatusCode, body)
 	}
