@@ -20,7 +20,7 @@ import (
 // isMonitor reports whether any line is MONITOR's: there may be others, of other programs or a
 // person's.
 func isMonitor(ctx context.Context, lines []line) (bool, error) {
-	idle := len(lines) > 0 // MONITOR's own answer, and nothing came
+	answered, idle := false, true // MONITOR's own answer, and nothing came
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return false, err
@@ -28,9 +28,10 @@ func isMonitor(ctx context.Context, lines []line) (bool, error) {
 		if monitorAt(l.text) >= 0 {
 			return true, nil
 		}
+		answered = answered || strings.HasSuffix(l.text, "OK")
 		idle = idle && (monitorIdle(l.text) || comment(l.text))
 	}
-	return idle, nil
+	return answered && idle, nil
 }
 
 // monitorIdle reports whether a line says nothing: MONITOR's own answer is one.
