@@ -297,7 +297,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 			return err
 		}
 		fmt.Fprintln(t.w)
-		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events, nil)
+		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events, true)
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)

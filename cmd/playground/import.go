@@ -141,11 +141,7 @@ func imported(ctx context.Context, data []byte, o logs.Options) (*logs.Imported,
 
 // printImported prints the table, of a long log only a part unless all are asked for, the verdict, and what the log does not say.
 func printImported(env environment, l words.Language, found *logs.Imported, all bool) {
-	pick := besideBroken
-	if all {
-		pick = nil
-	}
-	printTable(env, l, film.NewScenario(l, found.Scenario), found.Header, found.Events, pick)
+	printTable(env, l, film.NewScenario(l, found.Scenario), found.Header, found.Events, all)
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	say := func(style, text string) {
 		for _, part := range wrap(text, t.width) {

@@ -476,7 +476,7 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		if r.Name != "" {
 			t.line(l.Say("The smallest order that breaks %s:", film.RuleOf(l, f.o.Kind, r.Name)), bold)
 		}
-		printTable(env, l, film.NewScenario(l, sc), h, events, nil)
+		printTable(env, l, film.NewScenario(l, sc), h, events, true)
 		fmt.Fprintln(t.w)
 		fmt.Fprintln(t.w, "order: "+lab.Line(r.Order.Decisions)) // whole: it is copied
 	}

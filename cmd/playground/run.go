@@ -319,7 +319,7 @@ func conclusion(l words.Language, sc *scenario.Scenario, name string, events []t
 func printRun(ctx context.Context, sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
 	l := *f.language
 	if f.format == tableFormat {
-		printTable(env, l, film.NewScenario(l, sc), h, events, nil)
+		printTable(env, l, film.NewScenario(l, sc), h, events, true)
 		return nil
 	}
 	r := export.Run{Header: h, Events: events, Scenario: sc, Title: l.Clause(lessons.Title(sc.Title)), Language: l}

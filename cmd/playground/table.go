@@ -58,8 +58,9 @@ type styled struct {
 	style string
 }
 
-// printTable writes a run as the textbook's T1–T10 table: all rows, or those that pick names.
-func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event, pick func([]film.Row) map[int]bool) {
+// printTable writes a run as the textbook's T1–T10 table, of a long one only a part unless
+// all is asked for.
+func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event, all bool) {
 	timeline := film.NewTimeline(l, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
@@ -96,15 +97,13 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
-	t.rows(timeline.Rows(), single, pick)
+	t.rows(timeline.Rows(), single, all)
 }
 
-// rows writes the rows that pick names, or all where it is nil, and how many are between them.
-func (t table) rows(rows []film.Row, single bool, pick func([]film.Row) map[int]bool) {
-	if pick == nil {
-		pick = func([]film.Row) map[int]bool { return nil }
-	}
-	picked, left := pick(rows), 0
+// rows writes all rows, or of many those beside a broken rule and how many are between them.
+func (t table) rows(rows []film.Row, single, all bool) {
+	all = all || len(rows) <= longTable
+	beside, left := besideBroken(rows), 0
 	told := func() {
 		if left > 0 {
 			t.line(t.l.Say("… %d rows are left out; -all prints them", left), faint)
@@ -112,7 +111,7 @@ func (t table) rows(rows []film.Row, single bool, pick func([]film.Row) map[int]
 		left = 0
 	}
 	for i, r := range rows {
-		if picked != nil && !picked[i] {
+		if !all && !beside[i] {
 			left++
 			continue
 		}
@@ -122,19 +121,16 @@ func (t table) rows(rows []film.Row, single bool, pick func([]film.Row) map[int]
 	told()
 }
 
-// longTable is how many rows of a log are printed as they are: of more, only those beside a broken rule.
+// longTable is how many rows are printed even where not all are asked for.
 const longTable = 200
 
 // besideBroken picks the rows around the first places of each broken rule, and the first and the
-// last ones; nil, for all, where there are not many.
+// last ones.
 func besideBroken(rows []film.Row) map[int]bool {
-	if len(rows) <= longTable {
-		return nil
-	}
-	const beside, places = 10, 3
+	const reach, places = 10, 3
 	picked, times := map[int]bool{}, map[string]int{}
 	around := func(at int) {
-		for i := at - beside; i <= at+beside; i++ {
+		for i := at - reach; i <= at+reach; i++ {
 			picked[i] = true
 		}
 	}
