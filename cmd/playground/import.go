@@ -22,6 +22,7 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -84,7 +85,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 			in, name = until{ctx, file}, filepath.Base(name)
 			o.Title = strings.TrimPrefix(o.Title+", "+name, ", ")
 		}
-		files = append(files, logs.File{Name: name, Reader: in})
+		files = append(files, logs.File{Name: name, Reader: site.Unpacked(in)})
 	}
 	found, err := importedFiles(ctx, files, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"relock/engine/lock/telemetry"
 	"relock/engine/trace"
+	"relock/web/site"
 )
 
 const brokenLog = `OK
@@ -34,6 +35,15 @@ func TestReadingEndsWithTheCommand(t *testing.T) {
 	}
 }
 
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	data, err := site.Zipped([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 func TestImport(t *testing.T) {
 	whole := strings.ReplaceAll(strings.Replace(brokenLog, `.350000`, `.510000`, 1), "OK\n", "")
 	lines := strings.SplitAfter(whole, "\n")
@@ -50,6 +60,10 @@ func TestImport(t *testing.T) {
 		{"broken", brokenLog, []string{"import", "-"}, exitUnexpected, []string{"another's lock released (foreign-release), first at T4, line 4 of the log. Times in all: 1.", "Read from a MONITOR log: 3 commands name the key lock, threads by value.", "It has no replies", "Thread A: v1, 127.0.0.1:5001."}, nil},
 		{"nothing broken", whole, []string{"import", "-"}, exitOK, []string{"No rule is broken in it."}, nil},
 		{"begun in the middle of a hold", `1700000000.200000 [0 127.0.0.1:5001] "DEL" "lock"` + "\n" + lines[1], []string{"import", "-"}, exitUnjudged, []string{"This cannot be judged:", "– Threads that release or renew what they took before it began: 1, the first in line 1."}, nil},
+		{"packed with gzip", zipped(t, brokenLog), []string{"import", "-"}, exitUnexpected, []string{"first at T4, line 4 of the log."}, nil},
+		{"packed with gzip, without its end", zipped(t, brokenLog)[:len(zipped(t, brokenLog))-8], []string{"import", "-"}, exitUnexpected, []string{"first at T4, line 4 of the log."}, nil},
+		{"a trace, packed with gzip", zipped(t, own.out), []string{"import", "-"}, exitUnexpected, []string{"first at "}, nil},
+		{"damaged gzip", zipped(t, "")[:10] + "\xff\xff\xff", []string{"import", "-"}, exitUsage, nil, []string{"import: it is packed with gzip, and damaged"}},
 		{"in Chinese", brokenLog, []string{"import", "-lang", "zh", "-"}, exitUnexpected, []string{"日志第 4 行", "来自 MONITOR 日志"}, nil},
 		{"by connection", brokenLog, []string{"import", "-threads", "connection", "-"}, exitUnexpected, []string{"threads by connection"}, nil},
 		{"a file of the corpus", "", []string{"import", "../../engine/outside/logs/testdata/redsync-4.18.1.log"}, exitOK, []string{"redsync-4.18.1.log", "worker-x"}, nil},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/web/site"
 	"relock/web/webtest"
 )
 
@@ -48,6 +49,31 @@ func TestALogHasAPage(t *testing.T) {
 	res, body = s.Send(t, "/edit/file", "monitor.log", []byte(monitorLog+"1700000009.000000 [0 x] \"AUTH\" \"s3cret\n"))
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "line 7: it is not a line of MONITOR") || strings.Contains(body, "s3cret") {
 		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+}
+
+// What is packed with gzip is kept unpacked, so it can be read again; what is too large unpacked is refused.
+func TestAPackedLogHasAPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	packed, err := site.Zipped([]byte(monitorLog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, body := s.Send(t, "/edit/file", "monitor.log.gz", packed)
+	at := res.Header.Get("Location")
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d: %s", res.StatusCode, body)
+	}
+	res, _ = s.Do(t, http.MethodGet, at+"/again?key=other", nil)
+	if _, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "1 command names the key other") {
+		t.Error("it is not read again")
+	}
+	if packed, err = site.Zipped([]byte(monitorLog + strings.Repeat("#\n", 8<<20))); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ = s.Send(t, "/edit/file", "monitor.log.gz", packed); res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d KB that are 16 MB: %d", len(packed)>>10, res.StatusCode)
 	}
 }
 

@@ -36,7 +36,7 @@ func ReadForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 }
 
-// ReadFile reads the file in a form, or the body if that is the file itself.
+// ReadFile reads the file in a form, or the body if that is the file itself, and unpacks gzip.
 func ReadFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxFile)
 	unreadable := site.Refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
@@ -57,7 +57,7 @@ func ReadFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			}
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(body, maxTrace+1))
+	data, err := io.ReadAll(io.LimitReader(site.Unpacked(body), maxTrace+1))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large), err == nil && len(data) > maxTrace:

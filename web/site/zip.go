@@ -1,12 +1,16 @@
 package site
 
 import (
+	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+
+	"relock/engine/phrase"
 )
 
 // zippers are writers of gzip, each 0.8 MB: most texts are far smaller.
@@ -45,4 +49,42 @@ func Unzipping(data []byte) (io.Reader, error) {
 		return nil, fmt.Errorf("site: %w", err)
 	}
 	return z, nil
+}
+
+// Unpacked reads what r has, and if that is packed with gzip, what is in it; the end of what is
+// packed may be missing. It fails with one sentence if it is damaged, or with r's error. The
+// caller bounds how much is read. It is not safe for concurrent use.
+func Unpacked(r io.Reader) io.Reader { return &unpacked{from: bufio.NewReader(r)} }
+
+type unpacked struct {
+	from *bufio.Reader
+	text io.Reader // nil until something was read
+}
+
+// Read implements io.Reader.
+func (u *unpacked) Read(p []byte) (n int, err error) {
+	if u.text == nil {
+		u.text = u.from
+		if begin, _ := u.from.Peek(2); string(begin) == "\x1f\x8b" {
+			z, err := gzip.NewReader(u.from)
+			if err != nil {
+				return 0, legible(err)
+			}
+			u.text = z
+		}
+	}
+	n, err = u.text.Read(p)
+	return n, legible(err)
+}
+
+// legible is an error of gzip for a person.
+func legible(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return io.EOF
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
+		return phrase.New("it is packed with gzip, and damaged")
+	}
+	return err
 }

@@ -148,9 +148,6 @@ func read(ctx context.Context, r io.Reader, before int) (l *Log, n int, err erro
 	if len(data) > MaxBytes {
 		return nil, 0, tooLarge()
 	}
-	if data, err = unzipped(data); err != nil {
-		return nil, 0, err
-	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, 0, phrase.New("the log is empty")
 	}
@@ -215,13 +212,6 @@ func parse(ctx context.Context, lines []line, before int) (*Log, error) {
 // why not.
 func Is(data []byte) bool {
 	ctx := context.Background() // so little takes no time
-	if zipped := len(data) > 0 && data[0] == 0x1f; !zipped {
-		data = data[:min(len(data), 64<<10)]
-	}
-	data, err := unzipped(data)
-	if err != nil {
-		return false
-	}
 	lines, err := split(ctx, data[:min(len(data), 64<<10)])
 	if err != nil {
 		return false

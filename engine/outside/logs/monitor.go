@@ -176,20 +176,20 @@ func readMonitor(ctx context.Context, lines []line) (*Log, error) {
 			scripts[e.server] = len(l.Entries) - 1
 		}
 	}
-	l.uncount()
+	l.dropNumbers()
 	l.noteMonitor(blank, longest, shortest)
 	return l, nil
 }
 
-// count is a line's number in the name of a server: behind nothing, or a file's name.
-var count = regexp.MustCompile(`^(|.*:)(\d+)[:.)]?$`)
+// lineNumber is a line's number in the name of a server: behind nothing, or a file's name.
+var lineNumber = regexp.MustCompile(`^(|.*:)(\d+)[:.)]?$`)
 
-// uncount takes the lines' own numbers out of the names of servers: those that rise with each line.
-func (l *Log) uncount() {
+// dropNumbers takes the lines' own numbers out of the names of servers: those that rise with each line.
+func (l *Log) dropNumbers() {
 	stems := make([]string, len(l.Entries))
 	last := map[string]int{}
 	for i, e := range l.Entries {
-		m := count.FindStringSubmatch(e.server)
+		m := lineNumber.FindStringSubmatch(e.server)
 		if m == nil {
 			return
 		}

@@ -1,14 +1,11 @@
 package logs
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"regexp"
@@ -18,28 +15,8 @@ import (
 	"relock/engine/pause"
 )
 
-// Programs that collect logs pack what a program printed: into gzip, an object of JSON a line,
-// CSV, or behind a prefix on each line. Whatever the fields are called, the one is meant in which
+// Programs that collect logs pack what a program printed: into an object of JSON a line, CSV, or behind a prefix on each line. Whatever the fields are called, the one is meant in which
 // a line of a known log stands.
-
-// unzipped returns what is packed with gzip, of which the end may be missing.
-func unzipped(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte("\x1f\x8b")) {
-		return data, nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("logs: gzip: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(z, MaxBytes+1))
-	switch {
-	case len(text) > MaxBytes:
-		return nil, tooLarge()
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("logs: gzip: %w", err)
-	}
-	return text, nil
-}
 
 // known reports whether a text is a line of a log that can be read.
 func known(text string) bool {
@@ -51,14 +28,17 @@ func unwrapped(ctx context.Context, lines []line) ([]line, error) {
 	if list, is, err := fromCSV(ctx, lines); is || err != nil {
 		return list, err
 	}
-	var list []line
-	for _, l := range lines {
-		if err := pause.Here(ctx); err != nil {
-			return nil, err
+	if slices.ContainsFunc(lines, isObject) {
+		var list []line
+		for _, l := range lines {
+			if err := pause.Here(ctx); err != nil {
+				return nil, err
+			}
+			list = append(list, fromJSON(l)...)
 		}
-		list = append(list, fromJSON(l)...)
+		lines = list
 	}
-	return withoutPrefix(ctx, list)
+	return withoutPrefix(ctx, lines)
 }
 
 // split returns the lines of a text that stood in one line of the file, behind its prefix.
@@ -71,14 +51,15 @@ func (l line) split(prefix, text string) []line {
 	return list
 }
 
+// isObject reports whether a line can be an object in which a line of a log is packed.
+func isObject(l line) bool {
+	return strings.HasPrefix(strings.TrimLeft(l.text, " \t"), "{") && !spans.MatchString(l.text)
+}
+
 // fromJSON returns the lines in an object of JSON, or the line as it is.
 func fromJSON(l line) []line {
-	text := strings.TrimSpace(l.text)
-	if !strings.HasPrefix(text, "{") || spans.MatchString(text) {
-		return []line{l}
-	}
 	var object map[string]any
-	if json.Unmarshal([]byte(text), &object) != nil {
+	if !isObject(l) || json.Unmarshal([]byte(l.text), &object) != nil {
 		return []line{l}
 	}
 	message, at, from := "", "", ""
@@ -160,12 +141,15 @@ func fromCSV(ctx context.Context, lines []line) (list []line, is bool, err error
 // goesOn is the second line of a command that Redisson sent, behind a prefix.
 var goesOn = regexp.MustCompile(`^(.*[\s|>\])])\$\d+$`)
 
-// withoutPrefix returns the lines of Redisson's log without what stands before each, whose text
-// goes on over several lines; those of one program, by its prefix, one after the other.
+// withoutPrefix returns the lines of Redisson's log without what stands before each. What goes on
+// over several lines is put together: those of other programs, by their prefixes, came in between.
 func withoutPrefix(ctx context.Context, lines []line) ([]line, error) {
 	var prefix *regexp.Regexp
 	for i, l := range lines[:max(len(lines)-1, 0)] {
-		if m := goesOn.FindStringSubmatch(lines[i+1].text); m != nil && sent.MatchString(l.text) {
+		if !sent.MatchString(l.text) {
+			continue
+		}
+		if m := goesOn.FindStringSubmatch(lines[i+1].text); m != nil {
 			prefix = likePrefix(m[1])
 			break
 		}
@@ -173,20 +157,22 @@ func withoutPrefix(ctx context.Context, lines []line) ([]line, error) {
 	if prefix == nil {
 		return lines, nil
 	}
-	by := map[string][]line{}
+	var whole [][]line
+	last := map[string]int{} // of a program
 	for _, l := range lines {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
 		}
 		at := prefix.FindString(l.text)
 		l.text = l.text[len(at):]
-		by[whose(at)] = append(by[whose(at)], l)
+		nth, seen := last[whose(at)]
+		if !seen || loggedAt.MatchString(l.text) || known(l.text) {
+			nth = len(whole)
+			last[whose(at)], whole = nth, append(whole, nil)
+		}
+		whole[nth] = append(whole[nth], l)
 	}
-	var list []line
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		list = append(list, by[name]...)
-	}
-	return list, nil
+	return slices.Concat(whole...), nil
 }
 
 // likePrefix returns a pattern of the prefixes that have as many words as one.
