@@ -51,7 +51,11 @@ async function unzipped(file) {
   const parts = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader();
   const read = [];
   try {
-    for (let size = 0, { done, value } = await parts.read(); !done && size <= MAX_READ; { done, value } = await parts.read()) {
+    for (let size = 0; size <= MAX_READ; ) {
+      const { value } = await parts.read();
+      if (!value) {
+        break;
+      }
       read.push(value);
       size += value.length;
     }

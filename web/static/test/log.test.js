@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { about, formatOf, lockKeys, readLog, textOf } from "../js/log.js";
+import { gzipSync } from "node:zlib";
+import { about, formatOf, lockKeys, packed, readLog, textOf } from "../js/log.js";
 
 const monitor = `OK
 1700000000.000000 [0 1.1.1.1:1] "AUTH" "lock"
@@ -77,6 +78,28 @@ test("of Redisson's TRACE: each command with its own answer, of a buffer with se
 test("UTF-16 is read, as a shell of Windows writes it", async () => {
   const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(monitor, "utf16le")]);
   assert.equal(await textOf(new Blob([wide])), monitor);
+});
+
+test("gzip is unpacked, though its end is missing", async () => {
+  const zipped = gzipSync(monitor);
+  assert.equal(await textOf(new Blob([zipped])), monitor);
+  assert.equal(await textOf(new Blob([zipped.subarray(0, -8)])), monitor);
+});
+
+test("what only the server unpacks is known, and what is read here is not taken for it", () => {
+  const line = monitor.split("\n")[4];
+  for (const text of [
+    JSON.stringify({ log: `${line}\n` }), `t,m\n1,"${line.replaceAll('"', '""')}"\n`,
+    JSON.stringify({ message: "channel: [id: 0x01, L:/1:2 - R:r/3:4] message: *1\r\n$4\r\nPING\r\n" }),
+    "[pod/a/b] x channel: [id: 0x01, L:/1:2 - R:r/3:4] message: *1\n[pod/a/b] $4\n[pod/a/b] PING\n",
+  ]) {
+    assert.ok(packed.test(text), text);
+  }
+  for (const text of [monitor, "x channel: [id: 0x01, L:/1:2 - R:r/3:4] message: *1\n$4\nPING\n"]) {
+    assert.ok(!packed.test(text), text);
+  }
+  assert.deepEqual(readLog(monitor.replace(/^(?=1)/gm, "  7\t")).commands.map((c) => c.client), readLog(monitor).commands.map((c) => c.client));
+  assert.equal(formatOf(`Why?\n\n${monitor}`), "monitor");
 });
 
 test("the recorded logs are known, and what is not a log is not", () => {
