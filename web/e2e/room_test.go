@@ -3,8 +3,12 @@ package e2e_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -14,20 +18,58 @@ import (
 // another opens one more tab of a browser.
 func another(ctx context.Context, t testing.TB) context.Context {
 	t.Helper()
-	tab, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	do(tab, t)
-	return tab
+	return open(ctx, t)
 }
 
 // device opens a tab that knows nothing of the browser's others: on a device of
 // its own.
 func device(ctx context.Context, t testing.TB) context.Context {
 	t.Helper()
-	tab, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
-	do(tab, t)
-	return tab
+	return open(ctx, t, chromedp.WithNewBrowserContext())
+}
+
+// open opens a tab whose steps end when ctx does. The tab itself stays until the test's end, and is closed
+// while its messages are still heard: chromedp waits for ever, and all tabs with it, for a tab that goes on
+// talking after its context was cancelled.
+func open(ctx context.Context, t testing.TB, options ...chromedp.ContextOption) context.Context {
+	t.Helper()
+	tab, forget := chromedp.NewContext(context.WithoutCancel(ctx), options...)
+	t.Cleanup(forget)
+	if err := chromedp.Do(tab); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeTarget(tab, t) })
+	steps, stop := context.WithCancel(tab)
+	t.Cleanup(stop)
+	context.AfterFunc(ctx, stop)
+	return steps
+}
+
+// closeTarget closes a tab, and waits until the browser says that it is closed.
+func closeTarget(tab context.Context, t testing.TB) {
+	t.Helper()
+	tab, cancel := context.WithTimeout(tab, time.Minute)
+	defer cancel()
+	c := chromedp.FromContext(tab)
+	id, session := c.Target.TargetID, c.Target.SessionID
+	closed := make(chan struct{})
+	once := sync.OnceFunc(func() { close(closed) })
+	err := chromedp.ListenBrowser(tab, func(ev any) {
+		if e, ok := ev.(*target.EventDetachedFromTarget); ok && e.SessionID == session {
+			once()
+		}
+	})
+	if err == nil {
+		_, err = cdp.Call(tab, c.Browser, target.CloseTarget, target.CloseTargetParams{TargetID: id})
+	}
+	if err != nil { // the browser is gone
+		return
+	}
+	select {
+	case <-closed:
+	case <-tab.Done():
+		t.Error("the tab does not close")
+	}
 }
 
 const (
