@@ -19,7 +19,8 @@ TEST = GO=$(GO) GOTESTSUM=$(GOTESTSUM) .ci/gotest
 # The linter has vetted the same code; here vet would go through the standard library again, with -race once more.
 FLAGS = -timeout 30m -vet=off $(SHORT) $(AFRESH)
 
-# Tests on the wall's clock (package clocktest): they run at the end, one after the other, while nothing else does.
+# Tests on the wall's clock (package clocktest): they run at the end, while nothing else does. They wait nearly all the
+# time, so packages are side by side; the race detector meets the same code in their other tests.
 TIMED := ^TestTimed
 
 # Without what a race binary waits for when it is done: a second in each of sixty packages.
@@ -64,8 +65,7 @@ unraced:
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
-	$(RACE) $(TEST) timed "$$(.ci/lanes timed | grep /engine/)" $(FLAGS) -race -p 1 -parallel 1 -run '$(TIMED)'
-	E2E_BROWSER=$(OPENS) $(TEST) timed "$$(.ci/lanes timed | grep -v /engine/)" $(FLAGS) -p 1 -parallel 1 -run '$(TIMED)'
+	E2E_BROWSER=$(OPENS) $(TEST) timed "$$(.ci/lanes timed)" $(FLAGS) -p 4 -parallel 1 -run '$(TIMED)'
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium

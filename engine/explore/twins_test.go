@@ -231,7 +231,7 @@ func TestTwinsAreFollowed(t *testing.T) {
 	}
 	every, walks := 5, 100
 	if testing.Short() {
-		every, walks = 20, 30
+		every, walks = 60, 12
 	}
 	for id := 0; id < once.States(); id += every { // the way to a state is one on which a run comes there
 		e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
