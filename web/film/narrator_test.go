@@ -215,6 +215,7 @@ func TestATieAtTheEndOfALeaseInWords(t *testing.T) {
 	for text, own := range map[string]string{
 		"lock: {protocol: mutex, lease: 149ms" + lost + "]":                                        "149 ms",
 		"lock: {protocol: mutex, lease: 900ms" + lost + ", {time: 150ms, do: clock-jump, by: 2s}]": "900 ms",
+		"lock: {protocol: mutex, lease: 150ms" + lost + ", {time: 150ms, do: clock-jump, by: 1s}]": "150 ms",
 	} {
 		p := lessonstest.PlayScenario(t, parse(t, text))
 		if has(p, words.English, tie) || !has(p, words.English, "A has the lock: the key is its own for "+own+".") {

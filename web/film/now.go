@@ -179,6 +179,7 @@ func (n *Now) struck(e trace.Event, b trace.Fault) {
 	n.clocks.Strike(b)
 	switch b.Do {
 	case fault.ClockJump:
+		n.over = nil // the clock is past that instant now, or before it
 		n.jumps[b.Node] = jump{e.At, phrase.Wording{Args: []any{fault.JumpsBy(b)}}}
 	case fault.TwoMasters, fault.OneMaster:
 		n.thread(b.Thread).aside = b.Do == fault.TwoMasters

@@ -176,6 +176,10 @@ func TestWhatAnArgumentMayBeIsAsked(t *testing.T) {
 			"return redis.call('SETNX', KEYS[1], ARGV[1])", "return redis.call('DEL', KEYS[1])",
 			"The key never expires, where the file says 30s: the script gives it no time.",
 		},
+		"what the file says": {
+			"if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3] + 1000) then return 1 end return 0", "return redis.call('DEL', KEYS[1])",
+			"The key lives 31s, where the file says 30s: line 1 says 31000.",
+		},
 		"as it should": {
 			"if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then return 1 end return 0", "return redis.call('DEL', KEYS[1])", "",
 		},

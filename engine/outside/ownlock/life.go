@@ -116,6 +116,9 @@ func guessed(script protocol.Script, l lease, line, level int) (guess, bool) {
 	case seconds:
 		g.word = protocol.ArgLeaseS
 	}
+	if args := script.Args(); g.n <= len(args) && args[g.n-1].Word == g.word {
+		return guess{}, false // its file says so
+	}
 	g.args = suggested(script, source, g)
 	return g, true
 }
