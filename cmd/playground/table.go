@@ -91,13 +91,32 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 	t.line(titleOf(l, sc.Title), bold)
 	about := []string{place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog)}
 	if h.Log != nil { // nothing was drawn, and whose watchdog renews is not known
-		about = []string{place(l, h), l.Say("longest lease %s", sc.Lease)}
+		about = []string{place(l, h), longest(l, events)}
 	}
 	t.line(strings.Join(about, " · "), "")
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
 	t.rows(timeline.Rows(), single, all)
+}
+
+// longest says what time the lock's key was given at most, as far as the events of other
+// programs' clients show it.
+func longest(l words.Language, events []trace.Event) string {
+	most := int64(trace.NoKey)
+	for _, e := range events {
+		if e.Key.Exists() && (e.Key.PTTL == trace.NoExpiry || e.Key.PTTL > most && most != trace.NoExpiry) {
+			most = e.Key.PTTL
+		}
+	}
+	switch most {
+	case trace.NoKey:
+		return l.Say("the lock's key was never there")
+	case trace.NoExpiry:
+		return l.Say("the key has no expiry at times")
+	default:
+		return l.Say("longest lease %s", l.Duration(trace.Millis(most).Duration()))
+	}
 }
 
 // rows writes all rows, or of many those beside a broken rule and how many are between them.

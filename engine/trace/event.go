@@ -30,8 +30,13 @@ func MillisOf(d time.Duration) Millis {
 	return Millis(float64(d.Round(time.Microsecond)/time.Microsecond) / 1000)
 }
 
-// Duration converts m to a duration, to the microsecond.
+// Duration converts m to a duration, to the microsecond; what is longer than durations can
+// be, 292 years, is the longest.
 func (m Millis) Duration() time.Duration {
+	const longest = math.MaxInt64
+	if m >= Millis(longest)/1e6 {
+		return longest
+	}
 	return time.Duration(math.Round(float64(m)*1000)) * time.Microsecond
 }
 

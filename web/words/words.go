@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 // Duration formats a duration, or a time since the run began, in milliseconds,
 // as exactly as a person can use it: "62 ms", "1,267 ms", "3.2 ms". A whole number of seconds from a minute up is given
 // in its two largest units: "4 min 20 s", "2 d"; and where two cannot say it exactly, from
-// two hours up as people say it: "about 2 d 7 h".
+// two hours up as people say it: "about 2 d 7 h", "about 3 years".
 func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
 	if d >= time.Minute && d%time.Second == 0 || d >= wordy {
@@ -197,10 +198,14 @@ const wordy = 2 * time.Hour
 
 // long formats a duration in its two largest units.
 func (l Language) long(d time.Duration) string {
-	const day = 24 * time.Hour
+	const day, year = 24 * time.Hour, 24 * 36525 * time.Hour / 100
 	in := func(unit time.Duration) int64 { return int64(d / unit) }
 	rest := func(unit, smaller time.Duration) int64 { return int64(d % unit / smaller) }
 	switch {
+	case d > math.MaxInt64-day: // or longer than durations can be
+		return l.Say("over %d years", in(year))
+	case d >= 2*year:
+		return l.Say("about %d years", int64(d.Round(year)/year))
 	case d%day == 0:
 		return l.Say("%d d", in(day))
 	case d > day && d%time.Hour == 0:

@@ -2,6 +2,7 @@ package words_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -65,6 +66,9 @@ func TestDuration(t *testing.T) {
 		24*time.Hour + time.Minute:   "24 h 1 min",
 		66_666_667 * time.Nanosecond: "67 ms",
 		200_000 * time.Second:        "about 2 d 7 h",
+		700 * 24 * time.Hour:         "700 d",
+		1000 * 24 * time.Hour:        "about 3 years",
+		math.MaxInt64:                "over 292 years",
 		200_000*time.Second - 5e6:    "about 2 d 7 h",
 		3*time.Hour + time.Second:    "about 3 h",
 		5*time.Hour + 61*time.Second: "about 5 h 1 min",
