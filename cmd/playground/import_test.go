@@ -35,6 +35,21 @@ func TestReadingEndsWithTheCommand(t *testing.T) {
 	}
 }
 
+// The head says the longest expiry that the key had, not what a scenario may have at most.
+func TestTheHeadOfALogHasItsLease(t *testing.T) {
+	for expiry, want := range map[string]string{
+		`"NX" "PX" "300"`:         "longest lease 300 ms\n",
+		`"NX" "EX" "7200"`:        "longest lease 2 h\n",
+		`"NX" "EX" "20000000000"`: "longest lease over 292 years\n",
+		`"NX"`:                    "the key has no expiry at times\n",
+	} {
+		got := playground(t, strings.ReplaceAll(brokenLog, `"NX" "PX" "300"`, expiry), "import", "-")
+		if head, _, _ := strings.Cut(got.out, "\nTime"); !strings.Contains(head, want) {
+			t.Errorf("%s: %q, want %q", expiry, head, want)
+		}
+	}
+}
+
 func zipped(t *testing.T, text string) string {
 	t.Helper()
 	data, err := site.Zipped([]byte(text))
