@@ -381,6 +381,9 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	if standing != "" {
 		says = l.Say("%[1]s of %[2]s orders break a rule, %[3]s.", broken, orders, standing)
 	}
+	if c.Verdict == mend.UpTo && c.Longer != nil && c.Longer.Broken.Sign() > 0 {
+		says = l.Say("%[1]s With a pause of %[2]s, %[3]s of %[4]s do.", says, l.Duration(c.Longer.Pause), Grouped(c.Longer.Broken), Grouped(c.Longer.Orders))
+	}
 	if c.Verdict == mend.Partly && len(c.Cured) > 0 {
 		says = l.Say("%s %s", says, l.Say("Fixed: %s.", l.List(titlesOf(l, c.Cured))))
 	}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine"
 	"relock/engine/explore"
@@ -98,9 +99,11 @@ func TestEachCountHasItsOwnTotal(t *testing.T) {
 func TestStandingStillCounts(t *testing.T) {
 	for _, v := range []mend.Verdict{mend.Mends, mend.UpTo} {
 		some := mend.Count{Orders: big.NewInt(5409), Broken: big.NewInt(19), Standing: big.NewInt(19), All: true}
-		longer := &mend.Longer{Count: mend.Count{Orders: big.NewInt(1750), Broken: big.NewInt(3), Standing: big.NewInt(3), All: true, Rules: []mend.Broken{{Rule: "mutual-exclusion"}}}}
+		longer := &mend.Longer{Pause: time.Second, Count: mend.Count{Orders: big.NewInt(1750), Broken: big.NewInt(3), Standing: big.NewInt(3), All: true, Rules: []mend.Broken{{Rule: "mutual-exclusion"}}}}
 		if says := page.CureSays(words.All()[0], &mend.Cure{Verdict: v, After: some, Longer: longer}); !strings.HasPrefix(says, "19 of 5,409 orders break a rule, all only because a thread stood still") {
 			t.Errorf("%s: %q", v, says)
+		} else if longest := strings.HasSuffix(says, " With a pause of 1,000 ms, 3 of 1,750 do."); longest != (v == mend.UpTo) {
+			t.Errorf("%s: with a longer pause %q", v, says)
 		}
 	}
 }

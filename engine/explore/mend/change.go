@@ -10,6 +10,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
+	"relock/engine/outside/ownlock"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -19,7 +20,7 @@ import (
 // Kind is what a change changes.
 type Kind string
 
-// The kinds, the cheapest first: a setting, a line in the threads' code, of several locks
+// The kinds, the cheapest first: a setting, a line in the threads' code, how a Redis restarts, of several locks
 // their order and giving them back, waiting for replicas, keeping the key after the work, another script, another lock, and what the lock protects. A lock
 // with its watchdog is one change.
 const (
@@ -27,6 +28,7 @@ const (
 	MaxHold  Kind = "max-hold"
 	Lease    Kind = "lease"
 	OnLost   Kind = "on-lost"
+	Restart  Kind = "restart"
 	Order    Kind = "order"
 	GiveBack Kind = "give-back"
 	Replicas Kind = "replicas"
@@ -36,7 +38,7 @@ const (
 	Resource Kind = "resource"
 )
 
-var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Order, GiveBack, Replicas, Keep, Script, Lock, Resource}
+var kinds = []Kind{Watchdog, MaxHold, Lease, OnLost, Restart, Order, GiveBack, Replicas, Keep, Script, Lock, Resource}
 
 // Change is one change of a scenario. It is not changed once made.
 type Change struct {
@@ -101,7 +103,11 @@ func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
 	m := maker{sc: sc, seen: map[string]bool{sc.Lock.Protocol: true}}
 	m.watchdog()
 	isLock := sc.Kind == scenario.KindLock
+	m.restarts()
 	if isLock {
+		if err := m.ownScripts(ctx); err != nil {
+			return nil, err
+		}
 		m.replicas()
 		if err := m.scripts(ctx); err != nil {
 			return nil, err
@@ -148,8 +154,9 @@ func (m *maker) warn(ctx context.Context) error {
 // maker makes the changes of a scenario.
 type maker struct {
 	sc   *scenario.Scenario
-	own  *outcome        // of sc without its faults, once it was played
-	seen map[string]bool // locks
+	own  *outcome                        // of sc without its faults, once it was played
+	seen map[string]bool                 // locks
+	like map[string][]*scenario.Scenario // the own lock and changes of its scripts, by what they send without faults
 	list []Change
 }
 
@@ -335,6 +342,35 @@ func (c *Change) stopping() *Change {
 	return &both
 }
 
+// restarts adds that a Redis that restarts keeps its data, and that it stays away for a lease.
+func (m *maker) restarts() {
+	if !m.strikes(fault.Restart) {
+		return
+	}
+	add := func(c Change, change func(*scenario.Fault)) {
+		other := *m.sc
+		other.Faults = slices.Clone(m.sc.Faults)
+		for i := range other.Faults {
+			if other.Faults[i].Do == fault.Restart {
+				change(&other.Faults[i])
+			}
+		}
+		c.Kind = Restart
+		if !slices.Equal(other.Faults, m.sc.Faults) {
+			m.add(c, &other, nil)
+		}
+	}
+	add(Change{
+		Name: "keep: true", Title: phrase.Say("Keep the data over a restart"),
+		Note: phrase.Say("Redis writes each change to its disk before it answers: appendfsync always. With everysec, the last second is lost"),
+	}, func(f *scenario.Fault) { f.Keep, f.Lose = true, 0 })
+	lease := roundUp(m.sc.Lock.Lease)
+	add(Change{
+		Name: "for: " + phrase.Duration(lease), Title: phrase.Say("Stay away for a lease after a restart"),
+		Note: phrase.Say("When it is back, each lease that it has forgotten is over, unless it was renewed elsewhere. Until then there is one Redis less"),
+	}, func(f *scenario.Fault) { f.For = max(f.For, lease) })
+}
+
 // replicas adds waiting for all replicas, and for one of two.
 func (m *maker) replicas() {
 	if m.sc.Lock.Wait.Count > 0 || !m.strikes(fault.FailOver, fault.TwoMasters) {
@@ -451,6 +487,9 @@ func (m *maker) try(ctx context.Context, name string, c Change, note func(renewe
 		if err != nil || !theirs.asGood(own) {
 			return err
 		}
+		if same, err := m.same(ctx, theirs, other); err != nil || same {
+			return err
+		}
 		m.seen[name], c.Note, c.calm = true, note(renewed), &theirs
 		m.lasting(m.add(c, other, nil))
 		return nil
@@ -508,6 +547,10 @@ type outcome struct {
 	results []trace.Result // by thread
 	itself  bool           // a thread waited for itself
 	broken  bool           // it broke a rule
+
+	sent    string                    // the commands, whoever sent them
+	keyType string                    // of the lock's key, when it was first there
+	meant   map[string][]protocol.Arg // by call: what an own script may want to be given
 }
 
 // asGood reports whether each thread has done its work that has with the other, too. It may
@@ -527,7 +570,12 @@ func (o outcome) asGood(than outcome) bool {
 func ends(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 	calm := *sc.WithSchedule(nil)
 	calm.Faults = nil
-	r, err := run.New(&calm, run.Options{})
+	return played(ctx, &calm)
+}
+
+// played is how a run of sc ends.
+func played(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
+	r, err := run.New(sc, run.Options{})
 	if err != nil {
 		return outcome{}, fmt.Errorf("mend: %w", err)
 	}
@@ -539,8 +587,15 @@ func ends(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 	}
 	o := outcome{results: make([]trace.Result, len(sc.Threads))}
 	events, _ := r.Log().Since(0)
+	seen := ownlock.NewSeen(sc)
 	for _, e := range events {
+		seen.See(e)
+		if o.keyType == "" && e.Key.Exists() {
+			o.keyType = e.Key.Type
+		}
 		switch b := e.Body.(type) {
+		case trace.Command:
+			o.sent += sent(e, b)
 		case trace.End:
 			if i := slices.IndexFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == e.Thread }); i >= 0 {
 				o.results[i] = b.Result
@@ -549,6 +604,7 @@ func ends(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 			o.itself, o.broken = o.itself || b.Rule == check.SelfDeadlock, true
 		}
 	}
+	o.meant = seen.Meant()
 	return o, nil
 }
 

@@ -293,6 +293,18 @@ func (s *Seen) Notes() []Note {
 	return list
 }
 
+// Meant returns, by call, the arguments with which a script's key may live as long as the file
+// says, where that can be told.
+func (s *Seen) Meant() map[string][]protocol.Arg {
+	meant := map[string][]protocol.Arg{}
+	for call, l := range s.lives {
+		if g, ok := guessed(s.scripts[call+".lua"], l.given, l.line, l.level); ok && g.args != nil {
+			meant[call] = g.args
+		}
+	}
+	return meant
+}
+
 func (s *Seen) says(call string, l life) phrase.Wording {
 	file := phrase.Duration(s.sc.Lock.Lease)
 	if l.pttl < 0 {
