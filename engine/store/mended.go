@@ -378,16 +378,8 @@ func (r running) Knows(verb string) bool {
 // Do implements interpreter.Redis.
 func (r running) Do(args []string) []byte { return r.command(args) }
 
-// reading is a running script that must not write.
-type reading struct{ running }
-
-// Do implements interpreter.Redis.
-func (r reading) Do(args []string) []byte {
-	if !r.m.Server().IsReadOnlyCommand(args[0]) {
-		return failure("ERR Write commands are not allowed from read-only scripts.")
-	}
-	return r.command(args)
-}
+// Reads implements interpreter.Redis.
+func (r running) Reads(verb string) bool { return r.m.Server().IsReadOnlyCommand(verb) }
 
 // eval is EVAL, and EVAL_RO if it reads only.
 func eval(reads bool) func(r running, args []string) []byte {
@@ -422,10 +414,7 @@ func (r running) run(text string, args []string, reads bool) []byte {
 	}
 	as := r
 	r.resp3 = false
-	s := interpreter.Script{Text: text, Keys: args[:keys], Args: args[keys:], Redis: r, Context: m.ctx}
-	if reads {
-		s.Redis = reading{r}
-	}
+	s := interpreter.Script{Text: text, Keys: args[:keys], Args: args[keys:], Redis: r, Context: m.ctx, ReadOnly: reads}
 	o, err := m.lua.Run(s)
 	var fault *interpreter.Fault
 	switch {
@@ -455,16 +444,51 @@ func (r running) appendReply(b []byte, v any) []byte {
 	case interpreter.Failure:
 		return append(b, failure(string(v))...)
 	case []any:
-		b = append(b, "*"+strconv.Itoa(len(v))+"\r\n"...)
-		for _, one := range v {
-			b = r.appendReply(b, one)
+		return r.appendList(b, "*", v)
+	case interpreter.Map:
+		if r.resp3 {
+			return r.appendList(b, "%", v)
 		}
-		return b
+		return r.appendList(b, "*", v)
+	case interpreter.Set:
+		if r.resp3 {
+			return r.appendList(b, "~", v)
+		}
+		return r.appendList(b, "*", v)
+	case interpreter.Double:
+		if r.resp3 {
+			return append(b, ","+v.Text()+"\r\n"...)
+		}
+		return r.appendReply(b, v.Text())
+	case interpreter.BigNumber:
+		if r.resp3 {
+			return append(b, "("+string(v)+"\r\n"...)
+		}
+		return r.appendReply(b, string(v))
+	case interpreter.Verbatim:
+		if r.resp3 {
+			text := v.Format + ":" + v.Text
+			return append(b, "="+strconv.Itoa(len(text))+"\r\n"+text+"\r\n"...)
+		}
+		return r.appendReply(b, v.Text)
 	}
 	if r.resp3 {
 		return append(b, "_\r\n"...)
 	}
 	return append(b, "$-1\r\n"...)
+}
+
+// appendList appends values. A map's number is of its pairs.
+func (r running) appendList(b []byte, kind string, list []any) []byte {
+	n := len(list)
+	if kind == "%" {
+		n /= 2
+	}
+	b = append(b, kind+strconv.Itoa(n)+"\r\n"...)
+	for _, one := range list {
+		b = r.appendReply(b, one)
+	}
+	return b
 }
 
 // notCompiled is what Redis answers to a text that does not compile.
