@@ -71,19 +71,33 @@ var base = map[string]func(*call){
 	},
 	"pairs": func(c *call) { c.push(c.r.next, c.table(1), nil) },
 	"pcall": func(c *call) {
-		c.some(1)
-		c.protected(func() []value { return c.r.call(c.args[0], c.args[1:], nil) }, func(t *thrown) value { return told(t.value) })
+		if len(c.args) == 0 { // to Redis' own pcall this is a call of true
+			c.push(false, "attempt to call a boolean value")
+			return
+		}
+		c.protected(func() []value { return c.r.call(c.args[0], c.args[1:], nil) }, func(t *thrown) []value {
+			of, ok := t.value.(*table)
+			if !ok {
+				return []value{t.value}
+			}
+			failed := of.get("err")
+			if isText(failed) { // of an error of Redis' that alone
+				return []value{failed}
+			}
+			return []value{of, failed}
+		})
 	},
 	"xpcall": func(c *call) {
 		if len(c.args) < 2 {
 			c.wrong(2, "value expected")
 		}
-		c.protected(func() []value { return c.r.call(c.args[0], nil, nil) }, func(t *thrown) (v value) {
+		c.protected(func() []value { return c.r.call(c.args[0], nil, nil) }, func(t *thrown) []value {
 			// The handler runs when the stack has been unwound.
+			var v value
 			if failed := c.r.caught(func() { v = first(c.r.call(c.args[1], []value{t.value}, nil)) }); failed != nil {
 				v = failed.value
 			}
-			return v
+			return []value{v}
 		})
 	},
 	"rawequal": func(c *call) { c.some(1); c.some(2); c.push(c.args[0] == c.args[1]) },
@@ -162,25 +176,16 @@ var base = map[string]func(*call){
 const mostResults = 8000
 
 // protected is pcall, whose errors are told.
-func (c *call) protected(do func() []value, told func(*thrown) value) {
+func (c *call) protected(do func() []value, told func(*thrown) []value) {
 	defer c.r.deeper()()
 	var list []value
 	if failed := c.r.caught(func() { list = do() }); failed != nil {
-		c.push(false, told(failed))
+		c.push(false)
+		c.push(told(failed)...)
 		return
 	}
 	c.out = append(make([]value, 0, 1+len(list)), true)
 	c.push(list...)
-}
-
-// told is what pcall returns of an error: of a table of Redis' the error alone.
-func told(v value) value {
-	if t, ok := v.(*table); ok {
-		if failed, ok := t.get("err").(string); ok {
-			return failed
-		}
-	}
-	return v
 }
 
 // load compiles a text that the script has.
@@ -378,16 +383,18 @@ var coroutines = map[string]func(*call){
 	"resume": func(c *call) {
 		list, failed := c.r.continues(c.coroutine(), c.args[1:])
 		if failed != nil {
-			c.push(false, told(failed.value))
+			c.push(false, failed.value)
 			return
 		}
 		c.push(true)
 		c.push(list...)
 	},
 	"running": func(c *call) {
-		if c.r.thread != nil {
-			c.push(c.r.thread)
+		if c.r.thread == nil {
+			c.push(nil)
+			return
 		}
+		c.push(c.r.thread)
 	},
 	"status": func(c *call) { c.push(c.coroutine().status) },
 	"wrap": func(c *call) {

@@ -76,7 +76,10 @@ func (s source) compile() (c compiled) {
 			if len(m.what) > 200 {
 				m.what = strings.ToValidUTF8(m.what[:200], "") + "…"
 			}
-			c = compiled{fault: &Fault{Kind: ErrSyntax, What: m.what, Lines: Lines{m.line}}}
+			c = compiled{fault: &Fault{Kind: ErrSyntax, What: m.what}}
+			if m.line > 0 {
+				c.fault.Lines = Lines{m.line}
+			}
 		}
 	}()
 	text := s.text
@@ -95,14 +98,14 @@ func (s source) body() (text string, reads bool) {
 	if !strings.HasPrefix(s.text, "#!") {
 		return s.text, false
 	}
-	wrong := func(what string) { panic(mistake{1, what}) }
+	wrong := func(what string) { panic(mistake{what: what}) }
 	head, _, found := strings.Cut(s.text, "\n")
 	if !found {
 		wrong("Invalid script shebang")
 	}
 	words := strings.Fields(head)
 	if words[0] != "#!lua" {
-		wrong("Unexpected engine in script shebang: " + strings.TrimPrefix(words[0], "#!"))
+		wrong("Unexpected engine in script shebang: " + words[0])
 	}
 	for _, w := range words[1:] {
 		list, ok := strings.CutPrefix(w, "flags=")
@@ -110,7 +113,7 @@ func (s source) body() (text string, reads bool) {
 			wrong("Unknown lua shebang option: " + w)
 		}
 		for _, f := range strings.Split(list, ",") {
-			if !slices.Contains(flags, f) {
+			if list != "" && !slices.Contains(flags, f) {
 				wrong("Unexpected flag in script shebang: " + f)
 			}
 			reads = reads || f == "no-writes"

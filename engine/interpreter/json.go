@@ -373,7 +373,7 @@ func (e *encoder) write(v value, deep int) {
 		e.text(v)
 	case *table:
 		if deep++; deep > e.as.encodesDeep || deep > mostResults/3 {
-			e.c.fail("Cannot serialise, excessive depth (%d)", deep)
+			e.c.fail("Cannot serialise, excessive nesting (%d)", deep)
 		}
 		e.table(v, deep)
 	default:
@@ -444,7 +444,7 @@ func (e *encoder) table(t *table, deep int) {
 		case string:
 			e.text(key)
 		default:
-			e.fail(v, "table key must be a number or string")
+			e.fail(key, "table key must be a number or string")
 		}
 		e.out.WriteByte(':')
 		e.write(v, deep)

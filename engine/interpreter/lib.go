@@ -392,7 +392,9 @@ func format(c *call) {
 			text = rest
 			continue
 		}
-		next++
+		if next++; next > len(c.args) {
+			c.wrong(next, "no value")
+		}
 		n := len(text) - len(strings.TrimLeft(text, "-+ #0"))
 		if n > 5 {
 			c.fail("invalid format (repeated flags)")
@@ -500,15 +502,15 @@ var redisCalls = map[string]func(*call){
 	"debug":              func(*call) {},
 	"set_repl": func(c *call) {
 		if len(c.args) != 1 {
-			c.fail("redis.set_repl() requires two arguments.")
+			c.refuse("redis.set_repl() requires two arguments.")
 		}
 		if flags := c.whole(1); flags&^3 != 0 {
-			c.fail("Invalid replication flags. Please use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+			c.refuse("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 		}
 	},
 	"sha1hex": func(c *call) {
 		if len(c.args) != 1 {
-			c.fail("wrong number of arguments")
+			c.refuse("wrong number of arguments")
 		}
 		text, _ := written(c.args[0])
 		sum := sha1.Sum([]byte(text)) //nolint:gosec // what redis.sha1hex is
@@ -516,36 +518,51 @@ var redisCalls = map[string]func(*call){
 	},
 	"log": func(c *call) {
 		if len(c.args) < 2 {
-			c.fail("redis.log() requires two arguments or more.")
+			c.refuse("redis.log() requires two arguments or more.")
 		}
 		n, ok := numeric(c.args[0])
 		if !ok {
-			c.fail("First argument must be a number (log level).")
+			c.refuse("First argument must be a number (log level).")
 		}
 		if level := whole(n); level < 0 || level > 3 {
-			c.fail("Invalid log level.")
+			c.refuse("Invalid debug level.")
 		}
 	},
 	"setresp": func(c *call) {
-		if len(c.args) != 1 || c.int(1) != 2 {
-			c.fail("RESP version must be 2 here.")
+		if len(c.args) != 1 {
+			c.refuse("redis.setresp() requires one argument.")
+		}
+		switch c.whole(1) {
+		case 2:
+		case 3:
+			c.refuse("RESP version must be 2 here.")
+		default:
+			c.refuse("RESP version must be 2 or 3.")
 		}
 	},
 	"acl_check_cmd": func(c *call) {
-		args, ok := c.words()
-		if !ok || len(args) == 0 {
-			c.fail("Please specify at least one argument for this redis lib call")
-		}
-		if !c.r.redis.Knows(args[0]) {
-			c.fail("Invalid command passed to redis.acl_check_cmd()")
+		if args := c.words(); !c.r.redis.Knows(args[0]) {
+			c.refuse("Invalid command passed to redis.acl_check_cmd()")
 		}
 		c.push(true)
 	},
 }
 
-// words are the arguments, if all are texts or numbers, as a command has them.
-func (c *call) words() (list []string, ok bool) {
-	list = make([]string, len(c.args))
+// refuse raises an error of Redis'.
+func (c *call) refuse(text string) { c.r.throw(c.r.failure("ERR " + text)) }
+
+func (r *Interpreter) failure(text string) *table {
+	t := r.newTable(0, 0)
+	t.setText("err", text)
+	return t
+}
+
+// words are the arguments as a command has them.
+func (c *call) words() []string {
+	if len(c.args) == 0 {
+		c.refuse("Please specify at least one argument for this redis lib call")
+	}
+	list := make([]string, len(c.args))
 	for n, v := range c.args {
 		switch v := v.(type) {
 		case string:
@@ -553,21 +570,28 @@ func (c *call) words() (list []string, ok bool) {
 		case float64:
 			list[n] = number(v, digitsOfArgument)
 		default:
-			return nil, false
+			c.refuse("Lua redis lib command arguments must be strings or integers")
 		}
 	}
-	return list, true
+	return list
 }
 
 // command is redis.call, and redis.pcall if a mistake is returned.
 func (c *call) command(raise bool) {
-	v, failed := c.send()
+	var v value
+	var failed string
+	if wrong := c.r.caught(func() { v, failed = c.r.do(c.words()) }); wrong != nil {
+		if raise {
+			panic(wrong)
+		}
+		c.push(wrong.value)
+		return
+	}
 	if failed == "" {
 		c.push(v)
 		return
 	}
-	t := c.r.newTable(0, 0)
-	t.setText("err", failed)
+	t := c.r.failure(failed)
 	t.setText("ignore_error_stats_update", true)
 	if raise {
 		c.r.throw(t)
@@ -575,43 +599,26 @@ func (c *call) command(raise bool) {
 	c.push(t)
 }
 
-func (c *call) send() (value, string) {
-	if len(c.args) == 0 {
-		return nil, "ERR Please specify at least one argument for this redis lib call"
-	}
-	args, ok := c.words()
-	if !ok {
-		return nil, "ERR Lua redis lib command arguments must be strings or integers"
-	}
-	return c.r.do(args)
-}
-
 func errorReply(c *call) {
 	text, ok := c.get(1).(string)
 	if !ok || len(c.args) != 1 {
-		c.single("err", "ERR wrong number or type of arguments")
+		c.push(c.r.failure("ERR wrong number or type of arguments"))
 		return
 	}
 	s := strings.TrimPrefix(text, "-")
 	if !strings.Contains(s, " ") {
 		s = "ERR " + s
 	}
-	c.single("err", s)
+	c.push(c.r.failure(s))
 }
 
 func statusReply(c *call) {
 	text, ok := c.get(1).(string)
 	if !ok || len(c.args) != 1 {
-		c.single("err", "ERR wrong number or type of arguments")
+		c.push(c.r.failure("ERR wrong number or type of arguments"))
 		return
 	}
-	c.single("ok", text)
-}
-
-func (c *call) single(field, text string) {
-	t := c.r.newTable(0, 0)
-	t.setText(field, text)
-	c.push(t)
+	c.push(c.r.status(text))
 }
 
 // bitwise is Redis' bit, which is Lua BitOp: numbers of 32 bits, with a sign.

@@ -390,10 +390,10 @@ func (e *equality) eval(f *frame) value {
 }
 
 type comparison struct {
-	a, b    expression
-	less    bool // or equal too
-	line    int
-	turned  bool // it is written the other way round
+	a, b   expression
+	less   bool // or equal too
+	line   int
+	turned bool // it is written the other way round
 }
 
 func (e *comparison) eval(f *frame) value {
@@ -637,7 +637,7 @@ func (s *going) exec(f *frame) signal {
 		} else {
 			f.calling = generator
 			over := f.r.deeper()
-			results = f.r.call(by[0], []value{state, control}, generator)
+			results = f.r.call(by[0], []value{state, control}, nil)
 			over()
 			k = first(results)
 			if len(results) > 1 {

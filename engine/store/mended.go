@@ -494,11 +494,13 @@ func (r running) appendList(b []byte, kind string, list []any) []byte {
 // notCompiled is what Redis answers to a text that does not compile.
 func notCompiled(err error) string {
 	var fault *interpreter.Fault
-	at := ""
-	if errors.As(err, &fault) && len(fault.Lines) > 0 {
-		at = strconv.Itoa(fault.Lines[0]) + ": "
+	if !errors.As(err, &fault) {
+		return "ERR " + err.Error()
 	}
-	return "ERR Error compiling script (new function): " + interpreter.Chunk + ":" + at + fault.What
+	if len(fault.Lines) == 0 { // of the line that names its engine
+		return "ERR " + fault.What
+	}
+	return "ERR Error compiling script (new function): " + interpreter.Chunk + ":" + strconv.Itoa(fault.Lines[0]) + ": " + fault.What
 }
 
 // keeps reports whether SCRIPT is given arguments that are about the cached scripts.
