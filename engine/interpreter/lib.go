@@ -354,12 +354,42 @@ func maths() map[string]func(*call) {
 		"floor": math.Floor, "log": math.Log, "log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan, "tanh": math.Tanh,
 		"deg": func(n float64) float64 { return n / (math.Pi / 180) }, "rad": func(n float64) float64 { return n * (math.Pi / 180) },
 	} {
-		funcs[name] = func(c *call) { c.push(f(c.number(1))) }
+		none := math.Copysign(math.NaN(), -1)
+		switch name {
+		case "acos", "asin", "log10":
+			none = math.NaN()
+		}
+		funcs[name] = func(c *call) {
+			n := c.number(1)
+			switch out := f(n); {
+			case math.IsNaN(n) && name != "abs":
+				c.push(n)
+			case math.IsNaN(out) && name != "abs":
+				c.push(none)
+			default:
+				c.push(out)
+			}
+		}
 	}
 	for name, f := range map[string]func(a, b float64) float64{"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow} {
-		funcs[name] = func(c *call) { c.push(f(c.number(1), c.number(2))) }
+		funcs[name] = func(c *call) { c.push(signed(f, c.number(1), c.number(2))) }
 	}
 	return funcs
+}
+
+// signed is what a function comes to; if that is no number, it has C's sign.
+func signed(f func(a, b float64) float64, a, b float64) float64 {
+	out := f(a, b)
+	switch {
+	case !math.IsNaN(out):
+		return out
+	case math.IsNaN(a):
+		return a
+	case math.IsNaN(b):
+		return b
+	default:
+		return math.Copysign(out, -1)
+	}
 }
 
 func (c *call) extreme(beats func(a, b float64) bool) {

@@ -19,6 +19,7 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 		`tonumber('z', 36), tonumber('-ff', 16), tonumber('0xff', 16), tonumber('8', 8), tonumber('7fffffffffffffffffff', 16), tonumber(12, 16), tonumber('1.5', 10), tonumber(' 11 ', 2)`,
 		`tonumber('1', 1)`, `tonumber({}, 10)`, `tonumber(nil, 16)`, `tonumber()`,
 		`tostring(1/0), tostring(-1/0), tostring(0/0), tostring(-(0/0)), tostring(5 % 0), tostring(-0.0), 5 % -3, -5 % 3, 5.5 % 2, -1 % math.huge`,
+		`tostring(math.fmod(1/0, 3)), tostring(math.sqrt(-1)), tostring(math.log10(-1)), tostring(math.acos(2)), tostring((-8)^(1/3)), tostring(math.abs(0/0)), tostring(math.sin(1/0)), tostring((0/0)^2), tostring(math.sqrt(-(0/0)))`,
 		`2^53, 1e15, 123456789012345678, 0.1, 1/3, 1e300 * 1e10, 3 % -math.huge`,
 		`math.fmod(-5, 3), math.modf(-3.7), math.modf(5), math.frexp(10), math.ldexp(1, 4), math.log10(1000), math.deg(math.pi), math.mod(7, 3), math.abs(-2), math.ceil(-0.5)`,
 		`bit.tobit(2^53), bit.band(2^60 + 12345, -1), bit.lshift(2^33 + 3, 4), bit.tohex(2^40 + 77), bit.tobit(1.5), bit.tobit(2.5), bit.tobit(-1e20), bit.tohex(-1, 2), bit.tohex(10, -3)`,

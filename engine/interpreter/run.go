@@ -314,7 +314,7 @@ func calculated(op byte, a, b float64) float64 {
 	case '%':
 		return a - float64(math.Floor(a/b)*b)
 	case '^':
-		return math.Pow(a, b)
+		return signed(math.Pow, a, b)
 	default:
 		return -a
 	}
