@@ -20,8 +20,8 @@ var base = map[string]func(*call){
 		}
 		c.push(c.args...)
 	},
-	"collectgarbage": func(c *call) { c.push(0.0) },
-	"gcinfo":         func(c *call) { c.push(0.0) },
+	"collectgarbage": func(c *call) { c.lacks("collectgarbage") },
+	"gcinfo":         func(c *call) { c.lacks("gcinfo") },
 	"error": func(c *call) {
 		v, level := c.get(1), c.optionalInt(2, 1)
 		if text, ok := written(v); ok && level > 0 {

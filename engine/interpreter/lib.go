@@ -105,7 +105,7 @@ var texts = map[string]func(*call){
 		}
 		c.push(string(out))
 	},
-	"dump":   func(c *call) { c.function(1); c.fail("unable to dump given function") },
+	"dump":   func(c *call) { c.function(1); c.lacks("string.dump") },
 	"find":   func(c *call) { c.find(true) },
 	"match":  func(c *call) { c.find(false) },
 	"format": format,
@@ -565,7 +565,7 @@ var redisCalls = map[string]func(*call){
 		switch c.whole(1) {
 		case 2:
 		case 3:
-			c.refuse("RESP version must be 2 here.")
+			c.lacks("redis.setresp(3)")
 		default:
 			c.refuse("RESP version must be 2 or 3.")
 		}
@@ -580,6 +580,12 @@ var redisCalls = map[string]func(*call){
 
 // refuse raises an error of Redis'.
 func (c *call) refuse(text string) { c.r.throw(c.r.failure("ERR " + text)) }
+
+// Lacks begins what is refused because this Redis has it not, and a real one has.
+const Lacks = "Relock's Redis has no "
+
+// lacks refuses what would have another answer on a real Redis.
+func (c *call) lacks(what string) { c.refuse(Lacks + what) }
 
 func (r *Interpreter) failure(text string) *table {
 	t := r.newTable(0, 0)

@@ -39,7 +39,7 @@ var attacks = []attack{
 	{"looks about", "return debug.getinfo(1)", nil, "nonexistent global variable 'debug'"},
 	{"changes its functions' globals", "setfenv(1, {})", nil, "nonexistent global variable 'setfenv'"},
 	{"prints a frame", "print('\\0\\0\\0\\1\\0')", nil, "nonexistent global variable 'print'"},
-	{"makes code", "return loadstring(string.dump(function() end))", nil, "unable to dump given function"},
+	{"makes code", "return loadstring(string.dump(function() end))", nil, "no string.dump"},
 	{"never ends", "while true do end", box.ErrEndless, "line 1"},
 	{"never ends, under pcall", "while true do\npcall(function()\nwhile true do end end) end", box.ErrEndless, "line"},
 	{"never ends, under many pcalls", "local function f() while true do end end\nlocal g = f for i = 1, 150 do local h = g g = function() pcall(h) while true do end end end g()", box.ErrEndless, ""},
