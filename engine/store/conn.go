@@ -74,7 +74,7 @@ func (e *Embedded) Knows(verb string) bool {
 }
 
 // Reads reports whether a command of this name changes nothing.
-func (e *Embedded) Reads(verb string) bool { return e.server.Server().IsReadOnlyCommand(verb) }
+func (e *Embedded) Reads(verb string) bool { return e.server.reads(verb) }
 
 // NextExpiry returns how much time is left until a key expires, or a field of one, and
 // whether any will.
