@@ -1,15 +1,10 @@
 package interpreter
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
-
-	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/ast"
-	"github.com/yuin/gopher-lua/parse"
 )
 
 // Chunk is how Redis calls a script in its errors.
@@ -26,15 +21,16 @@ var known = struct {
 
 // source is a text, and how it is compiled.
 type source struct {
-	text     string
-	framed   bool
-	followed bool // it says which of its statements begin
+	text   string
+	chunk  string // what it is called, or "" for Chunk
+	framed bool
 }
 
 // compiled is a text's code, or what is wrong with it.
 type compiled struct {
-	code  *lua.FunctionProto
-	begun []int // lines on which statements begin, sorted, of code that is followed
+	code  *code
+	begun []int // lines on which statements begin, sorted
+	reads bool  // it says that it does not write
 	fault *Fault
 }
 
@@ -72,206 +68,56 @@ func compile(s source) (compiled, error) {
 
 func (s source) compile() (c compiled) {
 	defer func() {
-		if p := recover(); p != nil { // the parser and the compiler give up by panics
-			c = compiled{fault: &Fault{Kind: ErrSyntax, What: fmt.Sprint(p)}}
+		if p := recover(); p != nil {
+			m, ok := p.(mistake)
+			if !ok {
+				panic(p)
+			}
+			if len(m.what) > 200 {
+				m.what = strings.ToValidUTF8(m.what[:200], "") + "…"
+			}
+			c = compiled{fault: &Fault{Kind: ErrSyntax, What: m.what}}
+			if m.line > 0 {
+				c.fault.Lines = Lines{m.line}
+			}
 		}
 	}()
-	tree, err := parse.Parse(strings.NewReader(s.text), Chunk)
-	if err != nil {
-		return compiled{fault: syntax(s.text, err)}
+	text := s.text
+	if s.chunk == "" {
+		text, c.reads = s.body()
 	}
-	a := &adapter{source: s}
-	if line := a.list(&tree); line > 0 {
-		return compiled{fault: &Fault{Kind: ErrSyntax, Lines: Lines{line}, What: "Redis' Lua, 5.1, has no goto and no labels"}}
-	}
-	slices.Sort(a.begun)
-	c.begun = slices.Compact(a.begun)
-	if c.code, err = lua.Compile(tree, Chunk); err != nil {
-		return compiled{fault: syntax(s.text, err)}
-	}
+	c.code, c.begun = read(text, cmp.Or(s.chunk, Chunk), s.framed)
 	return c
 }
 
-// syntax is what the parser or the compiler says, and where.
-func syntax(text string, err error) *Fault {
-	f := &Fault{Kind: ErrSyntax}
-	var parsing *parse.Error
-	var compiling *lua.CompileError
-	switch {
-	case errors.As(err, &parsing):
-		f.What = parsing.Message
-		if parsing.Token != "" {
-			f.What += " near '" + parsing.Token + "'"
-		}
-		if parsing.Pos.Line > 0 { // at the end it is -1
-			f.Lines = Lines{parsing.Pos.Line}
-		} else {
-			f.Lines = Lines{1 + strings.Count(strings.TrimRight(text, "\n"), "\n")}
-			f.What += " at the end"
-		}
-	case errors.As(err, &compiling):
-		f.What, f.Lines = compiling.Message, Lines{compiling.Line}
-	default:
-		f.What = err.Error()
-	}
-	if len(f.What) > 200 {
-		f.What = strings.ToValidUTF8(f.What[:200], "") + "…"
-	}
-	return f
-}
+// flags are those that a script's first line may have.
+var flags = []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
 
-// adapter makes Lua 5.1 of what gopher-lua has parsed.
-type adapter struct {
-	source
-	begun []int // lines on which statements begin
-}
-
-// list adapts statements, and returns the line of the first goto or label, or 0: Lua
-// 5.1 has neither.
-func (a *adapter) list(list *[]ast.Stmt) int {
-	for _, s := range *list {
-		line := 0
-		switch s := s.(type) {
-		case *ast.GotoStmt, *ast.LabelStmt:
-			line = max(s.Line(), 1)
-		case *ast.DoBlockStmt:
-			line = a.list(&s.Stmts)
-		case *ast.WhileStmt:
-			line = max(a.in(s.Condition), a.list(&s.Stmts))
-		case *ast.RepeatStmt:
-			line = max(a.list(&s.Stmts), a.in(s.Condition))
-		case *ast.IfStmt:
-			line = max(a.in(s.Condition), a.list(&s.Then), a.list(&s.Else))
-		case *ast.NumberForStmt:
-			line = max(a.in(s.Init, s.Limit, s.Step), a.list(&s.Stmts))
-		case *ast.GenericForStmt:
-			line = max(a.in(s.Exprs...), a.list(&s.Stmts))
-		case *ast.FuncDefStmt:
-			line = a.in(s.Func)
-		case *ast.AssignStmt:
-			line = max(a.in(s.Lhs...), a.in(s.Rhs...))
-			for _, to := range s.Lhs {
-				if to, ok := to.(*ast.AttrGetExpr); ok {
-					to.Key = a.bounded(to.Key)
-				}
+// body is the text without its first line, if that says for which engine it is.
+func (s source) body() (text string, reads bool) {
+	if !strings.HasPrefix(s.text, "#!") {
+		return s.text, false
+	}
+	wrong := func(what string) { panic(mistake{what: what}) }
+	head, _, found := strings.Cut(s.text, "\n")
+	if !found {
+		wrong("Invalid script shebang")
+	}
+	words := strings.Fields(head)
+	if words[0] != "#!lua" {
+		wrong("Unexpected engine in script shebang: " + words[0])
+	}
+	for _, w := range words[1:] {
+		list, ok := strings.CutPrefix(w, "flags=")
+		if !ok {
+			wrong("Unknown lua shebang option: " + w)
+		}
+		for _, f := range strings.Split(list, ",") {
+			if list != "" && !slices.Contains(flags, f) {
+				wrong("Unexpected flag in script shebang: " + f)
 			}
-		case *ast.LocalAssignStmt:
-			line = a.in(s.Exprs...)
-		case *ast.FuncCallStmt:
-			line = a.in(s.Expr)
-		case *ast.ReturnStmt:
-			line = a.in(s.Exprs...)
-			if a.framed {
-				keepFrame(s)
-			}
-		}
-		if line > 0 {
-			return line
+			reads = reads || f == "no-writes"
 		}
 	}
-	if a.followed {
-		*list = a.begin(*list)
-	}
-	return 0
-}
-
-// keepFrame makes return redis.call(…) an ordinary call: a tail call would leave
-// no frame, and nobody could say on which line it is. It returns one value either
-// way.
-func keepFrame(s *ast.ReturnStmt) {
-	if len(s.Exprs) != 1 {
-		return
-	}
-	call, ok := s.Exprs[0].(*ast.FuncCallExpr)
-	if !ok {
-		return
-	}
-	if of, ok := call.Func.(*ast.AttrGetExpr); ok {
-		if name, ok := of.Object.(*ast.IdentExpr); ok && name.Value == "redis" {
-			call.AdjustRet = true
-		}
-	}
-}
-
-// in is list for the functions in expressions.
-func (a *adapter) in(list ...ast.Expr) int {
-	for _, e := range list {
-		line := 0
-		switch e := e.(type) {
-		case *ast.FunctionExpr:
-			if e != nil {
-				line = a.list(&e.Stmts)
-			}
-		case *ast.FuncCallExpr:
-			line = max(a.in(e.Func, e.Receiver), a.in(e.Args...))
-		case *ast.TableExpr:
-			for _, f := range e.Fields {
-				line = max(line, a.in(f.Key, f.Value))
-				f.Key = a.bounded(f.Key)
-			}
-		case *ast.AttrGetExpr:
-			line = a.in(e.Object, e.Key)
-		case *ast.LogicalOpExpr:
-			line = a.in(e.Lhs, e.Rhs)
-		case *ast.RelationalOpExpr:
-			line = a.in(e.Lhs, e.Rhs)
-		case *ast.StringConcatOpExpr:
-			line = a.in(e.Lhs, e.Rhs)
-			e.Lhs, e.Rhs = joined(e.Lhs), joined(e.Rhs)
-		case *ast.ArithmeticOpExpr:
-			line = a.in(e.Lhs, e.Rhs)
-		case *ast.UnaryMinusOpExpr:
-			line = a.in(e.Expr)
-		case *ast.UnaryNotOpExpr:
-			line = a.in(e.Expr)
-		case *ast.UnaryLenOpExpr:
-			line = a.in(e.Expr)
-		}
-		if line > 0 {
-			return line
-		}
-	}
-	return 0
-}
-
-// Globals by which a number becomes the text that .. joins, a statement tells that it
-// begins, and an index is bounded. No script can write them.
-const (
-	joinedName = "\x00joined"
-	begunName  = "\x00begun"
-	indexName  = "\x00index"
-)
-
-// joined is an operand of .. that is a text if it is a number: gopher-lua would
-// write it in full, and Lua with 14 digits.
-func joined(e ast.Expr) ast.Expr {
-	switch e.(type) {
-	case *ast.StringExpr, *ast.StringConcatOpExpr:
-		return e
-	}
-	return through(joinedName, e.Line(), e)
-}
-
-// through calls one of the globals above, as on a line.
-func through(global string, line int, arg ast.Expr) *ast.FuncCallExpr {
-	name := &ast.IdentExpr{Value: global}
-	call := &ast.FuncCallExpr{Func: name, Args: []ast.Expr{arg}, AdjustRet: true}
-	for _, at := range []ast.PositionHolder{name, call} {
-		at.SetLine(line)
-		at.SetLastLine(line)
-	}
-	return call
-}
-
-// join is the function of that name.
-func (r *Interpreter) join(l *lua.LState) int {
-	v := l.Get(1)
-	if n, ok := v.(lua.LNumber); ok {
-		v = lua.LString(number(n, digitsOfText))
-	}
-	if text, ok := v.(lua.LString); ok && r.following != nil && len(text) > maxFollowed {
-		r.large(l, "a text of ..")
-	}
-	l.Push(v)
-	return 1
+	return s.text[len(head):], reads
 }

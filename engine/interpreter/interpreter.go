@@ -9,15 +9,12 @@ import (
 	"context"
 	"crypto/sha1" //nolint:gosec // Redis' name of a script
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
-	lua "github.com/yuin/gopher-lua"
 )
 
 // maxText is how many bytes one text has that a script makes.
@@ -27,6 +24,8 @@ const maxText = 1 << 20
 type Redis interface {
 	// Knows reports whether it has a command of this name, in any case.
 	Knows(verb string) bool
+	// Reads reports whether a command of this name changes nothing.
+	Reads(verb string) bool
 	// Do runs a command, which is not empty, and returns the answer in RESP2.
 	Do(args []string) []byte
 }
@@ -39,6 +38,8 @@ type Script struct {
 	// Context ends the script when it is done, whatever the script catches; nil never
 	// does.
 	Context context.Context
+	// ReadOnly refuses commands that write.
+	ReadOnly bool
 	// Framed has return redis.call(…) keep its line. In Lua it is a tail call, and
 	// has none.
 	Framed bool
@@ -46,8 +47,8 @@ type Script struct {
 
 // Outcome is what a script came to.
 type Outcome struct {
-	// Reply is nil, int64, string, Status, Failure, or a list of these. It is a Failure,
-	// too, if the script returned an error.
+	// Reply is nil, int64, string, Status, Failure, Double, Map, Set, BigNumber, Verbatim,
+	// or a list of these. It is a Failure, too, if the script returned an error.
 	Reply any
 	// Err is the error that nobody caught, as it would be on the wire ("ERR …"), or "".
 	Err string
@@ -61,36 +62,56 @@ type Status string
 // Failure is a reply that is an error.
 type Failure string
 
+// Replies of a script that a client gets in other words if it does not speak RESP3.
+type (
+	// Double is a number with a fraction.
+	Double float64
+	// Map is keys, each with its value behind it.
+	Map []any
+	// Set is its members.
+	Set []any
+	// BigNumber is a number in digits.
+	BigNumber string
+	// Verbatim is a text of a format, which has three letters.
+	Verbatim struct{ Format, Text string }
+)
+
 // Interpreter runs one script at a time, each as if it were the first. It is not safe
 // for concurrent use.
 type Interpreter struct {
-	lib library
+	global, ofText *table
+	next, inOrder  *function // of pairs, and of ipairs
 
 	// of the script that runs
-	redis   Redis
-	sha     string
-	ctx     context.Context
-	end     func() // ends ctx
-	fault   *Fault // why it must end
-	trace   string // of the last error
-	message string // its text, or ""
-	dice    dice
-	deep    int // calls from Go into Lua
-	steps   int // of its patterns
+	redis      Redis
+	sha        string
+	ctx        context.Context
+	reads      bool   // it may not write
+	fault      *Fault // why it must end
+	trace      Lines  // of the last error
+	message    string // its text, or ""
+	dice       dice
+	json       jsonSettings
+	levels     []level // functions that have been called, and are not over
+	deep       int     // calls of the script from native functions
+	weight     int     // of the syntax of the functions that were called
+	left       int     // steps, until it is looked whether it must end
+	steps      int     // of its patterns
+	identities uint64
+	thread     *thread // that runs, or nil
+	threads    []*thread
 
 	following *following // its recorded answers, of a script that is followed; else nil
 
-	addresses map[lua.LValue]int // of what was told of, in that order
+	addresses map[value]int // of what was told of, in that order
 }
-
-// From there a table hashes: else t[2^26] = 1 is an array of a gigabyte. It is set once, as
-// interpreters run side by side.
-func init() { lua.MaxArrayIndex = 1 << 20 }
 
 // New returns an interpreter.
 func New() *Interpreter {
-	r := &Interpreter{}
-	r.lib = r.library()
+	l := libraries()
+	r := &Interpreter{global: &table{meta: l.global.meta, readonly: true}, ofText: l.ofText, next: l.next, inOrder: l.inOrder}
+	l.global.each(r.global.set)
+	r.global.set("_G", r.global)
 	return r
 }
 
@@ -107,16 +128,10 @@ func (r *Interpreter) Run(s Script) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r.begin(s)
-	if s.Context != nil {
-		r.ctx, r.end = context.WithCancel(s.Context)
-		defer r.end()
-	}
-	o, err := r.eval(c.code, s.Keys, s.Args)
+	r.ctx, r.reads, r.left = s.Context, s.ReadOnly || c.reads, between
+	o := r.eval(c.code, s.Keys, s.Args)
 	if r.fault != nil {
 		return Outcome{}, r.fault
-	}
-	if err != nil {
-		return Outcome{}, err
 	}
 	o.Lines = r.lines()
 	return o, nil
@@ -124,118 +139,125 @@ func (r *Interpreter) Run(s Script) (Outcome, error) {
 
 // begin forgets the script before.
 func (r *Interpreter) begin(s Script) {
-	r.redis, r.sha, r.fault, r.trace, r.message, r.deep, r.steps = s.Redis, Digest(s.Text), nil, "", "", 0, 0
-	r.addresses, r.ctx, r.end, r.following = map[lua.LValue]int{}, nil, func() {}, nil
+	r.redis, r.sha, r.fault, r.trace, r.message, r.steps = s.Redis, Digest(s.Text), nil, nil, "", 0
+	r.levels, r.deep, r.weight, r.identities, r.thread, r.threads = r.levels[:0], 0, 0, 1<<20, nil, nil
+	r.addresses, r.ctx, r.following, r.json = map[value]int{}, nil, nil, usualJSON
+	r.dice.seed(0)
 }
 
-// eval runs code in a new state of Lua.
-func (r *Interpreter) eval(code *lua.FunctionProto, keys, args []string) (Outcome, error) {
-	calls := maxCalls
-	if r.following != nil {
-		calls = maxFollowedCalls
-	}
-	l := lua.NewState(lua.Options{
-		SkipOpenLibs: true, CallStackSize: calls, MinimizeStackMemory: true,
-		RegistrySize: 1 << 10, RegistryMaxSize: 1 << 18, RegistryGrowStep: 1 << 10,
-	})
-	defer l.Close()
-	r.open(l, keys, args)
-	if r.ctx != nil {
-		l.SetContext(r.ctx)
-	}
-	l.Push(l.NewFunctionFromProto(code))
-	if err := l.PCall(0, 1, nil); err != nil {
-		r.note(err)
+// eval runs code.
+func (r *Interpreter) eval(code *code, keys, args []string) (o Outcome) {
+	defer r.leave()
+	r.global.set("KEYS", r.list(keys))
+	r.global.set("ARGV", r.list(args))
+	var reply value
+	if failed := r.try(func() { reply = first(r.call(&function{code: code, id: r.identity()}, nil, nil)) }); failed != nil {
+		r.note(failed)
 		if r.ended() {
-			return Outcome{}, nil
+			return o
 		}
-		return Outcome{Err: cut(r.uncaught(thrown(err)), maxError)}, nil
+		o.Err = cut(r.uncaught(failed.value), maxError)
+		return o
 	}
 	out := replier{left: maxReply}
-	reply := out.value(l.Get(-1), 0)
-	if out.large {
+	if o.Reply = out.value(reply, 0); out.large {
 		r.fault = &Fault{Kind: ErrTooLarge, What: "its reply"}
-		return Outcome{}, nil
 	}
-	return Outcome{Reply: reply}, nil
+	return o
+}
+
+// leave ends what the script has left.
+func (r *Interpreter) leave() {
+	for n := 0; n < len(r.threads); n++ {
+		r.threads[n].stop()
+	}
+	r.threads = nil
+}
+
+func (r *Interpreter) list(words []string) *table {
+	t := r.newTable(0, 0)
+	for n, w := range words {
+		t.setAt(n+1, w)
+	}
+	return t
+}
+
+// mostCalls is how many functions call one another at most.
+func (r *Interpreter) mostCalls() int {
+	if r.following != nil {
+		return maxFollowedCalls
+	}
+	return maxCalls
+}
+
+// longest is how many bytes one text has that a script makes.
+func (r *Interpreter) longest() int {
+	if r.following != nil {
+		return maxFollowed
+	}
+	return maxText
 }
 
 // ended reports whether the script must end, whatever it has caught.
-func (r *Interpreter) ended() bool { return r.fault != nil || r.ctx != nil && r.ctx.Err() != nil }
+func (r *Interpreter) ended() bool { return r.fault != nil }
 
-// positions are those of a traceback, or of an error's text.
+// stop ends the script for good.
+func (r *Interpreter) stop(why *Fault) {
+	if r.fault == nil {
+		r.fault = why
+	}
+	r.throw(nil)
+}
+
+// large ends the script for good.
+func (r *Interpreter) large(what string) { r.stop(&Fault{Kind: ErrTooLarge, What: what}) }
+
+// positions are those of an error's text.
 var positions = regexp.MustCompile(`\b` + Chunk + `:(\d+):`)
 
-// note remembers where an error was raised: the clock's error, which a script must not
-// catch, or the last of any other.
-func (r *Interpreter) note(err error) {
-	var raised *lua.ApiError
-	if !errors.As(err, &raised) {
-		return
-	}
-	if r.ended() {
-		if r.fault == nil {
-			r.fault = &Fault{Kind: ErrEndless}
-		}
+// note remembers where an error was raised: the one that a script must not catch, or the
+// last of any other.
+func (r *Interpreter) note(t *thrown) {
+	if r.fault != nil {
 		if r.fault.Lines == nil {
-			r.fault.Lines = lines(raised.StackTrace)
+			r.fault.Lines = t.lines
 		}
 		return
 	}
-	r.trace, r.message = raised.StackTrace, ""
-	if text, ok := raised.Object.(lua.LString); ok {
-		r.message = cut(string(text), 200)
+	r.trace, r.message = t.lines, ""
+	if text, ok := t.value.(string); ok {
+		r.message = cut(text, 200)
 	}
 }
 
 // lines are those of the last error.
 func (r *Interpreter) lines() Lines {
-	list := lines(r.trace)
-	if at := lines(r.message); len(at) > 0 && !slices.Contains(list, at[0]) {
-		list = slices.Insert(list, 0, at[0]) // error may have named one farther out
+	if m := positions.FindStringSubmatch(r.message); m != nil { // error may have named one farther out
+		if n, err := strconv.Atoi(m[1]); err == nil && !slices.Contains(r.trace, n) {
+			return slices.Insert(slices.Clone(r.trace), 0, n)
+		}
 	}
-	return list
+	return r.trace
 }
 
 func cut(text string, n int) string { return text[:min(n, len(text))] }
 
-func lines(text string) (list Lines) {
-	for _, m := range positions.FindAllStringSubmatch(text, 20) {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-// thrown is the value of an error.
-func thrown(err error) lua.LValue {
-	var raised *lua.ApiError
-	if errors.As(err, &raised) && raised.Object != nil && raised.Object != lua.LNil {
-		return raised.Object
-	}
-	if raised != nil && raised.Object == nil {
-		return lua.LString(err.Error())
-	}
-	return lua.LNil
-}
-
 // uncaught is what Redis answers to an error that nobody caught.
-func (r *Interpreter) uncaught(v lua.LValue) string {
+func (r *Interpreter) uncaught(v value) string {
 	at := ""
-	if list := r.lines(); len(list) > 0 {
-		at = fmt.Sprintf(" script: %s, on @%s:%d.", r.sha, Chunk, list[0])
+	if len(r.trace) > 0 {
+		at = " script: " + r.sha + ", on @" + Chunk + ":" + strconv.Itoa(r.trace[0]) + "."
 	}
-	if t, ok := v.(*lua.LTable); ok {
-		if text, ok := t.RawGetString("err").(lua.LString); ok {
-			return oneLine(string(text)) + at
+	text := "ERR unknown error"
+	switch v := v.(type) {
+	case *table:
+		if failed, ok := v.get("err").(string); ok {
+			text = failed
 		}
-		return "ERR unknown error" + at
+	default:
+		text = "ERR " + r.written(v)
 	}
-	if s, ok := v.(lua.LString); ok {
-		return oneLine("ERR "+string(s)) + at
-	}
-	return "ERR unknown error" + at
+	return oneLine(text) + at
 }
 
 // oneLine is a text as it can be on the wire.
@@ -243,9 +265,9 @@ func oneLine(text string) string { return strings.NewReplacer("\r", " ", "\n", "
 
 // do runs one command of the script, and returns Redis' answer as Lua has it, or
 // Redis' error.
-func (r *Interpreter) do(l *lua.LState, args []string) (lua.LValue, string) {
+func (r *Interpreter) do(args []string) (value, string) {
 	if r.following != nil {
-		return r.answered(l, args)
+		return r.answered(args)
 	}
 	if refused(args) {
 		return nil, NotFromScripts
@@ -253,12 +275,15 @@ func (r *Interpreter) do(l *lua.LState, args []string) (lua.LValue, string) {
 	if !r.redis.Knows(args[0]) {
 		return nil, "ERR Unknown Redis command called from script"
 	}
+	if r.reads && !r.redis.Reads(args[0]) {
+		return nil, "ERR Write commands are not allowed from read-only scripts."
+	}
 	if filled(args) > maxText {
-		r.large(l, "a value in Redis")
+		r.large("a value in Redis")
 	}
 	raw := r.redis.Do(args)
 	if len(raw) > maxText {
-		r.large(l, "a reply of Redis")
+		r.large("a reply of Redis")
 	}
 	v, err := server.ParseReply(bufio.NewReader(bytes.NewReader(raw)))
 	if err != nil {
@@ -267,7 +292,7 @@ func (r *Interpreter) do(l *lua.LState, args []string) (lua.LValue, string) {
 		}
 		return nil, err.Error()
 	}
-	return received(l, v), ""
+	return r.received(v), ""
 }
 
 // filled is how many bytes a command fills up to the offset that it writes at: few
@@ -288,35 +313,30 @@ func filled(args []string) int64 {
 }
 
 // received is an answer of Redis as Lua has it.
-func received(l *lua.LState, v any) lua.LValue {
+func (r *Interpreter) received(v any) value {
 	switch v := v.(type) {
 	case int:
-		return lua.LNumber(v)
+		return float64(v)
 	case string:
-		return lua.LString(v)
+		return v
 	case server.Simple:
-		t := l.CreateTable(0, 1)
-		t.RawSetString("ok", lua.LString(v))
-		return t
+		return r.status(string(v))
 	case []any:
-		t := l.CreateTable(len(v), 0)
+		t := r.newTable(len(v), 0)
 		for n, one := range v {
 			if s, ok := one.(server.Simple); ok {
 				one = string(s)
 			}
-			t.RawSetInt(n+1, received(l, one))
+			t.setAt(n+1, r.received(one))
 		}
 		return t
 	default:
-		return lua.LFalse
+		return false
 	}
 }
 
-// large ends the script for good.
-func (r *Interpreter) large(l *lua.LState, what string) {
-	if r.fault == nil {
-		r.fault = &Fault{Kind: ErrTooLarge, What: what}
-		r.end()
-	}
-	l.RaiseError("%s is too large", what)
+func (r *Interpreter) status(text string) *table {
+	t := r.newTable(0, 0)
+	t.setText("ok", text)
+	return t
 }

@@ -1,431 +1,417 @@
 package interpreter
 
 import (
-	"bytes"
 	"crypto/sha1" //nolint:gosec // what redis.sha1hex is
 	"encoding/hex"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
-
-	lua "github.com/yuin/gopher-lua"
+	"sync"
 )
 
-// Bounds of calls.
-const (
-	maxCalls = 2000 // of Lua in Lua, a tenth of Lua 5.1's: a traceback takes the square of it
-	maxDeeps = 190  // of Lua through the interpreter itself: a pcall in a pcall; 200 in Lua 5.1
-)
-
-// gone are the names of the base library that Redis' Lua has not, or that reach
-// out of a script, or that compile a text in it.
-var gone = []string{
-	"collectgarbage", "dofile", "getfenv", "load", "loadfile", "loadstring", "print", "setfenv", "module", "require", "newproxy",
-	"_printregs", "_GOPHER_LUA_VERSION",
+// library is what each script finds. No script can change it, so all share it.
+type library struct {
+	global        *table    // without KEYS and ARGV
+	ofText        *table    // a text's metatable
+	next, inOrder *function // of pairs, and of ipairs
 }
 
-// field is a name in a table.
-type field struct {
-	name  string
-	value lua.LValue
-}
-
-// library is the globals, and of each table among them its fields, by name. Its
-// functions are shared by all interpreters, its tables are not.
-type library []struct {
-	field
-
-	fields []field // of a table
-}
-
-// library makes the libraries of Redis' Lua.
-func (r *Interpreter) library() (list library) {
-	l := lua.NewState(lua.Options{SkipOpenLibs: true})
-	defer l.Close()
-	for _, f := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath, lua.OpenCoroutine} {
-		l.Push(l.NewFunction(f))
-		l.Call(0, 0)
-	}
-	global := l.G.Global
-	for _, name := range gone {
-		global.RawSetString(name, lua.LNil)
-	}
-	own := func(t *lua.LTable, funcs map[string]lua.LGFunction) {
-		for name, f := range funcs {
-			t.RawSetString(name, l.NewFunction(f))
+// libraries makes the libraries of Redis' Lua.
+var libraries = sync.OnceValue(func() *library {
+	r := &Interpreter{}
+	of := func(t *table, funcs map[string]func(*call)) *table {
+		for _, name := range slices.Sorted(keysOf(funcs)) {
+			t.setText(name, &function{native: funcs[name], id: r.identity()})
 		}
-	}
-	lib := func(name string) *lua.LTable { return global.RawGetString(name).(*lua.LTable) }
-	own(global, map[string]lua.LGFunction{
-		"pcall": r.pcall, "xpcall": r.xpcall, "tostring": r.tostring, "tonumber": tonumber, "rawset": r.rawset, "setmetatable": r.setmetatable,
-	})
-	str := lib("string")
-	str.RawSetString("dump", lua.LNil)
-	own(str, map[string]lua.LGFunction{
-		"rep": r.rep, "format": r.format, "lower": caseOf(bytes.ToLower), "upper": caseOf(bytes.ToUpper),
-	})
-	own(str, r.patterned())
-	for _, name := range []string{"byte", "len", "lower", "rep", "reverse", "sub", "upper"} {
-		str.RawSetString(name, l.NewFunction(ofText(str.RawGetString(name))))
-	}
-	table := lib("table")
-	own(table, map[string]lua.LGFunction{"concat": r.concat, "sort": r.through(table.RawGetString("sort"))})
-	own(lib("math"), map[string]lua.LGFunction{"random": r.dice.random, "randomseed": r.dice.seedWith})
-
-	fresh := func(name string, funcs map[string]lua.LGFunction) *lua.LTable {
-		t := l.CreateTable(0, len(funcs))
-		own(t, funcs)
-		global.RawSetString(name, t)
+		t.readonly = true
 		return t
 	}
-	redis := fresh("redis", map[string]lua.LGFunction{
-		"call": func(l *lua.LState) int { return r.call(l, true) }, "pcall": func(l *lua.LState) int { return r.call(l, false) },
-		"error_reply": errorReply, "status_reply": statusReply, "sha1hex": sha1hex, "log": log, "setresp": setresp,
-		"replicate_commands": func(l *lua.LState) int { l.Push(lua.LTrue); return 1 }, "set_repl": func(*lua.LState) int { return 0 },
-	})
-	for n, name := range []string{"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"} {
-		redis.RawSetString(name, lua.LNumber(n))
-	}
-	fresh("bit", bitwise)
-	fresh("struct", r.structFuncs())
-	pack := fresh("cmsgpack", r.messagePackFuncs())
-	for name, text := range map[string]string{
-		"_NAME": "cmsgpack", "_VERSION": "lua-cmsgpack 0.4.0", "_COPYRIGHT": "Copyright (C) 2012, Redis Ltd.", "_DESCRIPTION": "MessagePack C implementation for Lua",
+	l := &library{global: r.newTable(0, 0), ofText: r.newTable(0, 1)}
+	l.inOrder = &function{native: func(c *call) {
+		n := c.int(2) + 1
+		if v := c.table(1).at(n); v != nil {
+			c.push(float64(n), v)
+		} else {
+			c.push(nil)
+		}
+	}, id: r.identity()}
+	for name, funcs := range map[string]map[string]func(*call){
+		"string": texts, "table": tables, "math": maths(), "coroutine": coroutines, "redis": redisCalls, "bit": bitwise, "struct": structs, "cmsgpack": messages,
+		"cjson": jsonFuncs(func(c *call) *jsonSettings { return &c.r.json }),
 	} {
-		pack.RawSetString(name, lua.LString(text))
+		t := r.newTable(0, 0)
+		for name, v := range constants[name] {
+			t.setText(name, v)
+		}
+		l.global.setText(name, of(t, funcs))
 	}
-	r.openJSON(fresh("cjson", nil))
+	l.ofText.setText("__index", l.global.get("string"))
+	l.ofText.readonly = true
+	l.global.setText("_VERSION", "Lua 5.1")
+	l.global.meta = of(r.newTable(0, 1), map[string]func(*call){"__index": func(c *call) {
+		c.fail("Script attempted to access nonexistent global variable '%s'", cut(c.r.written(c.get(2)), 100))
+	}})
+	of(l.global, base)
+	l.next = l.global.get("next").(*function)
+	return l
+})
 
-	joining := l.NewFunction(r.join)
-	fresh(guardName, map[string]lua.LGFunction{
-		"__index": func(l *lua.LState) int {
-			if l.Get(2) == lua.LString(joinedName) {
-				l.Push(joining)
-				return 1
+func keysOf[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range m {
+			if !yield(name) {
+				return
 			}
-			l.RaiseError("Script attempted to access nonexistent global variable '%s'", cut(l.Get(2).String(), 100))
-			return 0
+		}
+	}
+}
+
+// Constants of the libraries.
+var constants = map[string]map[string]value{
+	"math": {"pi": math.Pi, "huge": math.Inf(1)},
+	"redis": {
+		"LOG_DEBUG": 0.0, "LOG_VERBOSE": 1.0, "LOG_NOTICE": 2.0, "LOG_WARNING": 3.0, "REPL_NONE": 0.0, "REPL_AOF": 1.0, "REPL_SLAVE": 2.0,
+		"REPL_REPLICA": 2.0, "REPL_ALL": 3.0, "REDIS_VERSION": "7.0.15", "REDIS_VERSION_NUM": float64(0x7000f),
+	},
+	"cmsgpack": {
+		"_NAME": "cmsgpack", "_VERSION": "lua-cmsgpack 0.4.0", "_COPYRIGHT": "Copyright (C) 2012, Salvatore Sanfilippo", "_DESCRIPTION": "MessagePack C implementation for Lua",
+	},
+	"cjson": {"_NAME": "cjson", "_VERSION": "2.1.0", "null": null},
+}
+
+// texts is Lua's string.
+var texts = map[string]func(*call){
+	"byte": func(c *call) {
+		text := c.text(1)
+		from := relative(c.optional(2, 1), len(text))
+		to := relative(c.optional(3, from), len(text))
+		from, to = max(from, 1), min(to, len(text))
+		if to-from+1 > mostResults-len(c.args) {
+			c.fail("stack overflow (string slice too long)")
+		}
+		for n := from; n <= to; n++ {
+			c.push(float64(text[n-1]))
+		}
+	},
+	"char": func(c *call) {
+		out := make([]byte, len(c.args))
+		for n := range c.args {
+			one := c.int(n + 1)
+			if out[n] = byte(one); int(out[n]) != one {
+				c.wrong(n+1, "invalid value")
+			}
+		}
+		c.push(string(out))
+	},
+	"dump":   func(c *call) { c.function(1); c.lacks("string.dump") },
+	"find":   func(c *call) { c.find(true) },
+	"match":  func(c *call) { c.find(false) },
+	"format": format,
+	"gmatch": gmatch,
+	"gfind":  gmatch,
+	"gsub":   gsub,
+	"len":    func(c *call) { c.push(float64(len(c.text(1)))) },
+	"lower":  func(c *call) { c.push(mapped(c.text(1), upper)) },
+	"upper":  func(c *call) { c.push(mapped(c.text(1), lower)) },
+	"rep": func(c *call) {
+		text, n := c.text(1), max(c.int(2), 0)
+		if len(text) > 0 && n > c.r.longest()/len(text) {
+			c.r.large("a text of string.rep")
+		}
+		c.push(strings.Repeat(text, n))
+	},
+	"reverse": func(c *call) {
+		out := []byte(c.text(1))
+		slices.Reverse(out)
+		c.push(string(out))
+	},
+	"sub": func(c *call) {
+		text := c.text(1)
+		from, to := max(relative(c.whole(2), len(text)), 1), min(relative(c.optional(3, -1), len(text)), len(text))
+		if from > to {
+			c.push("")
+			return
+		}
+		c.push(text[from-1 : to])
+	},
+}
+
+// relative is a place in a text, which may be counted from its end.
+func relative(n, size int) int {
+	if n < 0 {
+		n += size + 1
+	}
+	return max(n, 0)
+}
+
+// mapped has the letters of ASCII in the other case.
+func mapped(text string, is func(byte) bool) string {
+	out := []byte(text)
+	for n, b := range out {
+		if is(b) {
+			out[n] ^= 0x20
+		}
+	}
+	return string(out)
+}
+
+// tables is Lua's table.
+var tables = map[string]func(*call){
+	"concat": func(c *call) {
+		separator := ""
+		if c.get(2) != nil {
+			separator = c.text(2)
+		}
+		t := c.table(1)
+		from, last := c.optionalInt(3, 1), 0
+		if c.get(4) != nil {
+			last = c.int(4)
+		} else {
+			last = t.length()
+		}
+		var out strings.Builder
+		for n := from; n <= last; n++ {
+			v := t.at(n)
+			one, ok := written(v)
+			if !ok {
+				c.fail("invalid value (%s) at index %d in table for 'concat'", typeName(v), n)
+			}
+			out.WriteString(one)
+			if n < last {
+				out.WriteString(separator)
+			}
+			if out.Len() > c.r.longest() {
+				c.r.large("a text of table.concat")
+			}
+		}
+		c.push(out.String())
+	},
+	"foreach": func(c *call) {
+		t, f := c.table(1), c.function(2)
+		for k, v, ok := t.next(nil); ok && k != nil; k, v, ok = t.next(k) {
+			if v := c.r.call1(f, k, v); v != nil {
+				c.push(v)
+				return
+			}
+		}
+	},
+	"foreachi": func(c *call) {
+		t, f := c.table(1), c.function(2)
+		for n := range t.length() {
+			if v := c.r.call1(f, float64(n+1), t.at(n+1)); v != nil {
+				c.push(v)
+				return
+			}
+		}
+	},
+	"getn": func(c *call) { c.push(float64(c.table(1).length())) },
+	"insert": func(c *call) {
+		t := c.table(1)
+		last := t.length() + 1
+		at := last
+		switch len(c.args) {
+		case 2:
+		case 3:
+			at = c.int(2)
+			for n := max(last, at); n > at; n-- {
+				c.r.step(1)
+				c.set(t, n, t.at(n-1))
+			}
+		default:
+			c.fail("wrong number of arguments to 'insert'")
+		}
+		c.set(t, at, c.args[len(c.args)-1])
+	},
+	"maxn": func(c *call) {
+		most := 0.0
+		c.table(1).each(func(k, _ value) {
+			if n, ok := k.(float64); ok {
+				most = max(most, n)
+			}
+		})
+		c.push(most)
+	},
+	"remove": func(c *call) {
+		t := c.table(1)
+		last := t.length()
+		at := c.optionalInt(2, last)
+		if at < 1 || at > last {
+			return
+		}
+		c.push(t.at(at))
+		for ; at < last; at++ {
+			c.r.step(1)
+			c.set(t, at, t.at(at+1))
+		}
+		c.set(t, last, nil)
+	},
+	"setn": func(c *call) { c.table(1); c.fail("'setn' is obsolete") },
+	"sort": func(c *call) {
+		t := c.table(1)
+		n := t.length()
+		s := sorter{c: c, t: t}
+		if c.get(2) != nil {
+			s.less = c.function(2)
+		}
+		s.sort(1, n)
+	},
+}
+
+// set sets a place of a table that may be written.
+func (c *call) set(t *table, n int, v value) { *c.r.place(t, float64(n)) = v }
+
+// sorter sorts as Lua does: equal values, and what an order that is none comes to, lie
+// where they would there.
+type sorter struct {
+	c    *call
+	t    *table
+	less *function
+}
+
+func (s *sorter) before(a, b value) bool {
+	s.c.r.step(1)
+	if s.less == nil {
+		return s.c.r.before(a, b, false)
+	}
+	return truth(s.c.r.call1(s.less, a, b))
+}
+
+func (s *sorter) swap(a int, v value, b int, w value) {
+	s.c.set(s.t, a, w)
+	s.c.set(s.t, b, v)
+}
+
+func (s *sorter) sort(low, high int) {
+	t := s.t
+	for low < high {
+		if a, b := t.at(low), t.at(high); s.before(b, a) {
+			s.swap(low, a, high, b)
+		}
+		if high-low == 1 {
+			return
+		}
+		i := (low + high) / 2
+		if a, b := t.at(i), t.at(low); s.before(a, b) {
+			s.swap(i, a, low, b)
+		} else if b := t.at(high); s.before(b, a) {
+			s.swap(i, a, high, b)
+		}
+		if high-low == 2 {
+			return
+		}
+		pivot := t.at(i)
+		s.swap(i, pivot, high-1, t.at(high-1))
+		i = low
+		j := high - 1
+		for {
+			for i++; s.before(t.at(i), pivot); i++ {
+				if i > high {
+					s.c.fail("invalid order function for sorting")
+				}
+			}
+			for j--; s.before(pivot, t.at(j)); j-- {
+				if j < low {
+					s.c.fail("invalid order function for sorting")
+				}
+			}
+			if j < i {
+				break
+			}
+			s.swap(i, t.at(i), j, t.at(j))
+		}
+		s.swap(high-1, t.at(high-1), i, t.at(i))
+		if i-low < high-i {
+			j, i, low = low, i-1, i+1
+		} else {
+			j, i, high = i+1, high, i-1
+		}
+		s.sort(j, i)
+	}
+}
+
+// maths is Lua's math.
+func maths() map[string]func(*call) {
+	funcs := map[string]func(*call){
+		"frexp":      func(c *call) { f, e := math.Frexp(c.number(1)); c.push(f, float64(e)) },
+		"ldexp":      func(c *call) { c.push(math.Ldexp(c.number(1), c.int(2))) },
+		"max":        func(c *call) { c.extreme(func(a, b float64) bool { return a > b }) },
+		"min":        func(c *call) { c.extreme(func(a, b float64) bool { return a < b }) },
+		"random":     func(c *call) { c.r.dice.random(c) },
+		"randomseed": func(c *call) { c.r.dice.seed(int32(c.int(1))) },
+		"modf": func(c *call) {
+			n := c.number(1)
+			part := n - math.Trunc(n)
+			if math.IsInf(n, 0) {
+				part = 0
+			}
+			c.push(math.Trunc(n), math.Copysign(part, n))
 		},
-		"__newindex": func(l *lua.LState) int {
-			l.RaiseError("Attempt to modify a readonly table")
-			return 0
-		},
-	})
-	for _, f := range fieldsOf(global) {
-		t, ok := f.value.(*lua.LTable)
-		one := library{{field: f}}
-		if ok && t != global {
-			one[0].fields = fieldsOf(t)
-		}
-		list = append(list, one...)
 	}
-	return list
-}
-
-// guardName is what a library calls the metatable of the globals.
-const guardName = "\x00guard"
-
-// fieldsOf are a table's, by name, so that pairs tells them in the same order
-// each time.
-func fieldsOf(t *lua.LTable) (list []field) {
-	t.ForEach(func(name, v lua.LValue) { list = append(list, field{name.String(), v}) })
-	slices.SortFunc(list, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	return list
-}
-
-// open gives an interpreter the libraries, its keys and its arguments.
-func (r *Interpreter) open(l *lua.LState, keys, args []string) {
-	global := l.G.Global
-	var guard *lua.LTable
-	for _, one := range r.lib {
-		_, ok := one.value.(*lua.LTable)
-		switch {
-		case ok && one.name == "_G":
-			global.RawSetString("_G", global)
-			continue
-		case !ok:
-			global.RawSetString(one.name, one.value)
-			continue
+	for name, f := range map[string]func(float64) float64{
+		"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil, "cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp,
+		"floor": math.Floor, "log": math.Log, "log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan, "tanh": math.Tanh,
+		"deg": func(n float64) float64 { return n / (math.Pi / 180) }, "rad": func(n float64) float64 { return n * (math.Pi / 180) },
+	} {
+		none := math.Copysign(math.NaN(), -1)
+		switch name {
+		case "acos", "asin", "log10":
+			none = math.NaN()
 		}
-		t := l.CreateTable(0, len(one.fields))
-		for _, f := range one.fields {
-			if _, ok := f.value.(*lua.LTable); ok { // string.__index is string
-				f.value = t
+		funcs[name] = func(c *call) {
+			n := c.number(1)
+			switch out := f(n); {
+			case math.IsNaN(n) && name != "abs":
+				c.push(n)
+			case math.IsNaN(out) && name != "abs":
+				c.push(none)
+			default:
+				c.push(out)
 			}
-			t.RawSetString(f.name, f.value)
-		}
-		switch one.name {
-		case guardName:
-			guard = t
-			continue
-		case "string":
-			l.SetMetatable(lua.LString(""), t)
-		}
-		global.RawSetString(one.name, t)
-	}
-	global.RawSetString("KEYS", texts(l, keys))
-	global.RawSetString("ARGV", texts(l, args))
-	if r.following != nil {
-		r.openFollowed(l)
-	}
-	global.Metatable = guard
-	r.dice.seed(0)
-}
-
-func texts(l *lua.LState, list []string) *lua.LTable {
-	t := l.CreateTable(len(list), 0)
-	for _, s := range list {
-		t.Append(lua.LString(s))
-	}
-	return t
-}
-
-// deeper counts a call through the interpreter itself, whose stack is the
-// process's.
-func (r *Interpreter) deeper(l *lua.LState) {
-	if r.deep++; r.deep > maxDeeps {
-		l.RaiseError("stack overflow")
-	}
-}
-
-// through is a library's function that calls functions of the script.
-func (r *Interpreter) through(f lua.LValue) lua.LGFunction {
-	inner := f.(*lua.LFunction).GFunction
-	return func(l *lua.LState) int {
-		defer func() { r.deep-- }()
-		r.deeper(l)
-		return inner(l)
-	}
-}
-
-// pcall is Lua's, and catches no end of the script.
-func (r *Interpreter) pcall(l *lua.LState) int {
-	l.CheckAny(1)
-	defer func() { r.deep-- }()
-	r.deeper(l)
-	if err := l.PCall(l.GetTop()-1, lua.MultRet, nil); err != nil {
-		r.caught(l, err)
-		l.Push(lua.LFalse)
-		l.Push(text(thrown(err)))
-		return 2
-	}
-	l.Insert(lua.LTrue, 1)
-	return l.GetTop()
-}
-
-// xpcall is Lua's, and catches no end of the script. The handler runs when the
-// stack has been unwound.
-func (r *Interpreter) xpcall(l *lua.LState) int {
-	f, handler := l.CheckFunction(1), l.Get(2)
-	defer func() { r.deep-- }()
-	r.deeper(l)
-	l.SetTop(0)
-	l.Push(f)
-	if err := l.PCall(0, lua.MultRet, nil); err != nil {
-		r.caught(l, err)
-		l.Push(handler)
-		l.Push(thrown(err))
-		if err := l.PCall(1, 1, nil); err != nil {
-			r.caught(l, err)
-			l.Push(thrown(err))
-		}
-		l.Insert(lua.LFalse, l.GetTop())
-		return 2
-	}
-	l.Insert(lua.LTrue, 1)
-	return l.GetTop()
-}
-
-// caught notes an error, and raises it again if the script must end.
-func (r *Interpreter) caught(l *lua.LState, err error) {
-	r.note(err)
-	if r.ended() {
-		l.RaiseError("the script must end")
-	}
-}
-
-// rawset is Lua's, and does not get past the guard of the globals.
-func (r *Interpreter) rawset(l *lua.LState) int {
-	t := l.CheckTable(1)
-	if t == l.G.Global {
-		l.RaiseError("Attempt to modify a readonly table")
-	}
-	key := l.CheckAny(2)
-	if key == lua.LNil || key == lua.LNumber(math.NaN()) {
-		l.RaiseError("table index is nil")
-	}
-	l.RawSet(t, key, l.CheckAny(3))
-	l.SetTop(1)
-	return 1
-}
-
-func (r *Interpreter) setmetatable(l *lua.LState) int {
-	t := l.CheckTable(1)
-	l.CheckTypes(2, lua.LTNil, lua.LTTable)
-	if t == l.G.Global {
-		l.RaiseError("Attempt to modify a readonly table")
-	}
-	if l.GetMetaField(t, "__metatable") != lua.LNil {
-		l.RaiseError("cannot change a protected metatable")
-	}
-	l.SetMetatable(t, l.Get(2))
-	l.SetTop(1)
-	return 1
-}
-
-// tostring is Lua's, but the addresses of tables and functions are counted, so
-// that a question has one answer.
-func (r *Interpreter) tostring(l *lua.LState) int {
-	v := l.CheckAny(1)
-	if n, ok := v.(lua.LNumber); ok {
-		l.Push(lua.LString(number(n, digitsOfText)))
-		return 1
-	}
-	told := l.ToStringMeta(v)
-	switch v.(type) {
-	case *lua.LTable, *lua.LFunction, *lua.LState:
-		if told.String() == v.String() {
-			if r.addresses[v] == 0 {
-				r.addresses[v] = len(r.addresses) + 1
-			}
-			told = lua.LString(fmt.Sprintf("%s: 0x%012x", v.Type(), 0x55<<40+r.addresses[v]*64))
 		}
 	}
-	l.Push(told)
-	return 1
+	for name, f := range map[string]func(a, b float64) float64{"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow} {
+		funcs[name] = func(c *call) { c.push(signed(f, c.number(1), c.number(2))) }
+	}
+	return funcs
 }
 
-func tonumber(l *lua.LState) int {
-	base := l.OptInt(2, 10)
-	v := l.CheckAny(1)
-	if base < 2 || base > 36 {
-		l.ArgError(2, "base out of range")
-	}
-	if n, ok := v.(lua.LNumber); ok && base == 10 {
-		l.Push(n)
-		return 1
-	}
-	text, ok := v.(lua.LString)
-	if n, isNumber := v.(lua.LNumber); isNumber {
-		text, ok = lua.LString(number(n, digitsOfText)), true
-	}
+// signed is what a function comes to; if that is no number, it has C's sign.
+func signed(f func(a, b float64) float64, a, b float64) float64 {
+	out := f(a, b)
 	switch {
-	case !ok:
-		l.Push(lua.LNil)
-	case base == 10:
-		if n, ok := parsed(string(text)); ok {
-			l.Push(n)
-		} else {
-			l.Push(lua.LNil)
-		}
+	case !math.IsNaN(out):
+		return out
+	case math.IsNaN(a):
+		return a
+	case math.IsNaN(b):
+		return b
 	default:
-		digits := strings.ToLower(strings.TrimSpace(string(text)))
-		if base == 16 {
-			digits = strings.TrimPrefix(digits, "0x")
-		}
-		if n, err := strconv.ParseInt(digits, base, 64); err == nil {
-			l.Push(lua.LNumber(n))
-		} else {
-			l.Push(lua.LNil)
-		}
-	}
-	return 1
-}
-
-// rep is string.rep with a bound.
-func (r *Interpreter) rep(l *lua.LState) int {
-	text, n := l.CheckString(1), l.CheckInt(2)
-	if len(text) > 0 && n > r.longest()/len(text) {
-		r.large(l, "a text of string.rep")
-	}
-	l.Push(lua.LString(strings.Repeat(text, max(n, 0))))
-	return 1
-}
-
-// text is what pcall returns of an error: of a table of Redis' the error alone.
-func text(v lua.LValue) lua.LValue {
-	if t, ok := v.(*lua.LTable); ok {
-		if failed, ok := t.RawGetString("err").(lua.LString); ok {
-			return failed
-		}
-	}
-	return v
-}
-
-// written is a text or a number as Lua writes it.
-func written(v lua.LValue) (string, bool) {
-	switch v := v.(type) {
-	case lua.LString:
-		return string(v), true
-	case lua.LNumber:
-		return number(v, digitsOfText), true
-	default:
-		return "", false
+		return math.Copysign(out, -1)
 	}
 }
 
-// concat is table.concat with a bound.
-func (r *Interpreter) concat(l *lua.LState) int {
-	t := l.CheckTable(1)
-	separator := l.OptString(2, "")
-	first, last := l.OptInt(3, 1), l.OptInt(4, t.Len())
-	var out strings.Builder
-	for n := first; n <= last; n++ {
-		v := t.RawGetInt(n)
-		one, ok := written(v)
-		if !ok {
-			l.RaiseError("invalid value (%s) at index %d in table for 'concat'", v.Type(), n)
-		}
-		out.WriteString(one)
-		if n < last {
-			out.WriteString(separator)
-		}
-		if out.Len() > r.longest() {
-			r.large(l, "a text of table.concat")
+func (c *call) extreme(beats func(a, b float64) bool) {
+	most := c.number(1)
+	for n := 2; n <= len(c.args); n++ {
+		if one := c.number(n); beats(one, most) {
+			most = one
 		}
 	}
-	l.Push(lua.LString(out.String()))
-	return 1
-}
-
-// ofText is a function whose first argument is a text, or a number as Lua writes it.
-func ofText(f lua.LValue) lua.LGFunction {
-	inner := f.(*lua.LFunction).GFunction
-	return func(l *lua.LState) int {
-		if n, ok := l.Get(1).(lua.LNumber); ok {
-			l.Replace(1, lua.LString(number(n, digitsOfText)))
-		}
-		return inner(l)
-	}
-}
-
-// caseOf changes the letters of ASCII, as C does.
-func caseOf(change func([]byte) []byte) lua.LGFunction {
-	return func(l *lua.LState) int {
-		text := []byte(l.CheckString(1))
-		for n, c := range text {
-			if c < 0x80 {
-				text[n] = change([]byte{c})[0]
-			}
-		}
-		l.Push(lua.LString(text))
-		return 1
-	}
+	c.push(most)
 }
 
 // format is string.format as C does it, with a bound.
-func (r *Interpreter) format(l *lua.LState) int {
-	text := l.CheckString(1)
+func format(c *call) {
+	text := c.text(1)
 	var out strings.Builder
 	next := 1
 	for {
 		before, after, found := strings.Cut(text, "%")
 		out.WriteString(before)
-		if out.Len() > r.longest() {
-			r.large(l, "a text of string.format")
+		if out.Len() > c.r.longest() {
+			c.r.large("a text of string.format")
 		}
 		if !found {
 			break
@@ -436,7 +422,13 @@ func (r *Interpreter) format(l *lua.LState) int {
 			text = rest
 			continue
 		}
+		if next++; next > len(c.args) {
+			c.wrong(next, "no value")
+		}
 		n := len(text) - len(strings.TrimLeft(text, "-+ #0"))
+		if n > 5 {
+			c.fail("invalid format (repeated flags)")
+		}
 		width := digits(text[n:])
 		n += width
 		precision := -1
@@ -445,26 +437,27 @@ func (r *Interpreter) format(l *lua.LState) int {
 			n += 1 + precision
 		}
 		if width > 2 || precision > 2 {
-			l.RaiseError("invalid format (width or precision too long)")
+			c.fail("invalid format (width or precision too long)")
 		}
 		if n == len(text) {
-			l.RaiseError("invalid option '%%' to 'format'")
+			c.fail("invalid option '%%' to 'format'")
 		}
 		spec, verb := "%"+text[:n], text[n]
 		text = text[n+1:]
-		next++
 		switch verb {
 		case 'c':
-			out.WriteByte(byte(l.CheckInt64(next)))
+			one := string([]byte{byte(whole(c.number(next)))})
+			one, _, _ = strings.Cut(fmt.Sprintf(strings.NewReplacer("+", "", " ", "", "#", "").Replace(spec)+"s", one), "\x00")
+			out.WriteString(one)
 		case 'd', 'i':
-			fmt.Fprintf(&out, spec+"d", whole(numberAt(l, next)))
+			fmt.Fprintf(&out, spec+"d", whole(c.number(next)))
 		case 'u':
-			fmt.Fprintf(&out, spec+"d", uint64(whole(numberAt(l, next))))
+			fmt.Fprintf(&out, spec+"d", integerOf(c.number(next)))
 		case 'o', 'x', 'X':
-			fmt.Fprintf(&out, spec+string(verb), uint64(whole(numberAt(l, next))))
+			fmt.Fprintf(&out, spec+string(verb), integerOf(c.number(next)))
 		case 'e', 'E', 'f', 'g', 'G':
-			n := numberAt(l, next)
-			if math.IsInf(float64(n), 0) || math.IsNaN(float64(n)) {
+			n := c.number(next)
+			if math.IsInf(n, 0) || math.IsNaN(n) {
 				spec, _, _ = strings.Cut(strings.NewReplacer("0", "", "#", "").Replace(spec), ".")
 				fmt.Fprintf(&out, spec+"s", number(n, digitsOfText))
 				break
@@ -472,37 +465,26 @@ func (r *Interpreter) format(l *lua.LState) int {
 			if precision < 0 {
 				spec += ".6"
 			}
-			fmt.Fprintf(&out, spec+string(verb), float64(n))
+			fmt.Fprintf(&out, spec+string(verb), n)
 		case 'q':
-			out.WriteString(quoted(l.CheckString(next)))
+			out.WriteString(quoted(c.text(next)))
 		case 's':
-			v, ok := written(l.CheckAny(next))
-			if !ok {
-				l.ArgError(next, "string expected, got "+l.Get(next).Type().String())
+			v := c.text(next)
+			if precision >= 0 || len(v) < 100 {
+				v, _, _ = strings.Cut(v, "\x00")
 			}
-			if len(v) > r.longest() {
-				r.large(l, "a text of string.format")
+			if len(v) > c.r.longest() {
+				c.r.large("a text of string.format")
 			}
 			fmt.Fprintf(&out, strings.ReplaceAll(spec, "#", "")+"s", v)
 		default:
-			l.RaiseError("invalid option '%%%c' to 'format'", verb)
+			c.fail("invalid option '%%%c' to 'format'", verb)
 		}
 	}
-	l.Push(lua.LString(out.String()))
-	return 1
+	c.push(out.String())
 }
 
 func digits(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }
-
-// numberAt is an argument that is a number, or reads as one.
-func numberAt(l *lua.LState, n int) lua.LNumber {
-	if text, ok := l.Get(n).(lua.LString); ok {
-		if number, ok := parsed(string(text)); ok {
-			return number
-		}
-	}
-	return l.CheckNumber(n)
-}
 
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\n", "\\\n", "\r", `\r`, "\x00", `\000`).Replace(text) + `"`
@@ -514,176 +496,213 @@ type dice uint64
 
 func (d *dice) seed(n int32) { *d = dice(uint64(uint32(n))<<16 | 0x330E) }
 
-func (d *dice) seedWith(l *lua.LState) int {
-	d.seed(int32(whole(l.CheckNumber(1))))
-	return 0
-}
-
 func (d *dice) roll() float64 {
 	*d = (*d*0x5DEECE66D + 0xB) & (1<<48 - 1)
 	return float64(*d>>17%math.MaxInt32) / math.MaxInt32
 }
 
-func (d *dice) random(l *lua.LState) int {
-	roll := lua.LNumber(d.roll())
-	low, high := lua.LNumber(1), lua.LNumber(0)
-	switch l.GetTop() {
+func (d *dice) random(c *call) {
+	roll := d.roll()
+	low, high := 1, 0
+	switch len(c.args) {
 	case 0:
-		l.Push(roll)
-		return 1
+		c.push(roll)
+		return
 	case 1:
-		high = lua.LNumber(l.CheckInt64(1))
+		high = c.int(1)
 	case 2:
-		low, high = lua.LNumber(l.CheckInt64(1)), lua.LNumber(l.CheckInt64(2))
+		low, high = c.int(1), c.int(2)
 	default:
-		l.RaiseError("wrong number of arguments")
+		c.fail("wrong number of arguments")
 	}
 	if low > high {
-		l.ArgError(l.GetTop(), "interval is empty")
+		c.wrong(len(c.args), "interval is empty")
 	}
-	l.Push(lua.LNumber(math.Floor(float64(roll*(high-low+1)))) + low)
-	return 1
+	c.push(math.Floor(roll*float64(high-low+1)) + float64(low))
 }
 
-// call is redis.call, and redis.pcall if a mistake is returned.
-func (r *Interpreter) call(l *lua.LState, raise bool) int {
-	v, failed := r.command(l)
-	if failed == "" {
-		l.Push(v)
-		return 1
-	}
-	t := l.CreateTable(0, 1)
-	t.RawSetString("err", lua.LString(failed))
-	if raise {
-		l.Error(t, 0)
-	}
-	l.Push(t)
-	return 1
-}
-
-func (r *Interpreter) command(l *lua.LState) (lua.LValue, string) {
-	n := l.GetTop()
-	if n == 0 {
-		return nil, "ERR Please specify at least one argument for this redis lib call"
-	}
-	args := make([]string, n)
-	for i := range n {
-		switch v := l.Get(i + 1).(type) {
-		case lua.LString:
-			args[i] = string(v)
-		case lua.LNumber:
-			args[i] = number(v, digitsOfArgument)
+// redisCalls is Redis' redis.
+var redisCalls = map[string]func(*call){
+	"call":               func(c *call) { c.command(true) },
+	"pcall":              func(c *call) { c.command(false) },
+	"error_reply":        errorReply,
+	"status_reply":       statusReply,
+	"replicate_commands": func(c *call) { c.push(true) },
+	"breakpoint":         func(c *call) { c.push(false) },
+	"debug":              func(*call) {},
+	"set_repl": func(c *call) {
+		if len(c.args) != 1 {
+			c.refuse("redis.set_repl() requires two arguments.")
+		}
+		if flags := c.whole(1); flags&^3 != 0 {
+			c.refuse("Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+		}
+	},
+	"sha1hex": func(c *call) {
+		if len(c.args) != 1 {
+			c.refuse("wrong number of arguments")
+		}
+		text, _ := written(c.args[0])
+		sum := sha1.Sum([]byte(text)) //nolint:gosec // what redis.sha1hex is
+		c.push(hex.EncodeToString(sum[:]))
+	},
+	"log": func(c *call) {
+		if len(c.args) < 2 {
+			c.refuse("redis.log() requires two arguments or more.")
+		}
+		n, ok := numeric(c.args[0])
+		if !ok {
+			c.refuse("First argument must be a number (log level).")
+		}
+		if level := whole(n); level < 0 || level > 3 {
+			c.refuse("Invalid debug level.")
+		}
+	},
+	"setresp": func(c *call) {
+		if len(c.args) != 1 {
+			c.refuse("redis.setresp() requires one argument.")
+		}
+		switch c.whole(1) {
+		case 2:
+		case 3:
+			c.lacks("redis.setresp(3)")
 		default:
-			return nil, "ERR Lua redis lib command arguments must be strings or integers"
+			c.refuse("RESP version must be 2 or 3.")
+		}
+	},
+	"acl_check_cmd": func(c *call) {
+		if args := c.words(); !c.r.redis.Knows(args[0]) {
+			c.refuse("Invalid command passed to redis.acl_check_cmd()")
+		}
+		c.push(true)
+	},
+}
+
+// refuse raises an error of Redis'.
+func (c *call) refuse(text string) { c.r.throw(c.r.failure("ERR " + text)) }
+
+// Lacks begins what is refused because this Redis has it not, and a real one has.
+const Lacks = "Relock's Redis has no "
+
+// lacks refuses what would have another answer on a real Redis.
+func (c *call) lacks(what string) { c.refuse(Lacks + what) }
+
+func (r *Interpreter) failure(text string) *table {
+	t := r.newTable(0, 0)
+	t.setText("err", text)
+	return t
+}
+
+// words are the arguments as a command has them.
+func (c *call) words() []string {
+	if len(c.args) == 0 {
+		c.refuse("Please specify at least one argument for this redis lib call")
+	}
+	list := make([]string, len(c.args))
+	for n, v := range c.args {
+		switch v := v.(type) {
+		case string:
+			list[n] = v
+		case float64:
+			list[n] = number(v, digitsOfArgument)
+		default:
+			c.refuse("Lua redis lib command arguments must be strings or integers")
 		}
 	}
-	return r.do(l, args)
+	return list
 }
 
-func errorReply(l *lua.LState) int {
-	text, ok := l.Get(1).(lua.LString)
-	if !ok || l.GetTop() != 1 {
-		return single(l, "err", "ERR wrong number or type of arguments")
+// command is redis.call, and redis.pcall if a mistake is returned.
+func (c *call) command(raise bool) {
+	var v value
+	var failed string
+	if wrong := c.r.caught(func() { v, failed = c.r.do(c.words()) }); wrong != nil {
+		if raise {
+			panic(wrong)
+		}
+		c.push(wrong.value)
+		return
 	}
-	s := strings.TrimPrefix(string(text), "-")
+	if failed == "" {
+		c.push(v)
+		return
+	}
+	t := c.r.failure(failed)
+	t.setText("ignore_error_stats_update", true)
+	if raise {
+		c.r.throw(t)
+	}
+	c.push(t)
+}
+
+func errorReply(c *call) {
+	text, ok := c.get(1).(string)
+	if !ok || len(c.args) != 1 {
+		c.push(c.r.failure("ERR wrong number or type of arguments"))
+		return
+	}
+	s := strings.TrimPrefix(text, "-")
 	if !strings.Contains(s, " ") {
 		s = "ERR " + s
 	}
-	return single(l, "err", s)
+	c.push(c.r.failure(s))
 }
 
-func statusReply(l *lua.LState) int {
-	text, ok := l.Get(1).(lua.LString)
-	if !ok || l.GetTop() != 1 {
-		return single(l, "err", "ERR wrong number or type of arguments")
+func statusReply(c *call) {
+	text, ok := c.get(1).(string)
+	if !ok || len(c.args) != 1 {
+		c.push(c.r.failure("ERR wrong number or type of arguments"))
+		return
 	}
-	return single(l, "ok", string(text))
-}
-
-func single(l *lua.LState, field, text string) int {
-	t := l.CreateTable(0, 1)
-	t.RawSetString(field, lua.LString(text))
-	l.Push(t)
-	return 1
-}
-
-func sha1hex(l *lua.LState) int {
-	text, ok := written(l.Get(1))
-	if l.GetTop() != 1 {
-		l.RaiseError("wrong number of arguments")
-	}
-	if !ok {
-		text = ""
-	}
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // what redis.sha1hex is
-	l.Push(lua.LString(hex.EncodeToString(sum[:])))
-	return 1
-}
-
-func log(l *lua.LState) int {
-	if l.GetTop() < 2 {
-		l.RaiseError("redis.log() requires two arguments or more.")
-	}
-	if level := l.CheckInt(1); level < 0 || level > 3 {
-		l.RaiseError("Invalid debug level.")
-	}
-	return 0
-}
-
-func setresp(l *lua.LState) int {
-	if l.GetTop() != 1 || l.CheckInt(1) != 2 {
-		l.RaiseError("RESP version must be 2 here.")
-	}
-	return 0
+	c.push(c.r.status(text))
 }
 
 // bitwise is Redis' bit, which is Lua BitOp: numbers of 32 bits, with a sign.
-var bitwise = map[string]lua.LGFunction{
-	"tobit": func(l *lua.LState) int { return bitsTo(l, word(l, 1)) },
-	"bnot":  func(l *lua.LState) int { return bitsTo(l, ^word(l, 1)) },
-	"bswap": func(l *lua.LState) int { return bitsTo(l, bits.ReverseBytes32(word(l, 1))) },
-	"band":  folded(func(a, b uint32) uint32 { return a & b }), "bor": folded(func(a, b uint32) uint32 { return a | b }),
-	"bxor":   folded(func(a, b uint32) uint32 { return a ^ b }),
-	"lshift": func(l *lua.LState) int { return bitsTo(l, word(l, 1)<<(word(l, 2)&31)) },
-	"rshift": func(l *lua.LState) int { return bitsTo(l, word(l, 1)>>(word(l, 2)&31)) },
-	"arshift": func(l *lua.LState) int {
-		return bitsTo(l, uint32(int32(word(l, 1))>>(word(l, 2)&31)))
-	},
-	"rol": func(l *lua.LState) int { return bitsTo(l, bits.RotateLeft32(word(l, 1), int(word(l, 2)&31))) },
-	"ror": func(l *lua.LState) int { return bitsTo(l, bits.RotateLeft32(word(l, 1), -int(word(l, 2)&31))) },
-	"tohex": func(l *lua.LState) int {
-		n, format := l.OptInt(2, 8), "%08x"
+var bitwise = map[string]func(*call){
+	"tobit":   func(c *call) { c.bits(c.word(1)) },
+	"bnot":    func(c *call) { c.bits(^c.word(1)) },
+	"bswap":   func(c *call) { c.bits(bits.ReverseBytes32(c.word(1))) },
+	"band":    folded(func(a, b uint32) uint32 { return a & b }),
+	"bor":     folded(func(a, b uint32) uint32 { return a | b }),
+	"bxor":    folded(func(a, b uint32) uint32 { return a ^ b }),
+	"lshift":  shifted(func(a, b uint32) uint32 { return a << b }),
+	"rshift":  shifted(func(a, b uint32) uint32 { return a >> b }),
+	"arshift": shifted(func(a, b uint32) uint32 { return uint32(int32(a) >> b) }),
+	"rol":     shifted(func(a, b uint32) uint32 { return bits.RotateLeft32(a, int(b)) }),
+	"ror":     shifted(func(a, b uint32) uint32 { return bits.RotateLeft32(a, -int(b)) }),
+	"tohex": func(c *call) {
+		b, n, format := c.word(1), int32(8), "%08x"
+		if len(c.args) > 1 {
+			n = int32(c.word(2))
+		}
 		if n < 0 {
 			n, format = -n, "%08X"
 		}
-		text := fmt.Sprintf(format, word(l, 1))
-		l.Push(lua.LString(text[8-min(n, 8):]))
-		return 1
+		text := fmt.Sprintf(format, b)
+		if n < 0 || n > 8 { // the least number has no other sign
+			n = 8
+		}
+		c.push(text[8-n:])
 	},
 }
 
-// word is an argument as BitOp rounds it: to even, modulo 2^32.
-func word(l *lua.LState, n int) uint32 {
-	name := ""
-	if frame, ok := l.GetStack(0); ok {
-		_, _ = l.GetInfo("n", frame, lua.LNil) // or it has none
-		name = frame.Name
-	}
-	f := math.RoundToEven(math.Mod(numberOf(l, n, name), 1<<52))
-	return uint32(int64(f))
+// word is an argument as BitOp rounds it: to even, by the last bits of a sum.
+func (c *call) word(n int) uint32 {
+	return uint32(math.Float64bits(c.number(n) + 6755399441055744.0))
 }
 
-func bitsTo(l *lua.LState, n uint32) int {
-	l.Push(lua.LNumber(int32(n)))
-	return 1
-}
+func (c *call) bits(n uint32) { c.push(float64(int32(n))) }
 
-func folded(f func(a, b uint32) uint32) lua.LGFunction {
-	return func(l *lua.LState) int {
-		all := word(l, 1)
-		for n := 2; n <= l.GetTop(); n++ {
-			all = f(all, word(l, n))
+func folded(f func(a, b uint32) uint32) func(*call) {
+	return func(c *call) {
+		all := c.word(1)
+		for n := 2; n <= len(c.args); n++ {
+			all = f(all, c.word(n))
 		}
-		return bitsTo(l, all)
+		c.bits(all)
 	}
+}
+
+func shifted(f func(a, b uint32) uint32) func(*call) {
+	return func(c *call) { a := c.word(1); c.bits(f(a, c.word(2)&31)) }
 }

@@ -4,65 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
-// mostResults is how many values a function returns at most: Lua 5.1's own stack of C.
-const mostResults = 7900
-
-// wrongArgument raises what Lua says of an argument.
-func wrongArgument(l *lua.LState, n int, name, what string) {
-	l.RaiseError("bad argument #%d to '%s' (%s)", n, name, what)
-}
-
-// textOf is an argument that is a text, or a number as Lua writes it.
-func textOf(l *lua.LState, n int, name string) string {
-	text, ok := written(l.Get(n))
-	if !ok {
-		wrongArgument(l, n, name, "string expected, got "+typeOf(l, n))
-	}
-	return text
-}
-
-// numberOf is an argument that is a number, or reads as one.
-func numberOf(l *lua.LState, n int, name string) float64 {
-	switch v := l.Get(n).(type) {
-	case lua.LNumber:
-		return float64(v)
-	case lua.LString:
-		if number, ok := parsed(string(v)); ok {
-			return float64(number)
-		}
-	}
-	wrongArgument(l, n, name, "number expected, got "+typeOf(l, n))
-	return 0
-}
-
-// optional is a whole number that may be left out.
-func optional(l *lua.LState, n int, name string, usual int64) int64 {
-	if l.GetTop() < n || l.Get(n) == lua.LNil {
-		return usual
-	}
-	return whole(lua.LNumber(numberOf(l, n, name)))
-}
-
-func typeOf(l *lua.LState, n int) string {
-	if l.GetTop() < n {
-		return "no value"
-	}
-	return l.Get(n).Type().String()
-}
-
-// structFuncs is Redis' struct.
-func (r *Interpreter) structFuncs() map[string]lua.LGFunction {
-	return map[string]lua.LGFunction{"pack": r.structPack, "unpack": structUnpack, "size": structSize}
-}
+// structs is Redis' struct.
+var structs = map[string]func(*call){"pack": structPack, "unpack": structUnpack, "size": structSize}
 
 // layout reads a format of struct.
 type layout struct {
-	l     *lua.LState
+	c     *call
 	rest  string // of the format
 	order binary.ByteOrder
 	align int
@@ -74,9 +25,9 @@ const (
 	usualAlign  = 8
 )
 
-func newLayout(l *lua.LState, name string) *layout {
-	format, _, _ := strings.Cut(textOf(l, 1, name), "\x00") // to C it ends there
-	return &layout{l: l, rest: format, order: binary.LittleEndian, align: 1}
+func newLayout(c *call) *layout {
+	format, _, _ := strings.Cut(c.text(1), "\x00") // to C it ends there
+	return &layout{c: c, rest: format, order: binary.LittleEndian, align: 1}
 }
 
 // next returns the next option and its size.
@@ -98,7 +49,7 @@ func (f *layout) next() (option byte, size int, ok bool) {
 		size = f.count(1)
 	case 'i', 'I':
 		if size = f.count(4); size > mostInteger {
-			f.l.RaiseError("integral size %d is larger than limit of %d", size, mostInteger)
+			f.c.fail("integral size %d is larger than limit of %d", size, mostInteger)
 		}
 	}
 	return option, size, true
@@ -113,7 +64,7 @@ func (f *layout) count(usual int) int {
 	count := 0
 	for _, d := range f.rest[:n] {
 		if count = count*10 + int(d-'0'); count > math.MaxInt32 {
-			f.l.RaiseError("integral size overflow")
+			f.c.fail("integral size overflow")
 		}
 	}
 	f.rest = f.rest[n:]
@@ -130,7 +81,7 @@ func (f *layout) padding(at int, option byte, size int) int {
 }
 
 // control reads an option that stands for no value.
-func (f *layout) control(option byte, name string) {
+func (f *layout) control(option byte) {
 	switch option {
 	case ' ':
 	case '>':
@@ -140,11 +91,11 @@ func (f *layout) control(option byte, name string) {
 	case '!':
 		n := f.count(usualAlign)
 		if n <= 0 || n&(n-1) != 0 {
-			f.l.RaiseError("alignment %d is not a power of 2", n)
+			f.c.fail("alignment %d is not a power of 2", n)
 		}
 		f.align = n
 	default:
-		wrongArgument(f.l, 1, name, "invalid format option '"+string(rune(option))+"'")
+		f.c.wrong(1, "invalid format option '"+string(rune(option))+"'")
 	}
 }
 
@@ -152,23 +103,22 @@ func (f *layout) control(option byte, name string) {
 func integerOf(n float64) uint64 {
 	switch {
 	case n < 0:
-		return uint64(whole(lua.LNumber(n)))
+		return uint64(whole(n))
 	case n >= 1<<64:
 		return 0
 	case n >= 1<<63:
 		return uint64(n-1<<63) | 1<<63
 	default:
-		return uint64(whole(lua.LNumber(n)))
+		return uint64(whole(n))
 	}
 }
 
-func (r *Interpreter) structPack(l *lua.LState) int {
-	const name = "pack"
-	f := newLayout(l, name)
-	l.Push(lua.LNil) // as in C, which so parts arguments from what it makes
+func structPack(c *call) {
+	f := newLayout(c)
+	c.args = append(slices.Clip(c.args), nil) // as in C, which so parts arguments from what it makes
 	var out bytes.Buffer
 	argument, total := 1, 0
-	value := func() int { argument++; return argument }
+	next := func() int { argument++; return argument }
 	for {
 		option, size, ok := f.next()
 		if !ok {
@@ -179,7 +129,7 @@ func (r *Interpreter) structPack(l *lua.LState) int {
 		total += pad + size
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
-			n := integerOf(numberOf(l, value(), name))
+			n := integerOf(c.number(next()))
 			digits := make([]byte, size)
 			for i := range digits {
 				at := i
@@ -193,18 +143,18 @@ func (r *Interpreter) structPack(l *lua.LState) int {
 		case 'x':
 			out.WriteByte(0)
 		case 'f':
-			_ = binary.Write(&out, f.order, float32(numberOf(l, value(), name))) // a Buffer takes all
+			_ = binary.Write(&out, f.order, float32(c.number(next()))) // a Buffer takes all
 		case 'd':
-			_ = binary.Write(&out, f.order, numberOf(l, value(), name))
+			_ = binary.Write(&out, f.order, c.number(next()))
 		case 'c', 's':
-			text := textOf(l, value(), name)
+			text := c.text(next())
 			most := size
 			if size == 0 {
 				most = len(text)
 				total += most
 			}
 			if len(text) < most {
-				wrongArgument(l, argument+1, name, "string too short")
+				c.wrong(argument+1, "string too short")
 			}
 			out.WriteString(text[:most])
 			if option == 's' {
@@ -212,14 +162,13 @@ func (r *Interpreter) structPack(l *lua.LState) int {
 				total++
 			}
 		default:
-			f.control(option, name)
+			f.control(option)
 		}
 		if out.Len() > maxText {
-			r.large(l, "a text of struct.pack")
+			c.r.large("a text of struct.pack")
 		}
 	}
-	l.Push(lua.LString(out.String()))
-	return 1
+	c.push(out.String())
 }
 
 // integerIn is the integer that bytes are.
@@ -241,27 +190,26 @@ func integerIn(data string, order binary.ByteOrder, signed bool) float64 {
 	return float64(int64(n))
 }
 
-func structUnpack(l *lua.LState) int {
-	const name = "unpack"
-	f := newLayout(l, name)
-	data := textOf(l, 2, name)
-	start := optional(l, 3, name, 1)
+func structUnpack(c *call) {
+	f := newLayout(c)
+	data := c.text(2)
+	start := c.optional(3, 1)
 	if start <= 0 {
-		wrongArgument(l, 3, name, "offset must be 1 or greater")
+		c.wrong(3, "offset must be 1 or greater")
 	}
-	at, found := int(min(start-1, 1<<40)), 0
+	at, found := min(start-1, 1<<40), 0
 	fits := func(size int) {
 		if size < 0 || size > len(data) || at > len(data)-size {
-			wrongArgument(l, 2, name, "data string too short")
+			c.wrong(2, "data string too short")
 		}
 	}
-	var last lua.LValue
-	push := func(v lua.LValue) {
-		if found++; found > mostResults {
-			l.RaiseError("stack overflow (too many results)")
+	var last value
+	push := func(v value) {
+		if found++; found > mostResults-100 {
+			c.fail("stack overflow (too many results)")
 		}
 		last = v
-		l.Push(v)
+		c.push(v)
 	}
 	for {
 		option, size, ok := f.next()
@@ -272,46 +220,41 @@ func structUnpack(l *lua.LState) int {
 		fits(size)
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
-			push(lua.LNumber(integerIn(data[at:at+size], f.order, option >= 'a')))
+			push(float64(integerIn(data[at:at+size], f.order, option >= 'a')))
 		case 'x':
 		case 'f':
-			push(lua.LNumber(math.Float32frombits(f.order.Uint32([]byte(data[at : at+4])))))
+			push(float64(math.Float32frombits(f.order.Uint32([]byte(data[at : at+4])))))
 		case 'd':
-			push(lua.LNumber(math.Float64frombits(f.order.Uint64([]byte(data[at : at+8])))))
+			push(float64(math.Float64frombits(f.order.Uint64([]byte(data[at : at+8])))))
 		case 'c':
 			if size == 0 {
-				n, is := last.(lua.LNumber)
-				if text, reads := last.(lua.LString); reads {
-					n, is = parsed(string(text))
-				}
+				n, is := numeric(last)
 				if found == 0 || !is {
-					l.RaiseError("format 'c0' needs a previous size")
+					c.fail("format 'c0' needs a previous size")
 				}
 				size = int(whole(n))
-				l.Pop(1)
+				c.out = c.out[:len(c.out)-1]
 				found--
 				fits(size)
 			}
-			push(lua.LString(data[at : at+size]))
+			push(string(data[at : at+size]))
 		case 's':
 			end := strings.IndexByte(data[at:], 0)
 			if end < 0 {
-				l.RaiseError("unfinished string in data")
+				c.fail("unfinished string in data")
 			}
-			push(lua.LString(data[at : at+end]))
+			push(string(data[at : at+end]))
 			size = end + 1
 		default:
-			f.control(option, name)
+			f.control(option)
 		}
 		at += size
 	}
-	l.Push(lua.LNumber(at + 1))
-	return found + 1
+	c.push(float64(at + 1))
 }
 
-func structSize(l *lua.LState) int {
-	const name = "size"
-	f := newLayout(l, name)
+func structSize(c *call) {
+	f := newLayout(c)
 	at := 0
 	for {
 		option, size, ok := f.next()
@@ -321,71 +264,62 @@ func structSize(l *lua.LState) int {
 		at += f.padding(at, option, size)
 		switch {
 		case option == 's':
-			wrongArgument(l, 1, name, "option 's' has no fixed size")
+			c.wrong(1, "option 's' has no fixed size")
 		case option == 'c' && size == 0:
-			wrongArgument(l, 1, name, "option 'c0' has no fixed size")
+			c.wrong(1, "option 'c0' has no fixed size")
 		case !(option >= '0' && option <= '9' || option >= 'a' && option <= 'z' || option >= 'A' && option <= 'Z'):
-			f.control(option, name)
+			f.control(option)
 		}
 		at += size
 	}
-	l.Push(lua.LNumber(at))
-	return 1
+	c.push(float64(at))
 }
 
-// messagePackFuncs is Redis' cmsgpack.
-func (r *Interpreter) messagePackFuncs() map[string]lua.LGFunction {
-	return map[string]lua.LGFunction{
-		"pack":   r.messagePack,
-		"unpack": func(l *lua.LState) int { return messageUnpack(l, "unpack", 0, 0) },
-		"unpack_one": func(l *lua.LState) int {
-			return messageUnpack(l, "unpack_one", 1, optional(l, 2, "unpack_one", 0))
-		},
-		"unpack_limit": func(l *lua.LState) int {
-			limit := whole(lua.LNumber(numberOf(l, 2, "unpack_limit")))
-			return messageUnpack(l, "unpack_limit", limit, optional(l, 3, "unpack_limit", 0))
-		},
-	}
+// messages is Redis' cmsgpack.
+var messages = map[string]func(*call){
+	"pack":         messagePack,
+	"unpack":       func(c *call) { messageUnpack(c, 0, 0) },
+	"unpack_one":   func(c *call) { messageUnpack(c, 1, c.optional(2, 0)) },
+	"unpack_limit": func(c *call) { messageUnpack(c, c.whole(2), c.optional(3, 0)) },
 }
 
 // deepest is how many tables in tables cmsgpack writes; nil stands for anything deeper.
 const deepest = 16
 
-func (r *Interpreter) messagePack(l *lua.LState) int {
-	if l.GetTop() == 0 {
-		wrongArgument(l, 0, "pack", "MessagePack pack needs input.")
+func messagePack(c *call) {
+	if len(c.args) == 0 {
+		c.wrong(0, "MessagePack pack needs input.")
 	}
 	p := packer{}
-	for n := 1; n <= l.GetTop(); n++ {
-		p.value(l.Get(n), 0)
+	for _, v := range c.args {
+		p.value(v, 0)
 	}
 	if p.out.Len() > maxText {
-		r.large(l, "a text of cmsgpack.pack")
+		c.r.large("a text of cmsgpack.pack")
 	}
-	l.Push(lua.LString(p.out.String()))
-	return 1
+	c.push(p.out.String())
 }
 
 // packer writes MessagePack as cmsgpack does.
 type packer struct{ out bytes.Buffer }
 
-func (p *packer) value(v lua.LValue, deep int) {
+func (p *packer) value(v value, deep int) {
 	if p.out.Len() > maxText {
 		return
 	}
 	switch v := v.(type) {
-	case lua.LBool:
+	case bool:
 		if v {
 			p.out.WriteByte(0xc3)
 		} else {
 			p.out.WriteByte(0xc2)
 		}
-	case lua.LNumber:
-		p.number(float64(v))
-	case lua.LString:
+	case float64:
+		p.number(v)
+	case string:
 		p.head(len(v), 31, 0xa0, 0xd9, 0xda, 0xdb)
-		p.out.WriteString(string(v))
-	case *lua.LTable:
+		p.out.WriteString(v)
+	case *table:
 		if deep < deepest {
 			p.table(v, deep+1)
 			return
@@ -411,7 +345,7 @@ func (p *packer) head(n, most int, few, one, two, four byte) {
 }
 
 func (p *packer) number(f float64) {
-	n := whole(lua.LNumber(f))
+	n := whole(f)
 	if math.IsInf(f, 0) || math.IsNaN(f) || float64(n) != f {
 		if single := float32(f); float64(single) == f {
 			p.out.Write(binary.BigEndian.AppendUint32([]byte{0xca}, math.Float32bits(single)))
@@ -443,11 +377,11 @@ func (p *packer) number(f float64) {
 }
 
 // table writes an array where the keys are 1 to their number, else a map.
-func (p *packer) table(t *lua.LTable, deep int) {
+func (p *packer) table(t *table, deep int) {
 	count, most, array := 0, 0, true
-	t.ForEach(func(key, _ lua.LValue) {
-		n, is := key.(lua.LNumber)
-		array = array && is && n > 0 && n == lua.LNumber(int32(n))
+	t.each(func(key, _ value) {
+		n, is := key.(float64)
+		array = array && is && n > 0 && n == float64(int32(n))
 		if array {
 			most = max(most, int(n))
 		}
@@ -456,60 +390,55 @@ func (p *packer) table(t *lua.LTable, deep int) {
 	if array && most == count {
 		p.head(count, 15, 0x90, 0, 0xdc, 0xdd)
 		for n := 1; n <= count; n++ {
-			p.value(t.RawGetInt(n), deep)
+			p.value(t.at(n), deep)
 		}
 		return
 	}
 	p.head(count, 15, 0x80, 0, 0xde, 0xdf)
-	t.ForEach(func(key, v lua.LValue) {
+	t.each(func(key, v value) {
 		p.value(key, deep)
 		p.value(v, deep)
 	})
 }
 
-func messageUnpack(l *lua.LState, name string, limit, offset int64) int {
-	text := textOf(l, 1, name)
-	limit, offset = int64(int32(limit)), int64(int32(offset))
+func messageUnpack(c *call, limit, offset int) {
+	text := c.text(1)
+	limit, offset = int(int32(limit)), int(int32(offset))
 	switch {
 	case offset < 0 || limit < 0:
-		l.RaiseError("Invalid request to unpack with offset of %d and limit of %d.", offset, len(text))
-	case offset > int64(len(text)):
-		l.RaiseError("Start offset %d greater than input length %d.", offset, len(text))
+		c.fail("Invalid request to unpack with offset of %d and limit of %d.", offset, len(text))
+	case offset > len(text):
+		c.fail("Start offset %d greater than input length %d.", offset, len(text))
 	}
 	all := limit == 0 && offset == 0
-	u := unpacker{l: l, rest: text[offset:]}
-	var found []lua.LValue
-	for u.rest != "" && (all || int64(len(found)) < limit) {
-		if len(found) >= mostResults {
-			l.RaiseError("stack overflow (in function mp_unpack_full)")
+	u := unpacker{c: c, rest: text[offset:]}
+	var found []value
+	for u.rest != "" && (all || len(found) < limit) {
+		if len(found) >= mostResults-100 {
+			c.fail("stack overflow (in function mp_unpack_full)")
 		}
 		found = append(found, u.value(0))
 	}
-	results := len(found)
 	if !all {
 		at := len(text) - len(u.rest)
 		if u.rest == "" {
 			at = -1
 		}
-		l.Push(lua.LNumber(at))
-		results++
+		c.push(float64(at))
 	}
-	for _, v := range found {
-		l.Push(v)
-	}
-	return results
+	c.push(found...)
 }
 
 // unpacker reads MessagePack as cmsgpack does.
 type unpacker struct {
-	l    *lua.LState
+	c    *call
 	rest string
 }
 
 // take takes so many bytes.
 func (u *unpacker) take(n int) string {
 	if n > len(u.rest) {
-		u.l.RaiseError("Missing bytes in input.")
+		u.c.fail("Missing bytes in input.")
 	}
 	taken := u.rest[:n]
 	u.rest = u.rest[n:]
@@ -525,71 +454,67 @@ func (u *unpacker) unsigned(n int) (value uint64) {
 }
 
 // mostDeep is how deep cmsgpack reads lists in lists: Lua's stack, two places a list.
-const mostDeep = mostResults / 2
+const mostDeep = (mostResults - 100) / 2
 
-func (u *unpacker) value(deep int) lua.LValue {
+func (u *unpacker) value(deep int) value {
 	if deep > mostDeep {
-		u.l.RaiseError("stack overflow (in function mp_decode_to_lua_array)")
+		u.c.fail("stack overflow (in function mp_decode_to_lua_array)")
 	}
 	switch c := u.take(1)[0]; {
 	case c == 0xc0:
-		return lua.LNil
+		return nil
 	case c == 0xc2, c == 0xc3:
-		return lua.LBool(c == 0xc3)
+		return c == 0xc3
 	case c == 0xca:
-		return lua.LNumber(math.Float32frombits(uint32(u.unsigned(4))))
+		return float64(math.Float32frombits(uint32(u.unsigned(4))))
 	case c == 0xcb:
-		return lua.LNumber(math.Float64frombits(u.unsigned(8)))
-	case c >= 0xcc && c <= 0xcf:
-		return lua.LNumber(u.unsigned(1 << (c - 0xcc)))
+		return float64(math.Float64frombits(u.unsigned(8)))
+	case c == 0xcf:
+		return float64(int64(u.unsigned(8))) // as cmsgpack does
+	case c >= 0xcc && c < 0xcf:
+		return float64(u.unsigned(1 << (c - 0xcc)))
 	case c == 0xd0:
-		return lua.LNumber(int8(u.unsigned(1)))
+		return float64(int8(u.unsigned(1)))
 	case c == 0xd1:
-		return lua.LNumber(int16(u.unsigned(2)))
+		return float64(int16(u.unsigned(2)))
 	case c == 0xd2:
-		return lua.LNumber(int32(u.unsigned(4)))
+		return float64(int32(u.unsigned(4)))
 	case c == 0xd3:
-		return lua.LNumber(int64(u.unsigned(8)))
+		return float64(int64(u.unsigned(8)))
 	case c >= 0xd9 && c <= 0xdb:
-		return lua.LString(u.take(int(u.unsigned(1 << (c - 0xd9)))))
+		return u.take(int(u.unsigned(1 << (c - 0xd9))))
 	case c == 0xdc, c == 0xdd:
 		return u.array(int(u.unsigned(2<<(c-0xdc))), deep)
 	case c == 0xde, c == 0xdf:
 		return u.hash(int(u.unsigned(2<<(c-0xde))), deep)
 	case c < 0x80, c >= 0xe0:
-		return lua.LNumber(int8(c))
+		return float64(int8(c))
 	case c&0xe0 == 0xa0:
-		return lua.LString(u.take(int(c & 0x1f)))
+		return u.take(int(c & 0x1f))
 	case c&0xf0 == 0x90:
 		return u.array(int(c&0xf), deep)
 	case c&0xf0 == 0x80:
 		return u.hash(int(c&0xf), deep)
 	default:
-		u.l.RaiseError("Bad data format in input.")
+		u.c.fail("Bad data format in input.")
 		return nil
 	}
 }
 
-func (u *unpacker) array(n, deep int) lua.LValue {
-	t := u.l.NewTable()
+func (u *unpacker) array(n, deep int) value {
+	t := u.c.r.newTable(0, 0)
 	for i := 1; i <= n; i++ {
-		t.RawSetInt(i, u.value(deep+1))
+		t.setAt(i, u.value(deep+1))
 	}
 	return t
 }
 
-func (u *unpacker) hash(n, deep int) lua.LValue {
-	t := u.l.NewTable()
+func (u *unpacker) hash(n, deep int) value {
+	t := u.c.r.newTable(0, 0)
 	for range n {
 		key := u.value(deep + 1)
 		v := u.value(deep + 1)
-		if number, is := key.(lua.LNumber); is && math.IsNaN(float64(number)) {
-			u.l.Error(lua.LString("table index is NaN"), 0)
-		}
-		if key == lua.LNil {
-			u.l.Error(lua.LString("table index is nil"), 0)
-		}
-		t.RawSet(key, v)
+		*u.c.r.place(t, key) = v
 	}
 	return t
 }

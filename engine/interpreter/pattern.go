@@ -2,8 +2,6 @@ package interpreter
 
 import (
 	"strings"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // Bounds of patterns.
@@ -27,8 +25,7 @@ const (
 // matcher matches one text as Lua 5.1 does. A mistake in the pattern raises Lua's
 // error, and too many steps end the script.
 type matcher struct {
-	r        *Interpreter
-	l        *lua.LState
+	c        *call
 	text     string
 	pattern  string
 	captures []capture // that are open or closed
@@ -40,21 +37,16 @@ type capture struct{ at, length int }
 // failed is the result of no match.
 const failed = -1
 
-func (r *Interpreter) newMatcher(l *lua.LState, text, pattern string) *matcher {
+func newMatcher(c *call, text, pattern string) *matcher {
 	pattern, _, _ = strings.Cut(pattern, "\x00") // to Lua 5.1 a pattern ends there
-	return &matcher{r: r, l: l, text: text, pattern: pattern}
+	return &matcher{c: c, text: text, pattern: pattern}
 }
 
 // take counts steps.
 func (m *matcher) take(n int) {
-	if m.r.steps += n; m.r.steps <= Steps {
-		return
+	if m.c.r.steps += n; m.c.r.steps > Steps {
+		m.c.r.stop(&Fault{Kind: ErrSteps})
 	}
-	if m.r.fault == nil {
-		m.r.fault = &Fault{Kind: ErrSteps}
-		m.r.end()
-	}
-	m.l.RaiseError("patterns take too many steps")
 }
 
 // from matches a pattern at a place of the text, and returns where that ends.
@@ -74,7 +66,7 @@ func (m *matcher) at(p int) byte {
 // match matches the pattern from p on at s.
 func (m *matcher) match(s, p int) int {
 	if m.deep++; m.deep > maxItems {
-		m.l.RaiseError("pattern too complex")
+		m.c.fail("pattern too complex")
 	}
 	defer func() { m.deep-- }()
 	for {
@@ -143,7 +135,7 @@ func (m *matcher) itemEnd(p int) int {
 	switch m.at(p) {
 	case '%':
 		if p+1 >= len(m.pattern) {
-			m.l.RaiseError("malformed pattern (ends with '%%')")
+			m.c.fail("malformed pattern (ends with '%%')")
 		}
 		return p + 2
 	case '[':
@@ -154,7 +146,7 @@ func (m *matcher) itemEnd(p int) int {
 		}
 		for first := true; first || m.at(p) != ']'; first = false {
 			if p >= len(m.pattern) {
-				m.l.RaiseError("malformed pattern (missing ']')")
+				m.c.fail("malformed pattern (missing ']')")
 			}
 			if m.at(p) == '%' && p+1 < len(m.pattern) {
 				p++
@@ -242,7 +234,7 @@ func (m *matcher) fewest(s, p, end int) int {
 
 func (m *matcher) opened(s, p, length int) int {
 	if len(m.captures) == maxCaptures {
-		m.l.RaiseError("too many captures")
+		m.c.fail("too many captures")
 	}
 	n := len(m.captures)
 	m.captures = append(m.captures, capture{s, length})
@@ -265,14 +257,14 @@ func (m *matcher) closed(s, p int) int {
 		}
 		return e
 	}
-	m.l.RaiseError("invalid pattern capture")
+	m.c.fail("invalid pattern capture")
 	return failed
 }
 
 // balanced is where what %b names closes.
 func (m *matcher) balanced(s, p int) int {
 	if p+1 >= len(m.pattern) {
-		m.l.RaiseError("unbalanced pattern")
+		m.c.fail("unbalanced pattern")
 	}
 	opens, closes := m.at(p), m.at(p+1)
 	if s >= len(m.text) || m.text[s] != opens {
@@ -295,7 +287,7 @@ func (m *matcher) balanced(s, p int) int {
 // frontier is where the pattern goes on if a set begins in the text at s.
 func (m *matcher) frontier(s, p int) int {
 	if m.at(p) != '[' {
-		m.l.RaiseError("missing '[' after '%%f' in pattern")
+		m.c.fail("missing '[' after '%%f' in pattern")
 	}
 	end := m.itemEnd(p)
 	var before, here byte
@@ -315,7 +307,7 @@ func (m *matcher) frontier(s, p int) int {
 func (m *matcher) repeated(s int, name byte) int {
 	n := int(name) - '1'
 	if n < 0 || n >= len(m.captures) || m.captures[n].length == unfinished {
-		m.l.RaiseError("invalid capture index")
+		m.c.fail("invalid capture index")
 	}
 	c := m.captures[n]
 	if c.length == position {
@@ -330,32 +322,30 @@ func (m *matcher) repeated(s int, name byte) int {
 
 // captured is a capture of a match from s to e; the first is all of it if there is
 // none.
-func (m *matcher) captured(n, s, e int) lua.LValue {
+func (m *matcher) captured(n, s, e int) value {
 	if n >= len(m.captures) {
 		if n > 0 {
-			m.l.RaiseError("invalid capture index")
+			m.c.fail("invalid capture index")
 		}
-		return lua.LString(m.text[s:e])
+		return m.text[s:e]
 	}
 	c := m.captures[n]
 	switch c.length {
 	case unfinished:
-		m.l.RaiseError("unfinished capture")
-		return lua.LNil
+		m.c.fail("unfinished capture")
+		return nil
 	case position:
-		return lua.LNumber(c.at + 1)
+		return float64(c.at + 1)
 	default:
-		return lua.LString(m.text[c.at : c.at+c.length])
+		return m.text[c.at : c.at+c.length]
 	}
 }
 
-// push pushes the captures of a match from s to e, or all of it if there are none.
-func (m *matcher) push(s, e int) int {
-	n := max(len(m.captures), 1)
-	for i := range n {
-		m.l.Push(m.captured(i, s, e))
+// push adds the captures of a match from s to e, or all of it if there are none.
+func (m *matcher) push(s, e int) {
+	for i := range max(len(m.captures), 1) {
+		m.c.push(m.captured(i, s, e))
 	}
-	return n
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
@@ -383,7 +373,7 @@ func ofClass(c, class byte) bool {
 	case 'w':
 		is = digit(c) || lower(c) || upper(c)
 	case 'x':
-		is = digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f'
+		is = hexadecimal(c)
 	case 'z':
 		is = c == 0
 	default:
@@ -392,69 +382,43 @@ func ofClass(c, class byte) bool {
 	return is != upper(class)
 }
 
-// textAt is an argument that is a text, or a number as Lua writes it.
-func textAt(l *lua.LState, n int) string {
-	if text, ok := written(l.Get(n)); ok {
-		return text
-	}
-	return l.CheckString(n)
-}
-
-// patterned are the functions of string that match patterns.
-func (r *Interpreter) patterned() map[string]lua.LGFunction {
-	gmatch := r.gmatch
-	return map[string]lua.LGFunction{
-		"find":   func(l *lua.LState) int { return r.find(l, true) },
-		"match":  func(l *lua.LState) int { return r.find(l, false) },
-		"gmatch": gmatch, "gfind": gmatch, "gsub": r.gsub,
-	}
-}
-
 // find is string.find, or string.match.
-func (r *Interpreter) find(l *lua.LState, places bool) int {
-	text, pattern := textAt(l, 1), textAt(l, 2)
-	from := l.OptInt(3, 1)
-	if from < 0 {
-		from += len(text) + 1
-	}
-	from = min(max(from-1, 0), len(text))
-	if places && (lua.LVAsBool(l.Get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
+func (c *call) find(places bool) {
+	text, pattern := c.text(1), c.text(2)
+	from := min(max(relative(c.optional(3, 1), len(text))-1, 0), len(text))
+	if places && (truth(c.get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
 		n := strings.Index(text[from:], pattern)
 		if n < 0 {
-			l.Push(lua.LNil)
-			return 1
+			c.push(nil)
+			return
 		}
-		l.Push(lua.LNumber(from + n + 1))
-		l.Push(lua.LNumber(from + n + len(pattern)))
-		return 2
+		c.push(float64(from+n+1), float64(from+n+len(pattern)))
+		return
 	}
 	pattern, anchored := strings.CutPrefix(pattern, "^")
-	m := r.newMatcher(l, text, pattern)
+	m := newMatcher(c, text, pattern)
 	for s := from; s <= len(text); s++ {
 		if e := m.from(s); e != failed {
-			if !places {
-				return m.push(s, e)
+			if places {
+				c.push(float64(s+1), float64(e))
 			}
-			l.Push(lua.LNumber(s + 1))
-			l.Push(lua.LNumber(e))
-			if len(m.captures) == 0 {
-				return 2
+			if !places || len(m.captures) > 0 {
+				m.push(s, e)
 			}
-			return 2 + m.push(s, e)
+			return
 		}
 		if anchored {
 			break
 		}
 	}
-	l.Push(lua.LNil)
-	return 1
+	c.push(nil)
 }
 
 // gmatch is string.gmatch.
-func (r *Interpreter) gmatch(l *lua.LState) int {
-	text, pattern, next := textAt(l, 1), textAt(l, 2), 0
-	l.Push(l.NewFunction(func(l *lua.LState) int {
-		m := r.newMatcher(l, text, pattern)
+func gmatch(c *call) {
+	text, pattern, next := c.text(1), c.text(2), 0
+	c.push(&function{id: c.r.identity(), native: func(c *call) {
+		m := newMatcher(c, text, pattern)
 		for s := next; s <= len(text); s++ {
 			e := m.from(s)
 			if e == failed {
@@ -463,34 +427,31 @@ func (r *Interpreter) gmatch(l *lua.LState) int {
 			if next = e; e == s {
 				next++
 			}
-			return m.push(s, e)
+			m.push(s, e)
+			return
 		}
 		next = len(text) + 1
-		return 0
-	}))
-	return 1
+	}})
 }
 
 // gsub is string.gsub with a bound.
-func (r *Interpreter) gsub(l *lua.LState) int {
-	defer func() { r.deep-- }()
-	r.deeper(l)
-	text, pattern := textAt(l, 1), textAt(l, 2)
-	switch l.Get(3).Type() {
-	case lua.LTString, lua.LTNumber, lua.LTTable, lua.LTFunction:
+func gsub(c *call) {
+	text, pattern := c.text(1), c.text(2)
+	switch c.get(3).(type) {
+	case string, float64, *table, *function:
 	default:
-		l.ArgError(3, "string/function/table expected")
+		c.wrong(3, "string/function/table expected")
 	}
-	most := l.OptInt(4, len(text)+1)
+	most := c.optionalInt(4, len(text)+1)
 	pattern, anchored := strings.CutPrefix(pattern, "^")
-	m := r.newMatcher(l, text, pattern)
+	m := newMatcher(c, text, pattern)
 	var out strings.Builder
 	n, s := 0, 0
 	for n < most {
 		e := m.from(s)
 		if e != failed {
 			n++
-			out.WriteString(m.instead(l.Get(3), s, e))
+			out.WriteString(m.instead(c.args[2], s, e))
 		}
 		if e <= s && s == len(text) {
 			break
@@ -501,40 +462,40 @@ func (r *Interpreter) gsub(l *lua.LState) int {
 			out.WriteByte(text[s])
 			s++
 		}
-		if out.Len() > r.longest() {
-			r.large(l, "a text of string.gsub")
+		if out.Len() > c.r.longest() {
+			c.r.large("a text of string.gsub")
 		}
 		if anchored {
 			break
 		}
 	}
 	out.WriteString(text[s:])
-	l.Push(lua.LString(out.String()))
-	l.Push(lua.LNumber(n))
-	return 2
+	c.push(out.String(), float64(n))
 }
 
 // instead is what comes in the place of a match from s to e.
-func (m *matcher) instead(by lua.LValue, s, e int) string {
-	var v lua.LValue
+func (m *matcher) instead(by value, s, e int) string {
+	var v value
 	switch by := by.(type) {
-	case *lua.LFunction:
-		m.l.Push(by)
-		m.l.Call(m.push(s, e), 1)
-		v = m.l.Get(-1)
-		m.l.Pop(1)
-	case *lua.LTable:
-		v = m.l.GetTable(by, m.captured(0, s, e))
+	case *function:
+		var few [4]value
+		captures := few[:0]
+		for i := range max(len(m.captures), 1) {
+			captures = append(captures, m.captured(i, s, e))
+		}
+		v = m.c.r.call1(by, captures...)
+	case *table:
+		v = m.c.r.index(by, m.captured(0, s, e), nil)
 	default:
 		text, _ := written(by)
 		return m.filled(text, s, e)
 	}
-	if !lua.LVAsBool(v) {
+	if !truth(v) {
 		return m.text[s:e]
 	}
 	text, ok := written(v)
 	if !ok {
-		m.l.RaiseError("invalid replacement value (a %s)", v.Type())
+		m.c.fail("invalid replacement value (a %s)", typeName(v))
 	}
 	return text
 }
@@ -545,15 +506,17 @@ func (m *matcher) filled(by string, s, e int) string {
 		return by
 	}
 	var out strings.Builder
-	for n := 0; n < len(by) && out.Len() <= m.r.longest(); n++ {
-		if by[n] != '%' || n+1 == len(by) {
-			if by[n] != '%' {
-				out.WriteByte(by[n])
-			}
+	for n := 0; n < len(by) && out.Len() <= m.c.r.longest(); n++ {
+		if by[n] != '%' {
+			out.WriteByte(by[n])
 			continue
 		}
 		n++
-		switch c := by[n]; {
+		c := byte(0) // as C finds it behind the end
+		if n < len(by) {
+			c = by[n]
+		}
+		switch {
 		case c == '0':
 			out.WriteString(m.text[s:e])
 		case digit(c):

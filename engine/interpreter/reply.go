@@ -2,8 +2,6 @@ package interpreter
 
 import (
 	"math"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // Bounds of a reply.
@@ -19,41 +17,68 @@ type replier struct {
 	large bool // more than these, or too deep
 }
 
-func (p *replier) value(v lua.LValue, deep int) any {
+func (p *replier) value(v value, deep int) any {
 	p.left -= 16
 	if p.left < 0 || deep >= maxDeep {
 		p.large = true
 		return nil
 	}
 	switch v := v.(type) {
-	case lua.LBool:
+	case bool:
 		if v {
 			return int64(1)
 		}
 		return nil
-	case lua.LNumber:
+	case float64:
 		return whole(v)
-	case lua.LString:
-		return p.text(string(v))
-	case *lua.LTable:
-		if text, ok := v.RawGetString("err").(lua.LString); ok {
-			return Failure(p.text(oneLine(cut(string(text), maxError))))
-		}
-		if text, ok := v.RawGetString("ok").(lua.LString); ok {
-			return Status(p.text(oneLine(string(text))))
-		}
-		list := []any{}
-		for n := 1; !p.large; n++ {
-			one := v.RawGetInt(n)
-			if one == lua.LNil {
-				break
-			}
-			list = append(list, p.value(one, deep+1))
-		}
-		return list
+	case string:
+		return p.text(v)
+	case *table:
+		return p.table(v, deep+1)
 	default:
 		return nil
 	}
+}
+
+// table is a reply of what a table says that it is, or a list.
+func (p *replier) table(t *table, deep int) any {
+	if text, ok := t.get("err").(string); ok {
+		return Failure(p.text(oneLine(cut(text, maxError))))
+	}
+	if text, ok := t.get("ok").(string); ok {
+		return Status(p.text(oneLine(text)))
+	}
+	if n, ok := t.get("double").(float64); ok {
+		return Double(n)
+	}
+	if m, ok := t.get("map").(*table); ok {
+		pairs := Map{}
+		m.each(func(k, v value) { pairs = append(pairs, p.value(k, deep), p.value(v, deep)) })
+		return pairs
+	}
+	if s, ok := t.get("set").(*table); ok {
+		members := Set{}
+		s.each(func(k, _ value) { members = append(members, p.value(k, deep)) })
+		return members
+	}
+	if text, ok := t.get("big_number").(string); ok {
+		return BigNumber(p.text(oneLine(text)))
+	}
+	if v, ok := t.get("verbatim_string").(*table); ok {
+		text, ok := v.get("string").(string)
+		if format, is := v.get("format").(string); ok && is {
+			return Verbatim{Format: cut(format, 3), Text: p.text(text)}
+		}
+	}
+	list := []any{}
+	for n := 1; !p.large; n++ {
+		one := t.at(n)
+		if one == nil {
+			break
+		}
+		list = append(list, p.value(one, deep))
+	}
+	return list
 }
 
 // text counts a text.
@@ -65,10 +90,13 @@ func (p *replier) text(s string) string {
 	return s
 }
 
+// Text is how a client that speaks RESP2 gets a double.
+func (d Double) Text() string { return number(float64(d), digitsOfArgument) }
+
 // whole cuts a number as C's cast does on the machines that Redis runs on.
-func whole(n lua.LNumber) int64 {
-	if math.IsNaN(float64(n)) || n >= 1<<63 || n < -1<<63 {
-		return -1 << 63
+func whole(n float64) int64 {
+	if math.IsNaN(n) || n >= 1<<63 || n < -1<<63 {
+		return math.MinInt64
 	}
 	return int64(n)
 }

@@ -149,6 +149,21 @@ return 'never'
 	})
 }
 
+// The line that names a script's engine is the first that Redis reads, and its flags hold.
+func TestJournalKeepsTheEngine(t *testing.T) {
+	const source = "#!lua flags=no-writes\nlocal v = redis.call('GET', KEYS[1])\nreturn redis.call('SET', KEYS[1], 1)\n"
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		var got []journal.Entry
+		j := journal.New(over(c), []journal.Script{script("s.lua", source)}, func(_ context.Context, r journal.Record) { got = r.Entries })
+		if err := j.Eval(t.Context(), source, []string{"k"}).Err(); err == nil || !strings.Contains(err.Error(), "Write commands are not allowed from read-only scripts") {
+			t.Errorf("a write: %v", err)
+		}
+		if len(got) != 2 || got[0].Line != 2 || got[1].Line != 3 && got[1].Line != 0 {
+			t.Errorf("%+v: GET is on line 2, and SET on line 3", got)
+		}
+	})
+}
+
 func TestJournalFallsBackOnNoScript(t *testing.T) {
 	const source = "return redis.call('INCR', KEYS[1])"
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {

@@ -1,19 +1,20 @@
--- Put before each script; joined to one line, so comments stand alone.
+-- Put before each script, behind the line that names its engine, if it has one;
+-- joined to one line, so comments stand alone.
 -- Shadows redis for the script below, notes each command, and opens the
 -- function that holds the script. Journal, at the end, makes the answer.
 local ok, reply, journal
 do
 local real, key, notes, now = redis, KEYS[1], {}, redis.call('TIME')
 -- The position in a chunk is only to be had from an error's text. The prelude
--- is line 1; the first position below it is the script's. A tail call
+-- is one line; the first position below it is the script's. A tail call
 -- (return redis.call(...)) leaves no frame, and so may leave no line. An error
 -- is dear: the level at which the script was found is tried first.
-local level = 2
+local level, above = 2, 1
 local function line()
 for n = level, 8 do
 local _, where = pcall(error, '', n)
 local l = string.match(tostring(where), ':(%d+):')
-if l and tonumber(l) > 1 then
+if l and tonumber(l) > above then
 level = n
 return tonumber(l) - 1
 end
@@ -38,7 +39,7 @@ if type(e) == 'table' then return e.err or e[1] or 'error', e.err and 0 or -1 en
 if string.match(tostring(e), '^%u+ ') then return tostring(e), 0 end
 local at = string.match(tostring(e), '^[^ ]*:(%d+): ')
 local text = string.gsub(tostring(e), '^[^ ]*:%d+: ', '', 1)
-return text, at and tonumber(at) > 1 and tonumber(at) - 1 or -1
+return text, at and tonumber(at) > above and tonumber(at) - 1 or -1
 end
 local ask = real.pcall
 local function note(at, result, ...)

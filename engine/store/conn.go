@@ -73,6 +73,9 @@ func (e *Embedded) Knows(verb string) bool {
 	return verb != inScript && e.server.Server().IsRegisteredCommand(verb)
 }
 
+// Reads reports whether a command of this name changes nothing.
+func (e *Embedded) Reads(verb string) bool { return e.server.reads(verb) }
+
 // NextExpiry returns how much time is left until a key expires, or a field of one, and
 // whether any will.
 func (e *Embedded) NextExpiry() (left time.Duration, any bool) {

@@ -200,17 +200,50 @@ func (d draw) sequence() (list [][]string) {
 // script is one script, of a few statements about three numbers, three texts and a table.
 func (d draw) script() string {
 	var b strings.Builder
-	b.WriteString("local n, i, x = " + d.number(1) + ", " + d.of("0", "1", "7", "-3") + ", " + d.of("1.5", "0.1", "1e15", "2^53", "1700000000000.5", "1/3", "-0.0", "1e100", "100") + "\n")
-	b.WriteString("local s, u, v = " + d.text(1) + ", KEYS[1], ARGV[" + d.of("1", "2", "3") + "]\nlocal t = {" + d.of("", "1, 2, 3", "'b', 'a'", "a = 1", "1, nil, 3", "n, s", "{1}, {2}") + "}\n")
+	b.WriteString(d.of("", "", "", "", "", "#!lua\n", "#!lua flags=no-writes\n", "#!lua flags=allow-stale,no-cluster\n"))
+	b.WriteString("local n, i, x = " + d.number(1) + ", " + d.of("0", "1", "7", "-3") + ", " + d.of("1.5", "0.1", "1e15", "2^53", "1700000000000.5", "1/3", "-0.0", "1e100", "100", "1/0") + "\n")
+	b.WriteString("local s, u, v = " + d.text(1) + ", KEYS[1], ARGV[" + d.of("1", "2", "3") + "]\nlocal t = " + d.table(2) + "\n")
 	for range 1 + d.IntN(5) {
 		b.WriteString(d.statement(2) + "\n")
 	}
-	b.WriteString("return " + d.result())
+	b.WriteString("return " + d.result() + d.of("", "", ";"))
 	return b.String()
 }
 
+// table is a table as it is written, with holes and with names.
+func (d draw) table(deep int) string {
+	var list []string
+	for range d.IntN(7) {
+		one := d.of("1", "2.5", "n", "'a'", "'b'", "true", "false", "nil", "nil", "KEYS[1]", "ARGV[2]")
+		if deep > 0 && d.seldom(8) {
+			one = d.table(deep - 1)
+		}
+		switch d.IntN(9) {
+		case 0:
+			one = d.of("a", "b", "owner", "x1", "level") + " = " + one
+		case 1:
+			one = "[" + d.of("1", "2", "3", "4", "7", "1.5", "-1", "'k'", "true", "2^20") + "] = " + one
+		}
+		list = append(list, one)
+	}
+	if d.seldom(8) {
+		list = append(list, d.of("unpack({1, nil, 3})", "redis.call('MGET', 'k', 'l', 'm')", "unpack(ARGV)"))
+	}
+	return "{" + strings.Join(list, ", ") + "}"
+}
+
+// place is an index, also as a text.
+func (d draw) place() string {
+	return d.of("1", "2", "3", "4", "5", "8", "i", "#t", "#t + 1", "#t + 2", "n", "'1'", "ARGV[2]", "tonumber(ARGV[2])", "1.5", "'a'", "-1", "0")
+}
+
+// digits is a number for a function, often as a text.
+func (d draw) digits() string {
+	return d.of("1", "2", "'2'", "ARGV[2]", "ARGV[4]", "'-1'", "3", "'3'", "' 1 '", "i", "'x'", "2.7", "'0x2'", "1e1", "nil")
+}
+
 func (d draw) statement(deep int) string {
-	switch d.IntN(9) {
+	switch d.IntN(13) {
 	case 0:
 		return d.of("n", "i", "x") + " = " + d.number(2)
 	case 1:
@@ -224,16 +257,38 @@ func (d draw) statement(deep int) string {
 		if deep == 0 {
 			return "s = s"
 		}
-		return "for j = 1, " + d.of("0", "1", "3") + " do " + d.statement(deep-1) + " end"
-	case 4:
-		return d.of("t[#t + 1] = ", "t[1] = ", "t.a = ") + d.of(d.number(1), d.text(1), "nil", "true")
+		return "for j = " + d.of("1, 0", "1, 1", "1, 3", "1, ARGV[4]", "'3', 1, '-1'", "#t, 1, -1", "1, #t", "1, '2'") + " do " + d.statement(deep-1) + d.of("", " t[j] = "+d.of("nil", "j", "true", "s")) + " end"
+	case 4, 9:
+		return d.of("t[#t + 1] = ", "t[1] = ", "t.a = ", "t["+d.place()+"] = ", "t["+d.place()+"] = ") + d.of(d.number(1), d.text(1), "nil", "nil", "true")
 	case 5, 6:
 		return "local r = redis." + d.of("call", "pcall") + "(" + d.inner() + ") s = type(r) == 'table' and (r.err or r.ok or #r) or r or 'nothing'"
-	case 7:
-		return "local ok, e = pcall(" + d.of("error, 'no'", "error, {err = 'NO x'}", "redis.call, 'HGET', KEYS[1]", "redis.call, 'GET', KEYS[1]", "cjson.decode, s", "tonumber, s", "string.rep, s, 2", "function() return n + s end") + ") t[#t + 1] = tostring(ok) .. ' ' .. type(e)"
+	case 7, 10:
+		return "local ok, e = pcall(" + d.risk() + ") t[#t + 1] = tostring(ok) .. ' ' .. type(e) s = type(e) == 'string' and e or s"
+	case 11:
+		return d.of(
+			"table.insert(t, "+d.digits()+", 'new')", "table.insert(t, nil)", "v = table.remove(t, "+d.digits()+")", "v = table.remove(t)", "s = #t .. '/' .. table.getn(t) .. '/' .. table.maxn(t)",
+			"t = {unpack(t, "+d.digits()+", "+d.digits()+")}", "n = select('#', unpack(t))", "v = select("+d.digits()+", 'p', 'q', 'r')", "local w = {} for k in pairs(t) do w[#w + 1] = tostring(k) end s = table.concat(w, ' ')",
+			"for k, w in pairs(t) do if type(w) == 'number' then t[k] = nil end end", "for _, w in ipairs(t) do s = type(w) end", "t[#t] = nil", "table.sort(t)", "table.sort(t, function(a, b) return tostring(a) > tostring(b) end)", "s = table.concat(t, "+d.digits()+")",
+			"s = cjson.encode(t)", "t = cjson.decode(cjson.encode(t))", "t = cmsgpack.unpack(cmsgpack.pack(t))", "local w = t t = {} for k, one in pairs(w) do t[one] = k end",
+		)
 	default:
-		return d.of("table.insert(t, n)", "table.sort({3, 1, 2})", "t = {unpack({n, s})}", "s = table.concat({n, s, x}, ',')", "t = cjson.decode('[1, 2.5, \"a\", {\"b\": true}, null]')", "s = cjson.encode({n, s, {a = x}})", "s = cjson.encode({a = cjson.null})")
+		return d.of("table.insert(t, n)", "table.sort({3, 1, 2})", "t = {unpack({n, s})}", "s = table.concat({n, s, x}, ',')", "t = cjson.decode('[1, 2.5, \"a\", {\"b\": true}, null]')", "s = cjson.encode({n, s, {a = x}})", "s = cjson.encode({a = cjson.null, b = n, c = #s})",
+			"t = redis.call('MGET', 'k', 'l', 'm', 'k')", "t = redis.call('HGETALL', 'k')", "local function f(...) return select('#', ...), ... end n, s = f(s, nil, n)", "local c = coroutine.wrap(function(a) local b = coroutine.yield(a) return b end) s = c(s) v = c(n)",
+			"t = setmetatable({}, {__index = function(_, k) return k end, __len = function() return 9 end}) s = t.zz", "v = (s .. x):rep("+d.digits()+")", "n, s = string.find(s, '(%w)')", "for w in string.gmatch(s, '%w') do v = w end")
 	}
+}
+
+// risk is what pcall is given.
+func (d draw) risk() string {
+	return d.of("error, 'no'", "error, 'LOCKED by a'", "error, {err = 'NO x'}", "redis.call, 'HGET', KEYS[1]", "redis.call, 'GET', KEYS[1]", "cjson.decode, s", "tonumber, s", "string.rep, s, 2", "function() return n + s end",
+		"assert, false, 'm'", "assert, nil", "assert, s", "function() error('far', 2) end", "function() error({err = 'MY x'}) end", "redis.sha1hex", "cjson.encode", "cjson.encode, t", "cmsgpack.unpack, s", "string.sub, s, ARGV[2]", "string.rep", "table.concat, t", "table.concat, t, 7", "table.sort, t, nil",
+		"unpack, t, 1, 9000", "unpack, t, '1', ARGV[4]", "function() return t.a.b end", "function() return #n end", "function() return s < n end", "function() return nothing end", "redis.nothing", "redis.log, 9, 'x'", "redis.set_repl, redis.REPL_ALL", "function() redis.x = 1 end", "string.gsub, s, 'a', '%'", "select, "+d.digits()+", 1, 2",
+		"cjson.decode, '"+d.json()+"'", "cjson.decode, '"+d.json()+"'", "setmetatable, t, 1", "next, t, 'zz'", "bit.band, s, 1", "string.char, 256", "string.format, '%d', s", "tonumber, s, "+d.digits())
+}
+
+// json is JSON, well made and not.
+func (d draw) json() string {
+	return d.of("01", "1.", "0x10", "nan", "-Infinity", "[1,2", "{\"a\":1}", "{\"a\"}", "[1,]", "\"a\tb\"", "\"\\\\ud83d\"", "\"\\\\u00e9\"", "{", "[", "", "tru", "[null,1]", "{\"b\":1,\"a\":{\"c\":[]}}", "1e5", "-", "\"x", "{\"a\":nul}", " [ 1 , 2 ] ", "{\"a\":1,\"a\":2}", "[1] 2")
 }
 
 // inner is a command of a script, well made as a rule.
@@ -253,7 +308,11 @@ func (d draw) number(deep int) string {
 	if deep == 0 {
 		return d.of("1", "2", "10", "0.5", "1e14", "1e15", "-7")
 	}
-	switch d.IntN(8) {
+	switch d.IntN(10) {
+	case 8:
+		return d.of("(string.byte(s, "+d.digits()+") or 0)", "#t", "#KEYS", "#ARGV", "table.getn(t)", "(tonumber(s, "+d.digits()+") or 1)", "math.max("+d.digits()+", 1)", "select('#', unpack(t))", "string.len(v)", "(ARGV[2] + 1)", "(ARGV[2] * '2')", "-ARGV[2]")
+	case 9:
+		return d.of("bit.tobit(2^53 + 1)", "bit.band(2^40 + 5, 255)", "bit.lshift(n, 3)", "bit.bxor(n, '7')", "(tonumber('inf'))", "(tonumber('0x1.8', 10) or 3)", "math.fmod(n, 3)", "(n % 0)", "math.huge", "redis.REPL_ALL", "redis.REDIS_VERSION_NUM", "math.abs(ARGV[2])", "cjson.encode_max_depth()")
 	case 0, 1:
 		return d.of("1", "2", "0", "-1", "1.5", "1e14", "123456789012", "2^31", "1/3", "10/2")
 	case 2:
@@ -275,7 +334,11 @@ func (d draw) text(deep int) string {
 	if deep == 0 {
 		return d.of("'a'", "'10'", "' 10 '", "'1e3'", "'0x1f'", "'x:y'", "''")
 	}
-	switch d.IntN(9) {
+	switch d.IntN(11) {
+	case 9:
+		return d.of("string.sub(s, "+d.digits()+")", "string.sub('lease:7', "+d.digits()+", "+d.digits()+")", "string.rep('ab', "+d.digits()+")", "('x'):rep("+d.digits()+")", "string.char('72', 105)", "string.format('%c%d', '65', ARGV[2])", "table.concat({'p', 'q', 'r'}, '-', "+d.digits()+")", "tostring((select("+d.digits()+", 'p', 'q', 'r')))", "tostring(table.remove({'p', 'q', 'r'}, "+d.digits()+"))")
+	case 10:
+		return d.of("redis.REDIS_VERSION", "tostring(math.huge)", "tostring(-1/0)", "tostring(t == t)", "(string.gsub('abc', 'b', '%%'))", "cjson.encode({z = 1, a = 2, m = {3, nil, 4}})", "tostring(#{1, nil, 3})", "type(cjson.new)", "string.format('%5.1f|%s', x, n)", "tostring(tonumber('nan'))", "cjson.encode(cjson.decode('{\"x\":[1,null,2]}'))", "loadstring('return 5 .. 6')()")
 	case 0:
 		return "tostring(" + d.of(d.number(deep-1), "nil", "true", d.text(deep-1)) + ")"
 	case 1, 2:
@@ -300,7 +363,8 @@ func (d draw) condition() string {
 }
 
 func (d draw) result() string {
-	return d.of("n", "i", "x", "s", "t", "{n, s, t}", "{n, s, {x, {i}}}", "tostring(x)", "{tostring(n), tostring(x)}", "{ok = 'FINE'}", "{err = 'MY error'}", "redis.status_reply('FINE')", "redis.error_reply('MY error')", "n == i", "nil", "true", "{1, nil, 2}", "x .. ''", "redis.call("+d.inner()+")", "redis.pcall("+d.inner()+")", "error('MY error')", "function() end", "{s, function() end, 1}", "{a = 1, n}")
+	return d.of("n", "i", "x", "s", "t", "{n, s, t}", "{n, s, {x, {i}}}", "tostring(x)", "{tostring(n), tostring(x)}", "{ok = 'FINE'}", "{err = 'MY error'}", "redis.status_reply('FINE')", "redis.error_reply('MY error')", "n == i", "nil", "true", "{1, nil, 2}", "x .. ''", "redis.call("+d.inner()+")", "redis.pcall("+d.inner()+")", "error('MY error')", "function() end", "{s, function() end, 1}", "{a = 1, n}",
+		"{double = x}", "{double = 1.5}", "{map = {a = 1, b = s}}", "{set = {a = true, b = true}}", "{double = 1/0}", "{#t, unpack(t)}", "{#t, s, v}", "unpack(t)", "{cjson.encode(t)}")
 }
 
 func TestDrawingIsRepeated(t *testing.T) {

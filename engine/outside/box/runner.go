@@ -82,13 +82,24 @@ func (r *runner) run(q Question) (Answer, error) {
 	return a, nil
 }
 
-// plain is a reply as an Answer has it: in a list, an error and a status are texts.
+// plain is a reply as an Answer has it, and who speaks RESP2: in a list, an error and a
+// status are texts.
 func plain(v any) any {
 	switch v := v.(type) {
 	case interpreter.Status:
 		return string(v)
 	case interpreter.Failure:
 		return string(v)
+	case interpreter.BigNumber:
+		return string(v)
+	case interpreter.Verbatim:
+		return v.Text
+	case interpreter.Double:
+		return v.Text()
+	case interpreter.Map:
+		return plain([]any(v))
+	case interpreter.Set:
+		return plain([]any(v))
 	case []any:
 		list := make([]any, len(v))
 		for n, one := range v {

@@ -26,7 +26,7 @@ type failing struct {
 }
 
 // lacking says why a command failed that a Redis elsewhere may run.
-var lacking = regexp.MustCompile(`^ERR the lab|nknown Redis command called from script|nonexistent global variable '(debug|load|loadstring|collectgarbage|gcinfo)'|unknown command`)
+var lacking = regexp.MustCompile(`^ERR the lab|nknown Redis command called from script|unknown command|Relock's Redis has no|ERR (line \d+: )?the script('s patterns take| takes)`)
 
 // see counts a command that was answered.
 func (f failures) see(args []string, embedded bool, raw []byte) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"relock/engine/interpreter"
 	"relock/engine/outside/resp"
 	"relock/engine/racetest"
 	"relock/engine/verdict"
@@ -22,8 +23,9 @@ func TestWhatFailsForAReasonOfOurs(t *testing.T) {
 	}{
 		"the gate refuses":            {[]string{"HPEXPIRE", "h"}, [][]byte{no("ERR the lab's Redis has no 'HPEXPIRE'")}, false, true, true},
 		"the gate before a real one":  {[]string{"MONITOR"}, [][]byte{no("ERR the lab has no 'MONITOR'")}, true, true, true},
-		"a library of scripts":        {script, [][]byte{no("ERR Script attempted to access nonexistent global variable 'loadstring'"), ok}, false, false, true},
+		"a library of scripts":        {script, [][]byte{no("ERR " + interpreter.Lacks + "collectgarbage"), ok}, false, false, true},
 		"a command inside a script":   {script, [][]byte{no("ERR Unknown Redis command called from script"), ok}, false, false, true},
+		"a text that is too long":     {script, [][]byte{no("ERR line 2: the script takes too much memory: a text of .."), ok}, false, false, true},
 		"a mistake in a script":       {script, [][]byte{no("ERR Script attempted to access nonexistent global variable 'x'"), no("ERR x")}, false, true, false},
 		"a script that fails once":    {script, [][]byte{no("ERR x"), ok}, false, false, false},
 		"a script that a real lacks":  {script, [][]byte{no("ERR Unknown Redis command called from script"), ok}, true, false, false},

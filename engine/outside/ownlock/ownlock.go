@@ -209,7 +209,7 @@ func (s *server) Run(ctx context.Context, c recall.Call) (recall.Outcome, error)
 	script, own := s.own[text]
 	if err != nil {
 		if own {
-			err = s.mistake(script, journal.Above, err)
+			err = s.mistake(script, journal.Last(script.Source), err)
 		}
 		return recall.Outcome{}, err
 	}
@@ -232,8 +232,8 @@ func (s *server) Close() error {
 }
 
 // mistake is why the box did not run a script, in a person's words.
-// Of the text that was run, so many lines are above the script's own.
-func (s *server) mistake(script protocol.Script, above int, err error) error {
+// The last line of the text that was run and that is not the script's own is given.
+func (s *server) mistake(script protocol.Script, last int, err error) error {
 	var stopped *box.Fault
 	if errors.Is(err, box.ErrBroken) {
 		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does something forbidden")}
@@ -241,9 +241,9 @@ func (s *server) mistake(script protocol.Script, above int, err error) error {
 	if !errors.As(err, &stopped) {
 		return err
 	}
-	m := &Mistake{Call: script.Call, Line: stopped.Lines.Below(above), What: phrase.Plain(stopped.What)}
+	m := &Mistake{Call: script.Call, Line: stopped.Lines.Below(last), What: phrase.Plain(stopped.What)}
 	if m.Line > 0 {
-		m.Line -= above
+		m.Line -= min(last, journal.Above)
 	}
 	switch {
 	case errors.Is(err, box.ErrSyntax):
@@ -313,13 +313,13 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 	case reply.Err != "" && reply.Line != 0:
 		m.Line, m.What = reply.Line, phrase.Plain(shortened(reply.Err))
 		switch {
-		case strings.Contains(reply.Err, "attempt to call a non-function"):
+		case strings.Contains(reply.Err, "attempt to call"):
 			m.What = phrase.Say("it calls something that is not a function")
 		case strings.Contains(reply.Err, "Attempt to modify a readonly table"):
 			m.What = phrase.Say("it sets a global variable, and Redis has none: write local before its name")
 		}
 		if m.Line == journal.NoLine {
-			m.Line = max(a.Lines.Below(journal.Above)-journal.Above, 0)
+			m.Line = max(a.Lines.Below(journal.Last(script.Source))-journal.Above, 0)
 		}
 		if m.Line > 1+strings.Count(script.Source, "\n") { // error can name any
 			m.Line = 0

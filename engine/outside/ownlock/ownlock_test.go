@@ -122,8 +122,8 @@ func TestMistakes(t *testing.T) {
 		unlock, want string
 		line         int
 	}{
-		"no Lua":             {"return (", "this is not Lua: syntax error", 2},
-		"closes the frame":   {"end) os.exit() (function()", "this is not Lua: syntax error near 'end'", 2},
+		"no Lua":             {"return (", "this is not Lua: unexpected symbol near", 2},
+		"closes the frame":   {"end) os.exit() (function()", "this is not Lua: '<eof>' expected near 'end'", 2},
 		"no function":        {"redis.cal('DEL', KEYS[1])", "it calls something that is not a function", 2},
 		"no variable":        {"nothing()", "nonexistent global variable 'nothing'", 2},
 		"no command":         {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
@@ -143,7 +143,7 @@ func TestMistakes(t *testing.T) {
 		"no argument":        {"redis.call() return 1", "at least one argument", 2},
 		"a global":           {"x = 1 return x", "it sets a global variable", 2},
 		"recurses":           {"local function f() return 1 + f() end return f()", "stack overflow", 2},
-		"yields":             {"return coroutine.yield(1)", "yield", 0},
+		"yields":             {"return coroutine.yield(1)", "yield", 2},
 		"no place":           {"error('far', 3)", "far", 2},
 		"a table":            {"error({})", "error", 2},
 		"a place not there":  {"error('user_script:99: far', 0)", "far", 0},
