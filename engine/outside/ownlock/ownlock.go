@@ -312,10 +312,7 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 		m.What = phrase.Say("it keeps more in Redis than a lock does: %d bytes are allowed", maxHeld)
 	case reply.Err != "" && reply.Line != 0:
 		m.Line, m.What = reply.Line, phrase.Plain(shortened(reply.Err))
-		switch {
-		case strings.Contains(reply.Err, "attempt to call"):
-			m.What = phrase.Say("it calls something that is not a function")
-		case strings.Contains(reply.Err, "Attempt to modify a readonly table"):
+		if strings.Contains(reply.Err, "Attempt to modify a readonly table") {
 			m.What = phrase.Say("it sets a global variable, and Redis has none: write local before its name")
 		}
 		if m.Line == journal.NoLine {

@@ -124,7 +124,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		"no Lua":             {"return (", "this is not Lua: unexpected symbol near", 2},
 		"closes the frame":   {"end) os.exit() (function()", "this is not Lua: '<eof>' expected near 'end'", 2},
-		"no function":        {"redis.cal('DEL', KEYS[1])", "it calls something that is not a function", 2},
+		"no function":        {"redis.cal('DEL', KEYS[1])", "attempt to call field 'cal' (a nil value)", 2},
 		"no variable":        {"nothing()", "nonexistent global variable 'nothing'", 2},
 		"no command":         {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
 		"a text":             {"return 'OK'", `it returns "OK"; allowed: {1, count}`, 0},
