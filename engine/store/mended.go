@@ -39,6 +39,7 @@ type mended struct {
 	ctx      context.Context   // ends scripts, or nil
 	endless  bool              // it has ended one
 	fields   bool              // fields of hashes may have expiries
+	ran      []Ran             // what scripts have run since somebody asked
 
 	connecting sync.Mutex
 	closed     bool // under connecting
@@ -376,7 +377,13 @@ func (r running) Knows(verb string) bool {
 }
 
 // Do implements interpreter.Redis.
-func (r running) Do(args []string) []byte { return r.command(args) }
+func (r running) Do(args []string) []byte {
+	raw := r.command(args)
+	if r.m.ran != nil && len(r.m.ran) < mostRan {
+		r.m.ran = append(r.m.ran, Ran{slices.Clone(args), raw})
+	}
+	return raw
+}
 
 // reading is a running script that must not write.
 type reading struct{ running }
@@ -386,7 +393,7 @@ func (r reading) Do(args []string) []byte {
 	if !r.m.Server().IsReadOnlyCommand(args[0]) {
 		return failure("ERR Write commands are not allowed from read-only scripts.")
 	}
-	return r.command(args)
+	return r.running.Do(args)
 }
 
 // eval is EVAL, and EVAL_RO if it reads only.

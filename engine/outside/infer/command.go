@@ -14,11 +14,14 @@ import (
 	"relock/engine/verdict"
 )
 
-// Marks of a worker's critical section and of its rounds, as arguments of ECHO.
+// Marks of a worker's critical section and of its rounds, as the argument of ECHO. Behind
+// those of the critical section words may follow: the lock's name, where there are several,
+// and MarkRead.
 const (
 	MarkEnter = "relock:enter"
 	MarkLeave = "relock:leave"
 	MarkRound = "relock:round"
+	MarkRead  = "read"
 )
 
 // Verb is the name of a command, which must not be empty, in capitals.
@@ -26,10 +29,23 @@ func Verb(args []string) string { return strings.ToUpper(args[0]) }
 
 // Mark returns the mark that a command is, or "".
 func Mark(args []string) string {
-	if len(args) == 2 && Verb(args) == "ECHO" && (args[1] == MarkEnter || args[1] == MarkLeave || args[1] == MarkRound) {
-		return args[1]
+	if len(args) != 2 || Verb(args) != "ECHO" || args[1] == "" {
+		return ""
+	}
+	words := strings.Fields(args[1])
+	if len(words) == 1 && words[0] == MarkRound || len(words) > 0 && (words[0] == MarkEnter || words[0] == MarkLeave) {
+		return words[0]
 	}
 	return ""
+}
+
+// markWords returns what a mark of a critical section says: the lock's name, "" where it says
+// none, and whether its thread shares the lock with other readers.
+func markWords(args []string) (name string, reads bool) {
+	words := strings.Fields(args[1])[1:]
+	reads = slices.Contains(words, MarkRead)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == MarkRead })
+	return strings.Join(words, " "), reads
 }
 
 // Footprint is what a command can read or change.

@@ -62,7 +62,7 @@ func Fresh(servers int, threads []string, of Lock, resource string, marks bool, 
 	if servers > 1 {
 		return NewMajority(servers, threads, of.Key, resource, marks, known)
 	}
-	if len(of.Also) > 0 {
+	if len(of.Also) > 0 && !marks { // which say of which lock they are
 		return NewSeveral(threads, of.Keys(), resource, known)
 	}
 	return New(threads, of, resource, marks, known)

@@ -57,6 +57,11 @@ type Reading struct {
 	at         time.Duration
 	now        trace.KeyState
 
+	state   state
+	latest  int            // the last event that is no broken rule
+	entered map[string]int // by thread: the event of its last entry
+	due     []taken        // what the current command has done to others' locks, and is not told yet
+
 	circle circle
 	among  bool // it is one of several locks: who waits for whom is read for all of them
 }
@@ -66,7 +71,7 @@ type Reading struct {
 func New(threads []string, of Lock, protected string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		register: registerOf(threads), resource: resource{key: protected, read: map[string]int{}}, lock: of, key: of.Key, marks: marks, roles: known, scripts: map[string]scripted{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, fresh: map[string]bool{}, unranked: map[string]bool{}, attempts: map[string]int{}, now: trace.Absent(),
+		belief: map[string]int{}, inside: map[string]int{}, fresh: map[string]bool{}, unranked: map[string]bool{}, attempts: map[string]int{}, entered: map[string]int{}, now: trace.Absent(),
 	}
 	j.checker = check.New(j.owners, protocol.InRedis, of.Kind)
 	return j
@@ -101,6 +106,7 @@ func (j *Reading) take(r Record) {
 	case r.Ended != "":
 		delete(j.belief, r.Thread)
 		delete(j.inside, r.Thread)
+		j.state.end(r.Thread)
 		j.now = r.After
 		j.add(r.Thread, trace.End{Result: r.Ended})
 		return
@@ -110,8 +116,64 @@ func (j *Reading) take(r Record) {
 	case r.Thread == "":
 		j.befall(r)
 		return
+	case r.Aside:
+		j.due = j.state.see(r, r.Keys, j.instant())
+		j.tellDue()
+		return
 	}
 	j.command(r)
+}
+
+// instant is the instant of the records so far, zero where it is not known.
+func (j *Reading) instant() time.Time {
+	if j.began.IsZero() {
+		return time.Time{}
+	}
+	return j.began.Add(j.at)
+}
+
+// takes takes what a command does to the locks of others. Without marks only the lock's key is
+// known to be of it.
+func (j *Reading) takes(r Record) {
+	touched := slices.DeleteFunc(slices.Clone(r.Keys), func(t Touched) bool { return t.Key == j.resource.key })
+	if !j.marks {
+		touched = nil
+		if !Equal(r.Before, r.After) {
+			touched = []Touched{{j.key, WholeOf(r.Before, nil), WholeOf(r.After, nil)}}
+		}
+		r.Node = 0
+	}
+	j.due = j.state.see(r, touched, j.instant())
+	if !j.marks { // a command that takes the key away, or puts another in its place, is seen by the rules
+		j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule != check.ForeignRenewal || t.who == "" })
+	}
+}
+
+// tellDue tells what is left of that.
+func (j *Reading) tellDue() {
+	for _, t := range j.due {
+		if f, ok := check.Taken(t.rule, t.who, t.whose, append(j.seqs(t.whose), j.latest)...); ok {
+			j.violate(f)
+		}
+	}
+	j.due = nil
+}
+
+// seqs are the events by which threads are inside.
+func (j *Reading) seqs(threads []string) []int {
+	var list []int
+	for _, thread := range threads {
+		list = append(list, j.entered[thread])
+	}
+	return list
+}
+
+// isDue reports whether a finding of the rules about others' locks is also what was taken, and
+// takes it from there.
+func (j *Reading) isDue(f check.Finding) bool {
+	n := len(j.due)
+	j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule == f.Rule && len(f.Threads) > 0 && t.who == f.Threads[0] })
+	return len(j.due) < n
 }
 
 func (j *Reading) mark(r Record) {
@@ -119,17 +181,23 @@ func (j *Reading) mark(r Record) {
 	if j.unranked[r.Thread] {
 		j.rank(r.Thread, r.Mark == MarkEnter)
 	}
-	state := trace.WorkBegin
-	level := j.inside[r.Thread] + 1
+	w := trace.Work{State: trace.WorkBegin, Level: j.inside[r.Thread] + 1}
+	w.Name, w.Reads = markWords(r.Args)
 	if r.Mark == MarkLeave {
-		state, level = trace.WorkEnd, max(j.inside[r.Thread], 1)
-	}
-	if state == trace.WorkBegin {
+		w.State, w.Level, w.Reads = trace.WorkEnd, max(j.inside[r.Thread], 1), false
+		w.Name = j.state.leave(r.Thread, w.Name)
+		if j.inside[r.Thread]--; j.inside[r.Thread] <= 0 {
+			delete(j.inside, r.Thread)
+		}
+	} else {
 		j.inside[r.Thread]++
-	} else if j.inside[r.Thread]--; j.inside[r.Thread] <= 0 {
-		delete(j.inside, r.Thread)
+		j.state.enter(r.Thread, w.Name)
 	}
-	j.add(r.Thread, trace.Work{State: state, Level: level})
+	j.witness.Shared = j.witness.Shared || w.Reads
+	j.add(r.Thread, w)
+	if w.State == trace.WorkBegin {
+		j.entered[r.Thread] = j.latest
+	}
 }
 
 // befall takes what happened to Redis, or to a worker as a whole.
@@ -158,6 +226,7 @@ func (j *Reading) lapse(was trace.KeyState) {
 		was.PTTL = 0
 	}
 	j.now = trace.Absent()
+	j.state.lapse(0, j.key)
 	j.add("", trace.Expired{Was: was})
 }
 
@@ -169,16 +238,24 @@ func (j *Reading) add(thread string, body trace.Body) {
 	}
 	e := trace.Event{Seq: j.seq + 1, Step: j.step, At: trace.MillisOf(j.at), Thread: thread, Body: body, Key: j.now, Belief: maps.Clone(belief)}
 	j.note(e)
+	j.latest = e.Seq
 	for _, f := range j.checker.Observe(e) {
 		switch {
+		case j.marks && j.isTaking(f.Rule) && !j.isDue(f):
 		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if !j.marks { // which say who is inside
 				f = inferred(f, append(j.checker.Holders(j.now), thread))
+				j.isDue(f)
 			}
 			j.violate(f)
 		}
 	}
+}
+
+// isTaking reports whether a rule is about what one thread does to another's lock.
+func (j *Reading) isTaking(rule string) bool {
+	return rule == check.ForeignRelease || rule == check.Replaced || rule == check.ForeignRenewal
 }
 
 // inferred returns a finding of two inside at once, with those of its threads that have lost
@@ -246,13 +323,29 @@ func (j *Reading) command(r Record) {
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
+	j.takes(r)
 	j.belief = old // until its last command: a thread believes its answers, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
+	j.tellDue()
 	j.belief = now
+	j.believed(r.Thread, old[r.Thread] > 0)
 	j.several = j.several || len(j.checker.Put().Threads()) > 1
 	j.resource.take(r, func(b trace.Body) { j.add(r.Thread, b) })
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)
+	}
+}
+
+// believed takes that a thread believes otherwise than before that it holds the lock: without
+// marks it enters and leaves by that.
+func (j *Reading) believed(thread string, before bool) {
+	switch is := j.belief[thread] > 0; {
+	case j.marks || is == before:
+	case is:
+		j.state.enter(thread, "")
+		j.entered[thread] = j.latest
+	default:
+		j.state.leave(thread, "")
 	}
 }
 
@@ -400,6 +493,9 @@ func (j *Reading) Finish(over Over) {
 		believed = len(j.inside) > 0
 	}
 	_, tokens := j.Filled()
+	if j.marks && !j.state.left(j.key, key) { // what stays and is nobody's is part of the lock
+		believed = true
+	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
 	} else if ends := key.Value != nil && isDeadline(*key.Value); (key.Exists() || tokens) && !believed && !ends && !(j.counter && number(key) <= 0) {

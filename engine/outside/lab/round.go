@@ -190,10 +190,7 @@ func (s *search) print(it *item) infer.Footprint {
 	if s.o.Full {
 		return infer.Everything
 	}
-	if infer.Mark(it.args) != "" {
-		if len(s.g.nodes) > 1 { // what a majority holds depends on no mark
-			return infer.Footprint{Keys: []string{infer.Channel(infer.MarkEnter)}, Writes: true}
-		}
+	if infer.Mark(it.args) != "" { // what others do to its lock is judged by it
 		return infer.Everything
 	}
 	f := s.printed(it)
