@@ -30,37 +30,30 @@ type Reading struct {
 	account
 	register
 
-	lock       Lock
-	key        string
-	resource   resource
-	marks      bool // beliefs are read from marks
-	roles      Roles
-	scripts    map[string]scripted // seen here, by name
-	misread    int                 // of them
-	shared     map[string]bool     // owner ids that several threads have used
-	belief     map[string]int
-	inside     map[string]int // by marks
-	attempts   map[string]int
-	kind       *verdict.Kind   // one that cannot be judged, by what the key has held; nil if it has held none
-	refused    bool            // somebody was, in this order
-	several    bool            // several threads had fields at once
-	moded      bool            // it says itself whether readers hold it
-	fresh      map[string]bool // threads that have put their member, and have asked nothing since
-	unranked   map[string]bool // threads whose member made one more than there are permits, and that will ask for its rank
-	counter    bool            // its value is counted up and down
-	taken, put int             // tokens that the current command took out of a list, and put back
-	last       trace.KeyState  // before the current command
-	ids        []string        // what the current command put into the key
-	did        string          // what it did to the lock, as a call
-	began      time.Time       // the instant from which records count; zero if it is not known
-	step       int
-	at         time.Duration
-	now        trace.KeyState
+	lock     Lock
+	key      string
+	resource resource
+	marks    bool // beliefs are read from marks
+	roles    Roles
+	scripts  map[string]scripted // seen here, by name
+	misread  int                 // of them
+	shared   map[string]bool     // owner ids that several threads have used
+	belief   map[string]int
+	attempts map[string]int
+	kind     *verdict.Kind  // one that cannot be judged, by what the key has held; nil if it has held none
+	refused  bool           // somebody was, in this order
+	several  bool           // several threads had fields at once
+	moded    bool           // it says itself whether readers hold it
+	last     trace.KeyState // before the current command
+	ids      []string       // what the current command put into the key
+	did      string         // what it did to the lock, as a call
+	began    time.Time      // the instant from which records count; zero if it is not known
+	step     int
+	at       time.Duration
+	now      trace.KeyState
 
-	state   state
-	latest  int            // the last event that is no broken rule
-	entered map[string]int // by thread: the event of its last entry
-	due     []taken        // what the current command has done to others' locks, and is not told yet
+	marked
+	latest int // the last event that is no broken rule
 
 	circle circle
 	among  bool // it is one of several locks: who waits for whom is read for all of them
@@ -71,7 +64,7 @@ type Reading struct {
 func New(threads []string, of Lock, protected string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		register: registerOf(threads), resource: resource{key: protected, read: map[string]int{}}, lock: of, key: of.Key, marks: marks, roles: known, scripts: map[string]scripted{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, fresh: map[string]bool{}, unranked: map[string]bool{}, attempts: map[string]int{}, entered: map[string]int{}, now: trace.Absent(),
+		belief: map[string]int{}, attempts: map[string]int{}, marked: newMarked(), now: trace.Absent(),
 	}
 	j.checker = check.New(j.owners, protocol.InRedis, of.Kind)
 	return j
@@ -96,7 +89,9 @@ func (j *Reading) deadlock(waits []check.Waits) {
 }
 
 func (j *Reading) take(r Record) {
-	j.step++
+	if !r.Aside {
+		j.step++
+	}
 	j.at = max(j.at, r.At)
 	if r.Thread != "" && r.Ended == "" && r.Lapsed == nil && j.now.Exists() && !r.Before.Exists() { // by a clock that nobody moves
 		j.lapse(j.now)
@@ -105,19 +100,18 @@ func (j *Reading) take(r Record) {
 	switch {
 	case r.Ended != "":
 		delete(j.belief, r.Thread)
-		delete(j.inside, r.Thread)
-		j.state.end(r.Thread)
+		j.ended(r.Thread)
 		j.now = r.After
 		j.add(r.Thread, trace.End{Result: r.Ended})
 		return
 	case r.Mark == MarkEnter || r.Mark == MarkLeave:
-		j.mark(r)
+		j.works(r)
 		return
 	case r.Thread == "":
 		j.befall(r)
 		return
 	case r.Aside:
-		j.due = j.state.see(r, r.Keys, j.instant())
+		j.takesOf(r)
 		j.tellDue()
 		return
 	}
@@ -132,67 +126,33 @@ func (j *Reading) instant() time.Time {
 	return j.began.Add(j.at)
 }
 
-// takes takes what a command does to the locks of others. Without marks only the lock's key is
-// known to be of it.
-func (j *Reading) takes(r Record) {
-	touched := slices.DeleteFunc(slices.Clone(r.Keys), func(t Touched) bool { return t.Key == j.resource.key })
-	if !j.marks {
-		touched = nil
-		if !Equal(r.Before, r.After) {
-			touched = []Touched{{j.key, WholeOf(r.Before, nil), WholeOf(r.After, nil)}}
-		}
-		r.Node = 0
+// takesOf takes what a command does to the locks of others. Without marks only the lock's key is
+// known to be of it, and the rules see who takes it away, or puts another in its place.
+func (j *Reading) takesOf(r Record) {
+	if j.marks {
+		j.takes(r, r.Keys, j.resource.key, j.instant())
+		return
 	}
-	j.due = j.state.see(r, touched, j.instant())
-	if !j.marks { // a command that takes the key away, or puts another in its place, is seen by the rules
-		j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule != check.ForeignRenewal || t.who == "" })
+	r.Node = 0
+	var touched []Touched
+	if !Equal(r.Before, r.After) {
+		touched = []Touched{{j.key, WholeOf(r.Before, nil), WholeOf(r.After, nil)}}
 	}
+	j.takes(r, touched, "", j.instant())
+	j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule != check.ForeignRenewal })
 }
 
 // tellDue tells what is left of that.
 func (j *Reading) tellDue() {
-	for _, t := range j.due {
-		if f, ok := check.Taken(t.rule, t.who, t.whose, append(j.seqs(t.whose), j.latest)...); ok {
-			j.violate(f)
-		}
+	for _, f := range j.found(j.latest) {
+		j.violate(f)
 	}
-	j.due = nil
 }
 
-// seqs are the events by which threads are inside.
-func (j *Reading) seqs(threads []string) []int {
-	var list []int
-	for _, thread := range threads {
-		list = append(list, j.entered[thread])
-	}
-	return list
-}
-
-// isDue reports whether a finding of the rules about others' locks is also what was taken, and
-// takes it from there.
-func (j *Reading) isDue(f check.Finding) bool {
-	n := len(j.due)
-	j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule == f.Rule && len(f.Threads) > 0 && t.who == f.Threads[0] })
-	return len(j.due) < n
-}
-
-func (j *Reading) mark(r Record) {
+// works takes a mark.
+func (j *Reading) works(r Record) {
 	j.now = r.After
-	if j.unranked[r.Thread] {
-		j.rank(r.Thread, r.Mark == MarkEnter)
-	}
-	w := trace.Work{State: trace.WorkBegin, Level: j.inside[r.Thread] + 1}
-	w.Name, w.Reads = markWords(r.Args)
-	if r.Mark == MarkLeave {
-		w.State, w.Level, w.Reads = trace.WorkEnd, max(j.inside[r.Thread], 1), false
-		w.Name = j.state.leave(r.Thread, w.Name)
-		if j.inside[r.Thread]--; j.inside[r.Thread] <= 0 {
-			delete(j.inside, r.Thread)
-		}
-	} else {
-		j.inside[r.Thread]++
-		j.state.enter(r.Thread, w.Name)
-	}
+	w := j.mark(r)
 	j.witness.Shared = j.witness.Shared || w.Reads
 	j.add(r.Thread, w)
 	if w.State == trace.WorkBegin {
@@ -234,28 +194,23 @@ func (j *Reading) lapse(was trace.KeyState) {
 func (j *Reading) add(thread string, body trace.Body) {
 	belief := j.belief
 	if j.marks {
-		belief = j.inside
+		belief = j.times
 	}
 	e := trace.Event{Seq: j.seq + 1, Step: j.step, At: trace.MillisOf(j.at), Thread: thread, Body: body, Key: j.now, Belief: maps.Clone(belief)}
 	j.note(e)
 	j.latest = e.Seq
 	for _, f := range j.checker.Observe(e) {
 		switch {
-		case j.marks && j.isTaking(f.Rule) && !j.isDue(f):
+		case j.marks && isTaking(f.Rule) && !j.tells(f):
 		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if !j.marks { // which say who is inside
 				f = inferred(f, append(j.checker.Holders(j.now), thread))
-				j.isDue(f)
+				j.tells(f)
 			}
 			j.violate(f)
 		}
 	}
-}
-
-// isTaking reports whether a rule is about what one thread does to another's lock.
-func (j *Reading) isTaking(rule string) bool {
-	return rule == check.ForeignRelease || rule == check.Replaced || rule == check.ForeignRenewal
 }
 
 // inferred returns a finding of two inside at once, with those of its threads that have lost
@@ -280,8 +235,6 @@ func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
 	j.look(r)
 	j.ids = j.puts(r)
-	j.tokens(r)
-	j.questions(r, ofLock)
 	j.did = j.does(r)
 	call := j.call(r, ofLock)
 	level := max(j.belief[r.Thread], 1)
@@ -323,7 +276,7 @@ func (j *Reading) command(r Record) {
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
-	j.takes(r)
+	j.takesOf(r)
 	j.belief = old // until its last command: a thread believes its answers, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
 	j.tellDue()
@@ -342,10 +295,10 @@ func (j *Reading) believed(thread string, before bool) {
 	switch is := j.belief[thread] > 0; {
 	case j.marks || is == before:
 	case is:
-		j.state.enter(thread, "")
+		j.enter(thread, "")
 		j.entered[thread] = j.latest
 	default:
-		j.state.leave(thread, "")
+		j.leave(thread, "")
 	}
 }
 
@@ -450,7 +403,7 @@ func evalOf(args []string) *trace.Eval {
 func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) {
 	o := trace.Outcome{Call: call, Level: level, Attempt: attempt, Count: j.belief[r.Thread]}
 	switch {
-	case call == "", j.unranked[r.Thread]: // not known yet
+	case call == "": // not known yet
 		return
 	case !told:
 		o.Result, o.Error, o.Cause = trace.Failed, "the connection is gone", trace.Cause{Kind: trace.Reset}
@@ -490,15 +443,14 @@ func (j *Reading) Finish(over Over) {
 	j.now = key
 	believed := len(j.belief) > 0
 	if j.marks {
-		believed = len(j.inside) > 0
+		believed = len(j.times) > 0
 	}
-	_, tokens := j.Filled()
-	if j.marks && !j.state.left(j.key, key) { // what stays and is nobody's is part of the lock
+	if j.marks && !j.left(j.key, key) { // what stays and is nobody's is part of the lock
 		believed = true
 	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if ends := key.Value != nil && isDeadline(*key.Value); (key.Exists() || tokens) && !believed && !ends && !(j.counter && number(key) <= 0) {
+	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}

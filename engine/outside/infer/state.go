@@ -2,6 +2,7 @@ package infer
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/journal"
+	"relock/engine/outside/resp"
 	"relock/engine/trace"
 )
 
@@ -33,6 +35,29 @@ func WholeOf(k trace.KeyState, elements []string) Whole {
 		}
 	}
 	return w
+}
+
+// Listed returns the elements of a list or a stream, each once, which do asks for; nil of other types.
+func Listed(kind, name string, do func(args []string) []byte) []string {
+	var list []string
+	switch kind {
+	case trace.TypeList:
+		v, _ := resp.Value(do([]string{"LRANGE", name, "0", "-1"}))
+		elements, _ := v.([]any)
+		times := map[string]int{}
+		for _, one := range elements {
+			text := fmt.Sprint(one)
+			times[text]++
+			list = append(list, fmt.Sprint(text, "\x00", times[text]))
+		}
+	case "stream":
+		v, _ := resp.Value(do([]string{"XRANGE", name, "-", "+"}))
+		entries, _ := v.([]any)
+		for _, one := range entries {
+			list = append(list, fmt.Sprint(one))
+		}
+	}
+	return list
 }
 
 // Touched is a key before and after a command.
@@ -416,6 +441,12 @@ func (r Record) parts(key string) bool {
 	return slices.ContainsFunc(all, func(e journal.Entry) bool {
 		return len(e.Args) > 1 && slices.Contains(parting, Verb(e.Args)) && (e.Args[1] == key || Touches(e.Args).All && slices.Contains(e.Args, key))
 	})
+}
+
+// counts reports whether a record has written a part of a string, as counting does: who has put it
+// there is nobody then.
+func (r Record) counts(key string) bool {
+	return (r.Before.Type == trace.TypeString || r.After.Type == trace.TypeString) && r.parts(key)
 }
 
 // written returns the keys that a record has written anew as strings, whatever they held.

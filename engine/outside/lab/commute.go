@@ -38,7 +38,7 @@ func (s *search) sights(o *Order) {
 	}
 	s.seen.o = o
 	if !s.marks {
-		s.seen.majority = infer.NewMajority(len(s.g.nodes), s.names, s.g.key, s.o.Resource, false, maps.Clone(s.roles))
+		s.seen.majority = infer.NewMajority(len(s.g.nodes), s.names, infer.Lock{Key: s.g.key}, s.o.Resource, false, maps.Clone(s.roles))
 		s.seen.majority.SetStart(o.began)
 		s.seen.majority.Forget()
 	}

@@ -52,9 +52,6 @@ func (s *search) find(ctx context.Context) error {
 			return nil
 		}
 	}
-	if key := infer.Shared(b, not); s.g.key == "" && key != "" {
-		s.name(key)
-	}
 	return nil
 }
 

@@ -243,7 +243,7 @@ func (b *embedded) wholes([]string) map[string]infer.Whole {
 	all := map[string]infer.Whole{}
 	for _, name := range b.e.Names() {
 		k := b.e.Key(name)
-		all[name] = infer.WholeOf(k, listed(k.Type, name, func(args []string) []byte { return b.e.NewConn().Do(args) }))
+		all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, func(args []string) []byte { return b.e.NewConn().Do(args) }))
 	}
 	return all
 }
@@ -256,29 +256,6 @@ func (b *embedded) ran() []journal.Entry {
 	for _, one := range b.e.Ran() {
 		v, failed := resp.Value(one.Raw)
 		list = append(list, journal.Entry{Args: one.Args, Reply: v, Err: failed})
-	}
-	return list
-}
-
-// listed returns the elements of a list or a stream, each once; nil of other types.
-func listed(kind, name string, do func(args []string) []byte) []string {
-	var list []string
-	switch kind {
-	case trace.TypeList:
-		v, _ := resp.Value(do([]string{"LRANGE", name, "0", "-1"}))
-		elements, _ := v.([]any)
-		times := map[string]int{}
-		for _, one := range elements {
-			text := fmt.Sprint(one)
-			times[text]++
-			list = append(list, fmt.Sprint(text, "\x00", times[text]))
-		}
-	case "stream":
-		v, _ := resp.Value(do([]string{"XRANGE", name, "-", "+"}))
-		entries, _ := v.([]any)
-		for _, one := range entries {
-			list = append(list, fmt.Sprint(one))
-		}
 	}
 	return list
 }
@@ -626,12 +603,12 @@ func (b *external) wholes(names []string) map[string]infer.Whole {
 		if !k.Exists() {
 			continue
 		}
-		all[name] = infer.WholeOf(k, listed(k.Type, name, b.asks))
+		all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, b.asks))
 	}
 	return all
 }
 
-// asks is what a list of texts is answered with, for listed.
+// asks is what a list of texts is answered with, for infer.Listed.
 func (b *external) asks(args []string) []byte {
 	s, err := b.session()
 	if err != nil {

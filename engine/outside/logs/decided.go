@@ -27,7 +27,6 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	makers := map[string]string{} // clients, by key
 	last := map[string]*turn{}    // by client
 	turns := map[string][]*turn{} // by command
-	var all []infer.Said
 	for i := range l.Entries[:min(len(l.Entries), MostCommands)] {
 		if err := pause.Here(ctx); err != nil {
 			return "", err
@@ -68,7 +67,6 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 		if !ran || len(e.keys) == 0 {
 			continue
 		}
-		all = append(all, one)
 		t.said = []infer.Said{one}
 		turns[one.Command], last[e.Client] = append(turns[one.Command], t), t
 	}
@@ -78,10 +76,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			return key, nil
 		}
 	}
-	if len(l.locks) > 0 {
-		return "", nil
-	}
-	return infer.Shared(all, not), nil
+	return "", nil
 }
 
 // lasting returns the keys that are there at the end, without an expiry, and that nobody
