@@ -53,7 +53,8 @@ type Reading struct {
 	now      trace.KeyState
 
 	marked
-	latest int // the last event that is no broken rule
+	latest int  // the last event that is no broken rule
+	apart  bool // a thread was inside that had not got the key: others decide
 
 	circle circle
 	among  bool // it is one of several locks: who waits for whom is read for all of them
@@ -153,6 +154,7 @@ func (j *Reading) tellDue() {
 func (j *Reading) works(r Record) {
 	j.now = r.After
 	w := j.mark(r)
+	j.apart = j.apart || w.State == trace.WorkBegin && j.belief[r.Thread] == 0
 	j.witness.Shared = j.witness.Shared || w.Reads
 	j.add(r.Thread, w)
 	if w.State == trace.WorkBegin {
@@ -445,7 +447,7 @@ func (j *Reading) Finish(over Over) {
 	if j.marks {
 		believed = len(j.times) > 0
 	}
-	if j.marks && !j.left(j.key, key) { // what stays and is nobody's is part of the lock
+	if j.marks && (j.apart || j.kind != nil || j.lock.Kind.Permits > 0 || !j.left(j.key, key)) { // what stays may be part of the lock
 		believed = true
 	}
 	if len(waiting) > 0 {

@@ -223,7 +223,7 @@ func (s *state) free(o *owned, now time.Time) bool {
 // change takes what a command has changed in a key, and reports whether that broke a rule.
 func (s *state) change(r Record, t Touched, now time.Time, tell func(rule, whose string)) (broke bool) {
 	part := r.parts(t.Key)
-	puts := false
+	puts, took := false, false
 	lost := map[string]bool{} // threads that have lost an element, and whether another stands in its place
 	for name, value := range t.After.Elements {
 		e := element{r.Node, t.Key, name}
@@ -257,6 +257,7 @@ func (s *state) change(r Record, t Touched, now time.Time, tell func(rule, whose
 		if _, stands := t.After.Elements[name]; stands {
 			continue
 		}
+		took = true
 		e := element{r.Node, t.Key, name}
 		if o := s.own[e]; o != nil && o.thread != r.Thread && o.entered && !s.free(o, now) {
 			if _, replaced := lost[o.thread]; !replaced {
@@ -264,6 +265,11 @@ func (s *state) change(r Record, t Touched, now time.Time, tell func(rule, whose
 			}
 		}
 		delete(s.own, e)
+	}
+	if took && !puts { // what it had put there before is for whom comes: a token that it gave back, or filled the list with
+		maps.DeleteFunc(s.own, func(e element, o *owned) bool {
+			return e.node == r.Node && e.key == t.Key && o.thread == r.Thread && !o.entered
+		})
 	}
 	for _, whose := range slices.Sorted(maps.Keys(lost)) {
 		rule := check.ForeignRelease
