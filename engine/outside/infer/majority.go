@@ -33,6 +33,7 @@ type Majority struct {
 
 	marked
 	protected string
+	most      int // how many may be inside at once
 }
 
 // server is what we know about one.
@@ -55,7 +56,7 @@ type ballot struct {
 // NewMajority returns the reading of no records yet, of a lock on so many servers; the
 // rest is as for New.
 func NewMajority(servers int, threads []string, of Lock, resource string, marks bool, known Roles) *Majority {
-	m := &Majority{register: registerOf(threads), marks: marks, ballots: map[string]*ballot{}, belief: map[string]int{}, marked: newMarked(), protected: resource}
+	m := &Majority{register: registerOf(threads), marks: marks, ballots: map[string]*ballot{}, belief: map[string]int{}, marked: newMarked(), protected: resource, most: of.Kind.Most()}
 	for range servers {
 		m.servers = append(m.servers, &server{Reading: New(threads, Lock{Key: of.Key}, resource, marks, known), key: trace.Absent()})
 	}
@@ -317,6 +318,9 @@ func (m *Majority) instant() time.Time {
 func (m *Majority) Kind() (says, helps phrase.Wording) {
 	if m.marks {
 		return phrase.Wording{}, phrase.Wording{}
+	}
+	if m.most > 1 {
+		return verdict.Several.Unknown()
 	}
 	for _, s := range m.servers {
 		if s.kind != nil {

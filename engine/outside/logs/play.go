@@ -72,9 +72,6 @@ type player struct {
 func newPlayer(l *Log, key string, o Options) *player {
 	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]infer.Record{}, notes: map[string]*trace.LogNote{}, marking: map[string]bool{}}
 	for _, e := range l.Entries {
-		if mark := infer.Mark(e.Args); mark != "" && mark != infer.MarkRound {
-			p.marking[e.Client] = true
-		}
 		switch verb := infer.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
 			p.texts[infer.Digest(e.Args[1])] = e.Args[1]
@@ -180,6 +177,11 @@ func (p *player) all(ctx context.Context, db int) error {
 		}
 	}
 	ours := p.marked(relevant)
+	for i, is := range ours {
+		if is {
+			p.marking[p.log.Entries[i].Client] = true
+		}
+	}
 	for i := range p.log.Entries {
 		e := &p.log.Entries[i]
 		mark := infer.Mark(e.Args)

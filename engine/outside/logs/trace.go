@@ -76,7 +76,11 @@ func (l *Log) index(ctx context.Context) error {
 		e := &l.Entries[i]
 		e.keys = e.named()
 		for _, key := range e.keys {
-			of(key).commands++
+			c := of(key)
+			if c.commands++; c.commands == 1 {
+				c.client = e.Client
+			}
+			c.several = c.several || c.client != e.Client
 		}
 		for _, args := range e.commands() {
 			if key, px := expiry(args); px {
@@ -112,6 +116,8 @@ type candidate struct {
 	commands       int // that name it
 	taken          int // the line that first takes it as a lock; 0 for none
 	expires, freed bool
+	client         string // the first that names it
+	several        bool   // others do, too
 }
 
 // likelier puts the key before the others that is the lock rather than they.
@@ -173,7 +179,7 @@ func frees(args []string) string {
 	switch verb := infer.Verb(args); {
 	case len(keys) == 0:
 		return ""
-	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "ZREM", verb == "SREM", verb == "LREM", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
 		return keys[0]
 	}
 	return ""
@@ -265,9 +271,14 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 	}
 	if key == "" {
 		if len(others) == 0 {
+			key = l.shared(o.Resource)
+		}
+		if key == "" && len(others) == 0 {
 			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
 		}
-		key = others[0].Key
+		if key == "" {
+			key = others[0].Key
+		}
 	}
 	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return k.Key == key })
 	count := map[int]int{}
@@ -323,6 +334,21 @@ func (l *Log) entered(resource string) string {
 		}
 	}
 	return ""
+}
+
+// shared returns the busiest key that several connections name, and that somebody gives back; "" if
+// there is none. Whether it is a lock its kind cannot tell.
+func (l *Log) shared(resource string) string {
+	var list []*candidate
+	for _, c := range l.keys {
+		if c.several && c.freed && c.key != "" && c.key != resource {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return slices.MinFunc(list, likelier).key
 }
 
 // subject is what a log is read for.
