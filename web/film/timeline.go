@@ -290,6 +290,19 @@ func (t *Timeline) begins(c *Cell, step int) {
 }
 
 func (t *Timeline) work(c *Cell, b trace.Work) {
+	if t.framed {
+		c.Title = t.l.Say("is inside")
+		if b.State == trace.WorkEnd {
+			c.Title = t.l.Say("has left")
+		}
+		if b.Reads {
+			c.Title = t.l.Say("is inside, reads")
+		}
+		if b.Name != "" {
+			c.note(b.Name, Plain)
+		}
+		return
+	}
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
 		if b.Cancelled {
