@@ -469,6 +469,9 @@ func (r Record) written() []string {
 	return keys
 }
 
+// Prolongs reports whether a record has set the expiry of a key.
+func (r Record) Prolongs() bool { return len(r.prolonged()) > 0 }
+
 // prolonged returns the keys whose expiry a record has set.
 func (r Record) prolonged() []string {
 	var keys []string

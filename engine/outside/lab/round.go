@@ -191,6 +191,9 @@ func (s *search) print(it *item) infer.Footprint {
 		return infer.Everything
 	}
 	if infer.Mark(it.args) != "" { // what others do to its lock is judged by it
+		if len(s.g.nodes) > 1 { // see commute
+			return infer.Footprint{Keys: []string{infer.Channel(infer.MarkEnter)}, Writes: true}
+		}
 		return infer.Everything
 	}
 	f := s.printed(it)
