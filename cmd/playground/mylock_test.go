@@ -124,7 +124,8 @@ func TestAnImportOfTokens(t *testing.T) {
 	log := string(data)
 	const refused, late = `000.000400 [0 127.0.0.1:50003] "LPOP" "printers"`, "1760000000.200100 [0 127.0.0.1:50003] \"LPOP\" \"printers\"\n"
 	waits := strings.Replace(strings.Replace(log, late, "", 1), refused, `000.000400 [0 127.0.0.1:50003] "BLPOP" "printers" "0"`, 1)
-	early := strings.Replace(log, "000.200150", "000.090000", 1)
+	const third = `1760000000.000450 [0 127.0.0.1:50003] "ECHO" "relock:enter"` + "\n"
+	early := strings.Replace(log, `1760000000.100000`, third+`1760000000.100000`, 1)
 	var unmarked []string
 	for line := range strings.Lines(log) {
 		if !strings.Contains(line, "ECHO") {

@@ -59,6 +59,12 @@ func (t *Timeline) Alone(e trace.Event) Row {
 	return t.rows[t.Add(e)]
 }
 
+// Framed has it tell a trace whose header this is: of other programs' clients nobody knows how long they work.
+func (t *Timeline) Framed(h trace.Header) *Timeline {
+	t.framed = h.Framed()
+	return t
+}
+
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
 

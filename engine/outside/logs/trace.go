@@ -179,7 +179,7 @@ func frees(args []string) string {
 	switch verb := infer.Verb(args); {
 	case len(keys) == 0:
 		return ""
-	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "ZREM", verb == "SREM", verb == "LREM", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "ZREM", verb == "SREM", verb == "LREM", verb == "LPOP", verb == "RPOP", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
 		return keys[0]
 	}
 	return ""
