@@ -111,7 +111,7 @@ func TestHowManyMayBeInsideIsSaidOnThePage(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"0", "-3", "many"} {
-		if res, body = s.Do(t, http.MethodGet, at+"/again?inside="+wrong, nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "allowed: 1 to 1000") {
+		if res, body = s.Do(t, http.MethodGet, at+"/again?inside="+wrong, nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "allowed: 1 to 1,000") {
 			t.Errorf("%s: %d: %s", wrong, res.StatusCode, body)
 		}
 	}
