@@ -42,7 +42,9 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			if !p.e.Key(key).Exists() {
 				delete(makers, key)
 			}
-			t.other = t.other || makers[key] != "" && makers[key] != e.Client
+			if makers[key] != "" && makers[key] != e.Client {
+				t.other, l.keys[key].met = true, true
+			}
 		}
 		r, ran := p.run(ctx, &e)
 		switch {

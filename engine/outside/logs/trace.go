@@ -118,6 +118,7 @@ type candidate struct {
 	expires, freed bool
 	client         string // the first that names it
 	several        bool   // others do, too
+	met            bool   // it stood when another than who had made it came
 }
 
 // likelier puts the key before the others that is the lock rather than they.
@@ -264,17 +265,25 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 	if key = o.Key; key == "" {
 		key = l.entered(o.Resource)
 	}
-	if key == "" && len(others) != 1 {
+	if key == "" {
 		if key, err = l.decided(ctx, o); err != nil {
 			return "", 0, nil, err
+		}
+		if len(others) == 1 && l.keys[others[0].Key].met {
+			key = others[0].Key
 		}
 	}
 	if key == "" {
 		if len(others) == 0 {
-			key = l.shared(o.Resource)
+			key = l.shared(o.Resource, false)
 		}
 		if key == "" && len(others) == 0 {
 			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
+		}
+		if key == "" && !l.keys[others[0].Key].met { // it has refused nobody
+			if other := l.shared(o.Resource, true); other != "" && l.keys[other].commands > l.keys[others[0].Key].commands {
+				key = other
+			}
 		}
 		if key == "" {
 			key = others[0].Key
@@ -336,12 +345,12 @@ func (l *Log) entered(resource string) string {
 	return ""
 }
 
-// shared returns the busiest key that several connections name, and that somebody gives back; "" if
-// there is none. Whether it is a lock its kind cannot tell.
-func (l *Log) shared(resource string) string {
+// shared returns the busiest key that several connections name, and that somebody gives back, or with
+// met that stood when another came; "" if there is none. Whether it is a lock its kind cannot tell.
+func (l *Log) shared(resource string, met bool) string {
 	var list []*candidate
 	for _, c := range l.keys {
-		if c.several && c.freed && c.key != "" && c.key != resource {
+		if (c.freed || met && c.met) && c.several && c.key != "" && c.key != resource {
 			list = append(list, c)
 		}
 	}
