@@ -48,7 +48,9 @@ on a port for each thread, and prints what comes: connect with any client.
 A worker sends ECHO relock:round when it is ready for a round; the answer comes
 when all are ready, on an empty Redis. Without it, each order takes a new process.
 ECHO relock:enter and ECHO relock:leave say that it is inside, and that it has
-left; without them, the lab infers that from what its commands do to the key.
+left: that judges a lock of any kind. Behind a mark, in the same word of ECHO, may
+stand the name of the lock, where there are several, and "read" for a reader.
+Without marks the lab judges three kinds of keys that say who is inside.
 
 With -nodes N each worker has N Redis, REDIS_URL_1 to REDIS_URL_N, for a lock of their
 majority: who has more than half of them is inside, and orders that cannot differ
@@ -83,11 +85,20 @@ type labFlags struct {
 	vars                listFlag
 }
 
-// lockFlags adds the flags that say what the lock is, and which it is by default.
+// lockFlags adds the flags that say which key is the lock's, and which it is by default, and how many
+// may be inside.
 func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind, also *[]string, byDefault phrase.Text) {
-	fs.Func("lock", env.say("the `lock`: KEY, or KEY:KIND for who may be inside at once: %s; or KEY,KEY for several, each exclusive (default: %s)", check.Kinds, env.say(byDefault)), func(text string) error {
+	fs.Func("lock", env.say("the `lock`: KEY, or KEY,KEY for several (default: the first key that a worker writes before it says that it is inside; without marks, %s)", env.say(byDefault)), func(text string) error {
 		l, err := infer.ParseLock(text)
-		*key, *kind, *also = l.Key, l.Kind, l.Also
+		*key, *also = l.Key, l.Also
+		return toldError(env, err)
+	})
+	fs.Func("inside", env.say("`N` may be inside at once, as the worker's marks say it (default 1)"), func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			n = 0
+		}
+		*kind, err = infer.Inside(n)
 		return toldError(env, err)
 	})
 	fs.StringVar(key, "key", *key, env.say("the lock's `key`, the same as -lock KEY"))
@@ -97,7 +108,7 @@ func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind,
 func kindsOfLocks(env environment) string {
 	text := "\n\n" + env.say("What the lock's key may hold, and whether that is judged (%s):", verdict.AsFlag)
 	for _, k := range verdict.Kinds() {
-		text += "\n  " + pad(env.say(k.Judgeable()), 9) + env.say(k.Holds)
+		text += "\n  " + pad(env.say(k.Judgeable()), 12) + env.say(k.Holds)
 	}
 	return text
 }
@@ -360,7 +371,7 @@ type (
 		Diverged int            `json:"diverged"`
 		Store    string         `json:"store"`
 		Key      string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
-		Kind     string         `json:"kind,omitempty"` // as said with -lock; keys of several
+		Kind     string         `json:"kind,omitempty"` // of -inside; keys of several
 		Resource string         `json:"resource,omitempty"`
 		First    *divergedForm  `json:"first_difference,omitempty"`
 		Worker   *labWorkerForm `json:"worker,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 )
 
@@ -49,12 +50,15 @@ func worker(t *testing.T, release string) string {
 	return name
 }
 
-// A lab that a page opens is told which lock it is, and of which kind.
+// A lab that a page opens is told which lock it is, and how many may be inside.
 func TestALabOfAPageIsToldTheLock(t *testing.T) {
-	for lock, want := range map[string]string{"k": "-key k", "sem:permits=2": "-lock sem:permits=2", "doc:9:readers": "-lock doc:9:readers"} {
+	for lock, want := range map[string]string{"k": "-key k", "k,l": "-lock k,l", "doc:9": "-key doc:9 -inside 3"} {
 		o, err := lab.Options{Threads: 2}.Of(lock)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(want, "-inside") {
+			o.Kind, _ = infer.Inside(3)
 		}
 		if got := strings.Join(labArguments(o, false), " "); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", lock, got)

@@ -114,30 +114,38 @@ func TestAnImportOfTwoLocks(t *testing.T) {
 	}
 }
 
-// A list of tokens in a log: whom Redis serves that waits for one is recomputed; a list that
-// was never full in it, or whose permits nobody tells, is not judged.
+// A list of tokens in a log is judged by its marks; whom Redis serves that waits for a token is
+// recomputed. Without marks nobody knows who is inside.
 func TestAnImportOfTokens(t *testing.T) {
 	data, err := os.ReadFile("../../lessons/mylock/tokens.log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := string(data)
-	const filled, refused, late = `"RPUSH" "printers" "1" "2"`, `000.000400 [0 127.0.0.1:50003] "LPOP" "printers"`, "1760000000.200100 [0 127.0.0.1:50003] \"LPOP\" \"printers\"\n"
+	const refused, late = `000.000400 [0 127.0.0.1:50003] "LPOP" "printers"`, "1760000000.200100 [0 127.0.0.1:50003] \"LPOP\" \"printers\"\n"
 	waits := strings.Replace(strings.Replace(log, late, "", 1), refused, `000.000400 [0 127.0.0.1:50003] "BLPOP" "printers" "0"`, 1)
+	const third = `1760000000.000450 [0 127.0.0.1:50003] "ECHO" "relock:enter"` + "\n"
+	early := strings.Replace(log, `1760000000.100000`, third+`1760000000.100000`, 1)
+	var unmarked []string
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "ECHO") {
+			unmarked = append(unmarked, line)
+		}
+	}
 	for name, c := range map[string]struct {
-		log, lock string
-		code      int
-		says      string
+		log, inside string
+		code        int
+		says        string
 	}{
-		"as it is":        {log, "printers:permits=2", exitOK, "No rule is broken in it."},
-		"one waits":       {waits, "printers:permits=2", exitOK, "BLPOP 0 → printers 1"},
-		"in vain":         {strings.Replace(waits, `"printers" "0"`, `"printers" "0.05"`, 1), "printers:permits=2", exitOK, "RPUSH 1 → 3"},
-		"filled twice":    {strings.Replace(log, refused, `000.000400 [0 127.0.0.1:50003] `+filled+"\n1760000000.000500 [0 127.0.0.1:50003] \"LPOP\" \"printers\"", 1), "printers:permits=2", exitUnexpected, "more inside than permits"},
-		"begun too late":  {strings.Replace(log, filled, `"RPUSH" "printers" "1"`, 1), "printers:permits=2", exitUnjudged, "fewer than its permits"},
-		"permits untold":  {log, "printers", exitUnjudged, "permits=N"},
-		"one is not back": {strings.Replace(log, "\"RPUSH\" \"printers\" \"2\"\n", "\"GET\" \"printers:made\"\n", 1), "printers:permits=2", exitOK, "No rule is broken"}, // B may still work
+		"as it is":        {log, "2", exitOK, "No rule is broken in it."},
+		"as one for one":  {log, "1", exitUnexpected, "two inside at once"},
+		"one waits":       {waits, "2", exitOK, "BLPOP 0 → printers 1"},
+		"in vain":         {strings.Replace(waits, `"printers" "0"`, `"printers" "0.05"`, 1), "2", exitOK, "RPUSH 1 → 3"},
+		"a third goes in": {early, "2", exitUnexpected, "more inside than permits"},
+		"without marks":   {strings.Join(unmarked, ""), "1", exitUnjudged, "The key holds a list. Let the worker say when it is inside"},
+		"and for two":     {strings.Join(unmarked, ""), "2", exitUnjudged, "the key does not say who is"},
 	} {
-		if r := playground(t, c.log, "import", "-lock", c.lock, "-"); r.code != c.code || !strings.Contains(strings.Join(strings.Fields(r.out), " "), c.says) {
+		if r := playground(t, c.log, "import", "-inside", c.inside, "-"); r.code != c.code || !strings.Contains(strings.Join(strings.Fields(r.out), " "), c.says) {
 			t.Errorf("%s: exit code %d\n%s%s", name, r.code, r.out, r.err)
 		}
 	}

@@ -265,10 +265,13 @@ func (f *serveFlags) lab() web.LabConfig {
 func labArguments(o lab.Options, anyone bool) []string {
 	args := []string{"lab", "-json", "-clock", lab.ClockGate, "-threads", strconv.Itoa(o.Threads), "-timeout", o.Timeout.String()}
 	switch {
-	case o.Kind.Said(), len(o.Also) > 0:
+	case len(o.Also) > 0:
 		args = append(args, "-lock", o.Lock().String())
 	case o.Key != "":
 		args = append(args, "-key", o.Key)
+	}
+	if o.Kind.Permits > 0 {
+		args = append(args, "-inside", strconv.Itoa(o.Kind.Permits))
 	}
 	if o.Nodes > 1 {
 		args = append(args, "-nodes", strconv.Itoa(o.Nodes))

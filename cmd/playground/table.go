@@ -61,7 +61,7 @@ type styled struct {
 // printTable writes a run as the textbook's T1–T10 table, of a long one only a part unless
 // all is asked for.
 func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event, all bool) {
-	timeline := film.NewTimeline(l, sc, h.Owners)
+	timeline := film.NewTimeline(l, sc, h.Owners).Framed(h)
 	for _, e := range events {
 		timeline.Add(e)
 	}

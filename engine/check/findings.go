@@ -125,6 +125,9 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	if f, ok := b.take(v); ok {
 		return f
 	}
+	if f, ok := ofTrace(v); ok {
+		return f
+	}
 	if v.Rule == Deadlock && len(v.Threads) > 0 { // of somebody's own client nobody knows whether it waits: it was refused
 		if circle := Circle(v.Threads[0], b.refused, b.checker.holder); slices.Equal(Waiters(circle), slices.Sorted(slices.Values(v.Threads))) {
 			return InCircle(circle, v.Events)

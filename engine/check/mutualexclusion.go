@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,30 +19,62 @@ const MutualExclusion = "mutual-exclusion"
 type mutualExclusion struct {
 	guard    protocol.Guard
 	kind     Kind
-	together []string // threads reported inside together
+	together map[string][]string // threads reported inside together, by the name of the lock
 }
 
-func (m *mutualExclusion) clone() automaton { c := *m; return &c } // together is never changed in place
+func (m *mutualExclusion) clone() automaton {
+	c := *m
+	c.together = maps.Clone(m.together)
+	return &c
+}
 
 func (m *mutualExclusion) append(b []byte, _ time.Duration, as naming) []byte {
-	together := make(map[string]bool, len(m.together))
-	for _, thread := range m.together {
-		together[thread] = true
+	for _, name := range slices.Sorted(maps.Keys(m.together)) {
+		together := make(map[string]bool, len(m.together[name]))
+		for _, thread := range m.together[name] {
+			together[thread] = true
+		}
+		b = appendSet(append(b, name...), together, as)
 	}
-	return appendSet(b, together, as)
+	return append(b, ';')
 }
 
 func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
-	inside := f.Inside()
-	if m.kind.together(inside, f.Shares) {
-		m.together = nil
-		return Finding{}, false
+	rooms := f.Rooms()
+	for name := range m.together {
+		if !slices.Contains(rooms, name) {
+			delete(m.together, name)
+		}
 	}
-	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(m.together, t) })
-	m.together = inside
-	if !news {
-		return Finding{}, false
+	for _, name := range rooms {
+		if inside := f.InsideOf(name); m.news(f, name, inside) {
+			one := m.finding(f, e, inside)
+			if name != "" {
+				one = one.Of(name)
+				one.Lock = "" // it is a name of marks, and of no key
+			}
+			return one, true
+		}
 	}
+	return Finding{}, false
+}
+
+// news takes who is inside a lock, and reports whether it is too many, with one more than
+// were reported.
+func (m *mutualExclusion) news(f *facts.Facts, name string, inside []string) bool {
+	if m.kind.together(inside, func(thread string) bool { return f.SharesOf(thread, name) }) {
+		delete(m.together, name)
+		return false
+	}
+	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(m.together[name], t) })
+	if m.together == nil {
+		m.together = map[string][]string{}
+	}
+	m.together[name] = inside
+	return news
+}
+
+func (m *mutualExclusion) finding(f *facts.Facts, e trace.Event, inside []string) Finding {
 	events := append(f.Entered.Of(inside...), e.Seq)
 	for _, thread := range inside {
 		if f.Lost[thread] > f.Entered[thread] {
@@ -50,7 +83,7 @@ func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool)
 	}
 	one := found(MutualExclusion, inside, proof(events...), m.says(f, e, inside), m.why(f, e, inside))
 	one.Detail = detail(f, e, inside)
-	return one, true
+	return one
 }
 
 // Inferred returns the finding with the threads that no answer has told of their loss:

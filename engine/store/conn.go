@@ -46,6 +46,27 @@ func (s *Conn) Do(args []string) (raw []byte) {
 	return bytes.Clone(s.out.Bytes())
 }
 
+// Ran is a command that a script has run, with Redis' answer.
+type Ran struct {
+	Args []string
+	Raw  []byte // as on the wire, in RESP2
+}
+
+// mostRan is how many commands of scripts are kept for who asks.
+const mostRan = 1000
+
+// Ran returns what scripts have run since it was called last, from its first call on.
+func (e *Embedded) Ran() []Ran {
+	e.server.Lock()
+	defer e.server.Unlock()
+	list := e.server.ran
+	e.server.ran = []Ran{}
+	return list
+}
+
+// Names returns the names of all keys, in order.
+func (e *Embedded) Names() []string { return e.server.Keys() }
+
 // ErrEndless is of a script that has not ended within its limit.
 var ErrEndless = errors.New("a script does not end")
 

@@ -39,6 +39,7 @@ type mended struct {
 	ctx      context.Context   // ends scripts, or nil
 	endless  bool              // it has ended one
 	fields   bool              // fields of hashes may have expiries
+	ran      []Ran             // what scripts have run since somebody asked
 
 	connecting sync.Mutex
 	closed     bool // under connecting
@@ -376,7 +377,13 @@ func (r running) Knows(verb string) bool {
 }
 
 // Do implements interpreter.Redis.
-func (r running) Do(args []string) []byte { return r.command(args) }
+func (r running) Do(args []string) []byte {
+	raw := r.command(args)
+	if r.m.ran != nil && len(r.m.ran) < mostRan {
+		r.m.ran = append(r.m.ran, Ran{slices.Clone(args), raw})
+	}
+	return raw
+}
 
 // Reads implements interpreter.Redis.
 func (r running) Reads(verb string) bool { return r.m.reads(verb) }

@@ -327,6 +327,8 @@ const (
 type Work struct {
 	State     string `json:"state"` // WorkBegin or WorkEnd
 	Level     int    `json:"level"`
+	Name      string `json:"name,omitempty"`      // of the lock, where the thread has said it
+	Reads     bool   `json:"reads,omitempty"`     // it has said that it shares with other readers
 	For       Millis `json:"for_ms"`              // how long the work takes
 	After     bool   `json:"after,omitempty"`     // it is what the level does when its nested call has returned
 	Cancelled bool   `json:"cancelled,omitempty"` // of an end: the hold's context ended before the work was done

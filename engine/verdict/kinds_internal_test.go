@@ -30,7 +30,8 @@ func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
 func TestAKindIsKnownByWhatIsSaidOfIt(t *testing.T) {
 	unknown := 0
 	for _, says := range []string{
-		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key has no field mode, which says who reads.",
+		"The key holds a sorted set.", "The key holds a set.", "The key holds a list.", "The key holds a number that is counted up and down.",
+		"The key holds a hash with other fields than owners with their counts.", "More than one may be inside at once, and the key does not say who is.",
 		"The key names several threads at once, and none of them was refused.", "The key is a hash on several servers.",
 		"Several threads write one value on the same server, and it does not say whose it is.",
 	} {

@@ -31,7 +31,7 @@ func OfTrace(h trace.Header, sc *scenario.Scenario) *Evidence {
 		case n.What == trace.NoteAbsent:
 			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the log of each server.")
 		case n.What == trace.NoteSameValue:
-			e.Kind, e.Kinds = n.Says(), phrase.Say("For a lock of a majority, only values of one thread each can be judged so far.")
+			e.Kind, e.Kinds = n.Says(), Marks("ECHO relock:enter", "ECHO relock:leave")
 		}
 		if n.Unplayed() {
 			e.Unplayed = append(e.Unplayed, n.Says())

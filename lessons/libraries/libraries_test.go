@@ -438,7 +438,7 @@ func TestTwoLibrariesOfAMajorityAgree(t *testing.T) {
 		})
 	}
 	for _, s := range seen {
-		if s.Orders != 186 || s.Broken > 0 || s.Ending != lab.Exhausted {
+		if s.Orders != 257 || s.Broken > 0 || s.Ending != lab.Exhausted {
 			t.Errorf("%+v", s)
 		}
 	}

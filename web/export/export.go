@@ -236,7 +236,7 @@ func (r Run) place() string {
 }
 
 func (r Run) timeline() *film.Timeline {
-	return film.NewTimeline(r.Language, r.scenario(), r.Header.Owners)
+	return film.NewTimeline(r.Language, r.scenario(), r.Header.Owners).Framed(r.Header)
 }
 
 func (r Run) scenario() film.Scenario { return film.NewScenario(r.Language, r.Scenario) }

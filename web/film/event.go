@@ -15,6 +15,9 @@ import (
 )
 
 func (t *Narrator) work(e trace.Event, b trace.Work) string {
+	if t.framed {
+		return t.mark(e.Thread, b)
+	}
 	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
 	held := t.holds(e.Key, who)
 	parts := held && shared(t.sc.Lock.Kind, e.Key) // whose lease is not the key's
@@ -53,10 +56,6 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return t.works(e, b,
 			"%s works at level %d for %s, within the %s that its lease has left.",
 			"%s works on at level %d for %s, within the %s that its lease has left.", left)
-	case t.framed:
-		return t.works(e, b,
-			"%s works at level %d for %s, and its lease has %s left.",
-			"%s works on at level %d for %s, and its lease has %s left.", left)
 	case t.watched() && t.thread(who).unwatched:
 		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and its watchdog has stopped.",
@@ -69,6 +68,24 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 		return t.works(e, b,
 			"%s works at level %d for %s, its lease has %s left, and there is no watchdog.",
 			"%s works on at level %d for %s, its lease has %s left, and there is no watchdog.", left)
+	}
+}
+
+// mark says what a thread says of itself: nobody knows how long it works.
+func (t *Narrator) mark(who string, b trace.Work) string {
+	switch leaves := b.State == trace.WorkEnd; {
+	case leaves && b.Name != "":
+		return t.say("%[1]s says that it has left %[2]s.", who, b.Name)
+	case leaves:
+		return t.say("%s says that it has left.", who)
+	case b.Reads && b.Name != "":
+		return t.say("%[1]s says that it is inside %[2]s, as a reader.", who, b.Name)
+	case b.Reads:
+		return t.say("%s says that it is inside, as a reader.", who)
+	case b.Name != "":
+		return t.say("%[1]s says that it is inside %[2]s.", who, b.Name)
+	default:
+		return t.say("%s says that it is inside.", who)
 	}
 }
 

@@ -46,48 +46,48 @@ func TestKindsOfLocksOnTheStage(t *testing.T) {
 		why     string
 	}{
 		{
-			"three-permits", 1,
+			"three-permits", 2,
 			[]string{"I hold a permit, ok", "Outside, none", "Outside, none", "Outside, none"},
-			"A holds 1 of 3 permits", "ZSET { job-1: 1700000000400 }", "A gets a permit. 1 of 3 permits is taken. The key has 400 ms left.",
+			"A holds 1 of 3 permits", "ZSET { job-1: 1700000000400 }", "A says that it is inside.",
 		},
 		{
-			"three-permits", 5,
-			[]string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, all 3 are taken"},
-			"A, B, C hold 3 of 3 permits", "ZSET { job-1: 1700000000400, job-2: 1700000000420, job-3: 1700000000430 }", "D gets no permit. All 3 permits are taken. The key has 370 ms left.",
-		},
-		{
-			"three-permits", 6,
-			[]string{"Outside, none", "I hold a permit, ok", "I hold a permit, ok", "I wait, refused 2 times, no, refused"},
-			"B, C hold 2 of 3 permits", "ZSET { job-2: 1700000000420, job-3: 1700000000430 }", "A's unlock is done. 2 of 3 permits are taken. The key has 340 ms left.",
+			"three-permits", 8,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok", "Outside, none"},
+			"A, B, C hold 3 of 3 permits", "ZSET { job-1: 1700000000400, job-2: 1700000000420, job-3: 1700000000430 }", "D's script runs ZCARD, which answers 3. All 3 permits are taken. The key has 370 ms left.",
 		},
 		{
 			"three-permits", 10,
+			[]string{"Outside, none", "I hold a permit, ok", "I hold a permit, ok", "Outside, none"},
+			"B, C hold 2 of 3 permits", "ZSET { job-2: 1700000000420, job-3: 1700000000430 }", "A sends ZREM, and Redis answers 1. 2 of 3 permits are taken. The key has 340 ms left.",
+		},
+		{
+			"three-permits", 18,
 			[]string{"Outside, none", "Outside, none", "Outside, none", "Outside, none"},
-			"all 3 permits are free", "no key", "D's unlock is done. There is no key.",
+			"all 3 permits are free", "no key", "D sends ZREM, and Redis answers 1. There is no key.",
 		},
 		{
-			"a-set-of-permits", 5,
-			[]string{"I hold a permit, ok", "I hold a permit, ok", "I ask, for a permit, loose, under way"},
-			"A, B, C are 3 for 2 permits", "SET { job-1, job-2, job-3 }", "C sends SADD, and Redis answers 1. 3 members for 2 permits. The key has no expiry.",
+			"a-set-of-permits", 8,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "Outside, loose, was not told"},
+			"A, B, C are 3 for 2 permits", "SET { job-1, job-2, job-3 }", "C sends SCARD, and Redis answers 3. 3 members for 2 permits. The key has no expiry.",
 		},
 		{
-			"a-set-of-permits", 7,
-			[]string{"I hold a permit, ok", "I hold a permit, ok", "I wait, refused once, no, both are taken"},
-			"A, B hold 2 of 2 permits", "SET { job-1, job-2 }", "C's unlock is done. Both permits are taken. The key has no expiry.",
+			"a-set-of-permits", 9,
+			[]string{"I hold a permit, ok", "I hold a permit, ok", "Outside, none"},
+			"A, B hold 2 of 2 permits", "SET { job-1, job-2 }", "C sends SREM, and Redis answers 1. Both permits are taken. The key has no expiry.",
 		},
 		{
-			"more-than-two-permits", 3,
+			"more-than-two-permits", 6,
 			[]string{"I hold a permit, ok", "I hold a permit, ok", "I hold a permit, ok"},
 			"A, B, C are 3 for 2 permits", "ZSET { job-1: 1700000000400, job-2: 1700000000420, job-3: 1700000000440 }", "3 threads are inside at once, and the lock has 2 permits.",
 		},
 		{
-			"permits-lost", 3,
-			[]string{"I hold a permit, nobody has told it, open, not in Redis", "Outside, none", "Outside, none"},
+			"permits-lost", 5,
+			[]string{"I hold a permit, nobody has told it, open, not in Redis", "I hold a permit, nobody has told it, open, not in Redis", "Outside, none"},
 			"both permits are free", "no key", "Redis drops the key of A and B: its lease of 100 ms is over.",
 		},
 		{
-			"permits-lost", 4,
-			[]string{"I hold a permit, nobody has told it, false, not in Redis", "Outside, none", "I hold a permit, ok"},
+			"permits-lost", 7,
+			[]string{"I hold a permit, nobody has told it, false, not in Redis", "I hold a permit, nobody has told it, false, not in Redis", "I hold a permit, ok"},
 			"C holds 1 of 2 permits", "ZSET { job-3: 1700000000400 }", "",
 		},
 		{
@@ -135,10 +135,10 @@ func TestKindsOfLocksInTheTable(t *testing.T) {
 		taken string
 		title string
 	}{
-		{"three-permits", 5, "{A: 1700000000400, B: 1700000000420, C: 1700000000430} 370 ms", "3 of 3 permits", ""},
-		{"three-permits", 10, "∅", "", ""},
-		{"a-set-of-permits", 5, "{A, B, C} no expiry", "3 members for 2 permits", ""},
-		{"more-than-two-permits", 3, "{A: 1700000000400, B: 1700000000420, C: 1700000000440} 400 ms", "3 members for 2 permits", "more inside than permits"},
+		{"three-permits", 8, "{A: 1700000000400, B: 1700000000420, C: 1700000000430} 370 ms", "3 of 3 permits", ""},
+		{"three-permits", 18, "∅", "", ""},
+		{"a-set-of-permits", 8, "{A, B, C} no expiry", "3 members for 2 permits", ""},
+		{"more-than-two-permits", 6, "{A: 1700000000400, B: 1700000000420, C: 1700000000440} 400 ms", "3 members for 2 permits", "more inside than permits"},
 		{"readers-and-a-writer", 3, "{mode: read, A: 1, B: 1} 480 ms", "", ""},
 		{"a-writer-beside-a-reader", 2, "{mode: write, A: 1, B: 1} 500 ms", "", "two inside at once"},
 	} {
@@ -153,7 +153,7 @@ func TestKindsOfLocksInTheTable(t *testing.T) {
 // permits are taken, if there is room.
 func TestKindsOfLocksInTheLanes(t *testing.T) {
 	for log, want := range map[string]string{
-		"three-permits":        "||3 of 3||3 of 3|2 of 3|",
+		"three-permits":        "1 of 3|2 of 3|3 of 3||3 of 3|2 of 3|1 of 3",
 		"readers-and-a-writer": "A 0|A, B|B 1|C 2|A 0",
 	} {
 		var got []string

@@ -95,8 +95,8 @@ func TestTheLastRowAsksForAVerdict(t *testing.T) {
 func TestATraceOfAnUnknownKindSaysSo(t *testing.T) {
 	run := lessonstest.Play(t, "two-threads.yaml")
 	for lack, want := range map[string]string{
-		`{"reason":"kind-unknown","says":"The key holds a sorted set."}`: "The key holds a sorted set. Say how many it lets in at once: -lock KEY:exclusive or -lock KEY:permits=N.",
-		`{"reason":"kind-unknown","says":"Buy now"}`:                     "The key holds no string and no hash. That cannot be judged yet.",
+		`{"reason":"kind-unknown","says":"The key holds a sorted set."}`: "The key holds a sorted set. Let the worker say when it is inside: ECHO relock:enter before its critical section, ECHO relock:leave after it.",
+		`{"reason":"kind-unknown","says":"Buy now"}`:                     "The key holds no string and no hash. Let the worker say when it is inside: ECHO relock:enter before its critical section, ECHO relock:leave after it.",
 		`{"reason":"nobody-inside","says":"Buy now"}`:                    "",
 	} {
 		h := trace.Header{Owners: run.Owners, Store: trace.StoreLog, Log: &trace.FromLog{}, Unjudged: []json.RawMessage{json.RawMessage(lack)}}

@@ -380,7 +380,7 @@ func (s *stager) works(name string) string {
 		does = t.idles(s.l.Language)
 	case stack.Doing == facts.Leaving:
 		does = s.l.Say("is leaving level %d", stack.Levels)
-	case stack.Doing == facts.Working || stack.Doing == facts.Worked:
+	case !s.framed && (stack.Doing == facts.Working || stack.Doing == facts.Worked):
 		does = s.l.Say("its work is done")
 	}
 	switch until := t.relies; {

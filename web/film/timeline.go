@@ -59,6 +59,12 @@ func (t *Timeline) Alone(e trace.Event) Row {
 	return t.rows[t.Add(e)]
 }
 
+// Framed has it tell a trace whose header this is: of other programs' clients nobody knows how long they work.
+func (t *Timeline) Framed(h trace.Header) *Timeline {
+	t.framed = h.Framed()
+	return t
+}
+
 // Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
 
@@ -290,6 +296,19 @@ func (t *Timeline) begins(c *Cell, step int) {
 }
 
 func (t *Timeline) work(c *Cell, b trace.Work) {
+	if t.framed {
+		c.Title = t.l.Say("is inside")
+		if b.State == trace.WorkEnd {
+			c.Title = t.l.Say("has left")
+		}
+		if b.Reads {
+			c.Title = t.l.Say("is inside, reads")
+		}
+		if b.Name != "" {
+			c.note(b.Name, Plain)
+		}
+		return
+	}
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
 		if b.Cancelled {

@@ -403,7 +403,12 @@ var truths = map[string]holds{
 	"%[1]s is told %[3]s in answer to its %[2]s, but Redis had run %[4]s before.":                             all(toldCode(3), wrote(4)),
 	"%[1]s is told %[4]s in answer to retry %[2]d of its %[3]s, but Redis had run %[5]s before.":              all(toldCode(4), wrote(5)),
 
-	"%s has done its work at level %d, which takes %s.":                                 all(level(2), workFor(3)),
+	"%s has done its work at level %d, which takes %s.": all(level(2), workFor(3)),
+	"%s says that it is inside.":                        all(framed, believed(1)),
+	"%s says that it has left.": all(framed, func(s scene) string {
+		w, is := s.e.Body.(trace.Work)
+		return s.unless(is && w.State == trace.WorkEnd, "it is %+v", s.e.Body)
+	}),
 	"%s ends its work at level %d, and in Redis the lock is not its own.":               all(level(2), notOwn),
 	"%s ends its work at level %d, and its key has no expiry.":                          all(level(2), own, noExpiry),
 	"%s ends its work at level %d, and its lease has %s left.":                          all(level(2), own, left(3)),

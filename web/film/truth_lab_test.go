@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,7 +71,8 @@ func theirTrace(t *testing.T, file string, data []byte) lessonstest.Run {
 	return lessonstest.Run{Scenario: sc, Header: h, Owners: h.Owners, Events: events}
 }
 
-// lockOf is the lock that the first line of a log tells, "# -lock KEY:KIND".
+// lockOf is the lock that the first line of a log tells, "# -lock KEY", and how many may be
+// inside, "-inside N".
 func lockOf(t *testing.T, log []byte) logs.Options {
 	t.Helper()
 	first, _, _ := strings.Cut(string(log), "\n")
@@ -78,11 +80,17 @@ func lockOf(t *testing.T, log []byte) logs.Options {
 	if !is {
 		return logs.Options{}
 	}
-	lock, err := infer.ParseLock(strings.Fields(said)[0])
+	words := strings.Fields(said)
+	lock, err := infer.ParseLock(words[0])
+	o := logs.Options{Key: lock.Key, Also: lock.Also}
+	if len(words) > 2 && words[1] == "-inside" {
+		n, _ := strconv.Atoi(words[2])
+		o.Kind, err = infer.Inside(n)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return logs.Options{Key: lock.Key, Kind: lock.Kind, Also: lock.Also}
+	return o
 }
 
 // ofOneLock is a run as it is to one lock alone, and what is told of each event of it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"relock/engine"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -104,6 +105,10 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	if p.Key != "" {
 		o, err = o.Of(p.Key)
+	}
+	if text := r.PostFormValue("inside"); text != "" && err == nil {
+		p.Inside, _ = strconv.Atoi(text) // what is no number is refused
+		o.Kind, err = infer.Inside(p.Inside)
 	}
 	if err == nil {
 		err = o.Check()

@@ -78,14 +78,18 @@ func TestAPackedLogHasAPage(t *testing.T) {
 }
 
 const semaphoreLog = `1700000000.000000 [0 127.0.0.1:5001] "ZADD" "sem:readers" "1" "w1"
+1700000000.000100 [0 127.0.0.1:5001] "ECHO" "relock:enter"
 1700000000.010000 [0 127.0.0.1:5002] "ZADD" "sem:readers" "2" "w2"
+1700000000.010100 [0 127.0.0.1:5002] "ECHO" "relock:enter"
+1700000000.019000 [0 127.0.0.1:5001] "ECHO" "relock:leave"
 1700000000.020000 [0 127.0.0.1:5001] "ZREM" "sem:readers" "w1"
+1700000000.029000 [0 127.0.0.1:5002] "ECHO" "relock:leave"
 1700000000.030000 [0 127.0.0.1:5002] "ZREM" "sem:readers" "w2"
 `
 
-// Where a log leaves open how many may be inside at once, its page asks; a key is a key,
-// whatever it ends with.
-func TestAKindOfLockIsSaidOnThePage(t *testing.T) {
+// Where a log has marks, its page asks how many may be inside at once; without them it does not, and
+// what it cannot judge it says. A key is a key, whatever it ends with.
+func TestHowManyMayBeInsideIsSaidOnThePage(t *testing.T) {
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	res, body := s.Send(t, "/edit/file?key=sem:readers", "monitor.log", []byte(semaphoreLog))
@@ -94,20 +98,32 @@ func TestAKindOfLockIsSaidOnThePage(t *testing.T) {
 	}
 	at := res.Header.Get("Location")
 	_, body = s.Do(t, http.MethodGet, at, nil)
-	for _, want := range []string{"4 commands name the key sem:readers", "The key holds a sorted set.", at + "/again?kind=permits%3D2"} {
+	for _, want := range []string{"4 commands name the key sem:readers", "two inside at once", at + "/again?inside=2"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for kind, broken := range map[string]bool{"exclusive": true, "permits=2": false} {
-		res, _ = s.Do(t, http.MethodGet, at+"/again?kind="+url.QueryEscape(kind), nil)
+	for inside, broken := range map[string]bool{"1": true, "2": false} {
+		res, _ = s.Do(t, http.MethodGet, at+"/again?inside="+inside, nil)
 		_, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil)
-		if strings.Contains(body, "two inside at once") != broken || !strings.Contains(body, `<span aria-current="true">`+kind) || strings.Contains(body, "The key holds a sorted set.") {
-			t.Errorf("%s: broken is %v, or the page does not say the kind", kind, !broken)
+		if strings.Contains(body, "two inside at once") != broken || !strings.Contains(body, `<span aria-current="true">`+inside+" inside") {
+			t.Errorf("%s: broken is %v, or the page does not say how many", inside, !broken)
 		}
 	}
-	if res, body = s.Do(t, http.MethodGet, at+"/again?kind=many", nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "is no kind of lock") {
-		t.Errorf("%d: %s", res.StatusCode, body)
+	for _, wrong := range []string{"0", "-3", "many"} {
+		if res, body = s.Do(t, http.MethodGet, at+"/again?inside="+wrong, nil); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "allowed: 1 to 1,000") {
+			t.Errorf("%s: %d: %s", wrong, res.StatusCode, body)
+		}
+	}
+	var unmarked []string
+	for line := range strings.Lines(semaphoreLog) {
+		if !strings.Contains(line, "ECHO") {
+			unmarked = append(unmarked, line)
+		}
+	}
+	res, _ = s.Send(t, "/edit/file?key=sem:readers", "monitor.log", []byte(strings.Join(unmarked, "")))
+	if _, body = s.Do(t, http.MethodGet, res.Header.Get("Location"), nil); !strings.Contains(body, "The key holds a sorted set.") || strings.Contains(body, "/again?inside=") {
+		t.Error("the page judges what nobody has said, or asks for what does not help")
 	}
 }
 

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"relock/engine/bound"
-	"relock/engine/check"
+	"relock/engine/outside/infer"
 	"relock/engine/outside/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -114,7 +116,7 @@ func (s *Traces) Keep(w http.ResponseWriter, r *http.Request) error {
 func (s *Traces) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
 	if logs.Is(data) {
 		q := r.URL.Query()
-		return s.takeLog(w, r, logJSON{q.Get("key"), q.Get("kind"), string(data)}, q.Get("threads"))
+		return s.takeLog(w, r, logJSON{q.Get("key"), inside(q), string(data)}, q.Get("threads"))
 	}
 	if err := s.Starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
@@ -174,8 +176,8 @@ func fitsPage(ctx context.Context, h trace.Header, events []trace.Event, sc *sce
 
 // logJSON is a log as it is kept beside its trace.
 type logJSON struct {
-	Key  string `json:"key"`            // the lock's
-	Kind string `json:"kind,omitempty"` // of the lock, as check.ParseKind reads it; "" if nobody has said it
+	Key  string `json:"key"`              // the lock's
+	Most int    `json:"inside,omitempty"` // how many may be inside at once, as marks say it; 0 is one
 	Log  string `json:"log"`
 }
 
@@ -213,8 +215,8 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 		return refusedWhole(err)
 	}
 	o := logs.Options{Key: log.Key, Threads: threads, NoScripts: true}
-	if log.Kind != "" {
-		if o.Kind, err = check.ParseKind(log.Kind); err != nil {
+	if log.Most != 0 {
+		if o.Kind, err = infer.Inside(log.Most); err != nil {
 			return refusedWhole(err)
 		}
 	}
@@ -249,7 +251,19 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	return nil
 }
 
-// Again reads a trace's log in another way: another key, another kind of lock, other threads.
+// inside is how many may be inside at once that a query says; 0 if it says nothing.
+func inside(q url.Values) int {
+	if !q.Has("inside") {
+		return 0
+	}
+	n, err := strconv.Atoi(q.Get("inside"))
+	if err != nil || n == 0 {
+		return -1 // which is refused
+	}
+	return n
+}
+
+// Again reads a trace's log in another way: another key, more inside at once, other threads.
 func (s *Traces) Again(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.keptLog(r, r.PathValue("id"))
 	if errors.Is(err, keep.ErrNotKept) {
@@ -260,9 +274,9 @@ func (s *Traces) Again(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	if key := q.Get("key"); key != "" {
-		kept.Key, kept.Kind = key, ""
+		kept.Key, kept.Most = key, 0
 	}
-	kept.Kind = cmp.Or(q.Get("kind"), kept.Kind)
+	kept.Most = cmp.Or(inside(q), kept.Most)
 	return s.takeLog(w, r, kept, q.Get("threads"))
 }
 
@@ -356,7 +370,7 @@ func (s *Traces) Show(w http.ResponseWriter, r *http.Request) error {
 		case f.Header.Log != nil:
 			run.Slow, run.Log = page.LogLine(l, f.Header.Log), page.NewLog(l, f.Header.Log)
 			if log, err := s.keptLog(r, id); err == nil {
-				run.Log.Again(l, f.Header, kept.scenario, "/traces/"+id+"/again", log.Kind)
+				run.Log.Again(l, f.Header, "/traces/"+id+"/again", log.Most)
 			}
 		case f.Header.Clock == trace.ClockVirtual:
 			run.Slow = l.Say("Found by the lab: Redis' clock stands still unless it is told to go on.")

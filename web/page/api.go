@@ -8,7 +8,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/outside/lab"
@@ -63,7 +62,7 @@ func Reference(l words.Language, formats string) []Section {
 	with := map[string]any{ // by the entry whose text has a place for it
 		"POST /runs":                     scenario.MaxSlow,
 		"GET /runs/{id}/export?format=F": formats,
-		"GET /traces/{id}/again?key=K&kind=KIND&threads=WHO": check.Kinds,
+		"GET /traces/{id}/again?key=K&inside=N&threads=WHO": "1 to 1000",
 		"POST /lab": lab.MaxThreads,
 		"like":      l.List(scenario.Writable()),
 		"args":      l.List(protocol.ArgWords),

@@ -29,15 +29,13 @@ type LabDoor struct {
 	MostNodes int
 	Nodes     int // as asked; 0 is one
 	Key       string
+	Inside    int    // how many may be inside at once, as asked; 0 is one
 	Shared    string // the key of what the lock protects
 	Others    LibrariesBeside
 }
 
 // LockWords are the kinds of locks as a person says them.
 const LockWords = check.Kinds
-
-// AsFlag is how a person names the lock in the terminal.
-const AsFlag = verdict.AsFlag
 
 // LockKind is a kind of lock, by what its key holds.
 type LockKind struct {

@@ -3,13 +3,11 @@ package page
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
-	"relock/engine/check"
 	"relock/engine/outside/logs"
-	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/engine/verdict"
 	"relock/web/words"
 )
 
@@ -103,9 +101,9 @@ func NewLog(l words.Language, f *trace.FromLog) *Log {
 	return p
 }
 
-// Again adds how else the log can be read at an address. Kind is what somebody has said of the
-// lock, or "".
-func (p *Log) Again(l words.Language, h trace.Header, sc *scenario.Scenario, at, kind string) {
+// Again adds how else the log can be read at an address. Inside is how many somebody has said
+// may be inside at once, or 0.
+func (p *Log) Again(l words.Language, h trace.Header, at string, inside int) {
 	f := h.Log
 	natural := logs.ByValue
 	if f.ThreadsBy == logs.ByOwner || f.Hash {
@@ -118,13 +116,13 @@ func (p *Log) Again(l words.Language, h trace.Header, sc *scenario.Scenario, at,
 	for _, by := range ways {
 		p.By = append(p.By, LogChoice{LogThreadsBy(l, by), at + "?threads=" + by, by == f.ThreadsBy})
 	}
-	if kind != "" || len(f.Servers) == 0 && !verdict.OfTrace(h, sc).Kind.IsZero() { // of several servers no kind helps
-		kinds := []string{check.Kind{Exclusive: true}.String(), check.Kind{Permits: 2}.String(), check.Kind{Readers: true}.String()}
-		if kind != "" && !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
+	if f.By == trace.ByMarks {
+		list := []int{1, 2, 3}
+		if inside = max(inside, 1); !slices.Contains(list, inside) {
+			list = append(list, inside)
 		}
-		for _, one := range kinds {
-			p.Kinds = append(p.Kinds, LogChoice{one, at + "?kind=" + url.QueryEscape(one), one == kind})
+		for _, n := range list {
+			p.Kinds = append(p.Kinds, LogChoice{l.Say("%d inside", n), at + "?inside=" + strconv.Itoa(n), n == inside})
 		}
 	}
 	for _, k := range f.Others[:min(len(f.Others), 12)] {

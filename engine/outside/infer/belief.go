@@ -17,22 +17,13 @@ func (j *Reading) believes(r Record, before trace.KeyState, told, ofLock bool, c
 	rewrites := own && before.Value != nil && len(ids) > 0 && j.belief[r.Thread] > 0
 	switch {
 	case !ofLock || r.Late:
-	case j.taken+j.put > 0:
-		if told {
-			j.belief[r.Thread] += j.taken
-		}
-		if j.belief[r.Thread] = max(j.belief[r.Thread]-j.put, 0); j.belief[r.Thread] == 0 {
-			delete(j.belief, r.Thread)
-		}
 	case rewrites && j.did == lock.CallLock:
 		j.belief[r.Thread]++
 	case rewrites && j.did == lock.CallUnlock && j.belief[r.Thread] > 1:
 		j.belief[r.Thread]--
 	case rewrites:
-	case told && (j.stands(r) || len(r.Tx) > 0 && j.outranked(r)):
+	case told && j.stands(r):
 		delete(j.belief, r.Thread)
-	case len(ids) > 0 && told && j.oneMore(r):
-		j.unranked[r.Thread] = true
 	case (len(ids) > 0 || counts || overAtOnce(r)) && told && r.Err == "": // also where the answer is nil: so Redisson's script says yes
 		if j.takesOver() {
 			delete(j.belief, j.checker.Put().Value)
@@ -68,10 +59,7 @@ func (j *Reading) sees(r Record) bool {
 		return !has && mine(r.Args[min(2, len(r.Args)-1)])
 	case "GET":
 		return r.After.Value == nil || !mine(*r.After.Value)
-	case "ZSCORE", "ZRANK", "ZREVRANK", "SISMEMBER":
-		_, has := r.After.Fields[r.Args[min(2, len(r.Args)-1)]]
-		return !has && mine(r.Args[min(2, len(r.Args)-1)]) || j.outranked(r)
-	case "HGETALL", "HKEYS", "SMEMBERS":
+	case "HGETALL", "HKEYS":
 		return !slices.ContainsFunc(slices.Collect(maps.Keys(r.After.Fields)), mine)
 	}
 	return false

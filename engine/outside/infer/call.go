@@ -26,7 +26,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 	if !ofLock {
 		return ""
 	}
-	if looks(r) || journal.Sweeps(Verb(r.Args)) || firstExpiry(r) || j.unlike(r.After) || j.unlike(r.Before) {
+	if looks(r) || journal.Sweeps(Verb(r.Args)) || firstExpiry(r) || unlike(r.After) || unlike(r.Before) {
 		return ""
 	}
 	name := Shown(r.Args)
@@ -44,9 +44,7 @@ func (j *Reading) call(r Record, ofLock bool) string {
 		return role
 	}
 	switch Verb(r.Args) {
-	case "LPUSH", "RPUSH", "LPUSHX", "RPUSHX": // it fills the list
-		return ""
-	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY", "LPOP", "RPOP", "BLPOP", "BRPOP":
+	case "SETNX", "HSETNX", "SET", "GETSET", "HINCRBY":
 		return lock.CallLock
 	case "DEL", "UNLINK", "GETDEL", "DELEX", "HDEL", "DECR", "DECRBY":
 		return lock.CallUnlock
@@ -104,25 +102,15 @@ func (j *Reading) does(r Record) string {
 		return lock.CallRenew
 	}
 	switch {
-	case j.taken > j.put:
-		return lock.CallLock
-	case j.put > 0:
-		return lock.CallUnlock
+	case unlike(r.Before), unlike(r.After), r.counts(j.key):
+		return ""
 	case j.stands(r), journal.Sweeps(Verb(r.Args)) && len(j.ids) == 0:
 		return ""
 	case len(j.ids) > 0, overAtOnce(r):
 		return lock.CallLock
 	case r.Before.Exists() && !r.After.Exists() || len(r.Before.Fields) > len(r.After.Fields):
 		return lock.CallUnlock
-	case counts(r, j.key):
-		if old, now := number(r.Before), number(r.After); now < old && j.belief[r.Thread] > 0 {
-			return lock.CallUnlock
-		}
-		return ""
 	case r.Before.Exists() && r.After.Exists() && Equal(content(r.Before), content(r.After)) && r.After.PTTL > r.Before.PTTL: // less is left by itself, on the wall's clock
-		return lock.CallRenew
-	}
-	if r.After.Type == trace.TypeZSet && scored(r.Before, r.After) {
 		return lock.CallRenew
 	}
 	for f, v := range r.After.Fields {
@@ -146,10 +134,7 @@ func (j *Reading) puts(r Record) []string {
 	before, after := r.Before, r.After
 	switch {
 	case after.Value == nil:
-	case counts(r, j.key):
-		if number(before) <= 0 && number(after) > 0 {
-			ids = append(ids, *after.Value)
-		}
+	case r.counts(j.key): // it is nobody's
 	case before.Value == nil || *before.Value != *after.Value || sets(r, j.key):
 		ids = append(ids, *after.Value)
 	}
@@ -159,7 +144,7 @@ func (j *Reading) puts(r Record) []string {
 		_, err2 := strconv.Atoi(now)
 		count := err == nil && err2 == nil
 		plain := (Verb(r.Args) == "HSET" || Verb(r.Args) == "HMSET") && j.checker.Put().Fields[f] != r.Thread
-		if f == trace.Mode || had && after.Type != trace.TypeHash { // a score that moves is a lease that is renewed
+		if f == trace.Mode || after.Type != trace.TypeHash {
 			continue
 		}
 		if !had || old != now && (!count || plain) {
@@ -172,11 +157,9 @@ func (j *Reading) puts(r Record) []string {
 
 // owns notes whose ids are in the key.
 func (j *Reading) owns(r Record, before trace.KeyState) {
-	counter := counts(r, j.key)
-	j.counter = j.counter || counter && r.After.Value != nil
 	for _, id := range j.ids {
 		switch owner, known := j.owners[id]; {
-		case counter, id == "" || len(id) > 200 || j.shared[id] || len(j.owners) >= trace.MaxOwners:
+		case id == "" || len(id) > 200 || j.shared[id] || len(j.owners) >= trace.MaxOwners:
 		case known && owner != r.Thread: // a value that everybody writes is nobody's
 			j.shared[id] = true
 			if owner != id {

@@ -14,11 +14,14 @@ import (
 	"relock/engine/verdict"
 )
 
-// Marks of a worker's critical section and of its rounds, as arguments of ECHO.
+// Marks of a worker's critical section and of its rounds, as the argument of ECHO. Behind
+// those of the critical section words may follow: the lock's name, where there are several,
+// and MarkRead.
 const (
 	MarkEnter = "relock:enter"
 	MarkLeave = "relock:leave"
 	MarkRound = "relock:round"
+	MarkRead  = "read"
 )
 
 // Verb is the name of a command, which must not be empty, in capitals.
@@ -26,10 +29,29 @@ func Verb(args []string) string { return strings.ToUpper(args[0]) }
 
 // Mark returns the mark that a command is, or "".
 func Mark(args []string) string {
-	if len(args) == 2 && Verb(args) == "ECHO" && (args[1] == MarkEnter || args[1] == MarkLeave || args[1] == MarkRound) {
-		return args[1]
+	if len(args) != 2 || Verb(args) != "ECHO" || args[1] == "" {
+		return ""
+	}
+	words := strings.Fields(args[1])
+	if len(words) == 1 && words[0] == MarkRound || len(words) > 0 && (words[0] == MarkEnter || words[0] == MarkLeave) {
+		return words[0]
 	}
 	return ""
+}
+
+// NamesLock reports whether a mark of a critical section says of which lock it is.
+func NamesLock(mark []string) bool {
+	name, _ := markWords(mark)
+	return name != ""
+}
+
+// markWords returns what a mark of a critical section says: the lock's name, "" where it says
+// none, and whether its thread shares the lock with other readers.
+func markWords(args []string) (name string, reads bool) {
+	words := strings.Fields(args[1])[1:]
+	reads = slices.Contains(words, MarkRead)
+	words = slices.DeleteFunc(words, func(w string) bool { return w == MarkRead })
+	return strings.Join(words, " "), reads
 }
 
 // Footprint is what a command can read or change.
@@ -178,7 +200,7 @@ func MakesLock(args []string) bool {
 // Lock is a lock as a person calls it: by its key, and maybe by its kind.
 type Lock struct {
 	Key  string     // "" to find it
-	Kind check.Kind // who may be inside at once, if somebody has said it
+	Kind check.Kind // how many may be inside at once, as Inside has it
 	Also []string   // keys of further locks that threads hold beside it, each exclusive
 }
 
@@ -188,42 +210,36 @@ const MostLocks = scenario.MaxLocks
 // Keys returns the keys of all locks.
 func (l Lock) Keys() []string { return append([]string{l.Key}, l.Also...) }
 
-// ParseLock reads a lock as a person calls it: KEY, KEY:KIND with a kind as check.ParseKind
-// reads it, or KEY,KEY for several. It fails with one sentence.
+// ParseLock reads a lock as a person calls it: KEY, or KEY,KEY for several. It fails with one
+// sentence.
 func ParseLock(text string) (Lock, error) {
-	l := Lock{Key: text}
-	if i := strings.LastIndexByte(text, ':'); i >= 0 {
-		if word := text[i+1:]; check.MeantAsKind(word) {
-			kind, err := check.ParseKind(word)
-			if err != nil {
-				return Lock{}, err
-			}
-			l = Lock{Key: text[:i], Kind: kind}
-		}
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && check.MeantAsKind(text[i+1:]) {
+		return Lock{}, phrase.New("%.60q: the key does not say who is inside, the worker does, with ECHO %s and ECHO %s: -inside N lets in N at once, and the word %s behind a mark is a reader's; for a key that ends so: -key KEY", text, MarkEnter, MarkLeave, MarkRead)
 	}
-	keys := strings.Split(l.Key, ",")
-	slices.Sort(keys)
+	if text != "" && !strings.Contains(text, ",") {
+		return Lock{Key: text}, nil
+	}
+	keys := strings.Split(text, ",")
+	sorted := slices.Sorted(slices.Values(keys))
 	switch {
-	case l.Key == "":
+	case text == "":
 		return Lock{}, phrase.New("it has no key; allowed: %s", verdict.AsFlag)
-	case len(keys) == 1:
-		return l, nil
-	case keys[0] == "" || len(slices.Compact(keys)) < len(keys) || len(keys) > MostLocks:
+	case sorted[0] == "" || len(slices.Compact(sorted)) < len(keys) || len(keys) > MostLocks:
 		return Lock{}, phrase.New("%.60q: allowed: up to %d keys, each once, with a comma between two; and -key for a key with a comma in it", text, MostLocks)
-	case l.Kind.Said() && !l.Kind.Exclusive:
-		return Lock{}, phrase.New("%.60q: with several locks, a single thread at a time holds each; allowed: KEY,KEY", text)
 	}
-	keys = strings.Split(l.Key, ",")
 	return Lock{Key: keys[0], Also: keys[1:]}, nil
 }
 
-// String returns the lock as ParseLock reads it, "" of one without a key.
-func (l Lock) String() string {
-	if len(l.Also) > 0 {
-		return strings.Join(l.Keys(), ",")
+// Inside returns the kind of a lock that lets in so many at once. It fails with one sentence.
+func Inside(n int) (check.Kind, error) {
+	switch {
+	case n < 1 || n > check.MostPermits:
+		return check.Kind{}, phrase.New("-inside %d: allowed: 1 to %d", n, check.MostPermits)
+	case n == 1:
+		return check.Kind{}, nil
 	}
-	if !l.Kind.Said() || l.Key == "" {
-		return l.Key
-	}
-	return l.Key + ":" + l.Kind.String()
+	return check.Kind{Permits: n}, nil
 }
+
+// String returns the keys as ParseLock reads them, "" of a lock without one.
+func (l Lock) String() string { return strings.Join(l.Keys(), ",") }

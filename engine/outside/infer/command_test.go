@@ -62,13 +62,19 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A mark is an ECHO of one of three words, and nothing else.
+// A mark is an ECHO of one of three words, behind which those of a critical section may have more.
 func TestMarks(t *testing.T) {
 	for text, want := range map[string]string{
 		"ECHO relock:enter": infer.MarkEnter, "echo relock:leave": infer.MarkLeave, "ECHO relock:round": infer.MarkRound,
-		"ECHO hello": "", "ECHO relock:enter twice": "", "GET relock:enter": "",
+		"ECHO relock:enter stock read": infer.MarkEnter, "ECHO  relock:leave  stock": infer.MarkLeave,
+		"ECHO hello": "", "ECHO relock:entering": "", "ECHO relock:round 2": "", "ECHO": "", "GET relock:enter": "",
 	} {
-		if have := infer.Mark(strings.Fields(text)); have != want {
+		verb, rest, more := strings.Cut(text, " ")
+		args := []string{verb}
+		if more {
+			args = append(args, rest)
+		}
+		if have := infer.Mark(args); have != want {
 			t.Errorf("%s: %q, want %q", text, have, want)
 		}
 	}
@@ -76,8 +82,7 @@ func TestMarks(t *testing.T) {
 
 func TestALockIsReadAsItIsWritten(t *testing.T) {
 	for text, want := range map[string]infer.Lock{
-		"stock": {Key: "stock"}, "a:b": {Key: "a:b"}, "a:b:exclusive": {Key: "a:b", Kind: check.Kind{Exclusive: true}}, "doc:9:readers": {Key: "doc:9", Kind: check.Kind{Readers: true}}, "p:permits=2": {Key: "p", Kind: check.Kind{Permits: 2}},
-		"a,b:c,d": {Key: "a", Also: []string{"b:c", "d"}},
+		"stock": {Key: "stock"}, "a:b": {Key: "a:b"}, "a,b:c,d": {Key: "a", Also: []string{"b:c", "d"}},
 	} {
 		got, err := infer.ParseLock(text)
 		if err != nil || !reflect.DeepEqual(got, want) || got.String() != text {
@@ -85,10 +90,37 @@ func TestALockIsReadAsItIsWritten(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "no key", ":readers": "no key", "p:permits": "exclusive, readers, permits=N", "p:permits=0": "permits=1 to", "a,": "each once", "a,a": "each once", "a,b:permits=2": "a single thread",
+		"": "no key", "a,": "each once", "a,a": "each once",
+		"p:permits=2": "-inside N", "doc:9:readers": "the word read", "a:b:exclusive": "the worker does", "p:permits": "-key KEY",
 	} {
 		if got, err := infer.ParseLock(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestHowManyAreInside(t *testing.T) {
+	for n, want := range map[int]check.Kind{1: {}, 2: {Permits: 2}, check.MostPermits: {Permits: check.MostPermits}} {
+		if kind, err := infer.Inside(n); err != nil || kind != want {
+			t.Errorf("%d: %+v, %v", n, kind, err)
+		}
+	}
+	for _, n := range []int{-1, 0, check.MostPermits + 1} {
+		if _, err := infer.Inside(n); err == nil {
+			t.Errorf("%d is taken", n)
+		}
+	}
+}
+
+// The two lines are in the language of the worker's command.
+func TestTheMarksAsLinesOfAWorker(t *testing.T) {
+	for command, want := range map[string]string{
+		"python3 worker.py": `r.echo("relock:enter")`, "/usr/bin/python3 -u -m stock": `r.echo("relock:enter")`, "go run worker.go": `client.Echo(ctx, "relock:enter")`,
+		"node stock.mjs": `await client.echo("relock:enter")`, "java -jar stock.jar": `client.echo("relock:enter")`, "./stock": "ECHO relock:enter", "": "ECHO relock:enter",
+	} {
+		enter, leave := infer.MarkLines(strings.Fields(command))
+		if enter != want || leave != strings.ReplaceAll(want, infer.MarkEnter, infer.MarkLeave) {
+			t.Errorf("%s: %s and %s, want %s", command, enter, leave, want)
 		}
 	}
 }

@@ -10,24 +10,13 @@ import (
 type Said struct {
 	Command, Reply string   // the command as Shown
 	Keys           []string // that it names
-	Members        []string // those to which it adds members
 }
 
 // SaidOf returns a command and its answer.
 func SaidOf(r Record) Said {
 	one := Said{Command: Shown(r.Args), Reply: fmt.Sprint(r.Reply, r.Err)}
-	list := append([][]string{r.Args}, r.Tx...)
-	for _, args := range list {
+	for _, args := range append([][]string{r.Args}, r.Tx...) {
 		one.Keys = append(one.Keys, Touches(args).Keys...)
-	}
-	for _, e := range r.Inner {
-		list = append(list, e.Args)
-	}
-	for _, args := range list {
-		switch Verb(args) {
-		case "ZADD", "SADD":
-			one.Members = append(one.Members, Touches(args).Keys...)
-		}
 	}
 	return one
 }
@@ -51,19 +40,6 @@ func Decided(alone, now []Said, exclude []string) string {
 			continue
 		}
 		for _, key := range a.Keys {
-			if isKey(key) && !slices.Contains(exclude, key) {
-				return key
-			}
-		}
-	}
-	return ""
-}
-
-// Shared returns the first key to which commands add members, if it let everybody in: members
-// that come and go show who is in. Exclude are keys to skip; "" if there is none.
-func Shared(list []Said, exclude []string) string {
-	for _, one := range list {
-		for _, key := range one.Members {
 			if isKey(key) && !slices.Contains(exclude, key) {
 				return key
 			}

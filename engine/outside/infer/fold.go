@@ -30,12 +30,8 @@ type Fold interface {
 
 // Judges fails, with one sentence, if such a lock is not judged on so many servers.
 func Judges(l Lock, servers int) error {
-	k := l.Kind
 	if servers > 1 && len(l.Also) > 0 {
-		return phrase.New("%s: a lock on %d servers is judged by one key; allowed: KEY or KEY:exclusive", l.String(), servers)
-	}
-	if servers > 1 && k.Said() && !k.Exclusive {
-		return phrase.New("%s: a lock on %d servers is judged only as one that a single thread holds at a time; allowed: KEY or KEY:exclusive", k.String(), servers)
+		return phrase.New("%s: a lock on %d servers is judged by one key; allowed: KEY", l.String(), servers)
 	}
 	return nil
 }
@@ -60,9 +56,9 @@ func (o Over) result() trace.Result {
 // several, the lock is exclusive.
 func Fresh(servers int, threads []string, of Lock, resource string, marks bool, known Roles) Fold {
 	if servers > 1 {
-		return NewMajority(servers, threads, of.Key, resource, marks, known)
+		return NewMajority(servers, threads, of, resource, marks, known)
 	}
-	if len(of.Also) > 0 {
+	if len(of.Also) > 0 && !marks { // which say of which lock they are
 		return NewSeveral(threads, of.Keys(), resource, known)
 	}
 	return New(threads, of, resource, marks, known)

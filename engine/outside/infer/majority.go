@@ -25,10 +25,15 @@ type Majority struct {
 	marks   bool
 	ballots map[string]*ballot
 	belief  map[string]int
-	inside  map[string]int // by marks
-	hashes  bool           // a server's key was a hash
+	hashes  bool // a server's key was a hash
 	step    int
 	at      time.Duration
+	began   time.Time
+	latest  int // the last event that is no broken rule
+
+	marked
+	protected string
+	most      int // how many may be inside at once
 }
 
 // server is what we know about one.
@@ -50,12 +55,12 @@ type ballot struct {
 
 // NewMajority returns the reading of no records yet, of a lock on so many servers; the
 // rest is as for New.
-func NewMajority(servers int, threads []string, key, resource string, marks bool, known Roles) *Majority {
-	m := &Majority{register: registerOf(threads), marks: marks, ballots: map[string]*ballot{}, belief: map[string]int{}, inside: map[string]int{}}
+func NewMajority(servers int, threads []string, of Lock, resource string, marks bool, known Roles) *Majority {
+	m := &Majority{register: registerOf(threads), marks: marks, ballots: map[string]*ballot{}, belief: map[string]int{}, marked: newMarked(), protected: resource, most: of.Kind.Most()}
 	for range servers {
-		m.servers = append(m.servers, &server{Reading: New(threads, Lock{Key: key}, resource, marks, known), key: trace.Absent()})
+		m.servers = append(m.servers, &server{Reading: New(threads, Lock{Key: of.Key}, resource, marks, known), key: trace.Absent()})
 	}
-	m.checker = check.New(m.owners, protocol.InRedis, check.Kind{})
+	m.checker = check.New(m.owners, protocol.InRedis, of.Kind)
 	return m
 }
 
@@ -67,8 +72,28 @@ func (m *Majority) See(r Record) {
 	m.at = max(m.at, r.At)
 	if r.Ended != "" {
 		delete(m.belief, r.Thread)
-		delete(m.inside, r.Thread)
+		m.ended(r.Thread)
 		m.add(r.Thread, trace.End{Result: r.Ended})
+		return
+	}
+	if r.Mark == MarkEnter || r.Mark == MarkLeave {
+		w := m.mark(r)
+		m.witness.Shared = m.witness.Shared || w.Reads
+		m.add(r.Thread, w)
+		if w.State == trace.WorkBegin {
+			m.entered[r.Thread] = m.latest
+		}
+		return
+	}
+	if m.marks && r.Thread != "" {
+		m.takes(r, r.Keys, m.protected, m.instant())
+		defer func() {
+			for _, f := range m.found(m.latest) {
+				m.violate(f)
+			}
+		}()
+	}
+	if r.Aside {
 		return
 	}
 	s := m.servers[r.Node-1]
@@ -104,6 +129,7 @@ func (m *Majority) take(r Record, e trace.Event) {
 				delete(m.belief, t)
 			}
 		}
+		m.lapse(r.Node, m.servers[0].Reading.key)
 		b.Node = r.Node
 		m.add("", b)
 	case trace.Command:
@@ -116,12 +142,6 @@ func (m *Majority) take(r Record, e trace.Event) {
 		m.add(e.Thread, b)
 	case trace.Fault:
 		b.Node = r.Node
-		m.add(e.Thread, b)
-	case trace.Work:
-		m.inside = maps.Clone(m.inside)
-		if m.inside[e.Thread] = s.inside[e.Thread]; m.inside[e.Thread] == 0 {
-			delete(m.inside, e.Thread)
-		}
 		m.add(e.Thread, b)
 	default:
 		m.add(e.Thread, e.Body)
@@ -236,13 +256,14 @@ func (m *Majority) valid(thread string) bool {
 func (m *Majority) add(thread string, body trace.Body) {
 	belief := m.belief
 	if m.marks {
-		belief = m.inside
+		belief = m.times
 	}
 	nodes := m.states()
 	e := trace.Event{Seq: m.seq + 1, Step: m.step, At: trace.MillisOf(m.at), Thread: thread, Body: body, Key: trace.Majority(nodes), Nodes: nodes, Belief: maps.Clone(belief)}
 	m.note(e)
+	m.latest = e.Seq
 	for _, f := range m.checker.Observe(e) {
-		if !slices.Contains(Rules(), f.Rule) {
+		if !slices.Contains(Rules(), f.Rule) || m.marks && isTaking(f.Rule) && !m.tells(f) {
 			continue
 		}
 		if !m.marks {
@@ -263,7 +284,7 @@ func (m *Majority) Finish(over Over) {
 	key := trace.Majority(m.states())
 	believed := len(m.belief) > 0
 	if m.marks {
-		believed = len(m.inside) > 0
+		believed = len(m.times) > 0
 	}
 	if len(over.Waiting) > 0 {
 		m.violate(m.checker.Stuck(over.Waiting, over.Asking))
@@ -278,16 +299,32 @@ func (m *Majority) Finish(over Over) {
 
 // SetStart says from which instant the records count.
 func (m *Majority) SetStart(t time.Time) {
+	m.began = t
 	for _, s := range m.servers {
 		s.SetStart(t)
 	}
 }
 
+// instant is the instant of the records so far, zero where it is not known.
+func (m *Majority) instant() time.Time {
+	if m.began.IsZero() {
+		return time.Time{}
+	}
+	return m.began.Add(m.at)
+}
+
 // Kind says why the kind of lock is not known, a sentence, and what helps; "" if it is known.
+// With marks nobody has to know it.
 func (m *Majority) Kind() (says, helps phrase.Wording) {
+	if m.marks {
+		return phrase.Wording{}, phrase.Wording{}
+	}
+	if m.most > 1 {
+		return verdict.Several.Unknown()
+	}
 	for _, s := range m.servers {
 		if s.kind != nil {
-			return s.Kind()
+			return s.kind.Unknown()
 		}
 	}
 	switch {

@@ -57,7 +57,7 @@ func TestWhoHoldsAMajority(t *testing.T) {
 		"as good as over when granted":   {[]on{take(0, 1, "A", 10), take(9, 2, "A", 10)}, "- -"},
 		"asks again":                     {[]on{take(0, 1, "A", 300), take(1, 2, "A", 300), refused(9, 1, "A", value("a", 291))}, "- [A acquired] A -"},
 	} {
-		m := infer.NewMajority(3, []string{"A", "B"}, "k", "", false, infer.Roles{})
+		m := infer.NewMajority(3, []string{"A", "B"}, infer.Lock{Key: "k"}, "", false, infer.Roles{})
 		m.SetStart(time.UnixMilli(0))
 		var have []string
 		seen := 0

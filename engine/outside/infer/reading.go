@@ -30,32 +30,31 @@ type Reading struct {
 	account
 	register
 
-	lock       Lock
-	key        string
-	resource   resource
-	marks      bool // beliefs are read from marks
-	roles      Roles
-	scripts    map[string]scripted // seen here, by name
-	misread    int                 // of them
-	shared     map[string]bool     // owner ids that several threads have used
-	belief     map[string]int
-	inside     map[string]int // by marks
-	attempts   map[string]int
-	kind       *verdict.Kind   // one that cannot be judged, by what the key has held; nil if it has held none
-	refused    bool            // somebody was, in this order
-	several    bool            // several threads had fields at once
-	moded      bool            // it says itself whether readers hold it
-	fresh      map[string]bool // threads that have put their member, and have asked nothing since
-	unranked   map[string]bool // threads whose member made one more than there are permits, and that will ask for its rank
-	counter    bool            // its value is counted up and down
-	taken, put int             // tokens that the current command took out of a list, and put back
-	last       trace.KeyState  // before the current command
-	ids        []string        // what the current command put into the key
-	did        string          // what it did to the lock, as a call
-	began      time.Time       // the instant from which records count; zero if it is not known
-	step       int
-	at         time.Duration
-	now        trace.KeyState
+	lock     Lock
+	key      string
+	resource resource
+	marks    bool // beliefs are read from marks
+	roles    Roles
+	scripts  map[string]scripted // seen here, by name
+	misread  int                 // of them
+	shared   map[string]bool     // owner ids that several threads have used
+	belief   map[string]int
+	attempts map[string]int
+	kind     *verdict.Kind  // one that cannot be judged, by what the key has held; nil if it has held none
+	refused  bool           // somebody was, in this order
+	several  bool           // several threads had fields at once
+	moded    bool           // it says itself whether readers hold it
+	last     trace.KeyState // before the current command
+	ids      []string       // what the current command put into the key
+	did      string         // what it did to the lock, as a call
+	began    time.Time      // the instant from which records count; zero if it is not known
+	step     int
+	at       time.Duration
+	now      trace.KeyState
+
+	marked
+	latest int  // the last event that is no broken rule
+	apart  bool // a thread was inside that had not got the key: others decide
 
 	circle circle
 	among  bool // it is one of several locks: who waits for whom is read for all of them
@@ -66,7 +65,7 @@ type Reading struct {
 func New(threads []string, of Lock, protected string, marks bool, known Roles) *Reading {
 	j := &Reading{
 		register: registerOf(threads), resource: resource{key: protected, read: map[string]int{}}, lock: of, key: of.Key, marks: marks, roles: known, scripts: map[string]scripted{}, shared: map[string]bool{},
-		belief: map[string]int{}, inside: map[string]int{}, fresh: map[string]bool{}, unranked: map[string]bool{}, attempts: map[string]int{}, now: trace.Absent(),
+		belief: map[string]int{}, attempts: map[string]int{}, marked: newMarked(), now: trace.Absent(),
 	}
 	j.checker = check.New(j.owners, protocol.InRedis, of.Kind)
 	return j
@@ -91,7 +90,9 @@ func (j *Reading) deadlock(waits []check.Waits) {
 }
 
 func (j *Reading) take(r Record) {
-	j.step++
+	if !r.Aside {
+		j.step++
+	}
 	j.at = max(j.at, r.At)
 	if r.Thread != "" && r.Ended == "" && r.Lapsed == nil && j.now.Exists() && !r.Before.Exists() { // by a clock that nobody moves
 		j.lapse(j.now)
@@ -100,36 +101,65 @@ func (j *Reading) take(r Record) {
 	switch {
 	case r.Ended != "":
 		delete(j.belief, r.Thread)
-		delete(j.inside, r.Thread)
+		j.ended(r.Thread)
 		j.now = r.After
 		j.add(r.Thread, trace.End{Result: r.Ended})
 		return
 	case r.Mark == MarkEnter || r.Mark == MarkLeave:
-		j.mark(r)
+		j.works(r)
 		return
 	case r.Thread == "":
 		j.befall(r)
+		return
+	case r.Aside:
+		j.takesOf(r)
+		j.tellDue()
 		return
 	}
 	j.command(r)
 }
 
-func (j *Reading) mark(r Record) {
+// instant is the instant of the records so far, zero where it is not known.
+func (j *Reading) instant() time.Time {
+	if j.began.IsZero() {
+		return time.Time{}
+	}
+	return j.began.Add(j.at)
+}
+
+// takesOf takes what a command does to the locks of others. Without marks only the lock's key is
+// known to be of it, and the rules see who takes it away, or puts another in its place.
+func (j *Reading) takesOf(r Record) {
+	if j.marks {
+		j.takes(r, r.Keys, j.resource.key, j.instant())
+		return
+	}
+	r.Node = 0
+	var touched []Touched
+	if !Equal(r.Before, r.After) {
+		touched = []Touched{{j.key, WholeOf(r.Before, nil), WholeOf(r.After, nil)}}
+	}
+	j.takes(r, touched, "", j.instant())
+	j.due = slices.DeleteFunc(j.due, func(t taken) bool { return t.rule != check.ForeignRenewal })
+}
+
+// tellDue tells what is left of that.
+func (j *Reading) tellDue() {
+	for _, f := range j.found(j.latest) {
+		j.violate(f)
+	}
+}
+
+// works takes a mark.
+func (j *Reading) works(r Record) {
 	j.now = r.After
-	if j.unranked[r.Thread] {
-		j.rank(r.Thread, r.Mark == MarkEnter)
+	w := j.mark(r)
+	j.apart = j.apart || w.State == trace.WorkBegin && j.belief[r.Thread] == 0
+	j.witness.Shared = j.witness.Shared || w.Reads
+	j.add(r.Thread, w)
+	if w.State == trace.WorkBegin {
+		j.entered[r.Thread] = j.latest
 	}
-	state := trace.WorkBegin
-	level := j.inside[r.Thread] + 1
-	if r.Mark == MarkLeave {
-		state, level = trace.WorkEnd, max(j.inside[r.Thread], 1)
-	}
-	if state == trace.WorkBegin {
-		j.inside[r.Thread]++
-	} else if j.inside[r.Thread]--; j.inside[r.Thread] <= 0 {
-		delete(j.inside, r.Thread)
-	}
-	j.add(r.Thread, trace.Work{State: state, Level: level})
 }
 
 // befall takes what happened to Redis, or to a worker as a whole.
@@ -158,6 +188,7 @@ func (j *Reading) lapse(was trace.KeyState) {
 		was.PTTL = 0
 	}
 	j.now = trace.Absent()
+	j.state.lapse(0, j.key)
 	j.add("", trace.Expired{Was: was})
 }
 
@@ -165,16 +196,19 @@ func (j *Reading) lapse(was trace.KeyState) {
 func (j *Reading) add(thread string, body trace.Body) {
 	belief := j.belief
 	if j.marks {
-		belief = j.inside
+		belief = j.times
 	}
 	e := trace.Event{Seq: j.seq + 1, Step: j.step, At: trace.MillisOf(j.at), Thread: thread, Body: body, Key: j.now, Belief: maps.Clone(belief)}
 	j.note(e)
+	j.latest = e.Seq
 	for _, f := range j.checker.Observe(e) {
 		switch {
+		case j.marks && isTaking(f.Rule) && !j.tells(f):
 		case f.Rule == check.Replaced && j.takesOver():
 		case slices.Contains(Rules(), f.Rule):
 			if !j.marks { // which say who is inside
 				f = inferred(f, append(j.checker.Holders(j.now), thread))
+				j.tells(f)
 			}
 			j.violate(f)
 		}
@@ -203,8 +237,6 @@ func (j *Reading) command(r Record) {
 	ofLock := j.ofLock(r)
 	j.look(r)
 	j.ids = j.puts(r)
-	j.tokens(r)
-	j.questions(r, ofLock)
 	j.did = j.does(r)
 	call := j.call(r, ofLock)
 	level := max(j.belief[r.Thread], 1)
@@ -246,13 +278,29 @@ func (j *Reading) command(r Record) {
 	j.owns(r, before)
 	j.believes(r, before, told, ofLock, call, own)
 	now := j.belief
+	j.takesOf(r)
 	j.belief = old // until its last command: a thread believes its answers, and has left once Redis has run its unlock
 	j.commands(r, before, now, call, level, attempt)
+	j.tellDue()
 	j.belief = now
+	j.believed(r.Thread, old[r.Thread] > 0)
 	j.several = j.several || len(j.checker.Put().Threads()) > 1
 	j.resource.take(r, func(b trace.Body) { j.add(r.Thread, b) })
 	if ofLock && !r.Late {
 		j.outcome(r, call, level, attempt, told)
+	}
+}
+
+// believed takes that a thread believes otherwise than before that it holds the lock: without
+// marks it enters and leaves by that.
+func (j *Reading) believed(thread string, before bool) {
+	switch is := j.belief[thread] > 0; {
+	case j.marks || is == before:
+	case is:
+		j.enter(thread, "")
+		j.entered[thread] = j.latest
+	default:
+		j.leave(thread, "")
 	}
 }
 
@@ -357,7 +405,7 @@ func evalOf(args []string) *trace.Eval {
 func (j *Reading) outcome(r Record, call string, level, attempt int, told bool) {
 	o := trace.Outcome{Call: call, Level: level, Attempt: attempt, Count: j.belief[r.Thread]}
 	switch {
-	case call == "", j.unranked[r.Thread]: // not known yet
+	case call == "": // not known yet
 		return
 	case !told:
 		o.Result, o.Error, o.Cause = trace.Failed, "the connection is gone", trace.Cause{Kind: trace.Reset}
@@ -397,12 +445,14 @@ func (j *Reading) Finish(over Over) {
 	j.now = key
 	believed := len(j.belief) > 0
 	if j.marks {
-		believed = len(j.inside) > 0
+		believed = len(j.times) > 0
 	}
-	_, tokens := j.Filled()
+	if j.marks && (j.apart || j.kind != nil || j.lock.Kind.Permits > 0 || !j.left(j.key, key)) { // what stays may be part of the lock
+		believed = true
+	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if ends := key.Value != nil && isDeadline(*key.Value); (key.Exists() || tokens) && !believed && !ends && !(j.counter && number(key) <= 0) {
+	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}

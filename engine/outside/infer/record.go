@@ -27,6 +27,9 @@ type Record struct {
 	At     time.Duration // since the round began, by Redis' clock
 	Passed time.Duration // of a fault: how long Redis' clock went on before
 	Inner  []journal.Entry
+	Ran    []journal.Entry // what its scripts have run, where it is known; without the keys
+	Keys   []Touched       // those that it has changed, where that is known
+	Aside  bool            // it is about other keys than the lock's: no row has it
 	Asking []string        // of time that passes because nobody can move: the threads that ask in vain
 	Gone   []string        // keys that had expired before it, of those that commands have made
 	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil

@@ -198,6 +198,9 @@ func (b *table) read(t *testing.T, lines []string) {
 			r.After = trace.Absent()
 		}
 		now = r.After
+		if !infer.Equal(r.Before, r.After) {
+			r.Keys = []infer.Touched{{Key: b.key, Before: infer.WholeOf(r.Before, nil), After: infer.WholeOf(r.After, nil)}}
+		}
 		b.records = append(b.records, r)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"relock/engine/journal"
-	"relock/engine/trace"
 )
 
 // sets reports whether a command has written the value of a key, whatever it was before.
@@ -22,37 +21,11 @@ func sets(r Record, key string) bool {
 	})
 }
 
-// counts reports whether a command counts a string up or down: who is in is who counted it
-// from nothing.
-func counts(r Record, key string) bool {
-	if r.Script != "" {
-		return counting.MatchString(r.Script) && !setting.MatchString(r.Script)
-	}
-	for _, args := range append([][]string{r.Args}, r.Tx...) {
-		switch Verb(args) {
-		case "INCR", "INCRBY", "DECR", "DECRBY":
-			if len(args) > 1 && args[1] == key {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Of a script: a command in it that counts, and one that sets a value.
 var (
 	counting = regexp.MustCompile(`(?i)["'](incr|decr)(by)?["']`)
 	setting  = regexp.MustCompile(`(?i)["'](p?setn?x|psetex|getset|set)["']`)
 )
-
-// number is the number that a string holds, 0 if it holds none.
-func number(k trace.KeyState) int {
-	if k.Value == nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(*k.Value)
-	return n
-}
 
 // rewrites reports whether a thread replaces its own value with another, and from which
 // level to which: the number at the end of both, if the rest is the same.
@@ -125,12 +98,7 @@ func (j *Reading) takesOver() bool {
 	if j.last.Value != nil {
 		return over(*j.last.Value)
 	}
-	for _, score := range j.last.Fields {
-		if j.last.Type != trace.TypeZSet || !over(score) {
-			return false
-		}
-	}
-	return len(j.last.Fields) > 0
+	return false
 }
 
 // SetStart says from which instant the records count.

@@ -16,6 +16,7 @@ type effect struct {
 	values   []string // of the lock's key on its node: those that it put there, took away, or gave another lease
 	unknown  bool     // the key holds something else than a value
 	believes bool     // it changed who believes that it holds the lock, where no marks say that
+	changes  bool     // it changed a key, or its expiry
 	silent   bool     // its thread has sent nothing since, and waits for other nodes
 }
 
@@ -38,7 +39,7 @@ func (s *search) sights(o *Order) {
 	}
 	s.seen.o = o
 	if !s.marks {
-		s.seen.majority = infer.NewMajority(len(s.g.nodes), s.names, s.g.key, s.o.Resource, false, maps.Clone(s.roles))
+		s.seen.majority = infer.NewMajority(len(s.g.nodes), s.names, infer.Lock{Key: s.g.key}, s.o.Resource, false, maps.Clone(s.roles))
 		s.seen.majority.SetStart(o.began)
 		s.seen.majority.Forget()
 	}
@@ -91,6 +92,7 @@ func (w *sight) settled() {
 
 // sees takes what a record has changed of the lock's key.
 func (d *effect) sees(r infer.Record) {
+	d.changes = d.changes || len(r.Keys) > 0 || r.Prolongs() || r.Do != ""
 	if infer.Equal(r.Before, r.After) {
 		return
 	}
@@ -124,6 +126,12 @@ func (s *search) commute(z sleeper, c *choice) bool {
 		return apart && known(z.did, c.did) && z.did.silent && c.did.silent
 	case z.d.Thread == c.d.Thread:
 		return false
+	case isMark(z.f) != isMark(c.f): // what its thread entered with is there, or not, and others may let it be
+		did := z.did
+		if isMark(z.f) {
+			did = c.did
+		}
+		return did != nil && did.done && !did.changes
 	case !apart || !s.ofLock(z.f) || !s.ofLock(c.f):
 		return true
 	case !known(z.did, c.did) || z.did.unknown || c.did.unknown || z.did.believes && c.did.believes:
@@ -131,6 +139,9 @@ func (s *search) commute(z sleeper, c *choice) bool {
 	}
 	return !slices.ContainsFunc(z.did.values, func(v string) bool { return slices.Contains(c.did.values, v) })
 }
+
+// isMark reports whether a footprint is a mark's.
+func isMark(f infer.Footprint) bool { return f.Names(infer.Channel(infer.MarkEnter)) }
 
 // known reports whether we know the outcomes of both.
 func known(a, b *effect) bool { return a != nil && b != nil && a.done && b.done }

@@ -106,10 +106,11 @@ func shown(answer string) string {
 
 // evidence is what no order yet has shown, where these faults are asked for.
 func (o Options) evidence() verdict.Evidence {
+	enter, leave := infer.MarkLines(o.Command)
 	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
 		NoKey:    phrase.Say("Name the lock's key: -lock KEY."),
-		Nobody:   phrase.Say("Let the worker say when it is inside (ECHO %[1]s, ECHO %[2]s), give it more retries, or look at its last answers.", infer.MarkEnter, infer.MarkLeave),
-		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (ECHO %[1]s, ECHO %[2]s).", infer.MarkEnter, infer.MarkLeave),
+		Nobody:   phrase.Say("Let the worker say when it is inside (%[1]s, %[2]s), give it more retries, or look at its last answers.", enter, leave),
+		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (%[1]s, %[2]s).", enter, leave),
 		Unstruck: phrase.Say("Ask for another fault: -faults."),
 		Diverged: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched."),
 		Cut:      phrase.Say("Try more: -max-orders."),
@@ -136,8 +137,8 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	s.failed.add(o.failed)
 	s.leased = s.leased || o.leased()
 	s.everInside.Join(&w)
-	if says, helps := j.Kind(); !says.IsZero() && s.evidence.Kind.IsZero() {
-		s.evidence.Kind, s.evidence.Kinds = says, helps
+	if says, _ := j.Kind(); !says.IsZero() && s.evidence.Kind.IsZero() {
+		s.evidence.Kind, s.evidence.Kinds = says, verdict.Marks(infer.MarkLines(s.o.Command))
 	}
 	for _, r := range o.records {
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {

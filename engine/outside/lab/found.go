@@ -115,7 +115,7 @@ func (s *search) count(o *Order) {
 }
 
 func (s *search) by() string {
-	if s.marks && len(s.o.Also) == 0 { // a mark does not say of which lock
+	if s.marks {
 		return trace.ByMarks
 	}
 	return trace.ByEffects

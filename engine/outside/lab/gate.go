@@ -545,7 +545,7 @@ func (g *Gate) perform(it *item, do string) infer.Record {
 	case LoseMessage:
 		g.lost = true
 	}
-	raw := g.execute(it, &r)
+	raw := g.changes(it, &r, node)
 	r.At, r.After = g.nodes.now(), g.state(node)
 	g.closes(&r, node)
 	g.push()
@@ -567,6 +567,24 @@ func (g *Gate) perform(it *item, do string) infer.Record {
 		g.pump(c)
 	}
 	return r
+}
+
+// changes runs a command as execute does, and notes which keys it has changed.
+func (g *Gate) changes(it *item, r *infer.Record, node int) []byte {
+	if r.Mark != "" {
+		return g.execute(it, r)
+	}
+	b := g.nodes[node]
+	var names []string
+	for _, args := range append([][]string{it.args}, it.tx...) {
+		names = append(names, infer.Touches(args).Keys...)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, infer.Channel("")) })
+	before := b.wholes(names)
+	b.ran()
+	raw := g.execute(it, r)
+	r.Ran, r.Keys = b.ran(), infer.Changed(before, b.wholes(names))
+	return raw
 }
 
 // touches notes the keys that a command names.

@@ -52,10 +52,28 @@ func (s *search) find(ctx context.Context) error {
 			return nil
 		}
 	}
-	if key := infer.Shared(b, not); s.g.key == "" && key != "" {
-		s.name(key)
-	}
 	return nil
+}
+
+// marked returns the key that a thread wrote first before it said that it is inside, "" if none
+// has said so: one that was still there then, or else any.
+func (o *Order) marked() string {
+	wrote := map[string][]infer.Touched{} // by thread, since its last mark
+	for _, r := range o.records {
+		switch {
+		case r.Mark == infer.MarkEnter && len(wrote[r.Thread]) > 0:
+			list := wrote[r.Thread]
+			if at := slices.IndexFunc(list, func(t infer.Touched) bool { return t.After.State.Exists() }); at > 0 {
+				return list[at].Key
+			}
+			return list[0].Key
+		case r.Mark != "":
+			delete(wrote, r.Thread)
+		default:
+			wrote[r.Thread] = append(wrote[r.Thread], r.Keys...)
+		}
+	}
+	return ""
 }
 
 // name names the lock's key.

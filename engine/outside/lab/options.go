@@ -27,8 +27,8 @@ type Options struct {
 	MaxFaults int        // in one order
 	MaxOrders int        // that are tried in order; beyond, some are drawn at random
 	Key       string     // the lock's
-	Kind      check.Kind // of the lock: who may be inside at once, if somebody has said it
-	Also      []string   // keys of further locks, each exclusive
+	Kind      check.Kind // of the lock: how many may be inside at once, as infer.Inside has it
+	Also      []string   // keys of further locks, each exclusive; with marks, which name the locks, they only are keys
 	Resource  string     // the key of what the lock protects
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
@@ -39,10 +39,10 @@ type Options struct {
 	Full      bool // tests only: tries also orders that cannot differ
 }
 
-// Of returns the options with a lock as effects.ParseLock reads it, and fails as that does.
+// Of returns the options with a lock as infer.ParseLock reads it, and fails as that does.
 func (o Options) Of(lock string) (Options, error) {
 	l, err := infer.ParseLock(lock)
-	o.Key, o.Kind, o.Also = l.Key, l.Kind, l.Also
+	o.Key, o.Also = l.Key, l.Also
 	return o, err
 }
 

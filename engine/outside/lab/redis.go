@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/journal"
 	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/phrase"
@@ -41,6 +42,8 @@ type backend interface {
 	session() (session, error)
 	inbox() (inbox, error)
 	key(name string) trace.KeyState
+	wholes(names []string) map[string]infer.Whole // of these keys, or of all where that costs little
+	ran() []journal.Entry                         // what scripts have run since the last call, where that is known
 	knows(verb string) bool
 	now() time.Duration // since the round began, by its own clock
 	expiry() (time.Duration, bool)
@@ -231,6 +234,30 @@ func (b *embedded) key(name string) trace.KeyState {
 		return trace.Absent()
 	}
 	return b.seen
+}
+
+func (b *embedded) wholes([]string) map[string]infer.Whole {
+	if b.hung {
+		return nil
+	}
+	all := map[string]infer.Whole{}
+	for _, name := range b.e.Names() {
+		k := b.e.Key(name)
+		all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, func(args []string) []byte { return b.e.NewConn().Do(args) }))
+	}
+	return all
+}
+
+func (b *embedded) ran() []journal.Entry {
+	if b.hung {
+		return nil
+	}
+	var list []journal.Entry
+	for _, one := range b.e.Ran() {
+		v, failed := resp.Value(one.Raw)
+		list = append(list, journal.Entry{Args: one.Args, Reply: v, Err: failed})
+	}
+	return list
 }
 
 func (b *embedded) evict(name string) {
@@ -569,6 +596,30 @@ func (b *external) keys(args []string) []string {
 	return names
 }
 
+func (b *external) wholes(names []string) map[string]infer.Whole {
+	all := map[string]infer.Whole{}
+	for _, name := range names {
+		k := b.key(name)
+		if !k.Exists() {
+			continue
+		}
+		all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, b.asks))
+	}
+	return all
+}
+
+// asks is what a list of texts is answered with, for infer.Listed.
+func (b *external) asks(args []string) []byte {
+	s, err := b.session()
+	if err != nil {
+		return nil
+	}
+	defer s.close()
+	raw, _ := s.do(args)
+	return raw
+}
+
+func (b *external) ran() []journal.Entry          { return nil }
 func (b *external) knows(string) bool             { return true }
 func (b *external) now() time.Duration            { return time.Since(b.began) }
 func (b *external) expiry() (time.Duration, bool) { return 0, false }

@@ -190,8 +190,8 @@ func (s *search) print(it *item) infer.Footprint {
 	if s.o.Full {
 		return infer.Everything
 	}
-	if infer.Mark(it.args) != "" {
-		if len(s.g.nodes) > 1 { // what a majority holds depends on no mark
+	if infer.Mark(it.args) != "" { // what others do to its lock is judged by it
+		if len(s.g.nodes) > 1 { // see commute
 			return infer.Footprint{Keys: []string{infer.Channel(infer.MarkEnter)}, Writes: true}
 		}
 		return infer.Everything

@@ -312,6 +312,10 @@ func (s *search) warm(ctx context.Context) error {
 		if known {
 			return nil
 		}
+		if key := order.marked(); key != "" && s.o.Key == "" {
+			s.name(key)
+			found = true
+		}
 		if !found {
 			if err := s.find(ctx); err != nil {
 				return err

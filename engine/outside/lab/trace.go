@@ -18,6 +18,9 @@ import (
 // scenario is the frame that a lab's trace has instead of a scenario: the threads, the
 // lock's key, and the longest lease seen. It says nothing about the workers' work.
 func (o *Order) scenario(key string, opts Options, title string) (json.RawMessage, error) {
+	if o.marks {
+		opts.Also = nil
+	}
 	lease := o.lease
 	if opts.Clock == ClockWall || opts.External != nil { // a moment of it has passed when it is seen
 		lease = (lease + 9) / 10 * 10
@@ -107,7 +110,6 @@ func (t *telling) begin(key string, marks bool, known infer.Roles) {
 		}
 		t.redis = append(t.redis, b)
 	}
-	marks = marks && len(t.opts.Also) == 0 // as in a search
 	t.reading = t.opts.fold(key, marks, known)
 	t.reading.SetStart(t.o.began)
 	if t.harms {

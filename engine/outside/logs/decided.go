@@ -27,7 +27,6 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 	makers := map[string]string{} // clients, by key
 	last := map[string]*turn{}    // by client
 	turns := map[string][]*turn{} // by command
-	var all []infer.Said
 	for i := range l.Entries[:min(len(l.Entries), MostCommands)] {
 		if err := pause.Here(ctx); err != nil {
 			return "", err
@@ -43,7 +42,9 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			if !p.e.Key(key).Exists() {
 				delete(makers, key)
 			}
-			t.other = t.other || makers[key] != "" && makers[key] != e.Client
+			if makers[key] != "" && makers[key] != e.Client {
+				t.other, l.keys[key].met = true, true
+			}
 		}
 		r, ran := p.run(ctx, &e)
 		switch {
@@ -68,7 +69,6 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 		if !ran || len(e.keys) == 0 {
 			continue
 		}
-		all = append(all, one)
 		t.said = []infer.Said{one}
 		turns[one.Command], last[e.Client] = append(turns[one.Command], t), t
 	}
@@ -78,10 +78,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			return key, nil
 		}
 	}
-	if len(l.locks) > 0 {
-		return "", nil
-	}
-	return infer.Shared(all, not), nil
+	return "", nil
 }
 
 // lasting returns the keys that are there at the end, without an expiry, and that nobody

@@ -169,6 +169,7 @@ func TestTheLockOfALogIsTheKeyThatDecided(t *testing.T) {
 			at(30, two, `"HGETALL" "h"`) + at(31, two, `"HSET" "h" "owner" "b"`) + at(40, two, `"DEL" "h"`), "h"},
 		{"GETSET", at(0, one, `"GETSET" "g" "a"`) + at(1, one, `"PEXPIRE" "g" "300"`) + at(10, two, `"GETSET" "g" "a"`) + at(11, two, `"GETSET" "g" "a"`) + at(20, one, `"DEL" "g"`), "g"},
 		{"members that another sees", at(0, one, `"ZADD" "z" "NX" "1" "a"`) + at(1, one, `"ZRANK" "z" "a"`) + at(10, two, `"ZADD" "z" "NX" "2" "b"`) + at(11, two, `"ZRANK" "z" "b"`) + at(12, two, `"ZREM" "z" "b"`) + at(20, one, `"ZREM" "z" "a"`), "z"},
+		{"a probe of one connection, beside members", at(0, one, `"SET" "probe" "1" "NX" "PX" "9"`) + at(0, one, `"DEL" "probe"`) + at(1, one, `"ZADD" "z" "1" "a"`) + at(10, two, `"ZADD" "z" "2" "b"`) + at(12, two, `"ZREM" "z" "b"`) + at(20, one, `"ZREM" "z" "a"`), "z"},
 		{"members, and nobody refused", at(0, one, `"ZADD" "z" "1" "a"`) + at(10, two, `"ZADD" "z" "2" "b"`) + at(12, two, `"ZREM" "z" "b"`) + at(20, one, `"ZREM" "z" "a"`), "z"},
 		{"a list of tokens", at(0, one, `"LPUSH" "l" "t"`) + at(1, one, `"RPOPLPUSH" "l" "busy"`) + at(2, one, `"GET" "stock"`) + at(10, two, `"RPOPLPUSH" "l" "busy"`) + at(15, two, `"RPOPLPUSH" "l" "busy"`) +
 			at(20, one, `"LPUSH" "l" "t"`) + at(30, two, `"RPOPLPUSH" "l" "busy"`) + at(31, two, `"GET" "stock"`), "l"},

@@ -57,8 +57,9 @@ type player struct {
 	played        []played
 	named         int
 	marks, hash   bool
-	same          bool  // on several servers, all threads write one value
-	lease         int64 // the longest, in ms
+	marking       map[string]bool // connections that say when they are inside: all their keys may be of the lock
+	same          bool            // on several servers, all threads write one value
+	lease         int64           // the longest, in ms
 	scripts       map[string]string
 	most, servers int       // limits of one of several nodes
 	nodes         []*player // of several servers
@@ -69,7 +70,7 @@ type player struct {
 }
 
 func newPlayer(l *Log, key string, o Options) *player {
-	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]infer.Record{}, notes: map[string]*trace.LogNote{}}
+	p := &player{most: MostCommands, servers: 1, log: l, key: key, also: o.Also, resource: o.Resource, plain: o.NoScripts, texts: map[string]string{}, scripts: map[string]string{}, paths: map[string]*path{}, asked: map[situation]infer.Record{}, notes: map[string]*trace.LogNote{}, marking: map[string]bool{}}
 	for _, e := range l.Entries {
 		switch verb := infer.Verb(e.Args); {
 		case (verb == "EVAL" || verb == "EVAL_RO") && len(e.Args) > 2:
@@ -176,13 +177,18 @@ func (p *player) all(ctx context.Context, db int) error {
 		}
 	}
 	ours := p.marked(relevant)
+	for i, is := range ours {
+		if is {
+			p.marking[p.log.Entries[i].Client] = true
+		}
+	}
 	for i := range p.log.Entries {
 		e := &p.log.Entries[i]
 		mark := infer.Mark(e.Args)
 		aside := false
 		switch {
 		case relevant[i], ours[i]:
-		case e.DB == db && mark == "" && slices.ContainsFunc(e.keys, func(k string) bool { return related[k] }):
+		case e.DB == db && mark == "" && (p.marking[e.Client] && len(e.keys) > 0 || slices.ContainsFunc(e.keys, func(k string) bool { return related[k] })):
 			aside = true
 		default:
 			continue
@@ -231,6 +237,8 @@ func (p *player) marked(relevant []bool) []bool {
 		mark := infer.Mark(e.Args)
 		open := inside[e.Client]
 		switch {
+		case (mark == infer.MarkEnter || mark == infer.MarkLeave) && infer.NamesLock(e.Args): // it says itself of which it is
+			ours[i] = true
 		case mark == infer.MarkLeave && len(open) > 0:
 			ours[i], inside[e.Client] = open[len(open)-1], open[:len(open)-1]
 		case mark == infer.MarkEnter && known:
@@ -281,7 +289,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		return nil
 	}
 	if aside {
-		p.run(ctx, e)
+		p.besides(ctx, e)
 		return nil
 	}
 	p.named++
@@ -294,6 +302,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 		}
 	}
 	key := p.first(e.Args)
+	wholes := p.wholes(e)
 	before, also, stood := p.state(), p.opens(), p.e.Key(key)
 	undo := p.undoes(e)
 	r, ok := p.run(ctx, e)
@@ -330,6 +339,7 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	}
 	r.Late = e.late
 	r.Before, r.After, r.Also = before, p.state(), p.closes(also)
+	r.Keys = infer.Changed(wholes, p.wholes(e))
 	for i := range p.keys() {
 		after := r.Of(i).After
 		p.hash = p.hash || after.Type == trace.TypeHash
@@ -341,6 +351,33 @@ func (p *player) step(ctx context.Context, e *Entry, mark string, aside bool) er
 	p.keep(played{Record: r, line: e.Line, client: e.Client})
 	p.serve()
 	return nil
+}
+
+// besides runs a command about other keys than the lock's. What it changes may still be of the lock
+// of a thread that says when it is inside.
+func (p *player) besides(ctx context.Context, e *Entry) {
+	before := p.wholes(e)
+	r, ok := p.run(ctx, e)
+	if !ok || !p.marking[e.Client] {
+		return
+	}
+	r.Aside, r.Before, r.After, r.Keys = true, p.state(), p.state(), infer.Changed(before, p.wholes(e))
+	r.Also = p.closes(p.opens())
+	p.keep(played{Record: r, line: e.Line, client: e.Client})
+}
+
+// wholes are the keys that an entry can change, where it matters what they hold.
+func (p *player) wholes(e *Entry) map[string]infer.Whole {
+	if len(p.marking) == 0 {
+		return nil
+	}
+	all := map[string]infer.Whole{}
+	for _, name := range p.touched(e) {
+		if k := p.e.Key(name); k.Exists() {
+			all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, func(args []string) []byte { return p.s.Do(args) }))
+		}
+	}
+	return all
 }
 
 // undoes returns what takes an entry's effects back; nil if what it can change has a type that

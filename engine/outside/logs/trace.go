@@ -36,7 +36,7 @@ const MostCommands = 50_000
 // itself.
 type Options struct {
 	Key      string     // the lock's; "": the one that most commands name
-	Kind     check.Kind // of the lock: who may be inside at once, if somebody has said it
+	Kind     check.Kind // of the lock: how many may be inside at once, as infer.Inside has it
 	Also     []string   // keys of further locks, each exclusive
 	Threads  string     // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
 	Resource string     // the key of what the lock protects: its GETs and SETs are reads and writes
@@ -76,7 +76,11 @@ func (l *Log) index(ctx context.Context) error {
 		e := &l.Entries[i]
 		e.keys = e.named()
 		for _, key := range e.keys {
-			of(key).commands++
+			c := of(key)
+			if c.commands++; c.commands == 1 {
+				c.client = e.Client
+			}
+			c.several = c.several || c.client != e.Client
 		}
 		for _, args := range e.commands() {
 			if key, px := expiry(args); px {
@@ -112,6 +116,9 @@ type candidate struct {
 	commands       int // that name it
 	taken          int // the line that first takes it as a lock; 0 for none
 	expires, freed bool
+	client         string // the first that names it
+	several        bool   // others do, too
+	met            bool   // it stood when another than who had made it came
 }
 
 // likelier puts the key before the others that is the lock rather than they.
@@ -173,7 +180,7 @@ func frees(args []string) string {
 	switch verb := infer.Verb(args); {
 	case len(keys) == 0:
 		return ""
-	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
+	case verb == "DEL", verb == "UNLINK", verb == "GETDEL", verb == "DELEX", verb == "HDEL", verb == "ZREM", verb == "SREM", verb == "LREM", verb == "LPOP", verb == "RPOP", verb == "EVAL" && strings.Contains(strings.ToLower(args[1]), "del"): // the log does not have its commands
 		return keys[0]
 	}
 	return ""
@@ -255,17 +262,32 @@ var quiet = map[string]bool{
 // choose returns the lock's key, and the database in which most commands name it.
 func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others []trace.LogKey, err error) {
 	others = slices.Clone(l.locks)
-	key = o.Key
-	if key == "" && len(others) != 1 {
+	if key = o.Key; key == "" {
+		key = l.entered(o.Resource)
+	}
+	if key == "" {
 		if key, err = l.decided(ctx, o); err != nil {
 			return "", 0, nil, err
+		}
+		if len(others) == 1 && l.keys[others[0].Key].met {
+			key = others[0].Key
 		}
 	}
 	if key == "" {
 		if len(others) == 0 {
+			key = l.shared(o.Resource, false)
+		}
+		if key == "" && len(others) == 0 {
 			return "", 0, nil, phrase.New("no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key")
 		}
-		key = others[0].Key
+		if key == "" && !l.keys[others[0].Key].met { // it has refused nobody
+			if other := l.shared(o.Resource, true); other != "" && l.keys[other].commands > l.keys[others[0].Key].commands {
+				key = other
+			}
+		}
+		if key == "" {
+			key = others[0].Key
+		}
 	}
 	others = slices.DeleteFunc(others, func(k trace.LogKey) bool { return k.Key == key })
 	count := map[int]int{}
@@ -293,6 +315,51 @@ func (l *Log) choose(ctx context.Context, o Options) (key string, db int, others
 	return key, most, others, nil
 }
 
+// marked reports whether a log has marks of critical sections.
+func (l *Log) marked() bool {
+	return slices.ContainsFunc(append([]*Log{l}, l.nodes...), func(one *Log) bool {
+		return slices.ContainsFunc(one.Entries, func(e Entry) bool { return infer.Mark(e.Args) == infer.MarkEnter })
+	})
+}
+
+// entered returns the first key that a connection may have written before it said that it is
+// inside, "" if none has said so.
+func (l *Log) entered(resource string) string {
+	wrote := map[string]string{} // by connection, since its last mark
+	for i := range l.Entries {
+		e := &l.Entries[i]
+		switch mark := infer.Mark(e.Args); {
+		case mark == infer.MarkEnter && wrote[e.Client] != "":
+			return wrote[e.Client]
+		case mark != "":
+			delete(wrote, e.Client)
+		case wrote[e.Client] == "":
+			for _, args := range e.commands() {
+				if f := infer.Touches(args); f.Writes && !f.All && f.Keys[0] != resource && !strings.HasPrefix(f.Keys[0], infer.Channel("")) {
+					wrote[e.Client] = f.Keys[0]
+					break
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// shared returns the busiest key that several connections name, and that somebody gives back, or with
+// met that stood when another came; "" if there is none. Whether it is a lock its kind cannot tell.
+func (l *Log) shared(resource string, met bool) string {
+	var list []*candidate
+	for _, c := range l.keys {
+		if (c.freed || met && c.met) && c.several && c.key != "" && c.key != resource {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return slices.MinFunc(list, likelier).key
+}
+
 // subject is what a log is read for.
 type subject struct {
 	of      infer.Lock
@@ -307,6 +374,9 @@ func (l *Log) subject(ctx context.Context, o Options) (*Log, subject, error) {
 	s := subject{of: infer.Lock{Key: o.Key, Kind: o.Kind, Also: o.Also}, db: []int{0}}
 	if o.Threads != "" && !slices.Contains(Threads(), o.Threads) {
 		return nil, s, phrase.New("-threads %.40q: allowed: %s", o.Threads, phrase.Names(Threads()))
+	}
+	if l.marked() { // which name the locks
+		s.of.Also = nil
 	}
 	var err error
 	if s.servers, err = o.of(l); err != nil {
@@ -374,11 +444,6 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 		return nil, err
 	}
 	p.earlier(w, r.Events(), lines)
-	if one, ok := r.(*infer.Reading); ok {
-		if n, tokens := one.Filled(); tokens && n < o.Kind.Permits {
-			p.notes[trace.NoteTokens] = &trace.LogNote{What: trace.NoteTokens, Count: n}
-		}
-	}
 	over := infer.Over{Key: p.state(), At: p.ended()}
 	for _, one := range p.closes(p.opens()) {
 		over.Also = append(over.Also, one.After)
@@ -422,7 +487,7 @@ func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *
 	if title == "" {
 		title = s.of.String()
 	}
-	sc, err := infer.Frame{Title: title, Key: s.of.Key, Also: o.Also, Kind: o.Kind, Hash: p.hash, Nodes: s.servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: w.names()}.Scenario()
+	sc, err := infer.Frame{Title: title, Key: s.of.Key, Also: s.of.Also, Kind: o.Kind, Hash: p.hash, Nodes: s.servers, Lease: time.Duration(p.lease) * time.Millisecond, Threads: w.names()}.Scenario()
 	if err != nil {
 		return trace.Header{}, nil, fmt.Errorf("logs: %w", err)
 	}
@@ -431,11 +496,11 @@ func (p *player) header(l *Log, s subject, o Options, w *weave) (trace.Header, *
 		return trace.Header{}, nil, fmt.Errorf("logs: %w", err)
 	}
 	by := trace.ByEffects
-	if p.marks && len(o.Also) == 0 { // a mark does not say of which lock
+	if p.marks {
 		by = trace.ByMarks
 	}
 	named := infer.Short(s.of.Key, scenario.MaxKey)
-	if len(o.Also) > 0 {
+	if len(s.of.Also) > 0 {
 		named = strings.Join(infer.NamesOfLocks(s.of.Keys()), ",")
 	}
 	return trace.Header{Relock: trace.Version, Scenario: text, Store: trace.StoreLog, Clock: trace.ClockVirtual, Log: &trace.FromLog{

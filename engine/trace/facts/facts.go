@@ -38,7 +38,8 @@ type Facts struct {
 	dropped  map[string]trace.Millis
 	calledIn map[string]bool
 	aside    map[string]bool
-	modes    map[string]string // what the key said of readers and a writer when the thread came in
+	works    map[string][]trace.Work // of threads that have said which lock they are inside, or that they read
+	modes    map[string]string       // what the key said of readers and a writer when the thread came in
 }
 
 // Seqs maps threads to numbers of events.
@@ -73,6 +74,7 @@ func (f *Facts) Clone() *Facts {
 	for _, m := range []*Seqs{&c.Entered, &c.Gained, &c.Lost, &c.Counted, &c.Last, &c.Read} {
 		*m = maps.Clone(*m)
 	}
+	c.works = maps.Clone(f.works)
 	c.depth, c.dropped, c.calledIn, c.aside, c.modes = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn), maps.Clone(f.aside), maps.Clone(f.modes)
 	return &c
 }
@@ -88,6 +90,9 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		thread := names[name]
 		b = fmt.Appendf(b, "%s%d %t %t;", name, f.depth[thread], f.calledIn[thread], f.aside[thread])
+		for _, w := range f.works[thread] {
+			b = fmt.Appendf(b, "%q %t;", w.Name, w.Reads)
+		}
 		if f.depth[thread] > 0 && f.Shares(thread) {
 			b = append(b, "shares;"...)
 		}
@@ -185,13 +190,73 @@ func (f *Facts) followInside(e trace.Event) {
 		case outcome.Result == trace.Acquired: // even if it had forgotten an earlier hold and lost it since
 			depth = 1
 		}
-		f.depth[thread] = max(depth, 0)
+		if f.depth[thread] = max(depth, 0); depth <= 0 {
+			delete(f.works, thread)
+		}
 		if before == 0 && depth > 0 {
 			f.Entered[thread] = e.Seq
 			f.modes[thread] = e.Key.Mode()
 		}
 	}
 	f.believed = e.Belief
+	if w, ok := e.Body.(trace.Work); ok && (w.Name != "" || w.Reads || f.works[e.Thread] != nil) {
+		f.followWork(e.Thread, w)
+	}
+}
+
+// followWork takes that a thread has entered a lock that it names, or as a reader, or has left.
+func (f *Facts) followWork(thread string, w trace.Work) {
+	list := slices.Clone(f.works[thread])
+	if w.State == trace.WorkBegin {
+		list = append(list, w)
+	} else {
+		for i, one := range slices.Backward(list) {
+			if one.Name == w.Name {
+				list = slices.Delete(list, i, i+1)
+				break
+			}
+		}
+	}
+	if f.works == nil {
+		f.works = map[string][]trace.Work{}
+	}
+	f.works[thread] = list
+}
+
+// unnamed is the one lock where nobody names one.
+var unnamed = []string{""}
+
+// Rooms returns the locks that threads are inside, by the names that they have said, in order:
+// "" of a thread that has said none.
+func (f *Facts) Rooms() []string {
+	if len(f.works) == 0 {
+		return unnamed
+	}
+	var names []string
+	for _, thread := range f.Inside() {
+		works := f.works[thread]
+		for _, w := range works {
+			names = append(names, w.Name)
+		}
+		if f.depth[thread] > len(works) {
+			names = append(names, "")
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// InsideOf returns the threads in the critical section of a lock of Rooms, by name.
+func (f *Facts) InsideOf(name string) []string {
+	inside := f.Inside()
+	if len(f.works) == 0 {
+		return inside
+	}
+	return slices.DeleteFunc(inside, func(thread string) bool {
+		works := f.works[thread]
+		named := slices.ContainsFunc(works, func(w trace.Work) bool { return w.Name == name })
+		return !named && (name != "" || f.depth[thread] <= len(works))
+	})
 }
 
 // Inside returns the threads in their critical sections, by name.
@@ -206,8 +271,24 @@ func (f *Facts) Inside() []string {
 	return inside
 }
 
-// Shares reports whether a thread came in last as a reader, who shares the lock.
-func (f *Facts) Shares(thread string) bool { return f.modes[thread] == trace.ModeRead }
+// Shares reports whether a thread came in last as a reader, who shares the lock: it has said
+// so, or the key has.
+func (f *Facts) Shares(thread string) bool {
+	if n := len(f.works[thread]); n > 0 {
+		return f.works[thread][n-1].Reads
+	}
+	return f.modes[thread] == trace.ModeRead
+}
+
+// SharesOf is Shares of a lock of Rooms.
+func (f *Facts) SharesOf(thread, name string) bool {
+	for _, w := range slices.Backward(f.works[thread]) {
+		if w.Name == name {
+			return w.Reads
+		}
+	}
+	return f.modes[thread] == trace.ModeRead
+}
 
 // Writes reports whether a thread came in last as a writer beside readers.
 func (f *Facts) Writes(thread string) bool { return f.modes[thread] == trace.ModeWrite }

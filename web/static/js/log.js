@@ -365,7 +365,7 @@ function marked(log, asked) {
   for (const c of log.commands) {
     const at = clients.get(c.client) ?? { early: [], inside: [] };
     clients.set(c.client, at);
-    const mark = c.verb === "ECHO" ? /^relock:(enter|leave)$/.exec(c.args[1])?.[1] : "";
+    const mark = c.verb === "ECHO" ? /^relock:(enter|leave)(?=\s|$)/.exec(c.args[1])?.[1] : "";
     if (mark) {
       const is = mark === "leave" ? (at.inside.pop() ?? at.ours) : at.ours;
       if (is === undefined) {
