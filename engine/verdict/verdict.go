@@ -118,6 +118,7 @@ type Evidence struct {
 	Diverged int            // of them, those that went another way
 	First    phrase.Wording // where the first of them did, a sentence; "" if that is not known
 	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
+	Untried  bool           // whether an order's end shuts somebody out cannot be told by the key, and was not tried
 	Unended  bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
 
 	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
@@ -161,6 +162,9 @@ func (e *Evidence) lacks() []Lack {
 		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
 	case e.Inside == 1:
 		lack(OneInside, phrase.Say("Only one thread ever had the critical section to itself.").And(e.Alone), e.Advice.One)
+	}
+	if e.Untried && !e.Unended && e.Key && e.Kind.IsZero() {
+		lack(KindUnknown, phrase.Say("Such a key does not say whether what is left at an order's end shuts anybody out, and that was not tried."), phrase.Say("Look at what is left in Redis when all have gone."))
 	}
 	for _, u := range e.Unstruck {
 		if e.Unended {

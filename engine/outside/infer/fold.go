@@ -25,6 +25,7 @@ type Fold interface {
 	Rules() []string
 	Witness() *verdict.Witness
 	Misread() bool
+	Untried() bool
 	Stands() bool
 }
 

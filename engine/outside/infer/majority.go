@@ -277,6 +277,11 @@ func (m *Majority) violate(f check.Finding) {
 	m.account.violate(f, trace.Event{Step: 1, Key: trace.Absent(), Nodes: m.states()})
 }
 
+// Untried reports whether so is one of the servers.
+func (m *Majority) Untried() bool {
+	return slices.ContainsFunc(m.servers, func(one *server) bool { return one.Untried() })
+}
+
 // Finish judges the end of an order: its instant, and who waits; the keys are those that
 // the records have left.
 func (m *Majority) Finish(over Over) {

@@ -53,8 +53,9 @@ type Reading struct {
 	now      trace.KeyState
 
 	marked
-	latest int  // the last event that is no broken rule
-	apart  bool // a thread was inside that had not got the key: others decide
+	latest  int  // the last event that is no broken rule
+	untried bool // whether the end shuts somebody out cannot be told of such a key
+	apart   bool // a thread was inside that had not got the key: others decide
 
 	circle circle
 	among  bool // it is one of several locks: who waits for whom is read for all of them
@@ -447,7 +448,8 @@ func (j *Reading) Finish(over Over) {
 	if j.marks {
 		believed = len(j.times) > 0
 	}
-	if j.marks && (j.apart || j.kind != nil || j.lock.Kind.Permits > 0 || !j.left(j.key, key)) { // what stays may be part of the lock
+	j.untried = j.marks && len(waiting) == 0 && (j.apart || j.kind != nil || j.lock.Kind.Permits > 0)
+	if j.untried || j.marks && !j.left(j.key, key) { // what stays may be part of the lock
 		believed = true
 	}
 	if len(waiting) > 0 {
@@ -460,6 +462,9 @@ func (j *Reading) Finish(over Over) {
 	j.step++
 	j.add("", trace.End{Result: over.result()})
 }
+
+// Untried reports whether an order ended where nobody can tell by the key if somebody is shut out.
+func (j *Reading) Untried() bool { return j.untried }
 
 // Stands reports whether the lock's key existed after the last record.
 func (j *Reading) Stands() bool { return j.now.Exists() }

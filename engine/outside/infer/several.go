@@ -372,6 +372,11 @@ func (s *Several) Misread() bool {
 	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Misread() })
 }
 
+// Untried reports whether so is one of the locks.
+func (s *Several) Untried() bool {
+	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Untried() })
+}
+
 // Stands reports whether the key of any lock existed after the last record.
 func (s *Several) Stands() bool {
 	return slices.ContainsFunc(s.locks, func(one *ofSeveral) bool { return one.Stands() })

@@ -140,6 +140,7 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	if says, _ := j.Kind(); !says.IsZero() && s.evidence.Kind.IsZero() {
 		s.evidence.Kind, s.evidence.Kinds = says, verdict.Marks(infer.MarkLines(s.o.Command))
 	}
+	s.evidence.Untried = s.evidence.Untried || j.Untried()
 	for _, r := range o.records {
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {
 			s.lastSaid[r.Thread] = r
