@@ -84,7 +84,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			same, code = differs, exitOf(verdict.Unjudged)
 		}
 		if !same.IsZero() {
-			checked = append(checked, l.Sentence(same))
+			checked = append(checked, l.Clause(same))
 		}
 	}
 	var err error

@@ -196,7 +196,7 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 	}
 	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
 	if !same.IsZero() {
-		paragraphs = append(paragraphs, f.language.Sentence(same))
+		paragraphs = append(paragraphs, f.language.Clause(same))
 	}
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
