@@ -79,7 +79,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			return exitUnexpected
 		}
 		cards = append(cards, c)
-		same, differs := second.says(locks[i])
+		same, differs := second.Says(locks[i])
 		if !differs.IsZero() {
 			same, code = differs, exitOf(verdict.Unjudged)
 		}

@@ -39,7 +39,7 @@ or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (
 type exploreFlags struct {
 	searchFlags
 
-	second second
+	second explore.Second
 }
 
 func exploration(ctx context.Context, args []string, env environment) int {
@@ -144,7 +144,7 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if space.Ending() == explore.Bound {
 		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	same, differs := f.second.says(t.sc.Lock)
+	same, differs := f.second.Says(t.sc.Lock)
 	var unlike []phrase.Wording
 	if !differs.IsZero() {
 		unlike = append(unlike, differs)
