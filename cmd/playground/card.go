@@ -13,6 +13,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/verdict"
 	"relock/web/export"
 	"relock/web/page"
 	"relock/web/static"
@@ -38,6 +39,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	example := fs.String("example", "", env.say("print the scenario of this `CELL` instead"))
 	lines := fs.Bool("json", false, env.say("print JSON Lines, one for each lock"))
 	picture := fs.Bool("svg", false, env.say("print a picture, an SVG file"))
+	check := checkFlag(fs, env)
 	l := languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(cardSynopsis)); done {
 		return code
@@ -62,7 +64,11 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	}
 	ctx, closeBox := withBox(ctx, env, *l, locks...)
 	defer closeBox()
+	ctx, second, endSecond := withSecond(ctx, env, *check && slices.ContainsFunc(locks, func(lock scenario.Lock) bool { return *delays >= 0 || lock.Own() }))
+	defer endSecond()
 	var cards []*card.Card
+	var checked []string
+	code := exitOK
 	for i, lock := range locks {
 		c, err := cardOf(ctx, lock, *delays, *l, env)
 		if ownMistake(env, *l, fs.Arg(i), of[i], err) {
@@ -73,6 +79,13 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			return exitUnexpected
 		}
 		cards = append(cards, c)
+		same, differs := second.Says(locks[i])
+		if !differs.IsZero() {
+			same, code = differs, exitOf(verdict.Unjudged)
+		}
+		if !same.IsZero() {
+			checked = append(checked, l.Clause(same))
+		}
 	}
 	var err error
 	switch {
@@ -94,12 +107,17 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 		err = printCardPicture(ctx, env, *l, page.NewCardTable(*l, cards...))
 	default:
 		printCard(env, *l, page.NewCardTable(*l, cards...))
+		for _, says := range checked {
+			for _, part := range wrap(says, env.width()) {
+				fmt.Fprintln(env.out, part)
+			}
+		}
 	}
 	if err != nil {
 		env.tell("cannot write: %s", err)
 		return exitUnexpected
 	}
-	return exitOK
+	return code
 }
 
 // namedLocks are bundled locks by their names, and those of scenarios by their files, each

@@ -36,7 +36,11 @@ or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (
 "like: mutex" takes all other calls from that lock.`
 
 // exploreFlags are the flags of explore.
-type exploreFlags struct{ searchFlags }
+type exploreFlags struct {
+	searchFlags
+
+	second explore.Second
+}
 
 func exploration(ctx context.Context, args []string, env environment) int {
 	var f exploreFlags
@@ -46,6 +50,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 		maxFaults: "at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)",
 		maxStates: "give up beyond `N` states, 1 to %d", states: explore.DefaultStates,
 	})
+	check := checkFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(exploreSynopsis)); done {
 		return code
 	}
@@ -68,6 +73,9 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	}
 	ctx, endBox := withBox(ctx, env, *f.language, locksOf(scenarios)...)
 	defer endBox()
+	ctx, second, endSecond := withSecond(ctx, env, *check)
+	defer endSecond()
+	f.second = second
 	worst := exitOK
 	for i := range scenarios {
 		for _, t := range searches[i] {
@@ -136,8 +144,13 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if space.Ending() == explore.Bound {
 		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	judgement := space.Judgement(drawn)
-	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement); err == nil {
+	same, differs := f.second.Says(t.sc.Lock)
+	var unlike []phrase.Wording
+	if !differs.IsZero() {
+		unlike = append(unlike, differs)
+	}
+	judgement := space.Judgement(drawn, unlike...)
+	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement, same); err == nil {
 		err = told
 	}
 	if err != nil {
@@ -164,8 +177,9 @@ const (
 	moves = 100_000 // in all
 )
 
-// tell prints what came of a search, and of orders drawn at random or nil.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement) error {
+// tell prints what came of a search, of orders drawn at random or nil, and of asking a
+// second Redis.
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement, same phrase.Wording) error {
 	if f.json {
 		if err := printFound(env, space, j); err != nil || drawn == nil {
 			return err
@@ -181,6 +195,9 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn))
 	}
 	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
+	if !same.IsZero() {
+		paragraphs = append(paragraphs, f.language.Clause(same))
+	}
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
 			out.line(part, "")

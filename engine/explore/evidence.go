@@ -61,9 +61,11 @@ func (s *Space) Evidence() *verdict.Evidence {
 }
 
 // Judgement returns what we can say about the scenario within the bounds, if orders drawn
-// at random were tried, too; else nil. The search must have ended.
-func (s *Space) Judgement(drawn *Sample) verdict.Judgement {
+// at random were tried, too; else nil; and what a real Redis has answered otherwise. The
+// search must have ended.
+func (s *Space) Judgement(drawn *Sample, unlike ...phrase.Wording) verdict.Judgement {
 	e := s.Evidence()
+	e.Unlike = unlike
 	e.Broken = e.Broken || drawn != nil && len(drawn.Rules) > 0
 	return e.Judge()
 }

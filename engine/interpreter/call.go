@@ -402,7 +402,7 @@ func (r *Interpreter) place(t *table, key value) *value {
 	case nil:
 		r.fail("table index is nil")
 	case float64:
-		if k != k { //nolint:gocritic,staticcheck // it is NaN
+		if k != k { // it is NaN
 			r.fail("table index is NaN")
 		}
 	}

@@ -33,6 +33,7 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 		`(function() local t = {1, 2, 3, 4, 5} t[3] = nil t[5] = nil return #t, unpack(t) end)()`,
 		`(function() local t = {1, 2, 3} t[#t + 1] = 4 t[2] = nil t[10] = 10 return #t, #t end)()`,
 		`(function() local t = {} for n = 1, 10 do t[#t + 1] = n end for n = 10, 5, -1 do t[n] = nil end t[7] = 7 return #t end)()`,
+		`(function() local t = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17} t[16] = nil t[17] = nil t[18] = 18 return #t end)()`,
 		`pcall(table.concat, {1, nil, 3})`, `(function() local t = {} t[1] = 'a' t[3] = 'c' return table.concat(t, ',') end)()`,
 		`(function() local t = {3, nil, 1} return pcall(table.sort, t) end)()`,
 		`(function() local t = {[1] = 'a', [2] = 'b', [4] = 'd'} return #t end)()`,

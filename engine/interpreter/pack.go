@@ -237,13 +237,13 @@ func structUnpack(c *call) {
 				found--
 				fits(size)
 			}
-			push(string(data[at : at+size]))
+			push(data[at : at+size])
 		case 's':
 			end := strings.IndexByte(data[at:], 0)
 			if end < 0 {
 				c.fail("unfinished string in data")
 			}
-			push(string(data[at : at+end]))
+			push(data[at : at+end])
 			size = end + 1
 		default:
 			f.control(option)

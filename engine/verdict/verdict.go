@@ -113,6 +113,7 @@ type Evidence struct {
 	Alone    phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
 	Failures []Failure
 	Unplayed []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
+	Unlike   []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
 	Unstruck []Unstruck
 	Replays  int            // that were made
 	Diverged int            // of them, those that went another way
@@ -151,6 +152,9 @@ func (e *Evidence) lacks() []Lack {
 	}
 	for _, says := range e.Unplayed {
 		lack(CommandsFailed, says, e.Advice.Failed)
+	}
+	for _, says := range e.Unlike {
+		lack(CommandsFailed, says, phrase.Wording{})
 	}
 	switch {
 	case e.Unended:

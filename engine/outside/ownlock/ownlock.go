@@ -41,7 +41,7 @@ func WithBox(ctx context.Context, b *box.Pool) context.Context {
 // ErrNoBox.
 func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, error) {
 	if !sc.Lock.Own() {
-		return recall.NewMemory(), nil
+		return recall.NewMemory().Checked(ctx), nil
 	}
 	b, ok := ctx.Value(boxKey{}).(*box.Pool)
 	if !ok || b == nil {
@@ -53,7 +53,7 @@ func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, erro
 			s.own[journal.Wrap(script.Source)] = script
 		}
 	}
-	return recall.NewMemoryOf(s), nil
+	return recall.NewMemoryOf(s).Checked(ctx), nil
 }
 
 // Check compiles the scripts of an own lock in the context's box, and runs none. It

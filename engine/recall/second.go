@@ -1,0 +1,274 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"relock/engine/journal"
+	"relock/engine/store"
+)
+
+// Second is a Redis that is asked what the embedded one was asked, each question once,
+// and whose answers are compared. It is safe for concurrent use.
+type Second struct {
+	mu     sync.Mutex
+	redis  *store.Beside
+	asked  map[string]bool
+	knows  map[string]bool
+	same   int
+	differ *Difference
+}
+
+// Difference is a script that a Redis answers otherwise.
+type Difference struct {
+	Text       string // the script
+	Keys       []string
+	Args       []any
+	State      string // before
+	Here, Real string // what came of it
+}
+
+// NewSecond starts a redis-server. It fails with store.ErrNoServer.
+func NewSecond(ctx context.Context) (*Second, error) {
+	b, err := store.StartBeside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Second{redis: b, asked: map[string]bool{}, knows: map[string]bool{}}, nil
+}
+
+// Version is the Redis'.
+func (s *Second) Version() string { return s.redis.Version() }
+
+// Take returns how many answers were the same since it was last called, and the first
+// that was not, or nil.
+func (s *Second) Take() (same int, differ *Difference) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same, differ = s.same, s.differ
+	s.same, s.differ = 0, nil
+	clear(s.asked)
+	return same, differ
+}
+
+// Close ends the server.
+func (s *Second) Close() error { return s.redis.Close() }
+
+type secondKey struct{}
+
+// WithSecond returns a context in which a second Redis is asked, too.
+func WithSecond(ctx context.Context, s *Second) context.Context {
+	return context.WithValue(ctx, secondKey{}, s)
+}
+
+// Checked has the context's second Redis asked, too, what m asks its server.
+func (m *Memory) Checked(ctx context.Context) *Memory {
+	if s, ok := ctx.Value(secondKey{}).(*Second); ok {
+		m.server = &checked{Server: m.server, by: s, texts: map[string]string{}}
+	}
+	return m
+}
+
+type checked struct {
+	Server
+
+	by    *Second
+	texts map[string]string // by digest
+}
+
+// Load implements Server.
+func (c *checked) Load(ctx context.Context, text string) (string, error) {
+	sha, err := c.Server.Load(ctx, text)
+	if err == nil {
+		c.texts[sha] = text
+	}
+	return sha, err
+}
+
+// Run implements Server.
+func (c *checked) Run(ctx context.Context, call Call) (Outcome, error) {
+	out, err := c.Server.Run(ctx, call)
+	if text, ok := c.texts[call.Script]; ok && err == nil {
+		c.by.compare(ctx, text, call, out)
+	}
+	return out, err
+}
+
+// tries is how often a Redis is asked whose answer differs: its clock goes on meanwhile.
+const tries = 3
+
+// compare asks for an answer, unless it depends on what the Redis has not: who listens,
+// what time it is, or a command of a later Redis.
+func (s *Second) compare(ctx context.Context, text string, c Call, here Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	question := fmt.Sprintf("%q %q %q %v", c.Script, c.Keys, c.Args, shownItems(c.Items))
+	if s.differ != nil || s.asked[question] || !s.asks(ctx, c, here) {
+		return
+	}
+	s.asked[question] = true
+	var there Outcome
+	for range tries {
+		var err error
+		if there.Reply, there.Err, there.Items, err = s.redis.Ask(ctx, c.Items, text, c.Keys, c.Args); err != nil {
+			return // it says nothing, and so nothing is said of it
+		}
+		if alike(here, there) {
+			s.same++
+			return
+		}
+	}
+	s.differ = &Difference{Text: text, Keys: c.Keys, Args: c.Args, State: shownItems(c.Items), Here: here.shown(), Real: there.shown()}
+}
+
+// asks reports whether a Redis can be asked.
+func (s *Second) asks(ctx context.Context, c Call, here Outcome) bool {
+	for _, i := range slices.Concat(c.Items, here.Items) {
+		if len(i.Lives) > 0 {
+			return false
+		}
+	}
+	record, _, err := journal.Decode(here.Reply)
+	if here.Err != nil || err != nil {
+		return true
+	}
+	if !timeless(journal.Told{Record: record}) {
+		return false
+	}
+	for _, e := range record.Entries {
+		verb := strings.ToUpper(e.Args[0])
+		known, ok := s.knows[verb]
+		if !ok {
+			known = s.redis.Knows(ctx, verb)
+			s.knows[verb] = known
+		}
+		if !known || verb == "PUBLISH" && len(c.Channels) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// nearMS is how far two times left may be from each other.
+const nearMS = 1
+
+// alike reports whether two outcomes are the same. The time that is left may differ by a
+// millisecond, of an error its code counts, and a hash and a set have no order.
+func alike(a, b Outcome) bool {
+	if (a.Err == nil) != (b.Err == nil) || a.Err != nil && code(a.Err.Error()) != code(b.Err.Error()) {
+		return false
+	}
+	if !slices.EqualFunc(a.Items, b.Items, sameItem) {
+		return false
+	}
+	one, said, err := journal.Decode(a.Reply)
+	other, saidThere, failed := journal.Decode(b.Reply)
+	if err != nil || failed != nil {
+		return (err == nil) == (failed == nil) && near(a.Reply, b.Reply, true)
+	}
+	timed := false
+	return slices.EqualFunc(one.Entries, other.Entries, func(x, y journal.Entry) bool {
+		verb := strings.ToUpper(x.Args[0])
+		asks := verb == "TTL" || verb == "PTTL"
+		same := slices.EqualFunc(x.Args, y.Args, func(a, b string) bool { return a == b || timed }) && code(x.Err) == code(y.Err)
+		timed = timed || asks
+		return same && (near(x.Reply, y.Reply, asks) || unordered(verb) && slices.Equal(parts(x.Reply), parts(y.Reply)))
+	}) && code(said.Err) == code(saidThere.Err) && near(said.Value, saidThere.Value, timed)
+}
+
+// sameItem reports whether two keys are alike.
+func sameItem(a, b store.Item) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.Text == b.Text && maps.Equal(a.Hash, b.Hash) && slices.Equal(a.List, b.List) && slices.Equal(sorted(a.Set), sorted(b.Set)) &&
+		(a.TTL > 0) == (b.TTL > 0) && (a.TTL-b.TTL).Abs() <= nearMS*time.Millisecond
+}
+
+func sorted(set []store.Scored) []store.Scored {
+	set = slices.Clone(set)
+	slices.SortFunc(set, func(a, b store.Scored) int { return strings.Compare(a.Member, b.Member) })
+	return set
+}
+
+// near reports whether two replies are the same; numbers may be near if they are times.
+func near(a, b any, times bool) bool {
+	if x, ok := a.([]any); ok {
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return near(a, b, times) })
+	}
+	x, ok := a.(int64)
+	y, too := b.(int64)
+	if ok && too && times {
+		return math.Abs(float64(x)-float64(y)) <= nearMS
+	}
+	return fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+func unordered(verb string) bool {
+	return verb == "HGETALL" || verb == "HKEYS" || verb == "HVALS" || verb == "SMEMBERS"
+}
+
+// parts are a list's members in an order of their own.
+func parts(reply any) []string {
+	list, _ := reply.([]any)
+	texts := make([]string, len(list))
+	for n, one := range list {
+		texts[n] = fmt.Sprint(one)
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// code is what an error begins with.
+func code(text string) string {
+	first, _, _ := strings.Cut(text, " ")
+	return first
+}
+
+// shown is an outcome in a line.
+func (o Outcome) shown() string {
+	answer := fmt.Sprint(o.Reply)
+	if record, reply, err := journal.Decode(o.Reply); err == nil {
+		answer = fmt.Sprint(reply.Value)
+		if reply.Err != "" {
+			answer = reply.Err
+		}
+		for _, e := range record.Entries {
+			answer += fmt.Sprintf("; %s: %v%s", strings.Join(e.Args, " "), e.Reply, e.Err)
+		}
+	}
+	if o.Err != nil {
+		answer = o.Err.Error()
+	}
+	return answer + "; " + shownItems(o.Items)
+}
+
+// shownItems are keys in a line.
+func shownItems(items []store.Item) string {
+	if len(items) == 0 {
+		return "no key"
+	}
+	list := make([]string, len(items))
+	for n, i := range items {
+		var content any
+		switch i.Type {
+		case "hash":
+			content = i.Hash
+		case "list":
+			content = i.List
+		case "zset":
+			content = sorted(i.Set)
+		default:
+			content = i.Text
+		}
+		list[n] = fmt.Sprintf("%s %s %v", i.Type, i.Name, content)
+		if i.TTL > 0 {
+			list[n] += fmt.Sprintf(" for %v", i.TTL)
+		}
+	}
+	return strings.Join(list, ", ")
+}
