@@ -98,7 +98,7 @@ func lockFlags(fs *flag.FlagSet, env environment, key *string, kind *check.Kind,
 		if err != nil {
 			n = 0
 		}
-		*kind, err = infer.Inside(n)
+		*kind, err = check.Inside(n)
 		return toldError(env, err)
 	})
 	fs.StringVar(key, "key", *key, env.say("the lock's `key`, the same as -lock KEY"))

@@ -20,7 +20,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/outside/infer"
+	"relock/engine/check"
 	"relock/engine/outside/lab"
 )
 
@@ -58,7 +58,7 @@ func TestALabOfAPageIsToldTheLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(want, "-inside") {
-			o.Kind, _ = infer.Inside(3)
+			o.Kind, _ = check.Inside(3)
 		}
 		if got := strings.Join(labArguments(o, false), " "); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", lock, got)

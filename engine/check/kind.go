@@ -62,6 +62,17 @@ func (k Kind) Said() bool { return k != Kind{} }
 // Shared reports whether somebody has said that several threads may be inside at once.
 func (k Kind) Shared() bool { return k.Readers || k.Permits > 0 }
 
+// Inside returns the kind of a lock that lets in so many at once. It fails with one sentence.
+func Inside(n int) (Kind, error) {
+	switch {
+	case n < 1 || n > MostPermits:
+		return Kind{}, phrase.New("-inside %d: allowed: 1 to %d", n, MostPermits)
+	case n == 1:
+		return Kind{}, nil
+	}
+	return Kind{Permits: n}, nil
+}
+
 // String returns the kind as ParseKind reads it, "" if nobody has said it.
 func (k Kind) String() string {
 	switch {

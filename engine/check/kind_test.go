@@ -77,3 +77,16 @@ func TestAsManyMayBeInsideAsTheKindSays(t *testing.T) {
 		}
 	}
 }
+
+func TestHowManyAreInside(t *testing.T) {
+	for n, want := range map[int]check.Kind{1: {}, 2: {Permits: 2}, check.MostPermits: {Permits: check.MostPermits}} {
+		if kind, err := check.Inside(n); err != nil || kind != want {
+			t.Errorf("%d: %+v, %v", n, kind, err)
+		}
+	}
+	for _, n := range []int{-1, 0, check.MostPermits + 1} {
+		if _, err := check.Inside(n); err == nil {
+			t.Errorf("%d is taken", n)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/check"
 	"relock/engine/outside/infer"
 	"relock/engine/outside/logs"
 	"relock/engine/scenario"
@@ -85,7 +86,7 @@ func lockOf(t *testing.T, log []byte) logs.Options {
 	o := logs.Options{Key: lock.Key, Also: lock.Also}
 	if len(words) > 2 && words[1] == "-inside" {
 		n, _ := strconv.Atoi(words[2])
-		o.Kind, err = infer.Inside(n)
+		o.Kind, err = check.Inside(n)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"relock/engine"
-	"relock/engine/outside/infer"
+	"relock/engine/check"
 	"relock/engine/outside/lab"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -108,7 +108,7 @@ func (s *Labs) Open(w http.ResponseWriter, r *http.Request) error {
 	}
 	if text := r.PostFormValue("inside"); text != "" && err == nil {
 		p.Inside, _ = strconv.Atoi(text) // what is no number is refused
-		o.Kind, err = infer.Inside(p.Inside)
+		o.Kind, err = check.Inside(p.Inside)
 	}
 	if err == nil {
 		err = o.Check()

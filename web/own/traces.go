@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"relock/engine/bound"
-	"relock/engine/outside/infer"
+	"relock/engine/check"
 	"relock/engine/outside/logs"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -216,7 +216,7 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	}
 	o := logs.Options{Key: log.Key, Threads: threads, NoScripts: true}
 	if log.Most != 0 {
-		if o.Kind, err = infer.Inside(log.Most); err != nil {
+		if o.Kind, err = check.Inside(log.Most); err != nil {
 			return refusedWhole(err)
 		}
 	}

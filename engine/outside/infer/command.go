@@ -230,16 +230,5 @@ func ParseLock(text string) (Lock, error) {
 	return Lock{Key: keys[0], Also: keys[1:]}, nil
 }
 
-// Inside returns the kind of a lock that lets in so many at once. It fails with one sentence.
-func Inside(n int) (check.Kind, error) {
-	switch {
-	case n < 1 || n > check.MostPermits:
-		return check.Kind{}, phrase.New("-inside %d: allowed: 1 to %d", n, check.MostPermits)
-	case n == 1:
-		return check.Kind{}, nil
-	}
-	return check.Kind{Permits: n}, nil
-}
-
 // String returns the keys as ParseLock reads them, "" of a lock without one.
 func (l Lock) String() string { return strings.Join(l.Keys(), ",") }

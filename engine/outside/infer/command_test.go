@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/check"
 	"relock/engine/outside/infer"
 )
 
@@ -95,19 +94,6 @@ func TestALockIsReadAsItIsWritten(t *testing.T) {
 	} {
 		if got, err := infer.ParseLock(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-}
-
-func TestHowManyAreInside(t *testing.T) {
-	for n, want := range map[int]check.Kind{1: {}, 2: {Permits: 2}, check.MostPermits: {Permits: check.MostPermits}} {
-		if kind, err := infer.Inside(n); err != nil || kind != want {
-			t.Errorf("%d: %+v, %v", n, kind, err)
-		}
-	}
-	for _, n := range []int{-1, 0, check.MostPermits + 1} {
-		if _, err := infer.Inside(n); err == nil {
-			t.Errorf("%d is taken", n)
 		}
 	}
 }

@@ -448,7 +448,7 @@ func (j *Reading) Finish(over Over) {
 	if j.marks {
 		believed = len(j.times) > 0
 	}
-	j.untried = j.marks && len(waiting) == 0 && (j.apart || j.kind != nil || j.lock.Kind.Permits > 0)
+	j.untried = j.marks && len(waiting) == 0 && (j.apart && key.Exists() || j.kind != nil || j.lock.Kind.Permits > 0)
 	if j.untried || j.marks && !j.left(j.key, key) { // what stays may be part of the lock
 		believed = true
 	}

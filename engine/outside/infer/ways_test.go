@@ -253,7 +253,7 @@ func (p *play) order(choose func(threads int) int) infer.Fold {
 		}
 		p.step(can[choose(len(can))])
 	}
-	kind, _ := infer.Inside(max(p.of.inside, 1))
+	kind, _ := check.Inside(max(p.of.inside, 1))
 	r := infer.Fresh(1, names, infer.Lock{Key: "k", Kind: kind}, "", true, infer.Roles{})
 	r.SetStart(p.base)
 	for _, one := range p.records {
@@ -274,7 +274,7 @@ func (p *play) orders(most int) []string {
 	var way, of []int
 	for n := 0; ; n++ {
 		if n == most {
-			draw := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test's
+			draw := rand.New(rand.NewPCG(1, 2))
 			for range most {
 				take(p.order(draw.IntN))
 			}

@@ -27,7 +27,7 @@ type Options struct {
 	MaxFaults int        // in one order
 	MaxOrders int        // that are tried in order; beyond, some are drawn at random
 	Key       string     // the lock's
-	Kind      check.Kind // of the lock: how many may be inside at once, as infer.Inside has it
+	Kind      check.Kind // of the lock: how many may be inside at once, as check.Inside has it
 	Also      []string   // keys of further locks, each exclusive; with marks, which name the locks, they only are keys
 	Resource  string     // the key of what the lock protects
 	Clock     string     // ClockGate or ClockWall

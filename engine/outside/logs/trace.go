@@ -36,7 +36,7 @@ const MostCommands = 50_000
 // itself.
 type Options struct {
 	Key      string     // the lock's; "": the one that most commands name
-	Kind     check.Kind // of the lock: how many may be inside at once, as infer.Inside has it
+	Kind     check.Kind // of the lock: how many may be inside at once, as check.Inside has it
 	Also     []string   // keys of further locks, each exclusive
 	Threads  string     // ByOwner, ByValue or ByConnection; "": what the key says, or else connections
 	Resource string     // the key of what the lock protects: its GETs and SETs are reads and writes
