@@ -806,7 +806,7 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 		"lock/review-capture?line=6":             {"line-idle", "Line 6 is not at fault. It is the same in the mended file", "The line at fault is another one."},
 		"messages/review-refund?line=6":          {"line-found", "There is more to find."},
 		"messages/review-settle?line=8&lang=en":  {"line-idle", "mends nothing"},
-		"lock/review-ship?none=1":                {"In 40 of them this happens"},
+		"lock/review-ship?none=1":                {"In 10 of them this happens"},
 		"lock/review-ship?line=13&lang=zh-CN":    {"line-found", "那一章才修"},
 		"tokens/review-place?line=15":            {"MSetNX", "What is left, in 96 orders"},
 		"lease/review-close?line=4":              {"30 * time.Second", "nanoseconds"},
