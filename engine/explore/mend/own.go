@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"relock/engine/lock/exhibit"
@@ -131,7 +132,8 @@ func (m *maker) arguments(ctx context.Context, calm outcome) error {
 	convention := m.sc.Lock.Convention
 	fixed := map[string]bool{}
 	for _, arg := range convention.Args[protocol.CallLock] {
-		fixed[arg.Text] = arg.Word == "" && arg.Text != "" && !number.MatchString(arg.Text)
+		_, err := strconv.Atoi(arg.Text)
+		fixed[arg.Text] = arg.Word == "" && arg.Text != "" && err != nil
 	}
 	for _, id := range []string{protocol.ArgOwner, protocol.ArgToken} {
 		args, changed := map[string]any{}, false
@@ -157,8 +159,6 @@ func (m *maker) arguments(ctx context.Context, calm outcome) error {
 	}
 	return nil
 }
-
-var number = regexp.MustCompile(`^\d+$`)
 
 // argsOf are the usual arguments of a call's script, with the word by which the lock's other
 // scripts know an owner; nil where they know none.

@@ -94,7 +94,7 @@ lock: {protocol: mutex, lease: 1s, watchdog: off, retry: {times: 3, interval: 10
 threads: [{name: A, work: 500ms}, {name: B, start: 150ms, work: 100ms}]
 faults: [{time: 100ms, do: restart}]
 `)
-	r, err := mend.Search(ownlocktest.Boxed(t), sc, explore.Bounds{MaxStates: 100}, mend.Options{})
+	r, err := mend.Search(t.Context(), sc, explore.Bounds{MaxStates: 100}, mend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
