@@ -597,8 +597,8 @@ func TestFaultsByHand(t *testing.T) {
 	}{
 		{scenario.Fault{Do: fault.Crash, Thread: "A"}, trace.Crashed, ""},
 		{scenario.Fault{Do: fault.Panic, Thread: "A"}, trace.Failed, ""},
-		{scenario.Fault{Do: fault.Stall, Thread: "A"}, "", "stuck"},
-		{scenario.Fault{Do: fault.SkipUnlock, Thread: "A"}, trace.Done, "orphan"},
+		{scenario.Fault{Do: fault.Stall, Thread: "A"}, "", "shut-out"},
+		{scenario.Fault{Do: fault.SkipUnlock, Thread: "A"}, trace.Done, "shut-out"},
 		{scenario.Fault{Do: fault.ExtraUnlock, Thread: "A"}, trace.Done, ""},
 		{scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock}, trace.Done, ""},
 		{scenario.Fault{Do: fault.LoseRequest, Thread: "A", At: fault.AtUnlock}, trace.Done, ""},

@@ -160,7 +160,7 @@ func TestEveryRuleIsBrokenByTwoScenarios(t *testing.T) {
 	}
 	for _, rule := range []string{
 		check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.CountMismatch,
-		check.Orphan, check.SelfDeadlock, check.TokenRegression, check.Stuck, check.Oversold, check.OverLimit,
+		check.ShutOut, check.SelfDeadlock, check.TokenRegression, check.ShutOut, check.Oversold, check.OverLimit,
 	} {
 		least := 2
 		if rule == check.TokenRegression {

@@ -74,7 +74,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"threads that ask in vain are named", "",
 			[]string{"run", "../../lessons/scenarios/setnx-hash-crash.yaml"},
 			0,
-			[]string{"✗ waits for ever (stuck): B will never get in: the key is A's, it has no expiry"},
+			[]string{"✗ shut out (shut-out): B will never get in: the key is A's, it has no expiry"},
 			nil,
 		},
 		{
@@ -117,7 +117,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"not as expected", surprising,
 			[]string{"run", "-"},
 			1, nil,
-			[]string{"violations: expected orphan, but there were none", "outcome of B: expected lost, but it was done"},
+			[]string{"violations: expected shut-out, but there were none", "outcome of B: expected lost, but it was done"},
 		},
 		{"a schedule that does not fit", "threads: [{name: A}]\nschedule: [0, 3]", []string{"run", "-"}, 2, nil, []string{"the schedule does not fit the scenario: decision 2: choice 3 cannot be made: only 0 can move"}},
 		{"another seed", "", []string{"run", "-json", "-seed", "7", good}, 0, []string{`"seed":7`}, nil},
@@ -142,7 +142,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"unknown format", "", []string{"run", "-format", "word", good}, 2, nil, []string{`"word"`, "allowed: table, md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, otel"}},
 		{"two formats", "", []string{"run", "-json", "-format", "md", good}, 2, nil, []string{"-json and -format md are two formats"}},
 		{"two diagrams", "", []string{"run", "-format", "mermaid", good, bad}, 2, nil, []string{"-format mermaid takes one scenario file, given 2"}},
-		{"not as expected, as a file", surprising, []string{"run", "-format", "csv", "-"}, 1, []string{"seq,"}, []string{"expected orphan"}},
+		{"not as expected, as a file", surprising, []string{"run", "-format", "csv", "-"}, 1, []string{"seq,"}, []string{"expected shut-out"}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
 		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, explore, mend, lab, import, card, protocols, schema, learn, healthcheck, version, help"}},
@@ -639,7 +639,7 @@ func TestALateMachineIsNotNotAsExpected(t *testing.T) {
 		t.Fatal(err)
 	}
 	const says = "machine was up to 80 ms late: these instants are not the scenario's"
-	broken := trace.Event{Body: trace.Violation{Rule: check.Orphan}}
+	broken := trace.Event{Body: trace.Violation{Rule: check.ShutOut}}
 	for _, c := range []struct {
 		name     string
 		lateness trace.Millis
@@ -663,7 +663,7 @@ func TestALateMachineIsNotNotAsExpected(t *testing.T) {
 			events = append([]trace.Event{broken}, events...)
 		}
 		if c.broken && c.failed == nil {
-			said = "playground: x.yaml: not as expected: violations: expected none, but there were orphan\n" + said
+			said = "playground: x.yaml: not as expected: violations: expected none, but there were shut-out\n" + said
 		}
 		var out, errOut bytes.Buffer
 		code := concluded(sc, "x.yaml", events, c.failed, runFlags{format: c.format, language: &words.English}, environment{getenv: os.Getenv, out: &out, err: &errOut})

@@ -55,9 +55,9 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		err                string
 	}{
 		{"0", "", nil, exitOK, ""},
-		{"1", "orphan", nil, exitOK, ""},
-		{"1", "", nil, exitUnexpected, "expected schedules that break no rule, but they break orphan"},
-		{"1", "orphan", []string{"-max-states", "20"}, exitUnexpected, ""},
+		{"1", "shut-out", nil, exitOK, ""},
+		{"1", "", nil, exitUnexpected, "expected schedules that break no rule, but they break shut-out"},
+		{"1", "shut-out", []string{"-max-states", "20"}, exitUnexpected, ""},
 		{"1", "", []string{"-delays", "0"}, exitOK, ""}, // it says nothing about other bounds
 		{"9", "", nil, exitUsage, "allowed: a whole number from 0 to 8"},
 		{"0", "", []string{"-delays", "9"}, exitUsage, "delays must be 0 to 8"},
@@ -66,7 +66,7 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault"},
 		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault"},
-		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitUnexpected, ""}, // it says nothing about 1 fault
+		{"0", "shut-out", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitUnexpected, ""}, // it says nothing about 1 fault
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `fault "earthquake" cannot strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
@@ -142,7 +142,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 func TestExploreInWords(t *testing.T) {
 	racetest.Skip(t)
 	got := playground(t, "", "explore", "-delays", "1", fragile)
-	for _, want := range []string{"15 orders with at most 1 delay and no fault, in 60 states", "1 of 15 (7 %)", "key left behind (orphan)", "✗ key left behind", "1 of 15 orders with at most 1 delay and no fault break a rule. All of them were tried."} {
+	for _, want := range []string{"15 orders with at most 1 delay and no fault, in 60 states", "1 of 15 (7 %)", "shut out (shut-out)", "✗ shut out", "1 of 15 orders with at most 1 delay and no fault break a rule. All of them were tried."} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("no %q in\n%s", want, got.out)
 		}

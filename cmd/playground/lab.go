@@ -191,6 +191,11 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
 	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
 	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
+	fs.BoolFunc("probe", env.say("at the end of each order, let each thread try once more to get in, alone: is anybody shut out? (default true)"), func(text string) error {
+		probe, err := strconv.ParseBool(text)
+		f.o.NoProbe = !probe
+		return err
+	})
 	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
 	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
 	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))

@@ -77,7 +77,7 @@ func TestLab(t *testing.T) {
 		rule       string
 	}{
 		{"nothing broken", good, exitOK, "4", ""},
-		{"forgets to unlock", leaves, exitUnexpected, "2", "orphan"},
+		{"forgets to unlock", leaves, exitUnexpected, "2", "shut-out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			saved := filepath.Join(t.TempDir(), "break.jsonl")
@@ -104,11 +104,11 @@ func TestLab(t *testing.T) {
 		}
 		args := []string{"lab", "-json", "-faults", "none"}
 		env, out, _ := labEnvironment("")
-		if code := command(t.Context(), append(args, "--", "bash", name), env); code != exitUnexpected || !strings.Contains(out.String(), `{"rule":"stuck","orders":"1","order":[]}`) {
+		if code := command(t.Context(), append(args, "--", "bash", name), env); code != exitUnexpected || !strings.Contains(out.String(), `{"rule":"shut-out","orders":"1","order":[]}`) {
 			t.Fatalf("exit code %d: %s", code, out)
 		}
 		env, again, stderr := labEnvironment(out.String())
-		if code := command(t.Context(), append(args, "-replay", "-", "--", "bash", name), env); code != exitUnexpected || !strings.Contains(again.String(), `"rule":"stuck"`) {
+		if code := command(t.Context(), append(args, "-replay", "-", "--", "bash", name), env); code != exitUnexpected || !strings.Contains(again.String(), `"rule":"shut-out"`) {
 			t.Errorf("-replay: exit code %d: %s %s", code, again, stderr)
 		}
 	})
@@ -118,12 +118,12 @@ func TestLab(t *testing.T) {
 		env, out, stderr := labEnvironment("")
 		code := command(t.Context(), append(args, "-json", "-save", saved, "--", "bash", crashing(t)), env)
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if code != exitUnexpected || len(lines) != 2 || !strings.Contains(lines[1], `"rule":"orphan"`) || !strings.Contains(lines[1], `"trace":"`+saved) {
+		if code != exitUnexpected || len(lines) != 2 || !strings.Contains(lines[1], `"rule":"shut-out"`) || !strings.Contains(lines[1], `"trace":"`+saved) {
 			t.Fatalf("exit code %d: %s %s", code, out, stderr)
 		}
 		for _, replay := range []string{saved, "-"} {
 			env, again, stderr := labEnvironment(out.String())
-			if code := command(t.Context(), append(args, "-replay", replay, "--", "bash", crashing(t)), env); code != exitUnexpected || !strings.Contains(again.String(), "key left behind") || !strings.Contains(again.String(), "order: [{") {
+			if code := command(t.Context(), append(args, "-replay", replay, "--", "bash", crashing(t)), env); code != exitUnexpected || !strings.Contains(again.String(), "shut out") || !strings.Contains(again.String(), "order: [{") {
 				t.Errorf("-replay %s: exit code %d: %s %s", replay, code, again, stderr)
 			}
 		}

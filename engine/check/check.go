@@ -36,12 +36,11 @@ var rules = []struct {
 	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard, Kind) automaton { return lostUpdate{} }, true},
 	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard, Kind) automaton { return foreignRelease{} }, false},
 	{Replaced, "another's lock replaced", "No thread may put its own name over that of another who holds the lock, as a SET without NX does, or a SET XX.", func(protocol.Guard, Kind) automaton { return replaced{} }, false},
-	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard, Kind) automaton { return foreignRenewal{} }, false},
+	{ForeignRenewal, "another's lease renewed", "A thread may renew only its own lease: its watchdog, and also a call that is refused.", func(_ protocol.Guard, k Kind) automaton { return foreignRenewal{kind: k} }, false},
 	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard, Kind) automaton { return newCountMismatch() }, false},
-	{Orphan, "key left behind", "The key must be gone one lease after every thread has ended.", nil, false},
+	{ShutOut, "shut out", "Where nobody is inside, whoever comes must get in: at once or, after a crash, when the lease of the dead thread ends.", nil, false},
 	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard, Kind) automaton { return selfDeadlock{} }, false},
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard, Kind) automaton { return &tokenRegression{} }, false},
-	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
 	{Deadlock, "deadlock", "Threads must not wait for one another's keys in a circle: each has one that another waits for.", nil, false},
 	{Oversold, "oversold", "Threads may not take more than there was.", func(protocol.Guard, Kind) automaton { return &oversold{} }, true},
 	{DoneTwice, "done twice", "An effect that must happen once must not happen again; one that is due once in a period, such as a tick, must not happen twice in it.", func(protocol.Guard, Kind) automaton { return &doneTwice{} }, true},
@@ -51,6 +50,7 @@ var rules = []struct {
 // Harms reports whether what the lock protects comes to harm where a rule is broken.
 // The other rules are about the lock alone.
 func Harms(rule string) bool {
+	rule, _ = Named(rule)
 	for _, r := range rules {
 		if r.name == rule {
 			return r.harms
@@ -72,6 +72,7 @@ func Names() []string {
 // Title returns what a person calls a rule when it is broken: "lost update".
 // Of a rule that only a foreign trace knows it is the identifier.
 func Title(rule string) phrase.Wording {
+	rule, _ = Named(rule)
 	for _, r := range rules {
 		if r.name == rule {
 			return phrase.Say(r.title)
@@ -82,6 +83,7 @@ func Title(rule string) phrase.Wording {
 
 // Means returns what a rule asks for, a sentence; "" of an unknown one.
 func Means(rule string) phrase.Wording {
+	rule, _ = Named(rule)
 	for _, r := range rules {
 		if r.name == rule {
 			return phrase.Say(r.means)
@@ -136,6 +138,7 @@ func named[T any](byThread map[string]T, as naming) map[string]T {
 type Checker struct {
 	facts   *facts.Facts
 	watches []automaton
+	kind    Kind
 
 	end end
 
@@ -150,7 +153,7 @@ type Checker struct {
 // with a guard between them, a lock of this kind. Of several locks, keys are theirs, in
 // the order of the events' Locks.
 func New(owners map[string]string, g protocol.Guard, k Kind, keys ...string) *Checker {
-	c := &Checker{facts: facts.New(owners), keys: keys}
+	c := &Checker{facts: facts.New(owners), kind: k, keys: keys}
 	if len(keys) > 0 {
 		for range keys {
 			c.locks = append(c.locks, New(owners, g, k))
@@ -233,7 +236,7 @@ func (c *Checker) Put() facts.Put { return c.facts.Put() }
 
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {
-	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), end: c.end.clone(), keys: c.keys, waiting: c.waiting.clone()}
+	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), kind: c.kind, end: c.end.clone(), keys: c.keys, waiting: c.waiting.clone()}
 	for _, one := range c.locks {
 		clone.locks = append(clone.locks, one.Clone())
 	}
@@ -258,7 +261,7 @@ func (c *Checker) AppendState(b []byte, now time.Duration, as func(thread string
 	for _, w := range c.watches {
 		b = w.append(b, now, as)
 	}
-	return c.end.append(b)
+	return c.end.append(b, as)
 }
 
 // found returns a finding whose trace text is the same as its own.

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine/check"
+	"relock/engine/fault"
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 )
@@ -18,6 +20,12 @@ func held(fields ...string) trace.KeyState {
 	for i := 0; i < len(fields); i += 2 {
 		k.Fields[fields[i]] = fields[i+1]
 	}
+	return k
+}
+
+// living is a key that has so much time left.
+func living(pttl int64, k trace.KeyState) trace.KeyState {
+	k.PTTL = pttl
 	return k
 }
 
@@ -167,7 +175,7 @@ func TestRules(t *testing.T) {
 		}, ""},
 		{"a lease renewed of a value with a prefix", []trace.Event{
 			believing("B", set("OK"), text("lock-"+ownerB), none),
-			believing("A", renew(1), text("lock-"+ownerB), none),
+			believing("A", renew(1), living(200, text("lock-"+ownerB)), none),
 		}, "foreign-renewal A,B [1 2]"},
 		{"another's field, which everybody writes, deleted", []trace.Event{
 			believing("B", trace.Command{Call: "lock", Args: []string{"HSET", "k"}, Reply: int64(1)}, held("n", "1"), none),
@@ -193,13 +201,32 @@ func TestRules(t *testing.T) {
 			believing("A", trace.Command{Call: "lock", Args: []string{"GET", "k"}, Reply: ownerB}, text(ownerA), none),
 		}, ""},
 		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
-		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B [1]"},
+		{"foreign renewal", []trace.Event{
+			believing("B", set("OK"), held(ownerB, "1"), none), at(50, believing("A", renew(1), held(ownerB, "1"), a1)),
+		}, "foreign-renewal A,B [1 2]"},
+		{"a foreign renewal by a call that is refused", []trace.Event{
+			believing("B", set("OK"), held(ownerB, "1"), none),
+			at(50, believing("A", trace.Command{Call: "lock", Args: []string{"PEXPIRE", "k", "100"}, Reply: int64(1)}, held(ownerB, "1"), none)),
+		}, "foreign-renewal A,B [1 2]"},
+		{"a lease that ends no later", []trace.Event{
+			believing("B", set("OK"), held(ownerB, "1"), none), at(50, believing("A", trace.Command{Call: "lock", Args: []string{"PEXPIRE", "k", "50"}, Reply: int64(1)}, living(50, held(ownerB, "1")), none)),
+		}, ""},
+		{"a lease that has no end any more", []trace.Event{
+			believing("B", set("OK"), held(ownerB, "1"), none),
+			believing("A", trace.Command{Call: "lock", Args: []string{"PERSIST", "k"}, Reply: int64(1)}, living(trace.NoExpiry, held(ownerB, "1")), none),
+		}, "foreign-renewal A,B [1 2]"},
+		{"a count below 1 holds nothing", []trace.Event{
+			believing("B", set("OK"), held(ownerB, "1"), none),
+			believing("A", trace.Command{Call: "unlock", Args: []string{"HINCRBY", "k", ownerA, "-1"}, Reply: int64(-1)}, held(ownerB, "1", ownerA, "-1"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, "foreign-release A,B [1 3]"},
 		{"own renewal on one node, where others hold the majority", []trace.Event{
 			onNodes(believing("A", onNode(2, renew(1)), held(ownerB, "1"), a1), held(ownerB, "1"), held(ownerA, "1"), held(ownerB, "1")),
 		}, ""},
 		{"foreign renewal on one node, though the majority is one's own", []trace.Event{
-			onNodes(believing("A", onNode(3, renew(1)), held(ownerA, "1"), a1), held(ownerA, "1"), held(ownerA, "1"), held(ownerB, "1")),
-		}, "foreign-renewal A,B [1]"},
+			onNodes(believing("B", onNode(3, set("OK")), held(ownerA, "1"), a1), held(ownerA, "1"), held(ownerA, "1"), held(ownerB, "1")),
+			onNodes(believing("A", onNode(3, renew(1)), held(ownerA, "1"), a1), held(ownerA, "1"), held(ownerA, "1"), living(200, held(ownerB, "1"))),
+		}, "foreign-renewal A,B [2]"},
 		{"a foreign renewal that was refused", []trace.Event{believing("A", renew(0), held(ownerB, "1"), a1)}, ""},
 		{"refused by oneself, reported once", []trace.Event{
 			believing("A", outcome(trace.Acquired), text(ownerA), a1),
@@ -363,20 +390,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestOrphanAndStuck(t *testing.T) {
+// What is left at the end is told with whose it is, for how long it shuts others out, and why.
+func TestShutOut(t *testing.T) {
 	c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
-	for pttl, says := range map[int64]string{trace.NoExpiry: "the key has no expiry.", 50: "for another 50ms.", 0: "for another 0ms."} {
+	for pttl, says := range map[int64]string{trace.NoExpiry: "refused for ever, though nobody is inside: A's key stays.", 50: "refused for 50ms, though nobody is inside: A's key stays."} {
 		k := held(ownerA, "1")
 		k.PTTL = pttl
 		v := c.Finish(k)
 		if why := v[0].Why.String(); !strings.HasSuffix(why, says) {
 			t.Errorf("PTTL %d: %q, want …%s", pttl, why, says)
 		}
-		if len(v) != 1 || v[0].Rule != check.Orphan || len(v[0].Threads) != 1 || v[0].Threads[0] != "A" {
-			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
+		if len(v) != 1 || v[0].Rule != check.ShutOut || len(v[0].Threads) != 1 || v[0].Threads[0] != "A" || v[0].For != trace.Millis(pttl) {
+			t.Errorf("PTTL %d: %+v, want A's key", pttl, v)
 		}
 	}
 	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})
@@ -385,44 +413,85 @@ func TestOrphanAndStuck(t *testing.T) {
 		e.Seq = i + 1
 		c.Observe(e)
 	}
-	if v := c.Stuck([]string{"A", "B"}, nil); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") || !slices.Equal(v.Events, []int{2, 3}) {
+	if v := c.Stuck([]string{"A", "B"}, nil); v.Rule != check.ShutOut || !strings.HasPrefix(v.Detail, "A and B") || !slices.Equal(v.Events, []int{2, 3}) {
 		t.Errorf("stuck: %+v, want the last events of both, 2 and 3", v)
 	}
 	// A took the lock in event 1, and did its last in event 3.
 	if v := c.Finish(held(ownerA, "1")); len(v) != 1 || !slices.Equal(v[0].Events, []int{1, 3}) {
-		t.Errorf("orphan: %+v, proved by events 1 and 3", v)
+		t.Errorf("left behind: %+v, proved by events 1 and 3", v)
 	}
 }
 
-// The sentence about a key left behind is true at once, and in a log that does not say when
-// its threads have ended.
-func TestAnOrphanSaysOnlyWhatIsKnown(t *testing.T) {
-	for over, want := range map[bool]string{
-		true:  "every thread has ended, nobody believes that it holds the lock, and the key stands for another 9760 ms",
-		false: "nobody believes that it holds the lock, and the key stands for another 9760 ms",
+// After a crash others may be shut out up to the lease of the dead thread, counted from what
+// Redis heard of it last; of a thread that lives, not at all.
+func TestALeaseGoesOnAfterACrash(t *testing.T) {
+	const lease = time.Second
+	crash := trace.End{Result: trace.Crashed}
+	for _, c := range []struct {
+		name         string
+		fell, others trace.Body
+		after        time.Duration
+		says         string
+	}{
+		{"its own lease", crash, nil, 900 * time.Millisecond, ""},
+		{"its own lease, to the millisecond", crash, nil, 901 * time.Millisecond, ""},
+		{"longer", crash, nil, 950 * time.Millisecond, "nobody is inside, and nobody gets in for 950ms: A crashed, and its key stays"},
+		{"for ever", crash, nil, check.Never, "nobody is inside, and nobody ever gets in: A crashed, and its key stays"},
+		{"it was heard of again", crash, trace.Command{Call: "lock", Late: true, Args: []string{"PEXPIRE", "k", "1000"}, Reply: int64(1)}, 950 * time.Millisecond, ""},
+		{"it hangs", trace.Fault{Do: fault.Stall}, nil, 900 * time.Millisecond, ""},
+		{"it hangs, for ever", trace.Fault{Do: fault.Stall}, nil, check.Never, "nobody else ever gets in: A hangs, and its key stays"},
+		{"its request is lost", trace.Fault{Do: fault.LoseRequest}, nil, 900 * time.Millisecond, "nobody is inside, and nobody gets in for 900ms: A's request was lost, and its key stays"},
+		{"nothing befell it", trace.End{Result: trace.Done}, nil, 900 * time.Millisecond, "nobody is inside, and nobody gets in for 900ms: A's key stays"},
 	} {
-		c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
-		c.Observe(at(240, believing("A", trace.Outcome{Call: "lock", Result: trace.Refused}, held(ownerA, "1"), nil)))
-		if over {
-			c.Observe(at(240, believing("A", trace.End{Result: trace.Done}, held(ownerA, "1"), nil)))
+		left := living(c.after.Milliseconds(), held(ownerA, "1"))
+		if c.after == check.Never {
+			left.PTTL = trace.NoExpiry
 		}
-		k := held(ownerA, "1")
-		k.PTTL = 9760
-		for _, checker := range []*check.Checker{c, c.Clone()} {
-			if got := checker.Finish(k); len(got) != 1 || got[0].Detail != want || !strings.HasSuffix(got[0].Why.String(), "the key stays for another 9.76s.") {
-				t.Errorf("all ended: %v: %+v", over, got)
+		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
+		checker.Observe(at(100, believing("A", c.fell, left, nil)))
+		if c.others != nil {
+			checker.Observe(at(200, believing("A", c.others, left, nil)))
+		}
+		for _, one := range []*check.Checker{checker, checker.Clone()} {
+			got := one.ShutOut(200*time.Millisecond, c.after, lease, nil, left)
+			if (len(got) > 0) != (c.says != "") || len(got) > 0 && got[0].Detail != c.says {
+				t.Errorf("%s: %+v, want %q", c.name, got, c.says)
 			}
 		}
 	}
 }
 
-// A key whose value is a deadline is no orphan: who comes after it takes it. A number that
+// Where another's key is left, a crash excuses nothing; where nobody's is, it does.
+func TestACrashExcusesNoOthersKey(t *testing.T) {
+	checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis, check.Kind{})
+	checker.Observe(believing("A", trace.End{Result: trace.Crashed}, held(ownerB, "1"), nil))
+	if got := checker.ShutOut(0, time.Millisecond, time.Second, nil, held(ownerB, "1")); len(got) != 1 || !slices.Equal(got[0].Threads, []string{"B"}) {
+		t.Errorf("B's key: %+v", got)
+	}
+	if got := checker.ShutOut(0, time.Millisecond, time.Second, nil, trace.Absent()); len(got) != 0 {
+		t.Errorf("nobody's key: %+v", got)
+	}
+}
+
+// The names that the rule had before name it, and others are as they were.
+func TestOlderNamesOfRules(t *testing.T) {
+	for name, want := range map[string]string{"orphan": check.ShutOut, "stuck": check.ShutOut, check.ShutOut: check.ShutOut, check.Deadlock: check.Deadlock, "what-else": ""} {
+		if rule, ok := check.Named(name); ok != (want != "") || ok && rule != want {
+			t.Errorf("%s: %q, %t", name, rule, ok)
+		}
+	}
+	if check.Title("orphan").String() != check.Title(check.ShutOut).String() {
+		t.Error("an older name has another title")
+	}
+}
+
+// A key whose value is a deadline shuts nobody out: who comes after it takes it. A number that
 // no clock was asked for is one, and so is an instant that is over.
-func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
+func TestAKeyWithADeadlineShutsNobodyOut(t *testing.T) {
 	for _, c := range []struct {
-		value   string
-		asked   bool
-		orphans int
+		value string
+		asked bool
+		found int
 	}{{"207", true, 0}, {"1207", true, 0}, {"7000", true, 0}, {"207", false, 1}, {"0", true, 1}, {"taken", true, 1}, {"NaN", true, 1}} {
 		checker := check.New(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{})
 		key := trace.KeyState{Type: trace.TypeString, Value: &c.value, PTTL: trace.NoExpiry}
@@ -431,15 +500,15 @@ func TestAKeyWithADeadlineIsNoOrphan(t *testing.T) {
 		}
 		checker.Observe(believing("A", trace.Command{Call: "lock", Args: []string{"GETSET", "k", c.value}}, key, nil))
 		checker.Observe(believing("A", trace.End{Result: trace.Done}, key, nil))
-		if got := checker.Finish(key); len(got) != c.orphans {
+		if got := checker.Finish(key); len(got) != c.found {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }
 
-// A key that its last release has kept is no orphan; one that was kept before somebody
-// was granted the lock again is, and so is one that has lost its expiry.
-func TestAKeptKeyIsNoOrphan(t *testing.T) {
+// A key that its last release has kept is meant to be there; one that was kept before somebody
+// was granted the lock again is not, nor is one that has lost its expiry.
+func TestAKeptKeyIsMeantToBe(t *testing.T) {
 	value := ownerA
 	key := func(pttl int64) trace.KeyState {
 		return trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: pttl}
@@ -452,7 +521,7 @@ func TestAKeptKeyIsNoOrphan(t *testing.T) {
 		release trace.Command
 		again   bool // the lock was granted afterwards
 		left    int64
-		orphans int
+		found   int
 	}{
 		{"kept", keeps, false, 50_000, 0},
 		{"nothing to keep", refused, false, 50_000, 1},
@@ -465,7 +534,11 @@ func TestAKeptKeyIsNoOrphan(t *testing.T) {
 			checker.Observe(believing("A", trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1}, key(60_000), nil))
 		}
 		checker.Observe(believing("A", trace.End{Result: trace.Done}, key(60_000), nil))
-		if got := checker.Finish(key(c.left)); len(got) != c.orphans {
+		after := check.Never
+		if c.left >= 0 {
+			after = time.Duration(c.left) * time.Millisecond
+		}
+		if got := checker.Finish(key(c.left)); len(got) != c.found || len(checker.ShutOut(0, after, time.Second, nil, key(c.left))) != c.found {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -505,8 +578,8 @@ func TestAViolationThatNoRuleFinds(t *testing.T) {
 		v    trace.Violation
 		want string
 	}{
-		{trace.Violation{Rule: check.Stuck, Detail: "it hangs"}, "Redis and the threads have broken a rule: stuck."},
-		{trace.Violation{Rule: check.Orphan, Detail: "a key"}, "Redis and the threads have broken a rule: orphan."},
+		{trace.Violation{Rule: check.ShutOut, Detail: "it hangs"}, "Redis and the threads have broken a rule: shut-out."},
+		{trace.Violation{Rule: "orphan", Detail: "a key"}, "Redis and the threads have broken a rule: shut-out."},
 		{trace.Violation{Rule: "what-else", Threads: []string{"A"}, Detail: "it did"}, "A has broken a rule: what-else."},
 	} {
 		b := check.NewFindings(map[string]string{ownerA: "A"}, protocol.InRedis, check.Kind{}, nil)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
@@ -116,10 +117,17 @@ func keysOf(e trace.Event) []trace.KeyState {
 }
 
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
-	switch { // these two rules are judged at the end of a run, not event by event
-	case v.Rule == Orphan:
+	name := v.Rule
+	v.Rule, _ = Named(name)
+	switch { // this rule is judged at the end of a run, not event by event
+	case v.Rule != ShutOut:
+	case name == leftBehind:
 		b.found(b.checker.Finish(keysOf(e)...)...)
-	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
+	case v.For == trace.NoExpiry:
+		b.found(b.left(e, Never)...)
+	case v.For != 0:
+		b.found(b.left(e, v.For.Duration())...)
+	case len(v.Threads) > 0: // a foreign trace may name none
 		b.found(b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}
 	if f, ok := b.take(v); ok {
@@ -138,6 +146,15 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 		why = phrase.Say("%s has broken a rule: %s.", v.Threads[0], v.Rule)
 	}
 	return Finding{Violation: v, Says: phrase.Plain(v.Detail), Why: why}
+}
+
+// left are the findings of each lock by which somebody may be shut out for so long.
+func (b *Findings) left(e trace.Event, after time.Duration) []Finding {
+	var list []Finding
+	for _, one := range b.checker.each(keysOf(e)) {
+		list = append(list, one.shutOut(after))
+	}
+	return list
 }
 
 // Asking returns the threads that would ask for ever: they have not ended, and do not

@@ -94,9 +94,6 @@ func (k Kind) Title(rule string) phrase.Wording {
 	if rule == MutualExclusion && k.Permits > 0 {
 		return phrase.Say("more inside than permits")
 	}
-	if rule == Orphan && k.Permits > 0 {
-		return phrase.Say("permit not given back")
-	}
 	return Title(rule)
 }
 

@@ -181,7 +181,7 @@ func TestALabIsHeldToItsFiles(t *testing.T) {
 		{"a change", strings.Replace(predict, "lab: lost\n", "lab: lost\n    change: {lock: {lease: 1s}}\n", 1), "", "", "cannot be changed"},
 		{"both", strings.Replace(predict, "lab: lost\n", "lab: lost\n    scenario: crash\n", 1), "", "", "either scenario, run, lab or review"},
 		{"something to step", "kind: break\n    lab: lost\n    goal: broken orphan\n    within: {delays: 1}\n", "", "", "nobody can step what a lab recorded"},
-		{"nothing to mend", strings.Replace(mend, "broken orphan", "broken stuck", 1), "", "", "there is nothing to mend"},
+		{"nothing to mend", strings.Replace(mend, "broken orphan", "broken deadlock", 1), "", "", "there is nothing to mend"},
 		{"an order that does not break it", strings.Replace(mend, "lab: lost\n", "lab: release-lost\n", 1), "", "", "does not come to \"broken orphan\""},
 		{"counts of a search that was cut", mend, `"ending":"exhausted"`, `"ending":"bound"`, `it ended as "bound"`},
 		{"counts that cannot be judged", mend, `"verdict":"broken"`, `"verdict":"unjudged"`, `its verdict is "unjudged"`},

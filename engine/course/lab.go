@@ -161,7 +161,8 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			f.resource = said.Resource
 			f.Within = explore.Bounds{Delays: AnyDelays, Kinds: said.Faults, MaxFaults: said.MaxFaults}
 		case said.Rule != "":
-			f.rules[said.Rule] = count(said.Orders)
+			rule, _ := check.Named(said.Rule) // the file may be older than its name
+			f.rules[rule] = count(said.Orders)
 		}
 	}
 	if err == nil && f.Orders == nil {

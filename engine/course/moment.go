@@ -74,12 +74,16 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 	case len(words) == 1 && first == "kept":
 		m.is = func(e trace.Event) bool { return e.Key.Exists() && e.Key.PTTL == trace.NoExpiry }
 	case len(words) == 2 && first == "broken":
-		rule := words[1]
-		if !slices.Contains(check.Names(), rule) {
+		rule, ok := check.Named(words[1])
+		if !ok {
 			return Moment{}, phrase.New("%q: there is no rule %q; allowed: %s", text, rule, strings.Join(check.Names(), ", "))
 		}
 		m.rule = rule
-		m.is = func(e trace.Event) bool { v, ok := e.Body.(trace.Violation); return ok && v.Rule == rule }
+		m.is = func(e trace.Event) bool {
+			v, ok := e.Body.(trace.Violation)
+			name, _ := check.Named(v.Rule) // a kept trace may be older than it
+			return ok && name == rule
+		}
 	case len(words) > 1 && first == "believe":
 		for _, t := range words[1:] {
 			if !isThread(t) {

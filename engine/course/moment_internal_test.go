@@ -306,7 +306,7 @@ func TestWhomAnItemIsAbout(t *testing.T) {
 		{Step: 1, Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}},
 		{Step: 2, Body: trace.Expired{}},
 		{Step: 3, Body: trace.Violation{Rule: "mutual-exclusion", Threads: []string{"B", "A"}}},
-		{Step: 4, Thread: "A", Body: trace.Violation{Rule: "orphan", Threads: []string{"B"}}},
+		{Step: 4, Thread: "A", Body: trace.Violation{Rule: "shut-out", Threads: []string{"B"}}},
 	}}
 	for _, c := range []struct {
 		kind   Kind
@@ -317,7 +317,7 @@ func TestWhomAnItemIsAbout(t *testing.T) {
 		{Predict, "expired", ""},
 		{Predict, "start", ""},
 		{Why, "broken mutual-exclusion", "B"},
-		{Why, "broken orphan", "A"},
+		{Why, "broken shut-out", "A"},
 		{Mend, "broken mutual-exclusion", "B"},
 		{Why, "B acquired", ""},
 	} {

@@ -3,6 +3,7 @@ package course
 import (
 	"slices"
 
+	"relock/engine/check"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -32,8 +33,9 @@ func SceneOf(r *Run, count int) Scene {
 	for _, e := range r.Events[:count] {
 		f.Add(e)
 		key = e.Key
-		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(s.Broken, v.Rule) {
-			s.Broken = append(s.Broken, v.Rule)
+		v, ok := e.Body.(trace.Violation)
+		if name, _ := check.Named(v.Rule); ok && !slices.Contains(s.Broken, name) {
+			s.Broken = append(s.Broken, name)
 		}
 	}
 	s.Inside, s.Holders = f.Inside(), f.Holders(key)

@@ -51,10 +51,11 @@ func parseSeeing(text string, sc *scenario.Scenario) (seeing, error) {
 		}
 		return ofThread[words[0]](words[1]), nil
 	case len(words) == 2 && words[0] == "broken":
-		if !slices.Contains(check.Names(), words[1]) {
+		rule, ok := check.Named(words[1])
+		if !ok {
 			return nil, phrase.New("%q: there is no rule %q", text, words[1])
 		}
-		return seeBroken(words[1]), nil
+		return seeBroken(rule), nil
 	}
 	return nil, phrase.New("%q cannot be asked for", text)
 }

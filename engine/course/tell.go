@@ -3,7 +3,6 @@ package course
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ var Tells = map[string]string{
 	"lab":      "the command by which the lab tries it",
 	"orders":   "how many orders the lab has tried",
 	"broken":   `in how many of them some rule is broken`,
-	"breaks":   `in how many of them a rule is broken: {{breaks "orphan"}}`,
+	"breaks":   `in how many of them a rule is broken: {{breaks "shut-out"}}`,
 	"in":       `asks an option's run: {{in "renewed" "at" "A renewed"}}`,
 }
 
@@ -342,7 +341,8 @@ func (t teller) lab() (string, error) {
 
 func (t teller) breaks(rule string) (string, error) {
 	return t.found(func(f *Lab) (string, error) {
-		if !slices.Contains(check.Names(), rule) {
+		rule, ok := check.Named(rule)
+		if !ok {
 			return "", phrase.New("there is no rule %q", rule)
 		}
 		return f.Breaks(rule).String(), nil

@@ -78,7 +78,7 @@ func TestAScriptIsJudged(t *testing.T) {
 		{"as bundled", "lock/mend-the-unlock", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "solved 2"},
 		{"with a command too many", "lock/mend-the-unlock", "redis.call('PTTL', KEYS[1])\nif redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) return 1 end return 0", "solved 3"},
 		{"two commands, and the wrong way round", "lock/mend-the-unlock", "if redis.call('DEL', KEYS[1]) == 1 then return 1 end return 0", "rule foreign-release"},
-		{"nothing is deleted", "lock/mend-the-unlock", "if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0", "thread B"},
+		{"nothing is deleted", "lock/mend-the-unlock", "if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0", "rule shut-out"},
 		{"no token", "tokens/write-a-token", "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end redis.call('HSET', KEYS[1], ARGV[1], 1, '#' .. ARGV[4], ARGV[5]) redis.call('PEXPIRE', KEYS[1], ARGV[3]) return 1", "no token A"},
 		{"no Lua", "lock/mend-the-unlock", "if redis.call(", "refused 1"},
 		{"no end", "lock/mend-the-unlock", "\nwhile true do end", "refused"},

@@ -18,7 +18,7 @@ func TestDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(first.Rules, "orphan") || first.Drawn != 300 || first.Broken == 0 || first.Broken == 300 || first.Endless != 0 || first.Odds < 100 {
+	if !slices.Contains(first.Rules, "shut-out") || first.Drawn != 300 || first.Broken == 0 || first.Broken == 300 || first.Endless != 0 || first.Odds < 100 {
 		t.Errorf("%+v", first)
 	}
 	again, err := explore.Draw(t.Context(), sc, b, 300, 30_000)

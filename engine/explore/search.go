@@ -169,7 +169,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 		if err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
-		w := &worker{s: s, memory: memory, passed: s.book.empty()}
+		w := &worker{s: s, memory: memory, ends: run.Ends{}, passed: s.book.empty()}
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
@@ -360,6 +360,7 @@ func (s *search) path(id int32) []option {
 type worker struct {
 	s      *search
 	memory *recall.Memory
+	ends   run.Ends   // met so far
 	log    *trace.Log // of the run under way: what was not muted
 	seen   int        // events of log
 	passed passed
@@ -369,7 +370,7 @@ type worker struct {
 
 // open begins a run and takes it to where the search is.
 func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
-	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.faults, Twins: w.s.twins})
+	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, Ends: w.ends, ByHand: w.s.faults, Twins: w.s.twins})
 	if err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}

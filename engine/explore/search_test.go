@@ -53,9 +53,9 @@ func TestCounts(t *testing.T) {
 			"53, 38 broken, 0 by standing still: mutual-exclusion 38", "144, 105 broken, 1 by standing still: mutual-exclusion 105, mutual-exclusion standing 1",
 		}},
 		{"mutex-unsafe", []string{
-			"1, 0 broken, 0 by standing still: ", "15, 1 broken, 0 by standing still: orphan 1",
-			"182, 115 broken, 6 by standing still: foreign-release 6, foreign-release standing 6, lost-update 3, lost-update standing 3, mutual-exclusion 3, mutual-exclusion standing 3, orphan 109",
-			"915, 728 broken, 53 by standing still: foreign-release 47, foreign-release standing 47, lost-update 25, lost-update standing 25, mutual-exclusion 25, mutual-exclusion standing 25, orphan 678, orphan standing 3",
+			"1, 0 broken, 0 by standing still: ", "15, 1 broken, 0 by standing still: shut-out 1",
+			"182, 115 broken, 6 by standing still: foreign-release 6, foreign-release standing 6, lost-update 3, lost-update standing 3, mutual-exclusion 3, mutual-exclusion standing 3, shut-out 109",
+			"915, 728 broken, 53 by standing still: foreign-release 47, foreign-release standing 47, lost-update 25, lost-update standing 25, mutual-exclusion 25, mutual-exclusion standing 25, shut-out 678, shut-out standing 3",
 		}},
 		{"value", []string{
 			"1, 0 broken, 0 by standing still: ", "10, 0 broken, 0 by standing still: ",

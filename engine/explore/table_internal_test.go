@@ -91,12 +91,12 @@ func TestWhatIsUnexpected(t *testing.T) {
 		want   string // part of it, or ""
 	}{
 		{"none of none", Exhausted, nil, nil, ""},
-		{"as claimed, in another order", Exhausted, []string{"orphan", "mutual-exclusion"}, []string{"mutual-exclusion", "orphan", "orphan"}, ""},
-		{"one more", Exhausted, []string{"orphan"}, nil, "break no rule, but they break orphan"},
-		{"one less", Exhausted, nil, []string{"orphan"}, "break orphan, but they break no rule"},
-		{"one more, of some", Bound, []string{"orphan"}, nil, "break no rule, but they break orphan"},
-		{"one less, of some", Bound, nil, []string{"orphan"}, "nothing is certain"},
-		{"as claimed, of some", Stopped, []string{"orphan"}, []string{"orphan"}, "nothing is certain"},
+		{"as claimed, in another order", Exhausted, []string{"shut-out", "mutual-exclusion"}, []string{"mutual-exclusion", "shut-out", "shut-out"}, ""},
+		{"one more", Exhausted, []string{"shut-out"}, nil, "break no rule, but they break shut-out"},
+		{"one less", Exhausted, nil, []string{"shut-out"}, "break shut-out, but they break no rule"},
+		{"one more, of some", Bound, []string{"shut-out"}, nil, "break no rule, but they break shut-out"},
+		{"one less, of some", Bound, nil, []string{"shut-out"}, "nothing is certain"},
+		{"as claimed, of some", Stopped, []string{"shut-out"}, []string{"shut-out"}, "nothing is certain"},
 	} {
 		s := &Space{search: &search{b: Bounds{MaxStates: 1}}, ending: c.ending}
 		for _, name := range c.broken {

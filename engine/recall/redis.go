@@ -37,6 +37,28 @@ func (m *Memory) NewRedis(now time.Time) *Redis {
 	return &Redis{m: m, at: m.intern(nil), now: now.UnixMilli(), cached: map[string]bool{}}
 }
 
+// Holding returns a Redis with its clock at now that has these items.
+func (m *Memory) Holding(now time.Time, items []store.Item) *Redis {
+	r := m.NewRedis(now)
+	r.at = m.intern(itemsAt(items, r.now))
+	return r
+}
+
+// Copy returns a Redis with the same keys that goes its own way.
+func (r *Redis) Copy() *Redis {
+	c := *r
+	c.cached, c.writes, c.channels, c.buf = maps.Clone(r.cached), nil, slices.Clone(r.channels), nil
+	return &c
+}
+
+// NextExpiry is store.Embedded.NextExpiry.
+func (r *Redis) NextExpiry() (left time.Duration, any bool) {
+	if r.at.next == never {
+		return 0, false
+	}
+	return time.Duration(r.at.next-r.now) * time.Millisecond, true
+}
+
 // ScriptLoad implements journal.Scripter.
 func (r *Redis) ScriptLoad(ctx context.Context, text string) *redis.StringCmd {
 	cmd := redis.NewStringCmd(ctx)

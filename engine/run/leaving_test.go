@@ -118,7 +118,7 @@ faults: [{thread: A, at: unlock, do: delay, for: 500ms}]`,
 lock: {lease: 100ms, watchdog: off, retry: {times: 0}}
 threads: [{name: A, work: 10ms}]
 faults: [{thread: A, at: lock, do: delay, for: 500ms}]`,
-			"500ms PEXPIRE", "orphan",
+			"500ms PEXPIRE", "shut-out",
 		},
 	} {
 		last := func(events []trace.Event) string {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
@@ -167,13 +168,16 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		<-striking
 	}()
 	err := w.awaitThreads(ctx, ended)
+	var asking []string
+	w.locked(func() { asking = w.inVain() })
+	if err == nil && asking == nil && !w.full() {
+		err = w.ask(ctx)
+	}
 	if left := w.r.alive(); len(left) > 0 {
-		var asking []string
-		w.locked(func() { asking = w.inVain() })
 		w.r.killAll()
 		w.r.network.end() // else it would be waited for
 		<-ended
-		if err == nil {
+		if err == nil && asking != nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.release(true)
@@ -181,15 +185,16 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 			return nil
 		}
 	}
-	atLimit := false
-	w.locked(func() { atLimit = w.out.atLimit })
-	if atLimit {
+	if w.full() {
 		return w.r.limit()
 	}
-	if err != nil {
-		return err
-	}
-	return w.awaitLease(ctx)
+	return err
+}
+
+// full reports whether the run is at its limit.
+func (w *wall) full() (is bool) {
+	w.locked(func() { is = w.out.atLimit })
+	return is
 }
 
 // spawn starts the threads. Of those that start at one moment, each waits
@@ -214,7 +219,7 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		select {
 		case <-ended:
-			w.idle, ended = time.Now(), nil
+			ended = nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-w.wake:
@@ -227,46 +232,78 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// awaitLease gives a key that outlived its threads one lease to go.
-func (w *wall) awaitLease(ctx context.Context) error {
-	w.locked(func() { w.release(true) })
-	end := w.idle.Add(w.r.sc.Lock.Lease + 2*expirySlack)
-	for {
+// ask ends the run with the answer to what is asked last: would a fresh thread get in, and
+// when? A lease that still ends no earlier when that time is over is renewed by somebody,
+// for ever.
+func (w *wall) ask(ctx context.Context) error {
+	after, err := w.opens(ctx)
+	if err != nil {
+		return err
+	}
+	if after == 0 { // that the key is gone may just not have been heard of
+		w.locked(func() {
+			if at, ok := w.expiresAt(); ok && at <= w.now() {
+				w.expire(at)
+			}
+		})
+		return nil
+	}
+	at, key := w.now(), trace.Absent()
+	w.locked(func() {
+		w.release(true)
+		key = w.keyNow(at)
+	})
+	if err := w.awaitLease(ctx, min(after, w.r.sc.Lock.Lease)+2*expirySlack); err != nil {
+		return err
+	}
+	later, err := w.opens(ctx)
+	if err != nil {
+		return err
+	}
+	if later != check.Never && later > 0 && w.now()+later > at+after+sameMoment {
+		after = check.Never
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.release(true)
+	for _, found := range w.out.checker.ShutOut(at, after, w.r.sc.Lock.Lease, nil, key) {
+		w.put(w.now(), "", found.Violation, true)
+	}
+	return nil
+}
+
+// awaitLease waits for so long, or until the key is gone.
+func (w *wall) awaitLease(ctx context.Context, most time.Duration) error {
+	for end := time.Now().Add(most); time.Now().Before(end) || w.r.network.carries(); { // a watchdog that outlived its thread can send, too
 		exists := false
 		w.locked(func() { exists = w.key.Exists() })
-		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
-		if !exists && !carries {
+		if !exists && !w.r.network.carries() {
 			return nil
-		}
-		if time.Now().After(end) && !carries {
-			return w.judgeKey(ctx)
 		}
 		if err := (clock.System{}).Sleep(ctx, expirySlack); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// judgeKey says what there is to say of a key that has had its lease. It asks
-// Redis: that the key is gone may just not have been heard of.
-func (w *wall) judgeKey(ctx context.Context) error {
-	left, err := w.client.Do(ctx, "PTTL", w.r.key).Int64()
+// opens is when a fresh thread gets in by what is left in Redis, or at once where nobody
+// can try: the scripts of an own lock need a box.
+func (w *wall) opens(ctx context.Context) (time.Duration, error) {
+	memory, err := ownlock.NewMemory(ctx, w.r.sc)
+	if errors.Is(err, ownlock.ErrNoBox) {
+		return 0, nil
+	} else if err != nil {
+		return 0, fmt.Errorf("run: what is left: %w", err)
+	}
+	defer func() { _ = memory.Close() }() // there is nothing to lose
+	items, err := store.ItemsOf(ctx, w.client, w.r.keys())
 	if err != nil {
-		return w.unserved(fmt.Errorf("run: ask Redis whether the key still stands: %w", err))
+		return 0, w.unserved(fmt.Errorf("run: what is left: %w", err))
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if left == trace.NoKey {
-		if at, ok := w.expiresAt(); ok && at <= w.now() {
-			w.expire(at)
-		}
-		return nil
-	}
-	w.key.PTTL, w.keyAt = left, w.now()
-	for _, found := range w.out.checker.Finish(w.key) {
-		w.put(w.now(), "", found.Violation, true)
-	}
-	return nil
+	at := w.now()
+	f := fresh{r: w.r, memory: memory, left: []leftover{{memory.Holding(clock.Epoch.Add(at+w.offset), items), w.offset}}, at: at}
+	return f.opens(ctx)
 }
 
 // watchExpiry asks Redis, each time a lease should have ended, whether it has.

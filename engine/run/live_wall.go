@@ -37,7 +37,6 @@ type wall struct {
 	client redis.UniversalClient
 	turn   func(context.Context) (func(), error) // of the embedded Redis, or nil
 	start  time.Time
-	idle   time.Time     // since when every thread has ended
 	offset time.Duration // Redis' clock, since the epoch, when the run began
 
 	delay    time.Duration      // by which timers are late

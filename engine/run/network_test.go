@@ -80,19 +80,19 @@ func TestALateCopyArrivesWhateverBecomesOfItsThread(t *testing.T) {
 			"it has ended", lock + `
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: lock, do: late-copy, for: 100ms}]`,
-			"100ms A lock 1: HINCRBY=1 PEXPIRE=1", "orphan", "230ms",
+			"100ms A lock 1: HINCRBY=1 PEXPIRE=1", "shut-out", "100ms",
 		},
 		{
 			"it has ended more than a lease ago", lock + `
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: lock, do: late-copy, for: 400ms}]`,
-			"400ms A lock 1: HINCRBY=1 PEXPIRE=1", "orphan", "400ms",
+			"400ms A lock 1: HINCRBY=1 PEXPIRE=1", "shut-out", "400ms",
 		},
 		{
 			"it has crashed", lock + `
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: lock, do: late-copy, for: 100ms}, {thread: A, at: work, do: crash}]`,
-			"100ms A lock 1: PEXPIRE=1", "orphan", "210ms",
+			"100ms A lock 1: PEXPIRE=1", "", "100ms",
 		},
 		{
 			"it stands still", lock + `
@@ -104,7 +104,7 @@ faults: [{thread: A, at: lock, do: late-copy, for: 100ms}, {thread: A, at: work,
 			"it hangs", lock + `
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: lock, do: late-copy, for: 100ms}, {thread: A, at: work, do: stall}]`,
-			"100ms A lock 1: PEXPIRE=1", "stuck", "100ms",
+			"100ms A lock 1: PEXPIRE=1", "", "100ms",
 		},
 		{
 			"it is in its next round", lock + `
@@ -142,7 +142,7 @@ faults: [{thread: A, at: renew, do: late-copy, for: 30ms}]`,
 lock: {lease: 200ms, watchdog: 30ms, retry: {times: 3, interval: 10ms}}
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: unlock, do: skip-unlock}, {thread: A, at: renew, do: late-copy, for: 300ms}]`,
-			"330ms A renew 1: PEXPIRE=1", "orphan", "330ms",
+			"330ms A renew 1: PEXPIRE=1", "shut-out", "330ms",
 		},
 		{
 			"nothing else could let another in", strings.Replace(lock, "{lease", "{protocol: mutex-unsafe, lease", 1) + `
@@ -173,7 +173,7 @@ faults: [{thread: A, at: lock, do: late-copy, for: 39ms}, {thread: A, at: renew,
 			"two of them, the later one first", lock + `
 threads: [{name: A, work: 20ms}]
 faults: [{thread: A, at: lock, do: late-copy, for: 100ms}, {thread: A, at: unlock, do: late-copy, for: 50ms}]`,
-			"80ms A unlock 1:\n100ms A lock 1: HINCRBY=1 PEXPIRE=1", "orphan", "240ms",
+			"80ms A unlock 1:\n100ms A lock 1: HINCRBY=1 PEXPIRE=1", "shut-out", "100ms",
 		},
 	} {
 		judge := func(t *testing.T, events []trace.Event) {

@@ -35,6 +35,9 @@ type Options struct {
 	// Memory, if set, answers for the run's embedded Redises on the virtual
 	// clock. The run must end before the Memory is closed or used elsewhere.
 	Memory *recall.Memory
+	// Ends, if set, is what is known of ends that other runs of the scenario had with
+	// the same Memory.
+	Ends Ends
 	// ByHand lists the faults that Faults tells of, and the only ones that a run
 	// with a Memory may be struck with by hand.
 	ByHand []scenario.Fault

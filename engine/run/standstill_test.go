@@ -54,16 +54,16 @@ func came(events []trace.Event) string {
 // certain that nothing changes any more.
 func TestAskingInVainIsStuck(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"one waiter", fmt.Sprintf(abandoned, "", ""), "A crashed, stuck B at 105"},
-		{"two waiters", fmt.Sprintf(abandoned, "", ", {name: C, start: 50ms}"), "A crashed, stuck B+C at 150"},
-		{"one that comes late", fmt.Sprintf(abandoned, "", ", {name: C, start: 10s}"), "A crashed, stuck B+C at 10100"},
-		{"one that gives up", fmt.Sprintf(abandoned, "", ", {name: C, retry: {times: 4}}"), "A crashed, C exhausted, stuck B at 505"},
+		{"one waiter", fmt.Sprintf(abandoned, "", ""), "A crashed, shut-out B at 105"},
+		{"two waiters", fmt.Sprintf(abandoned, "", ", {name: C, start: 50ms}"), "A crashed, shut-out B+C at 150"},
+		{"one that comes late", fmt.Sprintf(abandoned, "", ", {name: C, start: 10s}"), "A crashed, shut-out B+C at 10100"},
+		{"one that gives up", fmt.Sprintf(abandoned, "", ", {name: C, retry: {times: 4}}"), "A crashed, C exhausted, shut-out B at 505"},
 		{
 			"the crash came before SETNX", strings.Replace(fmt.Sprintf(abandoned, "", ", {name: C, start: 1s}"), "at: lock, command: 2", "at: lock, command: 1", 1),
 			"A crashed, B done, C done",
 		},
 		{"an eviction is to come", fmt.Sprintf(abandoned, ", {time: 950ms, do: evict}", ""), "A crashed, B done"},
-		{"Redis stops answering, and answers again", fmt.Sprintf(abandoned, ", {time: 20ms, do: down}, {time: 900ms, do: up}", ""), "A crashed, stuck B at 1005"},
+		{"Redis stops answering, and answers again", fmt.Sprintf(abandoned, ", {time: 20ms, do: down}, {time: 900ms, do: up}", ""), "A crashed, shut-out B at 1005"},
 		{"an expiry is to come", `
 lock: {protocol: mutex-unsafe, lease: 3s, retry: {times: unlimited, interval: 100ms}}
 faults: [{thread: A, at: work, do: crash}]
@@ -71,11 +71,11 @@ threads: [{name: A}, {name: B, start: 5ms, work: 10ms}]`, "A crashed, B done"},
 		{"the holder hangs", `
 lock: {protocol: spin, retry: {times: unlimited, interval: 10ms}}
 faults: [{thread: A, at: work, do: stall}]
-threads: [{name: A}, {name: B, start: 5ms}]`, "stuck A+B at 15"},
+threads: [{name: A}, {name: B, start: 5ms}]`, "shut-out A+B at 15"},
 		{"the holder died with a lock that nothing ends", `
 lock: {protocol: spin, retry: {times: unlimited, interval: 10ms}}
 faults: [{thread: A, at: work, do: crash}]
-threads: [{name: A}, {name: B, start: 5ms}]`, "A crashed, stuck B at 15"},
+threads: [{name: A}, {name: B, start: 5ms}]`, "A crashed, shut-out B at 15"},
 		{"the holder only works long", `
 lock: {protocol: spin, retry: {times: unlimited, interval: 1s}}
 threads: [{name: A, work: 20s}, {name: B, start: 5ms, work: 10ms}]`, "A done, B done"},
@@ -115,7 +115,7 @@ func TestStuckSaysWhoseKeyItIs(t *testing.T) {
 	for _, e := range events {
 		if v, ok := e.Body.(trace.Violation); ok {
 			const want = "B will never get in: the key is A's, it has no expiry, and no thread is left to delete it"
-			if v.Rule != check.Stuck || v.Detail != want || len(v.Events) < 2 || v.Events[0] != 1 {
+			if v.Rule != check.ShutOut || v.Detail != want || len(v.Events) < 2 || v.Events[0] != 1 {
 				t.Errorf("%+v, want %q, proved by A's SETNX (1) and B's last event", v, want)
 			}
 		}
@@ -132,7 +132,7 @@ func TestAScheduleGoesOnWhereNobodyGetsIn(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	_, events = play(t, parse(t, fmt.Sprintf(abandoned, "", "")+strings.Replace(moves, ", {do: evict}", "", 1)), run.Options{})
-	if got, want := came(events), "A crashed, stuck B at 305"; got != want {
+	if got, want := came(events), "A crashed, shut-out B at 305"; got != want {
 		t.Errorf("without the eviction: %s, want %s", got, want)
 	}
 }
@@ -177,8 +177,8 @@ func reachesTheLimit(t *testing.T, sc *scenario.Scenario) {
 
 func TestAskingInVainIsStuckOnTheWallClock(t *testing.T) {
 	for name, text := range map[string]string{
-		"A crashed, stuck B": strings.NewReplacer("100ms", "10ms", "start: 5ms", "start: 1s").Replace(fmt.Sprintf(abandoned, "", "")),
-		"stuck A+B": `
+		"A crashed, shut-out B": strings.NewReplacer("100ms", "10ms", "start: 5ms", "start: 1s").Replace(fmt.Sprintf(abandoned, "", "")),
+		"shut-out A+B": `
 lock: {protocol: spin, retry: {times: unlimited, interval: 10ms}}
 faults: [{thread: A, at: work, do: stall}]
 threads: [{name: A}, {name: B, start: 1s}]`,

@@ -12,6 +12,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
+	"relock/engine/lock"
 	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
@@ -262,34 +263,64 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case s.r.network.carries(): // and what arrives can still break a rule
 			s.end = forever
 		case s.end != forever:
-		case s.r.stuck(), s.nothingComes():
-			s.stop(s.checker.Stuck(s.r.alive(), nil))
-			return nil
-		case asking != nil:
+		case s.idle != forever, s.r.stuck():
+			s.end = min(s.idle, s.clock.Now()) + s.r.sc.Lock.Lease + s.r.sc.Lock.MaxHold
+		case s.nothingComes(), asking != nil:
 			s.stop(s.checker.Stuck(s.r.alive(), asking))
 			return nil
 		case s.deadlocked():
 			s.stop()
 			return nil
-		case s.idle != forever:
-			s.end = max(s.clock.Now(), s.idle+s.r.sc.Lock.Lease)
 		}
-		if s.end != forever && (!s.exists() || s.clock.Now() >= s.end) {
-			s.stop(s.checker.Finish(s.atTheEnd()...)...)
+		if s.end != forever && (!s.exists() || !s.sends() || s.clock.Now() >= s.end) {
+			return s.ask(ctx)
+		}
+		switch {
+		case s.end == forever, len(s.ready) > 0 && !s.r.stuck():
 			return nil
+		case len(s.ready) > 0: // who hangs decides nothing any more, but is renewed
+			s.clock.Step(s.ready[0])
+		default:
+			next, ok := s.clock.Next()
+			if !ok {
+				next = s.end
+			}
+			s.advance(min(next, s.end))
 		}
-		if len(s.ready) > 0 || s.end == forever {
-			return nil
-		}
-		next, ok := s.clock.Next()
-		if !ok {
-			next = s.end
-		}
-		s.advance(min(next, s.end))
 	}
 }
 
-// atTheEnd is what Finish judges: the key, or those of several locks.
+// sends reports whether anything may yet send a command: a watchdog that has outlived
+// its thread, or a release that is tried again.
+func (s *Stepper) sends() bool {
+	return len(s.ready) > 0 || slices.ContainsFunc(s.clock.Pending(), func(t clock.Task) bool {
+		return t.State != clock.Waiting && t.Name != lock.OwnLease && t.Name != clock.Deadline && !(t.Business && s.r.thread(t.Process).stalls.Load())
+	})
+}
+
+// ask ends the run with the answer to what is asked last: would a fresh thread get in,
+// and when? If somebody goes on sending, what is left will never end.
+func (s *Stepper) ask(ctx context.Context) error {
+	if s.muted {
+		s.stop()
+		return nil
+	}
+	after, err := s.opens(ctx)
+	if err != nil {
+		return err
+	}
+	if after > 0 && s.sends() {
+		after = check.Never
+	}
+	var broken []check.Finding
+	if after > 0 {
+		broken = s.checker.ShutOut(s.clock.Now(), after, s.r.sc.Lock.Lease, nil, s.atTheEnd()...)
+	}
+	s.stop(broken...)
+	return nil
+}
+
+// atTheEnd is what ShutOut judges: the key, or those of several locks.
 func (s *Stepper) atTheEnd() []trace.KeyState {
 	if s.r.sc.Locks != nil {
 		return s.states()

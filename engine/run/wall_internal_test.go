@@ -48,7 +48,7 @@ func TestNoKeyIsLeftOverThatRedisHasDropped(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := w.awaitLease(t.Context()); err != nil {
+			if err := w.ask(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			events, _ := r.Log().Since(0)

@@ -326,10 +326,15 @@ func (p *parser) expect(m strict.Map, s *Scenario) {
 // rules reads a list of rules.
 func (p *parser) rules(v strict.Value) []string {
 	names := []string{}
+	known := func(name string) bool { _, ok := check.Named(name); return ok }
 	for _, one := range p.List(v, len(check.Names()), "a list of at most %s rules", "%s rules") {
 		name := ""
-		p.OneOf(one, &name, check.Names()...)
-		names = append(names, name)
+		if p.Text(one, &name, strict.Among(check.Names()...), known) {
+			name, _ = check.Named(name)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

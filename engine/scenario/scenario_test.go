@@ -90,7 +90,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 			{Fault: &scenario.Fault{Do: "fail-over", Behind: 1, Node: 1}},
 			{Choice: 0},
 		},
-		Expect: &scenario.Expect{Violations: &[]string{"orphan", "stuck"}, Outcome: map[string]string{"A": "lost", "线程乙": "crashed"}},
+		Expect: &scenario.Expect{Violations: &[]string{"shut-out"}, Outcome: map[string]string{"A": "lost", "线程乙": "crashed"}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 		t.Error(diff)

@@ -31,7 +31,7 @@ var (
 	instants    = strict.Times{Low: 0, High: MaxDuration, Unit: time.Microsecond}
 	lengths     = strict.Times{Low: time.Millisecond, High: MaxDuration, Unit: time.Microsecond}
 	wholeMillis = strict.Times{Low: time.Millisecond, High: MaxDuration, Unit: time.Millisecond}
-	listOfRules = fixed(strict.Object{"type": "array", "maxItems": len(check.Names()), "items": strict.OneWord(check.Names()...)})
+	listOfRules = fixed(strict.Object{"type": "array", "maxItems": len(check.Names()), "items": strict.OneWord(slices.Concat(check.Names(), check.Older())...)})
 )
 
 // nameOf is a thread's name for readers that know no classes of Unicode: nothing of

@@ -1,12 +1,16 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"relock/engine/trace"
 )
@@ -14,10 +18,10 @@ import (
 // Item is one key with its whole content.
 type Item struct {
 	Name string
-	Type string            // as Redis' TYPE says: "string", "hash", "list" or "zset"
+	Type string            // as Redis' TYPE says: "string", "hash", "list", "set" or "zset"
 	Text string            // of a string
 	Hash map[string]string // of a hash
-	List []string          // of a list
+	List []string          // of a list, or the members of a set, sorted
 	Set  []Scored          // of a sorted set, by member
 	TTL  time.Duration     // left, or 0 if the key has no expiry
 
@@ -63,6 +67,8 @@ func (e *Embedded) Items(names []string) ([]Item, error) {
 			}
 		case "list":
 			i.List, err = e.server.List(name)
+		case trace.TypeSet:
+			i.List, err = e.server.Members(name)
 		case trace.TypeZSet:
 			var scores map[string]float64
 			scores, err = e.server.SortedSet(name)
@@ -75,6 +81,49 @@ func (e *Embedded) Items(names []string) ([]Item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("store: contents of %s: %w", name, err)
 		}
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+// ItemsOf returns those of the named keys that a Redis has and that are of a type that
+// Item has. It fails with Redis' error.
+func ItemsOf(ctx context.Context, c redis.UniversalClient, names []string) ([]Item, error) {
+	var list []Item
+	for _, name := range names {
+		i := Item{Name: name}
+		var err error
+		if i.Type, err = c.Type(ctx, name).Result(); err != nil {
+			return nil, fmt.Errorf("store: type of %s: %w", name, err)
+		}
+		switch i.Type {
+		case trace.TypeString:
+			i.Text, err = c.Get(ctx, name).Result()
+		case trace.TypeHash:
+			i.Hash, err = c.HGetAll(ctx, name).Result()
+		case trace.TypeList:
+			i.List, err = c.LRange(ctx, name, 0, -1).Result()
+		case trace.TypeZSet:
+			var scored []redis.Z
+			scored, err = c.ZRangeWithScores(ctx, name, 0, -1).Result()
+			for _, z := range scored {
+				i.Set = append(i.Set, Scored{z.Member.(string), z.Score})
+			}
+			slices.SortFunc(i.Set, func(a, b Scored) int { return strings.Compare(a.Member, b.Member) })
+		default:
+			continue
+		}
+		left := time.Duration(0)
+		if err == nil {
+			left, err = c.PTTL(ctx, name).Result()
+		}
+		switch {
+		case errors.Is(err, redis.Nil) || err == nil && left == trace.NoKey: // it has ended meanwhile
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("store: contents of %s: %w", name, err)
+		}
+		i.TTL = max(left, 0)
 		list = append(list, i)
 	}
 	return list, nil
@@ -123,6 +172,9 @@ func fill(server *mended, i Item) error {
 		server.expire(len(i.Lives) > 0)
 	case "list":
 		_, err := server.Push(i.Name, i.List...)
+		return err
+	case trace.TypeSet:
+		_, err := server.SetAdd(i.Name, i.List...)
 		return err
 	case trace.TypeZSet:
 		for _, s := range i.Set {

@@ -382,6 +382,10 @@ type Violation struct {
 	Detail  string   `json:"detail"`
 	Events  []int    `json:"events"` // seq of the events that prove it, in order
 
+	// For is how long somebody is shut out, NoExpiry being for ever; 0 of any other rule,
+	// and where threads wait for something that never comes.
+	For Millis `json:"for_ms,omitempty"`
+
 	// Untold are threads that believe that they hold the lock as far as their commands
 	// show: no answer has told them of the loss. Only a reading of what commands did to
 	// the key names them.

@@ -1,9 +1,12 @@
 package verdict
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -19,7 +22,9 @@ func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 		One:      phrase.Say("Give it more retries, start it later, or play every order: explore."),
 		Unstruck: phrase.Say("Let it strike earlier or elsewhere, or remove it."),
 		Cut:      phrase.Say("Allow more states, or fewer delays and faults."),
-	}}
+
+		Unreached: phrase.Say("Add what leads there: a level more (depth), a fault, or what the script answers (replies)."),
+	}, Unreached: releases(sc.Lock)}
 	if len(sc.Threads) == 1 {
 		e.Advice.One = phrase.Say("Add a second thread.")
 	}
@@ -42,6 +47,30 @@ func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 		asked(kind, "", 0)
 	}
 	return e
+}
+
+// removes matches a command in a script that takes something away.
+var removes = regexp.MustCompile(`(?i)redis\.p?call\(\s*['"](DEL|UNLINK|DELEX|GETDEL|HDEL|ZREM|SREM|LREM|LPOP|RPOP)['"]`)
+
+// releases are the lines of an own lock's unlock script that take something away.
+func releases(l scenario.Lock) []Release {
+	if !l.Own() {
+		return nil
+	}
+	var list []Release
+	for _, s := range l.Implementation().Scripts {
+		if s.Call != lock.CallUnlock {
+			continue
+		}
+		number := 0
+		for line := range strings.Lines(s.Source) {
+			number++
+			if code, _, _ := strings.Cut(line, "--"); removes.MatchString(code) {
+				list = append(list, Release{Line{s.Name, number}, strings.TrimSpace(code)})
+			}
+		}
+	}
+	return list
 }
 
 // OfRun is the judgement on one order of a scenario, which was played.
@@ -86,7 +115,7 @@ func (w *Watch) See(e trace.Event) {
 // Judge concludes from the events so far.
 func (w *Watch) Judge() Judgement {
 	e := *w.before
-	e.Unstruck = slices.Clone(e.Unstruck)
+	e.Unstruck, e.Unreached = slices.Clone(e.Unstruck), slices.Clone(e.Unreached)
 	e.Broken = e.Broken || w.broken
 	witness := w.witness
 	if len(w.each) > 0 {

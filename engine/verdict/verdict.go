@@ -32,6 +32,7 @@ const (
 	KindUnknown      Reason = "kind-unknown"       // the key holds what may not be an exclusive lock
 	NobodyInside     Reason = "nobody-inside"      // in no order
 	OneInside        Reason = "one-inside"         // in no order a second one, at its own time
+	ReleaseUnreached Reason = "release-unreached"  // a line of an unlock script that releases the lock, in no order
 	FaultNeverStruck Reason = "fault-never-struck" // one that was asked for, in no order
 	Diverged         Reason = "diverged"           // more than a tenth of the replays went another way
 	Cut              Reason = "cut"                // not all orders were tried
@@ -91,6 +92,13 @@ type Unstruck struct {
 	at time.Duration // its last instant, where it has one
 }
 
+// Release is a line of an own lock's unlock script that releases it.
+type Release struct {
+	Line
+
+	Source string
+}
+
 // Failure is commands that failed for a reason that is not the lock's.
 type Failure struct {
 	Command string // the command or script, as Shown to a person
@@ -103,30 +111,31 @@ type Failure struct {
 // Evidence is what the orders that were played have shown: all on which a verdict
 // depends. The zero value is that of no order. It is not safe for concurrent use.
 type Evidence struct {
-	Broken   bool           // a rule that applies to this kind of lock was broken
-	Key      bool           // the lock's key was there
-	Shared   bool           // somebody has said that several may be inside at once
-	Each     bool           // of several locks: two threads have to be inside each of them
-	Inside   int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
-	Kind     phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
-	Kinds    phrase.Wording // what helps where it is not
-	Alone    phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
-	Failures []Failure
-	Unplayed []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
-	Unlike   []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
-	Unstruck []Unstruck
-	Replays  int            // that were made
-	Diverged int            // of them, those that went another way
-	First    phrase.Wording // where the first of them did, a sentence; "" if that is not known
-	Cut      phrase.Wording // why not all orders were tried, a clause; "" if all were
-	Untried  bool           // whether an order's end shuts somebody out cannot be told by the key, and was not tried
-	Unended  bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
+	Broken    bool           // a rule that applies to this kind of lock was broken
+	Key       bool           // the lock's key was there
+	Shared    bool           // somebody has said that several may be inside at once
+	Each      bool           // of several locks: two threads have to be inside each of them
+	Inside    int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
+	Kind      phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
+	Kinds     phrase.Wording // what helps where it is not
+	Alone     phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
+	Failures  []Failure
+	Unplayed  []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
+	Unlike    []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
+	Unstruck  []Unstruck
+	Replays   int            // that were made
+	Diverged  int            // of them, those that went another way
+	First     phrase.Wording // where the first of them did, a sentence; "" if that is not known
+	Cut       phrase.Wording // why not all orders were tried, a clause; "" if all were
+	Untried   bool           // whether an order's end shuts somebody out cannot be told by the key, and was not tried
+	Unended   bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
+	Unreached []Release      // in no order
 
 	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
 }
 
 // Advice says what helps, a sentence for each reason; "" where nothing is known to.
-type Advice struct{ NoKey, Nobody, One, Failed, Unstruck, Diverged, Cut phrase.Wording }
+type Advice struct{ NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, Cut phrase.Wording }
 
 // Judge concludes.
 func (e *Evidence) Judge() Judgement {
@@ -169,6 +178,12 @@ func (e *Evidence) lacks() []Lack {
 	}
 	if e.Untried && !e.Unended && e.Key && e.Kind.IsZero() {
 		lack(KindUnknown, phrase.Say("Such a key does not say whether what is left at an order's end shuts anybody out, and that was not tried."), phrase.Say("Look at what is left in Redis when all have gone."))
+	}
+	for _, r := range e.Unreached {
+		if e.Unended || e.Inside == 0 { // which says why
+			break
+		}
+		lack(ReleaseUnreached, phrase.Say("No order reached line %[1]d of the script %[2]s, which releases: %[3]s.", r.Number, r.Script, r.Source), e.Advice.Unreached)
 	}
 	for _, u := range e.Unstruck {
 		if e.Unended {

@@ -3,6 +3,7 @@ package verdict
 import (
 	"slices"
 
+	"relock/engine/lock"
 	"relock/engine/trace"
 )
 
@@ -14,6 +15,13 @@ type Witness struct {
 	Inside map[string]bool // threads that were inside
 	Shared bool            // the key says itself that several may be inside at once
 	Struck map[string]bool // faults by name; one of a thread also as "fault of thread"
+	Ran    map[Line]bool   // lines of scripts, of unlock calls
+}
+
+// Line is a line of a script.
+type Line struct {
+	Script string // its file name
+	Number int    // from 1
 }
 
 // See takes the next event. A thread is inside while it believes that it holds the
@@ -21,6 +29,10 @@ type Witness struct {
 func (w *Witness) See(e trace.Event) {
 	w.Key = w.Key || e.Key.Exists() || slices.ContainsFunc(e.Nodes, trace.KeyState.Exists)
 	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Call == lock.CallUnlock && b.Line > 0 {
+			note(&w.Ran, Line{b.Script, b.Line})
+		}
 	case trace.Fault:
 		note(&w.Struck, b.Do)
 		note(&w.Struck, of(b.Do, e.Thread))
@@ -53,9 +65,9 @@ func (w *Witness) See(e trace.Event) {
 	}
 }
 
-func note(set *map[string]bool, name string) {
+func note[T comparable](set *map[T]bool, name T) {
 	if *set == nil {
-		*set = map[string]bool{}
+		*set = map[T]bool{}
 	}
 	(*set)[name] = true
 }
@@ -74,6 +86,9 @@ func (w *Witness) Join(o *Witness) {
 	for fault := range o.Struck {
 		note(&w.Struck, fault)
 	}
+	for line := range o.Ran {
+		note(&w.Ran, line)
+	}
 }
 
 // OfEach is what a judgement of several locks needs, given a witness of each: all keys were
@@ -86,7 +101,7 @@ func OfEach(locks []Witness) Witness {
 			w.Alone = one.Alone
 		}
 		if i == 0 {
-			w.Struck = one.Struck
+			w.Struck, w.Ran = one.Struck, one.Ran
 		}
 	}
 	return w
@@ -101,6 +116,7 @@ func (e *Evidence) Add(w *Witness) {
 	if e.Shared || w.Shared {
 		e.Inside = max(e.Inside, len(w.Inside))
 	}
+	e.Unreached = slices.DeleteFunc(e.Unreached, func(r Release) bool { return w.Ran[r.Line] })
 	e.Unstruck = slices.DeleteFunc(e.Unstruck, func(u Unstruck) bool {
 		if u.Thread != "" {
 			return w.Struck[of(u.Fault, u.Thread)]

@@ -41,7 +41,7 @@ func naive(ctx context.Context, address, me string) {
 func TestALab(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, none, fault, waits, orphan, all string }{
-		{"en", "no client has come yet", "lose reply, ", "A waits: set invoice:7 ", "key left behind", "orders were tried"},
+		{"en", "no client has come yet", "lose reply, ", "A waits: set invoice:7 ", "shut out", "orders were tried"},
 		{"zh-CN", "还没有客户端来", "丢失响应", "A 在等放行：set invoice:7 ", "残留的锁", "种顺序全部试过"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {

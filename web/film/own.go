@@ -95,9 +95,9 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 		return t.say("Free tokens: %d.", k.Length)
 	case shared(t.sc.Lock.Kind, k) && t.inKey(k) != "":
 		return t.say("%s %s", t.inKey(k), t.stays(k))
-	case t.holds(k, who) && counted && k.PTTL < 0:
+	case counted && k.PTTL < 0:
 		return t.say("Its field in the key is %s, and the key has no expiry.", k.Fields[t.idOf(k, who)])
-	case t.holds(k, who) && counted:
+	case counted:
 		return t.say("Its field in the key is %s, and the key has %s left.", k.Fields[t.idOf(k, who)], left)
 	case t.holds(k, who) && k.PTTL < 0:
 		return t.say("The key is its own and has no expiry.")

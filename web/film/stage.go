@@ -532,7 +532,7 @@ func (s *stager) card(broken []Violation) Card {
 	}
 	for _, v := range broken {
 		switch v.Rule {
-		case check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.CountMismatch:
+		case check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.ShutOut, check.CountMismatch:
 			c.Odd, c.Wrong = v.Title, true
 		}
 	}

@@ -664,10 +664,10 @@ var truths = map[string]holds{
 	"Redis restarts empty, and there was no key to lose.":                              noKey,
 	"Redis fails over to a replica that lacks the last writes (%d): %s's key is gone.": all(noKey, was(2)),
 
-	"%s's key is left behind: no thread believes that it holds the lock, and the key stays for another %s.": all(leftBehind, left(2)),
-	"%s's key is left behind: no thread believes that it holds the lock, and the key has no expiry.":        all(leftBehind, noExpiry),
-	"A key is left behind: no thread believes that it holds the lock, and the key has no expiry.":           all(nobodys, noExpiry),
-	"A key is left behind: no thread believes that it holds the lock, and the key stays for another %s.":    all(nobodys, left(1)),
+	"Whoever comes is refused for %[1]s, though nobody is inside: %[2]s.": shutOut,
+	"Whoever comes is refused for ever, though nobody is inside: %s.":     shutOut,
+	"Nobody else gets in for %[1]s: %[2]s.":                               func(s scene) string { return s.unless(s.key.Exists(), "there is no key") },
+	"Nobody else ever gets in: %s.":                                       func(s scene) string { return s.unless(s.key.Exists(), "there is no key") },
 	"%s is at level %d, and its hold count is %d: the two must be equal.": func(s scene) string {
 		s.who = s.value(1)
 		return s.unless(s.field(s.who) == strconv.Itoa(s.number(3)) && s.e.Belief[s.who] == s.number(2), "%v %v", s.key, s.e.Belief)
@@ -689,8 +689,9 @@ var truths = map[string]holds{
 	"%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.": func(s scene) string { return s.foreign(s.value(1), s.value(2)) },
 }
 
-func leftBehind(s scene) string {
-	return s.unless(s.has(s.key, s.value(1)) && len(s.e.Belief) == 0, "it is %v's, and %v believe", s.holders(s.key), s.e.Belief)
+// shutOut is that nobody believes that it holds what is left.
+func shutOut(s scene) string {
+	return s.unless(len(s.e.Belief) == 0, "%v believe", s.e.Belief)
 }
 
 // answered is the error with which a fault has the thread's last unlock answered.

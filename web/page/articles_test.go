@@ -36,13 +36,13 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 			words.English, "setnx-hash",
 			"no rule was broken, but A and B ended with an error: WRONGTYPE",
 			"The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE",
-			"The run is over at step 69: no rule was broken, but A and B ended with an error.",
+			"The run is over at step 68: no rule was broken, but A and B ended with an error.",
 		},
 		{
 			words.Match("zh"), "setnx-hash",
 			"没有违反任何规则，但 A 和 B 以错误结束：WRONGTYPE",
 			"运行结束：没有违反任何规则，但 A 和 B 以错误结束：WRONGTYPE",
-			"运行在第 69 步结束：没有违反规则，但 A 和 B 以错误结束。",
+			"运行在第 68 步结束：没有违反规则，但 A 和 B 以错误结束。",
 		},
 		{
 			words.English, "redlock-cut-off",
@@ -91,8 +91,8 @@ func TestWhoAsksInVain(t *testing.T) {
 		},
 		{
 			words.English, "stalled-work",
-			"A waits for something that can no longer happen",
-			"A waits for something that can no longer happen: no other thread can move.",
+			"nobody else ever gets in: A hangs, and its key stays",
+			"Nobody else ever gets in: A hangs, and its key stays.",
 		},
 	} {
 		f := played(t, c.l, c.name)
@@ -100,7 +100,7 @@ func TestWhoAsksInVain(t *testing.T) {
 		for i, r := range f.Rows() {
 			for _, v := range r.Violations {
 				found = true
-				if v.Rule != "stuck" || v.Detail != c.detail {
+				if v.Rule != "shut-out" || v.Detail != c.detail {
 					t.Errorf("%s: %+v, want %q", c.name, v, c.detail)
 				}
 				if why := f.Rows()[i].Why; why != c.why {

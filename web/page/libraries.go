@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/explore/card"
 	"relock/engine/fault"
 	"relock/engine/phrase"
@@ -86,15 +87,15 @@ type reason struct {
 // reasons are the reasons of all rules that broke.
 var reasons = []reason{
 	{
-		"lose-request", "orphan",
+		"lose-request", check.ShutOut,
 		"The unlock never arrived and is not sent again: the others wait until the lease ends. That is what a lease is for.", "/learn/lease",
 	},
 	{
-		"lose-reply", "orphan",
+		"lose-reply", check.ShutOut,
 		"Redis granted the lock, and the answer was lost: the client does not know that it holds the lock, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{
-		"late-copy", "orphan",
+		"late-copy", check.ShutOut,
 		"The lock command arrived after its client had given up: the key is locked, no client knows, and everybody waits until the lease ends.", "/learn/messages",
 	},
 	{

@@ -468,7 +468,7 @@ func MendEnding(l words.Language, r *mend.Report) string {
 		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes, by a fencing token or a version. Name it (resource:), and these checks are tried, too.")
 	case r.NeedsResource():
 		return l.Say("No lock can mend this alone: the resource it protects must refuse late writes, by a fencing token or a version.")
-	case r.Before.Breaks(check.Stuck) != nil && r.Before.Breaks(check.Stuck).Orders.Cmp(r.Before.Orders) == 0 && slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Kind == mend.MaxHold }):
+	case r.Before.Breaks(check.ShutOut) != nil && r.Before.Breaks(check.ShutOut).Orders.Cmp(r.Before.Orders) == 0 && slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Kind == mend.MaxHold }):
 		return l.Say("No change ends a thread that hangs. max-hold frees the others: its watchdog stops renewing, and the lease ends.")
 	case slices.ContainsFunc(r.Cures, func(c mend.Cure) bool { return c.Verdict == mend.Unsure }):
 		return l.Say("None of these changes is certain to mend it within these bounds.")

@@ -103,7 +103,7 @@ func TestWhatIsFound(t *testing.T) {
 	if f.Going || f.Sound || len(f.Rules) != 4 || f.Others == "" || f.Title != "Every order from the start" {
 		t.Errorf("%+v", f)
 	}
-	if r := f.Rules[0]; r.Name != "orphan" || r.Orders != "109 of 182 (60 %)" || math.Abs(r.Share-109.0/182) > 1e-9 || r.Lost == "" {
+	if r := f.Rules[0]; r.Name != "shut-out" || r.Orders != "109 of 182 (60 %)" || math.Abs(r.Share-109.0/182) > 1e-9 || r.Lost == "" {
 		t.Errorf("the cheapest rule: %+v", r)
 	}
 	sound := page.NewFound(words.English, explored(t, "value", explore.Bounds{Delays: 1}), 0)

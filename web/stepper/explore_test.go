@@ -107,7 +107,7 @@ func TestWhatCannotBeExplored(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.change, refused, c.want)
 		}
 	}
-	for _, command := range []webtest.Object{{"do": "halt"}, {"do": "example", "rule": "orphan"}, {"do": "walk", "state": 1}, {"do": "outlook", "branch": 0, "moves": 0}} {
+	for _, command := range []webtest.Object{{"do": "halt"}, {"do": "example", "rule": "shut-out"}, {"do": "walk", "state": 1}, {"do": "outlook", "branch": 0, "moves": 0}} {
 		all := p.Ask(command)
 		if refused := all[len(all)-1].Refused; refused != "There is no search here yet: send the command explore first." {
 			t.Errorf("%v: %q", command, refused)
@@ -116,7 +116,7 @@ func TestWhatCannotBeExplored(t *testing.T) {
 	p.Must(webtest.Explore(1))
 	p.Ended()
 	for want, command := range map[string]webtest.Object{
-		"The search has found no order that breaks this rule.": {"do": "example", "rule": "orphan"},
+		"The search has found no order that breaks this rule.": {"do": "example", "rule": "shut-out"},
 		"The search has found no such state.":                  {"do": "walk", "state": 99999},
 	} {
 		all := p.Ask(command)
@@ -136,7 +136,7 @@ threads: [{name: A}, {name: B, start: 1ms}, {name: C, start: 2ms}]
 faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at: work, level: 1, do: stall}]
 `)
 	p.Must(webtest.Explore(0))
-	for !strings.Contains(p.Last.Explored.Found, "orphan") && !strings.Contains(p.Last.Explored.Found, "mutual-exclusion") {
+	for !strings.Contains(p.Last.Explored.Found, "shut-out") && !strings.Contains(p.Last.Explored.Found, "mutual-exclusion") {
 		p.Read()
 	}
 	p.Must(webtest.Object{"do": "halt"})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"relock/engine"
+	"relock/engine/check"
 	"relock/engine/explore"
 	"relock/engine/pause"
 	"relock/engine/phrase"
@@ -309,8 +310,9 @@ func (r *Reader) Way(ctx context.Context, c board.Command) (board.Command, error
 		return board.Command{}, err
 	}
 	if c.Do == board.DoExample {
+		name, _ := check.Named(c.Rule) // an older link
 		for _, rule := range space.Rules() {
-			if rule.Name == c.Rule {
+			if rule.Name == name {
 				return board.AddCommand(c.ID, rule.Schedule, cmp.Or(max(rule.Lost, 0), len(rule.Schedule)), nil)
 			}
 		}

@@ -30,7 +30,7 @@ func (m *maker) explorer() []Story {
 	cut.Cut = true
 	cut.States, cut.Ways = slices.Clone(graph.States), slices.Clone(graph.Ways)
 	cut.States[2].Fate, cut.Ways[1].Fate = explore.Untried, explore.Untried
-	rule := page.BrokenRule{Name: "orphan", Title: l.Say("key left behind"), Cost: l.Say("%d moves", 10)}
+	rule := page.BrokenRule{Name: "shut-out", Title: l.Say("shut out"), Cost: l.Say("%d moves", 10)}
 	going := page.Begun(l, 0, false)
 	going.Least = l.Say("The smallest found takes")
 	going.Rules = []page.BrokenRule{rule}

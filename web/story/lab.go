@@ -21,7 +21,7 @@ func (m *maker) lab() []Story {
 	return []Story{
 		{Name: "LabFound: the search goes on", Component: templates.LabFound(page.NewLabFound(l, check.Kind{}, in, 31, 12, 4, true, lab.Tried{}, nil))},
 		{Name: "LabFound: a rule breaks", Component: templates.LabFound(found(lab.Tried{
-			Ending: lab.Exhausted, Orders: 65, Broken: 9, Rules: []lab.Broken{{Rule: "orphan", By: trace.ByEffects, Orders: 9, Order: order}}, Evidence: broken,
+			Ending: lab.Exhausted, Orders: 65, Broken: 9, Rules: []lab.Broken{{Rule: "shut-out", By: trace.ByEffects, Orders: 9, Order: order}}, Evidence: broken,
 		}))},
 		{Name: "LabFound: none does", Component: templates.LabFound(found(lab.Tried{Ending: lab.Exhausted, Orders: 638, Evidence: verdict.Evidence{Key: true, Inside: 2}}))},
 		{Name: "LabFound: it cannot be judged", Component: templates.LabFound(found(lab.Tried{Ending: lab.Exhausted, Orders: 10, Evidence: verdict.Evidence{Advice: verdict.Advice{NoKey: phrase.Say("Name the lock's key: -lock KEY.")}}}))},

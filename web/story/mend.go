@@ -43,7 +43,7 @@ func (m *maker) mender() []Story {
 	}
 	other := page.CureRow{
 		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
-		New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
+		New: l.Say("New with it: %s.", l.Say("shut out")), Open: "/play#v1.z.e~0",
 	}
 	before := l.Say("As it is, %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
 	asks, within := l.Say("What would have saved the counter?"), l.Say("each tried in every order with %s", l.Say("at most %d delays", 2))

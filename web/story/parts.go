@@ -68,7 +68,7 @@ func (m *maker) reportCard() page.CardTable {
 	two.Cells = slices.Concat(places(fault.Pause, card.Broken, all...), places(fault.Crash, card.Unfinished, all[1:]...), places(fault.Evict, card.Broken, card.Place{}))
 	for _, c := range two.Cells {
 		if c.Verdict == card.Broken {
-			c.Rules = []card.Rule{{Name: check.MutualExclusion}, {Name: check.Orphan}}
+			c.Rules = []card.Rule{{Name: check.MutualExclusion}, {Name: check.ShutOut}}
 		}
 		c.Same, c.Partly = c.Verdict == card.Unfinished, c.Fault == fault.Evict
 	}

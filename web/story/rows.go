@@ -135,7 +135,7 @@ func (m *maker) rows() []Story {
 	}}
 	orphan := m.row(m.hash(200, field(0, 1)))
 	orphan.Event, orphan.EventTone = l.Say("The run has ended"), film.Quiet
-	orphan.Violations = []film.Violation{{Rule: "orphan", Detail: l.Say("every thread has ended, nobody believes that it holds the lock, and the key has no expiry")}}
+	orphan.Violations = []film.Violation{{Rule: "shut-out", Detail: l.Say("nobody is inside, and nobody ever gets in: %s", l.Say("%s's key stays", "A"))}}
 	failed := acts(film.Bad, l.Say("%s: error", "unlock"), film.Line{Verb: "HGET", Args: owner(0), Reply: "WRONGTYPE Operation against a key", Error: true})
 	failed.Notes = []film.Note{{Text: l.Say("connection refused"), Tone: film.Plain}}
 	ended := m.row(film.Key{}, film.Cell{Title: l.Say("ended: %s", l.Say("done")), Tone: film.Quiet})

@@ -151,7 +151,7 @@ func TestTheBetterCureIsFirst(t *testing.T) {
 	}
 	const none = "100 orders"
 	renewed, fewer := cure(Mends, Watchdog, "100 orders: 1 broken, 1 orphan", ""), cure(Mends, Watchdog, none, "")
-	renewed.New, fewer.Lacks = []string{check.Orphan}, 1
+	renewed.New, fewer.Lacks = []string{check.ShutOut}, 1
 	for name, c := range map[string]struct{ first, second *Cure }{
 		"mends before protects":              {cure(Mends, Lock, none, ""), cure(Protects, Resource, "100 orders: 1 broken, 1 orphan", "")},
 		"protects before unsure":             {cure(Protects, Resource, "100 orders: 9 broken, 9 orphan", ""), cure(Unsure, Lock, none, "")},

@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"relock/engine/check"
@@ -44,11 +46,31 @@ type Over struct {
 	At      time.Duration    // of several: when
 	Waiting []string         // threads that wait though nobody can move
 	Asking  []string         // of these, those that ask in vain
+
+	Tried bool                     // whether anybody is shut out by what is left
+	After map[string]time.Duration // then, after how long each thread gets in, alone on that: 0 being at once, or check.Never
+	Stays bool                     // the key stays, too, where nobody is shut out
+}
+
+// waits is how an order ends in which threads wait for ever.
+const waits trace.Result = "stuck"
+
+// shut returns for how long somebody is shut out, and those who are not for as long.
+func (o Over) shut() (after time.Duration, in []string) {
+	for _, d := range o.After {
+		after = max(after, d)
+	}
+	for _, who := range slices.Sorted(maps.Keys(o.After)) {
+		if o.After[who] < after {
+			in = append(in, who)
+		}
+	}
+	return after, in
 }
 
 func (o Over) result() trace.Result {
 	if len(o.Waiting) > 0 {
-		return check.Stuck
+		return waits
 	}
 	return trace.Done
 }

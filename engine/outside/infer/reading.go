@@ -21,7 +21,7 @@ import (
 
 // Rules are the rules that a lab checks, in the order of check.Names.
 func Rules() []string {
-	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.Orphan, check.Stuck, check.Deadlock}
+	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.ShutOut, check.Deadlock}
 }
 
 // Reading folds the records of one order into events, and into broken rules. It is not
@@ -454,6 +454,15 @@ func (j *Reading) Finish(over Over) {
 	}
 	if len(waiting) > 0 {
 		j.violate(j.checker.Stuck(waiting, asking))
+	} else if over.Tried {
+		if over.Stays { // it is not why
+			key = trace.Absent()
+		}
+		if after, in := over.shut(); after > 0 {
+			for _, f := range j.checker.ShutOut(j.at, after, 0, in, key) {
+				j.violate(f)
+			}
+		}
 	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)

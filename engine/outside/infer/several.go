@@ -198,7 +198,7 @@ func (s *Several) alone(i int, e trace.Event, called bool) {
 			}
 		}
 		switch {
-		case f.Rule != check.Stuck:
+		case f.Rule != check.ShutOut, f.For != 0:
 			s.violate(f.Of(name))
 		case i == 0: // it is of all locks
 			s.violate(f)

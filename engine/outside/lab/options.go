@@ -36,6 +36,7 @@ type Options struct {
 	Seed      uint64        // of what is drawn
 	Timeout   time.Duration // how long a worker may be silent
 	Progress  func(orders, waiting, broken int)
+	NoProbe   bool // nobody tries to get in on what an order has left
 	Full      bool // tests only: tries also orders that cannot differ
 }
 

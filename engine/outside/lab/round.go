@@ -280,7 +280,10 @@ func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c cho
 		}
 	}
 	o.marks = s.marks
-	return o, nil
+	if len(o.final.Waiting) > 0 { // it is not over
+		return o, nil
+	}
+	return o, s.tries(ctx, o)
 }
 
 // finalState is the state of the lock's key. The caller must not hold the gate.

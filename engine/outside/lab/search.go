@@ -69,6 +69,8 @@ type search struct {
 	replays    int
 	made       []string // keys that may be the lock, in the order in which commands made them
 
+	attempts attempts
+
 	tried, drawn tally // of orders that break a rule
 }
 

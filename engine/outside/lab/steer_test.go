@@ -130,7 +130,7 @@ func TestSteering(t *testing.T) {
 		on(t, s, "B", "")
 		on(t, s, "B", "")
 		over := until(t, s, func(l lab.Look) bool { return l.Over })
-		if got := violated(t, s); !slices.Equal(got, []string{check.Orphan}) {
+		if got := violated(t, s); !slices.Equal(got, []string{check.ShutOut}) {
 			t.Errorf("the round has broken %v; want an orphan: nobody knows of the key", got)
 		}
 		if err := s.Decide(t.Context(), lab.Decision{Thread: "A"}); !errors.Is(err, lab.ErrNoChoice) {
@@ -148,7 +148,7 @@ func TestSteering(t *testing.T) {
 		if !reflect.DeepEqual(again.Order, over.Order) || again.Rounds != over.Rounds+1 {
 			t.Errorf("run again, round %d is %v; want round %d, %v", again.Rounds, again.Order, over.Rounds+1, over.Order)
 		}
-		if got := violated(t, s); !slices.Equal(got, []string{check.Orphan}) {
+		if got := violated(t, s); !slices.Equal(got, []string{check.ShutOut}) {
 			t.Errorf("run again, it has broken %v", got)
 		}
 
@@ -306,7 +306,7 @@ func TestSteeringFindsTheKeyAgain(t *testing.T) {
 		on(t, s, "B", "")
 		on(t, s, "B", "")
 		until(t, s, func(l lab.Look) bool { return l.Over })
-		if got := violated(t, s); !slices.Equal(got, []string{check.Orphan}) {
+		if got := violated(t, s); !slices.Equal(got, []string{check.ShutOut}) {
 			t.Errorf("it has broken %v", got)
 		}
 	})

@@ -104,6 +104,41 @@ func takes(ctx context.Context, c *redis.Client, kind, me string) func() {
 	return free
 }
 
+// enters tries to take a lock that only its marks tell of, and returns what gives it back, or nil.
+func enters(ctx context.Context, c *redis.Client, kind, me string) func() {
+	switch kind {
+	case "one token":
+		if c.SetNX(ctx, "made", 1, 0).Val() {
+			c.RPush(ctx, "tokens", "t")
+		}
+		if c.LPop(ctx, "tokens").Err() != nil {
+			return nil
+		}
+		return func() { c.RPush(ctx, "tokens", "t") }
+	case "counts up and down":
+		if c.Incr(ctx, "n").Val() > 1 {
+			c.Decr(ctx, "n")
+			return nil
+		}
+		return func() { c.Decr(ctx, "n") }
+	case "a line": // whoever is its head is in, also if it was there before
+		c.SAdd(ctx, "seen", me)
+		if c.LPos(ctx, "line", me, redis.LPosArgs{}).Err() != nil {
+			c.RPush(ctx, "line", me)
+		}
+		if c.LIndex(ctx, "line", 0).Val() != me {
+			c.LRem(ctx, "line", 0, me)
+			return nil
+		}
+		return func() { c.LPop(ctx, "line") }
+	}
+	c.Incr(ctx, "calls") // stays, and shuts nobody out
+	if !c.SetNX(ctx, "k", me, 2*time.Second).Val() {
+		return nil
+	}
+	return func() { c.Del(ctx, "k") }
+}
+
 // act is a worker of some kind.
 func act(kind string) {
 	ctx := context.Background()
@@ -149,6 +184,13 @@ func act(kind string) {
 			unlock("k", t)
 		}
 		fmt.Println(time.Since(began).Nanoseconds())
+	case "one token", "counts up and down", "a line", "nothing stays":
+		for round() {
+			if give := enters(ctx, c, kind, me); give != nil {
+				marked(func() {})
+				give()
+			}
+		}
 	case "unmarked":
 		for round() {
 			if t := lock("k", 2); t != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"relock/engine/fault"
 	"relock/engine/lock"
@@ -32,6 +33,7 @@ type Facts struct {
 	ids      map[string][]string // of the threads, as owners
 	now      trace.Event
 	nodes    []trace.KeyState // the key on each node before the current event, if there are several
+	before   trace.Millis     // when the event before the current one was
 	held     []string         // who holds the key at the current event
 	believed map[string]int
 	depth    map[string]int
@@ -111,7 +113,7 @@ func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 // Add takes the next event, which is the current one until the next call.
 func (f *Facts) Add(e trace.Event) {
 	f.settle()
-	f.Before, f.nodes = f.now.Key, f.now.Nodes
+	f.Before, f.nodes, f.before = f.now.Key, f.now.Nodes, f.now.At
 	f.followInside(e)
 	f.holding.Add(e)
 	had, has := f.held, f.Holders(e.Key)
@@ -352,6 +354,22 @@ func (f *Facts) On(node int) (before, after trace.KeyState) {
 		after = f.now.Nodes[node-1]
 	}
 	return before, after
+}
+
+// Later reports whether the key, as a command's node has it, lives longer after the current
+// event than before, by a millisecond or more: its time is known no better.
+func (f *Facts) Later(node int) bool {
+	before, after := f.On(node)
+	switch {
+	case !before.Exists() || !after.Exists() || before.PTTL == trace.NoExpiry:
+		return false
+	case after.PTTL == trace.NoExpiry:
+		return true
+	}
+	ends := func(at trace.Millis, key trace.KeyState) time.Duration {
+		return at.Duration() + time.Duration(key.PTTL)*time.Millisecond
+	}
+	return ends(f.now.At, after)-ends(f.before, before) >= time.Millisecond
 }
 
 // Aside reports whether a thread goes on with the old master of two, so that the key says

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"strconv"
 
 	"relock/engine/trace"
 )
@@ -18,7 +19,7 @@ func (o Owners) Holders(key trace.KeyState) []string {
 		}
 	}
 	for id := range key.Fields {
-		if thread, ok := o[id]; ok {
+		if thread, ok := o[id]; ok && holds(key, id) {
 			threads = append(threads, thread)
 		}
 	}
@@ -36,11 +37,18 @@ func (o Owners) Hold(key trace.KeyState, thread string) bool {
 		return true
 	}
 	for id := range key.Fields {
-		if o[id] == thread {
+		if o[id] == thread && holds(key, id) {
 			return true
 		}
 	}
 	return false
+}
+
+// holds reports whether a field of the key stands for somebody who holds the lock: not a
+// hold count below 1.
+func holds(key trace.KeyState, id string) bool {
+	count, err := strconv.Atoi(key.Fields[id])
+	return key.Type != trace.TypeHash || err != nil || count > 0
 }
 
 // Names reports whether a key says itself whose it is.
@@ -84,7 +92,7 @@ func (h *Holding) Held(key trace.KeyState) []string { return h.of(key, h.had) }
 
 func (h *Holding) of(key trace.KeyState, put Put) []string {
 	threads := h.owners.Holders(key)
-	if len(threads) == 0 && (key.Exists() || put.list) {
+	if len(threads) == 0 && !h.owners.Names(key) && (key.Exists() || put.list) {
 		threads = append(threads, put.Threads()...)
 	}
 	return threads
