@@ -205,7 +205,9 @@ func (k reviewKept) compare(t *testing.T, b bench, name string) {
 			continue
 		}
 		saved, lines := filepath.Join(b.built, "order.jsonl"), filepath.Join(b.built, "lines")
-		found(t, slices.Concat(k.search(), []string{"-env", rounds.Lines + "=" + lines, "-replay", k.order(t, search), "-save", saved}, command)...)
+		order := []string{"-replay", k.order(t, search)}
+		found(t, slices.Concat(k.search(), order, []string{"-save", saved}, command)...)
+		found(t, slices.Concat(k.search(), order, []string{"-env", rounds.Lines + "=" + lines, "-probe=false"}, command)...) // whoever tries to get in sends commands, too
 		now, err := os.ReadFile(saved)
 		if err != nil {
 			t.Fatal(err)

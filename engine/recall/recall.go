@@ -162,10 +162,17 @@ func (m *Memory) intern(items []item) *state {
 	for _, i := range items {
 		s.next = min(s.next, i.expiry)
 		k := trace.KeyState{Type: i.Type, Fields: i.Hash, PTTL: trace.NoExpiry}
-		if i.Type == trace.TypeString {
+		switch i.Type {
+		case trace.TypeString:
 			k.Value = &i.Text
-		}
-		if i.Type == trace.TypeZSet {
+		case trace.TypeList:
+			k.Length = int64(len(i.List))
+		case trace.TypeSet:
+			k.Fields = make(map[string]string, len(i.List))
+			for _, m := range i.List {
+				k.Fields[m] = ""
+			}
+		case trace.TypeZSet:
 			k.Fields = make(map[string]string, len(i.Set))
 			for _, z := range i.Set {
 				k.Fields[z.Member] = trace.Score(z.Score)
@@ -205,6 +212,9 @@ func renamed(items []item, rename func(string) string) []item {
 		it.List, it.Set = slices.Clone(it.List), slices.Clone(it.Set)
 		for n, element := range it.List {
 			it.List[n] = rename(element)
+		}
+		if it.Type == trace.TypeSet {
+			slices.Sort(it.List)
 		}
 		for n := range it.Set {
 			it.Set[n].Member = rename(it.Set[n].Member)

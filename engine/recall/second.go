@@ -12,6 +12,7 @@ import (
 
 	"relock/engine/journal"
 	"relock/engine/store"
+	"relock/engine/trace"
 )
 
 // Second is a Redis that is asked what the embedded one was asked, each question once,
@@ -256,11 +257,11 @@ func shownItems(items []store.Item) string {
 	for n, i := range items {
 		var content any
 		switch i.Type {
-		case "hash":
+		case trace.TypeHash:
 			content = i.Hash
-		case "list":
+		case trace.TypeList, trace.TypeSet:
 			content = i.List
-		case "zset":
+		case trace.TypeZSet:
 			content = sorted(i.Set)
 		default:
 			content = i.Text

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"relock/engine/trace"
 )
 
 // Beside is a redis-server that this process has started for itself: it keeps nothing on
@@ -68,12 +70,14 @@ func StartBeside(ctx context.Context) (*Beside, error) {
 // Version is the server's: "7.0.15".
 func (b *Beside) Version() string { return b.version }
 
-// contents is a script that tells all keys: name, type, time left, and content.
-const contents = `local out = {} local keys = redis.call('KEYS', '*') table.sort(keys)
+// contents is a script that tells the named keys, or all: name, type, time left, and content.
+const contents = `local out, keys = {}, KEYS
+if #keys == 0 then keys = redis.call('KEYS', '*') end table.sort(keys)
 for _, k in ipairs(keys) do local kind, v = redis.call('TYPE', k).ok, false
 if kind == 'string' then v = {redis.call('GET', k)} end
 if kind == 'hash' then v = redis.call('HGETALL', k) end
 if kind == 'list' then v = redis.call('LRANGE', k, 0, -1) end
+if kind == 'set' then v = redis.call('SMEMBERS', k) table.sort(v) end
 if kind == 'zset' then v = redis.call('ZRANGE', k, 0, -1, 'WITHSCORES') end
 out[#out + 1] = {k, kind, redis.call('PTTL', k), v} end return out`
 
@@ -115,15 +119,17 @@ func (b *Beside) Ask(ctx context.Context, items []Item, text string, keys []stri
 // write makes a key.
 func (i Item) write(ctx context.Context, p redis.Pipeliner) {
 	switch i.Type {
-	case "string":
+	case trace.TypeString:
 		p.Set(ctx, i.Name, i.Text, 0)
-	case "hash":
+	case trace.TypeHash:
 		p.HSet(ctx, i.Name, i.Hash)
-	case "list":
+	case trace.TypeList:
 		for _, one := range i.List {
 			p.RPush(ctx, i.Name, one)
 		}
-	case "zset":
+	case trace.TypeSet:
+		p.SAdd(ctx, i.Name, i.List)
+	case trace.TypeZSet:
 		for _, one := range i.Set {
 			p.ZAdd(ctx, i.Name, redis.Z{Score: one.Score, Member: one.Member})
 		}
@@ -147,18 +153,18 @@ func itemOf(told any) (Item, error) {
 		return i, fmt.Errorf("store: %s is a %s", i.Name, i.Type)
 	}
 	switch i.Type {
-	case "string":
+	case trace.TypeString:
 		i.Text = fmt.Sprint(list[0])
-	case "hash":
+	case trace.TypeHash:
 		i.Hash = map[string]string{}
 		for n := 0; n+1 < len(list); n += 2 {
 			i.Hash[fmt.Sprint(list[n])] = fmt.Sprint(list[n+1])
 		}
-	case "list":
+	case trace.TypeList, trace.TypeSet:
 		for _, one := range list {
 			i.List = append(i.List, fmt.Sprint(one))
 		}
-	case "zset":
+	case trace.TypeZSet:
 		for n := 0; n+1 < len(list); n += 2 {
 			var score float64
 			if _, err := fmt.Sscan(fmt.Sprint(list[n+1]), &score); err != nil {

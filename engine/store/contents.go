@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -90,41 +88,16 @@ func (e *Embedded) Items(names []string) ([]Item, error) {
 // Item has. It fails with Redis' error.
 func ItemsOf(ctx context.Context, c redis.UniversalClient, names []string) ([]Item, error) {
 	var list []Item
-	for _, name := range names {
-		i := Item{Name: name}
-		var err error
-		if i.Type, err = c.Type(ctx, name).Result(); err != nil {
-			return nil, fmt.Errorf("store: type of %s: %w", name, err)
-		}
-		switch i.Type {
-		case trace.TypeString:
-			i.Text, err = c.Get(ctx, name).Result()
-		case trace.TypeHash:
-			i.Hash, err = c.HGetAll(ctx, name).Result()
-		case trace.TypeList:
-			i.List, err = c.LRange(ctx, name, 0, -1).Result()
-		case trace.TypeZSet:
-			var scored []redis.Z
-			scored, err = c.ZRangeWithScores(ctx, name, 0, -1).Result()
-			for _, z := range scored {
-				i.Set = append(i.Set, Scored{z.Member.(string), z.Score})
-			}
-			slices.SortFunc(i.Set, func(a, b Scored) int { return strings.Compare(a.Member, b.Member) })
-		default:
-			continue
-		}
-		left := time.Duration(0)
-		if err == nil {
-			left, err = c.PTTL(ctx, name).Result()
-		}
-		switch {
-		case errors.Is(err, redis.Nil) || err == nil && left == trace.NoKey: // it has ended meanwhile
-			continue
-		case err != nil:
+	for _, name := range names { // one by one: in a cluster, each may be on another node
+		told, err := c.Eval(ctx, contents, []string{name}).Slice()
+		if err != nil {
 			return nil, fmt.Errorf("store: contents of %s: %w", name, err)
 		}
-		i.TTL = max(left, 0)
-		list = append(list, i)
+		for _, one := range told {
+			if i, err := itemOf(one); err == nil {
+				list = append(list, i)
+			}
+		}
 	}
 	return list, nil
 }

@@ -34,6 +34,11 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, rule := range check.Names() {
 		p.Rules = append(p.Rules, page.Term{ID: rule, Name: l.Clause(check.Title(rule)), Text: l.Clause(check.Means(rule))})
+		for _, older := range check.Older() {
+			if now, _ := check.Named(older); now == rule {
+				p.Rules[len(p.Rules)-1].Before = append(p.Rules[len(p.Rules)-1].Before, older)
+			}
+		}
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.Glossary(p))
 }

@@ -18,7 +18,7 @@ func TestSentencesKnowWhatCameBefore(t *testing.T) {
 		{"fenced-clock-behind", export.RedisCLI, "token went back (token-regression): B was given token 65,000, and A had 100,000 before"},
 		{"no-lock-over-buying", export.RedisCLI, "over the limit (over-limit): user 7 bought 3 times, 2 are allowed"},
 		{"no-lock-over-buying", export.Mermaid, "over the limit (over-limit): user 7 bought 3 times, 2 are allowed"},
-		{"setnx-hash-crash", export.RedisCLI, "waits for ever (stuck): B will never get in: the key is A's, it has no expiry"},
+		{"setnx-hash-crash", export.RedisCLI, "shut out (shut-out): B will never get in: the key is A's, it has no expiry"},
 		{"setnx-hash", export.Markdown, "no rule was broken, but A and B ended with an error: WRONGTYPE"},
 		{"setnx-hash", export.RedisCLI, "# The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE"},
 		{"setnx-hash", export.Mermaid, "The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE"},

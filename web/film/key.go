@@ -169,6 +169,8 @@ func (s *stager) verb(owners int) string {
 		return s.l.Say("hold it")
 	case count == "":
 		return s.l.Say("holds it")
+	case count == "0" || strings.HasPrefix(count, "-"):
+		return s.l.Say("is written there, ×%s", count)
 	default:
 		return s.l.Say("holds it, ×%s", count)
 	}

@@ -269,7 +269,7 @@ type LabFound struct {
 // LabRule is a rule that a search has seen broken.
 type LabRule struct {
 	Place int    // in the list
-	Title string // "orphan: in 9 of 65 orders"
+	Title string // "shut out: in 9 of 65 orders"
 	Steps string // "the smallest: 6 decisions"
 }
 

@@ -63,8 +63,9 @@ type Glossary struct {
 type Term struct {
 	ID      string
 	Name    string
-	Text    string // what it means
-	Other   string // what it is called elsewhere, "" where everybody says the same
-	Address string // of a moment in which it is seen
-	Seen    string // which that is
+	Text    string   // what it means
+	Other   string   // what it is called elsewhere, "" where everybody says the same
+	Address string   // of a moment in which it is seen
+	Seen    string   // which that is
+	Before  []string // IDs that it had before, for older links
 }

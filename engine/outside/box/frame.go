@@ -269,7 +269,7 @@ func decodeQuestion(body []byte) (what int64, q Question, err error) {
 }
 
 // types are the types of a [store.Item].
-var types = []string{trace.TypeString, trace.TypeHash, "list", trace.TypeZSet}
+var types = []string{trace.TypeString, trace.TypeHash, trace.TypeList, trace.TypeZSet, trace.TypeSet}
 
 // faults are the kinds of a Fault by their number in a frame, less one.
 var faults = []error{ErrSyntax, ErrEndless, ErrTooLarge, ErrContents, ErrSteps}

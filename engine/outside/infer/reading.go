@@ -448,7 +448,8 @@ func (j *Reading) Finish(over Over) {
 	if j.marks {
 		believed = len(j.times) > 0
 	}
-	j.untried = j.marks && len(waiting) == 0 && (j.apart && key.Exists() || j.kind != nil || j.lock.Kind.Permits > 0)
+	ends := key.Value != nil && isDeadline(*key.Value)
+	j.untried = j.marks && !over.Tried && len(waiting) == 0 && (ends || j.apart && key.Exists() || j.kind != nil || j.lock.Kind.Permits > 0)
 	if j.untried || j.marks && !j.left(j.key, key) { // what stays may be part of the lock
 		believed = true
 	}
@@ -463,7 +464,7 @@ func (j *Reading) Finish(over Over) {
 				j.violate(f)
 			}
 		}
-	} else if ends := key.Value != nil && isDeadline(*key.Value); key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
+	} else if key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}

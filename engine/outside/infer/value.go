@@ -78,6 +78,27 @@ func deadline(value string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// digits are the parts of a text that may be an instant.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// Instants are the instants of Unix, in seconds, milliseconds or microseconds, that stand in
+// a text and lie within a day of now.
+func Instants(text string, now time.Time) []time.Time {
+	var list []time.Time
+	for _, part := range digits.FindAllString(text, -1) {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			continue
+		}
+		for _, at := range []time.Time{time.Unix(n, 0), time.UnixMilli(n), time.UnixMicro(n)} {
+			if at.Sub(now).Abs() <= 24*time.Hour {
+				list = append(list, at)
+			}
+		}
+	}
+	return list
+}
+
 func isDeadline(value string) bool { _, is := deadline(value); return is }
 
 // stands reports whether a command that writes its value regardless heard in the answer that

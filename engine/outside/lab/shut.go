@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"relock/engine/check"
 	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
 	"relock/engine/store"
+	"relock/engine/trace"
 )
 
 // goesOn are how far the clock goes on, each time, where nothing expires any more: a
@@ -156,14 +159,39 @@ func (s *search) attempt(ctx context.Context, b *embedded, left []store.Item, at
 			if !a.over {
 				after = unknown
 			}
-			return after, s.home(ctx)
+			return byItsClock(after, left), s.home(ctx)
 		}
 		further = a.further
 	}
 	s.g.mu.Lock()
 	after := b.at - at
 	s.g.mu.Unlock()
-	return after, s.home(ctx)
+	return byItsClock(after, left), s.home(ctx)
+}
+
+// byItsClock is after how long a thread gets in that may go by its own clock, which does not
+// go on as Redis' does: not before a deadline that stands in the data. Without a lease, an
+// instant that is over may be one from which it counts.
+func byItsClock(after time.Duration, left []store.Item) time.Duration {
+	now, past := time.Now(), false
+	for _, i := range left {
+		texts := append(slices.Collect(maps.Values(i.Hash)), i.Text)
+		for _, s := range i.Set {
+			texts = append(texts, trace.Score(s.Score))
+		}
+		for _, text := range slices.Concat(texts, i.List) {
+			for _, at := range infer.Instants(text, now) {
+				const exact = 100 * time.Millisecond // the worker's clock is no better known
+				if past = past || at.Before(now); at.After(now) {
+					after = min(after, at.Sub(now).Round(exact))
+				}
+			}
+		}
+	}
+	if after == check.Never && past {
+		return unknown
+	}
+	return after
 }
 
 // team is who is to be inside at once, with this thread as the last.

@@ -9,6 +9,7 @@ import (
 	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/engine/trace"
+	"relock/engine/verdict"
 )
 
 // Where an order is over, each thread tries once more, alone: what stays in Redis is told by
@@ -26,6 +27,7 @@ func TestShutOutIsTried(t *testing.T) {
 		"a count stays":                 {"counts up and down", []string{lab.LoseRequest}, true, trace.NoExpiry, "nobody ever gets in"},
 		"the head of a line is dead":    {"a line", []string{lab.LoseRequest}, true, trace.NoExpiry, "only A can ever get in"},
 		"a lease goes on":               {"nothing stays", []string{lab.LoseRequest}, true, trace.MillisOf(2 * time.Second), "nobody gets in for 2s"},
+		"a deadline that is its own":    {"a deadline of its own clock", []string{lab.LoseRequest}, true, trace.MillisOf(3 * time.Second), "nobody gets in for 3s"},
 		"tokens come back":              {"one token", nil, false, 0, ""},
 		"a counter shuts nobody out":    {"nothing stays", nil, false, 0, ""},
 		"a line without faults is fair": {"a line", nil, false, 0, ""},
@@ -58,5 +60,17 @@ func TestShutOutIsTried(t *testing.T) {
 				t.Errorf("nobody is shut out in %d orders: %s", found.Orders, rules(found))
 			}
 		})
+	}
+}
+
+// A worker may count a lease from an instant that stands in the data, by its own clock: then
+// nobody knows whether it would ever get in.
+func TestNobodyKnowsWhenItsOwnClockLetsIn(t *testing.T) {
+	racetest.Skip(t)
+	o := options(t, "since when by its own clock")
+	o.Faults, o.MaxFaults = []string{lab.LoseRequest}, 1
+	found := search(t, o)
+	if len(found.Rules) > 0 || found.Evidence.Judge().Verdict != verdict.Unjudged {
+		t.Errorf("%+v: %s", found.Evidence.Judge(), rules(found))
 	}
 }

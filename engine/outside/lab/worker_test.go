@@ -121,6 +121,18 @@ func enters(ctx context.Context, c *redis.Client, kind, me string) func() {
 			return nil
 		}
 		return func() { c.Decr(ctx, "n") }
+	case "a deadline of its own clock", "since when by its own clock":
+		const lease = 3 * time.Second
+		now, text := time.Now(), ""
+		if kind == "a deadline of its own clock" {
+			text = strconv.FormatInt(now.Add(lease).UnixMilli(), 10)
+		} else {
+			text = strconv.FormatInt(now.UnixMilli(), 10)
+		}
+		if !c.SetNX(ctx, "k", text, 0).Val() {
+			return nil // nobody waits for so long here
+		}
+		return func() { c.Del(ctx, "k") }
 	case "a line": // whoever is its head is in, also if it was there before
 		c.SAdd(ctx, "seen", me)
 		if c.LPos(ctx, "line", me, redis.LPosArgs{}).Err() != nil {
@@ -184,7 +196,7 @@ func act(kind string) {
 			unlock("k", t)
 		}
 		fmt.Println(time.Since(began).Nanoseconds())
-	case "one token", "counts up and down", "a line", "nothing stays":
+	case "one token", "counts up and down", "a line", "a deadline of its own clock", "since when by its own clock", "nothing stays":
 		for round() {
 			if give := enters(ctx, c, kind, me); give != nil {
 				marked(func() {})
