@@ -453,18 +453,19 @@ func (j *Reading) Finish(over Over) {
 	if j.untried || j.marks && !j.left(j.key, key) { // what stays may be part of the lock
 		believed = true
 	}
-	if len(waiting) > 0 {
+	switch stays := key; {
+	case len(waiting) > 0:
 		j.violate(j.checker.Stuck(waiting, asking))
-	} else if over.Tried {
+	case over.Tried:
 		if over.Stays { // it is not why
-			key = trace.Absent()
+			stays = trace.Absent()
 		}
 		if after, in := over.shut(); after > 0 {
-			for _, f := range j.checker.ShutOut(j.at, after, 0, in, key) {
+			for _, f := range j.checker.ShutOut(j.at, after, 0, in, stays) {
 				j.violate(f)
 			}
 		}
-	} else if key.Exists() && !believed && !ends && (j.marks || !unlike(key)) {
+	case key.Exists() && !believed && !ends && (j.marks || !unlike(key)):
 		for _, f := range j.checker.Finish(key) {
 			j.violate(f)
 		}
