@@ -28,9 +28,6 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if journal.Sweeps(b.Args[0]) {
 		return Finding{}, false // it drops expired members, no matter who put them there
 	}
-	if taken, _ := journal.Tokens(b.Args, b.Reply, b.Arg(1)); taken > 0 {
-		return Finding{}, false // the last token of a list
-	}
 	held, _ := f.HeldOn(b.Node)
 	holders := phrase.Names(held)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {

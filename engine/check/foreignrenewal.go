@@ -28,9 +28,6 @@ func (r foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || f.Aside(e.Thread) || b.Call == lock.CallLock && r.kind.Shared() || !renews(b) || b.Call != lock.CallRenew && !f.Later(b.Node) {
 		return Finding{}, false // who comes to a lock that several share lets its key live longer
 	}
-	if _, tokens := f.Put().Filled(); tokens {
-		return Finding{}, false // a list of tokens is nobody's
-	}
 	held, holds := f.HeldOn(b.Node)
 	holders := phrase.Names(holds)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) || !slices.Equal(held, holds) {

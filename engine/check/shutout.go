@@ -83,12 +83,7 @@ func (c *Checker) each(keys []trace.KeyState) []left {
 }
 
 // whose are the threads whose key it is.
-func (l left) whose() []string {
-	if _, tokens := l.facts.Put().Filled(); tokens {
-		return l.facts.Put().Threads()
-	}
-	return l.facts.Holders(l.key)
-}
+func (l left) whose() []string { return l.facts.Holders(l.key) }
 
 // excused reports whether what is left is meant to be: a key that its last release kept,
 // or a lease of a thread that crashed or hangs, for as long as that was given.
@@ -183,7 +178,7 @@ func (l left) cause(whose []string, after time.Duration) phrase.Wording {
 
 // Finish returns what there is to find where nothing follows any more and nobody can try
 // to get in: that a key stays that nobody believes to hold. One whose value is a
-// deadline shuts nobody out for longer, and a list of tokens must be as full as it was.
+// deadline shuts nobody out for longer.
 func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 	var found []Finding
 	for _, one := range c.each(keys) {
@@ -191,11 +186,7 @@ func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 		if one.key.PTTL >= 0 {
 			after = time.Duration(one.key.PTTL) * time.Millisecond
 		}
-		all, tokens := one.facts.Put().Filled()
 		switch {
-		case tokens && int(one.key.Length) >= all:
-		case tokens:
-			found = append(found, one.shutOut(Never))
 		case !one.key.Exists(), one.end.kept && after != Never,
 			one.end.deadline != "" && after == Never && one.key.Value != nil && *one.key.Value == one.end.deadline:
 		default:

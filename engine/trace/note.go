@@ -46,7 +46,6 @@ const (
 	NoteStanding   = "standing"
 	NoteLeftOut    = "left-out"
 	NoteWaits      = "waits"
-	NoteTokens     = "tokens"
 	NoteSameOwners = "same-owner"
 )
 
@@ -96,7 +95,6 @@ var notes = []note{
 	{NoteStanding, "It ends while the key is still there.", false},
 	{NoteLeftOut, "Commands left out because there are too many: %d, from line %d on.", true},
 	{NoteWaits, "Commands that waited for a token: %d, the first in line %d. Redis serves the longest waiter first: that is recomputed.", false},
-	{NoteTokens, "Tokens that were put into the list while none was out: %d, fewer than its permits. The others were there, or taken, before the log began.", true},
 	{NoteSameOwners, "The key itself names its holder: no other way of reading it fits.", false},
 }
 

@@ -24,9 +24,7 @@ func (oneKey) card(s *stager, c Card) Card {
 		c.Key, c.Held, c.Raw = "", s.l.Say("no key seen yet"), s.l.Say("The first command of a lock shows it, or you name it.")
 	default:
 		c.Raw, c.Left = s.l.Say("no key"), "–"
-		if c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held); s.holding().Tokens() {
-			c.Held = freeTokens(s.l.Language, s.event.Key)
-		}
+		c.Held = cmp.Or(allFree(s.l.Language, s.sc.Lock.Kind), c.Held)
 	}
 	return c
 }
@@ -108,8 +106,8 @@ func (s *stager) ofKey(c *Card) {
 		believed = believed || h.Thread != "" && (s.event.Belief[h.Thread] > 0 || slices.Contains([]State{Asks, Unsure, Waits, Leaves}, s.state(h.Thread)))
 	}
 	switch {
-	case k.Type == trace.TypeList && s.holding().Tokens():
-		c.Held = freeTokens(s.l.Language, k)
+	case k.Type == trace.TypeList:
+		c.Held = elements(s.l.Language, k)
 	case len(c.Owners) == 0:
 		c.Held = s.l.Say("not a lock")
 	case !believed && s.shown.Holds[0].Thread != "":

@@ -24,9 +24,9 @@ func permitsTaken(l words.Language, kind check.Kind, k trace.KeyState) string {
 	}
 }
 
-// freeTokens says how many tokens a list has.
-func freeTokens(l words.Language, k trace.KeyState) string {
-	return l.Say("free tokens: %d", k.Length)
+// elements says how many a list has.
+func elements(l words.Language, k trace.KeyState) string {
+	return l.Say("elements: %d", k.Length)
 }
 
 // allTaken says that a lock has no permit left.

@@ -193,7 +193,7 @@ func (l *Lanes) add(e trace.Event) {
 	if members := e.Key.CountMembers(); l.sc.Lock.Kind.Permits > 0 && members > 0 {
 		row.holder, row.taken = -1, members
 	}
-	if e.Key.Type == trace.TypeList || l.holding().Tokens() { // it says nothing of its holders
+	if e.Key.Type == trace.TypeList { // it says nothing of its holders
 		row.holder, row.several, row.taken = -1, nil, 0
 	}
 	l.highest = max(l.highest, float64(e.Key.PTTL))

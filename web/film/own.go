@@ -92,7 +92,7 @@ func (t *Narrator) keyNow(k trace.KeyState, who string) string {
 	case !k.Exists():
 		return t.say("There is no key.")
 	case k.Type == trace.TypeList:
-		return t.say("Free tokens: %d.", k.Length)
+		return t.say("The list has %d elements.", k.Length)
 	case shared(t.sc.Lock.Kind, k) && t.inKey(k) != "":
 		return t.say("%s %s", t.inKey(k), t.stays(k))
 	case counted && k.PTTL < 0:

@@ -480,7 +480,7 @@ func (t *Timeline) keyCellOf(k trace.KeyState, whose *facts.Holding) Key {
 		})
 	}
 	if out.Taken = permitsTaken(t.l, t.sc.Lock.Kind, k); k.Type == trace.TypeList {
-		out.Taken = freeTokens(t.l, k)
+		out.Taken = elements(t.l, k)
 	}
 	if k.PTTL < 0 {
 		out.Lease = t.l.Say("no expiry")

@@ -27,10 +27,6 @@ func (o Owners) Holders(key trace.KeyState) []string {
 	return slices.Compact(threads)
 }
 
-// Tokens reports whether the lock is a list of tokens, as far as its commands have shown:
-// who has taken one holds it, and the key says of nobody that it does.
-func (h *Holding) Tokens() bool { return h.put.list }
-
 // Hold reports whether the key has an id of the thread.
 func (o Owners) Hold(key trace.KeyState, thread string) bool {
 	if key.Value != nil && o[*key.Value] == thread {
@@ -92,7 +88,7 @@ func (h *Holding) Held(key trace.KeyState) []string { return h.of(key, h.had) }
 
 func (h *Holding) of(key trace.KeyState, put Put) []string {
 	threads := h.owners.Holders(key)
-	if len(threads) == 0 && !h.owners.Names(key) && (key.Exists() || put.list) {
+	if len(threads) == 0 && !h.owners.Names(key) && key.Exists() {
 		threads = append(threads, put.Threads()...)
 	}
 	return threads
@@ -102,7 +98,7 @@ func (h *Holding) of(key trace.KeyState, put Put) []string {
 // for Redis itself, holds none.
 func (h *Holding) Hold(key trace.KeyState, thread string) bool {
 	switch {
-	case thread == "" || !key.Exists() && !h.put.list:
+	case thread == "" || !key.Exists():
 		return false
 	case h.owners.Names(key):
 		return h.owners.Hold(key, thread)

@@ -17,11 +17,8 @@ import (
 type Put struct {
 	Value  string            // of a string: the thread; "" if that is not known, or for a count that is at 0
 	Fields map[string]string // of a hash: the thread of each field, where it is known
-	Out    []string          // of a list of tokens: the thread of each that was taken, and not put back
 
 	name string // the key's, as the command that made it has it
-	list bool   // it is a list of tokens
-	all  int    // that it was filled with
 }
 
 // Threads returns the threads, by name.
@@ -33,55 +30,8 @@ func (p Put) Threads() []string {
 	for _, thread := range p.Fields {
 		list = append(list, thread)
 	}
-	list = append(list, p.Out...)
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// Tokens is how many tokens of a list a thread has.
-func (p Put) Tokens(thread string) int {
-	n := 0
-	for _, one := range p.Out {
-		if one == thread {
-			n++
-		}
-	}
-	return n
-}
-
-// Filled returns with how many tokens the list was filled while none was out; false where it
-// is none of tokens.
-func (p Put) Filled() (int, bool) { return p.all, p.list }
-
-// moved returns it after a command that took tokens out of a list, or put some into it;
-// false of another one.
-func (p Put) moved(before trace.KeyState, e trace.Event) (Put, bool) {
-	b, ok := e.Body.(trace.Command)
-	if !ok || len(b.Args) == 0 || b.Error != "" || len(e.Nodes) > 0 || !p.list && e.Key.Type != trace.TypeList && before.Type != trace.TypeList {
-		return p, p.list
-	}
-	if !p.list {
-		p.name = b.Arg(1)
-	}
-	taken, put := journal.Tokens(b.Args, b.Reply, p.name)
-	if taken+put == 0 {
-		return p, p.list
-	}
-	p.list, p.Out = true, slices.Clone(p.Out)
-	for range taken {
-		p.Out = append(p.Out, e.Thread)
-	}
-	out := len(p.Out) > 0
-	for range put {
-		i := slices.Index(p.Out, e.Thread)
-		switch {
-		case i >= 0:
-			p.Out = slices.Delete(p.Out, i, i+1)
-		case !out: // else it may be another's that comes back
-			p.all++
-		}
-	}
-	return p, true
 }
 
 // by reports whether the thread is among them.
@@ -91,15 +41,12 @@ func (p Put) by(thread string) bool {
 			return true
 		}
 	}
-	return p.Value == thread || slices.Contains(p.Out, thread)
+	return p.Value == thread
 }
 
 // next returns it after an event, given the key just before. Of several nodes it knows
 // nothing.
 func (p Put) next(before trace.KeyState, e trace.Event) Put {
-	if now, is := p.moved(before, e); is {
-		return now
-	}
 	if !e.Key.Exists() || len(e.Nodes) > 0 {
 		return Put{}
 	}
