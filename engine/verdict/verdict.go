@@ -7,6 +7,8 @@ package verdict
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"relock/engine/phrase"
@@ -116,6 +118,7 @@ type Evidence struct {
 	Shared    bool           // somebody has said that several may be inside at once
 	Each      bool           // of several locks: two threads have to be inside each of them
 	Inside    int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
+	Named     map[string]int // of each lock that marks name: most threads that were inside it in one order
 	Kind      phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
 	Kinds     phrase.Wording // what helps where it is not
 	Alone     phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
@@ -175,6 +178,12 @@ func (e *Evidence) lacks() []Lack {
 		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
 	case e.Inside == 1:
 		lack(OneInside, phrase.Say("Only one thread ever had the critical section to itself.").And(e.Alone), e.Advice.One)
+	default:
+		for _, name := range slices.Sorted(maps.Keys(e.Named)) {
+			if e.Named[name] == 1 {
+				lack(OneInside, phrase.Say("Only one thread was ever inside %s.", name), e.Advice.One)
+			}
+		}
 	}
 	if e.Untried && !e.Unended && e.Key && e.Kind.IsZero() {
 		lack(KindUnknown, phrase.Say("Such a key does not say whether what is left at an order's end shuts anybody out, and that was not tried."), phrase.Say("Look at what is left in Redis when all have gone."))

@@ -56,6 +56,34 @@ func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
 	}
 }
 
+// Of several locks that marks name, two threads must have been inside each, in one order.
+func TestTwoThreadsAreInsideEachNamedLock(t *testing.T) {
+	enters := func(lock string, threads ...string) *verdict.Witness {
+		w := &verdict.Witness{Key: true, Alone: map[string]bool{"A": true, "B": true}}
+		for _, who := range threads {
+			w.See(trace.Event{Thread: who, Key: trace.Absent(), Body: trace.Work{State: trace.WorkBegin, Name: lock}})
+		}
+		return w
+	}
+	for _, c := range []struct {
+		orders []*verdict.Witness
+		want   verdict.Verdict
+	}{
+		{[]*verdict.Witness{enters("stock", "A", "B"), enters("user", "A", "B")}, verdict.Unbroken},
+		{[]*verdict.Witness{enters("stock", "A", "B"), enters("user", "A")}, verdict.Unjudged},
+		{[]*verdict.Witness{enters("stock", "A", "B"), enters("user", "A"), enters("user", "B")}, verdict.Unjudged},
+		{[]*verdict.Witness{enters("stock", "A"), enters("stock", "A", "B")}, verdict.Unbroken},
+	} {
+		e := verdict.Evidence{Replays: 1}
+		for _, w := range c.orders {
+			e.Add(w)
+		}
+		if j := e.Judge(); j.Verdict != c.want {
+			t.Errorf("%v: %+v, want %s", e.Named, j, c.want)
+		}
+	}
+}
+
 func TestWhoWasInsideAtATimeOfItsOwn(t *testing.T) {
 	believes := func(levels map[string]int, leaving ...string) trace.Event {
 		return trace.Event{Body: trace.Wait{}, Belief: levels, Leaving: leaving}

@@ -13,10 +13,14 @@ type Witness struct {
 	Key    bool            // the lock's key was there
 	Alone  map[string]bool // threads that were inside while no other was
 	Inside map[string]bool // threads that were inside
+	Named  map[Stay]bool   // of several locks whose names marks tell: who was inside which
 	Shared bool            // the key says itself that several may be inside at once
 	Struck map[string]bool // faults by name; one of a thread also as "fault of thread"
 	Ran    map[Line]bool   // lines of scripts, of unlock calls
 }
+
+// Stay is a thread that was inside a lock.
+type Stay struct{ Lock, Thread string }
 
 // Line is a line of a script.
 type Line struct {
@@ -37,6 +41,9 @@ func (w *Witness) See(e trace.Event) {
 		note(&w.Struck, b.Do)
 		note(&w.Struck, of(b.Do, e.Thread))
 	case trace.Work:
+		if b.State == trace.WorkBegin && b.Name != "" {
+			note(&w.Named, Stay{b.Name, e.Thread})
+		}
 		if b.State == trace.WorkBegin && len(e.Belief) == 0 {
 			note(&w.Alone, e.Thread)
 			note(&w.Inside, e.Thread)
@@ -82,6 +89,9 @@ func (w *Witness) Join(o *Witness) {
 	for thread := range o.Inside {
 		note(&w.Inside, thread)
 	}
+	for stay := range o.Named {
+		note(&w.Named, stay)
+	}
 	w.Shared = w.Shared || o.Shared
 	for fault := range o.Struck {
 		note(&w.Struck, fault)
@@ -96,6 +106,9 @@ func (w *Witness) Join(o *Witness) {
 func OfEach(locks []Witness) Witness {
 	w := Witness{Key: true}
 	for i, one := range locks {
+		for stay := range one.Named {
+			note(&w.Named, stay)
+		}
 		w.Key = w.Key && one.Key
 		if i == 0 || len(one.Alone) < len(w.Alone) {
 			w.Alone = one.Alone
@@ -115,6 +128,16 @@ func (e *Evidence) Add(w *Witness) {
 	e.Inside = max(e.Inside, len(w.Alone))
 	if e.Shared || w.Shared {
 		e.Inside = max(e.Inside, len(w.Inside))
+	}
+	inside := map[string]int{}
+	for stay := range w.Named {
+		inside[stay.Lock]++
+	}
+	for name, n := range inside {
+		if e.Named == nil {
+			e.Named = map[string]int{}
+		}
+		e.Named[name] = max(e.Named[name], n)
 	}
 	e.Unreached = slices.DeleteFunc(e.Unreached, func(r Release) bool { return w.Ran[r.Line] })
 	e.Unstruck = slices.DeleteFunc(e.Unstruck, func(u Unstruck) bool {
