@@ -40,9 +40,9 @@ func naive(ctx context.Context, address, me string) {
 // search; then it goes back, and tries another order.
 func TestALab(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ lang, none, fault, waits, orphan, all string }{
+	for _, c := range []struct{ lang, none, fault, waits, rule, all string }{
 		{"en", "no client has come yet", "lose reply, ", "A waits: set invoice:7 ", "shut out", "orders were tried"},
-		{"zh-CN", "还没有客户端来", "丢失响应", "A 在等放行：set invoice:7 ", "残留的锁", "种顺序全部试过"},
+		{"zh-CN", "还没有客户端来", "丢失响应", "A 在等放行：set invoice:7 ", "被挡在外面", "种顺序全部试过"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
 			t.Parallel()
@@ -67,8 +67,8 @@ func TestALab(t *testing.T) {
 				until(ctx, t, `document.querySelector('#choices .t`+string("011"[i])+` .move[aria-disabled="false"]') !== null`)
 				do(ctx, t, chromedp.KeyEvent(key))
 			}
-			until(ctx, t, `document.querySelector('.violation[data-rule="orphan"]') !== null`)
-			if got := get[string](ctx, t, `document.querySelector(".violation").textContent`); !strings.Contains(got, c.orphan) {
+			until(ctx, t, `document.querySelector('.violation[data-rule="shut-out"]') !== null`)
+			if got := get[string](ctx, t, `document.querySelector(".violation").textContent`); !strings.Contains(got, c.rule) {
 				t.Errorf("it says %q", got)
 			}
 			if got := get[string](ctx, t, problem); got != "" {
@@ -85,7 +85,7 @@ func TestALab(t *testing.T) {
 				t.Errorf("the search says %q", got)
 			}
 			do(ctx, t, click("[data-order]"))
-			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('#rows tr[aria-current] .violation[data-rule="orphan"]') !== null`)
+			until(ctx, t, `document.querySelectorAll("#branches button[aria-pressed]").length === 3 && document.querySelector('#rows tr[aria-current] .violation[data-rule="shut-out"]') !== null`)
 
 			// The result is a trace.
 			answer, err := http.Get(get[string](ctx, t, `document.getElementById("lab-trace").href`))
