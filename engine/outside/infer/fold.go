@@ -47,9 +47,9 @@ type Over struct {
 	Waiting []string         // threads that wait though nobody can move
 	Asking  []string         // of these, those that ask in vain
 
-	Tried bool                     // whether anybody is shut out by what is left
-	After map[string]time.Duration // then, after how long each thread gets in, alone on that: 0 being at once, or check.Never
-	Stays bool                     // the key stays, too, where nobody is shut out
+	Tried  bool                     // whether anybody is shut out by what is left
+	After  map[string]time.Duration // then, after how long each thread gets in, alone on that: 0 being at once, or check.Never
+	Beside bool                     // and whether they would without the lock's key, too: something else is why
 }
 
 // waits is how an order ends in which threads wait for ever.

@@ -457,7 +457,7 @@ func (j *Reading) Finish(over Over) {
 	case len(waiting) > 0:
 		j.violate(j.checker.Stuck(waiting, asking))
 	case over.Tried:
-		if over.Stays { // it is not why
+		if over.Beside { // it is not why
 			stays = trace.Absent()
 		}
 		if after, in := over.shut(); after > 0 {

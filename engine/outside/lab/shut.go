@@ -25,8 +25,30 @@ const unknown time.Duration = -1
 // attempts remembers what attempts to get in came to.
 type attempts struct {
 	alone map[string]int           // by thread: how often it enters in a round alone on an empty Redis
-	stays map[string]bool          // keys that such a round leaves, and that shut nobody out
 	ends  map[string]time.Duration // by what is left, and who tries: after how long it gets in
+	locks map[string]bool          // keys that some thread has written while it was not inside: the others are what the lock protects
+}
+
+// learn takes which keys threads write while they are not inside.
+func (a *attempts) learn(records []infer.Record, resource string) {
+	inside := map[string]bool{}
+	for _, r := range records {
+		switch {
+		case r.Mark == infer.MarkEnter:
+			inside[r.Thread] = true
+		case r.Mark != "":
+			delete(inside, r.Thread)
+		case !inside[r.Thread]:
+			for _, t := range r.Keys {
+				a.locks[t.Key] = t.Key != resource
+			}
+		}
+	}
+}
+
+// protected is what is left of what the lock protects.
+func (a *attempts) protected(left []store.Item) []store.Item {
+	return slices.DeleteFunc(slices.Clone(left), func(i store.Item) bool { return a.locks[i.Name] })
 }
 
 // tries lets each thread try to get in, alone on what an order has left, where a round can
@@ -42,7 +64,7 @@ func (s *search) tries(ctx context.Context, o *Order) error {
 	}
 	at := b.at
 	if s.attempts.alone == nil {
-		s.attempts = attempts{map[string]int{}, map[string]bool{}, map[string]time.Duration{}}
+		s.attempts = attempts{map[string]int{}, map[string]time.Duration{}, map[string]bool{}}
 		for _, l := range s.g.lanes {
 			n, err := s.entersAlone(ctx, b, l)
 			if err != nil {
@@ -51,28 +73,34 @@ func (s *search) tries(ctx context.Context, o *Order) error {
 			s.attempts.alone[l.name] = n
 		}
 	}
+	s.attempts.learn(o.records, s.o.Resource)
 	o.final.After = map[string]time.Duration{}
+	last := 0 // who gets in last
 	for i, l := range s.g.lanes {
 		if s.attempts.alone[l.name] == 0 {
 			continue
 		}
-		end := fmt.Sprint(left, l.name)
-		after, known := s.attempts.ends[end]
-		if !known {
-			var err error
-			if after, err = s.attempt(ctx, b, left, at, i); err != nil {
-				return err
-			}
-			s.attempts.ends[end] = after
+		after, err := s.shuts(ctx, b, left, at, i)
+		if err != nil {
+			return err
 		}
 		if after == unknown {
 			o.final.Tried = false
 			return nil
 		}
-		o.final.After[l.name] = after
+		if o.final.After[l.name] = after; after > o.final.After[s.names[last]] {
+			last = i
+		}
 	}
-	o.final.Tried, o.final.Stays = len(o.final.After) > 0, s.attempts.stays[s.g.key]
-	return nil
+	o.final.Tried = len(o.final.After) > 0
+	after := o.final.After[s.names[last]]
+	if after <= 0 {
+		return nil
+	}
+	without := slices.DeleteFunc(slices.Clone(left), func(i store.Item) bool { return i.Name == s.g.key })
+	other, err := s.opens(ctx, b, without, at, last)
+	o.final.Beside = other >= after
+	return err
 }
 
 // leaves returns the Redis of an order that is over, nil where nobody can try, and what is
@@ -88,7 +116,7 @@ func (s *search) leaves() (*embedded, []store.Item) {
 		return nil, nil
 	}
 	for _, l := range s.g.lanes {
-		if _, _, atRound := l.pending(s.g); atRound == nil || l.ended() {
+		if _, _, atRound := l.pending(s.g); atRound == nil && !l.ended() { // whoever has ended is started again
 			return nil, nil
 		}
 	}
@@ -131,12 +159,39 @@ func (s *search) entersAlone(ctx context.Context, b *embedded, l *lane) (int, er
 	if err := a.goOn(ctx, false); err != nil {
 		return 0, err
 	}
-	s.g.mu.Lock()
-	for _, name := range b.e.Names() {
-		s.attempts.stays[name] = true
-	}
-	s.g.mu.Unlock()
 	return a.entered, s.home(ctx)
+}
+
+// shuts returns for how long what is left shuts a thread out of the lock, 0 being not at all: a
+// thread that has no work does not ask for the lock, so what is left of that must not be why.
+func (s *search) shuts(ctx context.Context, b *embedded, left []store.Item, at time.Duration, who int) (time.Duration, error) {
+	after, err := s.opens(ctx, b, left, at, who)
+	data := s.attempts.protected(left)
+	if err != nil || after <= 0 || len(data) == 0 {
+		return after, err
+	}
+	alone, err := s.opens(ctx, b, data, at, who)
+	switch {
+	case err != nil || alone == unknown:
+		return unknown, err
+	case alone >= after:
+		return 0, nil
+	}
+	return after, nil
+}
+
+// opens is attempt, which it makes once for each end.
+func (s *search) opens(ctx context.Context, b *embedded, left []store.Item, at time.Duration, who int) (time.Duration, error) {
+	end := fmt.Sprint(left, s.names[who])
+	after, known := s.attempts.ends[end]
+	if !known {
+		var err error
+		if after, err = s.attempt(ctx, b, left, at, who); err != nil {
+			return unknown, err
+		}
+		s.attempts.ends[end] = after
+	}
+	return after, nil
 }
 
 // attempt returns after how long a thread gets in, on what is left at an instant; of a lock

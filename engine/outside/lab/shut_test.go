@@ -28,6 +28,9 @@ func TestShutOutIsTried(t *testing.T) {
 		"the head of a line is dead":    {"a line", []string{lab.LoseRequest}, true, trace.NoExpiry, "only A can ever get in"},
 		"a lease goes on":               {"nothing stays", []string{lab.LoseRequest}, true, trace.MillisOf(2 * time.Second), "nobody gets in for 2s"},
 		"a deadline that is its own":    {"a deadline of its own clock", []string{lab.LoseRequest}, true, trace.MillisOf(3 * time.Second), "nobody gets in for 3s"},
+		"who asked has died":            {"dies", []string{lab.LoseReply}, true, trace.NoExpiry, "nobody ever gets in"},
+		"there is no more work":         {"sold out", nil, false, 0, ""},
+		"the resource says no more":     {"nothing is due", nil, false, 0, ""},
 		"tokens come back":              {"one token", nil, false, 0, ""},
 		"a counter shuts nobody out":    {"nothing stays", nil, false, 0, ""},
 		"a line without faults is fair": {"a line", nil, false, 0, ""},
@@ -35,6 +38,9 @@ func TestShutOutIsTried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, c.worker)
 			o.Faults, o.MaxFaults = c.faults, len(c.faults)
+			if c.worker == "nothing is due" {
+				o.Resource = "due"
+			}
 			found := search(t, o)
 			for _, r := range found.Rules {
 				if r.Name != check.ShutOut {

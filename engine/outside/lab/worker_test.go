@@ -145,6 +145,26 @@ func enters(ctx context.Context, c *redis.Client, kind, me string) func() {
 		return func() { c.LPop(ctx, "line") }
 	}
 	c.Incr(ctx, "calls") // stays, and shuts nobody out
+	switch kind {
+	case "sold out": // there is no work
+		if c.Get(ctx, "sold").Val() == "1" {
+			return nil
+		}
+	case "nothing is due":
+		c.SetNX(ctx, "due", "a job", 0)
+		if c.Get(ctx, "due").Val() == "" {
+			return nil
+		}
+	case "dies":
+		ok, err := c.SetNX(ctx, "k", me, 0).Result()
+		switch {
+		case err != nil:
+			os.Exit(1)
+		case !ok:
+			return nil
+		}
+		return func() { c.Del(ctx, "k") }
+	}
 	if !c.SetNX(ctx, "k", me, 2*time.Second).Val() {
 		return nil
 	}
@@ -196,10 +216,17 @@ func act(kind string) {
 			unlock("k", t)
 		}
 		fmt.Println(time.Since(began).Nanoseconds())
-	case "one token", "counts up and down", "a line", "a deadline of its own clock", "since when by its own clock", "nothing stays":
+	case "one token", "counts up and down", "a line", "a deadline of its own clock", "since when by its own clock", "nothing stays", "sold out", "nothing is due", "dies":
 		for round() {
 			if give := enters(ctx, c, kind, me); give != nil {
-				marked(func() {})
+				marked(func() {
+					switch kind {
+					case "sold out":
+						c.Set(ctx, "sold", 1, 0)
+					case "nothing is due":
+						c.Set(ctx, "due", "", 0)
+					}
+				})
 				give()
 			}
 		}
