@@ -291,7 +291,10 @@ func (p *parser) statement() (do doer, last bool) {
 		return s, false
 	case "for":
 		p.advance()
-		return p.loopOver(line), false
+		before := len(p.scope.active)
+		s := p.loopOver(line)
+		p.scope.active = p.scope.active[:before]
+		return s, false
 	case "repeat":
 		p.advance()
 		before := len(p.scope.active)
@@ -357,8 +360,6 @@ func (p *parser) conditional(line int) doer {
 
 func (p *parser) loopOver(line int) doer {
 	first := p.declare(p.name())
-	before := len(p.scope.active)
-	defer func() { p.scope.active = p.scope.active[:before] }()
 	switch {
 	case p.take("="):
 		s := &counting{v: first}
