@@ -63,7 +63,6 @@ type parser struct {
 	reader
 
 	token, ahead token
-	from, peeked int // where these begin
 	looked       bool
 	last         int // line of the token before
 	scope        *scope
@@ -88,26 +87,15 @@ func read(text, chunk string, framed bool) (*code, []int) {
 func (p *parser) advance() {
 	p.last = p.token.line
 	if p.looked {
-		p.token, p.from, p.looked = p.ahead, p.peeked, false
+		p.token, p.looked = p.ahead, false
 		return
 	}
-	p.skip()
-	p.from = p.at
 	p.token = p.next()
-}
-
-// skip passes what is between tokens, so that a token's place is known.
-func (p *parser) skip() {
-	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
-		p.at++
-	}
 }
 
 // lookAhead is the token behind this one.
 func (p *parser) lookAhead() token {
 	if !p.looked {
-		p.skip()
-		p.peeked = p.at
 		p.ahead, p.looked = p.next(), true
 	}
 	return p.ahead
@@ -116,7 +104,7 @@ func (p *parser) lookAhead() token {
 // near fails at the token.
 func (p *parser) near(what string) {
 	p.line = p.token.line
-	p.fail(what, p.shown(p.token, p.from))
+	p.fail(what, p.shown(p.token))
 }
 
 func (p *parser) expected(kind string) { p.near("'" + kind + "' expected") }
@@ -150,8 +138,8 @@ func (p *parser) closing(kind, what string, line int) {
 }
 
 func (p *parser) name() string {
-	if !p.is(aName) {
-		p.expected(aName)
+	if !p.is(KindName) {
+		p.expected(KindName)
 	}
 	name := p.token.text
 	p.advance()
@@ -485,7 +473,7 @@ func (p *parser) function(line int, method bool) *code {
 			s.dots, s.arg = true, p.declare("arg")
 			break
 		}
-		if !p.is(aName) {
+		if !p.is(KindName) {
 			p.near("<name> or '...' expected")
 		}
 		s.params = append(s.params, p.declare(p.name()))
@@ -512,7 +500,7 @@ func (p *parser) function(line int, method bool) *code {
 // primary reads a name, or what is in parentheses.
 func (p *parser) primary() expression {
 	switch line := p.token.line; {
-	case p.is(aName):
+	case p.is(KindName):
 		return p.variable(p.name())
 	case p.take("("):
 		e := p.expression()
@@ -551,7 +539,7 @@ func (p *parser) suffixed() expression {
 			c.line = p.token.line
 			c.args = p.arguments()
 			e = c
-		case "(", aText, "{":
+		case "(", KindText, "{":
 			c := &calling{fn: e, line: line}
 			c.args = p.arguments()
 			e = c
@@ -573,7 +561,7 @@ func indexed(e, key expression, line int) expression {
 
 func (p *parser) arguments() []expression {
 	switch line := p.token.line; p.token.kind {
-	case aText:
+	case KindText:
 		text := p.token.text
 		p.advance()
 		return []expression{&constant{text}}
@@ -604,7 +592,7 @@ func (p *parser) constructor() expression {
 	for !p.is("}") {
 		var i item
 		switch {
-		case p.is(aName) && p.lookAhead().kind == "=":
+		case p.is(KindName) && p.lookAhead().kind == "=":
 			i.key = &constant{p.name()}
 			p.advance()
 		case p.take("["):
@@ -636,12 +624,12 @@ func (p *parser) constructor() expression {
 func (p *parser) simple() expression {
 	var e expression
 	switch t := p.token; t.kind {
-	case aNumber:
+	case KindNumber:
 		c := &constant{t.number}
 		if e = c; t.number == 0 {
 			p.scope.zeros = append(p.scope.zeros, c)
 		}
-	case aText:
+	case KindText:
 		e = &constant{t.text}
 	case "nil":
 		e = &constant{}

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// The kinds of a token that are no sign and no word of the language.
+// Kinds of a token that is no sign and no word of the language.
 const (
-	atEnd   = "<eof>"
-	aName   = "<name>"
-	aText   = "<string>"
-	aNumber = "<number>"
+	KindName   = "<name>"
+	KindText   = "<string>"
+	KindNumber = "<number>"
+
+	atEnd = "<eof>"
 )
 
 var reserved = set(`and break do else elseif end false for function if in local nil not or repeat return then true until while`)
@@ -29,6 +30,34 @@ type token struct {
 	text   string // of a name or a text; of a number as it is written
 	number float64
 	line   int
+	from   int // where it begins
+}
+
+// Lexeme is a token as it is written, with the blanks and comments before it.
+type Lexeme struct {
+	Kind         string // KindName, KindText or KindNumber; of a word or a sign the word itself
+	Line         int    // on which it begins, from 1
+	Before, Text string
+}
+
+// Lexemes takes a text apart. The last has no Kind and no Text: before the end is what is left, or
+// from where on the text is no Lua.
+func Lexemes(text string) (list []Lexeme) {
+	r := reader{text: text, line: 1}
+	end := 0
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(mistake); !ok {
+				panic(p)
+			}
+		}
+		list = append(list, Lexeme{Line: r.line, Before: text[end:]})
+	}()
+	for t := r.next(); t.kind != atEnd; t = r.next() {
+		list = append(list, Lexeme{t.kind, t.line, text[end:t.from], text[t.from:r.at]})
+		end = r.at
+	}
+	return list
 }
 
 // reader takes a text of Lua 5.1 apart.
@@ -100,20 +129,18 @@ func (r *reader) newline() {
 }
 
 func (r *reader) word(c byte) token {
-	t := token{line: r.line}
+	t := token{line: r.line, from: r.at}
 	switch {
 	case letter(c):
-		from := r.at
 		for letter(r.peek(0)) || digit(r.peek(0)) {
 			r.at++
 		}
-		if t.text = r.text[from:r.at]; reserved[t.text] {
+		if t.text = r.text[t.from:r.at]; reserved[t.text] {
 			t.kind = t.text
 			return t
 		}
-		t.kind = aName
+		t.kind = KindName
 	case digit(c) || c == '.' && digit(r.peek(1)):
-		from := r.at
 		for digit(r.peek(0)) || r.peek(0) == '.' {
 			r.at++
 		}
@@ -125,19 +152,19 @@ func (r *reader) word(c byte) token {
 		for letter(r.peek(0)) || digit(r.peek(0)) {
 			r.at++
 		}
-		t.kind, t.text = aNumber, r.text[from:r.at]
+		t.kind, t.text = KindNumber, r.text[t.from:r.at]
 		n, ok := parsed(t.text)
 		if !ok {
 			r.fail("malformed number", t.text)
 		}
 		t.number = n
 	case c == '"' || c == '\'':
-		t.kind, t.text = aText, r.quoted(c)
+		t.kind, t.text = KindText, r.quoted(c)
 	case c == '[':
 		level := r.level('[')
 		switch {
 		case level >= 0:
-			t.kind, t.text = aText, r.long(level, "string")
+			t.kind, t.text = KindText, r.long(level, "string")
 		case level == -1:
 			r.at++
 			t.kind = "["
@@ -251,12 +278,12 @@ func (r *reader) quoted(quote byte) string {
 }
 
 // shown is a token as a mistake names it.
-func (r *reader) shown(t token, from int) string {
+func (r *reader) shown(t token) string {
 	switch t.kind {
-	case aName, aNumber:
+	case KindName, KindNumber:
 		return t.text
-	case aText:
-		return r.text[from:r.at]
+	case KindText:
+		return r.text[t.from:r.at]
 	default:
 		if len(t.kind) == 1 && t.kind[0] < ' ' {
 			return fmt.Sprintf("char(%d)", t.kind[0])

@@ -23,8 +23,8 @@ type Script struct {
 	Note  string // a remark, or ""
 	Lines []ScriptLine
 
-	source string
-	parts  parts
+	source   string
+	deciders []int // see the function
 }
 
 // ScriptLine is a line of a script.
@@ -147,7 +147,7 @@ func ScriptsOf(l words.Language, sc *scenario.Scenario, h trace.Header) []Script
 // ownScript is somebody's own: it is not cached.
 func ownScript(name, source string) Script {
 	list := scan(source)
-	return Script{Name: name, Lines: coloured(list), source: source, parts: partsOf(source, list)}
+	return Script{Name: name, Lines: coloured(list), source: source, deciders: deciders(list)}
 }
 
 // Plain commands, written as a script.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuin/gopher-lua/parse"
-
 	"relock/engine/interpreter"
 	"relock/engine/trace"
 )
@@ -21,79 +19,59 @@ type ScriptMoment struct {
 	Untaken []int  `json:"untaken"` // lines that this run does not reach, as far as that is known
 }
 
-// parts are a script's lines and what decides whether each was reached.
-type parts struct {
-	blank []bool // there is only a comment or nothing; by index
-	// heads are lines that only close or separate blocks, each with the line that must
-	// be reached for it to count as reached.
-	heads map[int]int
-}
-
-// partsOf reads a script's lexemes.
-func partsOf(source string, list []lexeme) parts {
-	p := parts{blank: slices.Repeat([]bool{true}, strings.Count(source, "\n")+1), heads: map[int]int{}}
-	var open []int // the lines of the blocks around
-	first := 0     // the last line that a lexeme began
+// deciders has for each line, by its number, another that must be reached for it to count as reached,
+// or 0 where its own statement tells, or what it goes on with.
+func deciders(list []lexeme) []int {
+	by := make([]int, list[len(list)-1].Line+1)
+	for n := range by { // without a lexeme: a comment belongs to what is below it
+		by[n] = n + 1
+	}
+	var open []int // those of the blocks around
 	for i, l := range list[:len(list)-1] {
-		line := l.Pos.Line
-		for n := range 1 + strings.Count(l.text, "\n") {
-			p.blank[line-1+n] = false
-		}
-		begins := line > first
-		first = max(first, line)
-		switch l.Type {
-		case parse.TIf, parse.TDo, parse.TRepeat:
-			open = append(open, line)
-		case parse.TFunction:
-			open = append(open, bodyOf(list[i:]))
-		case parse.TElse:
-			if begins {
-				p.heads[line] = list[i+1].Pos.Line // reached with what follows it
-			}
-		case parse.TEnd, parse.TUntil:
+		of := 0
+		switch l.Text {
+		case "if", "do", "repeat":
+			open = append(open, l.Line)
+		case "function": // its first statement is reached when it is called
+			open = append(open, list[i+1+slices.IndexFunc(list[i:], closes)].Line)
+		case "else":
+			of = list[i+1].Line
+		case "end", "until":
 			if len(open) == 0 {
-				return p
+				return by
 			}
-			if begins {
-				p.heads[line] = open[len(open)-1]
-			}
-			open = open[:len(open)-1]
+			of, open = open[len(open)-1], open[:len(open)-1]
+		}
+		if by[l.Line] == l.Line+1 { // it begins the line
+			by[l.Line] = of
+		}
+		for n := range strings.Count(l.Text, "\n") {
+			by[l.Line+n+1] = 0
 		}
 	}
-	return p
+	return by
 }
 
-// bodyOf is the line of the first statement in a function, which is reached when it is
-// called.
-func bodyOf(list []lexeme) int {
-	for i, l := range list[:len(list)-1] {
-		if l.text == ")" && i+1 < len(list)-1 {
-			return list[i+1].Pos.Line
-		}
-	}
-	return list[0].Pos.Line
-}
+// closes reports whether a lexeme ends what a function is given.
+func closes(l lexeme) bool { return l.Text == ")" }
 
 // passed returns the lines that a run has not reached, with what belongs to them.
 func (s Script) passed(path interpreter.Path) []int {
-	out := make([]bool, len(s.parts.blank)+2) // by number
-	for i, blank := range s.parts.blank {
-		_, head := s.parts.heads[i+1]
-		_, ran := slices.BinarySearch(path.Ran, i+1)
-		_, not := slices.BinarySearch(path.Passed, i+1)
-		out[i+1] = !blank && !head && !ran && (not || out[i]) // or it goes on with what is above
+	out := make([]bool, len(s.deciders)+1) // by number
+	for n, other := range s.deciders {
+		_, ran := slices.BinarySearch(path.Ran, n)
+		_, not := slices.BinarySearch(path.Passed, n)
+		out[n] = other == 0 && !ran && (not || out[n-1]) // or it goes on with what is above
 	}
-	for n := len(s.parts.blank); n > 0; n-- {
-		if of, ok := s.parts.heads[n]; ok {
-			out[n] = out[of]
-		} else if s.parts.blank[n-1] { // a comment belongs to what is below it
-			out[n] = out[n+1]
+	for n, other := range slices.Backward(s.deciders) {
+		if other > 0 {
+			out[n] = out[other]
 		}
 	}
 	list := []int{}
-	for n := range len(s.Lines) {
-		if out[n+1] {
-			list = append(list, n+1)
+	for n, not := range out {
+		if not && 0 < n && n <= len(s.Lines) {
+			list = append(list, n)
 		}
 	}
 	return list

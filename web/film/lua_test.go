@@ -114,6 +114,14 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// Lua counts them as lines, but a page does not break there.
+func TestCarriageReturns(t *testing.T) {
+	lines := film.Coloured("x = 1\ry = 2\r\nz = 3")
+	if len(lines) != 2 || lines[0].Text() != "x = 1\ry = 2\r" || lines[1].Text() != "z = 3" {
+		t.Errorf("%+v", lines)
+	}
+}
+
 func TestScriptsInChinese(t *testing.T) {
 	for _, p := range exhibit.All() {
 		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
