@@ -120,7 +120,7 @@ func (l left) shutOut(after time.Duration) Finding {
 
 // says tells for how long somebody is shut out, as a clause and as a sentence.
 func (l left) says(after time.Duration, cause phrase.Wording) (says, why phrase.Wording) {
-	hangs := slices.ContainsFunc(l.whose(), func(who string) bool { return l.end.befell[who] == fault.Stall })
+	hangs := l.facts.Believed() || slices.ContainsFunc(l.whose(), func(who string) bool { return l.end.befell[who] == fault.Stall })
 	switch permits := l.kind.Permits; {
 	case permits > 0 && after == Never:
 		return phrase.Say("nobody is inside, and never again can all %[1]d permits be had: %[2]s", permits, cause),

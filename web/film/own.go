@@ -222,7 +222,7 @@ func (t *Narrator) ownOutcome(e trace.Event, b trace.Outcome) (string, bool) {
 	case b.Result == trace.Released, b.Result == trace.Decremented:
 		text = t.say("%s has unlocked level %d: its script says yes.", e.Thread, b.Level)
 	case b.Result == trace.Renewed:
-		text = t.say("%s's watchdog assumes that the lease is renewed: its script says yes.", e.Thread)
+		text = t.say("%s's watchdog believes that it renewed: its script says yes.", e.Thread)
 	case b.Result == trace.Lost && b.Call == lock.CallRenew:
 		text = t.say("%s's watchdog assumes that the lock is lost: its script says no.", e.Thread)
 	case b.Result == trace.Lost && b.Call == lock.CallUnlock:

@@ -606,7 +606,7 @@ var truths = map[string]holds{
 	"%s is refused: its script says no.":                                                                  all(result(trace.Refused), theirs),
 	"%s has unlocked level %d: its script says yes.":                                                      all(result(trace.Released, trace.Decremented), level(2), theirs),
 	"%s assumes that its lock is released.":                                                               all(result(trace.Released), theirs),
-	"%s's watchdog assumes that the lease is renewed: its script says yes.":                               all(result(trace.Renewed), theirs),
+	"%s's watchdog believes that it renewed: its script says yes.":                                        all(result(trace.Renewed), theirs),
 	"%s's watchdog assumes that the lock is lost: its script says no.":                                    all(result(trace.Lost), theirs),
 	"%s hears as it leaves level %d that the lock was lost: its script says no.":                          all(result(trace.Lost), level(2), theirs),
 	"%s sends %s, and Redis answers %s.":                                                                  func(s scene) string { return s.unless(s.verb() == s.value(2), "%s", s.verb()) },

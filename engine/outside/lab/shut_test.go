@@ -23,7 +23,7 @@ func TestShutOutIsTried(t *testing.T) {
 		length trace.Millis
 		says   string
 	}{
-		"a token is lost":               {"one token", []string{lab.LoseRequest}, true, trace.NoExpiry, "nobody ever gets in: what is left in Redis keeps others out"},
+		"a token is lost":               {"one token", []string{lab.LoseRequest}, true, trace.NoExpiry, "nobody ever gets in: B's request was lost"},
 		"a count stays":                 {"counts up and down", []string{lab.LoseRequest}, true, trace.NoExpiry, "nobody ever gets in"},
 		"the head of a line is dead":    {"a line", []string{lab.LoseRequest}, true, trace.NoExpiry, "only A can ever get in"},
 		"a lease goes on":               {"nothing stays", []string{lab.LoseRequest}, true, trace.MillisOf(2 * time.Second), "nobody gets in for 2s"},

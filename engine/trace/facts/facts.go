@@ -295,6 +295,9 @@ func (f *Facts) SharesOf(thread, name string) bool {
 // Writes reports whether a thread came in last as a writer beside readers.
 func (f *Facts) Writes(thread string) bool { return f.modes[thread] == trace.ModeWrite }
 
+// Believed reports whether a thread believes, after the current event, that it holds the lock.
+func (f *Facts) Believed() bool { return len(f.now.Belief) > 0 }
+
 // Holders returns the threads that hold the key as the current event left it, by name:
 // whom it names or, if it names none, who put what it holds.
 func (f *Facts) Holders(key trace.KeyState) []string { return f.holding.Holders(key) }
