@@ -17,6 +17,51 @@ type turn struct {
 // mostTurns is how many turns of a command are compared, of either kind.
 const mostTurns = 64
 
+// asks takes that a client comes to another's key: with locks that it has made itself, it waits
+// for one more.
+func (l *Log) asks(client, key string, makers map[string]string) {
+	if l.keys[key].taken == 0 {
+		return
+	}
+	for own, maker := range makers {
+		if maker == client && own != key && l.keys[own].taken > 0 {
+			if l.keys[own].next == nil {
+				l.keys[own].next = map[string]bool{}
+			}
+			l.keys[own].next[key] = true
+		}
+	}
+}
+
+// circle returns the keys that are taken in a circle with this one, the likeliest first: whoever
+// has one of them comes to another.
+func (l *Log) circle(key string) []string {
+	leads := func(from, to string) bool {
+		seen, todo := map[string]bool{}, []string{from}
+		for len(todo) > 0 {
+			at := todo[0]
+			todo = todo[1:]
+			for next := range l.keys[at].next {
+				if next == to {
+					return true
+				}
+				if !seen[next] {
+					seen[next] = true
+					todo = append(todo, next)
+				}
+			}
+		}
+		return false
+	}
+	var list []string
+	for _, one := range l.locks {
+		if one.Key != key && leads(key, one.Key) && leads(one.Key, key) {
+			list = append(list, one.Key)
+		}
+	}
+	return list
+}
+
 // decided returns the key whose state decided the answer to a client other than the one
 // that had made it, and what that client then did; "" if there is none. A lab asks the
 // same of its rounds: here it compares each command with commands of the same name that
@@ -44,6 +89,7 @@ func (l *Log) decided(ctx context.Context, o Options) (string, error) {
 			}
 			if makers[key] != "" && makers[key] != e.Client {
 				t.other, l.keys[key].met = true, true
+				l.asks(e.Client, key, makers)
 			}
 		}
 		r, ran := p.run(ctx, &e)

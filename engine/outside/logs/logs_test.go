@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/outside/logs"
 	"relock/engine/trace"
 )
@@ -542,6 +543,47 @@ func TestALeaseEndsAtItsInstant(t *testing.T) {
 		}
 		if !slices.Equal(ends, c.ends) {
 			t.Errorf("%s: leases end at %v, want %v", c.name, ends, c.ends)
+		}
+	}
+}
+
+// Locks that threads take in a circle are read as one: each has one, and comes to another's.
+// Locks that are taken in one order, or one after the other, are read alone.
+func TestLocksInACircleAreReadTogether(t *testing.T) {
+	take := func(ms int, who, key, owner string) string {
+		return at(ms, who, `"SET" "`+key+`" "`+owner+`" "NX" "PX" "400"`)
+	}
+	give := func(ms int, who string, keys ...string) string {
+		return at(ms, who, `"DEL" "`+strings.Join(keys, `" "`)+`"`)
+	}
+	const three = "127.0.0.1:53470"
+	circle := take(0, one, "k1", "A") + take(1, two, "k2", "B")
+	for _, c := range []struct {
+		name, text string
+		keys       string
+		broken     []string
+	}{
+		{
+			"two", circle + take(10, one, "k2", "A") + take(11, two, "k1", "B") + take(20, one, "k2", "A") + take(21, two, "k1", "B") + give(30, one, "k1") + give(31, two, "k2"),
+			"k1,k2", []string{check.Deadlock},
+		},
+		{
+			"three", circle + take(2, three, "k3", "C") + take(10, one, "k2", "A") + take(11, two, "k3", "B") + take(12, three, "k1", "C") +
+				take(20, one, "k2", "A") + take(21, two, "k3", "B") + take(22, three, "k1", "C") + give(30, one, "k1"),
+			"k1,k2,k3", []string{check.Deadlock},
+		},
+		{
+			"one order", take(0, one, "k1", "A") + take(1, one, "k2", "A") + take(2, two, "k1", "B") + give(10, one, "k2", "k1") + take(11, two, "k1", "B") + take(12, two, "k2", "B") + give(20, two, "k2", "k1"),
+			"k1", nil,
+		},
+		{
+			"nobody has two", take(0, one, "k1", "A") + take(1, two, "k1", "B") + give(2, one, "k1") + take(10, two, "k2", "B") + take(11, one, "k2", "A") + give(12, two, "k2") + take(20, two, "k1", "B") + give(21, two, "k1"),
+			"k1", nil,
+		},
+	} {
+		found, err := read(t, c.text).Trace(t.Context(), logs.Options{})
+		if err != nil || found.Header.Log.Key != c.keys || !slices.Equal(found.Broken, c.broken) {
+			t.Errorf("%s: %v, %+v, want %s %v", c.name, err, found, c.keys, c.broken)
 		}
 	}
 }

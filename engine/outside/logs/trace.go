@@ -119,6 +119,8 @@ type candidate struct {
 	client         string // the first that names it
 	several        bool   // others do, too
 	met            bool   // it stood when another than who had made it came
+
+	next map[string]bool // others' keys that whoever had made it came to meanwhile
 }
 
 // likelier puts the key before the others that is the lock rather than they.
@@ -395,6 +397,10 @@ func (l *Log) subject(ctx context.Context, o Options) (*Log, subject, error) {
 	} else {
 		s.of.Key, s.db[0], s.others, err = l.choose(ctx, o)
 	}
+	if err == nil && o.Key == "" && len(o.Also) == 0 && !l.marked() && s.servers == 1 {
+		s.of.Also = l.circle(s.of.Key)
+		s.of.Also = s.of.Also[:min(len(s.of.Also), infer.MostLocks-1)]
+	}
 	for _, also := range o.Also {
 		if err == nil {
 			_, _, s.others, err = l.choose(ctx, Options{Key: also})
@@ -417,6 +423,9 @@ func (l *Log) Trace(ctx context.Context, o Options) (*Imported, error) {
 	l, s, err := l.subject(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Key == "" {
+		o.Also = s.of.Also
 	}
 	p := newPlayer(l, s.of.Key, o)
 	defer p.close()
