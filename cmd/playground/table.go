@@ -90,7 +90,7 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 
 	t.line(titleOf(l, sc.Title), bold)
 	about := []string{place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog)}
-	if h.Log != nil { // nothing was drawn, and whose watchdog renews is not known
+	if h.Framed() { // nothing was drawn, and whose watchdog renews is not known
 		about = []string{place(l, h), longest(l, events)}
 	}
 	t.line(strings.Join(about, " · "), "")
@@ -104,9 +104,18 @@ func printTable(env environment, l words.Language, sc film.Scenario, h trace.Hea
 // programs' clients show it.
 func longest(l words.Language, events []trace.Event) string {
 	most := int64(trace.NoKey)
-	for _, e := range events {
-		if e.Key.Exists() && (e.Key.PTTL == trace.NoExpiry || e.Key.PTTL > most && most != trace.NoExpiry) {
-			most = e.Key.PTTL
+	for i, e := range events {
+		if i+1 < len(events) && events[i+1].Step == e.Step { // in the middle of a script nobody sees the key
+			continue
+		}
+		keys := append([]trace.KeyState{e.Key}, e.Nodes...)
+		for _, one := range e.Locks {
+			keys = append(keys, one.Key)
+		}
+		for _, k := range keys {
+			if k.Exists() && (k.PTTL == trace.NoExpiry || k.PTTL > most && most != trace.NoExpiry) {
+				most = k.PTTL
+			}
 		}
 	}
 	switch most {
