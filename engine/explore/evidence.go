@@ -50,7 +50,9 @@ func (s *Space) Evidence() *verdict.Evidence {
 	}
 	e.Add(&s.search.passed.shown)
 	e.Inside = s.inside
-	e.Broken = len(s.Rules()) > 0
+	for _, r := range s.Rules() {
+		e.Broken = append(e.Broken, r.Name)
+	}
 	if s.ending != Exhausted {
 		e.Cut = s.Why()
 		if s.givesWay {
@@ -66,7 +68,9 @@ func (s *Space) Evidence() *verdict.Evidence {
 func (s *Space) Judgement(drawn *Sample, unlike ...phrase.Wording) verdict.Judgement {
 	e := s.Evidence()
 	e.Unlike = unlike
-	e.Broken = e.Broken || drawn != nil && len(drawn.Rules) > 0
+	if drawn != nil {
+		e.Broken = append(e.Broken, drawn.Rules...)
+	}
 	return e.Judge()
 }
 

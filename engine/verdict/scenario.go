@@ -87,7 +87,7 @@ type Watch struct {
 	before  *Evidence
 	witness Witness
 	each    []Witness // of several locks, if each has to be judged
-	broken  bool
+	broken  []string // rules
 	over    time.Duration
 }
 
@@ -106,8 +106,8 @@ func (w *Watch) See(e trace.Event) {
 			}
 		}
 	}
-	if _, violation := e.Body.(trace.Violation); violation {
-		w.broken = true
+	if v, violation := e.Body.(trace.Violation); violation {
+		w.broken = append(w.broken, v.Rule)
 	}
 	w.over = e.At.Duration()
 }
@@ -116,7 +116,7 @@ func (w *Watch) See(e trace.Event) {
 func (w *Watch) Judge() Judgement {
 	e := *w.before
 	e.Unstruck, e.Unreached = slices.Clone(e.Unstruck), slices.Clone(e.Unreached)
-	e.Broken = e.Broken || w.broken
+	e.Broken = slices.Concat(e.Broken, w.broken)
 	witness := w.witness
 	if len(w.each) > 0 {
 		witness = OfEach(w.each)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/phrase"
 )
 
@@ -113,7 +114,7 @@ type Failure struct {
 // Evidence is what the orders that were played have shown: all on which a verdict
 // depends. The zero value is that of no order. It is not safe for concurrent use.
 type Evidence struct {
-	Broken    bool           // a rule that applies to this kind of lock was broken
+	Broken    []string       // rules that were broken, and that apply to this kind of lock
 	Key       bool           // the lock's key was there
 	Shared    bool           // somebody has said that several may be inside at once
 	Each      bool           // of several locks: two threads have to be inside each of them
@@ -144,7 +145,7 @@ type Advice struct{ NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, C
 func (e *Evidence) Judge() Judgement {
 	j := Judgement{Verdict: Unbroken, Unjudged: e.lacks()}
 	switch {
-	case e.Broken:
+	case len(e.Broken) > 0:
 		j.Verdict = Broken
 	case len(j.Unjudged) > 0:
 		j.Verdict = Unjudged
@@ -152,7 +153,14 @@ func (e *Evidence) Judge() Judgement {
 	return j
 }
 
+// endless are rules that are broken by threads that would never get in, however often they try.
+var endless = []string{check.ShutOut, check.Deadlock, check.SelfDeadlock}
+
 func (e *Evidence) lacks() []Lack {
+	nobody, one := e.Advice.Nobody, e.Advice.One
+	if slices.ContainsFunc(e.Broken, func(rule string) bool { return slices.Contains(endless, rule) }) {
+		nobody, one = phrase.Wording{}, phrase.Wording{}
+	}
 	var list []Lack
 	lack := func(r Reason, says, helps phrase.Wording) {
 		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
@@ -175,13 +183,13 @@ func (e *Evidence) lacks() []Lack {
 	case !e.Kind.IsZero():
 		list = append(list, Unknown(e.Kind, e.Kinds))
 	case e.Inside == 0:
-		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), e.Advice.Nobody)
+		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), nobody)
 	case e.Inside == 1:
-		lack(OneInside, phrase.Say("Only one thread ever had the critical section to itself.").And(e.Alone), e.Advice.One)
+		lack(OneInside, phrase.Say("Only one thread ever had the critical section to itself.").And(e.Alone), one)
 	default:
 		for _, name := range slices.Sorted(maps.Keys(e.Named)) {
 			if e.Named[name] == 1 {
-				lack(OneInside, phrase.Say("Only one thread was ever inside %s.", name), e.Advice.One)
+				lack(OneInside, phrase.Say("Only one thread was ever inside %s.", name), one)
 			}
 		}
 	}

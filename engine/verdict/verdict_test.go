@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"relock/engine/check"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -35,7 +36,9 @@ func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
 	} {
 		for _, broken := range []bool{false, true} {
 			e := sound()
-			e.Broken = broken
+			if broken {
+				e.Broken = []string{check.LostUpdate}
+			}
 			c.miss(&e)
 			j := e.Judge()
 			var got []verdict.Reason
@@ -52,6 +55,16 @@ func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
 			if j.Verdict != want || !slices.Equal(got, c.want) {
 				t.Errorf("without %s, broken %v: %s %v, want %s %v", name, broken, j.Verdict, got, want, c.want)
 			}
+		}
+	}
+}
+
+// Where a thread would never get in, nobody is told to let it try more often.
+func TestWhoNeverGetsInNeedsNoMoreRetries(t *testing.T) {
+	for rule, helps := range map[string]bool{check.ShutOut: false, check.Deadlock: false, check.SelfDeadlock: false, check.MutualExclusion: true} {
+		e := verdict.Evidence{Key: true, Inside: 1, Broken: []string{rule}, Advice: verdict.Advice{One: phrase.Plain("Give it more retries.")}}
+		if j := e.Judge(); len(j.Unjudged) != 1 || j.Unjudged[0].Helps.IsZero() == helps {
+			t.Errorf("%s: %+v", rule, j)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (m *maker) lab() []Story {
 	found := func(tried lab.Tried) page.LabFound {
 		return page.NewLabFound(l, check.Kind{}, in, 0, 0, 0, false, tried, nil)
 	}
-	broken := verdict.Evidence{Broken: true, Key: true, Inside: 2}
+	broken := verdict.Evidence{Broken: []string{check.MutualExclusion}, Key: true, Inside: 2}
 	return []Story{
 		{Name: "LabFound: the search goes on", Component: templates.LabFound(page.NewLabFound(l, check.Kind{}, in, 31, 12, 4, true, lab.Tried{}, nil))},
 		{Name: "LabFound: a rule breaks", Component: templates.LabFound(found(lab.Tried{

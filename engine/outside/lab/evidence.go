@@ -197,7 +197,10 @@ func (s *search) conclude() {
 	case !e.Key && s.o.Key == "":
 		s.only(apart, s.tried.apart, s.drawn.apart)
 	}
-	e.Broken = len(s.found.Rules) > 0
+	e.Broken = nil
+	for _, r := range s.found.Rules {
+		e.Broken = append(e.Broken, r.Name)
+	}
 	e.Replays, e.Diverged = s.replays, s.found.Diverged
 	if d := s.found.First; d != nil {
 		e.First = phrase.Say("The first: at decision %[1]d, which expected %[2]s and got %[3]s.", d.At, d.Want.String(), d.Have)
