@@ -65,6 +65,31 @@ func TestTheHeadOfALogKnowsATimeWithoutExpiry(t *testing.T) {
 	}
 }
 
+// The last row of a log says how long the key stays that it leaves, and which hold count.
+func TestALogEndsWithWhatItLeaves(t *testing.T) {
+	const frees = `"DEL" "lock"`
+	hash := []string{`"HINCRBY" "lock" "a:1" "1"`, `"PEXPIRE" "lock" "300"`, `"HINCRBY" "lock" "a:1" "1"`}
+	for name, c := range map[string]struct {
+		commands []string
+		want     string
+	}{
+		"a lease":        {[]string{`"SET" "lock" "v" "NX" "PX" "300"`, frees, `"SET" "lock" "w" "NX" "PX" "700"`}, "The log ends, and the key is still there: 700 ms left\n"},
+		"no lease":       {[]string{`"SET" "lock" "v" "NX" "PX" "300"`, frees, `"SET" "lock" "w" "NX"`}, "The log ends, and the key is still there, without an expiry\n"},
+		"a hold count":   {hash, "The log ends, and the key is still there: 299 ms left; A's hold count is still 2\n"},
+		"nothing":        {[]string{`"SET" "lock" "v" "NX" "PX" "300"`, frees}, "The run has ended\n"},
+		"far too long":   {[]string{`"SET" "lock" "v" "NX" "EX" "20000000000"`}, "still there: over 292 years left"},
+		"a day too long": {[]string{`"SET" "lock" "v" "NX" "EX" "172800"`}, "still there: 2 d left"},
+	} {
+		text := ""
+		for i, args := range c.commands {
+			text += fmt.Sprintf("1700000000.%06d [0 127.0.0.1:5001] %s\n", i*1000, args)
+		}
+		if got := playground(t, text, "import", "-"); !strings.Contains(got.out, c.want) {
+			t.Errorf("%s: nowhere %q: %s", name, c.want, got.out)
+		}
+	}
+}
+
 func zipped(t *testing.T, text string) string {
 	t.Helper()
 	data, err := site.Zipped([]byte(text))

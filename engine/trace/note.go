@@ -43,7 +43,6 @@ const (
 	NoteEarlier    = "earlier"
 	NoteCallers    = "callers"
 	NoteBackwards  = "backwards"
-	NoteStanding   = "standing"
 	NoteLeftOut    = "left-out"
 	NoteWaits      = "waits"
 	NoteSameOwners = "same-owner"
@@ -92,7 +91,6 @@ var notes = []note{
 	{NoteEarlier, "Threads that release or renew what they took before it began: %d, the first in line %d. It does not say whether another was inside with them.", true},
 	{NoteCallers, "Commands of scripts whose own line (EVAL, EVALSHA) is missing: %d, the first in line %d. It does not say who ran them: take every line of MONITOR.", true},
 	{NoteBackwards, "Instants earlier than the line above: %d, the first in line %d.", false},
-	{NoteStanding, "It ends while the key is still there.", false},
 	{NoteLeftOut, "Commands left out because there are too many: %d, from line %d on.", true},
 	{NoteWaits, "Commands that waited for a token: %d, the first in line %d. Redis serves the longest waiter first: that is recomputed.", false},
 	{NoteSameOwners, "The key itself names its holder: no other way of reading it fits.", false},

@@ -23,6 +23,7 @@ type Now struct {
 	protocol lock.Protocol
 	owners   facts.Owners
 	framed   bool // the scenario is only a frame: nobody knows the threads' program
+	logged   bool // it is a log: nobody has tried what comes after it
 	names    []string
 	ordinals map[string]int // of the names
 	before   before
@@ -85,7 +86,7 @@ func newNow(sc *scenario.Scenario, owners map[string]string) *Now {
 func nowFor(l words.Language, sc *scenario.Scenario, h trace.Header) *Now {
 	n := newNow(sc, h.Owners)
 	for _, one := range append(n.locks, n) {
-		one.framed, one.stranger = h.Framed(), l.Say("another owner")
+		one.framed, one.logged, one.stranger = h.Framed(), h.Log != nil, l.Say("another owner")
 	}
 	return n
 }

@@ -61,7 +61,7 @@ func (t *Timeline) Alone(e trace.Event) Row {
 
 // Framed has it tell a trace whose header this is: of other programs' clients nobody knows how long they work.
 func (t *Timeline) Framed(h trace.Header) *Timeline {
-	t.framed = h.Framed()
+	t.framed, t.logged = h.Framed(), h.Log != nil
 	return t
 }
 
@@ -196,10 +196,31 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event, row.EventTone = EndOfRun(t.l, b.Cause, b.Error), Bad
 		case row.Failed != "":
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
+		case t.logged && e.Key.Exists():
+			row.Event, row.EventTone = t.stays(e.Key)
 		}
 	case trace.Fault:
 		row.Event, row.EventTone = t.ofLock(e, t.l.Clause(fault.Row(b, len(e.Nodes) > 0))), Bad
 	}
+}
+
+// stays says what a log leaves in the lock's key, and for how long.
+func (t *Timeline) stays(k trace.KeyState) (says string, tone Tone) {
+	const day = 24 * time.Hour
+	left := trace.Millis(k.PTTL).Duration()
+	says, tone = t.l.Say("The log ends, and the key is still there: %s left", t.l.Duration(left)), Quiet
+	switch {
+	case k.PTTL == trace.NoExpiry:
+		says, tone = t.l.Say("The log ends, and the key is still there, without an expiry"), Bad
+	case left > day:
+		tone = Bad
+	}
+	for _, who := range t.holding().Holders(k) {
+		if count := t.truth.Count(k, who); count != "" {
+			says += "; " + t.l.Say("%[1]s's hold count is still %[2]s", who, count)
+		}
+	}
+	return says, tone
 }
 
 func (t *Timeline) act(c *Cell, e trace.Event) {

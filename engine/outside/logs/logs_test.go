@@ -114,40 +114,40 @@ func TestWhatALogShows(t *testing.T) {
 		want       string
 	}{
 		{"a lease that is over, and another's release", over + at(500, one, `"DEL" "lock"`), logs.Options{}, "monitor lock 4 value A B mutual-exclusion:AB@3 foreign-release:AB@4 replies names before"},
-		{"who does not come back may have left in time", over, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 standing"},
-		{"who comes back in vain has worked on", over + at(500, one, unlock+` "v1"`) + at(500, "lua", `"get" "lock"`), logs.Options{}, "monitor lock 4 value A B mutual-exclusion:AB@3 replies names before standing"},
-		{"who sees in time that it is another's is out", over[:len(over)-len(at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`))] + at(340, one, `"GET" "lock"`) + at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`) + at(400, one, `"GET" "lock"`), logs.Options{}, "monitor lock 5 value A B replies names before standing"},
-		{"a hash without a script: a look at one's own is no release", at(0, one, `"HGETALL" "lock"`) + at(1, one, `"HINCRBY" "lock" "p:1" "1"`) + at(1, one, `"PEXPIRE" "lock" "300"`) + at(2, one, `"HGETALL" "lock"`) + at(100, two, `"HKEYS" "lock"`) + at(310, one, `"HGET" "lock" "p:1"`) + at(320, two, `"HINCRBY" "lock" "p:2" "1"`), logs.Options{}, "monitor lock 7 owner A B replies names before lanes=2 standing"},
-		{"the same, and it looks too late", at(1, one, `"HINCRBY" "lock" "p:1" "1"`) + at(1, one, `"PEXPIRE" "lock" "300"`) + at(320, two, `"HINCRBY" "lock" "p:2" "1"`) + at(330, one, `"HGET" "lock" "p:1"`), logs.Options{}, "monitor lock 4 owner A B mutual-exclusion:AB@3 replies names before standing"},
-		{"a name that HELLO gives", at(0, one, `"HELLO" "3" "AUTH" "(redacted)" "(redacted)" "SETNAME" "w"`) + at(1, one, `"SET" "lock" "v1" "NX" "PX" "300"`), logs.Options{}, "monitor lock 1 value A replies before standing"},
-		{"lines and tabs in a name", at(0, one, `"SET" "lo\nck\t" "v\r1" "NX" "PX" "300"`), logs.Options{Key: `lo\nck\t`}, `monitor lo\nck\t 1 value A replies names before standing`},
+		{"who does not come back may have left in time", over, logs.Options{}, "monitor lock 3 value A B replies names before silent=1"},
+		{"who comes back in vain has worked on", over + at(500, one, unlock+` "v1"`) + at(500, "lua", `"get" "lock"`), logs.Options{}, "monitor lock 4 value A B mutual-exclusion:AB@3 replies names before"},
+		{"who sees in time that it is another's is out", over[:len(over)-len(at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`))] + at(340, one, `"GET" "lock"`) + at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`) + at(400, one, `"GET" "lock"`), logs.Options{}, "monitor lock 5 value A B replies names before"},
+		{"a hash without a script: a look at one's own is no release", at(0, one, `"HGETALL" "lock"`) + at(1, one, `"HINCRBY" "lock" "p:1" "1"`) + at(1, one, `"PEXPIRE" "lock" "300"`) + at(2, one, `"HGETALL" "lock"`) + at(100, two, `"HKEYS" "lock"`) + at(310, one, `"HGET" "lock" "p:1"`) + at(320, two, `"HINCRBY" "lock" "p:2" "1"`), logs.Options{}, "monitor lock 7 owner A B replies names before lanes=2"},
+		{"the same, and it looks too late", at(1, one, `"HINCRBY" "lock" "p:1" "1"`) + at(1, one, `"PEXPIRE" "lock" "300"`) + at(320, two, `"HINCRBY" "lock" "p:2" "1"`) + at(330, one, `"HGET" "lock" "p:1"`), logs.Options{}, "monitor lock 4 owner A B mutual-exclusion:AB@3 replies names before"},
+		{"a name that HELLO gives", at(0, one, `"HELLO" "3" "AUTH" "(redacted)" "(redacted)" "SETNAME" "w"`) + at(1, one, `"SET" "lock" "v1" "NX" "PX" "300"`), logs.Options{}, "monitor lock 1 value A replies before"},
+		{"lines and tabs in a name", at(0, one, `"SET" "lo\nck\t" "v\r1" "NX" "PX" "300"`), logs.Options{Key: `lo\nck\t`}, `monitor lo\nck\t 1 value A replies names before`},
 		{"a lock that a script sets beside its keys", at(0, one, `"EVAL" "x" "1" "q:meta" "t1"`) + at(0, "lua", `"HINCRBY" "q:1" "ats" "1"`) + at(0, "lua", `"SET" "q:1:lock" "t1" "PX" "300"`) + at(1, one, `"EVAL" "x" "1" "q:check"`) + at(1, "lua", `"SET" "q:check" "1" "PX" "250"`) + at(2, two, `"GET" "q:check"`) + at(3, one, `"DEL" "q:1:lock"`), logs.Options{}, "monitor q:1:lock 2 value A replies names before inside=1"},
 		{"everybody writes the same", strings.NewReplacer(`"v1"`, `"x"`, `"v2"`, `"x"`).Replace(over) + at(500, one, `"DEL" "lock"`), logs.Options{}, "monitor lock 4 connection A B mutual-exclusion:AB@3 foreign-release:AB@4 replies names before"},
 		{"by connection", over + at(500, one, `"DEL" "lock"`), logs.Options{Threads: logs.ByConnection}, "monitor lock 4 connection A B mutual-exclusion:AB@3 foreign-release:AB@4 replies names before"},
-		{"by owner, of a string", over, logs.Options{Threads: logs.ByOwner}, "monitor lock 3 value A B replies names before silent=1 standing same-owner"},
-		{"a pool: lock on one connection, unlock on another", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(50, two, unlock+` "v1"`) + at(50, "lua", `"get" "lock"`) + at(50, "lua", `"del" "lock"`) + at(60, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A replies names before lanes=1 standing"},
-		{"a script that says yes with nil, and its like that is refused", enter(0, one, "p:1", taken("p:1")...) + enter(10, two, "p:2", refused("p:2")...) + enter(20, one, "p:1", `"exists" "lock"`, `"hexists" "lock" "p:1"`, `"hincrby" "lock" "p:1" "1"`, `"pexpire" "lock" "30000"`), logs.Options{}, "monitor lock 3 owner A B replies names before standing"},
-		{"who asks a script again after its lease believes no more that it holds", enter(0, one, "p:1", taken("p:1")...) + enter(31_000, two, "p:2", taken("p:2")...) + enter(31_500, one, "p:1", refused("p:1")...), logs.Options{}, "monitor lock 3 owner A B replies names before silent=1 standing"},
+		{"by owner, of a string", over, logs.Options{Threads: logs.ByOwner}, "monitor lock 3 value A B replies names before silent=1 same-owner"},
+		{"a pool: lock on one connection, unlock on another", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(50, two, unlock+` "v1"`) + at(50, "lua", `"get" "lock"`) + at(50, "lua", `"del" "lock"`) + at(60, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A replies names before lanes=1"},
+		{"a script that says yes with nil, and its like that is refused", enter(0, one, "p:1", taken("p:1")...) + enter(10, two, "p:2", refused("p:2")...) + enter(20, one, "p:1", `"exists" "lock"`, `"hexists" "lock" "p:1"`, `"hincrby" "lock" "p:1" "1"`, `"pexpire" "lock" "30000"`), logs.Options{}, "monitor lock 3 owner A B replies names before"},
+		{"who asks a script again after its lease believes no more that it holds", enter(0, one, "p:1", taken("p:1")...) + enter(31_000, two, "p:2", taken("p:2")...) + enter(31_500, one, "p:1", refused("p:1")...), logs.Options{}, "monitor lock 3 owner A B replies names before silent=1"},
 		{"the lock was taken before the log began", enter(0, two, "p:2", refused("p:2")...) + enter(10, one, "p:1", refused("p:1")...), logs.Options{}, "! no command of the log takes a lock (SET … NX, SETNX, HINCRBY, or a script that writes its first key); name the lock's key with -key"},
 		{"the same, with -key", enter(0, two, "p:2", refused("p:2")...) + enter(10, one, "p:1", refused("p:1")...), logs.Options{Key: "lock"}, "monitor lock 2 value A B replies names before inside=2"},
-		{"NOSCRIPT", at(0, one, `"EVALSHA" "abc" "1" "lock" "v1"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 nothing=1 standing"},
-		{"marks", over + at(360, one, `"ECHO" "relock:enter"`) + at(370, two, `"ECHO" "relock:enter"`), logs.Options{}, "monitor lock 3 value A B mutual-exclusion:AB@5 replies names before silent=1 standing"},
-		{"another database", over + strings.Replace(at(400, one, `"DEL" "lock"`), "[0 ", "[3 ", 1), logs.Options{}, "monitor lock 3 value A B replies names before silent=1 databases=1 standing"},
+		{"NOSCRIPT", at(0, one, `"EVALSHA" "abc" "1" "lock" "v1"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 nothing=1"},
+		{"marks", over + at(360, one, `"ECHO" "relock:enter"`) + at(370, two, `"ECHO" "relock:enter"`), logs.Options{}, "monitor lock 3 value A B mutual-exclusion:AB@5 replies names before silent=1"},
+		{"another database", over + strings.Replace(at(400, one, `"DEL" "lock"`), "[0 ", "[3 ", 1), logs.Options{}, "monitor lock 3 value A B replies names before silent=1 databases=1"},
 		{"flushed", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(10, two, `"FLUSHALL"`), logs.Options{}, "monitor lock 2 connection A B foreign-release:BA@2 replies names before"},
-		{"what is unknown here", over + at(400, two, `"MIGRATE" "h" "1" "lock" "0" "9" "AUTH" "pw"`), logs.Options{}, "monitor lock 4 value A B replies names before silent=1 unknown=1 standing"},
-		{"cut at its end", over + `1700000000.4000`, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 cut standing"},
-		{"cut at its beginning", `0.000000 [0 ` + one + `] "SET" "lock" "v0" "NX" "PX" "30"` + "\n" + over, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 begun standing"},
-		{"cut in the middle of a command, before what is in it", `ck" "v1" "NX" "PX" "300"` + "\n" + at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`) + at(360, one, unlock+` "v1"`) + at(360, "lua", `"get" "lock"`), logs.Options{}, "monitor lock 2 connection A B replies names before begun earlier=1 standing"},
-		{"begun with a lock that is released", at(0, one, unlock+` "v1"`) + at(0, "lua", `"get" "lock"`) + at(0, "lua", `"del" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 inside=1 earlier=1 standing"},
-		{"begun with a lock that is renewed", at(0, one, `"PEXPIRE" "lock" "300"`) + at(400, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 2 connection A B replies names before earlier=1 standing"},
-		{"begun with a look", at(0, one, `"GET" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 lanes=1 standing"},
+		{"what is unknown here", over + at(400, two, `"MIGRATE" "h" "1" "lock" "0" "9" "AUTH" "pw"`), logs.Options{}, "monitor lock 4 value A B replies names before silent=1 unknown=1"},
+		{"cut at its end", over + `1700000000.4000`, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 cut"},
+		{"cut at its beginning", `0.000000 [0 ` + one + `] "SET" "lock" "v0" "NX" "PX" "30"` + "\n" + over, logs.Options{}, "monitor lock 3 value A B replies names before silent=1 begun"},
+		{"cut in the middle of a command, before what is in it", `ck" "v1" "NX" "PX" "300"` + "\n" + at(350, two, `"SET" "lock" "v2" "NX" "PX" "300"`) + at(360, one, unlock+` "v1"`) + at(360, "lua", `"get" "lock"`), logs.Options{}, "monitor lock 2 connection A B replies names before begun earlier=1"},
+		{"begun with a lock that is released", at(0, one, unlock+` "v1"`) + at(0, "lua", `"get" "lock"`) + at(0, "lua", `"del" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 inside=1 earlier=1"},
+		{"begun with a lock that is renewed", at(0, one, `"PEXPIRE" "lock" "300"`) + at(400, two, `"SET" "lock" "v2" "NX" "PX" "300"`), logs.Options{}, "monitor lock 2 connection A B replies names before earlier=1"},
+		{"begun with a look", at(0, one, `"GET" "lock"`) + over, logs.Options{}, "monitor lock 4 value A B replies names before silent=1 lanes=1"},
 		{"a script that returns a function", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(1, one, `"EVAL" "redis.call('del', KEYS[1]) return redis.call" "1" "lock"`) + at(1, "lua", `"del" "lock"`), logs.Options{}, "monitor lock 2 value A replies names before"},
-		{"a script that would wait", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(1, one, `"EVAL" "return redis.pcall('BLPOP', KEYS[1], 0).err" "1" "lock"`) + at(1, "lua", `"BLPOP" "lock" "0"`), logs.Options{}, "monitor lock 2 value A replies names before standing"},
-		{"two locks, the busier is chosen", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A B replies names before silent=1 standing"},
-		{"two locks, one is asked for", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{Key: "other"}, "monitor other 1 value A replies names before standing"},
+		{"a script that would wait", at(0, one, `"SET" "lock" "v1" "NX" "PX" "300"`) + at(1, one, `"EVAL" "return redis.pcall('BLPOP', KEYS[1], 0).err" "1" "lock"`) + at(1, "lua", `"BLPOP" "lock" "0"`), logs.Options{}, "monitor lock 2 value A replies names before"},
+		{"two locks, the busier is chosen", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{}, "monitor lock 3 value A B replies names before silent=1"},
+		{"two locks, one is asked for", over + at(400, one, `"SET" "other" "v1" "NX" "PX" "300"`), logs.Options{Key: "other"}, "monitor other 1 value A replies names before"},
 		{"no such key", over, logs.Options{Key: "nobody"}, `! -key "nobody": no command of the log names it; keys that could be locks: lock`},
 		{"no such way", over, logs.Options{Threads: "thread"}, `! -threads "thread": allowed: owner and value and connection`},
-		{"a lost update", over + at(360, one, `"GET" "stock"`) + at(361, two, `"GET" "stock"`) + at(362, one, `"SET" "stock" "4"`) + at(363, two, `"SET" "stock" "4"`), logs.Options{Resource: "stock"}, "monitor lock 7 value A B mutual-exclusion:AB@3 lost-update:BA@7 replies names before standing"},
+		{"a lost update", over + at(360, one, `"GET" "stock"`) + at(361, two, `"GET" "stock"`) + at(362, one, `"SET" "stock" "4"`) + at(363, two, `"SET" "stock" "4"`), logs.Options{Resource: "stock"}, "monitor lock 7 value A B mutual-exclusion:AB@3 lost-update:BA@7 replies names before"},
 	} {
 		if have := brief(t, read(t, c.text), c.o); have != c.want {
 			t.Errorf("%s:\n have %s\n want %s", c.name, have, c.want)
@@ -242,7 +242,7 @@ func TestRedissonsTrace(t *testing.T) {
 	r.reply("0x0b", "$-1\r\n")
 	r.send("0x0a", "EVAL", leave, "1", "lock", "50", "p:1")
 	r.reply("0x0a", "$-1\r\n")
-	want := "redisson lock 4 owner A B mutual-exclusion:AB@45 order before standing"
+	want := "redisson lock 4 owner A B mutual-exclusion:AB@45 order before"
 	for name, text := range map[string]string{"as written": r.String(), "as pasted": strings.ReplaceAll(r.String(), "\r\n", "\n")} {
 		l := read(t, text)
 		have, want := brief(t, l, logs.Options{}), want

@@ -71,7 +71,7 @@ func TestAPrefixIsDropped(t *testing.T) {
 		for n, l := range lines {
 			text.WriteString(c.prefix(n) + l)
 		}
-		want := said + c.want + " inside=1 standing"
+		want := said + c.want + " inside=1"
 		if have := brief(t, read(t, text.String()), logs.Options{}); have != want {
 			t.Errorf("%s:\n have %s\n want %s", name, have, want)
 		}
@@ -92,7 +92,7 @@ func TestOtherLinesAreLeftOut(t *testing.T) {
 		"other containers":                   {"app-1  | ready\nr-1    | OK\nr-1    | " + take + "app-1  | 1700000000 [x] done\nr-1    | " + drop, fine + " prefix=9 else=2"},
 		"the end is cut, behind a prefix":    {"r-1 | " + take + "r-1 | " + drop + "r-1 | 17000", fine + " prefix=6 cut"},
 		"a damaged line behind a prefix":     {"r-1 | " + take + "r-1 | 1700000000.1 [0 x] \"DEL\" \"lock\"\n", "! line 2: it is not a line of MONITOR; allowed: 1700000000.123456 [0 127.0.0.1:6379] \"SET\" \"k\" \"v\""},
-		"a person's words":                   {take + "Why is it still there?\n", "monitor lock 1 value A replies names before else=1 standing"},
+		"a person's words":                   {take + "Why is it still there?\n", "monitor lock 1 value A replies names before else=1"},
 		"a line of MONITOR within a command": {take + at(1, one, `"SET" "x" "r-1 | 1700000000.000001 [0 1.2.3.4:5] \"DEL\" \"lock\""`) + drop, fine},
 	} {
 		l, err := logs.Read(t.Context(), strings.NewReader(c.text))

@@ -135,7 +135,7 @@ func TestWhatSpansShow(t *testing.T) {
 		},
 		{
 			"another node's commands", spansOf(on(2, ran(span(0, 1, "lock", "acquired", "a", lease), "SET lock a NX PX 50", "OK")), ran(span(0, 1, "lock", "acquired", "a", lease), "SET lock a NX PX 50", "OK")),
-			"otlp lock 1 value A within before nodes=1 standing",
+			"otlp lock 1 value A within before nodes=1",
 		},
 		{
 			"lines of several files, and metrics between", spansOf(span(60, 61, "unlock", "lost", "a", nil)) + `{"resourceMetrics":[]}` + "\n\n" + spansOf(span(0, 1, "lock", "acquired", "a", lease)),

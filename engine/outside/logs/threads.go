@@ -443,7 +443,6 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 			shared++
 		}
 	}
-	there := func(key string) bool { return p.e.Key(key).Exists() }
 	note(trace.NoteClocks, servers > 1, servers)
 	note(trace.NoteAbsent, servers > 1 && absent > 0, absent)
 	note(trace.NoteEven, servers > 1 && absent == 0 && servers%2 == 0 && o.Nodes == 0, servers)
@@ -458,7 +457,6 @@ func (p *player) told(l *Log, w *weave, o Options, servers int) []trace.LogNote 
 	note(trace.NoteSameOwners, w.other, 0)
 	note(trace.NoteBegun, l.Begun, 0)
 	note(trace.NoteCut, l.Cut, 0)
-	note(trace.NoteStanding, p.e != nil && slices.ContainsFunc(p.keys(), there) || p.state().Exists(), 0)
 	for _, m := range l.missing {
 		if slices.Contains(p.keys(), m.key) || m.key == "" {
 			p.note(m.what, m.line)
