@@ -406,7 +406,6 @@ type (
 		Rules  []string `json:"rules"`
 		Low    float64  `json:"low"`
 		High   float64  `json:"high"`
-		Odds   float64  `json:"odds"`
 	}
 )
 
@@ -444,7 +443,7 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 		}
 	}
 	if d := found.Drawn; d != nil && err == nil {
-		err = enc.Encode(labDrawnForm{d.Orders, d.Broken, d.Rules, rounded(d.Low), rounded(d.High), d.Odds})
+		err = enc.Encode(labDrawnForm{d.Orders, d.Broken, d.Rules, rounded(d.Low), rounded(d.High)})
 	}
 	return err
 }

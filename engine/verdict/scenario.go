@@ -87,7 +87,7 @@ type Watch struct {
 	before  *Evidence
 	witness Witness
 	each    []Witness // of several locks, if each has to be judged
-	broken  []string // rules
+	broken  []string  // rules
 	over    time.Duration
 }
 

@@ -384,7 +384,7 @@ func LabClock(l words.Language, faults []string, broken int) []string {
 // LabDrawn says what orders drawn at random came to.
 func LabDrawn(l words.Language, d *lab.Drawn) string {
 	percent := func(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
-	return l.Say("Of %d orders drawn at random, %d break a rule: of all orders drawn this way, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
+	return l.Say("Of %d orders drawn at random (whoever can move is next, all alike), %d break a rule: of all drawn this way, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High))
 }
 
 // LabDiverged says that replays diverged, and where the first did.

@@ -2,18 +2,18 @@ package lab
 
 import (
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"relock/engine/explore/pct"
 	"relock/engine/outside/infer"
 )
 
-// draw tries orders at random, by PCT.
+// draw tries orders at random, each of which has a chance: whoever can move may be next, all alike.
 func (s *search) draw(ctx context.Context) error {
 	const most = 200
 	d := &Drawn{Rules: []string{}}
-	decisions, tasks := 1, 1
+	decisions := 1
 	broken := map[string]bool{}
 	defer func() { // what was drawn counts, too, where the search is cut short
 		for _, name := range infer.Rules() {
@@ -22,20 +22,15 @@ func (s *search) draw(ctx context.Context) error {
 			}
 		}
 		d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
-		d.Odds = float64(tasks)
-		for range s.o.MaxFaults {
-			d.Odds *= float64(decisions * max(len(s.o.Faults), 1))
-		}
 	}()
 	for i := 0; i < min(most, s.o.MaxOrders); i++ {
-		p := pct.New(s.o.Seed, uint64(i))
-		order, err := s.random(ctx, p, decisions)
+		order, err := s.random(ctx, rand.New(rand.NewPCG(s.o.Seed, uint64(i))), decisions) //nolint:gosec // the same seed draws the same
 		if err != nil {
 			return err
 		}
 		d.Orders++
 		s.found.Drawn = d
-		decisions, tasks = max(decisions, len(order.Decisions)), max(tasks, p.Tasks())
+		decisions = max(decisions, len(order.Decisions))
 		j := s.judge(order)
 		s.shows(order, j)
 		order.Rules = j.Rules()
@@ -53,32 +48,18 @@ func (s *search) draw(ctx context.Context) error {
 	return nil
 }
 
-// random plays one order that p draws.
-func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (*Order, error) {
-	strikes := p.Places(s.o.MaxFaults, decisions)
-	// If no fault strikes, priorities change instead: otherwise each thread would run to
-	// its end.
-	changes := p.Places(2, decisions)
+// random plays one order that r draws: as many faults as may strike, at any of so many decisions.
+func (s *search) random(ctx context.Context, r *rand.Rand, decisions int) (*Order, error) {
+	strikes := map[int]bool{}
+	for range s.o.MaxFaults {
+		strikes[r.IntN(decisions)] = true
+	}
 	return s.round(ctx, func(o *Order, list []choice) (choice, bool) {
-		n := len(o.Decisions)
-		var free, faults []choice
-		var tasks []string
-		for _, c := range list {
-			if c.d.Do == "" {
-				free, tasks = append(free, c), append(tasks, fmt.Sprint(c.d.Thread, c.d.Node, " ", c.d.Nth))
-			} else {
-				faults = append(faults, c)
-			}
+		faults := slices.DeleteFunc(slices.Clone(list), func(c choice) bool { return c.d.Do == "" })
+		if strikes[len(o.Decisions)] && len(faults) > 0 {
+			return faults[r.IntN(len(faults))], false
 		}
-		at := p.First(tasks)
-		c := free[at]
-		if slices.Contains(changes, n) || slices.Contains(strikes, n) {
-			p.Lower(tasks[at], n)
-			c = free[p.First(tasks)]
-		}
-		if slices.Contains(strikes, n) && len(faults) > 0 {
-			c = faults[p.Random.IntN(len(faults))]
-		}
-		return c, false
+		free := slices.DeleteFunc(slices.Clone(list), func(c choice) bool { return c.d.Do != "" })
+		return free[r.IntN(len(free))], false
 	})
 }

@@ -60,7 +60,6 @@ type Drawn struct {
 	Orders, Broken int
 	Rules          []string
 	Low, High      float64 // share that breaks a rule among orders so drawn, with 95 % confidence
-	Odds           float64 // a break that needs one decision more than the faults is drawn once in so many, on average
 }
 
 // Order is one order of decisions, and its result.

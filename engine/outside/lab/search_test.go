@@ -506,6 +506,17 @@ func TestBoundIsDrawnBeyond(t *testing.T) {
 	}
 }
 
+// Whoever can move may be next, so three come in at once where two may: each of them has looked
+// before another joined.
+func TestADrawnOrderChangesBetweenThreadsAtAnyPlace(t *testing.T) {
+	racetest.Skip(t)
+	o := options(t, "looks, then joins")
+	o.Threads, o.Kind, o.MaxOrders = 3, check.Kind{Permits: 2}, 60
+	if found := search(t, o); found.Drawn == nil || found.Drawn.Broken == 0 || !slices.Contains(found.Drawn.Rules, check.MutualExclusion) || found.Drawn.Low == 0 {
+		t.Errorf("of %d orders: %+v", found.Orders, found.Drawn)
+	}
+}
+
 // A search that ends while it draws says how sure the few that it drew can make it: hardly.
 func TestWhatWasDrawnCountsWhereItIsCutShort(t *testing.T) {
 	racetest.Skip(t)
@@ -515,7 +526,7 @@ func TestWhatWasDrawnCountsWhereItIsCutShort(t *testing.T) {
 	if err != nil || found.Ending != lab.Worker {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if d := found.Drawn; d == nil || d.Orders != 1 || d.Broken == 0 && (d.Low != 0 || d.High < 0.7) || d.High <= d.Low || d.Odds == 0 {
+	if d := found.Drawn; d == nil || d.Orders != 1 || d.Broken == 0 && (d.Low != 0 || d.High < 0.7) || d.High <= d.Low {
 		t.Errorf("drawn: %+v", d)
 	}
 }

@@ -115,6 +115,12 @@ func enters(ctx context.Context, c *redis.Client, kind, me string) func() {
 			return nil
 		}
 		return func() { c.RPush(ctx, "tokens", "t") }
+	case "looks, then joins":
+		if c.SCard(ctx, "in").Val() >= 2 {
+			return nil
+		}
+		c.SAdd(ctx, "in", me)
+		return func() { c.SRem(ctx, "in", me) }
 	case "counts up and down":
 		if c.Incr(ctx, "n").Val() > 1 {
 			c.Decr(ctx, "n")
@@ -216,7 +222,7 @@ func act(kind string) {
 			unlock("k", t)
 		}
 		fmt.Println(time.Since(began).Nanoseconds())
-	case "one token", "counts up and down", "a line", "a deadline of its own clock", "since when by its own clock", "nothing stays", "sold out", "nothing is due", "dies":
+	case "one token", "looks, then joins", "counts up and down", "a line", "a deadline of its own clock", "since when by its own clock", "nothing stays", "sold out", "nothing is due", "dies":
 		for round() {
 			if give := enters(ctx, c, kind, me); give != nil {
 				marked(func() {
