@@ -24,7 +24,7 @@ func (s *search) draw(ctx context.Context) error {
 		d.Low, d.High = pct.Wilson(float64(d.Broken)/float64(max(d.Orders, 1)), float64(d.Orders))
 	}()
 	for i := 0; i < min(most, s.o.MaxOrders); i++ {
-		order, err := s.random(ctx, rand.New(rand.NewPCG(s.o.Seed, uint64(i))), decisions) //nolint:gosec // the same seed draws the same
+		order, err := s.random(ctx, rand.New(rand.NewPCG(s.o.Seed, uint64(i))), decisions)
 		if err != nil {
 			return err
 		}

@@ -565,12 +565,14 @@ func TestLocksInACircleAreReadTogether(t *testing.T) {
 	}{
 		{
 			"two", circle + take(10, one, "k2", "A") + take(11, two, "k1", "B") + take(20, one, "k2", "A") + take(21, two, "k1", "B") + give(30, one, "k1") + give(31, two, "k2"),
-			"k1,k2", []string{check.Deadlock},
+			"k1,k2",
+			[]string{check.Deadlock},
 		},
 		{
 			"three", circle + take(2, three, "k3", "C") + take(10, one, "k2", "A") + take(11, two, "k3", "B") + take(12, three, "k1", "C") +
 				take(20, one, "k2", "A") + take(21, two, "k3", "B") + take(22, three, "k1", "C") + give(30, one, "k1"),
-			"k1,k2,k3", []string{check.Deadlock},
+			"k1,k2,k3",
+			[]string{check.Deadlock},
 		},
 		{
 			"one order", take(0, one, "k1", "A") + take(1, one, "k2", "A") + take(2, two, "k1", "B") + give(10, one, "k2", "k1") + take(11, two, "k1", "B") + take(12, two, "k2", "B") + give(20, two, "k2", "k1"),
