@@ -193,8 +193,11 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
 	fs.BoolFunc("probe", env.say("at the end of each order, let each thread try once more to get in, alone: is anybody shut out? (default true)"), func(text string) error {
 		probe, err := strconv.ParseBool(text)
+		if err != nil {
+			return errors.New("allowed: true or false")
+		}
 		f.o.NoProbe = !probe
-		return err
+		return nil
 	})
 	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
 	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
