@@ -161,7 +161,7 @@ func TestLabRefuses(t *testing.T) {
 		"-clock gate -redis redis://127.0.0.1:1 -- x": "-clock wall",
 		"-- /no/such/worker":                          "cannot start the worker",
 		"-max-orders 0 -- x":                          "allowed: 1 to",
-		"-probe=maybe -- x":                            "allowed: true or false",
+		"-probe=maybe -- x":                           "allowed: true or false",
 		"-nosuch":                                     "says what is allowed",
 	} {
 		env, out, stderr := labEnvironment("")
