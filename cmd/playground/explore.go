@@ -144,13 +144,13 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if space.Ending() == explore.Bound {
 		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	same, differs := f.second.Says(t.sc.Lock)
+	checked := f.second.Says(t.sc.Lock)
 	var unlike []phrase.Wording
-	if !differs.IsZero() {
-		unlike = append(unlike, differs)
+	if !checked.Differs.IsZero() {
+		unlike = append(unlike, checked.Differs)
 	}
 	judgement := space.Judgement(drawn, unlike...)
-	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement, same); err == nil {
+	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement, checked); err == nil {
 		err = told
 	}
 	if err != nil {
@@ -179,9 +179,9 @@ const (
 
 // tell prints what came of a search, of orders drawn at random or nil, and of asking a
 // second Redis.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement, same phrase.Wording) error {
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement, checked explore.Checked) error {
 	if f.json {
-		if err := printFound(env, space, j); err != nil || drawn == nil {
+		if err := printFound(env, space, j, checked.On); err != nil || drawn == nil {
 			return err
 		}
 		return printDrawn(env, drawn)
@@ -195,8 +195,8 @@ func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.
 		paragraphs = append(paragraphs, page.Drawn(*f.language, drawn))
 	}
 	paragraphs = append(paragraphs, unjudged(*f.language, j)...)
-	if !same.IsZero() {
-		paragraphs = append(paragraphs, f.language.Clause(same))
+	if !checked.Same.IsZero() {
+		paragraphs = append(paragraphs, f.language.Clause(checked.Same))
 	}
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
@@ -222,7 +222,8 @@ type (
 		States    int    `json:"states"`
 		Schedules string `json:"schedules"`
 		Broken    string `json:"broken"`
-		Standing  string `json:"by_standing_still"` // of the broken: no lease protects from that
+		Standing  string `json:"by_standing_still"`    // of the broken: no lease protects from that
+		CheckedOn string `json:"checked_on,omitempty"` // the version of a Redis of this machine that was asked, too
 		verdict.Judgement
 	}
 	ruleForm struct {
@@ -242,13 +243,13 @@ type (
 	}
 )
 
-func printFound(env environment, space *explore.Space, j verdict.Judgement) error {
+func printFound(env environment, space *explore.Space, j verdict.Judgement, checkedOn string) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(foundForm{
 		Explore: 1, Title: space.Scenario().Title, boundsForm: newBoundsForm(space.Bounds()),
 		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
-		Standing: space.ByStandingStill().String(), Judgement: j,
+		Standing: space.ByStandingStill().String(), CheckedOn: checkedOn, Judgement: j,
 	})
 	for _, r := range space.Rules() {
 		if err == nil {

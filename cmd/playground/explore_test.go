@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,14 +16,20 @@ const fragile = "../../lessons/scenarios/mutex-unsafe.yaml"
 // when it is run as it stands.
 func TestExploreAsJSONLines(t *testing.T) {
 	racetest.Skip(t)
-	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", fragile)
+	found := func(args ...string) result {
+		return playground(t, "", append(append([]string{"explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0"}, args...), fragile)...)
+	}
+	got := found("-check-redis=false")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"explore":1,"title":"SETNX, PEXPIRE, DEL: when all goes well","delays":2,"faults":["crash"],"max_faults":0,"ending":"exhausted","states":`
 	if got.code != exitUnexpected || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115","by_standing_still":"6","verdict":"broken"}`) {
 		t.Fatalf("exit code %d, %d lines: %s", got.code, len(lines), got.out)
 	}
-	if again := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", "-workers", "1", fragile); again.out != got.out {
+	if again := found("-check-redis=false", "-workers", "1"); again.out != got.out {
 		t.Errorf("on one worker: %s", again.out)
+	}
+	if plain := regexp.MustCompile(`"checked_on":"[0-9.]+",`).ReplaceAllString(found().out, ""); plain != got.out || found().out == plain {
+		t.Errorf("with a Redis of this machine: %s", found().out)
 	}
 	cost := -1
 	for _, line := range lines[1:] {

@@ -37,18 +37,23 @@ func (s Second) Close() error {
 	return s.redis.Close()
 }
 
-// Says is what it has answered since it was last asked for that, of one lock: that all was
-// the same, or what was not, a sentence each. Both are zero where nothing was asked.
-func (s Second) Says(lock scenario.Lock) (same, differs phrase.Wording) {
+// Checked is what a second Redis has answered. The zero value is of one that was not asked.
+type Checked struct {
+	On            string         // its version: "7.0.15"
+	Same, Differs phrase.Wording // that all answers were the same, or what was not, a sentence
+}
+
+// Says is what it has answered since it was last asked for that, of one lock.
+func (s Second) Says(lock scenario.Lock) Checked {
 	if s.redis == nil {
-		return same, differs
+		return Checked{}
 	}
 	n, d := s.redis.Take()
-	if d == nil {
-		if n > 0 {
-			same = phrase.Say("Checked on Redis %[1]s: %[2]d answers of scripts are the same there.", s.redis.Version(), n)
-		}
-		return same, differs
+	switch on := s.redis.Version(); {
+	case d == nil && n == 0:
+		return Checked{}
+	case d == nil:
+		return Checked{On: on, Same: phrase.Say("Checked on Redis %[1]s: %[2]d answers of scripts are the same there.", on, n)}
 	}
 	name := ""
 	for _, script := range lock.Implementation().Scripts {
@@ -56,6 +61,6 @@ func (s Second) Says(lock scenario.Lock) (same, differs phrase.Wording) {
 			name = script.Name
 		}
 	}
-	return same, phrase.Say("Redis %[1]s answers %[2]s otherwise. In the state %[3]s, with the keys %[4]s and the arguments %[5]s: here %[6]s; there %[7]s.",
-		s.redis.Version(), name, d.State, fmt.Sprintf("%q", d.Keys), fmt.Sprintf("%q", d.Args), d.Here, d.Real)
+	return Checked{On: s.redis.Version(), Differs: phrase.Say("Redis %[1]s answers %[2]s otherwise. In the state %[3]s, with the keys %[4]s and the arguments %[5]s: here %[6]s; there %[7]s.",
+		s.redis.Version(), name, d.State, fmt.Sprintf("%q", d.Keys), fmt.Sprintf("%q", d.Args), d.Here, d.Real)}
 }
