@@ -46,6 +46,7 @@ func StartBeside(ctx context.Context) (*Beside, error) {
 	// It outlives the context, which may end before what is asked of it is told.
 	b.cmd = exec.Command(path, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", folder, //nolint:gosec,noctx // the server of this machine; Close ends it
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--logfile", os.DevNull)
+	endsWithUs(b.cmd)
 	if err := b.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: a redis-server beside: %w", err), os.RemoveAll(folder))
 	}
