@@ -22,6 +22,12 @@ const ShutOut = "shut-out"
 // Never is how long somebody is shut out who never gets in.
 const Never time.Duration = math.MaxInt64
 
+// GoesOn returns how far the clock goes on, each time, for somebody who does not get in where
+// nothing expires any more: a deadline may stand in the data.
+func GoesOn() []time.Duration {
+	return []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
+}
+
 // older are names that rules had before, in files and links: a key left behind, and threads
 // that wait for ever, are somebody who is shut out.
 var older = map[string]string{leftBehind: ShutOut, "stuck": ShutOut}

@@ -185,14 +185,8 @@ func alike(a, b Outcome) bool {
 
 // sameItem reports whether two keys are alike.
 func sameItem(a, b store.Item) bool {
-	return a.Name == b.Name && a.Type == b.Type && a.Text == b.Text && maps.Equal(a.Hash, b.Hash) && slices.Equal(a.List, b.List) && slices.Equal(sorted(a.Set), sorted(b.Set)) &&
+	return a.Name == b.Name && a.Type == b.Type && a.Text == b.Text && maps.Equal(a.Hash, b.Hash) && slices.Equal(a.List, b.List) && slices.Equal(a.Set, b.Set) &&
 		(a.TTL > 0) == (b.TTL > 0) && (a.TTL-b.TTL).Abs() <= nearMS*time.Millisecond
-}
-
-func sorted(set []store.Scored) []store.Scored {
-	set = slices.Clone(set)
-	slices.SortFunc(set, func(a, b store.Scored) int { return strings.Compare(a.Member, b.Member) })
-	return set
 }
 
 // near reports whether two replies are the same; numbers may be near if they are times.
@@ -262,7 +256,7 @@ func shownItems(items []store.Item) string {
 		case trace.TypeList, trace.TypeSet:
 			content = i.List
 		case trace.TypeZSet:
-			content = sorted(i.Set)
+			content = i.Set
 		default:
 			content = i.Text
 		}

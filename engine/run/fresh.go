@@ -37,10 +37,6 @@ type leftover struct {
 	ahead time.Duration // of its clock before the clients'
 }
 
-// goesOn are how far the clock goes on, each time, where nothing expires any more: a
-// deadline may stand in the data.
-var goesOn = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
-
 // opens returns after how long a fresh thread gets in, 0 being at once, or check.Never. Each
 // kind of thread is asked for, and the last one counts. It fails with Redis' error.
 func (f *fresh) opens(ctx context.Context) (time.Duration, error) {
@@ -73,7 +69,7 @@ func (f *fresh) kinds() []scenario.Thread {
 // goes to the next expiry of any key, and on where nothing expires.
 func (f *fresh) opensFor(ctx context.Context, spec scenario.Thread) (time.Duration, error) {
 	shut, at := f.at, f.at // nobody gets in at shut
-	for further := goesOn; ; {
+	for further := check.GoesOn(); ; {
 		in, err := f.admits(ctx, spec, at)
 		switch {
 		case err != nil:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,6 +174,7 @@ func itemOf(told any) (Item, error) {
 			}
 			i.Set = append(i.Set, Scored{Member: fmt.Sprint(list[n]), Score: score})
 		}
+		slices.SortFunc(i.Set, func(a, b Scored) int { return strings.Compare(a.Member, b.Member) })
 	}
 	return i, nil
 }

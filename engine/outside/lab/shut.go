@@ -15,10 +15,6 @@ import (
 	"relock/engine/trace"
 )
 
-// goesOn are how far the clock goes on, each time, where nothing expires any more: a
-// deadline may stand in the data.
-var goesOn = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
-
 // unknown is what an attempt comes to that cannot be made.
 const unknown time.Duration = -1
 
@@ -200,7 +196,7 @@ func (s *search) attempt(ctx context.Context, b *embedded, left []store.Item, at
 	if err := s.put(ctx, b, left, at); err != nil {
 		return unknown, err
 	}
-	further := goesOn
+	further := check.GoesOn()
 	for _, l := range s.team(who) {
 		a := &attempt{s: s, l: l, want: 1, further: further}
 		if l == s.g.lanes[who] {
