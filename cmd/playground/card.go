@@ -79,7 +79,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			return exitUnexpected
 		}
 		cards = append(cards, c)
-		told := second.Says(locks[i])
+		told := second.Says(sourcesOf(locks[i]))
 		same, differs := told.Same, told.Differs
 		if !differs.IsZero() {
 			same, code = differs, exitOf(verdict.Unjudged)

@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/phrase"
+	"relock/engine/recall"
 	"relock/engine/scenario"
 	"relock/engine/verdict"
 	"relock/web/film"
@@ -39,7 +40,7 @@ or just 1, 0 and -1. "args:", "keys:" and "replies:" of the lock say otherwise (
 type exploreFlags struct {
 	searchFlags
 
-	second explore.Second
+	second *recall.Second
 }
 
 func exploration(ctx context.Context, args []string, env environment) int {
@@ -144,7 +145,7 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if space.Ending() == explore.Bound {
 		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws, moves)
 	}
-	checked := f.second.Says(t.sc.Lock)
+	checked := f.second.Says(sourcesOf(t.sc.Lock))
 	var unlike []phrase.Wording
 	if !checked.Differs.IsZero() {
 		unlike = append(unlike, checked.Differs)
@@ -179,7 +180,7 @@ const (
 
 // tell prints what came of a search, of orders drawn at random or nil, and of asking a
 // second Redis.
-func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement, checked explore.Checked) error {
+func (f exploreFlags) tell(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample, j verdict.Judgement, checked recall.Checked) error {
 	if f.json {
 		if err := printFound(env, space, j, checked.On); err != nil || drawn == nil {
 			return err

@@ -76,6 +76,7 @@ type labFlags struct {
 	o        lab.Options
 	json     bool
 	open     bool
+	check    *bool
 	save     string
 	replay   string
 	language *words.Language
@@ -173,11 +174,13 @@ func (f labFlags) start(ctx context.Context, order []lab.Decision, env environme
 		return f.steer(ctx, env)
 	case len(f.o.Command) == 0:
 		return f.listen(ctx, env)
-	case f.replay != "":
-		return f.again(ctx, order, env)
-	default:
-		return f.search(ctx, env)
 	}
+	f.o.Second = startSecond(ctx, env, *f.check)
+	defer func() { _ = f.o.Second.Close() }()
+	if f.replay != "" {
+		return f.again(ctx, order, env)
+	}
+	return f.search(ctx, env)
 }
 
 // declare adds the flags.
@@ -208,6 +211,7 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.StringVar(&f.example, "example", "", env.say("print a worker to start from, by its `name`: %s", workersNamed(env)))
 	fs.StringVar(&f.o.Listen, "listen", "", env.say("open the ports on this `host`; * is every address of this machine (default: loopback)"))
 	fs.BoolVar(&f.open, "open", false, env.say("steer it on a page, in the browser"))
+	f.check = checkFlag(fs, env)
 	f.language = languageFlag(fs, env)
 }
 
@@ -381,6 +385,7 @@ type (
 		Key      string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
 		Kind     string         `json:"kind,omitempty"` // of -inside; keys of several
 		Resource string         `json:"resource,omitempty"`
+		Checked  string         `json:"checked_on,omitempty"` // the version of a Redis of this machine that was asked, too
 		First    *divergedForm  `json:"first_difference,omitempty"`
 		Worker   *labWorkerForm `json:"worker,omitempty"`
 		verdict.Judgement
@@ -418,7 +423,7 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, faultsForm: newFaultsForm(f.o.Faults, f.o.MaxFaults), Ending: found.Ending,
 		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource,
-		Judgement: found.Judgement(),
+		Checked: found.Checked.On, Judgement: found.Judgement(),
 	}
 	if f.o.Nodes > 1 {
 		form.Nodes = f.o.Nodes
@@ -508,7 +513,11 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 	if d := found.First; d != nil {
 		t.line(page.LabDiverged(l, found.Diverged, d), "")
 	}
-	for _, text := range append(page.LabClock(l, f.o.Faults, found.Broken), unjudged(l, j)...) {
+	told := append(page.LabClock(l, f.o.Faults, found.Broken), unjudged(l, j)...)
+	if same := found.Checked.Same; !same.IsZero() {
+		told = append(told, l.Clause(same))
+	}
+	for _, text := range told {
 		for _, part := range wrap(text, t.width) {
 			t.line(part, "")
 		}

@@ -11,23 +11,24 @@ import (
 	"time"
 
 	"relock/engine/journal"
+	"relock/engine/phrase"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
 
 // Second is a Redis that is asked what the embedded one was asked, each question once,
-// and whose answers are compared. It is safe for concurrent use.
+// and whose answers are compared. It is safe for concurrent use. A nil one asks nothing.
 type Second struct {
 	mu     sync.Mutex
 	redis  *store.Beside
 	asked  map[string]bool
 	knows  map[string]bool
 	same   int
-	differ *Difference
+	differ *difference
 }
 
-// Difference is a script that a Redis answers otherwise.
-type Difference struct {
+// difference is a script that a Redis answers otherwise.
+type difference struct {
 	Text       string // the script
 	Keys       []string
 	Args       []any
@@ -44,12 +45,39 @@ func NewSecond(ctx context.Context) (*Second, error) {
 	return &Second{redis: b, asked: map[string]bool{}, knows: map[string]bool{}}, nil
 }
 
-// Version is the Redis'.
-func (s *Second) Version() string { return s.redis.Version() }
+// Checked is what a second Redis has answered. The zero value is of one that was not asked.
+type Checked struct {
+	On            string         // its version: "7.0.15"
+	Same, Differs phrase.Wording // that all answers were the same, or what was not, a sentence
+}
 
-// Take returns how many answers were the same since it was last called, and the first
+// Says is what it has answered since it was last called. The scripts are those that it may
+// have been asked, by name.
+func (s *Second) Says(scripts map[string]string) Checked {
+	if s == nil {
+		return Checked{}
+	}
+	n, d := s.take()
+	on := s.redis.Version()
+	switch {
+	case d == nil && n == 0:
+		return Checked{}
+	case d == nil:
+		return Checked{On: on, Same: phrase.Say("Checked on Redis %[1]s: %[2]d answers of scripts are the same there.", on, n)}
+	}
+	name := ""
+	for one, source := range scripts {
+		if journal.Wrap(source) == d.Text {
+			name = one
+		}
+	}
+	return Checked{On: on, Differs: phrase.Say("Redis %[1]s answers %[2]s otherwise. In the state %[3]s, with the keys %[4]s and the arguments %[5]s: here %[6]s; there %[7]s.",
+		on, name, d.State, fmt.Sprintf("%q", d.Keys), fmt.Sprintf("%q", d.Args), d.Here, d.Real)}
+}
+
+// take returns how many answers were the same since it was last called, and the first
 // that was not, or nil.
-func (s *Second) Take() (same int, differ *Difference) {
+func (s *Second) take() (same int, differ *difference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	same, differ = s.same, s.differ
@@ -59,7 +87,12 @@ func (s *Second) Take() (same int, differ *Difference) {
 }
 
 // Close ends the server.
-func (s *Second) Close() error { return s.redis.Close() }
+func (s *Second) Close() error {
+	if s == nil {
+		return nil
+	}
+	return s.redis.Close()
+}
 
 type secondKey struct{}
 
@@ -95,8 +128,8 @@ func (c *checked) Load(ctx context.Context, text string) (string, error) {
 // Run implements Server.
 func (c *checked) Run(ctx context.Context, call Call) (Outcome, error) {
 	out, err := c.Server.Run(ctx, call)
-	if text, ok := c.texts[call.Script]; ok && err == nil {
-		c.by.compare(ctx, text, call, out)
+	if text, ok := c.texts[call.Script]; ok && err == nil && c.by.New(call) {
+		c.by.Compare(ctx, text, call, out)
 	}
 	return out, err
 }
@@ -104,12 +137,27 @@ func (c *checked) Run(ctx context.Context, call Call) (Outcome, error) {
 // tries is how often a Redis is asked whose answer differs: its clock goes on meanwhile.
 const tries = 3
 
-// compare asks for an answer, unless it depends on what the Redis has not: who listens,
-// what time it is, or a command of a later Redis.
-func (s *Second) compare(ctx context.Context, text string, c Call, here Outcome) {
+// New reports whether it was not asked a call, and is to be.
+func (s *Second) New(c Call) bool {
+	if s == nil {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	question := fmt.Sprintf("%q %q %q %v", c.Script, c.Keys, c.Args, shownItems(c.Items))
+	return s.differ == nil && !s.asked[c.question()]
+}
+
+func (c Call) question() string {
+	return fmt.Sprintf("%q %q %q %v", c.Script, c.Keys, c.Args, shownItems(c.Items))
+}
+
+// Compare asks for the answer to a call of a script with a text, which journals what it does,
+// unless it depends on what the Redis has not: who listens, what time it is, or a command of a
+// later Redis.
+func (s *Second) Compare(ctx context.Context, text string, c Call, here Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	question := c.question()
 	if s.differ != nil || s.asked[question] || !s.asks(ctx, c, here) {
 		return
 	}
@@ -125,7 +173,7 @@ func (s *Second) compare(ctx context.Context, text string, c Call, here Outcome)
 			return
 		}
 	}
-	s.differ = &Difference{Text: text, Keys: c.Keys, Args: c.Args, State: shownItems(c.Items), Here: here.shown(), Real: there.shown()}
+	s.differ = &difference{Text: text, Keys: c.Keys, Args: c.Args, State: shownItems(c.Items), Here: here.shown(), Real: there.shown()}
 }
 
 // asks reports whether a Redis can be asked.

@@ -43,9 +43,9 @@ func TestASecondRedisIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time it is known
-		s.compare(t.Context(), text, call, out)
+		s.Compare(t.Context(), text, call, out)
 	}
-	if same, differ := s.Take(); same != 1 || differ != nil {
+	if same, differ := s.take(); same != 1 || differ != nil {
 		t.Errorf("%d the same, %+v", same, differ)
 	}
 	for name, change := range map[string]func(i *store.Item){
@@ -56,14 +56,14 @@ func TestASecondRedisIsAsked(t *testing.T) {
 		other := out
 		other.Items = append([]store.Item(nil), out.Items...)
 		change(&other.Items[1])
-		s.compare(t.Context(), text, call, other)
-		if same, differ := s.Take(); same != 0 || differ == nil {
+		s.Compare(t.Context(), text, call, other)
+		if same, differ := s.take(); same != 0 || differ == nil {
 			t.Errorf("%s: %d the same, no difference", name, same)
 		}
 	}
 	fails := Outcome{Err: unknownScript{}, Items: out.Items}
-	s.compare(t.Context(), text, call, fails)
-	if _, differ := s.Take(); differ == nil || differ.State == "" || differ.Here == differ.Real {
+	s.Compare(t.Context(), text, call, fails)
+	if _, differ := s.take(); differ == nil || differ.State == "" || differ.Here == differ.Real {
 		t.Errorf("an error: %+v", differ)
 	}
 }

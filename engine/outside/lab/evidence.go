@@ -212,6 +212,10 @@ func (s *search) conclude() {
 		e.Unended = s.found.Orders == 0 && s.found.Drawn == nil
 	}
 	e.Failures = s.failed.list()
+	s.found.Checked = s.o.Second.Says(s.g.named())
+	if differs := s.found.Checked.Differs; !differs.IsZero() {
+		e.Unlike = []phrase.Wording{differs}
+	}
 	switch s.found.Ending {
 	case Bound:
 		e.Cut = phrase.Say("there are more than %d", s.o.MaxOrders)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"relock/engine/outside/infer"
+	"relock/engine/recall"
 	"relock/engine/trace"
 	"relock/engine/verdict"
 )
@@ -33,6 +34,7 @@ type Found struct {
 	Sent     int  // commands that were answered
 	Started  bool // each order took new processes: a worker asks for no rounds
 	Evidence verdict.Evidence
+	Checked  recall.Checked // what the second Redis has answered
 
 	roles infer.Roles // what commands were seen to do to the lock, in any order
 }

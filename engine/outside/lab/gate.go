@@ -2,17 +2,21 @@ package lab
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"relock/engine/journal"
 	"relock/engine/outside/infer"
 	"relock/engine/outside/resp"
+	"relock/engine/recall"
 	"relock/engine/trace"
 )
 
@@ -42,6 +46,7 @@ type Gate struct {
 	also     []string // keys of further locks
 	resource string
 	onRecord func(infer.Record)
+	second   *recall.Second // is asked, too, what scripts answer; nil where none is
 }
 
 // lane is what comes in on one port, or of several nodes on a port for each: a thread.
@@ -425,6 +430,17 @@ func outline(args []string) string {
 	return strings.Join(list, " ")
 }
 
+// named are the scripts that came, by name.
+func (g *Gate) named() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	sources := map[string]string{}
+	for sha, text := range g.scripts {
+		sources[infer.ScriptOf(sha)] = text
+	}
+	return sources
+}
+
 // keepScript keeps a script's text. A full cache is cleared, as by SCRIPT FLUSH: clients then
 // send their scripts again.
 func (g *Gate) keepScript(text string) {
@@ -619,7 +635,7 @@ func (g *Gate) execute(it *item, r *infer.Record) []byte {
 	text, _ := g.text(it.args)
 	// Only a script's own commands show what it does to the resource.
 	journalled := g.watched || g.resource != "" && infer.Touches(it.args).Names(g.resource)
-	raw, inner, err := infer.Run(it.c.s.do, it.args, text, journalled)
+	raw, inner, err := g.run(it, text, journalled)
 	if err != nil {
 		raw = resp.Failure("ERR " + err.Error())
 	}
@@ -643,6 +659,55 @@ func (g *Gate) execute(it *item, r *infer.Record) []byte {
 		raw = resp.Null(true)
 	}
 	return raw
+}
+
+// run runs a command, and asks the second Redis, too, what a script answers.
+func (g *Gate) run(it *item, text string, journalled bool) (raw []byte, inner []journal.Entry, err error) {
+	call, can := g.call(it, text)
+	if !can || !g.second.New(call) {
+		return infer.Run(it.c.s.do, it.args, text, journalled)
+	}
+	var here recall.Outcome
+	raw, inner, err = infer.Run(func(args []string) ([]byte, error) {
+		answer, err := it.c.s.do(args)
+		v, refused := resp.Value(answer)
+		here.Reply = v
+		if refused != "" {
+			here.Err = errors.New(refused)
+		}
+		return answer, err
+	}, it.args, text, true)
+	if after, told := g.nodes[it.c.node].items(); told && err == nil {
+		here.Items = after
+		g.second.Compare(context.Background(), journal.Wrap(text), call, here)
+	}
+	if !journalled {
+		inner = nil
+	}
+	return raw, inner, err
+}
+
+// call is a script's call as another Redis can be asked it, and whether it can.
+func (g *Gate) call(it *item, text string) (c recall.Call, can bool) {
+	if g.second == nil || text == "" || it.c.multi || infer.Verb(it.args) == "EXEC" || len(it.args) < 3 {
+		return c, false
+	}
+	rest := it.args[3:]
+	n, err := strconv.Atoi(it.args[2])
+	if err != nil || n < 0 || n > len(rest) {
+		return c, false
+	}
+	c.Script, c.Keys = infer.Digest(text), rest[:n]
+	for _, arg := range rest[n:] {
+		c.Args = append(c.Args, arg)
+	}
+	for _, l := range g.lanes {
+		for _, one := range l.conns {
+			c.Channels = append(append(c.Channels, one.channels...), one.patterns...)
+		}
+	}
+	c.Items, can = g.nodes[it.c.node].items()
+	return c, can
 }
 
 // byStream is what an XREAD is answered in RESP3: a map, where the embedded Redis has a

@@ -7,6 +7,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/outside/infer"
 	"relock/engine/phrase"
+	"relock/engine/recall"
 	"relock/engine/store"
 )
 
@@ -36,8 +37,9 @@ type Options struct {
 	Seed      uint64        // of what is drawn
 	Timeout   time.Duration // how long a worker may be silent
 	Progress  func(orders, waiting, broken int)
-	NoProbe   bool // nobody tries to get in on what an order has left
-	Full      bool // tests only: tries also orders that cannot differ
+	Second    *recall.Second // is asked, too, what scripts answer on the embedded Redis; nil: none is
+	NoProbe   bool           // nobody tries to get in on what an order has left
+	Full      bool           // tests only: tries also orders that cannot differ
 }
 
 // Of returns the options with a lock as infer.ParseLock reads it, and fails as that does.

@@ -43,6 +43,7 @@ type backend interface {
 	inbox() (inbox, error)
 	key(name string) trace.KeyState
 	wholes(names []string) map[string]infer.Whole // of these keys, or of all where that costs little
+	items() (list []store.Item, told bool)        // all that it holds, where that can be told and only commands change it
 	ran() []journal.Entry                         // what scripts have run since the last call, where that is known
 	knows(verb string) bool
 	now() time.Duration // since the round began, by its own clock
@@ -246,6 +247,14 @@ func (b *embedded) wholes([]string) map[string]infer.Whole {
 		all[name] = infer.WholeOf(k, infer.Listed(k.Type, name, func(args []string) []byte { return b.e.NewConn().Do(args) }))
 	}
 	return all
+}
+
+func (b *embedded) items() ([]store.Item, bool) {
+	if b.wall || b.hung {
+		return nil, false
+	}
+	list, err := b.e.Contents()
+	return list, err == nil
 }
 
 func (b *embedded) ran() []journal.Entry {
@@ -620,6 +629,7 @@ func (b *external) asks(args []string) []byte {
 }
 
 func (b *external) ran() []journal.Entry          { return nil }
+func (b *external) items() ([]store.Item, bool)   { return nil, false }
 func (b *external) knows(string) bool             { return true }
 func (b *external) now() time.Duration            { return time.Since(b.began) }
 func (b *external) expiry() (time.Duration, bool) { return 0, false }

@@ -185,7 +185,7 @@ func open(o Options) (*search, func(), error) {
 		b.close()
 		return nil, nil, err
 	}
-	g.key, g.also, g.resource = o.Key, o.Also, o.Resource
+	g.key, g.also, g.resource, g.second = o.Key, o.Also, o.Resource, o.Second
 	kind, _ := b.kind()
 	s := newSearch(o, g, infer.Roles{}, kind)
 	return s, func() {

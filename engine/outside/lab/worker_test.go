@@ -265,6 +265,15 @@ redis.call("HINCRBY", KEYS[1], ARGV[1], 1)
 				c.HDel(ctx, "k", me)
 			}
 		}
+	case "odd numbers": // that the embedded Redis does not add
+		const odd = `redis.call("SET", "odd", "0x10") redis.pcall("INCRBYFLOAT", "odd", 1)
+return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 2000)`
+		for round() {
+			if c.Eval(ctx, odd, []string{"k"}, me).Err() == nil {
+				marked(func() {})
+				unlock("k", me)
+			}
+		}
 	case "scripts", "functions": // of the server, which has the same under both names
 		const take, give = `return redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 600000)`, release
 		run := func(name, text string) any {
