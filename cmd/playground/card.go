@@ -71,7 +71,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 	code := exitOK
 	for i, lock := range locks {
 		c, err := cardOf(ctx, lock, *delays, *l, env)
-		if ownMistake(env, *l, fs.Arg(i), of[i], err) {
+		if ownMistake(ctx, env, *l, fs.Arg(i), of[i], err) {
 			return exitUsage
 		}
 		if err != nil {

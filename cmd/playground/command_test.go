@@ -666,7 +666,7 @@ func TestALateMachineIsNotNotAsExpected(t *testing.T) {
 			said = "playground: x.yaml: not as expected: violations: expected none, but there were shut-out\n" + said
 		}
 		var out, errOut bytes.Buffer
-		code := concluded(sc, "x.yaml", events, c.failed, runFlags{format: c.format, language: &words.English}, environment{getenv: os.Getenv, out: &out, err: &errOut})
+		code := concluded(t.Context(), sc, "x.yaml", events, c.failed, runFlags{format: c.format, language: &words.English}, environment{getenv: os.Getenv, out: &out, err: &errOut})
 		if code != c.code || out.String() != c.out || errOut.String() != said {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", c.name, code, c.code, &out, &errOut)
 		}

@@ -134,7 +134,7 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
 	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
 	bar.clear()
-	if ownMistake(env, *f.language, name, t.sc, err) {
+	if ownMistake(ctx, env, *f.language, name, t.sc, err) {
 		return exitUsage
 	}
 	if err != nil {

@@ -42,7 +42,7 @@ func locksOf(scenarios []*scenario.Scenario) []scenario.Lock {
 
 // ownMistake says what is wrong with an own script of a scenario, with its file and
 // line, if that is what err is. If the line is unknown, it is the script's first.
-func ownMistake(env environment, l words.Language, name string, sc *scenario.Scenario, err error) bool {
+func ownMistake(ctx context.Context, env environment, l words.Language, name string, sc *scenario.Scenario, err error) bool {
 	var m *ownlock.Mistake
 	if !errors.As(err, &m) {
 		return false
@@ -52,7 +52,7 @@ func ownMistake(env environment, l words.Language, name string, sc *scenario.Sce
 		place = fmt.Sprintf("%s:%d", name, line)
 	}
 	fmt.Fprintf(env.err, "playground: %s: %s\n", place, l.Sentence(m.Says()))
-	for _, note := range page.NotesOnScripts(l, sc.Lock) { // which may be why
+	for _, note := range append(page.NotesOnRun(ctx, l, sc, nil), page.NotesOnScripts(l, sc.Lock)...) { // which may be why
 		fmt.Fprintln(env.err, note)
 	}
 	return true

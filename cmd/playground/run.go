@@ -228,14 +228,14 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		env.tellWhy(werr, name)
 		return exitUnexpected
 	}
-	if ownMistake(env, *f.language, name, sc, err) {
+	if ownMistake(ctx, env, *f.language, name, sc, err) {
 		return exitUsage
 	}
-	return concluded(sc, name, events, err, f, env)
+	return concluded(ctx, sc, name, events, err, f, env)
 }
 
 // concluded says what came of a run that ended with err, and returns the exit code.
-func concluded(sc *scenario.Scenario, name string, events []trace.Event, err error, f runFlags, env environment) int {
+func concluded(ctx context.Context, sc *scenario.Scenario, name string, events []trace.Event, err error, f runFlags, env environment) int {
 	lateness, late := engine.Late(sc, events)
 	says := film.Lateness(*f.language, lateness)
 	var code int
@@ -257,7 +257,7 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 				fmt.Fprintln(env.out, part)
 			}
 		}
-		for _, note := range page.NotesOnRun(*f.language, sc, events) {
+		for _, note := range page.NotesOnRun(ctx, *f.language, sc, events) {
 			for _, part := range wrap(note, env.width()) {
 				fmt.Fprintln(env.out, part)
 			}
@@ -267,7 +267,7 @@ func concluded(sc *scenario.Scenario, name string, events []trace.Event, err err
 		}
 		return exitOfRun(sc, events)
 	default:
-		for _, note := range page.NotesOnRun(*f.language, sc, events) {
+		for _, note := range page.NotesOnRun(ctx, *f.language, sc, events) {
 			fmt.Fprintln(env.err, note)
 		}
 		code = exitOfRun(sc, events)

@@ -46,6 +46,7 @@ type book struct {
 	first   map[string]int // by script: the bit of its line 0, which there is not
 	size    int
 	sc      *scenario.Scenario
+	fit     ownlock.Fit // of a lock's own scripts
 }
 
 func newBook(sc *scenario.Scenario) book {
@@ -66,7 +67,7 @@ type passed struct {
 }
 
 func (b book) empty() passed {
-	return passed{lines: make(lineSet, (b.size+63)/64), most: map[string]int{}, seen: ownlock.NewSeen(b.sc)}
+	return passed{lines: make(lineSet, (b.size+63)/64), most: map[string]int{}, seen: ownlock.NewSeen(b.sc, b.fit)}
 }
 
 func (p *passed) add(o passed) {

@@ -48,6 +48,7 @@ func (s *Space) Evidence() *verdict.Evidence {
 	if s.search.b.MaxFaults > 0 {
 		e = verdict.Of(s.search.sc, s.search.b.Kinds)
 	}
+	e.Misused = s.search.book.fit.Asks()
 	e.Add(&s.search.passed.shown)
 	e.Inside = s.inside
 	for _, r := range s.Rules() {

@@ -12,6 +12,7 @@ import (
 	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/pause"
+	"relock/engine/phrase"
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -160,6 +161,9 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	s.space = &Space{search: s}
 	s.book = newBook(sc)
+	if s.book.fit, err = ownlock.Try(ctx, sc); err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
 	s.passed = s.book.empty()
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -173,7 +177,11 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
-	err = s.begin(ctx)
+	if len(s.book.fit.Asks()) > 0 {
+		s.space.ending, s.space.cause = Stopped, errMisused
+	} else {
+		err = s.begin(ctx)
+	}
 	for err == nil && s.space.ending == "" {
 		if err = s.round(ctx); err == nil && o.Progress != nil {
 			o.Progress(s.space)
@@ -188,6 +196,9 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	s.known, s.queue, s.workers = nil, nil, nil
 	return s.space, s.space.conclude(context.WithoutCancel(ctx))
 }
+
+// errMisused is why a lock is not searched whose scripts work when they are called otherwise.
+var errMisused = phrase.New("its scripts do not work as they are called")
 
 // begin finds the first states.
 func (s *search) begin(ctx context.Context) error {

@@ -31,6 +31,7 @@ type Reason string
 // The reasons, in the order of the sentences: those that explain others first.
 const (
 	CommandsFailed   Reason = "commands-failed"    // Redis or the gate refused a command that a real Redis has, or every call of a script failed
+	Arguments        Reason = "arguments"          // a script of one's own works with other arguments than it gets, or returns what nobody reads
 	NoKey            Reason = "no-key"             // no command made a key that looks like a lock
 	KindUnknown      Reason = "kind-unknown"       // the key holds what may not be an exclusive lock
 	NobodyInside     Reason = "nobody-inside"      // in no order
@@ -125,6 +126,7 @@ type Evidence struct {
 	Alone     phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
 	Failures  []Failure
 	Unplayed  []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
+	Misused   []phrase.Wording // scripts of one's own that work when they are called otherwise, a sentence each: nothing was played
 	Unlike    []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
 	Unstruck  []Unstruck
 	Replays   int            // that were made
@@ -145,6 +147,8 @@ type Advice struct{ NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, C
 func (e *Evidence) Judge() Judgement {
 	j := Judgement{Verdict: Unbroken, Unjudged: e.lacks()}
 	switch {
+	case len(e.Misused) > 0:
+		j.Verdict = Unjudged
 	case len(e.Broken) > 0:
 		j.Verdict = Broken
 	case len(j.Unjudged) > 0:
@@ -164,6 +168,12 @@ func (e *Evidence) lacks() []Lack {
 	var list []Lack
 	lack := func(r Reason, says, helps phrase.Wording) {
 		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
+	}
+	for _, says := range e.Misused {
+		lack(Arguments, says, phrase.Say("If that is how your program calls it, say so beside the script."))
+	}
+	if len(list) > 0 {
+		return list
 	}
 	for _, f := range e.Failures {
 		if f.Ours || f.All {

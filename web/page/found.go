@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"math/big"
 	"slices"
 	"strconv"
@@ -80,13 +81,21 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 }
 
 // NotesOnRun says what the scripts of a user's own lock did differently in a run than its
-// file says.
-func NotesOnRun(l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
-	seen := ownlock.NewSeen(sc)
+// file says, and how they are to be called where the context has a box to try that.
+func NotesOnRun(ctx context.Context, l words.Language, sc *scenario.Scenario, events []trace.Event) []string {
+	fit, err := ownlock.Try(ctx, sc)
+	if err != nil {
+		fit = ownlock.Fit{}
+	}
+	seen := ownlock.NewSeen(sc, fit)
 	for i := range events {
 		seen.See(events[i])
 	}
-	return notes(l, seen.Notes())
+	var list []string
+	for _, asks := range fit.Asks() {
+		list = append(list, l.Clause(asks))
+	}
+	return append(list, notes(l, seen.Notes())...)
 }
 
 // NotesOnScripts says what the scripts of a user's own lock may do differently on a Redis

@@ -10,7 +10,6 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
-	"relock/engine/outside/ownlock"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -548,9 +547,8 @@ type outcome struct {
 	itself  bool           // a thread waited for itself
 	broken  bool           // it broke a rule
 
-	sent    string                    // the commands, whoever sent them
-	keyType string                    // of the lock's key, when it was first there
-	meant   map[string][]protocol.Arg // by call: what an own script may want to be given
+	sent    string // the commands, whoever sent them
+	keyType string // of the lock's key, when it was first there
 }
 
 // asGood reports whether each thread has done its work that has with the other, too. It may
@@ -587,9 +585,7 @@ func played(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 	}
 	o := outcome{results: make([]trace.Result, len(sc.Threads))}
 	events, _ := r.Log().Since(0)
-	seen := ownlock.NewSeen(sc)
 	for _, e := range events {
-		seen.See(e)
 		if o.keyType == "" && e.Key.Exists() {
 			o.keyType = e.Key.Type
 		}
@@ -604,7 +600,6 @@ func played(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
 			o.itself, o.broken = o.itself || b.Rule == check.SelfDeadlock, true
 		}
 	}
-	o.meant = seen.Meant()
 	return o, nil
 }
 

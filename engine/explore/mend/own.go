@@ -2,6 +2,7 @@ package mend
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
+	"relock/engine/outside/ownlock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -43,7 +45,7 @@ func (m *maker) ownScripts(ctx context.Context) error {
 		return err
 	}
 	m.like = map[string][]*scenario.Scenario{calm.sent: {m.sc}}
-	if err := m.arguments(ctx, calm); err != nil {
+	if err := m.arguments(ctx); err != nil {
 		return err
 	}
 	for _, u := range usual[calm.keyType] {
@@ -111,9 +113,13 @@ func (m *maker) same(ctx context.Context, calm outcome, sc *scenario.Scenario) (
 
 // arguments adds what the scripts may want instead of what they are given: the lease in the
 // unit of their command, and an id of its own for each caller.
-func (m *maker) arguments(ctx context.Context, calm outcome) error {
-	for _, call := range slices.Sorted(maps.Keys(calm.meant)) {
-		list := words(calm.meant[call])
+func (m *maker) arguments(ctx context.Context) error {
+	fit, err := ownlock.Try(ctx, m.sc)
+	if err != nil {
+		return fmt.Errorf("mend: %w", err)
+	}
+	for _, call := range slices.Sorted(maps.Keys(fit.Args)) {
+		list := words(fit.Args[call])
 		title := phrase.Say("Give %s the lease in milliseconds", call)
 		switch {
 		case slices.Contains(list, protocol.ArgLeaseS):

@@ -28,7 +28,7 @@ func TestCuresOfOwnScripts(t *testing.T) {
 		cure                string // it mends
 	}{
 		"a renewal in the wrong unit": {
-			takes, deletes, strings.ReplaceAll(renews, "PEXPIRE", "EXPIRE"), "watchdog: 300ms", "{thread: A, at: unlock, do: crash}",
+			takes, deletes, strings.ReplaceAll(renews, "PEXPIRE", "EXPIRE"), "watchdog: 300ms, args: {renew: [owner, lease-ms]}", "{thread: A, at: unlock, do: crash}",
 			"args: {renew: [owner, lease-s]}",
 		},
 		"no expiry":         {`return redis.call("SETNX", KEYS[1], ARGV[1])`, deletes, "", "watchdog: off", "{thread: A, at: work, do: crash}", "scripts: lock"},

@@ -13,12 +13,15 @@ import (
 // that way. It must not be changed once it is used.
 type Convention struct {
 	Args    map[string][]Arg   // by call: what its script gets as ARGV
-	Keys    []string           // what all scripts get as KEYS, with KeyPlace for the lock's key; the first is that key
+	Keys    []string           // what all scripts get as KEYS, with KeyPlace and OwnerPlace; the first is the lock's key
 	Replies map[string]Replies // by call: what its script returns
 }
 
-// KeyPlace stands for the lock's key in Convention.Keys.
-const KeyPlace = "{key}"
+// Places in Convention.Keys.
+const (
+	KeyPlace   = "{key}"   // the lock's key
+	OwnerPlace = "{owner}" // who calls
+)
 
 // Words of an Arg.
 const (
@@ -90,11 +93,28 @@ func (c Convention) args(call string, usual Args) Args {
 	}
 }
 
-// companions returns the keys beside a lock's own.
+// companions returns the keys beside a lock's own that all owners share.
 func (c Convention) companions(key string) []string {
 	var list []string
 	for _, one := range c.Keys[min(1, len(c.Keys)):] {
-		list = append(list, strings.ReplaceAll(one, KeyPlace, key))
+		if !strings.Contains(one, OwnerPlace) {
+			list = append(list, strings.ReplaceAll(one, KeyPlace, key))
+		}
+	}
+	return list
+}
+
+// OfOwners reports whether each owner has keys of its own.
+func (c Convention) OfOwners() bool {
+	return slices.ContainsFunc(c.Keys, func(one string) bool { return strings.Contains(one, OwnerPlace) })
+}
+
+// KeysOf returns what an owner's calls get as KEYS; Keys must not be empty.
+func (c Convention) KeysOf(key, owner string) []string {
+	places := strings.NewReplacer(KeyPlace, key, OwnerPlace, owner)
+	list := make([]string, len(c.Keys))
+	for i, one := range c.Keys {
+		list[i] = places.Replace(one)
 	}
 	return list
 }
@@ -260,8 +280,8 @@ func (r Replies) reply(call string, level int, reply any) (Reply, bool) {
 	return out, true
 }
 
-// written lists the answers by their outcomes: "entered: nil, refused: pttl".
-func (r Replies) written(call string) string {
+// Written lists the answers of a call by their outcomes: "entered: nil, refused: pttl".
+func (r Replies) Written(call string) string {
 	var list []string
 	for _, one := range Outcomes(call) {
 		if answer, named := r[one]; named {
@@ -282,7 +302,7 @@ func (c Convention) ID() string {
 // Allowed returns what a script may return, as its file says it, and whether its
 // file says that at all.
 func (s Script) Allowed() (string, bool) {
-	return s.replies.written(s.Call), s.replies != nil
+	return s.replies.Written(s.Call), s.replies != nil
 }
 
 // Reads reports whether a reply of a script whose file says what it returns means
@@ -292,9 +312,32 @@ func (s Script) Reads(reply any) bool {
 	return ok
 }
 
+// Means returns the outcome that a reply of a script of one's own means, "" for none.
+func (s Script) Means(reply any) string {
+	if s.replies != nil {
+		outcome, _ := s.replies.read(s.Call, reply)
+		return outcome
+	}
+	if pair, ok := reply.([]any); ok && len(pair) > 1 {
+		reply = pair[0]
+	}
+	code, ok := reply.(int64)
+	switch {
+	case !ok:
+		return ""
+	case Code(code) == Granted:
+		return Outcomes(s.Call)[0]
+	default:
+		return RefusedWord
+	}
+}
+
 // Args returns what a script of one's own gets as ARGV, nil where that is as another
 // lock's script gets it. Callers must not change it.
 func (s Script) Args() []Arg { return s.argv }
+
+// Names reports whether the argument names who calls.
+func (a Arg) Names() bool { return a.Word == ArgOwner || a.Word == ArgToken }
 
 // String writes the argument as a scenario has it: a literal in quotes.
 func (a Arg) String() string {

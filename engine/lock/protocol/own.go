@@ -84,6 +84,9 @@ func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
 	for call, source := range sources {
 		s := NewScript(call, call+".lua", source, c.args(call, p.argsOf(call)))
 		s.keys, s.replies = len(own.Keys("")), c.Replies[call]
+		if c.OfOwners() {
+			s.keys, s.keysOf = len(c.Keys), c.KeysOf
+		}
 		if _, said := c.Args[call]; said || p.Name == Reentrant.Name {
 			s.argv = c.ArgsOf(call)
 		}
@@ -155,6 +158,9 @@ func (p *Protocol) argsOf(call string) Args {
 // what its file says.
 func plainly(s Script) Step {
 	return func(ctx context.Context, r Request) (Reply, error) {
+		if s.keysOf != nil {
+			r.Keyed = keyed(s.keysOf(r.Key, r.Words.Owner())...)
+		}
 		answer, err := s.ask(ctx, r)
 		if s.replies != nil {
 			if errors.Is(err, redis.Nil) { // an answer like any other here

@@ -114,7 +114,7 @@ func TestALockFromAnArticleRunsAsItIsPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			events, _ := r.Log().Since(0)
-			seen, done := ownlock.NewSeen(sc), 0
+			seen, done := ownlock.NewSeen(sc, ownlock.Fit{}), 0
 			for _, e := range events {
 				seen.See(e)
 				switch b := e.Body.(type) {
@@ -146,27 +146,27 @@ func TestALockFromAnArticleRunsAsItIsPrinted(t *testing.T) {
 	}
 }
 
-// If a script is pasted without its arguments, Relock asks about it: the key lives
-// another time than the file's lease, or the time is no number.
-func TestWhatAnArgumentMayBeIsAsked(t *testing.T) {
+// If a script is pasted without its arguments, Relock says with which the key would live as
+// long as the file says.
+func TestArgumentsThatMakeTheLease(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock, unlock, want string
 	}{
 		"the level as seconds": {
 			"if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2]) then return 1 end return 0", "return redis.call('DEL', KEYS[1])",
-			"The key lives 1s, where the file says 30s: is ARGV[2] the lease in seconds? args: {lock: [owner, lease-s]}",
+			"The key lives 1s, where the file says 30s: args: {lock: [owner, lease-s]} would make it so.",
 		},
 		"by a name": {
 			"local key, ttl = KEYS[1], tonumber(ARGV[2])\nif redis.call('SETNX', key, ARGV[1]) == 0 then return 0 end\nredis.call('expire', key, ttl)\nreturn 1", "return redis.call('DEL', KEYS[1])",
-			"The key lives 1s, where the file says 30s: is ARGV[2] the lease in seconds? args: {lock: [owner, lease-s]}",
+			"The key lives 1s, where the file says 30s: args: {lock: [owner, lease-s]} would make it so.",
 		},
 		"in milliseconds": {
 			"if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end redis.call('PSETEX', KEYS[1], ARGV[2], ARGV[1]) return 1", "return redis.call('DEL', KEYS[1])",
-			"The key lives 1ms, where the file says 30s: is ARGV[2] the lease in milliseconds? args: {lock: [owner, lease-ms]}",
+			"The key lives 1ms, where the file says 30s: args: {lock: [owner, lease-ms]} would make it so.",
 		},
 		"a thousand times": {
 			"if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2] * 1000) then return 1 end return 0", "return redis.call('DEL', KEYS[1])",
-			"The key lives 1s, where the file says 30s: is ARGV[2] the lease in seconds? args: {lock: [owner, lease-s]}",
+			"The key lives 1s, where the file says 30s: args: {lock: [owner, lease-s]} would make it so.",
 		},
 		"a number of its own": {
 			"if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', 10) then return 1 end return 0", "return redis.call('DEL', KEYS[1])",
@@ -214,7 +214,11 @@ func seenIn(t *testing.T, text string) *ownlock.Seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := ownlock.NewSeen(sc)
+	fit, err := ownlock.Try(ownlocktest.Boxed(t), sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := ownlock.NewSeen(sc, fit)
 	for _, e := range played(t, text) {
 		seen.See(e)
 	}
@@ -228,7 +232,7 @@ func TestWhatAFileSaysIsHeld(t *testing.T) {
 		"a reply":        {`{"replies": {"unlock": {"released": 1, "entered": 0, "refused": "nil"}}}`, "return 7", "it returns 7, and its file says replies: released: 1, entered: 0, refused: nil"},
 		"a list":         {`{"replies": {"unlock": {"released": 1}}}`, "return {1, 0}", "it returns {1, 0}, and its file says replies: released: 1"},
 		"an argument":    {`{"args": {"unlock": ["owner"]}}`, "return redis.call('HDEL', KEYS[1], ARGV[2])", "its ARGV are owner, or what args: says"},
-		"the owner":      {`{}`, "redis.call('PEXPIRE', KEYS[1], ARGV[1]) return redis.call('HDEL', KEYS[1], ARGV[2])", "is ARGV[1] the lease in milliseconds? args: {unlock: [lease-ms, owner]}"},
+		"the owner":      {`{}`, "redis.call('PEXPIRE', KEYS[1], ARGV[1]) return redis.call('HDEL', KEYS[1], ARGV[2])", "as a time; its ARGV are owner, level, or what args: says"},
 		"no usual reply": {`{}`, "return 'OK'", "or what replies: says"},
 	} {
 		t.Run(name, func(t *testing.T) {

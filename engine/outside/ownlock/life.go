@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,117 +49,7 @@ func lifeOf(args []string) (lease, bool) {
 	return l, true
 }
 
-// guess is which argument of a script may be the lease.
-type guess struct {
-	n    int            // of ARGV
-	word string         // of args:
-	args []protocol.Arg // what would make it so, nil where that is not known
-	call string
-}
-
-var (
-	argument = regexp.MustCompile(`\bARGV\s*\[\s*(\d)\s*\]`)
-	locals   = regexp.MustCompile(`(?m)\blocal\s+([\w\s,]+?)\s*=\s*(.+)$`)
-	isOne    = regexp.MustCompile(`^(?:tonumber\s*\(\s*)?ARGV\s*\[\s*(\d)\s*\]`)
-	times    = regexp.MustCompile(`\]\s*\)?\s*([*/])\s*(?:1000|1e3)\b`)
-)
-
-// guessed returns which argument of a script is the time that a command on a line gives a
-// key, at a level, if it can tell: the line has it, directly or by a name, or the
-// argument has this value.
-func guessed(script protocol.Script, l lease, line, level int) (guess, bool) {
-	source := comment.ReplaceAllString(script.Source, "")
-	code := lineOf(source, line)
-	for _, m := range locals.FindAllStringSubmatch(source, -1) {
-		values := strings.Split(m[2], ",")
-		for i, name := range strings.Split(m[1], ",") {
-			if i >= len(values) {
-				break
-			}
-			if is := isOne.FindStringSubmatch(strings.TrimSpace(values[i])); is != nil {
-				code = regexp.MustCompile(`\b`+regexp.QuoteMeta(strings.TrimSpace(name))+`\b`).ReplaceAllLiteralString(code, "ARGV["+is[1]+"]")
-			}
-		}
-	}
-	for _, quote := range []string{"'", `"`} { // the time comes after the word
-		if at := strings.Index(strings.ToUpper(code), quote+l.by+quote); at >= 0 {
-			code = code[at:]
-			break
-		}
-	}
-	var named []int
-	for _, m := range argument.FindAllStringSubmatch(code, -1) {
-		n, _ := strconv.Atoi(m[1])
-		named = append(named, n)
-	}
-	if len(named) == 0 && level > 0 {
-		for i, arg := range script.Args() {
-			if arg.Word == protocol.ArgLevel && l.text == strconv.Itoa(level) {
-				named = append(named, i+1)
-			}
-		}
-	}
-	if len(named) == 0 {
-		return guess{}, false
-	}
-	g := guess{n: named[0], word: protocol.ArgLeaseMS, call: script.Call}
-	seconds := l.unit == time.Second
-	if m := times.FindStringSubmatch(code); m != nil {
-		seconds = m[1] == "*"
-	}
-	switch {
-	case l.at && seconds:
-		return guess{}, false // there is no word for it
-	case l.at:
-		g.word = protocol.ArgDeadline
-	case seconds:
-		g.word = protocol.ArgLeaseS
-	}
-	if args := script.Args(); g.n <= len(args) && args[g.n-1].Word == g.word {
-		return guess{}, false // its file says so
-	}
-	g.args = suggested(script, source, g)
-	return g, true
-}
-
-// lineOf is the nth line of a text, from 1; "" where there is none.
-func lineOf(text string, n int) string {
-	lines := strings.Split(text, "\n")
-	if n < 1 || n > len(lines) {
-		return ""
-	}
-	return lines[n-1]
-}
-
-// suggested returns the arguments that a script may want: as many as it names, with
-// the guess at its place, and the owner at another one where it was there.
-func suggested(script protocol.Script, source string, g guess) []protocol.Arg {
-	args := script.Args()
-	if args == nil {
-		return nil
-	}
-	most := g.n
-	for _, m := range argument.FindAllStringSubmatch(source, -1) {
-		n, _ := strconv.Atoi(m[1])
-		most = max(most, n)
-	}
-	list := make([]protocol.Arg, most)
-	for i := range list {
-		list[i] = protocol.Arg{Word: protocol.ArgOwner}
-		if i < len(args) {
-			list[i] = args[i]
-		}
-	}
-	was := list[g.n-1]
-	list[g.n-1] = protocol.Arg{Word: g.word}
-	if was.Word != protocol.ArgOwner {
-		return list
-	}
-	if i := slices.IndexFunc(list, func(a protocol.Arg) bool { return a.Word != g.word }); i >= 0 {
-		list[i] = was
-	}
-	return list
-}
+var argument = regexp.MustCompile(`\bARGV\s*\[\s*(\d)\s*\]`)
 
 // listed writes arguments with commas between.
 func listed(args []protocol.Arg) string {
@@ -171,23 +60,6 @@ func listed(args []protocol.Arg) string {
 	return strings.Join(words, ", ")
 }
 
-// says is the guess as a question.
-func (g guess) says() phrase.Wording {
-	var ask phrase.Wording
-	switch g.word {
-	case protocol.ArgLeaseS:
-		ask = phrase.Say("is ARGV[%d] the lease in seconds?", g.n)
-	case protocol.ArgDeadline:
-		ask = phrase.Say("is ARGV[%d] the lease's end in milliseconds?", g.n)
-	default:
-		ask = phrase.Say("is ARGV[%d] the lease in milliseconds?", g.n)
-	}
-	if g.args == nil {
-		return phrase.Say("%s args: says what it is", ask)
-	}
-	return phrase.Say("%[1]s args: {%[2]s: [%[3]s]}", ask, g.call, listed(g.args))
-}
-
 // Seen is what the scripts of an own lock did otherwise than its file says, in the
 // orders that were played. Only NewSeen makes one. It is not safe for concurrent use.
 type Seen struct {
@@ -196,6 +68,7 @@ type Seen struct {
 	keys    []string
 	lives   map[string]life // by call
 	beside  map[string]int  // by call: the first line that asks for a key that is not among KEYS
+	fit     Fit
 }
 
 // life is how long a key lives, in milliseconds; -1 for ever.
@@ -210,10 +83,10 @@ func (l life) before(o life) bool {
 	return cmp.Or(cmp.Compare(l.level, o.level), cmp.Compare(l.line, o.line), cmp.Compare(l.pttl, o.pttl), cmp.Compare(l.given.text, o.given.text)) < 0
 }
 
-// NewSeen returns what the scripts of sc's lock have done before anything was played;
-// of a lock that is no own one it notes nothing.
-func NewSeen(sc *scenario.Scenario) *Seen {
-	s := &Seen{sc: sc, scripts: map[string]protocol.Script{}, lives: map[string]life{}, beside: map[string]int{}}
+// NewSeen returns what the scripts of sc's lock have done before anything was played, where
+// Try has found how they are to be called; of a lock that is no own one it notes nothing.
+func NewSeen(sc *scenario.Scenario, fit Fit) *Seen {
+	s := &Seen{sc: sc, fit: fit, scripts: map[string]protocol.Script{}, lives: map[string]life{}, beside: map[string]int{}}
 	if !sc.Lock.Own() {
 		return s
 	}
@@ -242,7 +115,7 @@ func (s *Seen) See(e trace.Event) {
 		if !own || b.Error != "" || b.OldMaster || len(b.Args) == 0 {
 			return
 		}
-		if _, ok := beside(b.Args, s.keys); ok && (s.beside[script.Call] == 0 || b.Line < s.beside[script.Call]) {
+		if _, ok := beside(b.Args, s.keys); ok && !s.sc.Lock.Convention.OfOwners() && (s.beside[script.Call] == 0 || b.Line < s.beside[script.Call]) {
 			s.beside[script.Call] = max(b.Line, 1)
 		}
 		given, ok := lifeOf(b.Args)
@@ -293,26 +166,14 @@ func (s *Seen) Notes() []Note {
 	return list
 }
 
-// Meant returns, by call, the arguments with which a script's key may live as long as the file
-// says, where that can be told.
-func (s *Seen) Meant() map[string][]protocol.Arg {
-	meant := map[string][]protocol.Arg{}
-	for call, l := range s.lives {
-		if g, ok := guessed(s.scripts[call+".lua"], l.given, l.line, l.level); ok && g.args != nil {
-			meant[call] = g.args
-		}
-	}
-	return meant
-}
-
 func (s *Seen) says(call string, l life) phrase.Wording {
 	file := phrase.Duration(s.sc.Lock.Lease)
 	if l.pttl < 0 {
 		return phrase.Say("The key never expires, where the file says %s: the script gives it no time.", file)
 	}
 	lives := phrase.Say("The key lives %[1]s, where the file says %[2]s", phrase.Duration(time.Duration(l.pttl)*time.Millisecond), file)
-	if g, ok := guessed(s.scripts[call+".lua"], l.given, l.line, l.level); ok {
-		return phrase.Say("%[1]s: %[2]s", lives, g.says())
+	if args := s.fit.Args[call]; args != nil {
+		return phrase.Say("%[1]s: args: {%[2]s: [%[3]s]} would make it so.", lives, call, listed(args))
 	}
 	return phrase.Say("%[1]s: line %[2]d says %[3]s.", lives, l.line, l.given.text)
 }

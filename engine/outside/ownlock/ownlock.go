@@ -289,8 +289,8 @@ func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
 		}
 		if life, ok := lifeOf(e.Args); ok && strings.Contains(e.Err, "not an integer") {
 			m.Line, m.What = e.Line, phrase.Say("%[1]s is given %[2]q as a time", verb, shortened(life.text))
-			if g, ok := guessed(script, life, e.Line, 0); ok {
-				m.What = phrase.Say("%[1]s: %[2]s", m.What, g.says())
+			if args := script.Args(); args != nil {
+				m.What = phrase.Say("%[1]s; its ARGV are %[2]s, or what args: says", m.What, listed(args))
 			}
 			return m
 		}

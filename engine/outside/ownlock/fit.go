@@ -1,0 +1,532 @@
+package ownlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/journal"
+	"relock/engine/lock/protocol"
+	"relock/engine/outside/box"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/store"
+)
+
+// Fit is how the scripts of an own lock are to be called so that they work, as far as that is
+// not how its file says: each call was tried. The zero value says that the file is right, or
+// that no other way is.
+type Fit struct {
+	Args    map[string][]protocol.Arg   // by call
+	Keys    []string                    // nil where the file's fit
+	Replies map[string]protocol.Replies // by call: what they return, by what they did
+	Idle    []string                    // calls of another lock's script that does nothing here
+
+	said protocol.Convention // the file's
+}
+
+// IsZero reports whether nothing is to be called otherwise.
+func (f Fit) IsZero() bool { return len(f.Args)+len(f.Keys)+len(f.Replies)+len(f.Idle) == 0 }
+
+// Try tries the scripts of an own lock in the context's box: lock on a free key, unlock and
+// renew by who has it, with what the file says first, and then with other arguments. It fails
+// with ErrNoBox, or as box.Pool.Ask does where that is not a script's doing.
+func Try(ctx context.Context, sc *scenario.Scenario) (Fit, error) {
+	if !sc.Lock.Own() || sc.Lock.Like != "" && sc.Lock.Like != protocol.Reentrant.Name {
+		return Fit{}, nil
+	}
+	b, ok := ctx.Value(boxKey{}).(*box.Pool)
+	if !ok || b == nil {
+		return Fit{}, ErrNoBox
+	}
+	t := &fitting{ctx: ctx, box: b, sc: sc, scripts: map[string]protocol.Script{}}
+	defer b.Leave(t)
+	for _, s := range sc.Lock.Implementation().Scripts {
+		t.scripts[s.Call] = s
+	}
+	f := t.fit()
+	f.said = sc.Lock.Convention
+	return f, t.failed
+}
+
+// fitting is the trying of one lock's scripts.
+type fitting struct {
+	ctx     context.Context
+	box     *box.Pool
+	sc      *scenario.Scenario
+	scripts map[string]protocol.Script // by call
+	keys    []string                   // templates
+	failed  error                      // why nothing can be tried
+}
+
+// What calls are tried with.
+const (
+	fitLease  = 7 * time.Second
+	fitPassed = 3 * time.Second // before a renewal
+	one       = "relock-one"
+	other     = "relock-other"
+	mostTried = 4 // arguments of a script
+)
+
+// fitBegan is an instant whose milliseconds are no length of time.
+var fitBegan = time.UnixMilli(1_000_000_000_000)
+
+// fillers are arguments of which nothing is known: a count, a level, or a message; and what is
+// counted down by.
+var fillers = []protocol.Arg{{Text: "1"}, {Text: "-1"}}
+
+// tried is what came of one call.
+type tried struct {
+	args  []protocol.Arg
+	reply any
+	items []store.Item
+	ran   bool // without an error
+}
+
+// call runs a call's script for an owner in a state.
+func (t *fitting) call(name string, args []protocol.Arg, owner string, items []store.Item, at time.Duration) tried {
+	return t.callAt(1, name, args, owner, items, at)
+}
+
+// callAt is call at a level.
+func (t *fitting) callAt(level int, name string, args []protocol.Arg, owner string, items []store.Item, at time.Duration) tried {
+	out := tried{args: args}
+	now := fitBegan.Add(at)
+	q := box.Question{Script: journal.Wrap(t.scripts[name].Source), Keys: protocol.Convention{Keys: t.keys}.KeysOf(t.sc.Lock.Key, owner), Now: now, Items: items}
+	for _, a := range args {
+		text := a.Text
+		switch a.Word {
+		case protocol.ArgOwner:
+			text = owner
+		case protocol.ArgToken:
+			text = owner + "-1"
+		case protocol.ArgLevel:
+			text = strconv.Itoa(level)
+		case protocol.ArgLeaseMS:
+			text = strconv.FormatInt(fitLease.Milliseconds(), 10)
+		case protocol.ArgLeaseS:
+			text = strconv.FormatInt(int64(fitLease/time.Second), 10)
+		case protocol.ArgDeadline:
+			text = strconv.FormatInt(now.Add(fitLease).UnixMilli(), 10)
+		}
+		q.Args = append(q.Args, text)
+	}
+	answer, err := t.box.Ask(t.ctx, t, q)
+	var fault *box.Fault
+	switch {
+	case errors.As(err, &fault) || errors.Is(err, box.ErrBroken):
+		return out
+	case err != nil:
+		t.failed = fmt.Errorf("ownlock: %w", err)
+		return out
+	case answer.Err != "":
+		return out
+	}
+	record, reply, err := journal.Decode(answer.Reply)
+	if err != nil || reply.Err != "" || slices.ContainsFunc(record.Entries, func(e journal.Entry) bool { return e.Err != "" }) {
+		return out
+	}
+	out.reply, out.items, out.ran = reply.Value, answer.Items, true
+	return out
+}
+
+// fit tries all calls, each on what the ones before have left.
+func (t *fitting) fit() (f Fit) {
+	said := t.sc.Lock.Convention
+	t.keys = said.Keys
+	if t.keys == nil {
+		t.keys = []string{protocol.KeyPlace}
+	}
+	locked, keys := t.locks()
+	t.keys = keys
+	if t.failed != nil || !locked.ran {
+		return Fit{}
+	}
+	f.Args = map[string][]protocol.Arg{}
+	if !slices.Equal(keys, said.Keys) && (said.Keys != nil || len(keys) > 1) {
+		f.Keys = keys
+	}
+	t.differs(&f, protocol.CallLock, locked.args)
+	again := t.callAt(2, protocol.CallLock, locked.args, one, locked.items, 0)
+	again.ran = again.ran && !sameItems(again.items, locked.items)
+	unlocked := t.best(protocol.CallUnlock, locked.items, 0, func(u tried) int {
+		if !t.free(u.items) {
+			return 0
+		}
+		foreign := t.call(protocol.CallUnlock, u.args, other, locked.items, 0)
+		return 1 + 2*number(!again.ran || t.leaves(u.args, again)) + number(foreign.ran && sameItems(foreign.items, locked.items))
+	})
+	if unlocked.ran {
+		t.differs(&f, protocol.CallUnlock, unlocked.args)
+	}
+	renewed, has := tried{}, t.scripts[protocol.CallRenew].Source != ""
+	if has {
+		renewed = t.best(protocol.CallRenew, aged(locked.items), fitPassed, func(r tried) int { return number(t.leased(r.items)) })
+		switch {
+		case renewed.ran:
+			t.differs(&f, protocol.CallRenew, renewed.args)
+		case t.sc.Lock.Like != "" && t.scripts[protocol.CallRenew].Source == scenario.Beginning(t.sc.Lock.Like)[protocol.CallRenew]:
+			f.Idle = append(f.Idle, protocol.CallRenew)
+		}
+	}
+	f.Replies = t.replies(locked, again, unlocked, renewed)
+	return f
+}
+
+// differs notes the arguments of a call that are not those of its file.
+func (t *fitting) differs(f *Fit, call string, args []protocol.Arg) {
+	if !slices.Equal(args, t.scripts[call].Args()) {
+		f.Args[call] = args
+	}
+}
+
+// locks is the call of lock on a free key that does most of what it must: its owner is in
+// Redis, for the lease. It returns with which keys.
+func (t *fitting) locks() (tried, []string) {
+	var best tried
+	var with []string
+	most := 0
+	for _, keys := range t.keysFor() {
+		t.keys = keys
+		got := t.best(protocol.CallLock, nil, 0, t.enters)
+		if points := t.enters(got); got.ran && points > most {
+			best, with, most = got, keys, points
+		}
+	}
+	return best, with
+}
+
+// enters says how well a call of lock has worked, 0 where it has not.
+func (t *fitting) enters(l tried) int {
+	named := hasOwner(l.items, one)
+	switch {
+	case len(l.items) == 0, t.expires(l.items) && !t.leased(l.items), !named && slices.ContainsFunc(l.args, protocol.Arg.Names):
+		return 0
+	}
+	second := t.call(protocol.CallLock, l.args, other, l.items, 0)
+	refused := second.ran && !hasOwner(second.items, other)
+	return 1 + 8*number(t.leased(l.items)) + 4*number(named) + 2*number(refused) + number(t.counts(l))
+}
+
+// counts reports whether a hold count, where there is one, is 1 after a call, and 2 after
+// another that gets in.
+func (t *fitting) counts(l tried) bool {
+	count := func(items []store.Item) string {
+		k, _ := t.key(items)
+		return k.Hash[one]
+	}
+	if first := count(l.items); first != "1" {
+		return first == ""
+	}
+	inner := t.callAt(2, protocol.CallLock, l.args, one, l.items, 0)
+	return !inner.ran || sameItems(inner.items, l.items) || count(inner.items) == "2"
+}
+
+// keysFor are the keys that scripts may get: the file's or, where they name more, one more of
+// the lock's, or the owner.
+func (t *fitting) keysFor() [][]string {
+	n := 1
+	for _, s := range t.scripts {
+		n = max(n, most(keyPlace, s.Source))
+	}
+	if n <= len(t.keys) || len(t.keys) > 1 {
+		return [][]string{t.keys}
+	}
+	shared, own := []string{protocol.KeyPlace}, []string{protocol.KeyPlace, protocol.OwnerPlace}
+	for i := 2; i <= n; i++ {
+		shared = append(shared, protocol.KeyPlace+":"+strconv.Itoa(i))
+		if i > 2 {
+			own = append(own, protocol.KeyPlace+":"+strconv.Itoa(i))
+		}
+	}
+	return [][]string{shared, own}
+}
+
+// best is the first try of a call that gets the most points, or none that ran if all get none.
+// Arguments that the file names are enough if they get any.
+func (t *fitting) best(call string, items []store.Item, at time.Duration, points func(tried) int) tried {
+	var best tried
+	most := 0
+	script := t.scripts[call]
+	_, says := t.sc.Lock.Convention.Args[call]
+	for args := range t.lists(script) {
+		if t.failed != nil {
+			return tried{}
+		}
+		got := t.call(call, args, one, items, at)
+		if !got.ran {
+			continue
+		}
+		if n := points(got); n > most {
+			best, most = got, n
+			if says && slices.Equal(args, script.Args()) {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// lists are the arguments to try: the file's first.
+func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
+	n := most(argument, script.Source)
+	words := append([]protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}, fillers...)
+	if script.Call != protocol.CallUnlock || !strings.Contains(strings.ToUpper(script.Source), "INCRBY") {
+		words = words[:len(words)-1]
+	}
+	return func(yield func([]protocol.Arg) bool) {
+		if !yield(script.Args()) || n == 0 || n > mostTried || !slices.Contains(t.sc.Lock.Scripts.Calls(), script.Call) {
+			return
+		}
+		list := make([]protocol.Arg, n)
+		var fill func(i int) bool
+		fill = func(i int) bool {
+			if i == n {
+				return yield(slices.Clone(list))
+			}
+			for _, w := range words {
+				if w.Word != "" && slices.Contains(list[:i], w) {
+					continue
+				}
+				if list[i] = w; !fill(i + 1) {
+					return false
+				}
+			}
+			return true
+		}
+		fill(0)
+	}
+}
+
+var keyPlace = regexp.MustCompile(`\bKEYS\s*\[\s*(\d)\s*\]`)
+
+// most is the largest number that a script names.
+func most(place *regexp.Regexp, source string) int {
+	n := 0
+	for _, m := range place.FindAllStringSubmatch(comment.ReplaceAllString(source, ""), -1) {
+		i, _ := strconv.Atoi(m[1])
+		n = max(n, i)
+	}
+	return n
+}
+
+// key is the lock's key among items.
+func (t *fitting) key(items []store.Item) (store.Item, bool) {
+	i := slices.IndexFunc(items, func(i store.Item) bool { return i.Name == t.sc.Lock.Key })
+	if i < 0 {
+		return store.Item{}, false
+	}
+	return items[i], true
+}
+
+// leased reports whether the key lives for the lease, or would have it as a deadline.
+func (t *fitting) leased(items []store.Item) bool {
+	k, ok := t.key(items)
+	return ok && k.TTL == fitLease
+}
+
+func (t *fitting) expires(items []store.Item) bool {
+	k, ok := t.key(items)
+	return ok && k.TTL > 0
+}
+
+// leaves reports whether an unlock of the second level that has passed some time leaves the
+// first, for what is left of its lease or for a whole one.
+func (t *fitting) leaves(args []protocol.Arg, again tried) bool {
+	left := t.callAt(2, protocol.CallUnlock, args, one, aged(again.items), fitPassed)
+	k, there := t.key(left.items)
+	was, _ := t.key(again.items)
+	return left.ran && there && (k.TTL == was.TTL || k.TTL == was.TTL-fitPassed || k.TTL == fitLease)
+}
+
+// free reports whether nothing is left of the owner.
+func (t *fitting) free(items []store.Item) bool {
+	_, there := t.key(items)
+	return !there || !hasOwner(items, one)
+}
+
+// hasOwner reports whether an owner is named in Redis.
+func hasOwner(items []store.Item, owner string) bool {
+	return strings.Contains(shown(items), owner)
+}
+
+// shown are items as a text.
+func shown(items []store.Item) string {
+	text := ""
+	for _, i := range items {
+		text += fmt.Sprintf("%q %q %v %q %v %v;", i.Name, i.Text, i.Hash, i.List, i.Set, i.TTL)
+	}
+	return text
+}
+
+func sameItems(a, b []store.Item) bool { return shown(a) == shown(b) }
+
+// aged are items as they are some time later.
+func aged(items []store.Item) []store.Item {
+	list := slices.Clone(items)
+	for i := range list {
+		if list[i].TTL > 0 {
+			list[i].TTL -= fitPassed
+		}
+	}
+	return list
+}
+
+func number(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// replies are what calls return by what they did, of those calls that the file reads
+// otherwise.
+func (t *fitting) replies(locked, again, unlocked, renewed tried) map[string]protocol.Replies {
+	seen := map[string]map[string]any{protocol.CallLock: {protocol.Entered: locked.reply}}
+	refused := t.call(protocol.CallLock, locked.args, other, locked.items, 0)
+	if refused.ran && !hasOwner(refused.items, other) {
+		seen[protocol.CallLock][protocol.RefusedWord] = refused.reply
+	}
+	if unlocked.ran {
+		seen[protocol.CallUnlock] = map[string]any{protocol.Released: unlocked.reply}
+		if left := t.callAt(2, protocol.CallUnlock, unlocked.args, one, again.items, 0); again.ran && left.ran && !t.free(left.items) {
+			seen[protocol.CallUnlock][protocol.Entered] = left.reply
+		}
+		if foreign := t.call(protocol.CallUnlock, unlocked.args, other, locked.items, 0); foreign.ran && sameItems(foreign.items, locked.items) {
+			seen[protocol.CallUnlock][protocol.RefusedWord] = foreign.reply
+		}
+	}
+	if renewed.ran {
+		seen[protocol.CallRenew] = map[string]any{protocol.Renewed: renewed.reply}
+		if foreign := t.call(protocol.CallRenew, renewed.args, other, aged(locked.items), fitPassed); foreign.ran && sameItems(foreign.items, aged(locked.items)) {
+			seen[protocol.CallRenew][protocol.RefusedWord] = foreign.reply
+		}
+	}
+	found := map[string]protocol.Replies{}
+	for call, by := range seen {
+		list := t.otherwise(call, by)
+		if list == nil && call == protocol.CallLock && again.ran && t.scripts[call].Means(again.reply) != protocol.Entered {
+			list = t.otherwise(call, map[string]any{protocol.Entered: again.reply, protocol.RefusedWord: by[protocol.RefusedWord]})
+		}
+		if call == protocol.CallLock && again.ran && !reflect.DeepEqual(again.reply, locked.reply) { // it counts
+			delete(list, protocol.Entered)
+		}
+		if len(list) > 0 {
+			found[call] = list
+		}
+	}
+	return found
+}
+
+// otherwise are the replies of a call where its file reads one as another outcome, and all
+// can be told apart.
+func (t *fitting) otherwise(call string, by map[string]any) protocol.Replies {
+	script, right := t.scripts[call], true
+	list := protocol.Replies{}
+	for outcome, reply := range by {
+		means := script.Means(reply)
+		_, says := script.Allowed()
+		right = right && (means == outcome || !says && means == protocol.Released && outcome == protocol.Entered)
+		switch v := reply.(type) {
+		case nil:
+			list[outcome] = protocol.Answer{Kind: protocol.AnswerNil}
+		case int64:
+			list[outcome] = protocol.Answer{Kind: protocol.AnswerNumber, Number: v}
+			if call == protocol.CallLock && outcome == protocol.RefusedWord && v == fitLease.Milliseconds() {
+				list[outcome] = protocol.Answer{Kind: protocol.AnswerPTTL}
+			}
+		case string:
+			list[outcome] = protocol.Answer{Kind: protocol.AnswerText, Text: v}
+		default:
+			return nil
+		}
+	}
+	if right {
+		return nil
+	}
+	for a, x := range list {
+		for b, y := range list {
+			if a != b && x.Alike(y) {
+				return nil
+			}
+		}
+	}
+	if _, clear := list.Rest(call); !clear {
+		return nil
+	}
+	return list
+}
+
+// Convention is the file's, with what is to be otherwise.
+func (f Fit) Convention() protocol.Convention {
+	c := f.said
+	c.Args, c.Replies = maps.Clone(c.Args), maps.Clone(c.Replies)
+	if c.Args == nil {
+		c.Args = map[string][]protocol.Arg{}
+	}
+	if c.Replies == nil {
+		c.Replies = map[string]protocol.Replies{}
+	}
+	maps.Copy(c.Args, f.Args)
+	maps.Copy(c.Replies, f.Replies)
+	if f.Keys != nil {
+		c.Keys = f.Keys
+	}
+	return c
+}
+
+// Asks asks, of each call that the file calls otherwise than it works, whether it is called so.
+// Where the file names the arguments and only the unit of a time is another, that is the lock's
+// own mistake, and is judged.
+func (f Fit) Asks() []phrase.Wording {
+	var list []phrase.Wording
+	for _, call := range []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew} {
+		var says []string
+		args, replies := f.Args[call], f.Replies[call]
+		if said, named := f.said.Args[call]; args != nil && !(named && unitsApart(said, args)) {
+			says = append(says, fmt.Sprintf("args: {%s: [%s]}", call, listed(args)))
+		}
+		if replies != nil {
+			says = append(says, fmt.Sprintf("replies: {%s: {%s}}", call, replies.Written(call)))
+		}
+		if len(says) > 0 {
+			list = append(list, phrase.Say("Arguments? The script %[1]s works with %[2]s, and not as it is called here.", call, strings.Join(says, ", ")))
+		}
+	}
+	if f.Keys != nil {
+		list = append(list, phrase.Say("Arguments? The scripts work with keys: [%s], and not as they are called here.", quoted(f.Keys)))
+	}
+	return list
+}
+
+// quoted are texts as YAML has them in a list.
+func quoted(texts []string) string {
+	list := make([]string, len(texts))
+	for i, one := range texts {
+		list[i] = strconv.Quote(one)
+	}
+	return strings.Join(list, ", ")
+}
+
+// unitsApart reports whether two lists differ by nothing but how a time is written.
+func unitsApart(a, b []protocol.Arg) bool {
+	times := []string{protocol.ArgLeaseMS, protocol.ArgLeaseS, protocol.ArgDeadline}
+	plain := func(list []protocol.Arg) []protocol.Arg {
+		list = slices.Clone(list)
+		for i := range list {
+			if slices.Contains(times, list[i].Word) {
+				list[i].Word = protocol.ArgLeaseMS
+			}
+		}
+		return list
+	}
+	return reflect.DeepEqual(plain(a), plain(b))
+}

@@ -1,0 +1,115 @@
+package ownlock_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"relock/engine/explore"
+	"relock/engine/outside/ownlock"
+	"relock/engine/outside/ownlock/ownlocktest"
+	"relock/engine/scenario"
+	"relock/engine/verdict"
+)
+
+// How a lock from an article is called is found by trying: it is judged as if its file said
+// it. Of one whose file says it nothing is asked.
+func TestALockFromAnArticleIsTried(t *testing.T) {
+	ctx := ownlocktest.Boxed(t)
+	for _, a := range articles {
+		t.Run(a.name, func(t *testing.T) {
+			said, pasted := a.scenario(t, a.says), a.scenario(t, "{}")
+			fit, err := ownlock.Try(ctx, said)
+			if err != nil || !fit.IsZero() {
+				t.Errorf("as its file says: %+v, %v", fit, err)
+			}
+			if fit, err = ownlock.Try(ctx, pasted); err != nil || fit.IsZero() {
+				t.Fatalf("%+v, %v", fit, err)
+			}
+			if asks := fit.Asks(); len(asks) == 0 {
+				t.Error("nothing is asked")
+			}
+			pasted.Lock.Convention = fit.Convention()
+			if again, err := ownlock.Try(ctx, pasted); err != nil || !again.IsZero() {
+				t.Errorf("once more: %+v, %v", again, err)
+			}
+			var counts [2][3]string
+			for i, sc := range []*explore.Space{explored(t, ctx, said), explored(t, ctx, pasted)} {
+				counts[i] = [3]string{sc.Schedules().String(), sc.Broken().String(), sc.ByStandingStill().String()}
+			}
+			if counts[0] != counts[1] {
+				t.Errorf("%v schedules, broken, by standing still; as its file says %v", counts[1], counts[0])
+			}
+		})
+	}
+}
+
+func explored(t *testing.T, ctx context.Context, sc *scenario.Scenario) *explore.Space {
+	t.Helper()
+	space, err := explore.Search(ctx, sc, explore.Bounds{MaxStates: 100_000}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
+}
+
+// What is asked of a lock that is called otherwise than it works, and that it is not judged.
+func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
+	const (
+		takes   = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0"
+		deletes = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+	)
+	ctx := ownlocktest.Boxed(t)
+	for name, c := range map[string]struct {
+		lock, unlock, renew, says string
+		want                      []string
+	}{
+		"as it is printed": {takes, deletes, "", `{}`, []string{"Arguments? The script lock works with args: {lock: [owner, lease-ms]}, and not as it is called here."}},
+		"as it says":       {takes, deletes, "", `{"args": {"lock": ["token", "lease-ms"]}}`, nil},
+		"the wrong place":  {takes, deletes, "", `{"args": {"lock": ["lease-ms", "owner"]}}`, []string{"Arguments? The script lock works with args: {lock: [owner, lease-ms]}, and not as it is called here."}},
+		"its own unit":     {takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[1])", `{"args": {"lock": ["owner", "lease-ms"], "renew": ["lease-ms"]}}`, nil},
+		"nobody says a unit": {takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[2])", `{"args": {"lock": ["owner", "lease-ms"]}}`,
+			[]string{"Arguments? The script renew works with args: {renew: [owner, lease-s]}, and not as it is called here."}},
+		"never found": {takes, "if redis.call('GET', KEYS[1]) == ARGV[2] then return redis.call('DEL', KEYS[1]) end return 0", "", `{"args": {"lock": ["owner", "lease-ms"]}}`,
+			[]string{"Arguments? The script unlock works with args: {unlock: [lease-ms, owner]}, and not as it is called here."}},
+		"the owner is a key": {
+			"if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[1], KEYS[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end return 0",
+			"if redis.call('HEXISTS', KEYS[1], KEYS[2]) == 0 then return -1 end if redis.call('HINCRBY', KEYS[1], KEYS[2], -1) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end redis.call('DEL', KEYS[1]) return 0", "", `{}`,
+			[]string{
+				"Arguments? The script lock works with args: {lock: [lease-ms]}, and not as it is called here.",
+				"Arguments? The script unlock works with args: {unlock: [lease-ms]}, replies: {unlock: {released: 0, entered: 1, refused: -1}}, and not as it is called here.",
+				`Arguments? The scripts work with keys: ["{key}", "{owner}"], and not as they are called here.`,
+			},
+		},
+		"a latch of each": {
+			"if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) redis.call('DEL', KEYS[2]) return 1",
+			"if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('RPUSH', KEYS[2], 1) redis.call('PEXPIRE', KEYS[2], 1000) return redis.call('DEL', KEYS[1])", "",
+			`{"args": {"lock": ["owner", "lease-ms"]}, "keys": ["{key}", "{key}:{owner}"]}`, nil,
+		},
+		"what no arguments mend": {"redis.call('SET', KEYS[1], ARGV[1]) return 1", "return redis.call('DEL', KEYS[1])", "", `{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := article{depth: 1, scripts: map[string]string{"lock": c.lock, "unlock": c.unlock}}
+			if c.renew != "" {
+				a.scripts["renew"] = c.renew
+			}
+			sc := a.scenario(t, c.says)
+			fit, err := ownlock.Try(ctx, sc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, one := range fit.Asks() {
+				got = append(got, one.String())
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q\nwant %q", got, c.want)
+			}
+			space := explored(t, ctx, sc)
+			j := space.Judgement(nil)
+			if asked := len(j.Unjudged) > 0 && j.Unjudged[0].Reason == verdict.Arguments; asked != (c.want != nil) || asked && (j.Verdict != verdict.Unjudged || len(space.Rules()) > 0) {
+				t.Errorf("%s, %v, %v", j.Verdict, j.Unjudged, space.Rules())
+			}
+		})
+	}
+}
