@@ -149,7 +149,7 @@ type Found struct {
 	Schedule []scenario.Move // the smallest that breaks the item's rule, nil where none does
 	All      *big.Int        // schedules
 	Broken   *big.Int        // of them, those that break the rule
-	Standing *big.Int        // of these, those that break it only because a thread stood still longer than its lease
+	Standing *big.Int        // of these, those that break it only after a thread stood still longer than its lease
 	Cost     int             // delays and faults of the smallest of all
 	Within   explore.Bounds
 }

@@ -12,8 +12,10 @@
 //
 // A delay can outlast a lease, and no lease protects from that. A schedule breaks a
 // rule by standing still if before that, or with the same decision, a thread could
-// move, was kept from moving by a delay, and its lease ended meanwhile. This depends
-// on a decision alone, so such schedules are counted on the same graph.
+// move, or its watchdog could, even after the thread's end, a delay kept it from moving,
+// and meanwhile its lease ended: the one on which its client relies, or that of its key.
+// That is what came before; the rule may be broken without that, too. It depends on a
+// decision alone, so such schedules are counted on the same graph.
 //
 // Two positions are one state when they agree on everything that the rest of a
 // run depends on (run.Position). The search visits each state once, cheapest

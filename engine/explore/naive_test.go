@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"relock/engine/explore"
+	"relock/engine/lock/exhibit"
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -120,44 +121,62 @@ func (e *enumeration) play(moves []scenario.Move) (*run.Stepper, *run.Run) {
 }
 
 // apply makes a move, and notes whether a thread stands still on it for longer than its
-// lease: by what it could do, and by the events until then.
+// lease: by what it could do, by the events until then, and by how late it is afterwards,
+// since a run may end on a wait.
 func (e *enumeration) apply(s *run.Stepper, r *run.Run, m scenario.Move) {
 	events, _ := r.Log().Since(0)
+	var ends []time.Duration
+	after := s.Now()
 	if m.Until > 0 {
 		for _, o := range s.Options() {
-			if o.Choice >= 0 && !o.Network && e.leaseEnds(r.Header(), events, o.Thread, s.Now(), m.Until) {
-				e.stood = append(e.stood, len(events))
-				break
+			if o.Choice >= 0 && !o.Network {
+				ends = append(ends, e.leaseEnds(r.Header(), events, o.Thread)...)
 			}
 		}
 	}
 	if err := s.Apply(context.Background(), m); err != nil {
 		e.t.Fatal(err)
 	}
+	if slices.ContainsFunc(ends, func(at time.Duration) bool { return after < at && at <= s.Now() }) {
+		e.stood = append(e.stood, len(events))
+	}
 }
 
-// leaseEnds reports whether a lease of a thread ends after one instant and not after
-// another: that of the key that has its owner, or the one that its client counts from when it
-// sent the command that was granted.
-func (e *enumeration) leaseEnds(h trace.Header, events []trace.Event, thread string, after, by time.Duration) bool {
-	within := func(at time.Duration) bool { return after < at && at <= by }
+// leaseEnds returns when leases of a thread end: that of a key that has its owner, and the
+// one that its client counts. Clients of articles count none.
+func (e *enumeration) leaseEnds(h trace.Header, events []trace.Event, thread string) []time.Duration {
+	var ends []time.Duration
 	if len(events) > 0 {
 		last := events[len(events)-1]
 		for _, key := range append([]trace.KeyState{last.Key}, last.Nodes...) {
-			if key.PTTL > 0 && facts.Owners(h.Owners).Hold(key, thread) && within(last.At.Duration().Truncate(time.Millisecond)+time.Duration(key.PTTL)*time.Millisecond) {
-				return true
+			if key.PTTL > 0 && facts.Owners(h.Owners).Hold(key, thread) {
+				ends = append(ends, last.At.Duration().Truncate(time.Millisecond)+time.Duration(key.PTTL)*time.Millisecond)
 			}
 		}
 	}
-	var sent, until time.Duration
-	held := false
+	if _, article := exhibit.HabitsOf(e.sc.Lock.Implementation()); !article {
+		ends = append(ends, e.counted(events, thread))
+	}
+	return ends
+}
+
+// counted returns when the lease ends that a thread's client counts, or 0. It counts from when
+// it sent the command that was granted at level 1, or the renewal, until it hears that the
+// lock is lost or its unlock of level 1 returns, whether or not the thread has ended.
+func (e *enumeration) counted(events []trace.Event, thread string) (until time.Duration) {
+	var sent time.Duration
+	held, failed := false, false
 	for _, one := range events {
 		if one.Thread != thread {
 			continue
 		}
+		if _, again := one.Body.(trace.Wait); failed && !again {
+			until = 0
+		}
+		failed = false
 		switch b := one.Body.(type) {
 		case trace.Command:
-			if !held {
+			if !held && !b.Late {
 				sent = one.At.Duration()
 			}
 		case trace.Fault:
@@ -166,19 +185,21 @@ func (e *enumeration) leaseEnds(h trace.Header, events []trace.Event, thread str
 			}
 		case trace.Outcome:
 			held = false
-			switch b.Result {
-			case trace.Acquired, trace.Reentered, trace.Renewed:
+			unlock := b.Call == "unlock" && b.Level == 1 && !b.GivesBack
+			switch {
+			case b.Result == trace.Acquired, b.Result == trace.Renewed && one.At.Duration() < until:
 				until = sent + e.sc.Lock.Lease - e.sc.Lock.Lease/100 - 2*time.Millisecond
 				if b.Until > 0 {
 					until = b.Until.Duration()
 				}
+			case b.Result == trace.Lost, unlock && b.Result != trace.Failed:
+				until = 0
+			case unlock:
+				failed = b.Cause.Kind != trace.InnerHeld
 			}
 		}
-		if one.Belief[thread] == 0 {
-			until = 0
-		}
 	}
-	return within(until)
+	return until
 }
 
 // next returns the moves that can come next, none where the run has ended.

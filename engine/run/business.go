@@ -166,7 +166,10 @@ func (t *thread) lasting(hold hold) context.Context {
 }
 
 // lost hears that what the thread held cannot be relied on any more.
-func (t *thread) lost(context.Context, lock.Loss) { t.believes(beliefs.loses) }
+func (t *thread) lost(_ context.Context, l lock.Loss) {
+	t.relies.Delete(l.Key)
+	t.believes(beliefs.loses)
+}
 
 // work is the business done at a level, during which faults strike.
 func (t *thread) work(hold hold, work trace.Work, d time.Duration) error {
@@ -274,8 +277,12 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	if o.Result == trace.Failed {
 		o.Cause = CauseOf(a.Err)
 	}
-	if !a.Until.IsZero() && t.r.protocol().Nodes > 0 {
-		o.Until = trace.MillisOf(t.r.rec.since(t.process.Elsewhere(a.Until)))
+	if !a.Until.IsZero() {
+		until := t.r.rec.since(t.process.Elsewhere(a.Until))
+		t.relies.Store(a.Key, until)
+		if t.r.protocol().Nodes > 0 {
+			o.Until = trace.MillisOf(until)
+		}
 	}
 	t.tell(o)
 }

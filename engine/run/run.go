@@ -266,6 +266,7 @@ type thread struct {
 	struck []atomic.Bool // by the scenario's faults
 	stalls atomic.Bool   // its business code hangs for ever
 	dead   atomic.Bool   // crashed, or the run is over
+	relies sync.Map      // until when its client relies on its lease, time.Duration, by the lock's key; none that was lost
 
 	// To choose or steer by.
 	next    atomic.Value // the lock.Call that it makes next

@@ -29,7 +29,7 @@ func (s *Stepper) leases() time.Duration {
 		return slices.ContainsFunc(s.ready, func(t clock.Task) bool { return t.Process == thread })
 	}
 	for _, task := range s.clock.Pending() {
-		if task.Name == lock.OwnLease && task.At > s.clock.Now() && stands(task.Process) {
+		if task.Name == lock.OwnLease && task.At > s.clock.Now() && stands(task.Process) && s.r.thread(task.Process).reliesUntil(task.At) {
 			ends = min(ends, task.At)
 		}
 	}
@@ -39,4 +39,15 @@ func (s *Stepper) leases() time.Duration {
 		}
 	}
 	return ends
+}
+
+// reliesUntil reports whether a lease ends then on which the thread's client relies. The
+// timer of one that it has heard is lost still runs, and ends nothing. Times that a
+// drifting clock converts differ by a microsecond.
+func (t *thread) reliesUntil(at time.Duration) (relies bool) {
+	t.relies.Range(func(_, until any) bool {
+		relies = (until.(time.Duration) - at).Abs() < time.Millisecond
+		return !relies
+	})
+	return relies
 }

@@ -116,7 +116,7 @@ func notes(l words.Language, notes []ownlock.Note) []string {
 type BrokenRule struct {
 	Name, Title string
 	Orders      string  // how many schedules break it, "" while the search goes on
-	Standing    string  // how many of them only because a thread stood still, "" for none
+	Standing    string  // how many of them only after a thread stood still, "" for none
 	Share       float64 // of all, 0 to 1
 	Cost        string  // of the smallest that does
 	Link        string  // opens the smallest, "" where a command does
@@ -190,13 +190,13 @@ func unreached(l words.Language, list []explore.Unreached) string {
 	return l.Say("No order reached these commands: %s.", strings.Join(lines, l.Say("; ")))
 }
 
-// StoodStill says how many of the orders that break a rule do so only because a thread
+// StoodStill says how many of the orders that break a rule do so only after a thread
 // stood still longer than its lease, "" for none.
 func StoodStill(l words.Language, r explore.Rule) string {
 	if r.ByStandingStill.Sign() == 0 {
 		return ""
 	}
-	return l.Say("%s by standing still", Grouped(r.ByStandingStill))
+	return l.Say("%s after standing still", Grouped(r.ByStandingStill))
 }
 
 func lost(l words.Language, r explore.Rule) string {

@@ -162,7 +162,7 @@ func AllSmallest(s *explore.Space) bool {
 }
 
 // StandingStill says, as a clause, how many of the orders that break a rule do so only
-// because a thread stood still; "" if none does.
+// after a thread stood still; "" if none does. That this is why is certain only if all do.
 func StandingStill(l words.Language, broken, standing *big.Int) string {
 	switch {
 	case standing == nil || standing.Sign() == 0:
@@ -170,7 +170,7 @@ func StandingStill(l words.Language, broken, standing *big.Int) string {
 	case standing.Cmp(broken) == 0:
 		return l.Say("all only because a thread stood still longer than its lease: no lease protects from that")
 	default:
-		return l.Say("%s of them only because a thread stood still longer than its lease: no lease protects from that", Grouped(standing))
+		return l.Say("%s of them only after a thread stood still longer than its lease: no lease protects from that", Grouped(standing))
 	}
 }
 

@@ -92,7 +92,7 @@ type Count struct {
 	Broken *big.Int // of them, those that break a rule
 	Rules  []Broken // the cheapest to break first
 
-	// Standing is how many of the broken ones are only because a thread stood still longer than
+	// Standing is how many of the broken ones are only after a thread stood still longer than
 	// its lease (explore.Space.ByStandingStill); nil is 0.
 	Standing *big.Int
 	Delays   int  // at most, in an order
@@ -109,7 +109,7 @@ type Count struct {
 type Broken struct {
 	Rule     string
 	Orders   *big.Int
-	Standing *big.Int        // of them, those that break it only by standing still; nil is 0
+	Standing *big.Int        // of them, those that break it only after standing still; nil is 0
 	Stands   bool            // so do all that were tried
 	Delays   int             // in the smallest
 	Schedule []scenario.Move // the smallest that breaks it, as explore.Rule has it
