@@ -465,7 +465,7 @@ schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose
 
 // The scenario that SCENARIOS shows is one, and comes out as it says.
 func TestReadmeShowsAScenario(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "../../.github/SCENARIOS.md"), "```yaml\n")
+	_, rest, _ := strings.Cut(read(t, "../../lessons/docs/SCENARIOS.md"), "```yaml\n")
 	text, _, ok := strings.Cut(rest, "```")
 	if !ok {
 		t.Fatal("SCENARIOS shows no scenario")
