@@ -1,11 +1,13 @@
 // Package lessons holds the teaching material: the bundled scenarios and their
-// texts in English. The translations are in lessons.yaml of web/words, with all
-// others.
+// texts in English, and the documents. The translations of the texts are in
+// lessons.yaml of web/words, with all others.
 package lessons
 
 import (
 	"embed"
+	"errors"
 	"io/fs"
+	"path"
 )
 
 //go:embed scenarios/*.yaml
@@ -44,4 +46,17 @@ func Workshops() fs.FS {
 		panic(err) // the path is the one embedded above
 	}
 	return sub
+}
+
+//go:embed docs/*.md docs/*/*.md
+var documents embed.FS
+
+// Document is a document for users, such as USE.md, in the language with that code; in
+// English where nobody has translated it, or if language is "".
+func Document(name, language string) ([]byte, error) {
+	text, err := documents.ReadFile(path.Join("docs", language, name))
+	if language != "" && errors.Is(err, fs.ErrNotExist) {
+		return documents.ReadFile(path.Join("docs", name))
+	}
+	return text, err
 }

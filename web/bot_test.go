@@ -16,7 +16,7 @@ import (
 // The bot of TEACH plays.
 func TestTheBotOfTEACHPlays(t *testing.T) {
 	racetest.Skip(t)
-	text, err := os.ReadFile("../.github/TEACH.md")
+	text, err := os.ReadFile("../lessons/docs/TEACH.md")
 	if err != nil {
 		t.Fatal(err)
 	}

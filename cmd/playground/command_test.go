@@ -145,7 +145,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"not as expected, as a file", surprising, []string{"run", "-format", "csv", "-"}, 1, []string{"seq,"}, []string{"expected shut-out"}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
-		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, explore, mend, lab, import, card, protocols, schema, learn, healthcheck, version, help"}},
+		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, protocols, explore, mend, card, lab, import, schema, learn, healthcheck, version, help\n"}},
 		{"no Redis there", "", []string{"run", "-redis", "redis://127.0.0.1:1", good}, 3, nil, []string{"no Redis answers at 127.0.0.1:1"}},
 		{"no Redis URL", "", []string{"run", "-redis", "http://x", good}, 2, nil, []string{"redis://, rediss:// or unix://"}},
 		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},
@@ -155,10 +155,13 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"a comparison in Chinese", "", []string{"compare", "-lang", "zh", "-protocols", "mutex,none", good}, 0, []string{"线程 A", "违反的规则"}, nil},
 		{"no such language", "", []string{"run", "-lang", "de", good}, 2, nil, []string{"-lang", "allowed: en, "}},
 		{"protocols takes nothing", "", []string{"protocols", "x"}, 2, nil, []string{"no arguments"}},
-		{"help", "", []string{"-h"}, 0, []string{"playground run", "Exit codes", "-addr"}, nil},
+		{"help", "", []string{"-h"}, 0, []string{"playground run", "Exit codes", "use, lab, scenarios, operate, teach, mylock"}, nil},
 		{"help in words", "", []string{"help", "run"}, 0, []string{"Usage: playground run", "-seed"}, nil},
 		{"help of help", "", []string{"help", "help"}, 0, []string{"playground [serve]"}, nil},
-		{"help of what is not there", "", []string{"help", "fly"}, 2, nil, []string{`"fly"`}},
+		{"help of what is not there", "", []string{"help", "fly"}, 2, nil, []string{`unknown command or topic "fly"`, "the commands serve, run,", "the topics use, lab, scenarios, operate, teach, mylock\n"}},
+		{"help of two topics", "", []string{"help", "use", "lab"}, 2, nil, []string{`one command or topic, given ["use" "lab"]`}},
+		{"help with a flag that it has not", "", []string{"help", "use", "-nonsense"}, 2, nil, []string{"-nonsense"}},
+		{"help of a topic's help", "", []string{"help", "use", "-h"}, 0, []string{"playground help TOPIC"}, nil},
 		{"help of run", "", []string{"run", "-h"}, 0, []string{"-json", "-redis", "-seed", "-format", "redis-commands"}, nil},
 		{"help of serve", "", []string{"serve", "-h"}, 0, []string{"PLAYGROUND_ADDR"}, nil},
 		{"help of protocols", "", []string{"protocols", "-h"}, 0, []string{"playground protocols"}, nil},
@@ -363,14 +366,18 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-func TestServeFromFlagsAndEnvironment(t *testing.T) {
+// Without arguments the program serves, as the environment says; it tells where, what, and how
+// to get help.
+func TestServeFromTheEnvironment(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- command(ctx, []string{"serve", "-log-level", "error"}, environment{
-			getenv: func(k string) string { return map[string]string{"PLAYGROUND_ADDR": "127.0.0.1:0"}[k] },
-			out:    in, err: io.Discard,
+		done <- command(ctx, nil, environment{
+			getenv: func(k string) string {
+				return map[string]string{"PLAYGROUND_ADDR": "127.0.0.1:0", "PLAYGROUND_LOG_LEVEL": "error"}[k]
+			},
+			out: in, err: io.Discard,
 		})
 	}()
 	lines := bufio.NewReader(out)
@@ -378,8 +385,10 @@ func TestServeFromFlagsAndEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rooms, err := lines.ReadString('\n'); err != nil || !strings.Contains(rooms, "-rooms") {
-		t.Errorf("of rooms it says %q, %v; they are in memory alone", rooms, err)
+	for _, want := range []string{"playground help", "-rooms FOLDER"} { // rooms are in memory alone
+		if next, err := lines.ReadString('\n'); err != nil || !strings.Contains(next, want) {
+			t.Errorf("it says %q, %v, want %q", next, err, want)
+		}
 	}
 	url := regexp.MustCompile(`http://[^ ]+/`).FindString(line)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"healthz", nil)
@@ -465,7 +474,7 @@ schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose
 
 // The scenario that SCENARIOS shows is one, and comes out as it says.
 func TestReadmeShowsAScenario(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "../../.github/SCENARIOS.md"), "```yaml\n")
+	_, rest, _ := strings.Cut(read(t, "../../lessons/docs/SCENARIOS.md"), "```yaml\n")
 	text, _, ok := strings.Cut(rest, "```")
 	if !ok {
 		t.Fatal("SCENARIOS shows no scenario")

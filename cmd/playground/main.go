@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -18,7 +17,6 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client's log is the process's
 	"golang.org/x/term"
 
-	"relock/engine/phrase"
 	"relock/engine/verdict"
 	"relock/web/words"
 )
@@ -140,50 +138,6 @@ func (e environment) width() int {
 
 func (e environment) colour() bool { return e.terminal && e.getenv("NO_COLOR") == "" }
 
-// subcommand is a command of the program.
-type subcommand struct {
-	name string
-	form string      // how it is written
-	what phrase.Text // it does
-	run  func(ctx context.Context, args []string, env environment) int
-}
-
-// subcommands are all of them, in the order of the help. Help itself reads them.
-func subcommands() []subcommand {
-	return []subcommand{
-		{"serve", "[serve] [flags]", "serve the playground page", serve},
-		{"run", "run [flags] FILE…", "run scenarios; \"-\" reads standard input", runFiles},
-		{"compare", "compare [flags] FILE", "run one scenario on several locks", comparison},
-		{"explore", "explore [flags] FILE…", "search every order within bounds: can a rule break?", exploration},
-		{"mend", "mend [flags] FILE", "what would mend it? try each change in every order", mending},
-		{"lab", "lab [flags] -- COMMAND", "your own lock, unmodified: every order of its commands", laboratory},
-		{"import", "import [flags] FILE", "make a trace of a log: MONITOR, Redisson's TRACE, OpenTelemetry", importLog},
-		{"card", "card [flags] PROTOCOL", "what one fault can do to a lock, at each place; also two locks in one card", reportCard},
-		{"protocols", "protocols [flags]", "list the locks, one on each line", protocols},
-		{"schema", "schema [KIND]", "the JSON Schema of a scenario, a chapter or a lesson, for editors", schema},
-		{"learn", "learn -check PATH", "check the items of a course", learning},
-		{"healthcheck", "healthcheck", "ask the server on this machine whether it is ready", healthcheck},
-		{"version", "version", "print the version and the revision", version},
-		{"help", "help [COMMAND]", "show this, or a command's flags", help},
-	}
-}
-
-// exitCodes explains them.
-const exitCodes phrase.Text = `Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
-is broken; 2 bad input or usage; 3 Redis unreachable, or gone in mid-run, or a
-worker of the lab fails; 4 no rule is broken, but it cannot tell whether one
-can be; 5 not as expected, but this machine was late by a tenth of the lease or more.`
-
-// usage is the program's help.
-func usage(env environment) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", env.say("Relock: see a reentrant Redis lock think."), env.say("Usage:"))
-	for _, c := range subcommands() {
-		fmt.Fprintf(&b, "  playground %-22s %s\n", c.form, env.say(c.what))
-	}
-	return b.String() + "\n" + env.say(exitCodes)
-}
-
 // command runs one subcommand and returns its exit code.
 func command(ctx context.Context, args []string, env environment) int {
 	env.l = languageOf(args, env.getenv)
@@ -197,28 +151,10 @@ func command(ctx context.Context, args []string, env environment) int {
 	case args[0] == "-version" || args[0] == "--version":
 		name, rest = "version", args[1:]
 	}
-	var names []string
-	for _, c := range subcommands() {
-		if c.name == name {
-			return c.run(ctx, rest, env)
-		}
-		names = append(names, c.name)
+	if c, ok := subcommandNamed(name); ok {
+		return c.run(ctx, rest, env)
 	}
-	return env.refuse("unknown command %q; allowed: %s", name, strings.Join(names, ", "))
-}
-
-// help prints a command's flags, or the program's help; asked with a flag, it is about serve too.
-func help(ctx context.Context, args []string, env environment) int {
-	asked := len(args) > 0 && strings.HasPrefix(args[0], "-")
-	if len(args) > 0 && args[0] != "help" && !asked {
-		return command(ctx, append(args, "-h"), env)
-	}
-	env.printHelp(usage(env))
-	if asked {
-		fmt.Fprintf(env.out, "\n%s\n", env.say("Flags of serve:"))
-		printServeFlags(env)
-	}
-	return exitOK
+	return env.refuse("unknown command %q; allowed: %s", name, strings.Join(subcommandNames(), ", "))
 }
 
 // parse reads flags; done means that the command has nothing more to do.

@@ -35,7 +35,7 @@ func TestMyLockIsAsItIsTold(t *testing.T) {
 	racetest.Skip(t)
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	python := pythonWithRedis(t)
-	doc, err := os.ReadFile("../../.github/MYLOCK.md")
+	doc, err := os.ReadFile("../../lessons/docs/MYLOCK.md")
 	if err != nil {
 		t.Fatal(err)
 	}

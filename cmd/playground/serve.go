@@ -122,12 +122,6 @@ func variable(name string) string {
 	return "PLAYGROUND_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-func printServeFlags(env environment) {
-	var f serveFlags
-	fs := newServeFlags("serve", env, &f)
-	env.printFlags(env.out, fs)
-}
-
 // fromEnvironment sets flags from environment variables.
 func fromEnvironment(fs *flag.FlagSet, env environment) error {
 	var errs []error
@@ -398,6 +392,9 @@ func (at service) listen(ctx context.Context, env environment) error {
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
 	address := strings.TrimSuffix(shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL), "/") + cmp.Or(at.leads, "/")
 	greeting := env.say("Relock is at %s (Ctrl-C ends it)", address) + "\n"
+	if at.leads == "" {
+		greeting += env.say("Pages on which you run, step and break a Redis lock; playground help lists the commands") + "\n"
+	}
 	if at.forgets {
 		greeting += env.say("Rooms are in memory, and end with it (-rooms FOLDER keeps them)") + "\n"
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOperatorsReadTheBounds(t *testing.T) {
-	text, err := os.ReadFile("../../.github/OPERATE.md")
+	text, err := os.ReadFile("../../lessons/docs/OPERATE.md")
 	if err != nil {
 		t.Fatal(err)
 	}

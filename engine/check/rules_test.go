@@ -9,7 +9,7 @@ import (
 )
 
 func TestReadmeNamesEveryRule(t *testing.T) {
-	readme, err := os.ReadFile("../../.github/SCENARIOS.md")
+	readme, err := os.ReadFile("../../lessons/docs/SCENARIOS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

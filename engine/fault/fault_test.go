@@ -40,7 +40,7 @@ func TestEveryKindIsWhole(t *testing.T) {
 }
 
 func TestReadmeNamesEveryFault(t *testing.T) {
-	readme, err := os.ReadFile("../../.github/SCENARIOS.md")
+	readme, err := os.ReadFile("../../lessons/docs/SCENARIOS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

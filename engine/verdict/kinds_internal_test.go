@@ -8,7 +8,7 @@ import (
 
 // The document's table is the list of kinds, in its order.
 func TestTheDocumentListsTheKindsOfLocks(t *testing.T) {
-	data, err := os.ReadFile("../../.github/LAB.md")
+	data, err := os.ReadFile("../../lessons/docs/LAB.md")
 	if err != nil {
 		t.Fatal(err)
 	}

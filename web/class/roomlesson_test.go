@@ -66,7 +66,7 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 			t.Errorf("%s: %d presses to step %d of %d, %d questions, %d notes, in scene %d", l.Code(), presses, at.Step, len(at.Steps), asked, len(seen), host.Room.Scene)
 		}
 		for path, says := range map[string]string{"TEACH.md": "its %d steps\nand asks its %d questions", "zh-CN/TEACH.md": "它的 %d 步，提出 %d 个问题"} {
-			text, err := os.ReadFile("../../.github/" + path)
+			text, err := os.ReadFile("../../lessons/docs/" + path)
 			if err != nil || !strings.Contains(string(text), fmt.Sprintf(says, len(at.Steps), asked)) {
 				t.Errorf("%s says another number than %d steps and %d questions", path, len(at.Steps), asked)
 			}

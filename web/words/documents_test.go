@@ -18,9 +18,12 @@ import (
 	"relock/web/words"
 )
 
-var translated = flag.Bool("translated", false, "write into .github/zh-CN of which English each section is the translation now")
+var translated = flag.Bool("translated", false, "write into lessons/docs/zh-CN of which English each section is the translation now")
 
-const chineseDocuments = "../../.github/zh-CN"
+const (
+	documents        = "../../lessons/docs"
+	chineseDocuments = documents + "/zh-CN"
+)
 
 // section is a heading of a document and what is below it, up to the next heading.
 type section struct {
@@ -81,7 +84,7 @@ func TestDocumentsInChineseAreAsNewAsTheEnglish(t *testing.T) {
 		t.Fatal("no Chinese")
 	}
 	for _, name := range []string{"README", "USE", "LAB", "SCENARIOS", "TEACH"} {
-		here, there := filepath.Join(chineseDocuments, name+".md"), filepath.Join("../../.github", name+".md")
+		here, there := filepath.Join(chineseDocuments, name+".md"), filepath.Join(documents, name+".md")
 		if name == "README" {
 			there = "../../README.md"
 		}
@@ -209,7 +212,7 @@ func write(t *testing.T, name string, all []section) {
 // and holds the Chinese ones to their own language.
 func TestLinksBetweenDocumentsLead(t *testing.T) {
 	names := []string{"../../README.md"}
-	for _, pattern := range []string{"../../.github/*.md", chineseDocuments + "/*.md"} {
+	for _, pattern := range []string{"../../.github/*.md", documents + "/*.md", chineseDocuments + "/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) < 1 {
 			t.Fatalf("%s: %d documents: %v", pattern, len(found), err)
@@ -245,7 +248,7 @@ func TestLinksBetweenDocumentsLead(t *testing.T) {
 		}
 	}
 	first, _, _ := strings.Cut(sections(t, "../../README.md")[0].text, "\n")
-	if !strings.Contains(first, "](.github/zh-CN/README.md)") {
+	if !strings.Contains(first, "](lessons/docs/zh-CN/README.md)") {
 		t.Errorf("README.md begins with %q, which does not lead to the Chinese", first)
 	}
 }
