@@ -20,7 +20,10 @@ const (
 var scannable = []string{
 	"../../README.md",
 	documents + "/LAB.md",
+	documents + "/MYLOCK.md",
+	documents + "/OPERATE.md",
 	documents + "/SCENARIOS.md",
+	documents + "/TEACH.md",
 	documents + "/USE.md",
 }
 
