@@ -3,7 +3,6 @@ package scenario
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
@@ -47,15 +46,6 @@ func lockSchema() strict.Object {
 // asItIsSchema is a text that is given as it is.
 func asItIsSchema() strict.Object {
 	return strict.Object{"type": "string", "minLength": 1, "maxLength": MaxWord}
-}
-
-func argsSchema() strict.Object {
-	one := strict.Object{"anyOf": []any{strict.OneWord(protocol.ArgWords...), strict.Object{"type": "number"}, asItIsSchema()}}
-	of := strict.Object{}
-	for _, call := range ownCalls {
-		of[call] = strict.Described(strict.Object{"type": "array", "maxItems": MaxArgs, "items": one}, strings.Join(protocol.ArgWords, ", ")+", a number, or a text in quotes")
-	}
-	return strict.MapOf(of)
 }
 
 func repliesSchema() strict.Object {

@@ -139,10 +139,10 @@ var lockKeys = Keys{
 		Name: "scripts", Says: "with protocol: own, Lua for lock, unlock, and renew where leases are renewed",
 		Values: aMap(scriptKeys, strict.With(scriptKeys.schema(), "minProperties", 1)),
 	},
-	{Name: "args", Says: "of a lock of one's own: what each script gets as ARGV", Values: fixed(argsSchema())},
+	{Name: "args", Says: "of a lock of one's own: what each script gets as ARGV", Values: aMap(argKeys, argKeys.schema())},
 	{
-		Name: "keys", Says: "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first",
-		Values: fixed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{key\}[^\s{}]*$`}}),
+		Name: "keys", Says: "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first, and {owner} for who calls", Label: "KEYS of all scripts",
+		Where: nowhere, Values: listed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{(key|owner)\}([^\s{}]|\{(key|owner)\})*$`}}),
 	},
 	{Name: "replies", Says: "of a lock of one's own: what each script returns", Values: fixed(repliesSchema())},
 	{Name: "release", Says: "of a lock of one's own: its client does not send a release again that got no answer", Values: fixed(strict.OneWord(releaseOnce))},
@@ -153,6 +153,17 @@ var scriptKeys = func() (keys Keys) {
 		keys = append(keys, Key{
 			Name: call, Says: "Lua, run as one step by Redis",
 			Values: Values{Lua: true, schema: strict.Object{"type": "string", "minLength": 1, "maxLength": MaxScript, "pattern": `\S`}},
+		})
+	}
+	return keys
+}()
+
+var argKeys = func() (keys Keys) {
+	one := strict.Object{"anyOf": []any{strict.OneWord(protocol.ArgWords...), strict.Object{"type": "number"}, asItIsSchema()}}
+	for _, call := range ownCalls {
+		keys = append(keys, Key{
+			Name: call, Says: strings.Join(protocol.ArgWords, ", ") + ", a number, or a text in quotes", Label: "Its ARGV, in order", Wide: true,
+			Values: listed(strict.Object{"type": "array", "maxItems": MaxArgs, "items": one}),
 		})
 	}
 	return keys

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -273,7 +274,7 @@ func write(n *yaml.Node, value string) {
 // writeWords turns n into a list of words.
 func writeWords(n *yaml.Node, value string) {
 	n.Kind, n.Tag, n.Value, n.Style, n.Alias, n.Anchor, n.Content = yaml.SequenceNode, "", "", yaml.FlowStyle, nil, "", nil
-	for word := range strings.FieldsSeq(value) {
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		one := &yaml.Node{}
 		write(one, word)
 		n.Content = append(n.Content, one)

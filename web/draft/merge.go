@@ -1,12 +1,14 @@
 package draft
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -154,6 +156,11 @@ func changes(base string, values url.Values) []string {
 	return keys
 }
 
+// Rescripted reports whether a form has changed an own lock's script since it showed base.
+func Rescripted(base string, values url.Values) bool {
+	return slices.ContainsFunc(changes(base, values), func(key string) bool { return strings.HasPrefix(key, "lock.scripts.") })
+}
+
 func (d *Draft) change(key, value string) {
 	switch {
 	case key == countKey: // when the others are as they are to be
@@ -187,10 +194,55 @@ func (d *Draft) shape(name string) {
 		d.Set("lock."+key, values[key])
 	}
 	if slices.ContainsFunc(scenario.Shapes(), func(s scenario.Shape) bool { return s.Name == name && !s.Reentrant }) {
-		d.Delete("defaults.depth")
-		for i := range d.Len("threads") {
-			d.Delete(at("threads", i) + ".depth")
+		d.EnterOnce()
+	}
+}
+
+// EnterOnce has all threads take the lock once, and reports whether one did not.
+func (d *Draft) EnterOnce() (changed bool) {
+	list := []string{"defaults"}
+	for i := range d.Len("threads") {
+		list = append(list, at("threads", i))
+	}
+	for _, one := range list {
+		changed = changed || d.Has(one+".depth")
+		d.Delete(one + ".depth")
+	}
+	return changed
+}
+
+// Call says how an own lock's scripts are called and what they return, and takes out those of
+// the lock that it is like which do nothing.
+func (d *Draft) Call(args map[string][]protocol.Arg, keys []string, replies map[string]protocol.Replies, idle []string) {
+	for call, list := range args {
+		var words []string
+		for _, one := range list {
+			words = append(words, cmp.Or(one.Word, one.Text))
 		}
+		d.Set("lock.args."+call, strings.Join(words, " "))
+	}
+	if keys != nil {
+		d.Set("lock.keys", strings.Join(keys, " "))
+	}
+	for call, list := range replies {
+		d.Delete("lock.replies." + call)
+		for outcome, one := range list {
+			key, text := "lock.replies."+call+"."+outcome, one.String()
+			if one.Kind == protocol.AnswerText {
+				text = one.Text
+			}
+			if d.Set(key, text); one.Kind == protocol.AnswerText {
+				d.node(key).Style = yaml.DoubleQuotedStyle
+			}
+		}
+	}
+	for _, call := range idle {
+		d.Delete("lock.scripts." + call)
+		d.Delete("lock.like")
+	}
+	lease, _ := d.Value("lock.lease")
+	if sketch := d.sketch(); sketch.Lock.InSeconds() && sketch.Lock.Lease%time.Second != 0 && lease != "" {
+		d.Set("lock.lease", strconv.Itoa(int(sketch.Lock.Lease/time.Second)+1)+"s")
 	}
 }
 
@@ -254,6 +306,14 @@ func (d *Draft) settle(changed []string, before string) {
 		}
 	}
 	d.begin(changed, before)
+	for _, key := range changed {
+		call, is := strings.CutPrefix(key, "lock.scripts.")
+		if _, has := d.Value(key); is && !has {
+			for _, said := range saysOfScripts {
+				d.Delete(said + "." + call)
+			}
+		}
+	}
 	if slices.Contains(changed, "resource.kind") {
 		kind, _ := d.Value("resource.kind")
 		if checks, ok := d.Value("resource.checks"); ok && !slices.Contains(scenario.ChecksOf(kind), checks) {

@@ -118,6 +118,52 @@ func (s *Editor) edited(l words.Language, v url.Values, action string) page.Edit
 	return e
 }
 
+// fit has the scripts of a user's own lock called as they work, where a form has changed one:
+// what they get and return is tried.
+func (s *Editor) fit(r *http.Request, v url.Values, e *page.Editor) {
+	if !e.Form.Own || len(e.Mistakes) > 0 || !draft.Rescripted(draft.Lines(v.Get("base")), v) {
+		return
+	}
+	sc, err := scenario.Parse([]byte(e.Text))
+	if err != nil {
+		return
+	}
+	var fit ownlock.Fit
+	site.SeatOf(r).Away(r.Context(), func() {
+		ctx, cancel := context.WithTimeout(r.Context(), fitWithin)
+		defer cancel()
+		fit, err = ownlock.Try(ctx, sc)
+	})
+	if err != nil || fit.IsZero() && !fit.Once { // a judgement says it
+		return
+	}
+	d, err := draft.Read(e.Text)
+	if err != nil {
+		return
+	}
+	d.Call(fit.Args, fit.Keys, fit.Replies, fit.Idle)
+	l := words.From(r.Context())
+	var said []string
+	if !fit.IsZero() {
+		said = append(said, l.Say("What your scripts get and return was tried, and stands beside each: change it if your program does otherwise."))
+	}
+	if len(fit.Idle) > 0 {
+		said = append(said, l.Say("The script renew of the lock you started from does nothing here, and is left out."))
+	}
+	if fit.Once && d.EnterOnce() {
+		said = append(said, l.Say("Your lock does not let its owner in again, so each thread takes it once."))
+	}
+	text, err := d.String()
+	if err != nil || len(said) == 0 {
+		return
+	}
+	e.Text, e.Base, e.Notice = text, text, strings.Join(said, " ")
+	e.Form, e.Mistakes = page.NewForm(l, text)
+}
+
+// fitWithin is how long trying may take, some hundred calls.
+const fitWithin = 2 * time.Second
+
 // compiledWithin is how long a page waits to hear whether its scripts are Lua. If
 // judgements have the whole box for that long, judging says so.
 const compiledWithin = 500 * time.Millisecond
@@ -191,6 +237,7 @@ func (s *Editor) Reedit(w http.ResponseWriter, r *http.Request) error {
 	}
 	action := values.Get("action")
 	e := s.edited(words.From(r.Context()), values, actionOf(action))
+	s.fit(r, values, &e)
 	if action == "save" {
 		save(w, e.Text)
 		return nil
@@ -278,6 +325,7 @@ func (s *Editor) Convert(w http.ResponseWriter, r *http.Request) error {
 		return s.set(w, l, values)
 	}
 	e := s.edited(l, values, actionOf(values.Get("action")))
+	s.fit(r, values, &e)
 	s.readScripts(r, &e)
 	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}
 	if out.Form, err = templates.Text(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
@@ -313,6 +361,7 @@ func (s *Editor) Start(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	e := s.edited(words.From(r.Context()), values, "")
+	s.fit(r, values, &e)
 	sc, err := scenario.Parse([]byte(e.Text))
 	slow, ok := page.SlowMotion(values)
 	if err != nil || e.Problem != "" || !ok {

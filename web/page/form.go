@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -293,7 +294,7 @@ func (f *former) general() FormPart {
 
 func (f *former) lock() FormPart {
 	lock := f.sc.Lock
-	fields := f.inputs("lock", lock, scenario.KeysAt("lock").Without("retry", "like").Last("keep", "wait", "min-replicas", "kind", "nodes"))
+	fields := f.inputs("lock", lock, scenario.KeysAt("lock").Without("retry", "like", "keys").Last("keep", "wait", "min-replicas", "kind", "nodes"))
 	for i := range fields {
 		switch one := &fields[i]; one.Name {
 		case "lock.protocol":
@@ -333,6 +334,13 @@ func (f *former) scripts() FormPart {
 		one := f.field("lock.scripts."+call, "")
 		one.Label, one.Hint = call, f.given(call)
 		part.Fields = append(part.Fields, one)
+		if one.Value != "" {
+			part.Fields = append(part.Fields, f.argv(call))
+		}
+	}
+	if keys := f.field("lock.keys", protocol.KeyPlace); keys.Value != "" || strings.Contains(lock.Scripts.Lock+lock.Scripts.Unlock, "KEYS[2]") {
+		keys.Hint = f.l.Say("{key} is the lock's, and comes first; {owner} is who calls.")
+		part.Fields = append(part.Fields, keys)
 	}
 	part.Mistakes = f.rest("lock.scripts")
 	for _, key := range []string{"lock.args", "lock.keys", "lock.replies"} {
@@ -369,6 +377,21 @@ var argMeans = map[string]phrase.Text{
 	protocol.ArgLeaseS:   "the lease in seconds",
 	protocol.ArgDeadline: "the lease's end in milliseconds",
 	protocol.ArgToken:    "a token of this hold",
+}
+
+// argv is the input of what the script of a call gets as ARGV.
+func (f *former) argv(call string) Field {
+	var usual []string
+	for _, s := range f.sc.Lock.Implementation().Scripts {
+		if s.Call == call {
+			for _, arg := range s.Args() {
+				usual = append(usual, cmp.Or(arg.Word, arg.Text))
+			}
+		}
+	}
+	one := f.field("lock.args."+call, strings.Join(usual, " "))
+	one.Hint = f.l.Say("Its words: %s; or a number.", strings.Join(protocol.ArgWords, ", "))
+	return one
 }
 
 // given says what the script of a call gets, "" where that is not known.

@@ -29,6 +29,7 @@ type Fit struct {
 	Keys    []string                    // nil where the file's fit
 	Replies map[string]protocol.Replies // by call: what they return, by what they did
 	Idle    []string                    // calls of another lock's script that does nothing here
+	Once    bool                        // its owner does not get in again: nothing is called otherwise for that
 
 	said protocol.Convention // the file's
 }
@@ -157,6 +158,7 @@ func (t *fitting) fit() (f Fit) {
 	t.differs(&f, protocol.CallLock, locked.args)
 	again := t.callAt(2, protocol.CallLock, locked.args, one, locked.items, 0)
 	again.ran = again.ran && !sameItems(again.items, locked.items)
+	f.Once = !again.ran
 	unlocked := t.best(protocol.CallUnlock, locked.items, 0, func(u tried) int {
 		if !t.free(u.items) {
 			return 0

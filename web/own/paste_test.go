@@ -1,0 +1,75 @@
+package own_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"relock/engine/explore"
+	"relock/engine/outside/ownlock/ownlocktest"
+	"relock/engine/racetest"
+	"relock/engine/scenario"
+	"relock/engine/verdict"
+	"relock/web/webtest"
+)
+
+// Scripts that are pasted into the form, one after the other, are called as they work, and the
+// YAML says how. What their writer says then stays.
+func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
+	racetest.Skip(t)
+	ctx := ownlocktest.Boxed(t)
+	s := webtest.OpenOwn(t)
+	const begun = "lock: {protocol: own, like: reentrant, lease: 2s, watchdog: 600ms, retry: {times: 10, interval: 500ms}}\nthreads: [{name: A, work: 500ms}, {name: B, start: 50ms, work: 500ms}]\ndefaults: {depth: 2}\n"
+	for name, c := range map[string]struct {
+		scripts [][2]string // in the order in which they are pasted
+		says    []string    // of the YAML
+		without string
+	}{
+		"a string": {[][2]string{
+			{"lock", "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2])"},
+			{"unlock", "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"},
+		}, []string{"args: {lock: [owner, lease-s]}", "replies: {lock: {entered: \"OK\", refused: nil}}"}, "depth"},
+		"a hash": {[][2]string{
+			{"unlock", "if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return nil end\nif redis.call('HINCRBY', KEYS[1], ARGV[3], -1) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 0 end\nredis.call('DEL', KEYS[1]) redis.call('PUBLISH', KEYS[2], ARGV[1]) return 1"},
+			{"lock", "if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then redis.call('HINCRBY', KEYS[1], ARGV[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return nil end\nreturn redis.call('PTTL', KEYS[1])"},
+			{"renew", "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then return redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return 0"},
+		}, []string{"lock: [lease-ms, owner]", "renew: [lease-ms, owner]", "keys: ['{key}', '{key}:2']", "refused: pttl"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := s.Convert(t, url.Values{"yaml": {begun}, "base": {begun}, "action": {"show"}, "lock.like": {"reentrant"}})
+			for _, one := range c.scripts {
+				at = s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.scripts." + one[0]: {one[1]}})
+			}
+			for _, want := range c.says {
+				if !strings.Contains(at.YAML, want) {
+					t.Errorf("no %q in\n%s", want, at.YAML)
+				}
+			}
+			if c.without != "" && strings.Contains(at.YAML, c.without) {
+				t.Errorf("%q in\n%s", c.without, at.YAML)
+			}
+			if !strings.Contains(at.Status, "was tried") && !strings.Contains(at.Status, "takes it once") && !strings.Contains(at.Status, "can be run") {
+				t.Errorf("said is %q", at.Status)
+			}
+			sc, err := scenario.Parse([]byte(at.YAML))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, at.YAML)
+			}
+			space, err := explore.Search(ctx, sc, explore.Bounds{}, explore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j := space.Judgement(nil); j.Verdict != verdict.Unbroken {
+				t.Errorf("%s: %v\n%s", j.Verdict, j.Unjudged, at.YAML)
+			}
+			said := s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.args.lock": {"level, owner"}})
+			if !strings.Contains(said.YAML, "lock: [level, owner]") || !strings.Contains(said.Form, `value="level owner"`) {
+				t.Errorf("what was said is\n%s", said.YAML)
+			}
+			emptied := s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.scripts.renew": {""}})
+			if len(emptied.Mistakes) > 0 || strings.Contains(emptied.YAML, "renew: [") {
+				t.Errorf("%v without renew\n%s", emptied.Mistakes, emptied.YAML)
+			}
+		})
+	}
+}
