@@ -390,7 +390,9 @@ func (f *former) argv(call string) Field {
 		}
 	}
 	one := f.field("lock.args."+call, strings.Join(usual, " "))
-	one.Hint = f.l.Say("Its words: %s; or a number.", strings.Join(protocol.ArgWords, ", "))
+	if call == protocol.CallLock {
+		one.Hint = f.l.Say("Its words: %s; or a number.", strings.Join(protocol.ArgWords, ", "))
+	}
 	return one
 }
 
