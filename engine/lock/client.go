@@ -50,8 +50,8 @@ func tamed(client Redis) Redis {
 	}
 }
 
-// sameRedis reports whether two clients surely ask one server.
-func sameRedis(a, b Redis) bool {
+// sameLock reports whether two clients surely mean one key of one server by a key.
+func sameLock(a, b Redis, key string) bool {
 	x, known := a.(*goRedis)
 	y, both := b.(*goRedis)
 	if !known || !both {
@@ -63,7 +63,18 @@ func sameRedis(a, b Redis) bool {
 		return x.processor == y.processor
 	}
 	p, q := one.Options(), other.Options()
-	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB
+	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB && x.sends(key) == y.sends(key)
+}
+
+// sends returns the words of a script's call for a key as the client's hooks, which may
+// give keys a prefix, send them. It sends nothing: the call's time is over.
+func (g *goRedis) sends(key string) string {
+	over, end := context.WithCancel(context.Background())
+	end()
+	cmd := redis.NewCmd(over, "evalsha", "", 1, key)
+	cmd.SetFirstKeyPos(3)
+	_ = g.processor.Process(over, once{cmd})
+	return fmt.Sprint(cmd.Args())
 }
 
 // dialsPlainly reports whether a client connects to its address, and not wherever its own

@@ -336,6 +336,9 @@ func (s *session) unlock(ctx context.Context, wait time.Duration, h *Hold) (rest
 func (s *session) pop(h *Hold) {
 	s.mu.Lock()
 	s.holds = s.holds[:len(s.holds)-1]
+	if s.lost == nil {
+		s.has(len(s.holds))
+	}
 	if h.level == 1 && s.expiry != nil {
 		s.expiry.Stop()
 		s.expiry = nil

@@ -196,8 +196,14 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 		defer cancel()
 		ctx = waits
 	}
+	if outer.inner.tryTake() {
+		return nil
+	}
+	// It may be the very Do that calls this one, with the context of its outer hold: a
+	// sibling's call looks just the same.
+	l.tellWait(ctx, Wait{Key: outer.s.key, Owner: outer.s.owner, For: wait, Err: errInside})
 	if outer.inner.take(ctx, l.o.Clock) != nil {
-		return notAcquired(outer.s.key, outer.label, ErrHeld, ctx.Err(), context.Cause(ctx))
+		return notAcquired(outer.s.key, outer.label, errInside, ctx.Err(), context.Cause(ctx))
 	}
 	return nil
 }
@@ -215,10 +221,10 @@ func heldIn(ctx context.Context, key string) *Hold {
 // has another owner: it would wait until that is released, which ends ctx.
 func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	h := heldIn(ctx, key)
-	if h == nil || h.s.l.p.Name != l.p.Name || !sameRedis(h.s.l.client, l.client) {
+	if h == nil || h.s.l.p.Name != l.p.Name || !sameLock(h.s.l.client, l.client, key) {
 		return false
 	}
-	if h.s.owner == owner && (h.s.l == l || !l.p.Numbered) { // which re-enters
+	if h.s.owner == owner && l.p.Nodes == 0 && (h.s.l == l || !l.p.Numbered) { // which re-enters
 		return false
 	}
 	h.s.mu.Lock()
@@ -401,8 +407,11 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 }
 
 // checkKey rejects a key whose companions would land in another slot of a
-// cluster.
+// cluster, and one that is another lock's companion, which that lock may delete.
 func (l *Locker) checkKey(key string) error {
+	if protocol.IsCompanion(key) {
+		return fmt.Errorf("%w: Redis keeps something of another lock there, given %q", ErrKey, key)
+	}
 	if key == "" || l.p.Companions != nil && !protocol.HasCompanions(key) {
 		return fmt.Errorf("%w: it must not be empty, nor have a } without a {tag} before it, given %q", ErrKey, key)
 	}
@@ -564,7 +573,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 		a.left = s.left(ctx)
 	}
 	d := w.next(a, s.lease.length)
-	s.tellWait(ctx, d)
+	l.tellWait(ctx, Wait{Key: s.key, Owner: s.owner, For: d, Err: a.err})
 	signal := s.wakeUp()
 	if err := s.stops(); err != nil { // Close and Unlock wake only those they find waiting
 		return err

@@ -146,9 +146,9 @@ func (r *rounds) renew(beats []*beat) {
 		if !b.begins() {
 			continue
 		}
-		s := b.session()
+		s, dropped := b.session()
 		if s == nil {
-			b.Finish()
+			tells = append(tells, dropped, b.Finish)
 			continue
 		}
 		w, tell := s.beginRenewal(func(w *renewal) context.CancelFunc {
@@ -188,16 +188,15 @@ func (r *rounds) renew(beats []*beat) {
 	}
 }
 
-// session returns whose beat it is, nil if nobody has that any more.
-func (b *beat) session() *session {
+// session returns whose beat it is or, if nobody has that any more, what tells of the loss.
+func (b *beat) session() (s *session, dropped func()) {
 	if b.tether == nil {
-		return b.s
+		return b.s, nil
 	}
-	s := b.tether.session.Value()
-	if s == nil {
-		b.tether.end()
+	if s = b.tether.session.Value(); s == nil {
+		dropped = b.tether.end()
 	}
-	return s
+	return s, dropped
 }
 
 // Stop implements [clock.Timer].

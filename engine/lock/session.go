@@ -169,9 +169,9 @@ func (s *session) observe(ctx context.Context, a Attempt) {
 	s.l.o.Observer.Attempted(ctx, a)
 }
 
-func (s *session) tellWait(ctx context.Context, d time.Duration) {
-	if s.l.o.Observer.Waiting != nil {
-		s.l.o.Observer.Waiting(ctx, Wait{Key: s.key, Owner: s.owner, For: d})
+func (l *Locker) tellWait(ctx context.Context, w Wait) {
+	if l.o.Observer.Waiting != nil {
+		l.o.Observer.Waiting(ctx, w)
 	}
 }
 
@@ -483,6 +483,9 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 		s.began = sent
 		s.rely(sent)
 	}
+	if s.lost == nil {
+		s.has(level)
+	}
 	return h
 }
 
@@ -601,6 +604,7 @@ func (s *session) end(cause error) {
 		return
 	}
 	s.lost = cause
+	s.has(0)
 	loss := Loss{Key: s.key, Owner: s.owner, Label: s.lease.label, Levels: len(s.holds), Err: cause}
 	parent := s.holds[0].parent
 	ends := make([]func(), len(s.holds))
@@ -720,7 +724,7 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		of.unanswered = of.unanswered || !protocol.Answered(err)
 		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
-			s.tellWait(caller, d)
+			l.tellWait(caller, Wait{Key: s.key, Owner: s.owner, For: d, Err: err})
 			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {
 				continue
 			}
