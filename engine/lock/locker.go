@@ -221,15 +221,17 @@ func heldIn(ctx context.Context, key string) *Hold {
 // has another owner: it would wait until that is released, which ends ctx.
 func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	h := heldIn(ctx, key)
-	if h == nil || h.s.l.p.Name != l.p.Name || !sameLock(h.s.l.client, l.client, key) {
-		return false
-	}
-	if h.s.owner == owner && l.p.Nodes == 0 && (h.s.l == l || !l.p.Numbered) { // which re-enters
+	if h == nil {
 		return false
 	}
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	return h.over == nil && h.s.isHeld(h)
+	outer, held := h.parent, h.over == nil && h.s.isHeld(h)
+	h.s.mu.Unlock()
+	if h.s.l.p.Name != l.p.Name || !sameLock(h.s.l.client, l.client, key) { // a lock elsewhere, perhaps under this one
+		return l.itself(outer, key, owner)
+	}
+	reenters := h.s.owner == owner && l.p.Nodes == 0 && (h.s.l == l || !l.p.Numbered)
+	return held && !reenters
 }
 
 // lock is Lock with this many retries.
