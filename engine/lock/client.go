@@ -35,8 +35,8 @@ type once struct{ *redis.Cmd }
 // NoRetry implements [redis.Cmder].
 func (once) NoRetry() bool { return true }
 
-// tamed wraps a go-redis client so that it sends each command once and obeys
-// contexts. Other clients are returned as they are.
+// tamed wraps a client so that it obeys contexts, and one of go-redis so that it sends each
+// command once.
 func tamed(client Redis) Redis {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -46,7 +46,7 @@ func tamed(client Redis) Redis {
 	case *redis.Ring:
 		return &goRedis{processor: c, deaf: !c.Options().ContextTimeoutEnabled}
 	default:
-		return client
+		return foreign{client}
 	}
 }
 
@@ -174,15 +174,58 @@ func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
 		return cmd
 	}
-	answered := make(chan struct{})
-	go func() { // the client's own timeouts end it
-		defer close(answered)
+	return inTime(ctx, func() *redis.Cmd {
 		_ = g.processor.Process(ctx, once{cmd})
-	}()
+		return cmd
+	})
+}
+
+// inTime asks a client that may ignore the end of ctx while it waits for a reply, and then
+// leaves the call to itself: the client's own timeouts end it.
+func inTime(ctx context.Context, ask func() *redis.Cmd) *redis.Cmd {
+	answered := make(chan *redis.Cmd, 1)
+	go func() { answered <- ask() }()
 	select {
-	case <-answered:
+	case cmd := <-answered:
 		return cmd
 	case <-ctx.Done():
 		return unanswered(ctx)
 	}
+}
+
+// foreign is a client that is not go-redis', or wraps one: nobody knows whether it minds
+// contexts. Only first acquisitions and renewals wait for its reply however long that takes:
+// they have goroutines of their own, and what comes after them should not overtake them.
+type foreign struct{ redis Redis }
+
+func (f foreign) inTime(ctx context.Context, ask func() *redis.Cmd) *redis.Cmd {
+	if c, _ := protocol.CallOf(ctx); c.Name == protocol.CallLock && c.Level == 1 || c.Name == protocol.CallRenew {
+		return ask()
+	}
+	return inTime(ctx, ask)
+}
+
+// EvalSha implements [Redis].
+func (f foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.EvalSha(ctx, sha, keys, args...) })
+}
+
+// Eval implements [Redis].
+func (f foreign) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.Eval(ctx, script, keys, args...) })
+}
+
+// Do implements [Redis].
+func (f foreign) Do(ctx context.Context, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.Do(ctx, args...) })
+}
+
+// Pin implements [protocol.Pinner].
+func (f foreign) Pin() (c Redis, done func()) {
+	p, pins := f.redis.(protocol.Pinner)
+	if !pins {
+		return f, func() {}
+	}
+	c, done = p.Pin()
+	return foreign{c}, done
 }

@@ -213,6 +213,7 @@ func TestAnErrorIsOneLine(t *testing.T) {
 		l, mute := locker(t, c, lock.Options{Lease: lease}), locker(t, broken, lock.Options{Lease: lease, Limit: ms})
 		once := locker(t, c, lock.Options{Lease: lease, Retries: 2})
 		majority := locker(t, broken, lock.Options{Lease: lease, Protocol: lock.Redlock, Nodes: []lock.Redis{broken, broken}, Limit: ms})
+		silent := locker(t, &network{UniversalClient: c, loseRequest: func(n int64) bool { return n == 1 }, hangs: func(int64) bool { return true }}, lock.Options{Lease: lease})
 		h := acquire(t, l, lock.NewOwner())
 		other := locker(t, c, lock.Options{Lease: lease})
 		for name, row := range map[string]struct {
@@ -223,9 +224,13 @@ func TestAnErrorIsOneLine(t *testing.T) {
 			"tried":     {func() error { return lockBy(t.Context(), t, once) }, "held by another owner in 3 attempts"},
 			"itself":    {func() error { return lockBy(h.Context(), t, other) }, "this context holds it already"},
 			"no answer": {func() error { _, err := mute.TryLock(t.Context(), key, "A"); return err }, "connection reset"},
-			"no nodes":  {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
-			"no wait":   {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
-			"no label":  {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
+			"no answer in time": {func() error {
+				_, err := silent.TryLock(t.Context(), key, "A", lock.WithWait(20*ms))
+				return err
+			}, "connection reset"},
+			"no nodes": {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
+			"no wait":  {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
+			"no label": {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
 			"both of Do": {func() error {
 				return l.Do(h.Context(), key, func(ctx context.Context) error {
 					_ = lock.HoldOf(ctx).Unlock(ctx)
@@ -238,7 +243,7 @@ func TestAnErrorIsOneLine(t *testing.T) {
 				t.Errorf("%s: no error", name)
 				continue
 			}
-			if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || !strings.Contains(text, row.want) {
+			if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || strings.Count(text, "not acquired") > 1 || !strings.Contains(text, row.want) {
 				t.Errorf("%s: %q", name, text)
 			}
 		}

@@ -57,15 +57,19 @@ func New(client Redis, o Options) (*Locker, error) {
 		return nil, err
 	}
 	l := &Locker{
-		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
+		o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
 		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{},
 	}
-	for _, node := range o.Nodes {
-		l.nodes = append(l.nodes, tamed(node))
+	own, real := o.Clock.(clock.System)
+	for _, node := range append([]Redis{client}, o.Nodes...) {
+		c := tamed(node)
+		_, unknown := c.(foreign)
+		if l.tells = l.tells || unknown; unknown && !real { // it goes by that clock
+			c = node
+		}
+		l.nodes = append(l.nodes, c)
 	}
-	_, known := l.client.(*goRedis)
-	l.tells = !known
-	if own, ok := o.Clock.(clock.System); ok {
+	if l.client = l.nodes[0]; real {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
 		l.releaseWindows = &windows{clock: own, slack: o.ReleaseWait / 16}
@@ -133,12 +137,17 @@ func (l *Locker) isSwift() bool {
 // hold and never unlocked it gets ErrLost once, and then starts afresh. If an outer level
 // is unlocked meanwhile, it fails with ErrReleased.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.lock(ctx, key, owner, l.o.Retries, options)
+	return l.lock(ctx, key, owner, l.o.Retries, 0, options)
 }
 
-// TryLock is Lock with a single attempt, whatever Redis answers.
+// TryLock is Lock with a single attempt, whatever Redis answers. If Redis does not answer
+// within Options.ReleaseWait, it fails as Lock does at the end of ctx.
 func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.lock(ctx, key, owner, 0, options)
+	var most time.Duration
+	if l.windows != nil {
+		most = l.o.ReleaseWait
+	}
+	return l.lock(ctx, key, owner, 0, most, options)
 }
 
 // Do runs f under the lock of key, and releases it when f returns or panics. F
@@ -234,9 +243,13 @@ func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	return held && !reenters
 }
 
-// lock is Lock with this many retries.
-func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+// lock is Lock with this many retries. It waits no longer than most, unless that is 0 or
+// the options say how long it waits.
+func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, most time.Duration, options []LockOption) (*Hold, error) {
 	mine, wait, err := l.o.of(options)
+	if wait == 0 {
+		wait = most
+	}
 	switch {
 	case err != nil:
 		return nil, notAcquired(key, "", err)
@@ -323,11 +336,12 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
 				return nil, s.notAcquired(a.err)
 			}
-			return nil, s.part(ctx, s.notAcquired(a.err), s.goodbye(ctx, c, a))
+			return nil, s.part(ctx, a.err, s.goodbye(ctx, c, a))
 		case over:
-			err := s.notAcquired(fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt))
+			reason := fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt)
+			err := s.notAcquired(reason)
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
-				err = s.part(ctx, err, s.goodbye(ctx, c, a))
+				err = s.part(ctx, reason, s.goodbye(ctx, c, a))
 			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
@@ -340,11 +354,12 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
 			goodbye := s.goodbye(ctx, c, a)
+			err = s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			l.o.Clock.AfterFunc(0, settlement, func() {
 				defer s.leave()
 				goodbye()
 			})
-			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
+			return nil, err
 		}
 		next := c
 		next.Attempt++
@@ -383,15 +398,17 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 	return k
 }
 
-// part tells Redis whatever is left to tell after a call failed with err, and ends the
+// part tells Redis whatever is left to tell after a call failed for a reason, and ends the
 // call's turn. The caller waits for that until ctx ends, and no longer than swift: if
 // Redis does not answer, that goes on without the caller.
-func (s *session) part(ctx context.Context, err error, say func()) error {
+func (s *session) part(ctx context.Context, reason error, say func()) error {
+	err := s.notAcquired(reason)
 	if ctx.Done() == nil && s.l.windows == nil {
 		defer s.leave()
 		say()
 		return err
 	}
+	label := s.lease.label // the turn may be another call's soon
 	said := s.l.o.Clock.AfterFunc(0, settlement, func() {
 		defer s.leave()
 		say()
@@ -403,7 +420,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer cancel()
 	}
 	if said.Wait(waits) != nil && ctx.Err() != nil {
-		return s.notAcquired(err, ctx.Err(), context.Cause(ctx))
+		return notAcquired(s.key, label, reason, ctx.Err(), context.Cause(ctx))
 	}
 	return err
 }
