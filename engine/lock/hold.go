@@ -204,8 +204,11 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	}()
 	rest, err := s.unlock(ctx, s.l.o.ReleaseWait, h)
 	if rest != nil {
-		s.l.o.Clock.AfterFunc(0, settlement, func() {
+		s.l.settle(func(late bool) {
 			defer s.leave()
+			if late {
+				return
+			}
 			limited, cancel := s.limited(ctx, s.l.o.Limit-s.l.o.ReleaseWait)
 			defer cancel()
 			_, _ = s.release(ctx, limited, rest)

@@ -30,6 +30,9 @@ type Locker struct {
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows, releaseWindows *windows
 	slow                                  slowness
+	one                                   bool // the client asks one server, by that clock
+	outage                                outage
+	crew                                  crew
 	rounds                                *rounds // of renewals; nil if each goes alone
 
 	mu        sync.Mutex
@@ -76,6 +79,8 @@ func New(client Redis, o Options) (*Locker, error) {
 		// A Locker with the ID of an earlier one goes on above its numbers.
 		l.calls.Store(own.Now().UnixMicro())
 	}
+	c, ours := l.client.(*goRedis)
+	l.one = real && ours && c.joins() && l.p.Nodes == 0
 	l.rounds = newRounds(l)
 	return l, nil
 }
@@ -353,12 +358,10 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if (l.p.Leave == nil || !sent) && !a.unknown {
 				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
-			goodbye := s.goodbye(ctx, c, a)
 			err = s.notAcquired(last, ctx.Err(), context.Cause(ctx))
-			l.o.Clock.AfterFunc(0, settlement, func() {
-				defer s.leave()
-				goodbye()
-			})
+			left := *a
+			a.abandoned = true
+			s.forgo(ctx, c, left)
 			return nil, err
 		}
 		next := c
@@ -539,11 +542,7 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 		d -= time.Duration(o.Random(int64(d/4) + 1))
 		d = min(d, *a.left+time.Millisecond+jitter)
 	case a.unsent: // all of the Locker's owners meet with that at once
-		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
-		if w.l.windows != nil { // a run's clock has no crowds
-			most = most/2 + time.Duration(o.Random(int64(most/2)+1))
-		}
-		d = max(d, most)
+		d = max(d, w.l.crowded(pause(o.Interval, w.fails)))
 	case w.fails > 0:
 		d = max(d, pause(o.Interval, w.fails))
 	}

@@ -44,8 +44,7 @@ const atOnce = 1000
 // newRounds returns the rounds of a Locker whose holds can be renewed together: on one
 // server, by one script each, and by the system's clock. It is nil for any other.
 func newRounds(l *Locker) *rounds {
-	c, ours := l.client.(*goRedis)
-	if !ours || !c.joins() || l.windows == nil || l.p.RenewAll == nil {
+	if !l.one || l.p.RenewAll == nil {
 		return nil
 	}
 	return &rounds{l: l, since: l.o.Clock.Now(), open: map[period]*round{}}
@@ -170,7 +169,7 @@ func (r *rounds) renew(beats []*beat) {
 	if len(under) > 0 {
 		var others []func()
 		ctx, cancel := r.l.o.Clock.WithDeadline(context.Background(), until)
-		answers := r.l.p.RenewAll(ctx, r.l.client, requests)
+		answers := r.l.renewAll(ctx, requests)
 		ended := ctx.Err() != nil
 		cancel()
 		for i, w := range under { // all of them, before an Observer takes its time
@@ -186,6 +185,16 @@ func (r *rounds) renew(beats []*beat) {
 	for _, tell := range tells {
 		tell()
 	}
+}
+
+// renewAll renews in one round trip, or says for all why there is none.
+func (l *Locker) renewAll(ctx context.Context, requests []protocol.Request) []protocol.Outcome {
+	if why := l.refuses(); why != nil {
+		return slices.Repeat([]protocol.Outcome{{Err: why}}, len(requests))
+	}
+	answers := l.p.RenewAll(ctx, l.client, requests)
+	l.met(answers[0].Err)
+	return answers
 }
 
 // session returns whose beat it is or, if nobody has that any more, what tells of the loss.

@@ -283,16 +283,28 @@ func (s *session) parts() bool {
 
 // undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
-	defer s.leave()
-	switch {
-	case a.hold != nil && s.parts():
-		s.pop(a.hold)
-	case a.hold != nil:
-		s.takeBack(ctx, a.hold)
-	default:
-		s.leaveLine(ctx, c)
-		s.settle(ctx, c, a)
+	if a.hold == nil {
+		s.forgo(ctx, c, a)
+		return
 	}
+	defer s.leave()
+	if s.parts() {
+		s.pop(a.hold)
+	} else {
+		s.takeBack(ctx, a.hold)
+	}
+}
+
+// forgo has the place in the line of a call given back that got nothing, and what Redis may
+// still grant it, and ends its turn.
+func (s *session) forgo(ctx context.Context, c Call, a acquisition) {
+	s.l.settle(func(late bool) {
+		defer s.leave()
+		if !late {
+			s.leaveLine(ctx, c)
+			s.settle(ctx, c, a)
+		}
+	})
 }
 
 // takeBack releases a level whose caller never gets it.
@@ -359,7 +371,11 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 		s.arm(sent)
 	}
 	request := s.request(c)
-	r, err := l.p.Lock(ctx, request)
+	r, err := protocol.Reply{}, l.refuses()
+	if err == nil {
+		r, err = l.p.Lock(ctx, request)
+		l.met(err)
+	}
 	if errors.Is(err, protocol.ErrTooLate) {
 		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
@@ -691,7 +707,11 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		}
 		request := s.request(*c)
 		request.GivesBack = request.GivesBack || of.unwanted
-		r, err := l.p.Unlock(s.about(ctx, *c), request)
+		r, err := protocol.Reply{}, l.refuses()
+		if err == nil {
+			r, err = l.p.Unlock(s.about(ctx, *c), request)
+			l.met(err)
+		}
 		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
@@ -721,20 +741,33 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		case protocol.Answered(err) && !protocol.Passing(err):
 			return r, err
 		}
-		of.unanswered = of.unanswered || !protocol.Answered(err)
+		unsent := l.one && protocol.Unsent(err)
+		of.unanswered = of.unanswered || !protocol.Answered(err) && !unsent
 		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
+			if unsent && of.behind.IsZero() { // the crew is small
+				d = l.crowded(d)
+			}
 			l.tellWait(caller, Wait{Key: s.key, Owner: s.owner, For: d, Err: err})
-			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {
+			if s.sleep(ctx, d, unsent) == nil && ctx.Err() == nil {
 				continue
 			}
 		}
 		of.open = !l.p.Once && !errors.Is(err, redis.ErrClosed)
-		if of.unanswered {
+		if of.unanswered || unsent {
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		return r, err
 	}
+}
+
+// sleep is a pause that, if there is no connection, ends when there is one.
+func (s *session) sleep(ctx context.Context, d time.Duration, unsent bool) error {
+	if !unsent {
+		return s.l.o.Clock.Sleep(ctx, d)
+	}
+	_, err := s.l.o.Clock.Await(ctx, d, s.wakeUp())
+	return err
 }
 
 // ownRelease reports whether "not held" answers an unlock of which an earlier

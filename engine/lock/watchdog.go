@@ -85,7 +85,11 @@ func (s *session) renew() {
 		return
 	}
 	defer cancel()
-	r, err := s.l.p.Renew(s.about(cuttable{ctx}, w.call), w.request)
+	r, err := protocol.Reply{}, s.l.refuses()
+	if err == nil {
+		r, err = s.l.p.Renew(s.about(cuttable{ctx}, w.call), w.request)
+		s.l.met(err)
+	}
 	tell, _ = s.conclude(w, r, err, ctx.Err() != nil)
 	tell()
 }
@@ -145,6 +149,7 @@ func (s *session) conclude(w *renewal, r protocol.Reply, err error, ended bool) 
 	}
 	again := now && !s.stopping
 	counts := now || s.stopping // otherwise it tells of an earlier hold
+	known := s.failed > 0 && protocol.Undialled(err) != nil
 	switch {
 	case overwritten(err):
 		at.Result, at.Count = Lost, 0
@@ -166,8 +171,8 @@ func (s *session) conclude(w *renewal, r protocol.Reply, err error, ended bool) 
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
 	}
 	s.mu.Unlock()
-	if err != nil && ended && !again {
-		return func() {}, false // stopped before it was sent, so not an attempt
+	if err != nil && ended && !again || known {
+		return func() {}, false // not sent, so not an attempt: stopped before, or the Observer knows why
 	}
 	lost = at.Result == Lost && counts
 	return func() {
