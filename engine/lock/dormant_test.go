@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -90,6 +91,7 @@ func TestAHoldThatNobodyHasIsNotRenewed(t *testing.T) {
 				owner := lock.NewOwner()
 				has := of.has(labelled(t, l, owner, "pod-1"))
 				defer func() {
+					synctest.Wait()
 					want := []lock.Loss{{Key: key, Owner: owner, Label: "pod-1", Levels: 1, Err: lock.ErrLost}}
 					if of.stays {
 						want = nil
@@ -195,6 +197,7 @@ func TestADroppedHoldOfItsOwnContext(t *testing.T) {
 			time.Sleep(lease / 10)
 			runtime.GC()
 		}
+		synctest.Wait()
 		if lost != 1 {
 			t.Errorf("the Observer heard of it %d times", lost)
 		}

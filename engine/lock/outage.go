@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"context"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,16 @@ func (l *Locker) refuses() error {
 		return nil
 	}
 	return l.outage.refuses(l.o.Clock.Now())
+}
+
+// send has a call sent, unless Redis is known not to be reached now.
+func (l *Locker) send(ctx context.Context, call protocol.Step, r protocol.Request) (protocol.Reply, error) {
+	if why := l.refuses(); why != nil {
+		return protocol.Reply{}, why
+	}
+	reply, err := call(ctx, r)
+	l.met(err)
+	return reply, err
 }
 
 // met notes the outcome of a call. After an outage all that waits is called to ask at once.

@@ -371,11 +371,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 		s.arm(sent)
 	}
 	request := s.request(c)
-	r, err := protocol.Reply{}, l.refuses()
-	if err == nil {
-		r, err = l.p.Lock(ctx, request)
-		l.met(err)
-	}
+	r, err := l.send(ctx, l.p.Lock, request)
 	if errors.Is(err, protocol.ErrTooLate) {
 		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
@@ -707,11 +703,7 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		}
 		request := s.request(*c)
 		request.GivesBack = request.GivesBack || of.unwanted
-		r, err := protocol.Reply{}, l.refuses()
-		if err == nil {
-			r, err = l.p.Unlock(s.about(ctx, *c), request)
-			l.met(err)
-		}
+		r, err := l.send(s.about(ctx, *c), l.p.Unlock, request)
 		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:

@@ -85,11 +85,7 @@ func (s *session) renew() {
 		return
 	}
 	defer cancel()
-	r, err := protocol.Reply{}, s.l.refuses()
-	if err == nil {
-		r, err = s.l.p.Renew(s.about(cuttable{ctx}, w.call), w.request)
-		s.l.met(err)
-	}
+	r, err := s.l.send(s.about(cuttable{ctx}, w.call), s.l.p.Renew, w.request)
 	tell, _ = s.conclude(w, r, err, ctx.Err() != nil)
 	tell()
 }
