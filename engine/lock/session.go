@@ -283,14 +283,18 @@ func (s *session) parts() bool {
 
 // undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
-	if a.hold == nil {
+	if a.hold == nil && s.l.windows != nil {
 		s.forgo(ctx, c, a)
 		return
 	}
 	defer s.leave()
-	if s.parts() {
+	switch {
+	case a.hold == nil: // a run shows its tasks: this is one
+		s.leaveLine(ctx, c)
+		s.settle(ctx, c, a)
+	case s.parts():
 		s.pop(a.hold)
-	} else {
+	default:
 		s.takeBack(ctx, a.hold)
 	}
 }
