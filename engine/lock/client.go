@@ -35,8 +35,8 @@ type once struct{ *redis.Cmd }
 // NoRetry implements [redis.Cmder].
 func (once) NoRetry() bool { return true }
 
-// tamed wraps a go-redis client so that it sends each command once and obeys
-// contexts. Other clients are returned as they are.
+// tamed wraps a client so that it obeys contexts, and one of go-redis so that it sends each
+// command once.
 func tamed(client Redis) Redis {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -46,12 +46,12 @@ func tamed(client Redis) Redis {
 	case *redis.Ring:
 		return &goRedis{processor: c, deaf: !c.Options().ContextTimeoutEnabled}
 	default:
-		return client
+		return foreign{client}
 	}
 }
 
-// sameRedis reports whether two clients surely ask one server.
-func sameRedis(a, b Redis) bool {
+// sameLock reports whether two clients surely mean one key of one server by a key.
+func sameLock(a, b Redis, key string) bool {
 	x, known := a.(*goRedis)
 	y, both := b.(*goRedis)
 	if !known || !both {
@@ -63,7 +63,18 @@ func sameRedis(a, b Redis) bool {
 		return x.processor == y.processor
 	}
 	p, q := one.Options(), other.Options()
-	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB
+	return one == other || dialsPlainly(p) && dialsPlainly(q) && p.Network == q.Network && p.Addr == q.Addr && p.DB == q.DB && x.sends(key) == y.sends(key)
+}
+
+// sends returns the words of a script's call for a key as the client's hooks, which may
+// give keys a prefix, send them. It sends nothing: the call's time is over.
+func (g *goRedis) sends(key string) string {
+	over, end := context.WithCancel(context.Background())
+	end()
+	cmd := redis.NewCmd(over, "evalsha", "", 1, key)
+	cmd.SetFirstKeyPos(3)
+	_ = g.processor.Process(over, once{cmd})
+	return fmt.Sprint(cmd.Args())
 }
 
 // dialsPlainly reports whether a client connects to its address, and not wherever its own
@@ -163,15 +174,58 @@ func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
 		return cmd
 	}
-	answered := make(chan struct{})
-	go func() { // the client's own timeouts end it
-		defer close(answered)
+	return inTime(ctx, func() *redis.Cmd {
 		_ = g.processor.Process(ctx, once{cmd})
-	}()
+		return cmd
+	})
+}
+
+// inTime asks a client that may ignore the end of ctx while it waits for a reply, and then
+// leaves the call to itself: the client's own timeouts end it.
+func inTime(ctx context.Context, ask func() *redis.Cmd) *redis.Cmd {
+	answered := make(chan *redis.Cmd, 1)
+	go func() { answered <- ask() }()
 	select {
-	case <-answered:
+	case cmd := <-answered:
 		return cmd
 	case <-ctx.Done():
 		return unanswered(ctx)
 	}
+}
+
+// foreign is a client that is not go-redis', or wraps one: nobody knows whether it minds
+// contexts. Only first acquisitions and renewals wait for its reply however long that takes:
+// they have goroutines of their own, and what comes after them should not overtake them.
+type foreign struct{ redis Redis }
+
+func (f foreign) inTime(ctx context.Context, ask func() *redis.Cmd) *redis.Cmd {
+	if c, _ := protocol.CallOf(ctx); c.Name == protocol.CallLock && c.Level == 1 || c.Name == protocol.CallRenew {
+		return ask()
+	}
+	return inTime(ctx, ask)
+}
+
+// EvalSha implements [Redis].
+func (f foreign) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.EvalSha(ctx, sha, keys, args...) })
+}
+
+// Eval implements [Redis].
+func (f foreign) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.Eval(ctx, script, keys, args...) })
+}
+
+// Do implements [Redis].
+func (f foreign) Do(ctx context.Context, args ...any) *redis.Cmd {
+	return f.inTime(ctx, func() *redis.Cmd { return f.redis.Do(ctx, args...) })
+}
+
+// Pin implements [protocol.Pinner].
+func (f foreign) Pin() (c Redis, done func()) {
+	p, pins := f.redis.(protocol.Pinner)
+	if !pins {
+		return f, func() {}
+	}
+	c, done = p.Pin()
+	return foreign{c}, done
 }

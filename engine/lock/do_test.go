@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -212,6 +213,7 @@ func TestAnErrorIsOneLine(t *testing.T) {
 		l, mute := locker(t, c, lock.Options{Lease: lease}), locker(t, broken, lock.Options{Lease: lease, Limit: ms})
 		once := locker(t, c, lock.Options{Lease: lease, Retries: 2})
 		majority := locker(t, broken, lock.Options{Lease: lease, Protocol: lock.Redlock, Nodes: []lock.Redis{broken, broken}, Limit: ms})
+		silent := locker(t, &network{UniversalClient: c, loseRequest: func(n int64) bool { return n == 1 }, hangs: func(int64) bool { return true }}, lock.Options{Lease: lease})
 		h := acquire(t, l, lock.NewOwner())
 		other := locker(t, c, lock.Options{Lease: lease})
 		for name, row := range map[string]struct {
@@ -222,9 +224,13 @@ func TestAnErrorIsOneLine(t *testing.T) {
 			"tried":     {func() error { return lockBy(t.Context(), t, once) }, "held by another owner in 3 attempts"},
 			"itself":    {func() error { return lockBy(h.Context(), t, other) }, "this context holds it already"},
 			"no answer": {func() error { _, err := mute.TryLock(t.Context(), key, "A"); return err }, "connection reset"},
-			"no nodes":  {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
-			"no wait":   {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
-			"no label":  {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
+			"no answer in time": {func() error {
+				_, err := silent.TryLock(t.Context(), key, "A", lock.WithWait(20*ms))
+				return err
+			}, "connection reset"},
+			"no nodes": {func() error { _, err := majority.TryLock(t.Context(), key, "A"); return err }, "no majority"},
+			"no wait":  {func() error { return lockBy(t.Context(), t, l, lock.WithWait(-1)) }, "a wait must be positive"},
+			"no label": {func() error { return lockBy(t.Context(), t, l, lock.WithLabel("a b")) }, "a label must have no white space"},
 			"both of Do": {func() error {
 				return l.Do(h.Context(), key, func(ctx context.Context) error {
 					_ = lock.HoldOf(ctx).Unlock(ctx)
@@ -237,7 +243,7 @@ func TestAnErrorIsOneLine(t *testing.T) {
 				t.Errorf("%s: no error", name)
 				continue
 			}
-			if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || !strings.Contains(text, row.want) {
+			if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, `"k"`) || strings.Count(text, "not acquired") > 1 || !strings.Contains(text, row.want) {
 				t.Errorf("%s: %q", name, text)
 			}
 		}
@@ -341,6 +347,67 @@ func TestADoWaitsForItsTurnAsLongAsItSays(t *testing.T) {
 			}
 			first.Wait()
 			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Do that waits for another Do of the same hold says so: also the one that waits for
+// itself, because it uses the context of its outer hold.
+func TestADoThatWaitsForAnotherSaysSo(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		var waits []lock.Wait
+		l := locker(t, c, lock.Options{Observer: lock.Observer{Waiting: func(_ context.Context, w lock.Wait) { waits = append(waits, w) }}})
+		nothing := func(context.Context) error { t.Error("it is inside"); return nil }
+		err := l.Do(t.Context(), key, func(outer context.Context) error {
+			return l.Do(outer, key, func(inner context.Context) error {
+				if err := l.Do(inner, key, func(context.Context) error { return nil }); err != nil || len(waits) > 0 {
+					t.Error("the innermost hold's Do waits:", err)
+				}
+				limited, cancel := context.WithTimeout(outer, time.Second)
+				defer cancel()
+				wantIs(t, l.Do(limited, key, nothing), lock.ErrNotAcquired, lock.ErrHeld, context.DeadlineExceeded)
+				err := l.Do(outer, key, nothing, lock.WithWait(time.Second))
+				wantIs(t, err, lock.ErrNotAcquired, lock.ErrHeld, context.DeadlineExceeded)
+				if !strings.Contains(err.Error(), "another Do of this hold is inside") || strings.Contains(err.Error(), "another owner") {
+					t.Error(err)
+				}
+				if len(waits) != 2 || waits[0].For != 0 || waits[1].For != time.Second {
+					t.Fatalf("the Observer heard of %+v", waits)
+				}
+				for _, w := range waits {
+					if w.Key != key || w.Owner != lock.HoldOf(outer).Owner() || !strings.Contains(w.Err.Error(), "another Do") {
+						t.Errorf("the Observer heard of %+v", w)
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Redlock has one level, so whoever has it waits for itself.
+func TestRedlockInRedlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)
+		l, other := quorum(t, list), quorum(t, list)
+		err := l.Do(t.Context(), key, func(ctx context.Context) error {
+			began := time.Now()
+			wantIs(t, l.Do(ctx, key, func(context.Context) error { return nil }), lock.ErrNotAcquired, lock.ErrSelf)
+			wantIs(t, other.Do(ctx, key, func(context.Context) error { return nil }), lock.ErrSelf)
+			for _, l := range []*lock.Locker{l, other} {
+				_, err := l.Lock(ctx, key, lock.HoldOf(ctx).Owner())
+				wantIs(t, err, lock.ErrSelf)
+			}
+			if took := time.Since(began); took != 0 {
+				t.Errorf("it waited for %v", took)
+			}
+			return l.Do(ctx, "another", func(context.Context) error { return nil })
 		})
 		if err != nil {
 			t.Error(err)

@@ -1,14 +1,70 @@
 // Package lock implements a reentrant distributed lock on Redis.
 //
-//	locker, err := lock.New(client, lock.Options{})
+//	locker, err := lock.New(client, lock.Options{}) // one for the whole program
 //	err = locker.Do(ctx, "invoice:7", func(ctx context.Context) error {
-//		return work(ctx) // ctx ends as soon as you cannot rely on the lease
+//		return work(ctx)
 //	})
 //
-// A lock is one hash, {owner: hold count}, with an expiry, called the lease,
-// that a watchdog renews. Go has no thread identity, so the caller carries an
-// [Owner]. The same owner may enter a lock again, and must leave it as many
-// times:
+// What [Locker.Do] promises:
+//
+//   - It waits until the lock is free or ctx ends, calls the function, and releases the lock
+//     when that returns or panics. [WithWait] bounds the wait alone.
+//   - While Redis keeps its data and its clock runs evenly, nobody else is inside.
+//   - The lock has a lease, 30 seconds, which is renewed as long as the process lives, for an
+//     hour at most. If the process dies, the lock is free when the lease is over.
+//   - The function's context ends before anybody else can get in: stop working then.
+//   - A Do of the same key inside, with the function's context, enters the same lock.
+//   - Errors tell what happened: [ErrHeld] somebody else has the lock, [ErrUnknown] Redis does
+//     not answer, [ErrRefused] Redis says no, [ErrLost] the function was not alone to its end.
+//
+// What it cannot do:
+//
+//   - Stop work that does not mind its context, or a write that was sent before that ended.
+//     Where that would do harm, the resource must refuse it: see Fencing tokens.
+//   - Keep a lock that Redis loses: in a restart without persistence, a failover to a replica
+//     that lags, or an eviction.
+//
+// # Which call fits
+//
+//	// A request waits briefly, and then works for as long as it has.
+//	err := locker.Do(r.Context(), "invoice:7", pay, lock.WithWait(300*time.Millisecond), lock.WithLabel(host))
+//
+//	// A job that each pod starts at three: one does it, the others go on.
+//	hold, err := locker.TryLock(ctx, "report", lock.NewOwner())
+//	if errors.Is(err, lock.ErrHeld) {
+//		return nil
+//	}
+//	if err != nil {
+//		return err
+//	}
+//	defer hold.Unlock(ctx)
+//
+//	// One server of several works until somebody stops it, and another takes over.
+//	err := locker.Lead(ctx, "scheduler", schedule)
+//
+//	// Only one instance of a program runs, and a second one says so and ends.
+//	err := locker.Do(ctx, "my-program", run, lock.WithWait(time.Second))
+//
+// TryLock asks once, and waits for no other owner. [WithLabel] tells people who the caller
+// is: they read it in [Locker.Inspect] and in errors. [Locker.Lead] steps down when the
+// lease is lost and at Options.MaxAge, and comes back. The others return [ErrHeld] if
+// another owner has the lock, and [ErrUnknown] if Redis does not answer: you will want to
+// treat the two differently.
+//
+// Let Do have the hold of a guard like the last one. A hold that was dropped,
+//
+//	_, err := locker.Lock(ctx, "my-program", lock.NewOwner()) // wrong
+//
+// is renewed until the garbage collector finds that nothing refers to it any more. Then its
+// lease runs out, the Observer hears of the loss, and the next instance gets in. For the same
+// reason a program that runs for longer than an hour sets Options.MaxAge, and its run must
+// return when its context ends.
+//
+// # Without Do
+//
+// A lock is one hash, {owner: hold count}, with an expiry, called the lease, that a watchdog
+// renews. Go has no thread identity, so the caller carries an [Owner], a new one for each
+// flow of work. The same owner may enter a lock again, and must leave it as many times:
 //
 //	owner := lock.NewOwner()
 //	hold, err := locker.Lock(ctx, "invoice:7", owner)
@@ -24,7 +80,7 @@
 // another owner would wait. [Locker.Do] finds the hold in the context: a Do of the same
 // key inside it goes one level deeper, one at a time; a Do of another key, or with a
 // context that outlives the hold, is a separate owner. A call that would wait for its own
-// context's hold fails with [ErrSelf].
+// context's hold fails with [ErrSelf]; [Redlock] has one level, so any call inside does.
 //
 //	Do(ctx, "batch", f)                        owner 1, level 1
 //	├─ go Do(ctx, "customer:7", …)             owner 2
@@ -34,28 +90,9 @@
 //	├─ Lock(ctx, "batch", NewOwner())          ErrSelf
 //	└─ go Do(WithoutCancel(ctx), "batch", …)   owner 4, waits until f has returned
 //
-// # In a program of your own
-//
-// One Locker serves a whole program. Your use decides which call fits:
-//
-//	// A request waits briefly, and then works for as long as it has.
-//	err := locker.Do(r.Context(), "invoice:7", pay, lock.WithWait(300*time.Millisecond), lock.WithLabel(host))
-//
-//	// A job that each pod starts at three: one does it, the others go on.
-//	hold, err := locker.TryLock(ctx, "report", lock.NewOwner())
-//	if errors.Is(err, lock.ErrHeld) {
-//		return nil
-//	}
-//
-//	// One server of several works until somebody stops it, and another takes over.
-//	err := locker.Lead(ctx, "scheduler", schedule)
-//
-// [WithWait] bounds the wait alone: the end of ctx would end the work, too. TryLock asks
-// once and does not wait at all. [WithLabel] tells people who the caller is: they read it
-// in [Locker.Inspect] and in errors. The [Owner] decides who may re-enter, and is new for
-// each flow of work. [Locker.Lead] steps down when the lease is lost and at Options.MaxAge,
-// and comes back. All of them return [ErrHeld] if another owner has the lock, and
-// [ErrUnknown] if Redis does not answer: you will want to treat the two differently.
+// Inside level 2 use the context of level 2. With that of level 1 a Do looks like one of
+// another goroutine: it waits for level 2, and so for itself. The Observer hears that it
+// waits because another Do of this hold is inside, and so says the error.
 //
 // # What it guarantees
 //
@@ -86,7 +123,9 @@
 // the call.
 //
 // If the client got no connection, it sent no command: there is nothing to give back, and
-// the owners of a Locker try again in turn, a thousand of them some 330 times a second.
+// the owners of a Locker try again in turn, a thousand of them some 330 times a second,
+// whether they wait, unlock or are renewed. When one of them is answered, all ask at once.
+// What is left to do when callers have gone is done by 16 goroutines at most.
 //
 // If an acquisition fails without an answer, the Locker gives it back, on a separate
 // context ([context.WithoutCancel], limited by Options.Limit), after the reply if one
@@ -188,6 +227,11 @@
 // client's MaxRetries, and they end with their context, whatever its ContextTimeoutEnabled. Set
 // ContextTimeoutEnabled: without it each call costs a goroutine, and one without an answer lives
 // until the client's own timeouts end it.
+// So it is with a client that wraps one of go-redis. A hook of the client may give keys a
+// prefix: locks under different prefixes are different locks.
+//
+// A name must not be one under which Redis keeps something of another lock: that of a lock
+// with a {tag}, followed by :over, :token, :queue or :waiters ([ErrKey]).
 //
 // On a cluster a lock and its companions share a slot. While Redis moves the slot, a held
 // lock stays held, and its owner can renew and release it, because those calls name one

@@ -57,17 +57,37 @@ type tether struct {
 
 	mu   sync.Mutex
 	ends map[int]context.CancelCauseFunc // of the levels' contexts
+	loss Loss                            // of the hold; no levels if it is over and was told of
+	lost func(context.Context, Loss)     // the Observer's, or nil
 }
 
-// end ends the contexts of a session that nobody has any more. Somebody may still wait
-// for one to be done.
-func (t *tether) end() {
+// end ends the contexts of a session that nobody has any more, since somebody may still
+// wait for one to be done, and returns what tells the Observer. The context given to Lock
+// may have led to the hold, so the tether does not have it.
+func (t *tether) end() (tell func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, end := range t.ends {
 		end(ErrLost)
 	}
 	clear(t.ends)
+	loss := t.loss
+	t.loss.Levels = 0
+	return func() {
+		if t.lost != nil && loss.Levels > 0 {
+			t.lost(context.Background(), loss)
+		}
+	}
+}
+
+// has notes how many levels there are that somebody relies on. The caller holds mu.
+func (s *session) has(levels int) {
+	if s.tether == nil {
+		return
+	}
+	s.tether.mu.Lock()
+	defer s.tether.mu.Unlock()
+	s.tether.loss = Loss{Key: s.key, Owner: s.owner, Label: s.lease.label, Levels: levels, Err: ErrLost}
 }
 
 // letGo leaves the session to its holders: no timer keeps it in memory any more, only its
@@ -77,7 +97,8 @@ func (s *session) letGo() {
 	if s.tether != nil || s.l.windows == nil {
 		return
 	}
-	s.tether = &tether{session: weak.Make(s), ends: map[int]context.CancelCauseFunc{}}
+	s.tether = &tether{session: weak.Make(s), ends: map[int]context.CancelCauseFunc{}, lost: s.l.o.Observer.Lost}
+	s.has(len(s.holds))
 	for _, h := range s.holds {
 		if h.ctx != nil {
 			s.tie(h)
@@ -111,6 +132,6 @@ func (t *tether) call(f func(*session)) func() {
 			f(s)
 			return
 		}
-		t.end()
+		t.end()()
 	}
 }

@@ -3,7 +3,9 @@ package lock_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -78,10 +80,26 @@ func TestAHoldThatNobodyHasIsNotRenewed(t *testing.T) {
 			{"a derived context", func(h *lock.Hold) any { return context.WithValue(h.Context(), mark{}, 1) }, true},
 		} {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-				l := locker(t, c, lock.Options{Protocol: p, Lease: lease})
+				var losses []lock.Loss
+				l := locker(t, c, lock.Options{Protocol: p, Lease: lease, Observer: lock.Observer{Lost: func(ctx context.Context, loss lock.Loss) {
+					if ctx == nil || ctx.Err() != nil {
+						t.Error("its context:", ctx)
+					}
+					losses = append(losses, loss)
+				}}})
 				defer l.Close()
 				owner := lock.NewOwner()
-				has := of.has(acquire(t, l, owner))
+				has := of.has(labelled(t, l, owner, "pod-1"))
+				defer func() {
+					synctest.Wait()
+					want := []lock.Loss{{Key: key, Owner: owner, Label: "pod-1", Levels: 1, Err: lock.ErrLost}}
+					if of.stays {
+						want = nil
+					}
+					if !slices.Equal(losses, want) {
+						t.Errorf("%s, %s is left: the Observer heard of %v, want %v", p.Name, of.name, losses, want)
+					}
+				}()
 				for range 40 {
 					time.Sleep(lease / 10)
 					runtime.GC()
@@ -108,8 +126,17 @@ func TestAHoldThatNobodyHasIsNotRenewed(t *testing.T) {
 					return
 				}
 				runtime.KeepAlive(has)
-				c.Del(t.Context(), key)
+				if !of.stays {
+					time.Sleep(lease)
+					return
+				}
+				if err := l.ForceUnlock(t.Context(), key); err != nil {
+					t.Error(err)
+				}
 				time.Sleep(lease)
+				runtime.GC()
+				time.Sleep(lease)
+				of.stays = false // it is lost now, and told of once
 			})
 		}
 	}
@@ -138,6 +165,41 @@ func TestADroppedHoldIsForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Close()
+		}
+	})
+}
+
+// labelled is acquire with a label.
+func labelled(t testing.TB, l *lock.Locker, owner lock.Owner, label string) *lock.Hold {
+	t.Helper()
+	h, err := l.TryLock(t.Context(), key, owner, lock.WithLabel(label))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A hold that the context given to Lock leads to is dropped like any other.
+func TestADroppedHoldOfItsOwnContext(t *testing.T) {
+	type request struct{ hold *lock.Hold }
+	type mark struct{}
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		lost := 0
+		l := locker(t, c, lock.Options{Lease: lease, Observer: lock.Observer{Lost: func(context.Context, lock.Loss) { lost++ }}})
+		func() {
+			r := &request{}
+			var err error
+			if r.hold, err = l.Lock(context.WithValue(t.Context(), mark{}, r), key, lock.NewOwner()); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		for range 40 {
+			time.Sleep(lease / 10)
+			runtime.GC()
+		}
+		synctest.Wait()
+		if lost != 1 {
+			t.Errorf("the Observer heard of it %d times", lost)
 		}
 	})
 }

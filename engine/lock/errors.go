@@ -20,6 +20,8 @@ var (
 	// same key that another owner has or another Locker made, and ends when that is
 	// released. It comes with ErrNotAcquired, is also an ErrHeld, and nothing was sent.
 	ErrSelf = fmt.Errorf("lock: this context holds it already: %w", ErrHeld)
+	// errInside is the ErrHeld of a Do that waits for another under the same hold.
+	errInside error = insideError{}
 	// ErrNotHeld: the hold to unlock is not held. Nothing was changed.
 	ErrNotHeld = errors.New("lock: not held")
 	// ErrLost: the lease expired, or the lock was taken away, while this owner
@@ -57,3 +59,11 @@ var (
 	// ErrOptions: New or Lock was given options outside their ranges.
 	ErrOptions = errors.New("lock: bad options")
 )
+
+type insideError struct{}
+
+// Error implements error.
+func (insideError) Error() string { return "lock: another Do of this hold is inside" }
+
+// Unwrap returns ErrHeld.
+func (insideError) Unwrap() error { return ErrHeld }

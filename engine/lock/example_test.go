@@ -127,6 +127,32 @@ func ExampleLocker_Lead() {
 	// context canceled
 }
 
+// Only one instance of a program runs: Do keeps the hold for as long as it does.
+func Example_onlyOneInstance() {
+	c, end := client()
+	defer end()
+	locker, _ := lock.New(c, lock.Options{MaxAge: 365 * 24 * time.Hour})
+	defer locker.Close()
+
+	program := func(run func(ctx context.Context) error) error {
+		err := locker.Do(context.Background(), "my-program", run, lock.WithWait(100*time.Millisecond))
+		if errors.Is(err, lock.ErrHeld) {
+			return errors.New("another instance runs")
+		}
+		return err
+	}
+	err := program(func(context.Context) error { // until the program is to end, or the context does
+		fmt.Println("the first runs")
+		fmt.Println("the second:", program(nil))
+		return nil
+	})
+	fmt.Println("the first:", err)
+	// Output:
+	// the first runs
+	// the second: another instance runs
+	// the first: <nil>
+}
+
 func ExampleHold_Token() {
 	c, end := client()
 	defer end()

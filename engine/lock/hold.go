@@ -204,8 +204,11 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	}()
 	rest, err := s.unlock(ctx, s.l.o.ReleaseWait, h)
 	if rest != nil {
-		s.l.o.Clock.AfterFunc(0, settlement, func() {
+		s.l.settle(func(late bool) {
 			defer s.leave()
+			if late {
+				return
+			}
 			limited, cancel := s.limited(ctx, s.l.o.Limit-s.l.o.ReleaseWait)
 			defer cancel()
 			_, _ = s.release(ctx, limited, rest)
@@ -336,6 +339,9 @@ func (s *session) unlock(ctx context.Context, wait time.Duration, h *Hold) (rest
 func (s *session) pop(h *Hold) {
 	s.mu.Lock()
 	s.holds = s.holds[:len(s.holds)-1]
+	if s.lost == nil {
+		s.has(len(s.holds))
+	}
 	if h.level == 1 && s.expiry != nil {
 		s.expiry.Stop()
 		s.expiry = nil

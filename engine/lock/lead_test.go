@@ -3,6 +3,8 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/store/storetest"
 )
 
 // Three servers lead by one key for longer than a watchdog renews: one at a time,
@@ -60,7 +63,7 @@ func TestALeaderStepsDownAndComesBack(t *testing.T) {
 	}
 }
 
-// A leader that is turned out comes back, one that Redis refuses for good does not, and one
+// A leader that is turned out comes back, one that no try would help does not, and one
 // whose work is done or fails says so.
 func TestWhatEndsALeader(t *testing.T) {
 	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
@@ -90,16 +93,6 @@ func TestWhatEndsALeader(t *testing.T) {
 		c.Set(t.Context(), key, "text", 0)
 		wantIs(t, l.Lead(t.Context(), key, never), lock.ErrWrongType)
 		c.Del(t.Context(), key)
-		n := &network{UniversalClient: c, says: func(call int64, _ []string) answer {
-			if call < 5 {
-				return "LOADING Redis is loading the dataset in memory"
-			}
-			return "NOPERM this user has no permissions"
-		}}
-		wantIs(t, locker(t, n, lock.Options{Lease: lease, Retries: lock.NoRetry}).Lead(t.Context(), key, never), lock.ErrRefused)
-		if calls := n.calls.Load(); calls != 5 {
-			t.Errorf("it asked %d times", calls)
-		}
 		err = l.Do(t.Context(), key, func(ctx context.Context) error {
 			return locker(t, c, lock.Options{Lease: lease}).Lead(ctx, key, never)
 		})
@@ -165,4 +158,97 @@ func TestALeaderOutlivesAnOutage(t *testing.T) {
 			t.Errorf("it led after %v: %v", led, err)
 		}
 	})
+}
+
+// Whatever time mends does not end a would-be leader: its pauses grow, and the Observer
+// hears of each, with the reason.
+func TestALeaderOutlivesRefusals(t *testing.T) {
+	said := []answer{"LOADING Redis is loading", "OOM command not allowed", "NOAUTH Authentication required.", "WRONGPASS invalid password", "NOPERM no permissions", "ERR unknown command"}
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c, says: func(call int64, _ []string) answer {
+			if int(call) > len(said) {
+				return ""
+			}
+			return said[call-1]
+		}}
+		var waits []lock.Wait
+		l := locker(t, n, lock.Options{Lease: lease, Retries: lock.NoRetry, Observer: lock.Observer{Waiting: func(_ context.Context, w lock.Wait) {
+			waits = append(waits, w)
+		}}})
+		if err := l.Lead(t.Context(), key, func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if len(waits) != len(said) {
+			t.Fatalf("%d pauses, want %d", len(waits), len(said))
+		}
+		for i, w := range waits {
+			if w.Key != key || w.Owner == "" || !errors.Is(w.Err, lock.ErrRefused) || !strings.Contains(w.Err.Error(), string(said[i])) {
+				t.Errorf("pause %d: %+v", i, w)
+			}
+		}
+		if !slices.IsSortedFunc(waits, func(a, b lock.Wait) int { return int(a.For - b.For) }) || waits[0].For >= waits[len(waits)-1].For {
+			t.Errorf("the pauses do not grow: %v", waits)
+		}
+	})
+}
+
+// The same on a real Redis: full, with another password or other rights, and restarted.
+func TestALeaderComesBack(t *testing.T) {
+	acl := func(rules ...any) func(context.Context, *storetest.Server, redis.UniversalClient) error {
+		return func(ctx context.Context, s *storetest.Server, c redis.UniversalClient) error {
+			return errors.Join(do(append([]any{"ACL", "SETUSER", "app"}, rules...)...)(ctx, s, c), do("CLIENT", "KILL", "USER", "app")(ctx, s, c))
+		}
+	}
+	for _, p := range []lock.Protocol{lock.Sequenced, lock.ReentrantNotify} {
+		for _, r := range []refusal{
+			{"OOM", do("CONFIG", "SET", "maxmemory", "1"), do("CONFIG", "SET", "maxmemory", "0")},
+			{"WRONGPASS", acl("resetpass", ">other"), acl("resetpass", ">secret")},
+			{"NOPERM", acl("-evalsha", "-subscribe"), acl("+evalsha", "+subscribe")},
+			{"refused", func(_ context.Context, s *storetest.Server, _ redis.UniversalClient) error { s.Kill(); return nil }, nil},
+		} {
+			t.Run(p.Name+"/"+r.code, func(t *testing.T) {
+				t.Parallel()
+				s := storetest.Start(t)
+				operator := connect(t, s.Addr, redis.Options{})
+				user := func() {
+					if err := operator.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all").Err(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				user()
+				c := connect(t, s.Addr, redis.Options{MaxRetries: -1, Username: "app", Password: "secret"})
+				told := make(chan error, 10_000)
+				l := locker(t, c, lock.Options{Protocol: p, Interval: 5 * time.Millisecond, Observer: lock.Observer{
+					Waiting: func(_ context.Context, w lock.Wait) { told <- w.Err },
+				}})
+				t.Cleanup(l.Close)
+				if err := r.begin(t.Context(), s, operator); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- l.Lead(t.Context(), key, func(context.Context) error { return nil }) }()
+				for n := 0; n < 3; {
+					select {
+					case err := <-told:
+						if err != nil && strings.Contains(err.Error(), r.code) {
+							n++
+						}
+					case err := <-done:
+						t.Fatalf("after %d tries it ended with %v", n, err)
+					}
+				}
+				if r.end == nil {
+					if err := s.Launch(); err != nil {
+						t.Fatal(err)
+					}
+					user()
+				} else if err := r.end(t.Context(), s, operator); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }

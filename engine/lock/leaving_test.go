@@ -101,10 +101,10 @@ func TestUnlockCutsShortWhatGetsNoAnswer(t *testing.T) {
 func TestAcquisitionIsGivenBackAtAnyLimit(t *testing.T) {
 	for _, limit := range []time.Duration{99, 100, 101} {
 		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-			l := locker(t, c, lock.Options{Limit: limit * time.Millisecond})
+			l := locker(t, c, lock.Options{Limit: limit * time.Millisecond, Retries: lock.NoRetry})
 			first := &stalled{loses: func(call int64) bool { return call == 1 }}
 			c.AddHook(first)
-			_, err := l.TryLock(context.Background(), key, lock.NewOwner())
+			_, err := l.Lock(context.Background(), key, lock.NewOwner())
 			wantIs(t, err, lock.ErrNotAcquired, lock.ErrUnknown)
 			if first.calls.Load() != 2 {
 				t.Errorf("limit %v ms: %d calls, want the acquisition and its release", int(limit), first.calls.Load())
@@ -310,5 +310,67 @@ func TestAReleaseBehindKnowsItsOwn(t *testing.T) {
 				t.Errorf("Redis is back after %v: the %s is %v, want %v", at.back, got.Name, got.Result, at.want)
 			}
 		})
+	}
+}
+
+// stubborn is a client that ignores contexts: while Redis hangs, its own timeout ends a call.
+type stubborn struct {
+	redis.UniversalClient
+
+	hangs *atomic.Bool
+}
+
+const ownTimeout = 5 * time.Second
+
+func (s stubborn) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	if s.hangs.Load() {
+		time.Sleep(ownTimeout)
+		cmd := redis.NewCmd(ctx)
+		cmd.SetErr(errNetwork)
+		return cmd
+	}
+	return s.UniversalClient.EvalSha(context.WithoutCancel(ctx), sha, keys, args...)
+}
+
+// A Redis that hangs, behind a client that ignores contexts, keeps nobody longer than the
+// Locker says, whether or not the caller's context ends.
+func TestNobodyWaitsForAStubbornClient(t *testing.T) {
+	for _, p := range counted() {
+		for _, endless := range []bool{true, false} {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				ctx := t.Context()
+				if endless {
+					ctx = context.Background()
+				}
+				loadAll(t, c, p)
+				var hangs atomic.Bool
+				l := locker(t, stubborn{c, &hangs}, lock.Options{Protocol: p, Messenger: lock.PubSub(c)})
+				defer l.Close()
+				h := acquire(t, l, lock.NewOwner())
+				hangs.Store(true)
+				within := func(call string, f func() error) {
+					t.Helper()
+					began := time.Now()
+					wantIs(t, f(), lock.ErrUnknown)
+					if took, most := time.Since(began), lock.DefaultReleaseWait*17/16; took > most {
+						t.Errorf("%s: %s took %v, at most %v", p.Name, call, took, most)
+					}
+				}
+				within("TryLock", func() error {
+					_, err := l.TryLock(ctx, key, lock.NewOwner())
+					wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+					return err
+				})
+				within("TryLock of the next level", func() error {
+					_, err := l.TryLock(ctx, key, h.Owner())
+					return err
+				})
+				within("Unlock", func() error { return h.Unlock(ctx) })
+				hangs.Store(false)
+				time.Sleep(2 * ownTimeout)
+				unlock(t, acquire(t, l, lock.NewOwner()))
+				time.Sleep(time.Minute) // what is still given back
+			})
+		}
 	}
 }

@@ -30,6 +30,9 @@ type Locker struct {
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows, releaseWindows *windows
 	slow                                  slowness
+	one                                   bool // the client asks one server, by that clock
+	outage                                outage
+	crew                                  crew
 	rounds                                *rounds // of renewals; nil if each goes alone
 
 	mu        sync.Mutex
@@ -57,21 +60,27 @@ func New(client Redis, o Options) (*Locker, error) {
 		return nil, err
 	}
 	l := &Locker{
-		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
+		o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
 		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{},
 	}
-	for _, node := range o.Nodes {
-		l.nodes = append(l.nodes, tamed(node))
+	own, real := o.Clock.(clock.System)
+	for _, node := range append([]Redis{client}, o.Nodes...) {
+		c := tamed(node)
+		_, unknown := c.(foreign)
+		if l.tells = l.tells || unknown; unknown && !real { // it goes by that clock
+			c = node
+		}
+		l.nodes = append(l.nodes, c)
 	}
-	_, known := l.client.(*goRedis)
-	l.tells = !known
-	if own, ok := o.Clock.(clock.System); ok {
+	if l.client = l.nodes[0]; real {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
 		l.releaseWindows = &windows{clock: own, slack: o.ReleaseWait / 16}
 		// A Locker with the ID of an earlier one goes on above its numbers.
 		l.calls.Store(own.Now().UnixMicro())
 	}
+	c, ours := l.client.(*goRedis)
+	l.one = real && ours && c.joins() && l.p.Nodes == 0
 	l.rounds = newRounds(l)
 	return l, nil
 }
@@ -133,12 +142,17 @@ func (l *Locker) isSwift() bool {
 // hold and never unlocked it gets ErrLost once, and then starts afresh. If an outer level
 // is unlocked meanwhile, it fails with ErrReleased.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.lock(ctx, key, owner, l.o.Retries, options)
+	return l.lock(ctx, key, owner, l.o.Retries, 0, options)
 }
 
-// TryLock is Lock with a single attempt, whatever Redis answers.
+// TryLock is Lock with a single attempt, whatever Redis answers. If Redis does not answer
+// within Options.ReleaseWait, it fails as Lock does at the end of ctx.
 func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
-	return l.lock(ctx, key, owner, 0, options)
+	var most time.Duration
+	if l.windows != nil {
+		most = l.o.ReleaseWait
+	}
+	return l.lock(ctx, key, owner, 0, most, options)
 }
 
 // Do runs f under the lock of key, and releases it when f returns or panics. F
@@ -196,8 +210,14 @@ func (l *Locker) inTurn(ctx context.Context, outer *Hold, options []LockOption) 
 		defer cancel()
 		ctx = waits
 	}
+	if outer.inner.tryTake() {
+		return nil
+	}
+	// It may be the very Do that calls this one, with the context of its outer hold: a
+	// sibling's call looks just the same.
+	l.tellWait(ctx, Wait{Key: outer.s.key, Owner: outer.s.owner, For: wait, Err: errInside})
 	if outer.inner.take(ctx, l.o.Clock) != nil {
-		return notAcquired(outer.s.key, outer.label, ErrHeld, ctx.Err(), context.Cause(ctx))
+		return notAcquired(outer.s.key, outer.label, errInside, ctx.Err(), context.Cause(ctx))
 	}
 	return nil
 }
@@ -215,20 +235,26 @@ func heldIn(ctx context.Context, key string) *Hold {
 // has another owner: it would wait until that is released, which ends ctx.
 func (l *Locker) itself(ctx context.Context, key string, owner Owner) bool {
 	h := heldIn(ctx, key)
-	if h == nil || h.s.l.p.Name != l.p.Name || !sameRedis(h.s.l.client, l.client) {
-		return false
-	}
-	if h.s.owner == owner && (h.s.l == l || !l.p.Numbered) { // which re-enters
+	if h == nil {
 		return false
 	}
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	return h.over == nil && h.s.isHeld(h)
+	outer, held := h.parent, h.over == nil && h.s.isHeld(h)
+	h.s.mu.Unlock()
+	if h.s.l.p.Name != l.p.Name || !sameLock(h.s.l.client, l.client, key) { // a lock elsewhere, perhaps under this one
+		return l.itself(outer, key, owner)
+	}
+	reenters := h.s.owner == owner && l.p.Nodes == 0 && (h.s.l == l || !l.p.Numbered)
+	return held && !reenters
 }
 
-// lock is Lock with this many retries.
-func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+// lock is Lock with this many retries. It waits no longer than most, unless that is 0 or
+// the options say how long it waits.
+func (l *Locker) lock(ctx context.Context, key string, owner Owner, retries int, most time.Duration, options []LockOption) (*Hold, error) {
 	mine, wait, err := l.o.of(options)
+	if wait == 0 {
+		wait = most
+	}
 	switch {
 	case err != nil:
 		return nil, notAcquired(key, "", err)
@@ -315,11 +341,12 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1 || !sent) {
 				return nil, s.notAcquired(a.err)
 			}
-			return nil, s.part(ctx, s.notAcquired(a.err), s.goodbye(ctx, c, a))
+			return nil, s.part(ctx, a.err, s.goodbye(ctx, c, a))
 		case over:
-			err := s.notAcquired(fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt))
+			reason := fmt.Errorf("%w in %d attempts", ErrHeld, c.Attempt)
+			err := s.notAcquired(reason)
 			if sent && retries > 0 && l.p.Leave != nil || a.unknown {
-				err = s.part(ctx, err, s.goodbye(ctx, c, a))
+				err = s.part(ctx, reason, s.goodbye(ctx, c, a))
 			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
@@ -331,12 +358,11 @@ func (s *session) askFor(ctx context.Context, c Call, retries int, a *acquisitio
 			if (l.p.Leave == nil || !sent) && !a.unknown {
 				return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
 			}
-			goodbye := s.goodbye(ctx, c, a)
-			l.o.Clock.AfterFunc(0, settlement, func() {
-				defer s.leave()
-				goodbye()
-			})
-			return nil, s.notAcquired(last, ctx.Err(), context.Cause(ctx))
+			err = s.notAcquired(last, ctx.Err(), context.Cause(ctx))
+			left := *a
+			a.abandoned = true
+			s.forgo(ctx, c, left)
+			return nil, err
 		}
 		next := c
 		next.Attempt++
@@ -375,15 +401,17 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 	return k
 }
 
-// part tells Redis whatever is left to tell after a call failed with err, and ends the
+// part tells Redis whatever is left to tell after a call failed for a reason, and ends the
 // call's turn. The caller waits for that until ctx ends, and no longer than swift: if
 // Redis does not answer, that goes on without the caller.
-func (s *session) part(ctx context.Context, err error, say func()) error {
+func (s *session) part(ctx context.Context, reason error, say func()) error {
+	err := s.notAcquired(reason)
 	if ctx.Done() == nil && s.l.windows == nil {
 		defer s.leave()
 		say()
 		return err
 	}
+	label := s.lease.label // the turn may be another call's soon
 	said := s.l.o.Clock.AfterFunc(0, settlement, func() {
 		defer s.leave()
 		say()
@@ -395,14 +423,17 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer cancel()
 	}
 	if said.Wait(waits) != nil && ctx.Err() != nil {
-		return s.notAcquired(err, ctx.Err(), context.Cause(ctx))
+		return notAcquired(s.key, label, reason, ctx.Err(), context.Cause(ctx))
 	}
 	return err
 }
 
 // checkKey rejects a key whose companions would land in another slot of a
-// cluster.
+// cluster, and one that is another lock's companion, which that lock may delete.
 func (l *Locker) checkKey(key string) error {
+	if protocol.IsCompanion(key) {
+		return fmt.Errorf("%w: Redis keeps something of another lock there, given %q", ErrKey, key)
+	}
 	if key == "" || l.p.Companions != nil && !protocol.HasCompanions(key) {
 		return fmt.Errorf("%w: it must not be empty, nor have a } without a {tag} before it, given %q", ErrKey, key)
 	}
@@ -511,11 +542,7 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 		d -= time.Duration(o.Random(int64(d/4) + 1))
 		d = min(d, *a.left+time.Millisecond+jitter)
 	case a.unsent: // all of the Locker's owners meet with that at once
-		most := max(pause(o.Interval, w.fails), time.Duration(w.l.owners())*shareOfOutage)
-		if w.l.windows != nil { // a run's clock has no crowds
-			most = most/2 + time.Duration(o.Random(int64(most/2)+1))
-		}
-		d = max(d, most)
+		d = max(d, w.l.crowded(pause(o.Interval, w.fails)))
 	case w.fails > 0:
 		d = max(d, pause(o.Interval, w.fails))
 	}
@@ -564,7 +591,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 		a.left = s.left(ctx)
 	}
 	d := w.next(a, s.lease.length)
-	s.tellWait(ctx, d)
+	l.tellWait(ctx, Wait{Key: s.key, Owner: s.owner, For: d, Err: a.err})
 	signal := s.wakeUp()
 	if err := s.stops(); err != nil { // Close and Unlock wake only those they find waiting
 		return err

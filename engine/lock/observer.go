@@ -16,12 +16,13 @@ type Observer struct {
 	// whether or not it has ended; for a renewal, which has no caller, it is
 	// the context given to Lock.
 	Attempted func(ctx context.Context, a Attempt)
-	// Waiting is called before Lock, or an Unlock without an answer, sleeps
-	// until its next attempt.
+	// Waiting is called before Lock, Lead, or an Unlock without an answer, sleeps until its
+	// next attempt, and before a Do waits for another Do of the same hold.
 	Waiting func(ctx context.Context, w Wait)
 	// Lost is called once for each first acquisition whose lease nobody can rely on any
 	// more, with the context given to Lock: as soon as the Locker knows, or when somebody
-	// checks the hold's context.
+	// checks the hold's context. So is it for a hold that nothing in the program refers to
+	// any more, and then with context.Background: its own went with it.
 	Lost func(ctx context.Context, l Loss)
 }
 
@@ -73,7 +74,8 @@ const (
 type Wait struct {
 	Key   string
 	Owner Owner
-	For   time.Duration // at most; a message can end it sooner
+	For   time.Duration // at most; a message can end it sooner; 0: until another Do returns
+	Err   error         // why: what the last attempt met
 }
 
 // Loss is the end of a lease that its owner relied on.

@@ -93,8 +93,8 @@ type Options struct {
 	Margin time.Duration
 	// ReleaseWait is how long Unlock and Do wait for the release of level 1. If Redis has not
 	// carried it out by then, it goes on in the background, until Limit, and the call fails
-	// with ErrUnknown or ErrRefused. 0 means DefaultReleaseWait or, with your own Clock, the
-	// Limit.
+	// with ErrUnknown or ErrRefused. TryLock waits as long for its answer, unless you have
+	// your own Clock. 0 means DefaultReleaseWait or, with your own Clock, the Limit.
 	ReleaseWait time.Duration
 	// Limit bounds calls that the caller's context does not: settling an acquisition, and
 	// a release, with all its attempts. 0 means the lease.

@@ -2,7 +2,9 @@ package lock_test
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -62,4 +64,170 @@ func TestAnOutageIsNotMultiplied(t *testing.T) {
 			})
 		})
 	}
+}
+
+// away is a hook of a client: when Redis is away every try ends with the error, after a
+// while at most.
+type away struct {
+	is    atomic.Bool
+	tries atomic.Int64
+	err   error
+	after time.Duration
+}
+
+func (a *away) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *away) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !a.is.Load() {
+			return next(ctx, cmd)
+		}
+		cmd.SetErr(a.fails(ctx))
+		return cmd.Err()
+	}
+}
+
+func (a *away) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if !a.is.Load() {
+			return next(ctx, cmds)
+		}
+		err := a.fails(ctx)
+		for _, cmd := range cmds {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (a *away) fails(ctx context.Context) error {
+	a.tries.Add(1)
+	after := a.after
+	if deadline, ok := ctx.Deadline(); ok {
+		after = min(after, time.Until(deadline))
+	}
+	time.Sleep(after)
+	return a.err
+}
+
+// A thousand that wait, a thousand that unlock and a thousand that are renewed meet with a
+// Redis that cannot be reached: together they try seldom, the goroutines of those that
+// unlock end with them, and all goes on as soon as Redis is there again.
+func TestAnOutageIsShared(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.Sequenced, lock.ReentrantFair} {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			loadAll(t, c, p)
+			const n, span = 1000, 10 * time.Second
+			gone := &away{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+			client := onBuffers(c)
+			client.AddHook(gone)
+			defer func() { _ = client.Close() }()
+			var attempts, lost atomic.Int64
+			l := locker(t, client, lock.Options{Protocol: p, Lease: lock.DefaultLease, Messenger: lock.PubSub(c), Observer: lock.Observer{
+				Attempted: func(context.Context, lock.Attempt) { attempts.Add(1) },
+				Lost:      func(context.Context, lock.Loss) { lost.Add(1) },
+			}})
+			defer l.Close()
+			var holds []*lock.Hold
+			for i := range 2 * n {
+				h, err := l.TryLock(t.Context(), fmt.Sprint("k", i), lock.NewOwner())
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds = append(holds, h)
+			}
+			time.Sleep(lock.DefaultLease/3 - 2*time.Second)
+			synctest.Wait()
+			before := runtime.NumGoroutine()
+			gone.is.Store(true)
+			attempts.Store(0)
+			var unlocks, locks sync.WaitGroup
+			for _, h := range holds[:n] {
+				unlocks.Go(func() { wantIs(t, h.Unlock(t.Context()), lock.ErrUnknown) })
+			}
+			for i := range n {
+				locks.Go(func() {
+					h, err := l.Lock(t.Context(), fmt.Sprint("w", i), lock.NewOwner())
+					if err == nil {
+						err = h.Unlock(t.Context())
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			unlocks.Wait()
+			synctest.Wait()
+			if more := runtime.NumGoroutine() - before - n; more > 50 {
+				t.Errorf("%s: %d goroutines more than wait for a lock", p.Name, more)
+			}
+			time.Sleep(span - lock.DefaultReleaseWait)
+			for what, sum := range map[string]int64{"tries": gone.tries.Load(), "attempts": attempts.Load()} {
+				t.Logf("%s: %s a second: %.0f", p.Name, what, float64(sum)/span.Seconds())
+				if each := float64(sum) / span.Seconds(); each > 500 {
+					t.Errorf("%s: %.0f %s a second", p.Name, each, what)
+				}
+			}
+			gone.is.Store(false)
+			time.Sleep(time.Second)
+			locks.Wait()
+			for i, h := range holds {
+				if left := c.PTTL(t.Context(), h.Key()).Val(); i < n && left > 0 || i >= n && left < lock.DefaultLease-2*time.Second {
+					t.Fatalf("%s: lock %d has %v left", p.Name, i, left)
+				}
+			}
+			if lost.Load() != 0 {
+				t.Errorf("%s: %d were lost", p.Name, lost.Load())
+			}
+			for _, h := range holds[n:] {
+				unlock(t, h)
+			}
+		})
+	}
+}
+
+// Redis stands still, and two thousand that got no answer have given up: what they may have
+// got is given back by a few.
+func TestWhatWasGivenUpIsGivenBackByFew(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		const n, span, timeout = 2000, 20 * time.Second, 4 * time.Second
+		stopped := &away{err: context.DeadlineExceeded, after: timeout}
+		c.AddHook(stopped)
+		var attempts atomic.Int64
+		l := locker(t, c, lock.Options{Lease: lock.DefaultLease, Observer: observer(func(a lock.Attempt) {
+			if a.Name != lock.CallLock {
+				attempts.Add(1)
+			}
+		})})
+		stopped.is.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		before := runtime.NumGoroutine()
+		var name atomic.Int64
+		errs := together(n, func() error {
+			_, err := l.Lock(ctx, fmt.Sprint(key, name.Add(1)), lock.NewOwner())
+			return err
+		})
+		if len(errs) != n {
+			t.Errorf("%d of %d got no lock", len(errs), n)
+		}
+		time.Sleep(2 * timeout) // the acquisitions have ended
+		if more := runtime.NumGoroutine() - before; more > 50 {
+			t.Errorf("%d goroutines", more)
+		}
+		attempts.Store(0)
+		time.Sleep(span)
+		t.Logf("%.0f attempts a second", float64(attempts.Load())/span.Seconds())
+		if each := float64(attempts.Load()) / span.Seconds(); each > 200 || each < 1 {
+			t.Errorf("%.0f attempts a second", each)
+		}
+		stopped.is.Store(false)
+		time.Sleep(timeout + time.Second)
+		if h, err := l.TryLock(t.Context(), key+"1", lock.NewOwner()); err != nil {
+			t.Error(err)
+		} else {
+			unlock(t, h)
+		}
+		time.Sleep(time.Minute) // what is still given back
+	})
 }

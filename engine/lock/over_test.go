@@ -233,3 +233,32 @@ func TestLockerWithTheIDOfAnEarlierOne(t *testing.T) {
 		unlock(t, acquire(t, locker(t, p, lock.Options{Protocol: proto, ID: "ID"}), owner))
 	})
 }
+
+// A name under which Redis keeps something of another lock is no lock's name, for any
+// protocol and call: the other lock may delete it.
+func TestANameOfAnotherLocksCompanionIsBad(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		for _, p := range append(counted(), lock.Redlock) {
+			l := locker(t, c, lock.Options{Protocol: p})
+			for _, of := range counted() {
+				for _, name := range []string{"x", "u:{x}", "u:{x}:y"} {
+					for _, bad := range of.Keys(name)[1:] {
+						_, err := l.TryLock(t.Context(), bad, lock.NewOwner())
+						wantIs(t, err, lock.ErrNotAcquired, lock.ErrKey)
+						_, err = l.Inspect(t.Context(), bad)
+						wantIs(t, err, lock.ErrKey)
+						wantIs(t, l.ForceUnlock(t.Context(), bad), lock.ErrKey)
+					}
+				}
+			}
+			for _, good := range []string{"turn:over", "u:{x}:over:1", "u:{x}:mover", "queue", ":token"} { // nobody else's
+				h, err := l.TryLock(t.Context(), good, lock.NewOwner())
+				if err != nil {
+					t.Fatal(err)
+				}
+				unlock(t, h)
+			}
+			l.Close()
+		}
+	})
+}

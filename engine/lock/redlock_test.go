@@ -423,3 +423,38 @@ func TestAHangingNodeGathersNoGoroutines(t *testing.T) {
 		unlock(t, h)
 	})
 }
+
+// So it is at any lease and from the first moment: two goroutines at most for each node and
+// second of lease, or 32, at four hundred pairs a second.
+func TestAHangingNodeAtAnyLease(t *testing.T) {
+	const pairs, span = 400, 5 * time.Second
+	for _, lease := range []time.Duration{time.Second, 8 * time.Second, 30 * time.Second, 2 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			list := nodes(t, 0, 0)
+			list[0].hangs = func(int64) bool { return true }
+			o := lock.Options{Protocol: lock.Redlock, Lease: lease}
+			for _, n := range list[1:] {
+				o.Nodes = append(o.Nodes, n)
+			}
+			l := locker(t, list[0], o)
+			before, most := runtime.NumGoroutine(), 0
+			for next, end := time.Now(), time.Now().Add(span); next.Before(end); next = next.Add(time.Second / pairs) {
+				if time.Until(next) > 0 {
+					time.Sleep(time.Until(next))
+				}
+				h, err := l.TryLock(t.Context(), key, lock.NewOwner())
+				if err != nil {
+					t.Fatal(err)
+				}
+				unlock(t, h)
+				synctest.Wait() // what does not hang has ended
+				most = max(most, runtime.NumGoroutine()-before)
+			}
+			t.Logf("lease %v: %d goroutines", lease, most)
+			if bound := max(2*len(list)*int(lease.Seconds()), 32); most > bound {
+				t.Errorf("lease %v: %d goroutines, at most %d", lease, most, bound)
+			}
+			time.Sleep(2 * lease)
+		})
+	}
+}

@@ -44,8 +44,7 @@ const atOnce = 1000
 // newRounds returns the rounds of a Locker whose holds can be renewed together: on one
 // server, by one script each, and by the system's clock. It is nil for any other.
 func newRounds(l *Locker) *rounds {
-	c, ours := l.client.(*goRedis)
-	if !ours || !c.joins() || l.windows == nil || l.p.RenewAll == nil {
+	if !l.one || l.p.RenewAll == nil {
 		return nil
 	}
 	return &rounds{l: l, since: l.o.Clock.Now(), open: map[period]*round{}}
@@ -146,9 +145,9 @@ func (r *rounds) renew(beats []*beat) {
 		if !b.begins() {
 			continue
 		}
-		s := b.session()
+		s, dropped := b.session()
 		if s == nil {
-			b.Finish()
+			tells = append(tells, dropped, b.Finish)
 			continue
 		}
 		w, tell := s.beginRenewal(func(w *renewal) context.CancelFunc {
@@ -170,7 +169,7 @@ func (r *rounds) renew(beats []*beat) {
 	if len(under) > 0 {
 		var others []func()
 		ctx, cancel := r.l.o.Clock.WithDeadline(context.Background(), until)
-		answers := r.l.p.RenewAll(ctx, r.l.client, requests)
+		answers := r.l.renewAll(ctx, requests)
 		ended := ctx.Err() != nil
 		cancel()
 		for i, w := range under { // all of them, before an Observer takes its time
@@ -188,16 +187,25 @@ func (r *rounds) renew(beats []*beat) {
 	}
 }
 
-// session returns whose beat it is, nil if nobody has that any more.
-func (b *beat) session() *session {
+// renewAll renews in one round trip, or says for all why there is none.
+func (l *Locker) renewAll(ctx context.Context, requests []protocol.Request) []protocol.Outcome {
+	if why := l.refuses(); why != nil {
+		return slices.Repeat([]protocol.Outcome{{Err: why}}, len(requests))
+	}
+	answers := l.p.RenewAll(ctx, l.client, requests)
+	l.met(answers[0].Err)
+	return answers
+}
+
+// session returns whose beat it is or, if nobody has that any more, what tells of the loss.
+func (b *beat) session() (s *session, dropped func()) {
 	if b.tether == nil {
-		return b.s
+		return b.s, nil
 	}
-	s := b.tether.session.Value()
-	if s == nil {
-		b.tether.end()
+	if s = b.tether.session.Value(); s == nil {
+		dropped = b.tether.end()
 	}
-	return s
+	return s, dropped
 }
 
 // Stop implements [clock.Timer].

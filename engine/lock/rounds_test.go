@@ -376,3 +376,33 @@ func TestRoundsUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// The answers to a round come when the lease of one of them is over, and not yet that of the
+// other: that one is renewed, without another try.
+func TestARoundLastsUntilItsLastLease(t *testing.T) {
+	const renew, lease, apart = 10 * time.Second, 12 * time.Second, 100 * time.Millisecond
+	var mu sync.Mutex
+	var of []lock.Attempt
+	o := lock.Options{Protocol: lock.Sequenced, Lease: lease, Renew: renew, Margin: time.Second, Observer: observer(func(a lock.Attempt) {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.Key == "k1" && a.Name == lock.CallRenew {
+			of = append(of, a)
+		}
+	})}
+	among(t, o, 2, apart, func(t *testing.T, _ redis.UniversalClient, over *line, holds []*lock.Hold) {
+		held := make(chan struct{})
+		over.holds.Store(&held)
+		time.Sleep(time.Until(holds[0].Until()) + apart/2)
+		if holds[0].Context().Err() == nil || holds[1].Context().Err() != nil {
+			t.Error("not between the ends of the two leases")
+		}
+		close(held)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(of) != 1 || of[0].Result != lock.Renewed {
+			t.Errorf("the other's renewals: %+v", of)
+		}
+	})
+}

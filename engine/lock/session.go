@@ -169,9 +169,9 @@ func (s *session) observe(ctx context.Context, a Attempt) {
 	s.l.o.Observer.Attempted(ctx, a)
 }
 
-func (s *session) tellWait(ctx context.Context, d time.Duration) {
-	if s.l.o.Observer.Waiting != nil {
-		s.l.o.Observer.Waiting(ctx, Wait{Key: s.key, Owner: s.owner, For: d})
+func (l *Locker) tellWait(ctx context.Context, w Wait) {
+	if l.o.Observer.Waiting != nil {
+		l.o.Observer.Waiting(ctx, w)
 	}
 }
 
@@ -283,16 +283,32 @@ func (s *session) parts() bool {
 
 // undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
+	if a.hold == nil && s.l.windows != nil {
+		s.forgo(ctx, c, a)
+		return
+	}
 	defer s.leave()
 	switch {
-	case a.hold != nil && s.parts():
-		s.pop(a.hold)
-	case a.hold != nil:
-		s.takeBack(ctx, a.hold)
-	default:
+	case a.hold == nil: // a run shows its tasks: this is one
 		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
+	case s.parts():
+		s.pop(a.hold)
+	default:
+		s.takeBack(ctx, a.hold)
 	}
+}
+
+// forgo has the place in the line of a call given back that got nothing, and what Redis may
+// still grant it, and ends its turn.
+func (s *session) forgo(ctx context.Context, c Call, a acquisition) {
+	s.l.settle(func(late bool) {
+		defer s.leave()
+		if !late {
+			s.leaveLine(ctx, c)
+			s.settle(ctx, c, a)
+		}
+	})
 }
 
 // takeBack releases a level whose caller never gets it.
@@ -359,7 +375,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 		s.arm(sent)
 	}
 	request := s.request(c)
-	r, err := l.p.Lock(ctx, request)
+	r, err := l.send(ctx, l.p.Lock, request)
 	if errors.Is(err, protocol.ErrTooLate) {
 		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
@@ -483,6 +499,9 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 		s.began = sent
 		s.rely(sent)
 	}
+	if s.lost == nil {
+		s.has(level)
+	}
 	return h
 }
 
@@ -601,6 +620,7 @@ func (s *session) end(cause error) {
 		return
 	}
 	s.lost = cause
+	s.has(0)
 	loss := Loss{Key: s.key, Owner: s.owner, Label: s.lease.label, Levels: len(s.holds), Err: cause}
 	parent := s.holds[0].parent
 	ends := make([]func(), len(s.holds))
@@ -687,7 +707,7 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		}
 		request := s.request(*c)
 		request.GivesBack = request.GivesBack || of.unwanted
-		r, err := l.p.Unlock(s.about(ctx, *c), request)
+		r, err := l.send(s.about(ctx, *c), l.p.Unlock, request)
 		at := Attempt{Call: *c, Since: since, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
@@ -717,20 +737,33 @@ func (s *session) release(caller, ctx context.Context, of *releasing) (protocol.
 		case protocol.Answered(err) && !protocol.Passing(err):
 			return r, err
 		}
-		of.unanswered = of.unanswered || !protocol.Answered(err)
+		unsent := l.one && protocol.Unsent(err)
+		of.unanswered = of.unanswered || !protocol.Answered(err) && !unsent
 		if !l.p.Once && ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
-			s.tellWait(caller, d)
-			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {
+			if unsent && of.behind.IsZero() { // the crew is small
+				d = l.crowded(d)
+			}
+			l.tellWait(caller, Wait{Key: s.key, Owner: s.owner, For: d, Err: err})
+			if s.sleep(ctx, d, unsent) == nil && ctx.Err() == nil {
 				continue
 			}
 		}
 		of.open = !l.p.Once && !errors.Is(err, redis.ErrClosed)
-		if of.unanswered {
+		if of.unanswered || unsent {
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 		return r, err
 	}
+}
+
+// sleep is a pause that, if there is no connection, ends when there is one.
+func (s *session) sleep(ctx context.Context, d time.Duration, unsent bool) error {
+	if !unsent {
+		return s.l.o.Clock.Sleep(ctx, d)
+	}
+	_, err := s.l.o.Clock.Await(ctx, d, s.wakeUp())
+	return err
 }
 
 // ownRelease reports whether "not held" answers an unlock of which an earlier

@@ -34,17 +34,31 @@ func (l *Locker) hear(text string) {
 	if err1 != nil || err2 != nil {
 		return
 	}
-	l.mu.Lock()
 	owner, _ := protocol.Unlabelled(parts[1])
-	s := l.sessions[sessionKey{parts[4], Owner(owner)}]
-	l.mu.Unlock()
-	if s == nil {
-		return
+	for _, s := range l.waiters(parts[4], Owner(owner)) {
+		s.mu.Lock()
+		s.heard = &message{granted: parts[0] == "grant", at: at, number: number}
+		s.mu.Unlock()
+		s.wake()
 	}
-	s.mu.Lock()
-	s.heard = &message{granted: parts[0] == "grant", at: at, number: number}
-	s.mu.Unlock()
-	s.wake()
+}
+
+// waiters returns whom a message for an owner may concern: the session of the key or, if
+// the client gives Redis other keys than it is given itself, all of the owner's. A grant
+// has a number, and the others only ask once more.
+func (l *Locker) waiters(key string, owner Owner) []*session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.sessions[sessionKey{key, owner}]; s != nil {
+		return []*session{s}
+	}
+	var all []*session
+	for k, s := range l.sessions {
+		if k.owner == owner {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // opening is the opening of an inbox.

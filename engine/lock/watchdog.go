@@ -85,7 +85,7 @@ func (s *session) renew() {
 		return
 	}
 	defer cancel()
-	r, err := s.l.p.Renew(s.about(cuttable{ctx}, w.call), w.request)
+	r, err := s.l.send(s.about(cuttable{ctx}, w.call), s.l.p.Renew, w.request)
 	tell, _ = s.conclude(w, r, err, ctx.Err() != nil)
 	tell()
 }
@@ -145,6 +145,7 @@ func (s *session) conclude(w *renewal, r protocol.Reply, err error, ended bool) 
 	}
 	again := now && !s.stopping
 	counts := now || s.stopping // otherwise it tells of an earlier hold
+	known := s.failed > 0 && protocol.Undialled(err) != nil
 	switch {
 	case overwritten(err):
 		at.Result, at.Count = Lost, 0
@@ -166,8 +167,8 @@ func (s *session) conclude(w *renewal, r protocol.Reply, err error, ended bool) 
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
 	}
 	s.mu.Unlock()
-	if err != nil && ended && !again {
-		return func() {}, false // stopped before it was sent, so not an attempt
+	if err != nil && ended && !again || known {
+		return func() {}, false // not sent, so not an attempt: stopped before, or the Observer knows why
 	}
 	lost = at.Result == Lost && counts
 	return func() {

@@ -21,13 +21,14 @@ type Lanes struct {
 	// it is over.
 	Enter, Leave func()
 
-	mu   sync.Mutex
-	last map[int]clock.Timer // by node
+	mu     sync.Mutex
+	last   map[int]clock.Timer // by node
+	behind map[int][]func()    // with Answering, by node: what the task that asks it does next
 }
 
-// Answering knows which of a Locker's nodes answer. One that hangs is asked by so many at
-// once and no more: each of them waits for a quarter of the lease. The zero value is ready
-// to use. It is safe for concurrent use.
+// Answering knows which of a Locker's nodes answer. One that hangs is asked by one at once
+// for each second of the lease, and no more: each of them waits for a quarter of the lease.
+// The zero value is ready to use. It is safe for concurrent use.
 type Answering struct {
 	mu    sync.Mutex
 	nodes map[int]*answering
@@ -36,11 +37,16 @@ type Answering struct {
 type answering struct {
 	asked int       // requests that have no answer yet
 	since time.Time // the last answer, or when the first of them was sent
+	hangs bool      // the last one got none
 }
 
-// mostHanging is how many requests may wait for a node that has answered none for the time
-// that one may take.
-const mostHanging = 32
+// Requests may wait for a node that has not answered for longer than a swift one takes:
+// mostHanging at most.
+const (
+	leastHanging = 2
+	mostHanging  = 32
+	slowAnswer   = 100 * time.Millisecond
+)
 
 // errHangs says that a node was not asked.
 var errHangs = errors.New("lock: the node does not answer, and was not asked again")
@@ -60,11 +66,12 @@ func (a *Answering) ask(r Request, q func() (bool, error)) (bool, error) {
 		a.nodes[r.node] = n
 	}
 	now := r.Clock.Now()
-	if n.asked >= mostHanging && now.Sub(n.since) > nodeLimit(r.Lease) {
+	most := min(max(int(r.Lease/time.Second), leastHanging), mostHanging)
+	if n.asked >= most && now.Sub(n.since) > min(nodeLimit(r.Lease), slowAnswer) {
 		a.mu.Unlock()
 		return false, errHangs
 	}
-	if n.asked == 0 {
+	if n.asked == 0 && !n.hangs {
 		n.since = now
 	}
 	n.asked++
@@ -73,7 +80,7 @@ func (a *Answering) ask(r Request, q func() (bool, error)) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n.asked--
-	if err == nil || Answered(err) {
+	if n.hangs = err != nil && !Answered(err); !n.hangs {
 		n.since = r.Clock.Now()
 	}
 	return yes, err
@@ -86,6 +93,17 @@ func (l *Lanes) follow(clk clock.Clock, node int, f func()) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.Answering != nil { // of many owners: one task for each lane
+		if l.behind == nil {
+			l.behind = map[int][]func(){}
+		}
+		queue, asks := l.behind[node]
+		l.behind[node] = append(queue, f)
+		if !asks {
+			clk.AfterFunc(0, AskingNode, func() { l.empty(node) })
+		}
+		return
+	}
 	if l.last == nil {
 		l.last = map[int]clock.Timer{}
 	}
@@ -100,6 +118,25 @@ func (l *Lanes) follow(clk clock.Clock, node int, f func()) {
 		}
 		f()
 	})
+}
+
+// empty does all that is in a node's lane, in order.
+func (l *Lanes) empty(node int) {
+	for {
+		l.mu.Lock()
+		queue := l.behind[node]
+		if len(queue) == 0 {
+			delete(l.behind, node)
+			l.mu.Unlock()
+			return
+		}
+		l.behind[node] = queue[1:]
+		l.mu.Unlock()
+		queue[0]()
+		if l.Leave != nil {
+			l.Leave()
+		}
+	}
 }
 
 // ballot is a question to all nodes at once, with the answers so far.

@@ -80,7 +80,7 @@ func fairLeaving(all []any, r Request) []any {
 
 func grantOnly(all []any, r Request) []any { return append(all, Grant(r.Lease).Milliseconds()) }
 
-func queueKey(key string) string { return Companion(key, "queue") }
+var queueKey = beside("queue")
 
 // fairWaiter identifies the caller in the queue.
 func fairWaiter(r Request) string {

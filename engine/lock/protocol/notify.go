@@ -55,4 +55,4 @@ func waiterOnly(all []any, r Request) []any { return append(all, notifyWaiter(r)
 // notifyWaiter identifies the caller among the waiters.
 func notifyWaiter(r Request) string { return r.Owner + " " + r.Inbox }
 
-func waitersKey(key string) string { return Companion(key, "waiters") }
+var waitersKey = beside("waiters")

@@ -220,7 +220,7 @@ func renewOwn(ctx context.Context, node Request) (bool, error) {
 func deleteOwnAgain(ctx context.Context, node Request) (bool, error) {
 	deleted, err := question(deleteOwn).inTime(ctx, node)
 	first := err
-	for again := min(node.Retries, 2); err != nil && again > 0; again-- {
+	for again := min(node.Retries, 2); err != nil && !errors.Is(err, errHangs) && again > 0; again-- {
 		if node.Clock.Sleep(ctx, min(node.Interval, slowLimit(node.Lease))) != nil {
 			break
 		}

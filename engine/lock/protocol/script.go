@@ -185,11 +185,19 @@ func mentions(said error, code string) bool {
 // outcome is known: nothing ran, because scripts fail before they write.
 func Answered(err error) bool { return refusal(err) != nil }
 
+// Undialled returns why no connection could be made for a command; nil for another error.
+func Undialled(err error) *net.OpError {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return dial
+	}
+	return nil
+}
+
 // Unsent reports whether a command has surely not been sent to its one server: the client
 // got no connection.
 func Unsent(err error) bool {
-	var dial *net.OpError
-	return errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+	return Undialled(err) != nil || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
 }
 
 // passing are the codes by which Redis says that it cannot run anything now:

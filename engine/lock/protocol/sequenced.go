@@ -64,7 +64,7 @@ var Sequenced = &Protocol{
 
 // overKey is the key that remembers finished calls of which a copy may still
 // arrive.
-func overKey(key string) string { return Companion(key, "over") }
+var overKey = beside("over")
 
 // IsOver reports whether key is such a key.
 func IsOver(key string) bool { return strings.HasSuffix(key, ":over") }
@@ -163,4 +163,4 @@ var Fenced = &Protocol{
 
 // TokenKey returns the key that keeps the last fencing token of a lock. In a
 // cluster both keys are in one slot.
-func TokenKey(key string) string { return Companion(key, "token") }
+var TokenKey = beside("token")
