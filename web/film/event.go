@@ -324,6 +324,8 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 	}
 	t.unjudged = Unjudged(t.l, t.watch.Judge())
 	switch {
+	case t.saved() != "":
+		return t.say("%[1]s %[2]s's late write was refused. Two were inside at once; that does no harm here.", t.protects(), t.saved())
 	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
@@ -338,6 +340,20 @@ func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
 		return t.say("The run is over at step %d: a rule was broken %d times.", e.Step, t.findings.Times())
+	}
+}
+
+// protects says that what the lock protects is as it should be, a sentence.
+func (t *Narrator) protects() string {
+	switch t.sc.Resource.Kind {
+	case scenario.KindCounter:
+		return t.say("The counter is safe:")
+	case scenario.KindStock:
+		return t.say("The stock is safe:")
+	case scenario.KindPurchases:
+		return t.say("The limit is kept:")
+	default:
+		return t.say("What the lock protects is safe:")
 	}
 }
 

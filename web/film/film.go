@@ -88,7 +88,7 @@ func (f *Film) Add(e trace.Event) int {
 	f.stager.shown = row.Key
 	why := f.narrator.why()
 	if row.Final {
-		row.Unjudged, row.broken = f.narrator.unjudged, f.findings.Times() > 0
+		row.Unjudged, row.broken, row.Saved = f.narrator.unjudged, f.findings.Times() > 0, f.timeline.saved() != ""
 	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
@@ -326,6 +326,7 @@ func (f *Film) Rows() []Row {
 	for ; f.told < len(rows); f.told++ {
 		row := &rows[f.told]
 		row.Says, row.Alarm = f.says(row), f.alarm(row)
+		row.Calm = f.timeline.calm(row)
 		if row.Fold, row.From = f.timeline.fold(f.told), 0; row.Fold != nil {
 			row.From = row.Fold.First
 		}

@@ -1,6 +1,7 @@
 package film
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -46,6 +47,8 @@ type Now struct {
 	processes []string     // each with a word
 	threads   map[string]*actor
 	failed    []Failure
+	bounced   string // the first thread whose write what the lock protects refused
+	harmful   bool   // a rule was broken besides that two were inside
 
 	asked calls
 	lease map[int]time.Duration // the last one each node was given; node 0 if there is only one Redis
@@ -153,10 +156,32 @@ func (n *Now) take(e trace.Event) {
 			at := e.At
 			n.over = &at
 		}
+	case trace.Resource:
+		if b.Refused {
+			n.bounced = cmp.Or(n.bounced, e.Thread)
+		}
+	case trace.Violation:
+		n.harmful = n.harmful || b.Rule != check.MutualExclusion
 	case trace.End:
 		n.failed = failedToo(n.failed, e)
 	}
 	t.take(e)
+}
+
+// decides reports whether what the lock protects checks each write for itself: that two are
+// inside does it no harm.
+func (n *Now) decides() bool {
+	r := n.sc.Resource
+	return r != nil && (r.Checks == scenario.ChecksToken || r.Checks == scenario.ChecksVersion)
+}
+
+// saved is the thread whose late write was refused, where two were inside and nothing else went
+// wrong; else "".
+func (n *Now) saved() string {
+	if n.findings.Times() == 0 || n.harmful || !n.decides() {
+		return ""
+	}
+	return n.bounced
 }
 
 // look notes the event, and what was so before it.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -39,6 +40,7 @@ type Row struct {
 	Inside  []Inner       `json:"inside,omitempty"`
 	Stage   Stage         `json:"stage"`
 	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
+	Calm    bool          `json:"calm,omitempty"`   // two are inside in it, and what the lock protects decides for itself
 	From    int           `json:"fold,omitempty"`   // the first step of Fold, 0 without one
 
 	LastSeq    int         `json:"-"` // of the events shown in it
@@ -48,6 +50,7 @@ type Row struct {
 	EventTone  Tone        `json:"-"`
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
+	Saved      bool        `json:"-"` // at the run's end: two were inside, and what the lock protects refused a late write
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
@@ -90,6 +93,11 @@ const (
 	mostItems  = 500
 	mostInside = 8000
 )
+
+// calm reports whether the rules that a row breaks do no harm here.
+func (t *Timeline) calm(row *Row) bool {
+	return len(row.Violations) > 0 && t.decides() && !slices.ContainsFunc(row.Violations, func(v Violation) bool { return v.Rule != check.MutualExclusion })
+}
 
 // TooLong reports whether a row has more than a page can show of one step. Only
 // a handwritten trace has such rows.

@@ -194,6 +194,8 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.EventTone = Bad
 		case b.Error != "":
 			row.Event, row.EventTone = EndOfRun(t.l, b.Cause, b.Error), Bad
+		case t.saved() != "":
+			row.Event, row.EventTone = t.l.Say("The run has ended: two were inside, and no harm came of it"), Good
 		case row.Failed != "":
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		case t.logged && e.Key.Exists():

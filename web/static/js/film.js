@@ -35,6 +35,7 @@ import { portions } from "./portions.js";
  * @property {Lua} [lua]
  * @property {Moment[]} [inside]
  * @property {import("./stage.js").Stage} stage
+ * @property {boolean} [calm] what it breaks does no harm here
  * @property {string} [broken] what a person calls the rule that it breaks
  * @property {number} [fold] the first step of the rows that end with it, for which one can stand
  *

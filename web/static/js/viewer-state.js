@@ -290,8 +290,8 @@ const over = ({ film, grows }) => Boolean(film.positions[film.positions.length -
 /** @param {State} state */
 export const atEnd = (state) => over(state) && state.cursor.stop === ways.endOf(state.film) && state.cursor.moment === 0;
 
-/** A rule is broken where one stands. @param {State} state */
-export const atBroken = ({ film, cursor }) => cursor.moment === 0 && broken(film, cursor.stop);
+/** A rule is broken where one stands, and that may do harm. @param {State} state */
+export const atBroken = (state) => state.cursor.moment === 0 && broken(state.film, state.cursor.stop) && !state.film.rows[stopOf(state).row - 1]?.calm;
 
 /** The row that is pointed at elsewhere, or 0. @param {State} state */
 export const previewed = (state) => (state.pointed !== stopOf(state).row && state.pointed <= state.film.rows.length ? state.pointed : 0);

@@ -245,7 +245,7 @@ export function viewer(owner) {
     byId("viewer").classList.toggle("previewing", preview > 0);
     const r = film.rows[at - 1];
     const m = r?.inside?.[k - 1];
-    because(asking() ? "" : (m?.why ?? r?.why ?? owner.still?.() ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !asking());
+    because(asking() ? "" : (m?.why ?? r?.why ?? owner.still?.() ?? say("Nothing has happened yet.")), k === 0 && r?.mark === "violation" && !r.calm && !asking());
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown) || !document.querySelector(`#row-${at}:not(:has(.command))`); // a command without a script is in its row
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
