@@ -113,9 +113,9 @@ func TestPostMortem(t *testing.T) {
 	}{
 		{late, []string{
 			"# A write that comes too late, unchecked", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
-			"**What to change:** No lock can mend this alone: the resource it protects must decide. This protects it: ", "Without it: writes 1 (240 ms). **How that was tried:** As it is, 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
+			"**What to change:** No lock can mend this alone: the resource it protects must decide. This protects it: ", "Without it: writes 1 (240 ms).\n\n**How that was tried:** As it is, 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
 		}},
-		{"../../lessons/scenarios/lease-expiry.yaml", []string{"at B's lock, level 1, no. 5. With the change: refused (210 ms). Without it: acquired (210 ms).", "With the change: 3 of 341 orders break a rule, all only because"}},
+		{"../../lessons/scenarios/lease-expiry.yaml", []string{"| **T2–T5** | ", "| **4 refusals of B** |", "| **T6**<br>200 ms |", "at B's lock, level 1, no. 5. With the change: refused (210 ms). Without it: acquired (210 ms).", "With the change: 3 of 341 orders break a rule, all only because"}},
 		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What to change:** This mends it: Compare and delete in one script.", "beyond these bounds", "As it is, 7 of 99 orders", "With the change: None of ", "✗"}},
 	} {
 		args := []string{"mend", "-post-mortem"}

@@ -53,10 +53,13 @@ func (r Run) opening(rows []film.Row) string {
 		}
 		parts = append(parts, "**"+plain(say("What to change:"))+"** "+plain(says), "**"+plain(say("How that was tried:"))+"** "+plain(tried))
 	}
+	if r.Mended != nil {
+		return strings.Join(parts, "\n\n")
+	}
 	return strings.Join(parts, " ")
 }
 
-// writeMarkdown writes a paragraph on what went wrong, and the T-table as a table of
+// writeMarkdown writes what went wrong, and the T-table as a table of
 // GitHub Flavored Markdown.
 func writeMarkdown(b *bound.Buffer, r Run) error {
 	say := r.Language.Say
@@ -79,12 +82,31 @@ func writeMarkdown(b *bound.Buffer, r Run) error {
 	head = append(head, plain(r.scenario().After(r.Language)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
-	for _, row := range reel.Rows() {
+	rows := reel.Rows()
+	var folds []film.Fold
+	if r.Mended != nil { // a post-mortem is read, and not looked up in
+		folds = film.Folds(rows)
+	}
+	for i := 0; i < len(rows); i++ {
 		if err := b.Pause(); err != nil {
 			return err
 		}
+		folded := len(folds) > 0 && folds[0].First == rows[i].Step
+		fold := film.Fold{}
+		if folded {
+			fold, folds = folds[0], folds[1:]
+			i = fold.Last - 1
+		}
+		row := rows[i]
 		cells := []string{"**" + plain(row.Time) + "**<br>" + plain(row.At)}
+		if folded {
+			cells[0] = "**" + plain(fold.Steps()) + "**"
+		}
 		for _, c := range row.Cells {
+			if folded && c.Ordinal == fold.Thread {
+				cells = append(cells, "**"+plain(fold.Says)+"**")
+				continue
+			}
 			cells = append(cells, lines(r.threadCell(c)))
 		}
 		markdownRow(b, append(cells, lines(r.keyCell(row)), plain(row.Why)))

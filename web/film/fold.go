@@ -23,6 +23,20 @@ type Fold struct {
 // Steps are the first and the last one: "T2–T6".
 func (f Fold) Steps() string { return "T" + strconv.Itoa(f.First) + "–T" + strconv.Itoa(f.Last) }
 
+// Folds are the longest folds of rows that are whole, the first ones first; the last row is in
+// none.
+func Folds(rows []Row) []Fold {
+	var list []Fold
+	for i := len(rows) - 2; i > 0; i-- {
+		if f := rows[i].Fold; f != nil {
+			list = append(list, *f)
+			i = f.First - 1
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
 // turn is what a row can be to a fold: what a thread did in it.
 type turn struct {
 	thread  string
