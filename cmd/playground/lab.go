@@ -25,6 +25,7 @@ import (
 	"relock/engine/trace"
 	"relock/engine/verdict"
 	"relock/lessons"
+	"relock/lessons/advice"
 	"relock/lessons/libraries"
 	"relock/web"
 	"relock/web/film"
@@ -522,7 +523,33 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 			t.line(part, "")
 		}
 	}
+	f.cures(t, found, j.Verdict)
 	return nil
+}
+
+// cures prints what would have saved a lock that is broken, the first with code in the worker's
+// language.
+func (f labFlags) cures(t table, found *lab.Found, v verdict.Verdict) {
+	if v != verdict.Broken {
+		return
+	}
+	var broken []advice.Broken
+	for _, r := range found.Rules {
+		broken = append(broken, advice.Broken{Rule: r.Name, Faults: lab.FaultsOf(r.Order.Decisions)})
+	}
+	fmt.Fprintln(t.w)
+	t.line(t.l.Say("What would have saved it?"), bold)
+	for i, c := range advice.Cures(broken) {
+		text := t.l.Say("%[1]d. %[2]s. %[3]s", i+1, t.l.Say(c.Title), t.l.Say(c.Says))
+		for _, part := range wrap(t.l.Say("%[1]s A run that shows it: %[2]s", text, "lessons/scenarios/"+c.Run+".yaml"), t.width) {
+			t.line(part, "")
+		}
+		if code := c.Code[advice.LanguageOf(f.o.Command)]; code != "" && i == 0 {
+			for line := range strings.Lines(code) {
+				fmt.Fprint(t.w, "     "+line) // whole: it is copied
+			}
+		}
+	}
 }
 
 func (f labFlags) ending(t table, found *lab.Found, v verdict.Verdict) {

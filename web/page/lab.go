@@ -15,6 +15,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/verdict"
+	"relock/lessons/advice"
 	"relock/web/film"
 	"relock/web/words"
 )
@@ -261,6 +262,7 @@ type LabFound struct {
 	Sums    string  // how many break a rule, and how it ended
 	Share   float64 // of the orders, those that break a rule, 0 to 1
 	Rules   []LabRule
+	Cures   []LabCure
 	Notes   []string // any further remark
 	Problem string   // why there is none
 	Tone    film.Tone
@@ -271,6 +273,34 @@ type LabRule struct {
 	Place int    // in the list
 	Title string // "shut out: in 9 of 65 orders"
 	Steps string // "the smallest: 6 decisions"
+}
+
+// LabCure is what would have saved a lock of which nobody knows the source.
+type LabCure struct {
+	Title, Says string
+	Run         string     // a bundled scenario in which it holds
+	Code        []CureCode // in each language, or nil
+}
+
+// CureCode is a few lines in a language.
+type CureCode struct{ Language, Lines string }
+
+// languageNames are what people call the languages of advice.
+var languageNames = map[string]string{"go": "Go", "python": "Python", "node": "Node.js", "java": "Java"}
+
+// NewLabCures words what helps against broken rules.
+func NewLabCures(l words.Language, broken []advice.Broken) []LabCure {
+	var list []LabCure
+	for _, c := range advice.Cures(broken) {
+		one := LabCure{Title: l.Say(c.Title), Says: l.Say(c.Says), Run: c.Run}
+		for _, name := range advice.Languages {
+			if lines := c.Code[name]; lines != "" {
+				one.Code = append(one.Code, CureCode{languageNames[name], lines})
+			}
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // NewLabFound words a search: as far as it has come, and what it came to.
@@ -314,6 +344,13 @@ func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiti
 		if r.Rule == "mutual-exclusion" && r.By == trace.ByEffects {
 			f.Notes = append(f.Notes, l.Say(LabUnmarked))
 		}
+	}
+	if j.Verdict == verdict.Broken {
+		var broken []advice.Broken
+		for _, r := range tried.Rules {
+			broken = append(broken, advice.Broken{Rule: r.Rule, Faults: lab.FaultsOf(r.Order)})
+		}
+		f.Cures = NewLabCures(l, broken)
 	}
 	if d := tried.Drawn; d != nil {
 		f.Notes = append(f.Notes, LabDrawn(l, d))

@@ -17,7 +17,9 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
+	"relock/engine/check"
 	"relock/lessons"
+	"relock/lessons/advice"
 	"relock/web/words"
 
 	"go.yaml.in/yaml/v3"
@@ -156,6 +158,12 @@ func textsInLessons(t *testing.T) map[string]string {
 		for _, e := range g.Scenarios {
 			found[string(e.Title)] = "lessons/gallery.yaml: " + e.Name
 			found[string(e.Shows)] = "lessons/gallery.yaml: " + e.Name
+		}
+	}
+	for _, rule := range check.Names() {
+		for _, c := range append(advice.Cures([]advice.Broken{{Rule: rule}}), advice.Cures([]advice.Broken{{Rule: rule, Faults: []string{"lose-reply"}}})...) {
+			found[string(c.Title)] = "lessons/advice/cures.yaml: " + c.Name
+			found[string(c.Says)] = "lessons/advice/cures.yaml: " + c.Name
 		}
 	}
 	symptoms, err := lessons.Incidents()

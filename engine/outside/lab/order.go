@@ -106,6 +106,17 @@ func (d Decision) same(o Decision) bool {
 	return d.Thread == o.Thread && d.Node == o.Node && d.Nth == o.Nth && d.Do == o.Do
 }
 
+// FaultsOf returns the faults that strike in an order.
+func FaultsOf(order []Decision) []string {
+	var list []string
+	for _, d := range order {
+		if d.Do != "" {
+			list = append(list, d.Do)
+		}
+	}
+	return list
+}
+
 // ErrOrder says that a text is not an order.
 var ErrOrder = phrase.New("it is not an order; allowed: a line as the lab prints it, [{\"thread\":\"A\"}, …], or what -json printed")
 

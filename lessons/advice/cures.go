@@ -1,0 +1,90 @@
+package advice
+
+import (
+	"bytes"
+	_ "embed" // the cures
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"relock/engine/check"
+	"relock/engine/phrase"
+)
+
+//go:embed cures.yaml
+var cureTexts []byte
+
+// Cure is what helps against broken rules in a program of somebody's own, of which nobody
+// knows the source.
+type Cure struct {
+	Name  string            `yaml:"name"`
+	Title phrase.Text       `yaml:"title"`
+	Says  phrase.Text       `yaml:"says"`  // sentences
+	Run   string            `yaml:"run"`   // a bundled scenario in which it holds
+	Rules []string          `yaml:"rules"` // against which it helps
+	When  map[string]string `yaml:"when"`  // by rule: only where this fault broke it, or NoFault
+	Code  map[string]string `yaml:"code"`  // a few lines, by language: one of Languages
+}
+
+// NoFault is in the place of a fault where a rule is broken without any.
+const NoFault = "no fault"
+
+// Broken is a rule, with the faults of the smallest order that breaks it.
+type Broken struct {
+	Rule   string
+	Faults []string
+}
+
+// helps reports whether the cure helps against it.
+func (c Cure) helps(b Broken) bool {
+	when, only := c.When[b.Rule]
+	return slices.Contains(c.Rules, b.Rule) && (!only || when == NoFault && len(b.Faults) == 0 || slices.Contains(b.Faults, when))
+}
+
+// Languages are those in which cures have code.
+var Languages = []string{"go", "python", "node", "java"}
+
+var allCures = sync.OnceValue(func() (list []Cure) {
+	d := yaml.NewDecoder(bytes.NewReader(cureTexts))
+	d.KnownFields(true)
+	if err := d.Decode(&list); err != nil {
+		panic("advice: cures.yaml: " + err.Error())
+	}
+	return list
+})
+
+// Cures returns what helps against broken rules: first against harm to what the lock protects.
+// The caller must not change them.
+func Cures(broken []Broken) []Cure {
+	helps := func(c Cure, harm bool) bool {
+		return slices.ContainsFunc(broken, func(b Broken) bool { return check.Harms(b.Rule) == harm && c.helps(b) })
+	}
+	var list []Cure
+	for _, harm := range []bool{true, false} {
+		for _, c := range allCures() {
+			if helps(c, harm) && !slices.ContainsFunc(list, func(o Cure) bool { return o.Name == c.Name }) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// LanguageOf is the language of a worker's command, one of Languages; "go" where nobody knows.
+func LanguageOf(command []string) string {
+	for _, word := range command {
+		name := filepath.Base(word)
+		switch {
+		case strings.HasPrefix(name, "python"), strings.HasSuffix(name, ".py"):
+			return "python"
+		case name == "node", name == "npx", name == "bun", name == "deno", strings.HasSuffix(name, ".js"), strings.HasSuffix(name, ".mjs"), strings.HasSuffix(name, ".ts"):
+			return "node"
+		case name == "java", name == "mvn", name == "gradle", strings.HasSuffix(name, ".jar"):
+			return "java"
+		}
+	}
+	return "go"
+}

@@ -1,0 +1,92 @@
+package advice_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"relock/engine/check"
+	"relock/engine/racetest"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons/advice"
+)
+
+// Each rule has a cure. The run of a cure breaks no rule that it is
+// against, but for two inside where the resource decides.
+func TestCuresHold(t *testing.T) {
+	racetest.Skip(t)
+	seen := map[string]bool{}
+	for _, rule := range check.Names() {
+		list := append(advice.Cures([]advice.Broken{{Rule: rule}}), advice.Cures([]advice.Broken{{Rule: rule, Faults: []string{"lose-reply"}}})...)
+		if len(list) == 0 {
+			t.Errorf("nothing helps against %s", rule)
+		}
+		for _, c := range list {
+			seen[c.Name] = true
+			text, err := os.ReadFile("../scenarios/" + c.Run + ".yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := scenario.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := run.New(sc, run.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Execute(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			events, _ := r.Log().Since(0)
+			for _, e := range events {
+				v, broken := e.Body.(trace.Violation)
+				if broken && slices.Contains(c.Rules, v.Rule) && (sc.Resource == nil || sc.Resource.Checks == "" || check.Harms(v.Rule)) {
+					t.Errorf("%s: its run %s breaks %s", c.Name, c.Run, v.Rule)
+				}
+			}
+			if got := slices.Sorted(maps.Keys(c.Code)); len(got) > 0 && !slices.Equal(got, slices.Sorted(slices.Values(advice.Languages))) {
+				t.Errorf("%s has code in %v", c.Name, got)
+			}
+		}
+	}
+	if len(seen) < 11 {
+		t.Errorf("%d cures", len(seen))
+	}
+}
+
+func TestCuresBeginWithHarm(t *testing.T) {
+	for _, c := range []struct {
+		broken []advice.Broken
+		want   string
+	}{
+		{[]advice.Broken{{Rule: "mutual-exclusion"}, {Rule: "lost-update"}}, "check-at-the-resource one-statement take-in-one-command"},
+		{[]advice.Broken{{Rule: "mutual-exclusion", Faults: []string{"lease-ends"}}}, "check-at-the-resource"},
+		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-reply"}}, {Rule: "done-twice"}}, "idempotency-key take-in-one-command an-id-for-each-call"},
+		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-request"}}}, "take-in-one-command"},
+		{[]advice.Broken{{Rule: "foreign-release"}}, "compare-and-delete"},
+		{nil, ""},
+	} {
+		var names []string
+		for _, one := range advice.Cures(c.broken) {
+			names = append(names, one.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%v: %s, want %s", c.broken, got, c.want)
+		}
+	}
+}
+
+func TestTheLanguageOfAWorker(t *testing.T) {
+	for command, want := range map[string]string{
+		"python3 worker.py": "python", "/usr/bin/python3.11 -u a": "python", "node w.mjs": "node", "npx tsx w.ts": "node", "java -jar w.jar": "java", "./worker": "go", "go run .": "go", "": "go",
+	} {
+		if got := advice.LanguageOf(strings.Fields(command)); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+}
