@@ -20,7 +20,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"))}
+	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"), "js/finder.js")}
 	for _, t := range page.Terms() {
 		shown, err := shell.ExhibitOf(t.Scenario)
 		if err != nil {
