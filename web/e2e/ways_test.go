@@ -24,8 +24,8 @@ const controlsInSight = `[...document.querySelectorAll("a[href], button, summary
 func TestFewControlsAndTheirWords(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	const ofHead = 8                                                             // of every page
-	wordless := "Back one step, Forward one step, Ways in the film, Theme, Menu" // which repeat what has words
+	const ofHead = 8                                                                 // of every page
+	wordless := "Back one step, Forward one step, Jump, speed and more, Theme, Menu" // which repeat what has words
 	for _, c := range []struct {
 		path          string
 		width, height int64

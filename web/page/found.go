@@ -197,7 +197,7 @@ func lost(l words.Language, r explore.Rule) string {
 	case r.Lost == 0:
 		return l.Say("It is inevitable from the start.")
 	case r.Lost == len(r.Schedule):
-		return l.Say("Its last move decides.")
+		return l.Say("Until its last move it can still end well.")
 	default:
 		return l.Say("After move %d it is inevitable.", r.Lost)
 	}
