@@ -283,6 +283,7 @@ export function lanes(box, on) {
         const units = Number(box.querySelector(".lanes-run")?.getAttribute("width") ?? 0);
         if (line && units > 0 && step === null && (find(1) || !box.querySelector("[data-step]"))) {
           stand(line, (100 * START) / units);
+          want(line);
         } else {
           line?.setAttribute("display", "none");
         }
