@@ -70,9 +70,9 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 		switch {
 		case len(ends) == 0:
 		case done:
-			list = append(list, l.Say("%s is not done in every order: it also ends %s.", t.Name, quoted(l, ends)))
+			list = append(list, l.Say("%s is not done in every order; another end: %s.", t.Name, quoted(l, ends)))
 		default:
-			list = append(list, l.Say("%s is done in no order: it ends %s.", t.Name, quoted(l, ends)))
+			list = append(list, l.Say("%s is done in no order; its end: %s.", t.Name, quoted(l, ends)))
 		}
 	}
 	list = append(list, notes(l, s.Notes())...)
