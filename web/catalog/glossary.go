@@ -29,7 +29,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 		m := moments[t.ID]
 		p.Terms = append(p.Terms, page.Term{
 			ID: t.ID, Name: l.Say(t.Name), Text: l.Say(t.Text), Other: t.Elsewhere(l), Address: "/play#" + m.Link,
-			Seen: l.Say("See it: %s, T%d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
+			Seen: l.Say("See it: %s, step %d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
 		})
 	}
 	for _, rule := range check.Names() {

@@ -407,7 +407,7 @@ func Gallery(p page.Gallery) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = findField("find", say(ctx, "Find a scenario: a symptom, a lock, a fault, a command")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = findField("find", say(ctx, "Find a symptom, a lock, a command")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1018,7 +1018,7 @@ func Incidents(p page.Incidents) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = findField("find", say(ctx, "Find an incident: a symptom, a library, a command")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = findField("find", say(ctx, "Find a symptom, a library, a command")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

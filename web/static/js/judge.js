@@ -143,6 +143,7 @@ export function judging(page, yaml, paint) {
     }
     shows(true);
     shared.hidden = true;
+    count.textContent = ""; // of the scripts as they were
     count.className = "judged-count";
     line = connect({
       path: () => `/play/socket?lang=${document.documentElement.lang}`,
