@@ -40,8 +40,9 @@ type Symptom struct {
 
 // Incident is what really happened to people, as they told it in public.
 type Incident struct {
-	ID      string      `yaml:"id"`    // unique; addresses name it
-	Title   phrase.Text `yaml:"title"` // its scenarios', too
+	ID      string      `yaml:"id"`      // unique; addresses name it
+	Title   phrase.Text `yaml:"title"`   // its scenarios', too
+	Library string      `yaml:"library"` // whose lock it was, and its language, in all languages the same
 	Seen    phrase.Text `yaml:"seen"`
 	Why     phrase.Text `yaml:"why"`
 	There   phrase.Text `yaml:"there"` // what mended it there
@@ -122,6 +123,9 @@ func (i Incident) check(files map[string]bool) error {
 		if text == "" {
 			return errors.New("title, seen, why, there and here are needed")
 		}
+	}
+	if i.Library == "" {
+		return errors.New("a library is needed")
 	}
 	if len(i.Sources) == 0 {
 		return errors.New("a source is needed")

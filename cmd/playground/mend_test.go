@@ -90,7 +90,7 @@ func TestMendInWords(t *testing.T) {
 	at := -1
 	for _, want := range []string{
 		"As it is, 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0/1", "with a pause of 500 ms: 1",
-		"Best first, whatever the pause.", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. A watchdog that runs apart from the work", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "For one rule, where others stay broken:", "– Stop when the lock is lost", "No lock can mend this alone: the resource it protects must decide.",
+		"Best first. Where two mend it,", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. A watchdog that runs apart from the work", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "For one rule, where others stay broken:", "– Stop when the lock is lost", "No lock can mend this alone: the resource it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {

@@ -116,9 +116,9 @@ var ofRedis = []Kind{
 		Word: "clock-jump", Label: "clock-jump: the clock of Redis jumps", Button: "the clock of Redis jumps",
 		Row: func(b trace.Fault, several bool) phrase.Wording {
 			if several {
-				return phrase.Say("Fault: the clock of node %d jumps by %s", node(b), b.By)
+				return phrase.Say("Fault: the clock of node %d jumps by %s", node(b), JumpsBy(b))
 			}
-			return phrase.Say("Fault: the clock of Redis jumps by %s", b.By)
+			return phrase.Say("Fault: the clock of Redis jumps by %s", JumpsBy(b))
 		},
 		Why: func(s Scene) phrase.Wording {
 			if s.Nodes > 0 {

@@ -20,7 +20,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("catalog: %w", err)
 	}
-	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"))}
+	p := page.Glossary{Page: s.Frame(r, l.Say("Glossary"), "js/finder.js")}
 	for _, t := range page.Terms() {
 		shown, err := shell.ExhibitOf(t.Scenario)
 		if err != nil {
@@ -29,7 +29,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 		m := moments[t.ID]
 		p.Terms = append(p.Terms, page.Term{
 			ID: t.ID, Name: l.Say(t.Name), Text: l.Say(t.Text), Other: t.Elsewhere(l), Address: "/play#" + m.Link,
-			Seen: l.Say("See it: %s, T%d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
+			Seen: l.Say("See it: %s, step %d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
 		})
 	}
 	for _, rule := range check.Names() {

@@ -169,14 +169,15 @@ func (s *Pages) Scenarios(w http.ResponseWriter, r *http.Request) error {
 				e.Failed = film.OnlyFailed(l, shown.Failed)
 			}
 			if at := slices.IndexFunc(s.Examples, func(x shell.Example) bool { return x.Name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.Examples[at].Scenario().Lock.Protocol, page.LevelOf(s.Examples[at].Scenario())
-				if kind := s.Examples[at].Scenario().Kind; kind == scenario.KindHeartbeat {
+				sc := s.Examples[at].Scenario()
+				e.Protocol, e.Terms, e.Level = sc.Lock.Protocol, page.FoundBy(sc), page.LevelOf(sc)
+				if kind := sc.Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}
 		}
 	}
-	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.Frame(r, l.Say("Scenarios")), Groups: groups}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.Frame(r, l.Say("Scenarios"), "js/finder.js"), Groups: groups}))
 }
 
 // About says what the playground is.

@@ -42,6 +42,9 @@ func TestIncidentsHaveAPage(t *testing.T) {
 						t.Errorf("%s: %s lacks %s", language, i.ID, source.URL)
 					}
 				}
+				if !strings.Contains(body, "<span>"+html.EscapeString(i.Library)+"</span>") {
+					t.Errorf("%s: %s lacks its library", language, i.ID)
+				}
 				if said := html.EscapeString(string(i.Seen)); (language == "en") != strings.Contains(body, said) {
 					t.Errorf("%s: %s in the wrong language", language, i.ID)
 				}
@@ -66,8 +69,17 @@ func TestIncidentsHaveAPage(t *testing.T) {
 						t.Errorf("%s opens %+v, %v", path, state.Scenario, err)
 						continue
 					}
-					if stands := state.At > 0 && state.At == len(state.Scenario.Schedule); stands == strings.HasSuffix(path, "/cured") {
-						t.Errorf("%s opens after %d of %d moves: is it where it goes wrong? its cure begins at its start", path, state.At, len(state.Scenario.Schedule))
+					if state.At == 0 || state.At != len(state.Scenario.Schedule) {
+						t.Errorf("%s opens after %d of %d moves: is it where it goes wrong, or would?", path, state.At, len(state.Scenario.Schedule))
+					}
+					cured := strings.HasSuffix(path, "/cured")
+					if changed := "What was changed: " + html.EscapeString(string(i.Here)); language == "en" && strings.Contains(staged, changed) != cured {
+						t.Errorf("%s: does it say %q? want %v", path, changed, cured)
+					}
+					for _, other := range []string{"/incidents/" + i.ID, "/incidents/" + i.ID + "/cured"} {
+						if want := other != path && (cured || i.Cured); strings.Contains(staged, `href="`+other+`"`) != want {
+							t.Errorf("%s: is there a link to %s? want %v", path, other, want)
+						}
 					}
 				}
 			}

@@ -60,7 +60,7 @@ type played struct {
 	shown        *scenario.Scenario
 	title, shows string
 	ending       page.Ending
-	incident     string // its ID, "" for none
+	incident     *page.Staged
 	problem      string // why what was asked for is not shown
 	elsewhere    bool   // it opens elsewhere than at the start
 }

@@ -254,3 +254,18 @@ func TestInANarrowBoxTheLanesGoAlong(t *testing.T) {
 		})()`, place, n))
 	}
 }
+
+// Of a text in the lanes nobody sees a part: "3,500" is not 500.
+func TestTheNamesCoverNoPartOfANumber(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/incidents/tuf-151"))
+	until(ctx, t, `document.querySelector(".lanes-box").scrollLeft > 0 && document.querySelectorAll(".lanes-run .lane-at").length > 5`)
+	for _, to := range []int{60, 80, 100, 120, 140} {
+		do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector(".lanes-box").scrollTo({ left: `+strconv.Itoa(to)+`, behavior: "instant" }); undefined`))
+		until(ctx, t, `[...document.querySelectorAll('.lanes-run text[x$="%"]')].every((e) => {
+			const { left, right } = e.getBoundingClientRect(), edge = document.querySelector(".lanes-names").getBoundingClientRect().right;
+			return getComputedStyle(e).visibility === "hidden" || left > edge - 2 || right < edge;
+		})`)
+	}
+}

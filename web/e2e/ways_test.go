@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,8 +24,8 @@ const controlsInSight = `[...document.querySelectorAll("a[href], button, summary
 func TestFewControlsAndTheirWords(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	const ofHead = 8                                                             // of every page
-	wordless := "Back one step, Forward one step, Ways in the film, Theme, Menu" // which repeat what has words
+	const ofHead = 8                                                                 // of every page
+	wordless := "Back one step, Forward one step, Jump, speed and more, Theme, Menu" // which repeat what has words
 	for _, c := range []struct {
 		path          string
 		width, height int64
@@ -164,5 +165,31 @@ func TestTheEditorStandsStill(t *testing.T) {
 		if get[bool](ctx, t, `[...document.querySelectorAll(".no-script")].some((part) => part.checkVisibility())`) {
 			t.Errorf("%s shows what is for pages without scripts", path)
 		}
+	}
+}
+
+// Incidents, scenarios and terms are found by their words, and by what is not written on them.
+func TestPagesAreSearched(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	for path, sought := range map[string]string{"/incidents": "redis-py lease", "/scenarios": "evict", "/glossary": "shut-out"} {
+		do(ctx, t, chromedp.Navigate(url+path))
+		all := get[int](ctx, t, `document.querySelectorAll("[data-find]").length`)
+		until(ctx, t, `document.getElementById("find-found").checkVisibility() === false && document.readyState === "complete"`)
+		do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })); undefined`))
+		until(ctx, t, `document.activeElement.id === "find-filter"`)
+		do(ctx, t, chromedp.KeyEvent(sought))
+		until(ctx, t, `document.getElementById("find-found").textContent === [...document.querySelectorAll("[data-find]")].filter((e) => e.checkVisibility()).length + " of `+strconv.Itoa(all)+` fit."`)
+		if fit := get[int](ctx, t, `document.querySelectorAll("[data-find]:not([hidden])").length`); fit == 0 || fit > all/3 {
+			t.Errorf("%s: %d of %d have %q", path, fit, all, sought)
+		}
+		do(ctx, t, chromedp.KeyEvent(" qqq"))
+		until(ctx, t, `document.getElementById("find-found").textContent.startsWith("Nothing has all")`)
+		do(ctx, t, chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent(kb.Backspace), chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); undefined`))
+		until(ctx, t, `new URLSearchParams(location.search).get("q").trim() === "`+sought+`"`)
+		do(ctx, t, chromedp.Reload())
+		until(ctx, t, `document.getElementById("find-found").textContent.endsWith(" fit.")`)
+		do(ctx, t, click("#find-filter"), chromedp.KeyEvent(kb.Escape))
+		until(ctx, t, `document.querySelectorAll("[data-find][hidden]").length === 0 && document.getElementById("find-filter").value === ""`)
 	}
 }

@@ -88,7 +88,7 @@ func (s *stager) agree(b *Belief, name string, levels int) {
 			b.Cord = Agrees
 		}
 	case count != "" && levels > 1:
-		b.Cord, b.Tie = Twice, s.l.Say("agree: %s", count)
+		b.Cord, b.Tie = Twice, s.l.Say("both say %s", count)
 	case levels > 1:
 		b.Cord = Twice
 	}

@@ -105,6 +105,9 @@ func settings(l words.Language, s Scenario) []string {
 	case s.Heartbeat():
 		return []string{s.Kind, l.Say("the key stays for %s", l.Length(s.Lease))}
 	case !InRedis(s.Protocol):
+		if NoLock(s.Protocol) {
+			return []string{l.Say("no lock")}
+		}
 		return []string{l.Say("lock: %s", s.Protocol)}
 	}
 	list := []string{s.Protocol}

@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/lock"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -561,6 +562,27 @@ func (s *stager) inOrder(names []string) []string {
 	return names
 }
 
+// haveRead says who has read what, those together who have read the same.
+func (s *stager) haveRead(seen map[string]int) (says []string) {
+	by := map[int]phrase.Names{}
+	var values []int
+	for _, name := range s.inOrder(slices.Collect(maps.Keys(seen))) {
+		value := seen[name]
+		if by[value] == nil {
+			values = append(values, value)
+		}
+		by[value] = append(by[value], words.Short(name, mostName))
+	}
+	for _, value := range values {
+		if names := by[value]; len(names) == 1 {
+			says = append(says, s.l.Say("%s has read %d", names[0], value))
+		} else {
+			says = append(says, s.l.Say("%s have read %d", s.l.List(names), value))
+		}
+	}
+	return says
+}
+
 // ofResource is what the lock protects, nil where the scenario has nothing of it.
 func (s *stager) ofResource() *ResourceLine {
 	r, kind, size := &s.resource, scenario.KindCounter, 0
@@ -593,9 +615,7 @@ func (s *stager) ofResource() *ResourceLine {
 		}
 		out.Value = strconv.Itoa(value)
 	}
-	for _, name := range s.inOrder(slices.Collect(maps.Keys(r.Seen))) {
-		out.Texts = append(out.Texts, s.l.Say("%s has read %d", words.Short(name, mostName), r.Seen[name]))
-	}
+	out.Texts = append(out.Texts, s.haveRead(r.Seen)...)
 	if r.Token > 0 {
 		out.Texts = append(out.Texts, s.l.Say("newest token: %d", r.Token))
 	}

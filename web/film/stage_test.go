@@ -60,7 +60,7 @@ func TestWhatIsOnTheStage(t *testing.T) {
 		{"late-write-without-a-token.yaml", 9, 1, "Done, wrote 1, left at 125 ms, none"},
 		{"late-write-without-a-token.yaml", 10, 0, "I lost it, told at its unlock, at 240 ms, none"},
 		{"two-threads.yaml", 3, 0, "I hold the lock, works until 93 ms, ok"},
-		{"two-threads.yaml", 6, 0, "I hold it twice, works until 152 ms, two, agree: 2"},
+		{"two-threads.yaml", 6, 0, "I hold it twice, works until 152 ms, two, both say 2"},
 		{"two-masters.yaml", 3, 0, "I hold the lock, works until 120 ms, nobody has told it, false, asks the old master"},
 		{"stalled-work.yaml", 3, 0, "I hold the lock, hangs for ever, ok"},
 		{"busy-asked-again.yaml", 5, 1, "I do not know, its call was answered with BUSY, none"},
@@ -113,7 +113,7 @@ func TestWhatTheCardSays(t *testing.T) {
 		left string
 		res  string
 	}{
-		{"late-write-without-a-token.yaml", 8, "B holds it, ×1", "HASH { e137…47f: 1 }", "100 of 100 ms", "counter 0: A has read 0; B has read 0"},
+		{"late-write-without-a-token.yaml", 8, "B holds it, ×1", "HASH { e137…47f: 1 }", "100 of 100 ms", "counter 0: A and B have read 0"},
 		{"late-write-without-a-token.yaml", 7, "nobody holds it", "no key", "–", "counter 0: A has read 0"},
 		{"two-threads.yaml", 6, "A holds it, ×2", "HASH { 0678…102: 2 }", "200 of 200 ms", ""},
 		{"fair.yaml", 4, "A holds it, ×1", "HASH { 0678…102: 1, #A: 1 }", "261 of 300 ms", "counter 0: A has read 0"},

@@ -126,7 +126,7 @@ func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	for l, want := range map[words.Language]string{
 		words.English: "no rule was broken, but A and C ended with an error: connection reset by peer; " +
 			"B ended with an error: it did not hold what it wanted to unlock; D ended with an error: the business code panicked; E ended with an error: unknown",
-		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：并不持有要解的锁；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
+		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：并不持有要解的锁；D 以错误结束：业务代码抛出异常（panic）；E 以错误结束：原因不明",
 	} {
 		if got := film.OnlyFailed(l, list); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)

@@ -411,7 +411,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 		{"redlock", "redlock, nodes: 5, lease 300 ms, watchdog off", "nodes", "quorum 3 of 5"},
 		{"heartbeat", "heartbeat, the key stays for 5 min", "expiry", "5 min"},
 		{"spin-two-processes", "lock: spin", "word", "in memory"},
-		{"no-lock-flash-sale", "lock: none", "no key", ""},
+		{"no-lock-flash-sale", "no lock", "no key", ""},
 	} {
 		p := lessonstest.Play(t, c.name+".yaml")
 		if got := strings.Join(film.NewScenario(words.English, p.Scenario).Facts, ", "); got != c.facts {

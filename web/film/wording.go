@@ -11,11 +11,11 @@ import (
 	"relock/web/words"
 )
 
-// results are the words for outcomes. In English these are the words of scenarios and
+// results are the words for outcomes. In English these are nearly the words of scenarios and
 // traces.
 var results = map[trace.Result]phrase.Text{
 	trace.Acquired: "acquired", trace.Reentered: "reentered", trace.Refused: "refused", trace.Released: "released", trace.Decremented: "decremented",
-	trace.Renewed: "renewed", trace.Aged: "aged", trace.NotHeld: "not-held", trace.Exhausted: "exhausted", trace.Lost: "lost", trace.Failed: "error",
+	trace.Renewed: "renewed", trace.Aged: "aged", trace.NotHeld: "not-held", trace.Exhausted: "gave up", trace.Lost: "lost", trace.Failed: "error",
 	trace.Cancelled: "cancelled", trace.Online: "online", trace.Offline: "offline", trace.Done: "done", trace.Crashed: "crashed",
 }
 

@@ -71,9 +71,9 @@ func NotesOn(l words.Language, s *explore.Space) []string {
 		switch {
 		case len(ends) == 0:
 		case done:
-			list = append(list, l.Say("%s is not done in every order: it also ends %s.", t.Name, quoted(l, ends)))
+			list = append(list, l.Say("%s is not done in every order; another end: %s.", t.Name, quoted(l, ends)))
 		default:
-			list = append(list, l.Say("%s is done in no order: it ends %s.", t.Name, quoted(l, ends)))
+			list = append(list, l.Say("%s is done in no order; its end: %s.", t.Name, quoted(l, ends)))
 		}
 	}
 	list = append(list, notes(l, s.Notes())...)
@@ -206,7 +206,7 @@ func lost(l words.Language, r explore.Rule) string {
 	case r.Lost == 0:
 		return l.Say("It is inevitable from the start.")
 	case r.Lost == len(r.Schedule):
-		return l.Say("Its last move decides.")
+		return l.Say("Until its last move it can still end well.")
 	default:
 		return l.Say("After move %d it is inevitable.", r.Lost)
 	}

@@ -1,10 +1,13 @@
 package page
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/film"
@@ -89,6 +92,7 @@ type Exhibit struct {
 	Title    string
 	Shows    string // what is seen in it
 	Protocol string
+	Terms    string   // FoundBy of its scenario
 	First    bool     // read it first
 	Steps    int      // rows of its run, 0 where it has none
 	Minutes  int      // about how long it takes to step through, 0 where nobody would
@@ -112,9 +116,10 @@ type Symptom struct {
 
 // Incident is what happened, and where to step through it.
 type Incident struct {
-	ID, Title, Seen, Why, There, Here string
-	Sources                           []lessons.Source
-	Cured                             bool // there is a scenario of what would mend it
+	ID, Title, Library, Seen, Why, There, Here string
+	Terms                                      string // by which it is found beside these
+	Sources                                    []lessons.Source
+	Cured                                      bool // there is a scenario of what would mend it
 }
 
 // secondsAStep is about how long a step is looked at.
@@ -128,6 +133,33 @@ func MinutesOf(steps int) int {
 		return 0
 	}
 	return max(1, (steps*secondsAStep+30)/60)
+}
+
+var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+
+// FoundBy are the words by which one finds a scenario beside its texts: its lock, the commands
+// that this sends, and the faults as files name them.
+func FoundBy(sc *scenario.Scenario) string {
+	lock := sc.Lock.Implementation()
+	terms := []string{lock.Name}
+	for _, call := range []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew} {
+		terms = append(terms, lock.FirstCommand(call, 1))
+	}
+	for _, s := range lock.Scripts {
+		for _, found := range commandOf.FindAllStringSubmatch(s.Source, -1) {
+			terms = append(terms, found[1])
+		}
+	}
+	for _, f := range sc.Faults {
+		terms = append(terms, f.Do)
+	}
+	for _, m := range sc.Schedule {
+		if m.Fault != nil {
+			terms = append(terms, m.Fault.Do)
+		}
+	}
+	slices.Sort(terms)
+	return strings.TrimSpace(strings.Join(slices.Compact(terms), " "))
 }
 
 // LevelOf is how hard a scenario is, from 1 to 3: the more there is to keep in mind at

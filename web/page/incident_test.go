@@ -56,3 +56,47 @@ func TestAnIncidentOpensAtTheRuleOfItsSymptom(t *testing.T) {
 		}
 	}
 }
+
+// What would mend an incident opens at the last row that is not after the one at which the
+// incident goes wrong, and before the run's end.
+func TestACureOpensWhereItWentWrong(t *testing.T) {
+	symptoms, err := lessons.Incidents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, symptom := range symptoms {
+		for _, i := range symptom.Incidents {
+			read := func(cured bool) *scenario.Scenario {
+				data, err := fs.ReadFile(lessons.IncidentFiles(), i.File(cured))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sc, err := scenario.Parse(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sc
+			}
+			if !i.Cured {
+				continue
+			}
+			wrong, err := page.GoesWrong(i.ID, symptom.Rule, read(false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := page.GoesWell(i.ID, wrong, read(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := 0
+			for _, e := range lessonstest.PlayScenario(t, read(true)).Events {
+				if _, ends := e.Body.(trace.End); e.At <= wrong.At && (!ends || e.Thread != "") {
+					last = max(last, e.Step)
+				}
+			}
+			if last == 0 || at.Row != last {
+				t.Errorf("%s, mended, opens at T%d; the last row until %v is T%d", i.ID, at.Row, wrong.At, last)
+			}
+		}
+	}
+}

@@ -72,7 +72,7 @@ type CureWhy struct {
 // of its card.
 type BrokenCount struct {
 	What string // a rule's title, or with which pause
-	Says string // "42 → 0 of 55", "42 of 55 → 0 of 85" of other totals, "still 42 of 55"
+	Says string // "42 → 0 of 55 orders", "42 of 55 → 0 of 85 orders" of other totals, "still 42 of 55 orders"
 	Tone film.Tone
 }
 
@@ -183,9 +183,9 @@ func brokenCounts(l words.Language, r *mend.Report, c *mend.Cure) []BrokenCount 
 	var list []BrokenCount
 	of := func(n *big.Int, count *mend.Count) string {
 		if !count.All {
-			return l.Say("%[1]s of %[2]s tried", Grouped(n), Grouped(count.Orders))
+			return l.Say("%[1]s of %[2]s orders tried", Grouped(n), Grouped(count.Orders))
 		}
-		return l.Say("%[1]s of %[2]s", Grouped(n), Grouped(count.Orders))
+		return l.Say("%[1]s of %[2]s orders", Grouped(n), Grouped(count.Orders))
 	}
 	rules := slices.Clone(r.Before.Rules)
 	slices.SortStableFunc(rules, func(a, b mend.Broken) int { return harmFirst(a.Rule, b.Rule) })
@@ -193,7 +193,7 @@ func brokenCounts(l words.Language, r *mend.Report, c *mend.Cure) []BrokenCount 
 		after := c.After.Of(b.Rule)
 		before := Grouped(b.Orders)
 		if c.After.All != r.Before.All || c.After.Orders.Cmp(r.Before.Orders) != 0 {
-			before = of(b.Orders, &r.Before)
+			before = l.Say("%[1]s of %[2]s", before, Grouped(r.Before.Orders))
 		}
 		one := BrokenCount{What: l.Clause(check.Title(b.Rule)), Says: l.Say("%[1]s → %[2]s", before, of(after, &c.After)), Tone: film.Plain}
 		switch {
@@ -315,7 +315,7 @@ func CureNote(l words.Language, c *mend.Cure) string {
 
 // CureOrder says by what a report's cures are ordered.
 func CureOrder(l words.Language) string {
-	return l.Say("Best first, whatever the pause. Of those that mend it, the cheapest change is first, unless it breaks new rules or was tried with fewer faults: how many orders still break a rule does not count.")
+	return l.Say("Best first. Where two mend it, the cheaper change comes first.")
 }
 
 // CureNew says which rules only the change breaks, or nothing.

@@ -80,9 +80,9 @@ func TestEachCountHasItsOwnTotal(t *testing.T) {
 		all    bool
 		want   string
 	}{
-		{182, true, "78 → 0 of 182"},
-		{54, true, "78 of 182 → 0 of 54"},
-		{182, false, "78 of 182 → 0 of 182 tried"},
+		{182, true, "78 → 0 of 182 orders"},
+		{54, true, "78 of 182 → 0 of 54 orders"},
+		{182, false, "78 of 182 → 0 of 182 orders tried"},
 	} {
 		cure := mend.Cure{Change: mend.Change{Name: "x", Scenario: sc}, After: mend.Count{Orders: big.NewInt(c.orders), Broken: new(big.Int), All: c.all}}
 		m, err := page.NewMended(words.All()[0], &mend.Report{Scenario: sc, Before: before, Cures: []mend.Cure{cure}}, nil)

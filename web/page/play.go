@@ -22,8 +22,8 @@ import (
 // Play is the page on which a scenario is stepped.
 type Play struct {
 	Page     Page
-	Shows    string // what is seen in it, in one line
-	Incident string // the ID of the one that it stages, "" for none
+	Shows    string  // what is seen in it, in one line
+	Incident *Staged // that it stages, nil for none
 	Viewer   Viewer
 	Ending   Ending
 	Gallery  []Group

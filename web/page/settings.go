@@ -29,6 +29,11 @@ type SettingsOf struct {
 	Fields  []Field
 }
 
+// Named reports whether a thread has a name that needs more room than a letter.
+func (s Settings) Named() bool {
+	return slices.ContainsFunc(s.Threads, func(t SettingsOf) bool { return len(t.Name) > 2 })
+}
+
 // NewSettings returns the settings for a scenario's text, right or wrong.
 func NewSettings(l words.Language, text string) Settings {
 	form, mistakes := NewForm(l, text)

@@ -24,7 +24,7 @@ func (m *maker) mender() []Story {
 	line := func(n int, tone film.Tone, says string) page.BrokenCount {
 		return page.BrokenCount{What: rules[n], Says: says, Tone: tone}
 	}
-	token.Broken = []page.BrokenCount{line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "55"))), line(1, film.Plain, l.Say("still %s", l.Say("%[1]s of %[2]s", "42", "55")))}
+	token.Broken = []page.BrokenCount{line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s orders", "0", "55"))), line(1, film.Plain, l.Say("still %s", l.Say("%[1]s of %[2]s orders", "42", "55")))}
 	token.Why = page.CureWhy{
 		Says: l.Say("The same moves, at %[1]s's %[2]s. With the change: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
 		Threads: []page.LockThread{{Name: "A", Rows: []page.LockRow{{What: l.Say("write"), Differs: true, First: true, Cells: []page.LockCell{
@@ -38,8 +38,8 @@ func (m *maker) mender() []Story {
 		Open: "/play#v1.z.c~0", Left: "/play#v1.z.d~0", LeftSays: rules[0],
 	}
 	lease.Broken = []page.BrokenCount{
-		line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))), line(1, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s", "0", "687"))),
-		{What: l.Say("with a pause of %s", "500 ms"), Says: l.Say("%[1]s of %[2]s", "67", "85"), Tone: film.Bad},
+		line(0, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s orders", "0", "687"))), line(1, film.Good, l.Say("%[1]s → %[2]s", "42", l.Say("%[1]s of %[2]s orders", "0", "687"))),
+		{What: l.Say("with a pause of %s", "500 ms"), Says: l.Say("%[1]s of %[2]s orders", "67", "85"), Tone: film.Bad},
 	}
 	other := page.CureRow{
 		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),

@@ -72,7 +72,7 @@ func (m *maker) stage() []Story {
 		at("waits", film.Belief{State: film.Waits, Says: l.Say("I wait"), Does: l.Say("%s, again at %s", l.Say("refused %d times", 3), m.ms(65)), Cord: film.Kept, Tie: l.Say("refused")}, bs, ""),
 		at("holds", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Agrees}, as, ""),
 		at("holds twice", film.Belief{
-			State: film.Holds, Says: l.Say("I hold it twice"), Does: works, Cord: film.Twice, Tie: l.Say("agree: %s", "2"),
+			State: film.Holds, Says: l.Say("I hold it twice"), Does: works, Cord: film.Twice, Tie: l.Say("both say %s", "2"),
 			Calls: []film.Call{{Name: "sell(2)", Text: l.Say("works at level %d", 2)}, {Name: "sell(1)", Text: l.Say("level %d", 1)}},
 		}, twice, ""),
 		at("counts differ", film.Belief{State: film.Holds, Says: holds, Does: works, Cord: film.Twice, Tie: l.Say("Redis: %s", "2"), Wrong: true}, wrong(twice, m.title(check.CountMismatch)), m.title(check.CountMismatch)),

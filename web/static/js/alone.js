@@ -17,6 +17,7 @@ export function alone(stage) {
   let server;
   let plays = false; // what to open, by itself
   let turned = Promise.resolve(); // what the address is to say is there
+  const served = byId("title")?.textContent; // of what the page was made for
   /** Whether the address asks what would mend the run. */
   const mends = () => new URLSearchParams(location.search).has("mend");
   /** The row to stand at, where that is not the last one of what is opened: of the address, or of the page. */
@@ -133,7 +134,7 @@ export function alone(stage) {
   function describe(session) {
     const { title, asServed, shows, ways } = session;
     if (!("inPage" in stage.dataset)) {
-      byId("title").textContent = title || say("Your scenario"); // else the page has given it one
+      byId("title").textContent = (asServed ? served : title) || say("Your scenario"); // else the page has given it one
       document.title = `${byId("title").textContent} · Relock`;
     }
     if (!asServed) {

@@ -13,6 +13,7 @@ const parts = [
   [".play.lab", async () => (await import("./lab.js")).lab],
   [".embed", async () => (await import("./embed.js")).embed],
   [".editor", async () => (await import("./editor.js")).editor],
+  ["#find-filter", async () => (await import("./finder.js")).search],
   [".by-hand", async () => (await import("./home.js")).home],
   [".room-lessons", async () => (await import("./room-new.js")).lessons],
   ["[data-lesson]", async () => (await import("./course-lesson.js")).lesson],

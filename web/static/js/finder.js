@@ -1,6 +1,17 @@
-// A list of scenarios, and a field that narrows it to those with all of its words.
+// A list, and a field that narrows it to what has all of its words.
 import { byId } from "./dom.js";
+import { slash } from "./keys.js";
 import { say } from "./words.js";
+
+/**
+ * What has all words of a text, in any order.
+ * @param {string} sought
+ * @returns {(text: string) => boolean} of a text in small letters
+ */
+export function having(sought) {
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  return (text) => words.every((word) => text.includes(word));
+}
 
 /**
  * @param {string} name what the ids of its parts begin with
@@ -10,33 +21,38 @@ export function finder(name) {
   const filter = /** @type {HTMLInputElement} */ (byId(`${name}-filter`));
   const list = byId(`${name}-list`);
   const found = byId(`${name}-found`);
-  const all = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-open]")]);
-  const texts = all.map((one) => `${one.dataset.open} ${one.textContent}`.toLowerCase());
+  const all = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-find]")]);
+  const texts = all.map((one) => `${one.dataset.find} ${one.closest("section")?.querySelector("h2")?.textContent} ${one.textContent}`.toLowerCase());
 
   function narrow() {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = having(filter.value);
     let fit = 0;
     all.forEach((one, i) => {
-      const is = words.every((word) => texts[i].includes(word));
-      /** @type {HTMLElement} */ (one.closest("li")).hidden = !is;
-      fit += Number(is);
+      one.hidden = !has(texts[i]);
+      fit += Number(!one.hidden);
     });
     for (const group of /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll("section"))) {
-      group.hidden = group.querySelector("li:not([hidden])") === null;
+      group.hidden = group.querySelector("[data-find]:not([hidden])") === null;
+      document.querySelector(`nav a[href="#${group.querySelector("h2")?.id}"]`)?.toggleAttribute("hidden", group.hidden);
     }
-    const count = words.length === 0 ? "" : fit === 0 ? say("No scenario has all of these words.") : say("%d of %d scenarios", fit, all.length);
+    const count = filter.value.trim() === "" ? "" : fit === 0 ? say("Nothing has all of these words. Try fewer, or others.") : say("%d of %d fit.", fit, all.length);
     if (found.textContent !== count) {
       found.textContent = count;
     }
   }
 
-  const shown = () => all.filter((one) => one.checkVisibility());
+  const shown = () => all.flatMap((one) => (one.checkVisibility() ? (/** @type {HTMLElement | null} */ (one.querySelector("a, button")) ?? []) : []));
 
   filter.addEventListener("input", narrow);
   filter.addEventListener("keydown", (event) => {
     if (event.key === "Enter" || event.key === "ArrowDown") {
       event.preventDefault(); // one chooses by a second press
       shown()[0]?.focus();
+    } else if (event.key === "Escape" && filter.value !== "") {
+      event.preventDefault(); // a second press closes what it is in
+      event.stopPropagation();
+      filter.value = "";
+      narrow();
     }
   });
   list.addEventListener("keydown", (event) => {
@@ -65,4 +81,21 @@ export function picker() {
   };
   menu.addEventListener("toggle", begin);
   begin();
+}
+
+/** Has a page begin with what its address looks for, and keep there what one leaves it with. */
+export function search() {
+  const { narrow } = finder("find");
+  const filter = /** @type {HTMLInputElement} */ (byId("find-filter"));
+  slash(() => filter.select());
+  filter.value = new URLSearchParams(location.search).get("q") ?? "";
+  narrow();
+  filter.addEventListener("blur", () => {
+    const url = new URL(location.href);
+    url.searchParams.set("q", filter.value);
+    if (filter.value === "") {
+      url.searchParams.delete("q");
+    }
+    history.replaceState(history.state, "", url);
+  });
 }

@@ -23,13 +23,13 @@ import { say } from "./words.js";
 const USUAL = ["pause", "lose-reply"];
 
 /**
- * A judgement in words, beside the one before: "109 of 182 → 0".
+ * A judgement in words, beside the one before: "0 of 182 orders break a rule; before, 109 of 182".
  * @param {Judged} now
  * @param {Judged | null} before
  */
 export function verdict(now, before) {
-  const of = (/** @type {Judged} */ j) => (j.broken === "0" ? "0" : say("%s of %s", j.broken, j.all));
-  return before ? say("%s → %s", of(before), of(now)) : say("%s of %s orders break a rule", now.broken, now.all);
+  const says = say("%s of %s orders break a rule", now.broken, now.all);
+  return before ? say("%s; before, %s of %s", says, before.broken, before.all) : says;
 }
 
 /**
@@ -143,6 +143,7 @@ export function judging(page, yaml, paint) {
     }
     shows(true);
     shared.hidden = true;
+    count.textContent = ""; // of the scripts as they were
     count.className = "judged-count";
     line = connect({
       path: () => `/play/socket?lang=${document.documentElement.lang}`,

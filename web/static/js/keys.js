@@ -70,6 +70,16 @@ export function digits(choose) {
   });
 }
 
+/** The slash of a page with a field to find something. @param {() => void} go */
+export function slash(go) {
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && acts(event)) {
+      event.preventDefault();
+      go();
+    }
+  });
+}
+
 /**
  * The keys that every film has.
  * @param {{act: (name: string) => void}} view

@@ -214,7 +214,25 @@ export function lanes(box, on) {
       show(wanted);
     }
     seen = wanted = null;
+    whole();
   }
+
+  /** Hides the texts whose beginning is under the names. */
+  function whole() {
+    const run = box.querySelector(".lanes-run");
+    const names = box.querySelector(".lanes-names");
+    if (!run || !names) {
+      return;
+    }
+    const { left, width } = run.getBoundingClientRect();
+    const edge = names.getBoundingClientRect().right;
+    const unit = width / Number(run.getAttribute("width"));
+    for (const text of run.querySelectorAll('text[x$="%"]')) {
+      const half = text.matches(".lane-at, .lane-time, .lane-infinite") ? 4 * (text.textContent ?? "").length : 0;
+      text.classList.toggle("under-names", left + (width * part(text, "x")) / 100 - half * unit < edge);
+    }
+  }
+  box.addEventListener("scroll", () => onceDrawn(whole, whole), { passive: true });
 
   /** @param {Element} el */
   function want(el) {
@@ -265,6 +283,7 @@ export function lanes(box, on) {
         const units = Number(box.querySelector(".lanes-run")?.getAttribute("width") ?? 0);
         if (line && units > 0 && step === null && (find(1) || !box.querySelector("[data-step]"))) {
           stand(line, (100 * START) / units);
+          want(line);
         } else {
           line?.setAttribute("display", "none");
         }

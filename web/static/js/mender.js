@@ -265,7 +265,7 @@ export function mender(stage, on) {
         if (frame.causes.row !== on.row() && isOpen()) {
           on.to(frame.causes.row);
         }
-        byId("mend-place").textContent = frame.causes.row > 0 ? `${on.title()} · T${frame.causes.row}` : on.title();
+        byId("mend-place").textContent = frame.causes.row > 0 ? say("%s, step %d", on.title(), frame.causes.row) : on.title();
       }
       if (frame.mended) {
         next.innerHTML = frame.mended.html;
