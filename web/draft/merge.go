@@ -214,9 +214,9 @@ func (d *Draft) EnterOnce() (changed bool) {
 // Call says how an own lock's scripts are called and what they return, and takes out those of
 // the lock that it is like which do nothing.
 func (d *Draft) Call(args map[string][]protocol.Arg, keys []string, replies map[string]protocol.Replies, idle []string) {
-	for call, list := range args {
+	for _, call := range slices.Sorted(maps.Keys(args)) {
 		var words []string
-		for _, one := range list {
+		for _, one := range args[call] {
 			words = append(words, cmp.Or(one.Word, one.Text))
 		}
 		d.Set("lock.args."+call, strings.Join(words, " "))
@@ -224,9 +224,13 @@ func (d *Draft) Call(args map[string][]protocol.Arg, keys []string, replies map[
 	if keys != nil {
 		d.Set("lock.keys", strings.Join(keys, " "))
 	}
-	for call, list := range replies {
+	for _, call := range slices.Sorted(maps.Keys(replies)) {
 		d.Delete("lock.replies." + call)
-		for outcome, one := range list {
+		for _, outcome := range protocol.Outcomes(call) {
+			one, said := replies[call][outcome]
+			if !said {
+				continue
+			}
 			key, text := "lock.replies."+call+"."+outcome, one.String()
 			if one.Kind == protocol.AnswerText {
 				text = one.Text
