@@ -73,6 +73,7 @@ var (
 	errNotWritten  = phrase.New("that member has written no script")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
+	errReserved    = phrase.New("the host gives the threads here: wait for yours")
 	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
 	errSeconds     = phrase.New("a vote can have up to %d seconds; 0 removes the clock", mostSeconds)
 	errNobody      = phrase.New("nobody who plays is here yet")
