@@ -278,8 +278,9 @@ func (c *cutter) packed(p portionJSON) ([]byte, error) {
 		}
 		text = append(text, row...)
 	}
-	c.text = append(text, "]}\n"...)
-	return site.Zipped(c.text)
+	text = append(text, "]}\n"...)
+	c.text = text
+	return site.Zipped(text)
 }
 
 // take returns count rows of the film from an index on, or fewer at its end.
