@@ -86,7 +86,7 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 		{"GET /embed/play", s.Page(shown.Embed)},
 		{"GET /embed/play/{example}", s.Page(shown.Embed)},
 		{"GET /embed/s/{id}", s.Page(shown.Embed)},
-		{"GET /embed/room/{code}/stage", s.Page(class.Stage)},
+		{"GET /embed/room/{code}/stage", s.Page(class.Framed)},
 		{"GET /oembed", s.Page(shown.OEmbed)},
 		{"POST /rooms", s.Page(class.Make)},
 		{"GET /room", s.ForAll(class.Door)},

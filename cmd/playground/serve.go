@@ -135,6 +135,21 @@ func fromEnvironment(fs *flag.FlagSet, env environment) error {
 	return errors.Join(errs...)
 }
 
+// tellOfPassword warns of a password in a flag of the command line, which every user of
+// the machine reads.
+func tellOfPassword(ctx context.Context, fs *flag.FlagSet, log *slog.Logger) {
+	fs.Visit(func(fl *flag.Flag) {
+		u, err := url.Parse(fl.Value.String())
+		if err != nil || fl.Name != "redis" {
+			return
+		}
+		password, _ := u.User.Password()
+		if cmp.Or(password, u.Query().Get("password")) != "" { // behind a sentinel the master's is in the query
+			log.WarnContext(ctx, "a password on the command line: every user of this machine can read it; give the URL in $"+variable(fl.Name)+" instead of -"+fl.Name)
+		}
+	})
+}
+
 func serve(ctx context.Context, args []string, env environment) int {
 	var f serveFlags
 	fs := newServeFlags("serve", env, &f)
@@ -156,6 +171,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUsage
 	}
 	if f.redis != "" {
+		tellOfPassword(ctx, fs, config.Log)
 		external, err := store.Connect(ctx, f.redis)
 		if err != nil {
 			return redisFailed(err, env)

@@ -88,3 +88,43 @@ func TestShutdownCutsARequestThatHangs(t *testing.T) {
 		t.Errorf("of the end: %v", said)
 	}
 }
+
+// A command line is read by every user of the machine: the log says where a password
+// belongs, and never the password.
+func TestAPasswordOnTheCommandLineIsToldAgainst(t *testing.T) {
+	const secret = "s3same"
+	nobody := "127.0.0.1/none" // refused before a dial: a database has a number
+	for _, c := range []struct {
+		name, flag, variable string
+		told                 int
+	}{
+		{"as a flag", "redis://:" + secret + "@" + nobody, "", 1},
+		{"as a flag, over the variable's", "redis://u:" + secret + "@" + nobody, "redis://" + nobody, 1},
+		{"a master's, behind a sentinel", "redis://" + nobody + "?master_name=m&password=" + secret, "", 1},
+		{"in the variable", "", "redis://:" + secret + "@" + nobody, 0},
+		{"in the variable alone", "redis://" + nobody, "redis://:" + secret + "@" + nobody, 0},
+		{"none", "redis://u@" + nobody, "", 0},
+	} {
+		var log bytes.Buffer
+		var args []string
+		if c.flag != "" {
+			args = []string{"-redis", c.flag}
+		}
+		code := command(t.Context(), args, environment{
+			getenv: func(k string) string { return map[string]string{"PLAYGROUND_REDIS": c.variable}[k] },
+			out:    io.Discard, err: &log,
+		})
+		if code == 0 || strings.Contains(log.String(), secret) {
+			t.Errorf("%s: exit code %d, and the log has %s", c.name, code, log.String())
+		}
+		told := 0
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, `"level":"WARN"`) && strings.Contains(line, "$PLAYGROUND_REDIS") {
+				told++
+			}
+		}
+		if told != c.told {
+			t.Errorf("%s: told %d times, want %d: %s", c.name, told, c.told, log.String())
+		}
+	}
+}

@@ -145,6 +145,15 @@ func everywhere(k keys) takes { return takes{k, k, k} }
 
 var inClass = takes{Class: all}
 
+// switches is a command that turns one of the rules on or, with "on": false, off.
+func switches(of func(*Rules) *bool) func(*referee, context.Context, *Member, Command) (Entry, error) {
+	return func(f *referee, _ context.Context, _ *Member, c Command) (Entry, error) {
+		rules := f.state.Rules
+		*of(&rules) = c.On == nil || *c.On
+		return Entry{Rules: &rules}, nil
+	}
+}
+
 const stepKeys keys = "Branch At Thread Background Network Node"
 
 // command is one that there is: which keys it takes, and in a class who may give it
@@ -185,12 +194,13 @@ var commands = []command{
 	{"again", takes{Class: all, Lab: bare}, hosts, (*referee).again},
 	{"tell", inClass, hosts, (*referee).tell},
 	{"close", inClass, hosts, (*referee).shelve},
-	{"veil", inClass, hosts, (*referee).veil},
+	{"veil", inClass, hosts, switches(func(r *Rules) *bool { return &r.Veiled })},
+	{"reserve", inClass, hosts, switches(func(r *Rules) *bool { return &r.Reserved })},
 	{"lost", inClass, voters, (*referee).lost},
 	{DoRename, inClass, anybody, (*referee).rename},
 	{"allow", inClass, hosts, (*referee).allow},
 	{"hold", inClass, hosts, (*referee).hold},
-	{"lobby", inClass, hosts, (*referee).lobby},
+	{"lobby", inClass, hosts, switches(func(r *Rules) *bool { return &r.Lobby })},
 	{"lock", inClass, hosts, (*referee).lock},
 	{"remove", inClass, hosts, (*referee).remove},
 	{"restore", inClass, hosts, (*referee).restore},

@@ -61,6 +61,7 @@ var taken = map[board.Tenant]string{
 {"do":"tell"}
 {"do":"close"}
 {"do":"veil","on":false}
+{"do":"reserve","on":true}
 {"do":"lost","on":true}
 {"do":"rename"}
 {"do":"allow","faults":["crash"]}

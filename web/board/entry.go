@@ -241,6 +241,8 @@ type Rules struct {
 
 	Lobby  bool `json:"lobby,omitempty"`  // the stages show how one joins
 	Veiled bool `json:"veiled,omitempty"` // the bars of a first vote are for hosts alone until the second
+
+	Reserved bool `json:"reserved,omitempty"` // only hosts give seats: players claim none
 }
 
 // Question is asked of everybody.

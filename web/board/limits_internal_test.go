@@ -105,15 +105,51 @@ func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
 	comes(t, f, 2, "", Player)
 	f.log(Entry{Question: &Question{ID: 1, Round: 1, Options: map[string][]string{"en": {"a", "b"}}}}, Entry{Seats: map[string]Seat{"A": {By: []string{"m2"}}}})
 	f.decide(t.Context(), Request{Conn: "x/1", Member: "m1", Command: Command{ID: 2, Do: "vote", Option: new(int)}})
-	for conn := 1; conn < 2000; conn++ {
+	for conn := 1; conn < 2*MaxMembers; conn++ {
 		comes(t, f, conn, "", Audience)
 		f.decide(t.Context(), Request{Conn: fmt.Sprintf("x/%d", conn), Left: true})
 	}
-	if n := len(f.state.People); n > 2*keptAway {
+	if n := len(f.state.People); n > keptAway+2 {
 		t.Errorf("%d people are kept", n)
 	}
 	if f.state.People["m1"] == nil || f.state.People["m2"] == nil || f.state.People["m1999"] == nil || f.state.People["m100"] != nil {
 		t.Error("not those are kept who are to be")
+	}
+}
+
+// A whole class that is cut off before it has done anything comes back as itself,
+// whoever comes and goes meanwhile from elsewhere.
+func TestWhoDropsComesBackAsItself(t *testing.T) {
+	const class = 300
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	leaves := func(conn int) { f.decide(t.Context(), Request{Conn: fmt.Sprintf("x/%d", conn), Left: true}) }
+	var names []int
+	for conn := range class {
+		if refused := comes(t, f, conn, "school", Player); refused != "" {
+			t.Fatalf("phone %d is refused: %s", conn, refused)
+		}
+		names = append(names, f.state.People[fmt.Sprintf("m%d", conn+1)].Name)
+	}
+	for conn := range class {
+		leaves(conn)
+	}
+	for conn := class; conn < class+2*MaxMembers; conn++ {
+		comes(t, f, conn, "elsewhere", Audience)
+		leaves(conn)
+	}
+	if n := len(f.state.People); n > keptAway {
+		t.Errorf("%d people are kept", n)
+	}
+	for conn := range class {
+		id := fmt.Sprintf("m%d", conn+1)
+		list := f.decide(t.Context(), Request{
+			Conn: fmt.Sprintf("back/%d", conn), Lang: "en", From: "school", Token: fmt.Sprint(conn), Fresh: "fresh",
+			Command: Command{ID: 1, Do: DoJoin, Part: Player, Member: id},
+		})
+		if list[0].Refused != "" || list[0].Member != id || f.state.People[id].Name != names[conn] {
+			t.Fatalf("phone %d of %d comes back to %+v", conn+1, class, list[0])
+		}
 	}
 }
 

@@ -254,13 +254,6 @@ func (f *referee) tell(context.Context, *Member, Command) (Entry, error) {
 	return Entry{Question: told}, nil
 }
 
-// veil has the bars of a first vote be for hosts alone until the second.
-func (f *referee) veil(_ context.Context, _ *Member, c Command) (Entry, error) {
-	rules := f.state.Rules
-	rules.Veiled = c.On == nil || *c.On
-	return Entry{Rules: &rules}, nil
-}
-
 func (f *referee) shelve(context.Context, *Member, Command) (Entry, error) {
 	if f.state.Question == nil {
 		return Entry{}, errNoQuestion

@@ -73,6 +73,7 @@ var (
 	errNotWritten  = phrase.New("that member has written no script")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
+	errReserved    = phrase.New("the host gives the threads here: wait for yours")
 	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
 	errSeconds     = phrase.New("a vote can have up to %d seconds; 0 removes the clock", mostSeconds)
 	errNobody      = phrase.New("nobody who plays is here yet")
@@ -239,8 +240,7 @@ func (f *referee) tick(ctx context.Context) []Entry {
 
 func (f *referee) left(o Request) []Entry {
 	var people []Member
-	for _, id := range slices.SortedFunc(maps.Keys(f.state.People), ByAge) {
-		m := f.state.People[id]
+	for _, m := range f.state.People {
 		gone := m.Conn != "" && (o.Left && m.Conn == o.Conn || slices.ContainsFunc(o.Gone, func(server string) bool { return strings.HasPrefix(m.Conn, server+"/") }))
 		if gone {
 			one := *m
@@ -251,6 +251,7 @@ func (f *referee) left(o Request) []Entry {
 	if len(people) == 0 {
 		return nil
 	}
+	slices.SortFunc(people, func(a, b Member) int { return ByAge(a.ID, b.ID) })
 	list := f.log(Entry{People: people})
 	if gone := f.traceless(); len(gone) > 0 {
 		list = append(list, f.log(Entry{Gone: gone})...)
@@ -337,21 +338,21 @@ func (f *referee) seatFor(from string) error {
 	return nil
 }
 
-// keptAway is how many are kept who have left and did nothing, or as many as are
-// here: they may come back.
-const keptAway = 50
+// keptAway is how many are kept who have left and did nothing: as many as a room has
+// seats, for a whole class can be cut off at once and come back.
+const keptAway = MaxMembers
 
-// traceless returns whom to forget: those who have left without a trace, except for the
-// newest of them.
+// traceless returns whom to forget: of those who have left without a trace those who are
+// too many, the oldest first, and of the address that has most: who comes and goes pushes
+// out nobody else.
 func (f *referee) traceless() []string {
-	var away []string
-	for id, m := range f.state.People {
-		if !m.Here() && !m.Removed && m.Part != Host {
-			away = append(away, id)
+	away := 0
+	for _, m := range f.state.People {
+		if m.leaves() {
+			away++
 		}
 	}
-	most := max(keptAway, f.state.Present())
-	if len(away) <= most {
+	if away <= keptAway {
 		return nil
 	}
 	traces := map[string]bool{}
@@ -367,10 +368,25 @@ func (f *referee) traceless() []string {
 			traces[id] = true
 		}
 	}
-	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
-	slices.SortFunc(away, ByAge)
-	return away[:max(0, len(away)-most)]
+	many, of := 0, map[string][]string{} // by address
+	for id, m := range f.state.People {
+		if m.leaves() && !traces[id] {
+			of[m.From] = append(of[m.From], id)
+			many++
+		}
+	}
+	var gone []string
+	for ; many > keptAway; many-- {
+		most := slices.MaxFunc(slices.Sorted(maps.Keys(of)), func(a, b string) int { return len(of[a]) - len(of[b]) })
+		oldest := slices.MinFunc(of[most], ByAge)
+		gone = append(gone, oldest)
+		of[most] = slices.DeleteFunc(of[most], func(id string) bool { return id == oldest })
+	}
+	return gone
 }
+
+// leaves reports whether the member is away, and nothing else keeps it.
+func (m *Member) leaves() bool { return !m.Here() && !m.Removed && m.Part != Host }
 
 func anybody(*State, *Member) error { return nil }
 

@@ -141,6 +141,9 @@ func (f *referee) decideTie(ctx context.Context, _ *Member, c Command) (Entry, e
 }
 
 func (f *referee) claim(_ context.Context, m *Member, c Command) (Entry, error) {
+	if f.state.Rules.Reserved && m.Part != Host && !slices.Contains(f.state.Seats[c.Thread].By, m.ID) {
+		return Entry{}, errReserved
+	}
 	return f.seated(c.Thread, m)
 }
 
@@ -324,13 +327,6 @@ func (f *referee) hold(_ context.Context, _ *Member, c Command) (Entry, error) {
 		e.Seats = f.state.still()
 	}
 	return e, nil
-}
-
-// lobby has the stages show how one joins, or the run again.
-func (f *referee) lobby(_ context.Context, _ *Member, c Command) (Entry, error) {
-	rules := f.state.Rules
-	rules.Lobby = c.On == nil || *c.On
-	return Entry{Rules: &rules}, nil
 }
 
 // lost notes that a member does not follow any more, or does again.

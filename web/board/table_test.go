@@ -360,6 +360,9 @@ func (b *bench) toldOne(e Entry) string {
 		if e.Rules.Veiled {
 			add("veiled")
 		}
+		if e.Rules.Reserved {
+			add("reserved")
+		}
 	}
 	if e.Taught != nil {
 		at := fmt.Sprintf("lesson %d at %d@%d", e.Taught.Step, e.Taught.Stand.Branch, e.Taught.Stand.At)

@@ -63,8 +63,9 @@ type roomNow struct {
 	Held     bool                `json:"held"`  // the host leads: players watch and vote
 	Lobby    bool                `json:"lobby"` // the stages show how one joins
 	Allowed  []string            `json:"allowed"`
-	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
-	Goal     *roomGoal           `json:"goal"`   // what the class is to break, null where it is nothing
+	Veiled   bool                `json:"veiled"`   // the bars of a first vote are for hosts alone until the second
+	Reserved bool                `json:"reserved"` // only hosts give threads
+	Goal     *roomGoal           `json:"goal"`     // what the class is to break, null where it is nothing
 }
 
 // roomGoal is an item of the course that has the class break something, and how
@@ -243,7 +244,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, st.Scene, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Reserved: st.Rules.Reserved, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
 	if g := st.Going; g != nil {

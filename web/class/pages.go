@@ -100,7 +100,7 @@ func (s *Pages) Phone(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.roomPage(r, found, page.RoomPlayer)
+	p, err := s.roomPage(r, found, page.RoomPlayer, "")
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *Pages) Host(w http.ResponseWriter, r *http.Request) error {
 	if !hosts(found, secret) {
 		return errNotHost
 	}
-	p, err := s.roomPage(r, found, page.RoomHost)
+	p, err := s.roomPage(r, found, page.RoomHost, secret)
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,31 @@ func (s *Pages) Stage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.roomPage(r, found, page.RoomStage)
+	p, err := s.roomPage(r, found, page.RoomStage, site.Cookie(r, hostCookie(found.Code())))
 	if err != nil {
 		return err
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
 }
 
-// roomPage returns what the pages of a room have in common.
-func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart) (*page.Room, error) {
+// Framed is a stage in somebody's page. It is for everybody and leads nobody, whoever
+// asks.
+func (s *Pages) Framed(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.roomPage(r, found, page.RoomStage, "")
+	if err != nil {
+		return err
+	}
+	p.Embedded = true
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
+}
+
+// roomPage returns what the pages of a room have in common. They lead where the secret is
+// a host's.
+func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart, secret string) (*page.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
 	var title string
@@ -160,8 +176,7 @@ func (s *Pages) roomPage(r *http.Request, found *board.Room, part page.RoomPart)
 	}); err != nil {
 		return nil, fmt.Errorf("class: %w", err)
 	}
-	secret := site.Cookie(r, hostCookie(found.Code()))
-	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.ReachOf(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
+	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.ReachOf(r), Leads: hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
 	origin := s.Origin(r)
 	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {

@@ -50,6 +50,13 @@ func TestWhoIsAskedHasNoFilmOfWhatComes(t *testing.T) {
 			asked = append(asked, v)
 		}
 	}
+	for lang, want := range map[string]int{"en": movesMade + 1, "en&embedded": placeAsked + 1} { // a frame is for everybody, whose browser it is
+		v := s.Visit(t, code, lang, http.Header{"Cookie": {"relock-room-" + code + "=" + secret}}).Join("stage", webtest.Object{"rows": true})
+		v.Until("it is asked", func() bool { return v.Room.Question != nil })
+		if n := has(v); n != want {
+			t.Errorf("a stage in a host's browser, %s: %d positions, want %d", lang, n, want)
+		}
+	}
 	host.Must(webtest.Object{"do": "go", "branch": 0, "at": placeAsked + 1})
 	for _, v := range asked {
 		v.Until("the class is one on", func() bool { return v.Room.At == placeAsked+1 })

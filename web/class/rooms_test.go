@@ -11,6 +11,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/racetest"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/webtest"
@@ -675,6 +676,18 @@ func TestARoomElsewhere(t *testing.T) {
 	res, body := s.Do(t, "GET", "/embed/room/"+code+"/stage", nil, "Cookie", "relock-room-"+code+"="+secret)
 	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK || !strings.Contains(policy, "frame-ancestors *") || !strings.Contains(body, `data-part="stage"`) {
 		t.Errorf("%d %s", res.StatusCode, policy)
+	}
+	for _, path := range []string{"/embed/room/" + code + "/stage", "/room/" + code + "/stage"} {
+		_, body := s.Do(t, "GET", path, nil, "Cookie", "relock-room-"+code+"="+secret)
+		embedded := strings.HasPrefix(path, "/embed/")
+		for _, only := range []string{"data-leads", "key=" + board.CoHost(secret), `id="co-host"`, `id="people"`, `id="end-now"`, `id="locked"`} { // hosts' alone
+			if strings.Contains(body, only) == embedded {
+				t.Errorf("%s for a host's cookie: %q, want it %v", path, only, !embedded)
+			}
+		}
+		if strings.Contains(body, "socket?lang=en&amp;embedded") != embedded {
+			t.Errorf("%s connects to another place", path)
+		}
 	}
 	if res, _ := s.Do(t, "GET", "/room/"+code+"/stage", nil); strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors *") {
 		t.Error("other pages frame a stage that leads")

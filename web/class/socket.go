@@ -35,7 +35,10 @@ func (s *Pages) Socket(w http.ResponseWriter, r *http.Request) error {
 	defer s.Count.Socket(shell.RoomSocket)()
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
-	g.s, g.l, g.room, g.secret, g.address = s, l, found, site.Cookie(r, hostCookie(found.Code())), site.Address(r)
+	g.s, g.l, g.room, g.address = s, l, found, site.Address(r)
+	if !r.URL.Query().Has("embedded") {
+		g.secret = site.Cookie(r, hostCookie(found.Code()))
+	}
 	g.answers, g.shown, g.reading, g.telling = make(chan *roomAnswer, stepper.Waiting), map[int]int{}, s.Turns.Seat(g.address), s.Turns.Seat(g.address)
 	g.reader = g.newReader(ctx)
 	found.Enter(&g.client, l.Code(), g.address, g)

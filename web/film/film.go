@@ -57,6 +57,7 @@ type Film struct {
 	stager   *stager
 	staged   *Stage // of the last command or row before
 	told     int    // rows before this one have their texts
+	dropped  int    // and rows before this one only what later ones need
 }
 
 // New returns the empty film of a run of sc.
@@ -316,6 +317,36 @@ func markOf(e trace.Event) Mark {
 
 // Matters tells whether an event is one that a person wants to see next.
 func Matters(e trace.Event) bool { return markOf(e) != "" }
+
+// CountRows is how many rows a film of these events has: one for each step in turn.
+func CountRows(events []trace.Event) int {
+	n := 0
+	for i, e := range events {
+		if i == 0 || events[i-1].Step != e.Step {
+			n++
+		}
+	}
+	return n
+}
+
+// Expect makes room for so many rows.
+func (f *Film) Expect(rows int) {
+	f.timeline.rows, f.lanes.rows = slices.Grow(f.timeline.rows, rows), slices.Grow(f.lanes.rows, rows)
+}
+
+// Len is how many rows there are so far.
+func (f *Film) Len() int { return len(f.timeline.rows) }
+
+// Drop takes out of the rows before an index what is only shown: it takes the most room.
+// What comes after them, the index and the verdict stay as they are.
+func (f *Film) Drop(before int) {
+	rows := f.Rows()
+	for ; f.dropped < before; f.dropped++ {
+		row := &rows[f.dropped]
+		row.Cells, row.Inside, row.Lua, row.Stage = nil, nil, nil, Stage{}
+		row.Why, row.Says, row.Alarm, row.Belief, row.Leaving, row.Fold, row.ahead = "", "", "", nil, nil, nil, nil
+	}
+}
 
 // Rows are all rows so far. The caller must not change them.
 func (f *Film) Rows() []Row {

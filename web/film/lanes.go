@@ -220,7 +220,7 @@ func (l *Lanes) add(e trace.Event) {
 		l.depth = max(l.depth, s.level)
 		l.threadAt[i] = s
 	}
-	row.threads = slices.Clone(l.threadAt)
+	row.threads = append(row.threads[:0], l.threadAt...)
 }
 
 // ofLocks notes who has each of several locks.

@@ -123,6 +123,7 @@ func (t *Timeline) newRow(e trace.Event) Row {
 	if n := len(t.rows); n > 0 {
 		row.Key = t.rows[n-1].Key
 	}
+	row.Cells, row.ahead = make([]Cell, 0, len(t.names)), make([]trace.Millis, 0, len(t.names))
 	for i, name := range t.names {
 		stand := t.thread(name)
 		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: stand.say(t.l, e.At), Tone: Quiet})

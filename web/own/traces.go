@@ -23,6 +23,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/libraries"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
@@ -147,7 +148,7 @@ func readable(ctx context.Context, data []byte) error {
 			return err
 		}
 	}
-	return fitsPage(ctx, whole.Header, whole.Events, whole.Scenario)
+	return fitsPage(whole.Events, whole.Scenario)
 }
 
 // readBrief reads a trace as its page shows it.
@@ -166,12 +167,11 @@ func readWhole(ctx context.Context, data []byte) (*runs.Recording, error) {
 }
 
 // fitsPage fails with one sentence if a trace has more rows than a page can show.
-func fitsPage(ctx context.Context, h trace.Header, events []trace.Event, sc *scenario.Scenario) error {
-	rows, err := runs.CountRows(ctx, h, events, sc)
-	if err == nil && rows*len(sc.Threads) > maxCells {
-		err = phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
+func fitsPage(events []trace.Event, sc *scenario.Scenario) error {
+	if rows := film.CountRows(events); rows*len(sc.Threads) > maxCells {
+		return phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
 	}
-	return err
+	return nil
 }
 
 // logJSON is a log as it is kept beside its trace.
@@ -224,7 +224,7 @@ func (s *Traces) takeLog(w http.ResponseWriter, r *http.Request, log logJSON, th
 	if err != nil {
 		return refusedWhole(err)
 	}
-	if err := fitsPage(r.Context(), found.Header, found.Events, found.Scenario); err != nil {
+	if err := fitsPage(found.Events, found.Scenario); err != nil {
 		return refusedWhole(err)
 	}
 	b := bound.NewBuffer(r.Context())

@@ -47,6 +47,7 @@ type Room struct {
 	Code      string
 	Part      RoomPart
 	Leads     bool // the visitor is a host: of the stage, its keys act
+	Embedded  bool // in somebody's page: its socket leads nobody either
 	Title     string
 	Scene     int    // how many scenarios the class has gone through before
 	Play      Play   // the scenario as the stepping page has it: viewer and faults, and for who leads the gallery; the phone's page needs the scenario alone

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"relock/engine/pause"
@@ -69,16 +70,20 @@ type portionJSON struct {
 // or nil; portioned makes portions even of a short film. It yields to others between
 // events and rows, and fails as pause.Here does.
 func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
-	reel, err := made.Film(ctx, l)
+	f := &Footage{Header: made.Header, Rows: made.rows(), Events: len(made.Events), Ended: ended}
+	c := &cutter{l: l, f: f, before: before}
+	var each func(*film.Film) error
+	if f.Rows > film.MaxWhole && !made.Covered {
+		// What is cut is dropped: all rows at once take far more than what is made of them.
+		each = func(reel *film.Film) error { return c.ahead(ctx, reel) }
+	}
+	reel, err := made.film(ctx, l, each)
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
-	f := &Footage{
-		Viewer: page.Viewer{
-			Scenario: film.NewScenario(l, made.Scenario), Rows: len(reel.Rows()), Lanes: LanesAround(l, reel.Lanes(), len(reel.Rows())),
-			Scripts: reel.Scripts(), Standing: page.Before(l, made.Scenario),
-		},
-		Header: made.Header, Rows: len(reel.Rows()), Events: len(made.Events), Ended: ended,
+	f.Viewer = page.Viewer{
+		Scenario: film.NewScenario(l, made.Scenario), Rows: f.Rows, Lanes: LanesAround(l, reel.Lanes(), f.Rows),
+		Scripts: reel.Scripts(), Standing: page.Before(l, made.Scenario),
 	}
 	f.Viewer.Scenario.Bare = made.Header.Framed() || made.Covered
 	if frames := reel.Rows(); len(frames) > 0 {
@@ -102,7 +107,7 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 		}
 	}
 	f.Long = f.Long || f.Rows > film.MaxWhole
-	return f, f.cut(ctx, l, reel, before)
+	return f, c.rest(ctx, reel)
 }
 
 // wholeOf returns the table of a film, and the bytes of it and of what the page's
@@ -129,69 +134,109 @@ func wholeOf(ctx context.Context, l words.Language, reel *film.Film) (table stri
 	return b.String(), size, nil
 }
 
-// cut makes the portions of a film, except those it had before, and what its
+// cutter makes the portions of a film, except those it had before, and what its
 // page has of it.
-func (f *Footage) cut(ctx context.Context, l words.Language, reel *film.Film, before *Footage) error {
-	size := 0
-	index := reel.Index(portionRows)
-	tail := max(0, f.Rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
-	f.Viewer.Recorded = reel.Recorded()
-	f.Viewer.Recorded.Index = index
-	var table, html strings.Builder
-	for first := 0; first < f.Rows; first += portionRows {
+type cutter struct {
+	l      words.Language
+	f      *Footage
+	before *Footage
+
+	size        int        // bytes of the rows so far
+	frames      []film.Row // in the page
+	table, html strings.Builder
+	text        []byte // of the last portion, used again
+}
+
+// tail is the row where the page's tail begins.
+func (c *cutter) tail() int { return max(0, c.f.Rows-tailRows) / portionRows * portionRows }
+
+// next is the first row that is in no portion yet.
+func (c *cutter) next() int { return len(c.f.Portions) * portionRows }
+
+// ahead makes the portions whose rows are all there and will not change, and drops
+// those rows. Two rows after them say what of their folds is kept.
+func (c *cutter) ahead(ctx context.Context, reel *film.Film) error {
+	for c.next()+portionRows+2 < reel.Len() {
+		if err := c.cut(ctx, reel); err != nil {
+			return err
+		}
+		reel.Drop(c.next())
+	}
+	return nil
+}
+
+// rest makes the other portions, and the page.
+func (c *cutter) rest(ctx context.Context, reel *film.Film) error {
+	for c.next() < c.f.Rows {
+		if err := c.cut(ctx, reel); err != nil {
+			return err
+		}
+	}
+	v := &c.f.Viewer
+	v.Recorded = reel.Recorded()
+	v.Recorded.Index, v.Recorded.Rows = reel.Index(portionRows), append(v.Recorded.Rows, c.frames...)
+	v.Table = c.table.String()
+	v.Tail = page.Tail{First: c.tail() + 1, Count: len(c.f.tail), HTML: c.html.String()}
+	v.Part = &page.TablePart{From: 1, To: min(portionRows, c.f.Rows)}
+	return c.f.weigh()
+}
+
+// cut makes the next portion.
+func (c *cutter) cut(ctx context.Context, reel *film.Film) error {
+	if err := pause.Here(ctx); err != nil {
+		return err
+	}
+	f, first := c.f, c.next()
+	last := min(first+portionRows, f.Rows)
+	stays := f.Ended || last < f.Rows // the last row may still change
+	inPage := first == 0 || first >= c.tail()
+	if n := len(f.Portions); c.before != nil && n < c.before.settled && !inPage {
+		f.Portions, f.settled = append(f.Portions, c.before.Portions[n]), n+1
+		return nil
+	}
+	p := portionJSON{V: 1, From: first + 1}
+	var err error
+	if p.Before, err = json.Marshal(reel.Before(first)); err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	for i := first; i < last; i++ {
 		if err := pause.Here(ctx); err != nil {
 			return err
 		}
-		last := min(first+portionRows, f.Rows)
-		stays := f.Ended || last < f.Rows // the last row may still change
-		inPage := first == 0 || first >= tail
-		if n := len(f.Portions); before != nil && n < before.settled && !inPage {
-			f.Portions, f.settled = append(f.Portions, before.Portions[n]), n+1
-			continue
+		draw := keptOf
+		if c.size > filmBytes { // and so are all rows from here on
+			draw = tooLong
 		}
-		p := portionJSON{V: 1, From: first + 1}
-		var err error
-		if p.Before, err = json.Marshal(reel.Before(first)); err != nil {
-			return fmt.Errorf("runs: %w", err)
+		frame, made, text, err := framed(draw(c.l, reel, i))
+		if c.size += len(text); len(text) > longestRow || c.size > filmBytes {
+			frame, made, text, err = framed(tooLong(c.l, reel, i))
 		}
-		for i := first; i < last; i++ {
-			if err := pause.Here(ctx); err != nil {
-				return err
-			}
-			frame, made, text, err := framed(keptOf(l, reel, i))
-			if size += len(text); len(text) > longestRow || size > filmBytes {
-				frame, made, text, err = framed(tooLong(l, reel, i))
-			}
-			if err != nil {
-				return err
-			}
-			p.Rows = append(p.Rows, text)
-			switch {
-			case first == 0:
-				table.WriteString(made)
-			case inPage:
-				html.WriteString(made)
-			}
-			if inPage {
-				f.Viewer.Recorded.Rows = append(f.Viewer.Recorded.Rows, frame)
-			}
-			if first > 0 && inPage {
-				f.tail = append(f.tail, frame)
-			}
-		}
-		packed, err := packed(p)
 		if err != nil {
 			return err
 		}
-		f.Portions = append(f.Portions, packed)
-		if stays {
-			f.settled = len(f.Portions)
+		p.Rows = append(p.Rows, text)
+		switch {
+		case first == 0:
+			c.table.WriteString(made)
+		case inPage:
+			c.html.WriteString(made)
+		}
+		if inPage {
+			c.frames = append(c.frames, frame)
+		}
+		if first > 0 && inPage {
+			f.tail = append(f.tail, frame)
 		}
 	}
-	f.Viewer.Table = table.String()
-	f.Viewer.Tail = page.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
-	f.Viewer.Part = &page.TablePart{From: 1, To: min(portionRows, f.Rows)}
-	return f.weigh()
+	packed, err := c.packed(p)
+	if err != nil {
+		return err
+	}
+	f.Portions = append(f.Portions, packed)
+	if stays {
+		f.settled = len(f.Portions)
+	}
+	return nil
 }
 
 // weigh counts what it takes to keep the film.
@@ -220,20 +265,22 @@ func framed(frame film.Row, html string, err error) (film.Row, string, json.RawM
 
 // packed returns a portion as JSON, compressed. Its rows are JSON already, and the
 // largest part of it: encoding/json would read each of them again.
-func packed(p portionJSON) ([]byte, error) {
+func (c *cutter) packed(p portionJSON) ([]byte, error) {
 	const around = 64 // bytes, at most
 	size := around + len(p.Before) + len(p.Rows)
 	for _, row := range p.Rows {
 		size += len(row)
 	}
-	text := fmt.Appendf(make([]byte, 0, size), `{"v":%d,"from":%d,"before":%s,"rows":[`, p.V, p.From, p.Before)
+	text := fmt.Appendf(slices.Grow(c.text[:0], size), `{"v":%d,"from":%d,"before":%s,"rows":[`, p.V, p.From, p.Before)
 	for i, row := range p.Rows {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		text = append(text, row...)
 	}
-	return site.Zipped(append(text, "]}\n"...))
+	text = append(text, "]}\n"...)
+	c.text = text
+	return site.Zipped(text)
 }
 
 // take returns count rows of the film from an index on, or fewer at its end.

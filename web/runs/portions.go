@@ -52,7 +52,11 @@ func (k *Films) OfRun(r *http.Request, path string, portioned bool, sofar func()
 func (k *Films) OfTrace(r *http.Request, path string, portioned bool, read func() (*Recording, error)) (*Footage, error) {
 	return k.of(r, path, portioned, true, func() (*Recording, bool, error) {
 		made, err := read()
-		return made, true, err
+		if err != nil {
+			return nil, true, err
+		}
+		made.once = true // nobody else has it
+		return made, true, nil
 	}, func(*Footage) bool { return true })
 }
 

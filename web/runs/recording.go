@@ -19,6 +19,8 @@ type Recording struct {
 	Header   trace.Header
 	Events   []trace.Event
 	Covered  bool // a question about it is open: its film does not tell what is asked
+
+	once bool // its events are for one film, which forgets each as it takes it
 }
 
 // Record runs a scenario to the end on the virtual clock. It fails if the scenario cannot
@@ -38,18 +40,36 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 // Film returns the recording as pictures, in l. It yields to others between events,
 // and fails as pause.Here does.
 func (r *Recording) Film(ctx context.Context, l words.Language) (*film.Film, error) {
+	return r.film(ctx, l, nil)
+}
+
+// film is Film, and calls each after every event, unless it is nil.
+func (r *Recording) film(ctx context.Context, l words.Language, each func(*film.Film) error) (*film.Film, error) {
 	f := film.Of(l, r.Scenario, r.Header)
-	for _, e := range r.Events {
+	f.Expect(r.rows())
+	for i, e := range r.Events {
 		if err := pause.Here(ctx); err != nil {
 			return nil, err
 		}
 		f.Add(e)
+		if r.once {
+			r.Events[i] = trace.Event{}
+		}
+		if each == nil {
+			continue
+		}
+		if err := each(f); err != nil {
+			return nil, err
+		}
 	}
 	if r.Covered {
 		f.Cover()
 	}
 	return f, nil
 }
+
+// rows is how many rows the recording's film has.
+func (r *Recording) rows() int { return film.CountRows(r.Events) }
 
 // Lanes returns only the recording's picture, at far less cost than its film. It fails
 // like Film.

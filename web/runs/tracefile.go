@@ -13,8 +13,6 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/film"
-	"relock/web/words"
 )
 
 // IsTrace recognizes a trace by its first line.
@@ -53,18 +51,6 @@ func ReadTrace(ctx context.Context, data []byte) (trace.Header, []trace.Event, *
 		return h, nil, nil, err
 	}
 	return h, events, sc, nil
-}
-
-// CountRows returns how many rows the table of a trace has. It fails with what pause.Here says.
-func CountRows(ctx context.Context, h trace.Header, events []trace.Event, sc *scenario.Scenario) (int, error) {
-	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
-	for _, e := range events {
-		if err := pause.Here(ctx); err != nil {
-			return 0, err
-		}
-		timeline.Add(e)
-	}
-	return len(timeline.Rows()), nil
 }
 
 // How much of one line of a trace a page shows.

@@ -10,23 +10,36 @@ import (
 	"io"
 	"sync"
 
+	fast "github.com/klauspost/compress/gzip"
+
 	"relock/engine/phrase"
 )
 
-// zippers are writers of gzip, each 0.8 MB: most texts are far smaller.
-var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+// zipper is a writer of gzip, 0.8 MB, and what it has written: most texts are far smaller.
+type zipper struct {
+	*fast.Writer
+
+	b bytes.Buffer
+}
+
+// mostZipped is how many bytes a zipper keeps for the next text.
+const mostZipped = 1 << 20
+
+var zippers = sync.Pool{New: func() any { return &zipper{Writer: fast.NewWriter(nil)} }}
 
 // Zipped compresses with gzip.
 func Zipped(text []byte) ([]byte, error) {
-	var b bytes.Buffer
-	z, _ := zippers.Get().(*gzip.Writer)
+	z, _ := zippers.Get().(*zipper)
 	defer zippers.Put(z)
-	z.Reset(&b)
+	if z.b.Reset(); z.b.Cap() > mostZipped {
+		z.b = bytes.Buffer{}
+	}
+	z.Reset(&z.b)
 	_, err := z.Write(text)
 	if err = errors.Join(err, z.Close()); err != nil {
 		return nil, fmt.Errorf("site: %w", err)
 	}
-	return bytes.Clone(b.Bytes()), nil
+	return bytes.Clone(z.b.Bytes()), nil
 }
 
 // Unzipped is the way back.

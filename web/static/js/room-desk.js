@@ -184,8 +184,10 @@ export function roomSettings(code, ask) {
   for (const box of allows) {
     box.addEventListener("change", () => ask({ do: "allow", faults: allows.filter((b) => b.checked).map((b) => b.dataset.allow) }));
   }
-  const veiled = /** @type {HTMLInputElement} */ (byId("veiled"));
-  veiled.addEventListener("change", () => ask({ do: "veil", on: veiled.checked }));
+  const switches = /** @type {HTMLInputElement[]} */ ([...dialog.querySelectorAll("[data-switch]")]);
+  for (const box of switches) {
+    box.addEventListener("change", () => ask({ do: box.dataset.switch, on: box.checked }));
+  }
   const locked = /** @type {HTMLInputElement} */ (byId("locked"));
   locked.addEventListener("change", () => ask({ do: "lock", locked: locked.checked }));
   /** @param {string} text @param {string} otherwise what is told where it cannot be copied */
@@ -229,7 +231,9 @@ export function roomSettings(code, ask) {
       for (const box of allows) {
         box.checked = room.allowed.includes(box.dataset.allow ?? "");
       }
-      veiled.checked = Boolean(room.veiled);
+      for (const box of switches) {
+        box.checked = Boolean(room[/** @type {"veiled" | "reserved"} */ (box.dataset.rule)]);
+      }
       locked.checked = room.locked;
     },
   };

@@ -6,7 +6,7 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
-import { classAt, goal, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
+import { classAt, goal, heldBack, here, keptSeats, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
 import { say } from "./words.js";
@@ -243,8 +243,9 @@ export function phone(section) {
       setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
       const button = /** @type {HTMLButtonElement} */ (item.querySelector("button"));
       setText(button, thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
-      grey(button, heldBack(room), lost);
+      grey(button, keptSeats(room), lost);
     }
+    byId("claims-kept").hidden = !room.reserved;
     setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), room.says || say("You are there."));
     const why = whyThere(room);

@@ -44,6 +44,9 @@ export const here = ({ members, locked, held }) =>
 /** Why players keep their hands off, or "". @param {Room} room */
 export const heldBack = ({ held }) => (held ? say("The host is leading now: watch, and vote when you are asked.") : "");
 
+/** Why players take no thread, or "". @param {Room} room */
+export const keptSeats = (room) => heldBack(room) || (room.reserved ? say("The host gives the threads here: wait for yours.") : "");
+
 /** @param {{by: string[]}} thread */
 export function playedBy({ by }) {
   if (by.length === 0) {

@@ -74,6 +74,7 @@
  * @property {boolean} held the host leads: players watch and vote
  * @property {string[]} allowed faults of players
  * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
+ * @property {boolean} [reserved] only hosts give threads: players claim none
  * @property {Person[]} [people] to hosts
  * @property {number} [lost] to hosts: how many do not follow any more
  * @property {number} [scripts] to hosts: how many there are to look at
@@ -268,7 +269,7 @@ export function news(was, now) {
   }
   if (a && a.scene !== b.scene) {
     const plays = mine(now);
-    all.push({ kind: "opened", plays, chooses: mine(was).length > 0 && plays.length === 0 && !b.held });
+    all.push({ kind: "opened", plays, chooses: mine(was).length > 0 && plays.length === 0 && !b.held && !b.reserved });
   }
   const [q, r] = [a?.scene === b.scene ? a?.question : null, b.question];
   if (r && r.id !== q?.id && !r.counts) {

@@ -171,6 +171,8 @@ test("a class goes on to another scenario, and is told nothing else of it", () =
   const now = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0, threads: { A: { ...room().threads.B } } }));
   assert.deepEqual(news(was, now), [{ kind: "opened", plays: [], chooses: true }]);
   assert.equal(told(news(was, now)[0], now.room), "The class has gone on to “Fenced”: choose a thread.");
+  const given = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0, reserved: true, threads: { A: { ...room().threads.B } } }));
+  assert.equal(told(news(was, given)[0], given.room), "The class has gone on to “Fenced”.");
   const kept = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0 }));
   assert.equal(told(news(was, kept)[0], kept.room), "The class has gone on to “Fenced”: you are A there, too.");
   const audience = after(join({ member: "m9" }), comes(1, { scene: 0 }));
