@@ -524,18 +524,42 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		}
 	}
 	f.cures(t, found, j.Verdict)
+	if untried := f.untried(found); one == nil && untried != "" {
+		fmt.Fprintln(t.w)
+		for _, part := range wrap(untried, t.width) {
+			t.line(part, faint)
+		}
+	}
 	return nil
 }
 
-// cures prints what would have saved a lock that is broken, the first with code in the worker's
-// language.
+// untried says which faults were not tried that could have been, where a worker has not failed.
+func (f labFlags) untried(found *lab.Found) string {
+	if found.Failed != nil {
+		return ""
+	}
+	var list []string
+	for _, name := range lab.Faults() {
+		o := f.o
+		o.Faults, o.MaxFaults = []string{name}, 1
+		if !slices.Contains(f.o.Faults, name) && o.Check() == nil {
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return f.language.Say("Faults that were not tried: %s. Add them with -faults.", strings.Join(list, ", "))
+}
+
+// cures prints what would have saved a lock that is broken, with code in the worker's language.
 func (f labFlags) cures(t table, found *lab.Found, v verdict.Verdict) {
 	if v != verdict.Broken {
 		return
 	}
 	var broken []advice.Broken
 	for _, r := range found.Rules {
-		broken = append(broken, advice.Broken{Rule: r.Name, Faults: lab.FaultsOf(r.Order.Decisions)})
+		broken = append(broken, advice.Broken{Rule: r.Name, Faults: lab.FaultsOf(r.Order.Decisions), ForEver: r.ForEver()})
 	}
 	fmt.Fprintln(t.w)
 	t.line(t.l.Say("What would have saved it?"), bold)
@@ -544,7 +568,7 @@ func (f labFlags) cures(t table, found *lab.Found, v verdict.Verdict) {
 		for _, part := range wrap(t.l.Say("%[1]s A run that shows it: %[2]s", text, "lessons/scenarios/"+c.Run+".yaml"), t.width) {
 			t.line(part, "")
 		}
-		if code := c.Code[advice.LanguageOf(f.o.Command)]; code != "" && i == 0 {
+		if code := c.Code[advice.LanguageOf(f.o.Command)]; code != "" {
 			for line := range strings.Lines(code) {
 				fmt.Fprint(t.w, "     "+line) // whole: it is copied
 			}

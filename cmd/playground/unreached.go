@@ -12,7 +12,7 @@ import (
 func (t table) unreached(space *explore.Space) {
 	const margin = "  "
 	list := space.Unreached()
-	if len(list) == 0 {
+	if len(list) == 0 || space.Schedules().Sign() == 0 {
 		return
 	}
 	fmt.Fprintln(t.w)

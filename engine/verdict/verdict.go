@@ -170,7 +170,7 @@ func (e *Evidence) lacks() []Lack {
 		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
 	}
 	for _, says := range e.Misused {
-		lack(Arguments, says, phrase.Say("If that is how your program calls it, say so beside the script."))
+		lack(Arguments, says, phrase.Say("Write it, if that is how your program calls them."))
 	}
 	if len(list) > 0 {
 		return list

@@ -29,19 +29,23 @@ type Cure struct {
 	Code  map[string]string `yaml:"code"`  // a few lines, by language: one of Languages
 }
 
-// NoFault is in the place of a fault where a rule is broken without any.
-const NoFault = "no fault"
+// Words in the place of a fault.
+const (
+	NoFault = "no fault" // the rule is broken without any
+	ForEver = "for ever" // what stays is there for ever
+)
 
 // Broken is a rule, with the faults of the smallest order that breaks it.
 type Broken struct {
-	Rule   string
-	Faults []string
+	Rule    string
+	Faults  []string
+	ForEver bool // of who is shut out
 }
 
 // helps reports whether the cure helps against it.
 func (c Cure) helps(b Broken) bool {
 	when, only := c.When[b.Rule]
-	return slices.Contains(c.Rules, b.Rule) && (!only || when == NoFault && len(b.Faults) == 0 || slices.Contains(b.Faults, when))
+	return slices.Contains(c.Rules, b.Rule) && (!only || when == NoFault && len(b.Faults) == 0 || when == ForEver && b.ForEver || slices.Contains(b.Faults, when))
 }
 
 // Languages are those in which cures have code.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
-	"relock/engine/check"
 	"relock/lessons"
 	"relock/lessons/advice"
 	"relock/web/words"
@@ -161,7 +161,7 @@ func textsInLessons(t *testing.T) map[string]string {
 		}
 	}
 	for _, rule := range check.Names() {
-		for _, c := range append(advice.Cures([]advice.Broken{{Rule: rule}}), advice.Cures([]advice.Broken{{Rule: rule, Faults: []string{"lose-reply"}}})...) {
+		for _, c := range append(advice.Cures([]advice.Broken{{Rule: rule}}), advice.Cures([]advice.Broken{{Rule: rule, Faults: []string{"lose-reply"}, ForEver: true}})...) {
 			found[string(c.Title)] = "lessons/advice/cures.yaml: " + c.Name
 			found[string(c.Says)] = "lessons/advice/cures.yaml: " + c.Name
 		}

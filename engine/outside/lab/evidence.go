@@ -212,7 +212,9 @@ func (s *search) conclude() {
 		e.Unended = s.found.Orders == 0 && s.found.Drawn == nil
 	}
 	e.Failures = s.failed.list()
-	s.found.Checked = s.o.Second.Says(s.g.named())
+	if s.o.Second != nil {
+		s.found.Checked = s.o.Second.Says(s.g.named())
+	}
 	if differs := s.found.Checked.Differs; !differs.IsZero() {
 		e.Unlike = []phrase.Wording{differs}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/outside/infer"
 	"relock/engine/recall"
 	"relock/engine/trace"
@@ -55,6 +56,16 @@ type Rule struct {
 	Orders int // that break it
 	By     string
 	Order  *Order
+}
+
+// ForEver reports whether in its order what stays shuts somebody out for ever.
+func (r Rule) ForEver() bool {
+	for _, after := range r.Order.final.After {
+		if after == check.Never {
+			return r.Name == check.ShutOut
+		}
+	}
+	return false
 }
 
 // Drawn is the result of orders drawn at random.

@@ -573,6 +573,8 @@ type Broken struct {
 	By     string     `json:"by"`
 	Orders int        `json:"orders"` // 0: in one that was drawn
 	Order  []Decision `json:"order"`  // the smallest
+
+	ForEver bool `json:"for_ever,omitempty"` // in it, what stays shuts somebody out for ever
 }
 
 // Search tries every order as the function Search does, with the connected clients. It
@@ -612,7 +614,7 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed, Evidence: found.Evidence,
 	}
 	for _, r := range found.Rules {
-		tried.Rules = append(tried.Rules, Broken{r.Name, r.By, r.Orders, r.Order.Decisions})
+		tried.Rules = append(tried.Rules, Broken{r.Name, r.By, r.Orders, r.Order.Decisions, r.ForEver()})
 	}
 	return tried, nil
 }

@@ -280,7 +280,7 @@ func (t *fitting) best(call string, items []store.Item, at time.Duration, points
 // lists are the arguments to try: the file's first.
 func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 	n := most(argument, script.Source)
-	words := append([]protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}, fillers...)
+	words := append([]protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, fillers[0], {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}, fillers[1:]...)
 	if script.Call != protocol.CallUnlock || !strings.Contains(strings.ToUpper(script.Source), "INCRBY") {
 		words = words[:len(words)-1]
 	}
@@ -485,28 +485,46 @@ func (f Fit) Convention() protocol.Convention {
 	return c
 }
 
-// Asks asks, of each call that the file calls otherwise than it works, whether it is called so.
-// Where the file names the arguments and only the unit of a time is another, that is the lock's
-// own mistake, and is judged.
-func (f Fit) Asks() []phrase.Wording {
-	var list []phrase.Wording
+// Lines are what to write under lock: so that the scripts are called as they work, in YAML; nil
+// where nothing is to be written. Where the file names the arguments and only the unit of a time
+// is another, that is the lock's own mistake, and is judged.
+func (f Fit) Lines() []string {
+	c := f.Convention()
+	var args, replies []string
+	wrong := f.Keys != nil
 	for _, call := range []string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew} {
-		var says []string
-		args, replies := f.Args[call], f.Replies[call]
-		if said, named := f.said.Args[call]; args != nil && !(named && unitsApart(said, args)) {
-			says = append(says, fmt.Sprintf("args: {%s: [%s]}", call, listed(args)))
+		if list, ok := c.Args[call]; ok {
+			args = append(args, fmt.Sprintf("%s: [%s]", call, listed(list)))
 		}
-		if replies != nil {
-			says = append(says, fmt.Sprintf("replies: {%s: {%s}}", call, replies.Written(call)))
+		if list, ok := c.Replies[call]; ok {
+			replies = append(replies, fmt.Sprintf("%s: {%s}", call, list.Written(call)))
 		}
-		if len(says) > 0 {
-			list = append(list, phrase.Say("Arguments? The script %[1]s works with %[2]s, and not as it is called here.", call, strings.Join(says, ", ")))
-		}
+		said, named := f.said.Args[call]
+		wrong = wrong || f.Replies[call] != nil || f.Args[call] != nil && !(named && unitsApart(said, f.Args[call]))
 	}
-	if f.Keys != nil {
-		list = append(list, phrase.Say("Arguments? The scripts work with keys: [%s], and not as they are called here.", quoted(f.Keys)))
+	if !wrong {
+		return nil
 	}
-	return list
+	var lines []string
+	if len(args) > 0 {
+		lines = append(lines, "args: {"+strings.Join(args, ", ")+"}")
+	}
+	if len(c.Keys) > 0 {
+		lines = append(lines, "keys: ["+quoted(c.Keys)+"]")
+	}
+	if len(replies) > 0 {
+		lines = append(lines, "replies: {"+strings.Join(replies, ", ")+"}")
+	}
+	return lines
+}
+
+// Asks asks whether the scripts are called as the file says, where they work otherwise.
+func (f Fit) Asks() []phrase.Wording {
+	lines := f.Lines()
+	if lines == nil {
+		return nil
+	}
+	return []phrase.Wording{phrase.Say("Arguments? The scripts do not work as they are called here. They do with this under lock: %s", strings.Join(lines, "; "))}
 }
 
 // quoted are texts as YAML has them in a list.
