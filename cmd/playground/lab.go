@@ -559,7 +559,7 @@ func (f labFlags) cures(t table, found *lab.Found, v verdict.Verdict) {
 	}
 	var broken []advice.Broken
 	for _, r := range found.Rules {
-		broken = append(broken, advice.Broken{Rule: r.Name, Faults: lab.FaultsOf(r.Order.Decisions), ForEver: r.ForEver()})
+		broken = append(broken, advice.Broken{Rule: r.Name, Harms: check.Harms(r.Name), Faults: lab.FaultsOf(r.Order.Decisions), ForEver: r.ForEver()})
 	}
 	fmt.Fprintln(t.w)
 	t.line(t.l.Say("What would have saved it?"), bold)

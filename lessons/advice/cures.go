@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"relock/engine/check"
 	"relock/engine/phrase"
 )
 
@@ -39,6 +38,7 @@ const (
 type Broken struct {
 	Rule    string
 	Faults  []string
+	Harms   bool // what the lock protects, and not the lock alone
 	ForEver bool // of who is shut out
 }
 
@@ -64,7 +64,7 @@ var allCures = sync.OnceValue(func() (list []Cure) {
 // The caller must not change them.
 func Cures(broken []Broken) []Cure {
 	helps := func(c Cure, harm bool) bool {
-		return slices.ContainsFunc(broken, func(b Broken) bool { return check.Harms(b.Rule) == harm && c.helps(b) })
+		return slices.ContainsFunc(broken, func(b Broken) bool { return b.Harms == harm && c.helps(b) })
 	}
 	var list []Cure
 	for _, harm := range []bool{true, false} {

@@ -64,9 +64,9 @@ func TestCuresBeginWithHarm(t *testing.T) {
 		broken []advice.Broken
 		want   string
 	}{
-		{[]advice.Broken{{Rule: "mutual-exclusion"}, {Rule: "lost-update"}}, "check-at-the-resource one-statement take-in-one-command"},
+		{[]advice.Broken{{Rule: "mutual-exclusion"}, {Rule: "lost-update", Harms: true}}, "check-at-the-resource one-statement take-in-one-command"},
 		{[]advice.Broken{{Rule: "mutual-exclusion", Faults: []string{"lease-ends"}}}, "check-at-the-resource"},
-		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-reply"}}, {Rule: "done-twice"}}, "idempotency-key give-back-what-may-be-yours"},
+		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-reply"}}, {Rule: "done-twice", Harms: true}}, "idempotency-key give-back-what-may-be-yours"},
 		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-request"}, ForEver: true}}, "take-in-one-command"},
 		{[]advice.Broken{{Rule: "shut-out", Faults: []string{"lose-request"}}}, ""},
 		{[]advice.Broken{{Rule: "foreign-release"}}, "compare-and-delete"},

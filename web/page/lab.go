@@ -348,7 +348,7 @@ func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiti
 	if j.Verdict == verdict.Broken {
 		var broken []advice.Broken
 		for _, r := range tried.Rules {
-			broken = append(broken, advice.Broken{Rule: r.Rule, Faults: lab.FaultsOf(r.Order), ForEver: r.ForEver})
+			broken = append(broken, advice.Broken{Rule: r.Rule, Harms: check.Harms(r.Rule), Faults: lab.FaultsOf(r.Order), ForEver: r.ForEver})
 		}
 		f.Cures = NewLabCures(l, broken)
 	}

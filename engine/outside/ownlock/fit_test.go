@@ -68,10 +68,14 @@ func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
 		"as it says":       {takes, deletes, "", `{"args": {"lock": ["token", "lease-ms"]}}`, nil},
 		"the wrong place":  {takes, deletes, "", `{"args": {"lock": ["lease-ms", "owner"]}}`, []string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms]}"}},
 		"its own unit":     {takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[1])", `{"args": {"lock": ["owner", "lease-ms"], "renew": ["lease-ms"]}}`, nil},
-		"nobody says a unit": {takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[2])", `{"args": {"lock": ["owner", "lease-ms"]}}`,
-			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], renew: [owner, lease-s]}"}},
-		"never found": {takes, "if redis.call('GET', KEYS[1]) == ARGV[2] then return redis.call('DEL', KEYS[1]) end return 0", "", `{"args": {"lock": ["owner", "lease-ms"]}}`,
-			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], unlock: [lease-ms, owner]}"}},
+		"nobody says a unit": {
+			takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[2])", `{"args": {"lock": ["owner", "lease-ms"]}}`,
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], renew: [owner, lease-s]}"},
+		},
+		"never found": {
+			takes, "if redis.call('GET', KEYS[1]) == ARGV[2] then return redis.call('DEL', KEYS[1]) end return 0", "", `{"args": {"lock": ["owner", "lease-ms"]}}`,
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], unlock: [lease-ms, owner]}"},
+		},
 		"the owner is a key": {
 			"if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[1], KEYS[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end return 0",
 			"if redis.call('HEXISTS', KEYS[1], KEYS[2]) == 0 then return -1 end if redis.call('HINCRBY', KEYS[1], KEYS[2], -1) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end redis.call('DEL', KEYS[1]) return 0", "", `{}`,
