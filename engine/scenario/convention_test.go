@@ -178,15 +178,3 @@ func FuzzConvention(f *testing.F) {
 		sc.Lock.Implementation()
 	})
 }
-
-func TestShapes(t *testing.T) {
-	if got := parse(t, ownText).Lock.Shape(); got != "" {
-		t.Errorf("nothing is said, and the shape is %q", got)
-	}
-	if got := parse(t, printedText).Lock.Shape(); got != scenario.OtherShape {
-		t.Errorf("an odd one has the shape %q", got)
-	}
-	if n := len(scenario.Shapes()); n != 5 {
-		t.Errorf("%d shapes", n)
-	}
-}

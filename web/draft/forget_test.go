@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/scenario"
 	"relock/web/draft"
 )
 
@@ -57,6 +58,25 @@ func TestAnotherKindOfResource(t *testing.T) {
 		got, err := draft.Merge(text, text, "", url.Values{"resource.kind": {c.kind}})
 		if err != nil || strings.Contains(got, "checks") != c.kept {
 			t.Errorf("%s of a %s: %s, %v", c.checks, c.kind, got, err)
+		}
+	}
+}
+
+// Other scripts, and another lock, have other arguments.
+func TestOtherScriptsForgetHowTheyAreCalled(t *testing.T) {
+	const text = "lock:\n  protocol: own\n  args: {lock: [owner]}\n  keys: ['{key}', '{key}:n']\n  replies: {lock: {entered: nil}}\n  release: once\n  scripts:\n    lock: return 1\n    unlock: return 1\nthreads: [{name: A}]\n"
+	for key, value := range map[string]string{"lock.protocol": "mutex", "lock.like": "mutex"} {
+		merged, err := draft.Merge(text, text, "", url.Values{key: {value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := scenario.Parse([]byte(merged)); err != nil {
+			t.Errorf("%v\n%s", err, merged)
+		}
+		for _, gone := range []string{"args", "keys", "replies"} {
+			if strings.Contains(merged, gone) {
+				t.Errorf("%s: %s is still there\n%s", key, gone, merged)
+			}
 		}
 	}
 }

@@ -32,19 +32,15 @@ const (
 
 // settable reports whether a form can change a key.
 func settable(place string) bool {
-	if place == countKey || place == shapeKey {
+	if place == countKey {
 		return true
 	}
 	key, _ := scenario.KeyAt(place)
 	return key.Label != "" || key.Values.Lua
 }
 
-// Keys of the form alone: the shape of an own lock's scripts, which the scenario says in
-// several keys, and how many threads there are.
-const (
-	shapeKey = "lock.shape"
-	countKey = "threads"
-)
+// countKey is the form's alone: how many threads there are.
+const countKey = "threads"
 
 // saysOfScripts are the keys that say how the scripts of an own lock are called.
 var saysOfScripts = []string{"lock.args", "lock.keys", "lock.replies"}
@@ -140,9 +136,6 @@ func changes(base string, values url.Values) []string {
 			continue
 		}
 		had, _ := from.Value(key)
-		if key == shapeKey {
-			had = from.sketch().Lock.Shape()
-		}
 		if Input(key, had) != Input(key, v[0]) {
 			keys = append(keys, key)
 		}
@@ -164,8 +157,6 @@ func Rescripted(base string, values url.Values) bool {
 func (d *Draft) change(key, value string) {
 	switch {
 	case key == countKey: // when the others are as they are to be
-	case key == shapeKey:
-		d.shape(value)
 	case key == "resource.kind" && value == "":
 		d.Delete("resource")
 	case value == "":
@@ -176,25 +167,6 @@ func (d *Draft) change(key, value string) {
 		d.rename(old, value)
 	default:
 		d.Set(key, value)
-	}
-}
-
-// shape gives the scripts of an own lock one of the usual shapes; "" is Relock's own.
-// A thread that cannot re-enter with it enters once.
-func (d *Draft) shape(name string) {
-	lock := d.sketch().Lock
-	values := lock.Shaped(name)
-	if !lock.Own() || name == scenario.OtherShape || name != "" && len(values) == 0 {
-		return
-	}
-	for _, key := range saysOfScripts {
-		d.Delete(key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		d.Set("lock."+key, values[key])
-	}
-	if slices.ContainsFunc(scenario.Shapes(), func(s scenario.Shape) bool { return s.Name == name && !s.Reentrant }) {
-		d.EnterOnce()
 	}
 }
 

@@ -329,7 +329,7 @@ func (f *former) scripts() FormPart {
 	if lock.Like == "" {
 		like.Hint = f.l.Say("Choose an existing lock, and its scripts replace yours.")
 	}
-	part := FormPart{Fields: []Field{like, f.shape()}}
+	part := FormPart{Fields: []Field{like}}
 	for _, call := range lock.Calls() {
 		one := f.field("lock.scripts."+call, "")
 		one.Label, one.Hint = call, f.given(call)
@@ -350,23 +350,6 @@ func (f *former) scripts() FormPart {
 		}
 	}
 	return part
-}
-
-// shape returns the choice of what one's own scripts get and return.
-func (f *former) shape() Field {
-	is := f.sc.Lock.Shape()
-	list := []Choice{f.option("", "Relock's: owner, level, lease in milliseconds; 1 is yes, 0 is no")}
-	for _, s := range scenario.Shapes() {
-		list = append(list, f.option(s.Name, s.Title))
-	}
-	if is == scenario.OtherShape {
-		list = append(list, f.option(is, "as the YAML says"))
-	}
-	for i := range list {
-		list[i].Selected = list[i].Value == is
-	}
-	hint := f.l.Say("As the scripts were printed. In the YAML: args, replies.")
-	return Field{Name: "lock.shape", Label: f.l.Say("What they get and return"), Choices: []Choices{{List: list}}, Hint: hint}
 }
 
 // argMeans says what each word of args: is.
