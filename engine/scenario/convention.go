@@ -132,7 +132,7 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 	list := p.List(v, MaxKeys, "a list of at most %s keys", "%s keys")
 	var keys []string
 	for i, one := range list {
-		allowed := strict.Say("text of at most %[1]s characters with %[2]s or %[3]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace, protocol.OwnerPlace)
+		allowed := strict.Say("text of at most %[1]s characters with %[2]s, %[3]s or %[4]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace, protocol.OwnerPlace, protocol.RequestPlace)
 		if i == 0 {
 			allowed = strict.Say("%s in quotes: the first is the lock's key", protocol.KeyPlace)
 		}
@@ -140,7 +140,10 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 		if !is {
 			continue
 		}
-		rest := strings.Replace(strings.Replace(text, protocol.KeyPlace, "", 1), protocol.OwnerPlace, "", 1)
+		rest := text
+		for _, place := range []string{protocol.KeyPlace, protocol.OwnerPlace, protocol.RequestPlace} {
+			rest = strings.Replace(rest, place, "", 1)
+		}
 		if i == 0 && text != protocol.KeyPlace || rest == text || utf8.RuneCountInString(text) > MaxKey || !printable(text) || strings.ContainsAny(rest, " {}") || slices.Contains(keys, text) {
 			p.Wrong(one, strict.Quoted(text), allowed)
 			continue

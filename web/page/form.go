@@ -339,7 +339,7 @@ func (f *former) scripts() FormPart {
 		}
 	}
 	if keys := f.field("lock.keys", protocol.KeyPlace); keys.Value != "" || strings.Contains(lock.Scripts.Lock+lock.Scripts.Unlock, "KEYS[2]") {
-		keys.Hint = f.l.Say("{key} is the lock's, and comes first; {owner} is who calls.")
+		keys.Hint = f.l.Say("{key} is the lock's, and comes first; {owner} is who calls, {request} each call.")
 		part.Fields = append(part.Fields, keys)
 	}
 	part.Mistakes = f.rest("lock.scripts")

@@ -13,14 +13,15 @@ import (
 // that way. It must not be changed once it is used.
 type Convention struct {
 	Args    map[string][]Arg   // by call: what its script gets as ARGV
-	Keys    []string           // what all scripts get as KEYS, with KeyPlace and OwnerPlace; the first is the lock's key
+	Keys    []string           // what all scripts get as KEYS, with places in them; the first is the lock's key
 	Replies map[string]Replies // by call: what its script returns
 }
 
 // Places in Convention.Keys.
 const (
-	KeyPlace   = "{key}"   // the lock's key
-	OwnerPlace = "{owner}" // who calls
+	KeyPlace     = "{key}"     // the lock's key
+	OwnerPlace   = "{owner}"   // who calls
+	RequestPlace = "{request}" // the call: another one at each level of each hold
 )
 
 // Words of an Arg.
@@ -97,7 +98,7 @@ func (c Convention) args(call string, usual Args) Args {
 func (c Convention) companions(key string) []string {
 	var list []string
 	for _, one := range c.Keys[min(1, len(c.Keys)):] {
-		if !strings.Contains(one, OwnerPlace) {
+		if !ofCaller(one) {
 			list = append(list, strings.ReplaceAll(one, KeyPlace, key))
 		}
 	}
@@ -105,13 +106,15 @@ func (c Convention) companions(key string) []string {
 }
 
 // OfOwners reports whether each owner has keys of its own.
-func (c Convention) OfOwners() bool {
-	return slices.ContainsFunc(c.Keys, func(one string) bool { return strings.Contains(one, OwnerPlace) })
+func (c Convention) OfOwners() bool { return slices.ContainsFunc(c.Keys, ofCaller) }
+
+func ofCaller(key string) bool {
+	return strings.Contains(key, OwnerPlace) || strings.Contains(key, RequestPlace)
 }
 
-// KeysOf returns what an owner's calls get as KEYS; Keys must not be empty.
-func (c Convention) KeysOf(key, owner string) []string {
-	places := strings.NewReplacer(KeyPlace, key, OwnerPlace, owner)
+// KeysOf returns what an owner's call gets as KEYS; Keys must not be empty.
+func (c Convention) KeysOf(key, owner, request string) []string {
+	places := strings.NewReplacer(KeyPlace, key, OwnerPlace, owner, RequestPlace, request)
 	list := make([]string, len(c.Keys))
 	for i, one := range c.Keys {
 		list[i] = places.Replace(one)

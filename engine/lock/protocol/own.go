@@ -159,7 +159,7 @@ func (p *Protocol) argsOf(call string) Args {
 func plainly(s Script) Step {
 	return func(ctx context.Context, r Request) (Reply, error) {
 		if s.keysOf != nil {
-			r.Keyed = keyed(s.keysOf(r.Key, r.Words.Owner())...)
+			r.Keyed = keyed(s.keysOf(r.Key, r.Words.Owner(), fmt.Sprintf("%d-%s-%d", r.Words.hold, s.Call, r.Level))...)
 		}
 		answer, err := s.ask(ctx, r)
 		if s.replies != nil {

@@ -43,7 +43,7 @@ type Script struct {
 	sha  any // SHA as an argument
 	keys int // up to which of the lock's keys the source names
 
-	keysOf func(key, owner string) []string // of one's own script whose keys name owners, else nil
+	keysOf func(key, owner, request string) []string // of one's own script whose keys name owners, else nil
 
 	argv    []Arg   // of one's own script: what it gets as ARGV, or nil where it is like another's
 	replies Replies // of one's own script: what its file says that it returns, or nil

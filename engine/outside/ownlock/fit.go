@@ -74,7 +74,7 @@ const (
 	fitPassed = 3 * time.Second // before a renewal
 	one       = "relock-one"
 	other     = "relock-other"
-	mostTried = 4 // arguments of a script
+	mostTried = 5 // arguments of a script
 )
 
 // fitBegan is an instant whose milliseconds are no length of time.
@@ -101,7 +101,7 @@ func (t *fitting) call(name string, args []protocol.Arg, owner string, items []s
 func (t *fitting) callAt(level int, name string, args []protocol.Arg, owner string, items []store.Item, at time.Duration) tried {
 	out := tried{args: args}
 	now := fitBegan.Add(at)
-	q := box.Question{Script: journal.Wrap(t.scripts[name].Source), Keys: protocol.Convention{Keys: t.keys}.KeysOf(t.sc.Lock.Key, owner), Now: now, Items: items}
+	q := box.Question{Script: journal.Wrap(t.scripts[name].Source), Keys: protocol.Convention{Keys: t.keys}.KeysOf(t.sc.Lock.Key, owner, fmt.Sprintf("%s-%d-%d", name, level, len(owner))), Now: now, Items: items}
 	for _, a := range args {
 		text := a.Text
 		switch a.Word {
@@ -146,26 +146,16 @@ func (t *fitting) fit() (f Fit) {
 	if t.keys == nil {
 		t.keys = []string{protocol.KeyPlace}
 	}
-	locked, keys := t.locks()
-	t.keys = keys
+	locked, again, unlocked := t.holds()
 	if t.failed != nil || !locked.ran {
 		return Fit{}
 	}
 	f.Args = map[string][]protocol.Arg{}
-	if !slices.Equal(keys, said.Keys) && (said.Keys != nil || len(keys) > 1) {
-		f.Keys = keys
+	if !slices.Equal(t.keys, said.Keys) && (said.Keys != nil || len(t.keys) > 1) {
+		f.Keys = t.keys
 	}
 	t.differs(&f, protocol.CallLock, locked.args)
-	again := t.callAt(2, protocol.CallLock, locked.args, one, locked.items, 0)
-	again.ran = again.ran && !sameItems(again.items, locked.items)
 	f.Once = !again.ran
-	unlocked := t.best(protocol.CallUnlock, locked.items, 0, func(u tried) int {
-		if !t.free(u.items) {
-			return 0
-		}
-		foreign := t.call(protocol.CallUnlock, u.args, other, locked.items, 0)
-		return 1 + 2*number(!again.ran || t.leaves(u.args, again)) + number(foreign.ran && sameItems(foreign.items, locked.items))
-	})
 	if unlocked.ran {
 		t.differs(&f, protocol.CallUnlock, unlocked.args)
 	}
@@ -190,20 +180,36 @@ func (t *fitting) differs(f *Fit, call string, args []protocol.Arg) {
 	}
 }
 
-// locks is the call of lock on a free key that does most of what it must: its owner is in
-// Redis, for the lease. It returns with which keys.
-func (t *fitting) locks() (tried, []string) {
-	var best tried
-	var with []string
-	most := 0
+// holds is a hold with the keys with which most works, which become t's: lock on a free key, lock
+// once more, whose ran says that this got in, and unlock of the first.
+func (t *fitting) holds() (locked, again, unlocked tried) {
+	most, with := 0, t.keys
 	for _, keys := range t.keysFor() {
 		t.keys = keys
-		got := t.best(protocol.CallLock, nil, 0, t.enters)
-		if points := t.enters(got); got.ran && points > most {
-			best, with, most = got, keys, points
+		l := t.best(protocol.CallLock, nil, 0, t.enters)
+		if !l.ran {
+			continue
+		}
+		a := t.callAt(2, protocol.CallLock, l.args, one, l.items, 0)
+		a.ran = a.ran && !sameItems(a.items, l.items)
+		gives := func(u tried) int {
+			if !t.free(u.items) {
+				return 0
+			}
+			foreign := t.call(protocol.CallUnlock, u.args, other, l.items, 0)
+			return 1 + 2*number(!a.ran || t.leaves(u.args, a)) + number(foreign.ran && sameItems(foreign.items, l.items))
+		}
+		u := t.best(protocol.CallUnlock, l.items, 0, gives)
+		points := 8 * t.enters(l)
+		if u.ran {
+			points += gives(u)
+		}
+		if points > most {
+			locked, again, unlocked, most, with = l, a, u, points, keys
 		}
 	}
-	return best, with
+	t.keys = with
+	return locked, again, unlocked
 }
 
 // enters says how well a call of lock has worked, 0 where it has not.
@@ -232,8 +238,8 @@ func (t *fitting) counts(l tried) bool {
 	return !inner.ran || sameItems(inner.items, l.items) || count(inner.items) == "2"
 }
 
-// keysFor are the keys that scripts may get: the file's or, where they name more, one more of
-// the lock's, or the owner.
+// keysFor are the keys that scripts may get: the file's or, where they name more, others of the
+// lock's, the owner as the second, or a latch of each request as the last.
 func (t *fitting) keysFor() [][]string {
 	n := 1
 	for _, s := range t.scripts {
@@ -242,14 +248,13 @@ func (t *fitting) keysFor() [][]string {
 	if n <= len(t.keys) || len(t.keys) > 1 {
 		return [][]string{t.keys}
 	}
-	shared, own := []string{protocol.KeyPlace}, []string{protocol.KeyPlace, protocol.OwnerPlace}
+	shared := []string{protocol.KeyPlace}
 	for i := 2; i <= n; i++ {
 		shared = append(shared, protocol.KeyPlace+":"+strconv.Itoa(i))
-		if i > 2 {
-			own = append(own, protocol.KeyPlace+":"+strconv.Itoa(i))
-		}
 	}
-	return [][]string{shared, own}
+	own, latched := slices.Clone(shared), slices.Clone(shared)
+	own[1], latched[n-1] = protocol.OwnerPlace, protocol.KeyPlace+":"+protocol.RequestPlace
+	return [][]string{shared, own, latched}
 }
 
 // best is the first try of a call that gets the most points, or none that ran if all get none.
@@ -281,8 +286,12 @@ func (t *fitting) best(call string, items []store.Item, at time.Duration, points
 func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 	n := most(argument, script.Source)
 	words := append([]protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, fillers[0], {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}, fillers[1:]...)
-	if script.Call != protocol.CallUnlock || !strings.Contains(strings.ToUpper(script.Source), "INCRBY") {
+	if script.Call != protocol.CallUnlock || !countsByArgument.MatchString(script.Source) {
 		words = words[:len(words)-1]
+	}
+	verb := 0
+	if m := callsArgument.FindStringSubmatch(script.Source); m != nil {
+		verb, _ = strconv.Atoi(m[1])
 	}
 	return func(yield func([]protocol.Arg) bool) {
 		if !yield(script.Args()) || n == 0 || n > mostTried || !slices.Contains(t.sc.Lock.Scripts.Calls(), script.Call) {
@@ -293,6 +302,10 @@ func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 		fill = func(i int) bool {
 			if i == n {
 				return yield(slices.Clone(list))
+			}
+			if i+1 == verb {
+				list[i] = protocol.Arg{Text: "PUBLISH"}
+				return fill(i + 1)
 			}
 			for _, w := range words {
 				if w.Word != "" && slices.Contains(list[:i], w) {
@@ -307,6 +320,13 @@ func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 		fill(0)
 	}
 }
+
+var (
+	// callsArgument matches where a script is given the command to send.
+	callsArgument = regexp.MustCompile(`\bcall\s*\(\s*ARGV\s*\[\s*(\d)`)
+	// countsByArgument matches where it is given what to count by.
+	countsByArgument = regexp.MustCompile(`(?i)INCRBY[^)]*ARGV\s*\[\s*\d\s*\]\s*\)`)
+)
 
 var keyPlace = regexp.MustCompile(`\bKEYS\s*\[\s*(\d)\s*\]`)
 
@@ -341,12 +361,13 @@ func (t *fitting) expires(items []store.Item) bool {
 }
 
 // leaves reports whether an unlock of the second level that has passed some time leaves the
-// first, for what is left of its lease or for a whole one.
+// first, for what is left of its lease or for a whole one, and whether another frees it.
 func (t *fitting) leaves(args []protocol.Arg, again tried) bool {
 	left := t.callAt(2, protocol.CallUnlock, args, one, aged(again.items), fitPassed)
 	k, there := t.key(left.items)
 	was, _ := t.key(again.items)
-	return left.ran && there && (k.TTL == was.TTL || k.TTL == was.TTL-fitPassed || k.TTL == fitLease)
+	last := t.call(protocol.CallUnlock, args, one, left.items, fitPassed)
+	return left.ran && there && (k.TTL == was.TTL || k.TTL == was.TTL-fitPassed || k.TTL == fitLease) && last.ran && t.free(last.items)
 }
 
 // free reports whether nothing is left of the owner.

@@ -88,6 +88,11 @@ func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
 			"if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('RPUSH', KEYS[2], 1) redis.call('PEXPIRE', KEYS[2], 1000) return redis.call('DEL', KEYS[1])", "",
 			`{"args": {"lock": ["owner", "lease-ms"]}, "keys": ["{key}", "{key}:{owner}"]}`, nil,
 		},
+		"a latch of each request": {
+			"if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1]) return nil end return redis.call('pttl', KEYS[1])",
+			"local val = redis.call('get', KEYS[3]) if val ~= false then return tonumber(val) end if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1) if counter > 0 then redis.call('pexpire', KEYS[1], ARGV[2]) redis.call('set', KEYS[3], 0, 'px', ARGV[5]) return 0 else redis.call('del', KEYS[1]) redis.call(ARGV[4], KEYS[2], ARGV[1]) redis.call('set', KEYS[3], 1, 'px', ARGV[5]) return 1 end", "", `{}`,
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [lease-ms, owner], unlock: [\"1\", lease-ms, owner, \"PUBLISH\", \"1\"]}; keys: [\"{key}\", \"{key}:2\", \"{key}:{request}\"]; replies: {lock: {entered: nil, refused: pttl}, unlock: {released: 1, entered: 0, refused: nil}}"},
+		},
 		"what no arguments mend": {"redis.call('SET', KEYS[1], ARGV[1]) return 1", "return redis.call('DEL', KEYS[1])", "", `{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,6 +116,13 @@ func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
 			j := space.Judgement(nil)
 			if asked := len(j.Unjudged) > 0 && j.Unjudged[0].Reason == verdict.Arguments; asked != (c.want != nil) || asked && (j.Verdict != verdict.Unjudged || len(space.Rules()) > 0) {
 				t.Errorf("%s, %v, %v", j.Verdict, j.Unjudged, space.Rules())
+			}
+			if c.want == nil || name == "nobody says a unit" {
+				return
+			}
+			sc.Lock.Convention = fit.Convention()
+			if j := explored(t, ctx, sc).Judgement(nil); j.Verdict != verdict.Unbroken {
+				t.Errorf("called as it works: %s, %v", j.Verdict, j.Unjudged)
 			}
 		})
 	}
