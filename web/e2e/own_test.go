@@ -158,3 +158,27 @@ func TestTabInAScript(t *testing.T) {
 		t.Error("after Esc, Tab does not leave the script")
 	}
 }
+
+// A lock that is pasted is called as it works, each script's arguments beside it. Of one that its
+// writer calls otherwise nothing is said but how it works: no count, and no line that nobody reached.
+func TestArgumentsOfPastedScripts(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serveOwn(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/lab/script"))
+	live(ctx, t)
+	get[bool](ctx, t, script("lock", "if redis.call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[1]) then return 1 end\nreturn 0\n"))
+	shows(ctx, t, `document.querySelector('[name="lock.args.lock"]').value === "lease-ms owner" && document.getElementById("editor-status").textContent.includes("was tried")`)
+	get[bool](ctx, t, script("unlock", "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end\nreturn 0\n"))
+	shows(ctx, t, yaml+`.includes("== ARGV[1] then return redis.call('DEL'") && !document.querySelector('[name="lock.scripts.renew"]')?.value`)
+	photograph(ctx, t, "pasted")
+	get[bool](ctx, t, `(() => {
+		const args = document.querySelector('[name="lock.args.lock"]');
+		args.value = "level, owner";
+		return args.dispatchEvent(new Event("change", {bubbles: true}));
+	})()`)
+	shows(ctx, t, yaml+`.includes("lock: [level, owner]")`)
+	do(ctx, t, click("#judge"))
+	shows(ctx, t, `document.getElementById("judged").textContent.includes("args: {lock: [lease-ms, owner]}") && !document.querySelector("#judged .broken-rules")`)
+	shows(ctx, t, `!/\d/.test(document.getElementById("judged-count").textContent) && !document.querySelector(".lua-edit .unreached")`)
+	photograph(ctx, t, "misused")
+}

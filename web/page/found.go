@@ -156,7 +156,7 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 			f.Others = l.Say("All other rules hold in every order. Nothing beyond that was searched.")
 		}
 	}
-	if !f.Going && s.Scenario().Lock.Own() {
+	if !f.Going && s.Scenario().Lock.Own() && s.Schedules().Sign() > 0 {
 		f.Never = unreached(l, s.Unreached())
 	}
 	f.Least = l.Say("The smallest takes")

@@ -45,6 +45,9 @@ func (r *Reader) toldMistake(x *Exploration, m *ownlock.Mistake) error {
 
 // newJudged is what a search has found of the lock of a scenario.
 func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
+	if len(s.Evidence().Misused) > 0 { // nothing was played
+		return &judgedJSON{Failed: true}
+	}
 	j := &judgedJSON{
 		Broken: page.Grouped(s.Broken()), All: page.Grouped(s.Schedules()),
 		Sound: s.Ending() == explore.Exhausted && s.Broken().Sign() == 0 && !page.Useless(s), Unreached: map[string][]int{},

@@ -545,7 +545,7 @@ func (f Fit) Asks() []phrase.Wording {
 	if lines == nil {
 		return nil
 	}
-	return []phrase.Wording{phrase.Say("Arguments? The scripts do not work as they are called here. They do with this under lock: %s", strings.Join(lines, "; "))}
+	return []phrase.Wording{phrase.Say("Arguments? The scripts do not work as they are called here. They do with this under lock: %s.", strings.Join(lines, "; "))}
 }
 
 // quoted are texts as YAML has them in a list.

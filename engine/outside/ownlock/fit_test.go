@@ -64,23 +64,23 @@ func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
 		lock, unlock, renew, says string
 		want                      []string
 	}{
-		"as it is printed": {takes, deletes, "", `{}`, []string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms]}"}},
+		"as it is printed": {takes, deletes, "", `{}`, []string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms]}."}},
 		"as it says":       {takes, deletes, "", `{"args": {"lock": ["token", "lease-ms"]}}`, nil},
-		"the wrong place":  {takes, deletes, "", `{"args": {"lock": ["lease-ms", "owner"]}}`, []string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms]}"}},
+		"the wrong place":  {takes, deletes, "", `{"args": {"lock": ["lease-ms", "owner"]}}`, []string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms]}."}},
 		"its own unit":     {takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[1])", `{"args": {"lock": ["owner", "lease-ms"], "renew": ["lease-ms"]}}`, nil},
 		"nobody says a unit": {
 			takes, deletes, "return redis.call('EXPIRE', KEYS[1], ARGV[2])", `{"args": {"lock": ["owner", "lease-ms"]}}`,
-			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], renew: [owner, lease-s]}"},
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], renew: [owner, lease-s]}."},
 		},
 		"never found": {
 			takes, "if redis.call('GET', KEYS[1]) == ARGV[2] then return redis.call('DEL', KEYS[1]) end return 0", "", `{"args": {"lock": ["owner", "lease-ms"]}}`,
-			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], unlock: [lease-ms, owner]}"},
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [owner, lease-ms], unlock: [lease-ms, owner]}."},
 		},
 		"the owner is a key": {
 			"if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[1], KEYS[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end return 0",
 			"if redis.call('HEXISTS', KEYS[1], KEYS[2]) == 0 then return -1 end if redis.call('HINCRBY', KEYS[1], KEYS[2], -1) > 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return 1 end redis.call('DEL', KEYS[1]) return 0", "", `{}`,
 			[]string{
-				"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [lease-ms], unlock: [lease-ms]}; keys: [\"{key}\", \"{owner}\"]; replies: {unlock: {released: 0, entered: 1, refused: -1}}",
+				"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [lease-ms], unlock: [lease-ms]}; keys: [\"{key}\", \"{owner}\"]; replies: {unlock: {released: 0, entered: 1, refused: -1}}.",
 			},
 		},
 		"a latch of each": {
@@ -91,7 +91,7 @@ func TestWhatIsCalledOtherwiseIsAsked(t *testing.T) {
 		"a latch of each request": {
 			"if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1]) return nil end return redis.call('pttl', KEYS[1])",
 			"local val = redis.call('get', KEYS[3]) if val ~= false then return tonumber(val) end if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end local counter = redis.call('hincrby', KEYS[1], ARGV[3], -1) if counter > 0 then redis.call('pexpire', KEYS[1], ARGV[2]) redis.call('set', KEYS[3], 0, 'px', ARGV[5]) return 0 else redis.call('del', KEYS[1]) redis.call(ARGV[4], KEYS[2], ARGV[1]) redis.call('set', KEYS[3], 1, 'px', ARGV[5]) return 1 end", "", `{}`,
-			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [lease-ms, owner], unlock: [\"1\", lease-ms, owner, \"PUBLISH\", \"1\"]}; keys: [\"{key}\", \"{key}:2\", \"{key}:{request}\"]; replies: {lock: {entered: nil, refused: pttl}, unlock: {released: 1, entered: 0, refused: nil}}"},
+			[]string{"Arguments? The scripts do not work as they are called here. They do with this under lock: args: {lock: [lease-ms, owner], unlock: [\"1\", lease-ms, owner, \"PUBLISH\", \"1\"]}; keys: [\"{key}\", \"{key}:2\", \"{key}:{request}\"]; replies: {lock: {entered: nil, refused: pttl}, unlock: {released: 1, entered: 0, refused: nil}}."},
 		},
 		"what no arguments mend": {"redis.call('SET', KEYS[1], ARGV[1]) return 1", "return redis.call('DEL', KEYS[1])", "", `{}`, nil},
 	} {
