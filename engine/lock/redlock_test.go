@@ -451,7 +451,7 @@ func TestAHangingNodeAtAnyLease(t *testing.T) {
 				most = max(most, runtime.NumGoroutine()-before)
 			}
 			t.Logf("lease %v: %d goroutines", lease, most)
-			if bound := max(2*len(list)*int(lease.Seconds()), 32); most > bound {
+			if bound := max(2*len(list)*int(lease.Seconds()), 64); most > bound {
 				t.Errorf("lease %v: %d goroutines, at most %d", lease, most, bound)
 			}
 			time.Sleep(2 * lease)
