@@ -425,7 +425,7 @@ func TestAHangingNodeGathersNoGoroutines(t *testing.T) {
 }
 
 // So it is at any lease and from the first moment: two goroutines at most for each node and
-// second of lease, or 32, at four hundred pairs a second.
+// second of lease, or 64, at four hundred pairs a second.
 func TestAHangingNodeAtAnyLease(t *testing.T) {
 	const pairs, span = 400, 5 * time.Second
 	for _, lease := range []time.Duration{time.Second, 8 * time.Second, 30 * time.Second, 2 * time.Minute} {
