@@ -557,20 +557,19 @@ func (f labFlags) cures(t table, found *lab.Found, v verdict.Verdict) {
 	if v != verdict.Broken {
 		return
 	}
-	var broken []advice.Broken
-	for _, r := range found.Rules {
-		broken = append(broken, advice.Broken{Rule: r.Name, Harms: check.Harms(r.Name), Faults: lab.FaultsOf(r.Order.Decisions), ForEver: r.ForEver()})
-	}
+	language := advice.LanguageOf(f.o.Command)
 	fmt.Fprintln(t.w)
 	t.line(t.l.Say("What would have saved it?"), bold)
-	for i, c := range advice.Cures(broken) {
-		text := t.l.Say("%[1]d. %[2]s. %[3]s", i+1, t.l.Say(c.Title), t.l.Say(c.Says))
+	for i, c := range page.NewLabCures(t.l, found.Smallest()) {
+		text := t.l.Say("%[1]d. %[2]s. %[3]s", i+1, c.Title, c.Says)
 		for _, part := range wrap(t.l.Say("%[1]s A run that shows it: %[2]s", text, "lessons/scenarios/"+c.Run+".yaml"), t.width) {
 			t.line(part, "")
 		}
-		if code := c.Code[advice.LanguageOf(f.o.Command)]; code != "" {
-			for line := range strings.Lines(code) {
-				fmt.Fprint(t.w, "     "+line) // whole: it is copied
+		for _, code := range c.Code {
+			for line := range strings.Lines(code.Lines) {
+				if code.Name == language {
+					fmt.Fprint(t.w, "     "+line) // whole: it is copied
+				}
 			}
 		}
 	}

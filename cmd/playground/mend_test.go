@@ -133,6 +133,9 @@ func TestPostMortem(t *testing.T) {
 				t.Errorf("no %q in\n%.1500s", want, got.out)
 			}
 		}
+		if strings.Contains(got.out, "**T2–T5**") && strings.Contains(got.out, "**T3**<br>") {
+			t.Errorf("a row that is folded is there, too\n%s", got.out)
+		}
 		first, _, _ := strings.Cut(got.out, "\n|")
 		for says := range strings.SplitSeq(first, ". ") {
 			if n := strings.Count(first, says); n > 1 && len(says) > 40 {

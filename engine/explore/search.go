@@ -161,7 +161,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	s.space = &Space{search: s}
 	s.book = newBook(sc)
-	if s.book.fit, err = ownlock.Try(ctx, sc); err != nil {
+	if s.book.fit, err = ownlock.Try(ctx, sc); err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
 	s.passed = s.book.empty()
@@ -177,7 +177,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
-	if len(s.book.fit.Asks()) > 0 {
+	if !s.book.fit.Asks().IsZero() {
 		s.space.ending, s.space.cause = Stopped, errMisused
 	} else {
 		err = s.begin(ctx)

@@ -142,6 +142,9 @@ type Error struct{ says Wording }
 // New returns an error that says a text, a clause.
 func New(t Text, args ...any) *Error { return &Error{Say(t, args...)} }
 
+// Saying returns an error that says a wording.
+func Saying(w Wording) *Error { return &Error{w} }
+
 // Error returns the clause in English.
 func (e *Error) Error() string { return e.says.String() }
 

@@ -13,7 +13,6 @@ import (
 	"relock/engine/journal"
 	"relock/engine/phrase"
 	"relock/engine/store"
-	"relock/engine/trace"
 )
 
 // Second is a Redis that is asked what the embedded one was asked, each question once,
@@ -148,7 +147,7 @@ func (s *Second) New(c Call) bool {
 }
 
 func (c Call) question() string {
-	return fmt.Sprintf("%q %q %q %v", c.Script, c.Keys, c.Args, shownItems(c.Items))
+	return fmt.Sprintf("%q %q %q %v", c.Script, c.Keys, c.Args, store.Shown(c.Items))
 }
 
 // Compare asks for the answer to a call of a script with a text, which journals what it does,
@@ -173,7 +172,7 @@ func (s *Second) Compare(ctx context.Context, text string, c Call, here Outcome)
 			return
 		}
 	}
-	s.differ = &difference{Text: text, Keys: c.Keys, Args: c.Args, State: shownItems(c.Items), Here: here.shown(), Real: there.shown()}
+	s.differ = &difference{Text: text, Keys: c.Keys, Args: c.Args, State: store.Shown(c.Items), Here: here.shown(), Real: there.shown()}
 }
 
 // asks reports whether a Redis can be asked.
@@ -287,31 +286,5 @@ func (o Outcome) shown() string {
 	if o.Err != nil {
 		answer = o.Err.Error()
 	}
-	return answer + "; " + shownItems(o.Items)
-}
-
-// shownItems are keys in a line.
-func shownItems(items []store.Item) string {
-	if len(items) == 0 {
-		return "no key"
-	}
-	list := make([]string, len(items))
-	for n, i := range items {
-		var content any
-		switch i.Type {
-		case trace.TypeHash:
-			content = i.Hash
-		case trace.TypeList, trace.TypeSet:
-			content = i.List
-		case trace.TypeZSet:
-			content = i.Set
-		default:
-			content = i.Text
-		}
-		list[n] = fmt.Sprintf("%s %s %v", i.Type, i.Name, content)
-		if i.TTL > 0 {
-			list[n] += fmt.Sprintf(" for %v", i.TTL)
-		}
-	}
-	return strings.Join(list, ", ")
+	return answer + "; " + store.Shown(o.Items)
 }

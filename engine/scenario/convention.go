@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -24,11 +23,7 @@ import (
 func (l Lock) conventionForm() (args, replies object) {
 	for _, call := range ownCalls {
 		if list, ok := l.Convention.Args[call]; ok {
-			words := []string{}
-			for _, one := range list {
-				words = append(words, cmp.Or(one.Word, one.Text))
-			}
-			args = append(args, member{call, words})
+			args = append(args, member{call, protocol.ArgTexts(list)})
 		}
 		if list, ok := l.Convention.Replies[call]; ok {
 			var said object

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -30,6 +31,32 @@ type Item struct {
 type Scored struct {
 	Member string
 	Score  float64
+}
+
+// Shown are keys in a line.
+func Shown(items []Item) string {
+	if len(items) == 0 {
+		return "no key"
+	}
+	list := make([]string, len(items))
+	for n, i := range items {
+		var content any
+		switch i.Type {
+		case trace.TypeHash:
+			content = i.Hash
+		case trace.TypeList, trace.TypeSet:
+			content = i.List
+		case trace.TypeZSet:
+			content = i.Set
+		default:
+			content = i.Text
+		}
+		list[n] = fmt.Sprintf("%s %s %v", i.Type, i.Name, content)
+		if i.TTL > 0 {
+			list[n] += fmt.Sprintf(" for %v", i.TTL)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Contents returns all keys by name. It fails for a key of a type that Item does not

@@ -126,7 +126,7 @@ type Evidence struct {
 	Alone     phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
 	Failures  []Failure
 	Unplayed  []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
-	Misused   []phrase.Wording // scripts of one's own that work when they are called otherwise, a sentence each: nothing was played
+	Misused   phrase.Wording   // that scripts of one's own work when they are called otherwise, a sentence: nothing was played; "" where they do not
 	Unlike    []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
 	Unstruck  []Unstruck
 	Replays   int            // that were made
@@ -147,7 +147,7 @@ type Advice struct{ NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, C
 func (e *Evidence) Judge() Judgement {
 	j := Judgement{Verdict: Unbroken, Unjudged: e.lacks()}
 	switch {
-	case len(e.Misused) > 0:
+	case !e.Misused.IsZero():
 		j.Verdict = Unjudged
 	case len(e.Broken) > 0:
 		j.Verdict = Broken
@@ -169,10 +169,8 @@ func (e *Evidence) lacks() []Lack {
 	lack := func(r Reason, says, helps phrase.Wording) {
 		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
 	}
-	for _, says := range e.Misused {
-		lack(Arguments, says, phrase.Say("Write it, if that is how your program calls them."))
-	}
-	if len(list) > 0 {
+	if !e.Misused.IsZero() {
+		lack(Arguments, e.Misused, phrase.Say("Write it, if that is how your program calls them."))
 		return list
 	}
 	for _, f := range e.Failures {

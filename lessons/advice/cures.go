@@ -63,17 +63,21 @@ var allCures = sync.OnceValue(func() (list []Cure) {
 // Cures returns what helps against broken rules: first against harm to what the lock protects.
 // The caller must not change them.
 func Cures(broken []Broken) []Cure {
-	helps := func(c Cure, harm bool) bool {
-		return slices.ContainsFunc(broken, func(b Broken) bool { return b.Harms == harm && c.helps(b) })
+	mends := func(c Cure) bool { return slices.ContainsFunc(broken, c.helps) }
+	saves := func(c Cure) bool {
+		return slices.ContainsFunc(broken, func(b Broken) bool { return b.Harms && c.helps(b) })
 	}
-	var list []Cure
-	for _, harm := range []bool{true, false} {
-		for _, c := range allCures() {
-			if helps(c, harm) && !slices.ContainsFunc(list, func(o Cure) bool { return o.Name == c.Name }) {
-				list = append(list, c)
-			}
+	list := slices.DeleteFunc(slices.Clone(allCures()), func(c Cure) bool { return !mends(c) })
+	slices.SortStableFunc(list, func(a, b Cure) int {
+		switch {
+		case saves(a) == saves(b):
+			return 0
+		case saves(a):
+			return -1
+		default:
+			return 1
 		}
-	}
+	})
 	return list
 }
 

@@ -2,17 +2,15 @@ package advice_test
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"relock/engine/check"
 	"relock/engine/racetest"
-	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons/advice"
+	"relock/lessons/lessonstest"
 )
 
 // Each rule has a cure. The run of a cure breaks no rule that it is
@@ -27,25 +25,11 @@ func TestCuresHold(t *testing.T) {
 		}
 		for _, c := range list {
 			seen[c.Name] = true
-			text, err := os.ReadFile("../scenarios/" + c.Run + ".yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sc, err := scenario.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := run.New(sc, run.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Execute(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			events, _ := r.Log().Since(0)
-			for _, e := range events {
+			shown := lessonstest.Play(t, c.Run+".yaml")
+			guarded := shown.Scenario.Resource != nil && shown.Scenario.Resource.Checks != ""
+			for _, e := range shown.Events {
 				v, broken := e.Body.(trace.Violation)
-				if broken && slices.Contains(c.Rules, v.Rule) && (sc.Resource == nil || sc.Resource.Checks == "" || check.Harms(v.Rule)) {
+				if broken && slices.Contains(c.Rules, v.Rule) && (!guarded || check.Harms(v.Rule)) {
 					t.Errorf("%s: its run %s breaks %s", c.Name, c.Run, v.Rule)
 				}
 			}

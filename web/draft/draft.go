@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/strict"
 )
@@ -230,7 +231,7 @@ func (d *Draft) Set(key, value string) {
 		last := i == len(path)-1
 		switch {
 		case last && next != nil && isList(key):
-			writeWords(next, value)
+			writeWords(next, key, value)
 			return
 		case last && next != nil:
 			write(next, value)
@@ -243,7 +244,7 @@ func (d *Draft) Set(key, value string) {
 			case !last:
 				made = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 			case isList(key):
-				writeWords(made, value)
+				writeWords(made, key, value)
 			default:
 				write(made, value)
 			}
@@ -271,12 +272,16 @@ func write(n *yaml.Node, value string) {
 	}
 }
 
-// writeWords turns n into a list of words.
-func writeWords(n *yaml.Node, value string) {
+// writeWords turns n into a key's list of words. An argument of a script that is a text of its
+// own has quotes.
+func writeWords(n *yaml.Node, key, value string) {
 	n.Kind, n.Tag, n.Value, n.Style, n.Alias, n.Anchor, n.Content = yaml.SequenceNode, "", "", yaml.FlowStyle, nil, "", nil
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		one := &yaml.Node{}
 		write(one, word)
+		if strings.HasPrefix(key, "lock.args.") && one.ShortTag() == "!!str" && !slices.Contains(protocol.ArgWords, word) {
+			one.Style = yaml.DoubleQuotedStyle
+		}
 		n.Content = append(n.Content, one)
 	}
 }

@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"cmp"
 	"maps"
 	"net/url"
 	"regexp"
@@ -187,11 +186,7 @@ func (d *Draft) EnterOnce() (changed bool) {
 // the lock that it is like which do nothing.
 func (d *Draft) Call(args map[string][]protocol.Arg, keys []string, replies map[string]protocol.Replies, idle []string) {
 	for _, call := range slices.Sorted(maps.Keys(args)) {
-		var words []string
-		for _, one := range args[call] {
-			words = append(words, cmp.Or(one.Word, one.Text))
-		}
-		d.Set("lock.args."+call, strings.Join(words, " "))
+		d.Set("lock.args."+call, strings.Join(protocol.ArgTexts(args[call]), " "))
 	}
 	if keys != nil {
 		d.Set("lock.keys", strings.Join(keys, " "))

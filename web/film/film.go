@@ -89,7 +89,7 @@ func (f *Film) Add(e trace.Event) int {
 	f.stager.shown = row.Key
 	why := f.narrator.why()
 	if row.Final {
-		row.Unjudged, row.broken, row.Saved = f.narrator.unjudged, f.findings.Times() > 0, f.timeline.saved() != ""
+		row.Unjudged, row.broken = f.narrator.unjudged, f.findings.Times() > 0
 	}
 	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
@@ -372,7 +372,10 @@ func (f *Film) Cover() {
 	for i := range rows {
 		row := &rows[i]
 		row.Stage = row.Stage.Cover()
-		row.Broken, row.Why, row.Violations = "", "", nil
+		row.Broken, row.Why, row.Violations, row.Calm = "", "", nil, false
+		if row.Final && row.EventTone == Good { // it says what came of a broken rule
+			row.Event, row.EventTone = ended(f.timeline.l), Quiet
+		}
 		if row.Mark == Broken {
 			row.Mark = ""
 		}

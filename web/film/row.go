@@ -50,7 +50,6 @@ type Row struct {
 	EventTone  Tone        `json:"-"`
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
-	Saved      bool        `json:"-"` // at the run's end: two were inside, and what the lock protects refused a late write
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
 	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late

@@ -182,7 +182,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		})
 	case trace.End:
 		row.Final = true
-		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
+		row.Event, row.EventTone = ended(t.l), Quiet
 		if t.findings.Times() == 0 && b.Error == "" {
 			row.Failed = OnlyFailed(t.l, t.failed)
 		}
@@ -206,6 +206,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		row.Event, row.EventTone = t.ofLock(e, t.l.Clause(fault.Row(b, len(e.Nodes) > 0))), Bad
 	}
 }
+
+// ended is the end of a run of which there is no more to say.
+func ended(l words.Language) string { return l.Say("The run has ended") }
 
 // stays says what a log leaves in the lock's key, and for how long.
 func (t *Timeline) stays(k trace.KeyState) (says string, tone Tone) {

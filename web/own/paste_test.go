@@ -34,6 +34,11 @@ func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
 			{"lock", "if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then redis.call('HINCRBY', KEYS[1], ARGV[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return nil end\nreturn redis.call('PTTL', KEYS[1])"},
 			{"renew", "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then return redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return 0"},
 		}, []string{"lock: [lease-ms, owner]", "renew: [lease-ms, owner]", "keys: ['{key}', '{key}:2']", "refused: pttl"}, ""},
+		"a latch of each request": {[][2]string{
+			{"lock", "if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then redis.call('HINCRBY', KEYS[1], ARGV[2], 1) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return nil end\nreturn redis.call('PTTL', KEYS[1])"},
+			{"unlock", "local val = redis.call('get', KEYS[3]) if val ~= false then return tonumber(val) end\nif redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end\nif redis.call('hincrby', KEYS[1], ARGV[3], -1) > 0 then redis.call('pexpire', KEYS[1], ARGV[2]) redis.call('set', KEYS[3], 0, 'px', ARGV[5]) return 0 end\nredis.call('del', KEYS[1]) redis.call(ARGV[4], KEYS[2], ARGV[1]) redis.call('set', KEYS[3], 1, 'px', ARGV[5]) return 1"},
+			{"renew", "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then return redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return 0"},
+		}, []string{`unlock: [1, lease-ms, owner, "PUBLISH", 1]`, "'{key}:{request}'"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := s.Convert(t, url.Values{"yaml": {begun}, "base": {begun}, "action": {"show"}, "lock.like": {"reentrant"}})
@@ -61,6 +66,9 @@ func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
 			}
 			if j := space.Judgement(nil); j.Verdict != verdict.Unbroken {
 				t.Errorf("%s: %v\n%s", j.Verdict, j.Unjudged, at.YAML)
+			}
+			if !strings.Contains(s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "title": {"mine"}}).Status, "can be run") {
+				t.Errorf("what was filled in cannot be run\n%s", at.YAML)
 			}
 			said := s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.args.lock": {"level, owner"}})
 			if !strings.Contains(said.YAML, "lock: [level, owner]") || !strings.Contains(said.Form, `value="level owner"`) {

@@ -51,6 +51,12 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 			"The run is over at step 42: no rule was broken, but A ended with an error.",
 		},
 		{words.English, "crash", "no rule was broken", "The run has ended", ""},
+		{
+			words.English, "fenced-late-write",
+			"two were inside, and no harm came of it", "The run has ended: two were inside, and no harm came of it",
+			"The counter is safe: A's late write was refused. Two were inside at once; that does no harm here.",
+		},
+		{words.English, "late-write-without-a-token", "a rule was broken 2 times", "The run has ended", "The run is over at step 11: a rule was broken 2 times."},
 		{words.English, "heartbeat", "no rule was broken, but this cannot be judged", "The run has ended", ""},
 		{words.Match("zh"), "mutex-lost-reply", "没有违反任何规则，但无法判定", "运行结束", ""},
 		{words.English, "value-inner-unlock", "a rule was broken 2 times", "The run has ended", ""},
@@ -59,7 +65,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		rows := f.Rows()
 		last := rows[len(rows)-1]
 		verdict, tone := page.Verdict(c.l, rows, true)
-		if verdict != c.verdict || (tone == film.Good) != (c.verdict == "no rule was broken") {
+		if verdict != c.verdict || (tone == film.Good) != (c.verdict == "no rule was broken" || c.verdict == "two were inside, and no harm came of it") {
 			t.Errorf("%s: %q %s, want %q", c.name, verdict, tone, c.verdict)
 		}
 		if last.Event != c.last {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -367,9 +366,7 @@ func (f *former) argv(call string) Field {
 	var usual []string
 	for _, s := range f.sc.Lock.Implementation().Scripts {
 		if s.Call == call {
-			for _, arg := range s.Args() {
-				usual = append(usual, cmp.Or(arg.Word, arg.Text))
-			}
+			usual = protocol.ArgTexts(s.Args())
 		}
 	}
 	one := f.field("lock.args."+call, strings.Join(usual, " "))

@@ -91,11 +91,11 @@ func NotesOnRun(ctx context.Context, l words.Language, sc *scenario.Scenario, ev
 	for i := range events {
 		seen.See(events[i])
 	}
-	var list []string
-	for _, asks := range fit.Asks() {
-		list = append(list, l.Clause(asks))
+	list := notes(l, seen.Notes())
+	if asks := fit.Asks(); !asks.IsZero() {
+		list = slices.Insert(list, 0, l.Clause(asks))
 	}
-	return append(list, notes(l, seen.Notes())...)
+	return list
 }
 
 // NotesOnScripts says what the scripts of a user's own lock may do differently on a Redis

@@ -282,20 +282,24 @@ type LabCure struct {
 	Code        []CureCode // in each language, or nil
 }
 
-// CureCode is a few lines in a language.
-type CureCode struct{ Language, Lines string }
+// CureCode is a few lines in a language, as advice and as people call it.
+type CureCode struct{ Name, Language, Lines string }
 
 // languageNames are what people call the languages of advice.
 var languageNames = map[string]string{"go": "Go", "python": "Python", "node": "Node.js", "java": "Java"}
 
-// NewLabCures words what helps against broken rules.
-func NewLabCures(l words.Language, broken []advice.Broken) []LabCure {
+// NewLabCures words what helps against the rules that a search has seen broken.
+func NewLabCures(l words.Language, rules []lab.Broken) []LabCure {
+	var broken []advice.Broken
+	for _, r := range rules {
+		broken = append(broken, advice.Broken{Rule: r.Rule, Harms: check.Harms(r.Rule), Faults: lab.FaultsOf(r.Order), ForEver: r.ForEver})
+	}
 	var list []LabCure
 	for _, c := range advice.Cures(broken) {
 		one := LabCure{Title: l.Say(c.Title), Says: l.Say(c.Says), Run: c.Run}
 		for _, name := range advice.Languages {
 			if lines := c.Code[name]; lines != "" {
-				one.Code = append(one.Code, CureCode{languageNames[name], lines})
+				one.Code = append(one.Code, CureCode{name, languageNames[name], lines})
 			}
 		}
 		list = append(list, one)
@@ -346,11 +350,7 @@ func NewLabFound(l words.Language, kind check.Kind, in lab.Bounds, orders, waiti
 		}
 	}
 	if j.Verdict == verdict.Broken {
-		var broken []advice.Broken
-		for _, r := range tried.Rules {
-			broken = append(broken, advice.Broken{Rule: r.Rule, Harms: check.Harms(r.Rule), Faults: lab.FaultsOf(r.Order), ForEver: r.ForEver})
-		}
-		f.Cures = NewLabCures(l, broken)
+		f.Cures = NewLabCures(l, tried.Rules)
 	}
 	if d := tried.Drawn; d != nil {
 		f.Notes = append(f.Notes, LabDrawn(l, d))

@@ -222,7 +222,7 @@ func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) 
 		broken += len(r.Violations)
 	}
 	switch {
-	case broken > 0 && ended && rows[len(rows)-1].Saved:
+	case broken > 0 && ended && rows[len(rows)-1].EventTone == film.Good: // what the lock protects has refused a late write
 		return l.Say("two were inside, and no harm came of it"), film.Good
 	case broken == 1:
 		return l.Say("1 rule was broken"), film.Bad

@@ -33,13 +33,6 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	const films = 4
 	shelf := NewFilms()
 	before := held()

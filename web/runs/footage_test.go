@@ -12,6 +12,15 @@ import (
 	"relock/web/words"
 )
 
+// held is how many bytes are in use.
+func held() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // A long film is cut while it is made, and what is cut is dropped: it is the same as if it
 // had been cut at the end, and takes a part of the memory.
 func TestALongFilmIsCutWhileItIsMade(t *testing.T) {
@@ -27,13 +36,6 @@ defaults: {depth: 2, repeat: 5, work: 40ms}
 	made, err := Record(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
-	}
-	held := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
 	}
 	before := held()
 	whole, err := made.Film(t.Context(), words.English)

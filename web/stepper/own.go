@@ -45,7 +45,7 @@ func (r *Reader) toldMistake(x *Exploration, m *ownlock.Mistake) error {
 
 // newJudged is what a search has found of the lock of a scenario.
 func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
-	if len(s.Evidence().Misused) > 0 { // nothing was played
+	if !s.Evidence().Misused.IsZero() { // nothing was played
 		return &judgedJSON{Failed: true}
 	}
 	j := &judgedJSON{

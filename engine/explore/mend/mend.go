@@ -27,7 +27,6 @@ import (
 	"relock/engine/explore"
 	"relock/engine/fault"
 	"relock/engine/lock/protocol"
-	"relock/engine/outside/ownlock"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -280,34 +279,23 @@ func (r *Report) ByStanding() bool {
 	return b.Standing != nil && b.Standing.Sign() > 0 || slices.ContainsFunc(r.Scenario.Faults, func(f scenario.Fault) bool { return f.Do == fault.Pause })
 }
 
-// asked is why nothing is tried of a lock whose scripts work when they are called otherwise.
-type asked struct{ asks phrase.Wording }
-
-// Says implements phrase.Speaker.
-func (a asked) Says() phrase.Wording { return a.asks }
-
-// Error says it in English.
-func (a asked) Error() string { return a.asks.String() }
-
 // Search tries the changes of sc, whose own moves say no more than BoundsOf, within
 // the bounds. The same scenario, bounds and Narrow give the same Report, on any
 // number of workers, unless ctx ends: then it is Stopped, with what was found, and no
-// error. It fails like explore.Search, or with a *panics.Error.
+// error. It fails like explore.Search, with a *panics.Error, or where a lock's own scripts
+// work when they are called otherwise, with what to write.
 func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Options) (*Report, error) {
-	fit, err := ownlock.Try(ctx, sc)
-	if err != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("mend: %w", err)
-	}
-	if asks := fit.Asks(); len(asks) > 0 {
-		return nil, asked{asks[0]}
-	}
 	s := searcher{o: o}
 	r := &Report{Scenario: sc.WithSchedule(nil), Bounds: b}
 	if r.Bounds.MaxStates == 0 {
 		r.Bounds.MaxStates = States
 	}
-	if err = s.before(ctx, r); err != nil {
+	err := s.before(ctx, r)
+	if err != nil {
 		return nil, err
+	}
+	if lacks := r.Before.Judgement.Unjudged; len(lacks) > 0 && lacks[0].Reason == verdict.Arguments {
+		return nil, phrase.Saying(lacks[0].Says)
 	}
 	if ctx.Err() != nil {
 		r.Stopped = true

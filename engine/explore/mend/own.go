@@ -119,7 +119,7 @@ func (m *maker) arguments(ctx context.Context) error {
 		return fmt.Errorf("mend: %w", err)
 	}
 	for _, call := range slices.Sorted(maps.Keys(fit.Args)) {
-		list := words(fit.Args[call])
+		list := protocol.ArgTexts(fit.Args[call])
 		title := phrase.Say("Give %s the lease in milliseconds", call)
 		switch {
 		case slices.Contains(list, protocol.ArgLeaseS):
@@ -144,7 +144,7 @@ func (m *maker) arguments(ctx context.Context) error {
 	for _, id := range []string{protocol.ArgOwner, protocol.ArgToken} {
 		args, changed := map[string]any{}, false
 		for call, list := range convention.Args {
-			own := words(list)
+			own := protocol.ArgTexts(list)
 			for i, arg := range list {
 				if arg.Word == "" && fixed[arg.Text] {
 					own[i], changed = id, true
@@ -175,21 +175,12 @@ func (m *maker) argsOf(call string) []string {
 	}
 	for _, arg := range m.sc.Lock.Convention.ArgsOf(other) {
 		if arg.Word == protocol.ArgOwner || arg.Word == protocol.ArgToken {
-			list := words(protocol.Convention{}.ArgsOf(call))
+			list := protocol.ArgTexts(protocol.Convention{}.ArgsOf(call))
 			list[0] = arg.Word
 			return list
 		}
 	}
 	return nil
-}
-
-// words are arguments as a scenario has them.
-func words(list []protocol.Arg) []string {
-	var texts []string
-	for _, arg := range list {
-		texts = append(texts, arg.String())
-	}
-	return texts
 }
 
 // option is an argument that every caller of an algorithm sends alike: a word of Redis, or a number.

@@ -87,6 +87,15 @@ func TestTheSameLockIsNoCure(t *testing.T) {
 	}
 }
 
+// Of scripts that work when they are called otherwise nothing is tried: it says what to write.
+func TestNothingIsTriedOfScriptsThatAreCalledOtherwise(t *testing.T) {
+	sc := parsed(t, fmt.Sprintf("lock: {protocol: own, lease: 1s, watchdog: off, args: {lock: [lease-ms, level, owner]}, scripts: {lock: '%s', unlock: '%s'}}\nthreads: [{name: A, work: 50ms}, {name: B, work: 50ms}]", takes, deletes))
+	r, err := mend.Search(ownlocktest.Boxed(t), sc, explore.Bounds{MaxStates: 200}, mend.Options{Narrow: true})
+	if err == nil || !strings.Contains(err.Error(), "under lock: args: {lock: [owner, ") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // Nodes that come back empty lose what one that keeps its data has.
 func TestARestartThatKeepsItsData(t *testing.T) {
 	sc := parsed(t, `

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -338,6 +339,15 @@ func (s Script) Means(reply any) string {
 // Args returns what a script of one's own gets as ARGV, nil where that is as another
 // lock's script gets it. Callers must not change it.
 func (s Script) Args() []Arg { return s.argv }
+
+// ArgTexts are arguments as a form has them: a literal without quotes.
+func ArgTexts(args []Arg) []string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = cmp.Or(a.Word, a.Text)
+	}
+	return words
+}
 
 // Names reports whether the argument names who calls.
 func (a Arg) Names() bool { return a.Word == ArgOwner || a.Word == ArgToken }

@@ -73,7 +73,7 @@ const Steps = interpreter.Steps
 const (
 	maxFrame  = 1 << 20                // bytes of a question, and of an answer
 	maxMemory = 128 << 20              // bytes of a child's memory
-	busy      = 100 * time.Millisecond // of the processor, until a script is endless
+	busy      = 250 * time.Millisecond // of the processor, until a script is endless
 	// Limit is how long a child may take for one question when Options do not
 	// say: the wall for what Lua's own clock cannot interrupt.
 	Limit = 2 * time.Second

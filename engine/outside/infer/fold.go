@@ -55,8 +55,8 @@ type Over struct {
 // waits is how an order ends in which threads wait for ever.
 const waits trace.Result = "stuck"
 
-// shut returns for how long somebody is shut out, and those who are not for as long.
-func (o Over) shut() (after time.Duration, in []string) {
+// Shut returns for how long somebody is shut out, and those who are not for as long.
+func (o Over) Shut() (after time.Duration, in []string) {
 	for _, d := range o.After {
 		after = max(after, d)
 	}

@@ -460,7 +460,7 @@ func (j *Reading) Finish(over Over) {
 		if over.Beside { // it is not why
 			stays = trace.Absent()
 		}
-		if after, in := over.shut(); after > 0 {
+		if after, in := over.Shut(); after > 0 {
 			for _, f := range j.checker.ShutOut(j.at, after, 0, in, stays) {
 				j.violate(f)
 			}

@@ -58,14 +58,14 @@ type Rule struct {
 	Order  *Order
 }
 
-// ForEver reports whether in its order what stays shuts somebody out for ever.
-func (r Rule) ForEver() bool {
-	for _, after := range r.Order.final.After {
-		if after == check.Never {
-			return r.Name == check.ShutOut
-		}
+// Smallest returns the broken rules with the decisions of their smallest orders.
+func (f *Found) Smallest() []Broken {
+	var list []Broken
+	for _, r := range f.Rules {
+		after, _ := r.Order.final.Shut()
+		list = append(list, Broken{r.Name, r.By, r.Orders, r.Order.Decisions, r.Name == check.ShutOut && after == check.Never})
 	}
-	return false
+	return list
 }
 
 // Drawn is the result of orders drawn at random.

@@ -613,8 +613,6 @@ func (t *Steering) Search(ctx context.Context, in Bounds, progress func(orders, 
 		Ending: found.Ending, Orders: found.Orders, Broken: found.Broken, Diverged: found.Diverged, First: found.First, Rules: []Broken{},
 		Drawn: found.Drawn, Took: found.Took.Seconds(), Failed: found.Failed, Evidence: found.Evidence,
 	}
-	for _, r := range found.Rules {
-		tried.Rules = append(tried.Rules, Broken{r.Name, r.By, r.Orders, r.Order.Decisions, r.ForEver()})
-	}
+	tried.Rules = append(tried.Rules, found.Smallest()...)
 	return tried, nil
 }

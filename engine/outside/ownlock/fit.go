@@ -72,17 +72,13 @@ type fitting struct {
 const (
 	fitLease  = 7 * time.Second
 	fitPassed = 3 * time.Second // before a renewal
-	one       = "relock-one"
-	other     = "relock-other"
+	one       = "relock-1"
+	other     = "relock-2"
 	mostTried = 5 // arguments of a script
 )
 
 // fitBegan is an instant whose milliseconds are no length of time.
 var fitBegan = time.UnixMilli(1_000_000_000_000)
-
-// fillers are arguments of which nothing is known: a count, a level, or a message; and what is
-// counted down by.
-var fillers = []protocol.Arg{{Text: "1"}, {Text: "-1"}}
 
 // tried is what came of one call.
 type tried struct {
@@ -101,7 +97,8 @@ func (t *fitting) call(name string, args []protocol.Arg, owner string, items []s
 func (t *fitting) callAt(level int, name string, args []protocol.Arg, owner string, items []store.Item, at time.Duration) tried {
 	out := tried{args: args}
 	now := fitBegan.Add(at)
-	q := box.Question{Script: journal.Wrap(t.scripts[name].Source), Keys: protocol.Convention{Keys: t.keys}.KeysOf(t.sc.Lock.Key, owner, fmt.Sprintf("%s-%d-%d", name, level, len(owner))), Now: now, Items: items}
+	request := fmt.Sprintf("%s-%d-%c", name, level, owner[len(owner)-1]) // does not name the owner
+	q := box.Question{Script: journal.Wrap(t.scripts[name].Source), Keys: protocol.Convention{Keys: t.keys}.KeysOf(t.sc.Lock.Key, owner, request), Now: now, Items: items}
 	for _, a := range args {
 		text := a.Text
 		switch a.Word {
@@ -161,7 +158,7 @@ func (t *fitting) fit() (f Fit) {
 	}
 	renewed, has := tried{}, t.scripts[protocol.CallRenew].Source != ""
 	if has {
-		renewed = t.best(protocol.CallRenew, aged(locked.items), fitPassed, func(r tried) int { return number(t.leased(r.items)) })
+		renewed, _ = t.best(protocol.CallRenew, aged(locked.items), fitPassed, func(r tried) int { return number(t.leased(r.items)) })
 		switch {
 		case renewed.ran:
 			t.differs(&f, protocol.CallRenew, renewed.args)
@@ -186,7 +183,7 @@ func (t *fitting) holds() (locked, again, unlocked tried) {
 	most, with := 0, t.keys
 	for _, keys := range t.keysFor() {
 		t.keys = keys
-		l := t.best(protocol.CallLock, nil, 0, t.enters)
+		l, entered := t.best(protocol.CallLock, nil, 0, t.enters)
 		if !l.ran {
 			continue
 		}
@@ -199,12 +196,8 @@ func (t *fitting) holds() (locked, again, unlocked tried) {
 			foreign := t.call(protocol.CallUnlock, u.args, other, l.items, 0)
 			return 1 + 2*number(!a.ran || t.leaves(u.args, a)) + number(foreign.ran && sameItems(foreign.items, l.items))
 		}
-		u := t.best(protocol.CallUnlock, l.items, 0, gives)
-		points := 8 * t.enters(l)
-		if u.ran {
-			points += gives(u)
-		}
-		if points > most {
+		u, given := t.best(protocol.CallUnlock, l.items, 0, gives)
+		if points := 8*entered + given; points > most {
 			locked, again, unlocked, most, with = l, a, u, points, keys
 		}
 	}
@@ -259,14 +252,12 @@ func (t *fitting) keysFor() [][]string {
 
 // best is the first try of a call that gets the most points, or none that ran if all get none.
 // Arguments that the file names are enough if they get any.
-func (t *fitting) best(call string, items []store.Item, at time.Duration, points func(tried) int) tried {
-	var best tried
-	most := 0
+func (t *fitting) best(call string, items []store.Item, at time.Duration, points func(tried) int) (best tried, most int) {
 	script := t.scripts[call]
 	_, says := t.sc.Lock.Convention.Args[call]
 	for args := range t.lists(script) {
 		if t.failed != nil {
-			return tried{}
+			return tried{}, 0
 		}
 		got := t.call(call, args, one, items, at)
 		if !got.ran {
@@ -279,15 +270,16 @@ func (t *fitting) best(call string, items []store.Item, at time.Duration, points
 			}
 		}
 	}
-	return best
+	return best, most
 }
 
 // lists are the arguments to try: the file's first.
 func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 	n := most(argument, script.Source)
-	words := append([]protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, fillers[0], {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}, fillers[1:]...)
-	if script.Call != protocol.CallUnlock || !countsByArgument.MatchString(script.Source) {
-		words = words[:len(words)-1]
+	// Of an argument that is none of the words, 1 will do: as a count, a level, or a message.
+	words := []protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, {Text: "1"}, {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}
+	if script.Call == protocol.CallUnlock && countsByArgument.MatchString(script.Source) {
+		words = append(words, protocol.Arg{Text: "-1"})
 	}
 	verb := 0
 	if m := callsArgument.FindStringSubmatch(script.Source); m != nil {
@@ -349,7 +341,7 @@ func (t *fitting) key(items []store.Item) (store.Item, bool) {
 	return items[i], true
 }
 
-// leased reports whether the key lives for the lease, or would have it as a deadline.
+// leased reports whether the key lives for the lease.
 func (t *fitting) leased(items []store.Item) bool {
 	k, ok := t.key(items)
 	return ok && k.TTL == fitLease
@@ -378,19 +370,10 @@ func (t *fitting) free(items []store.Item) bool {
 
 // hasOwner reports whether an owner is named in Redis.
 func hasOwner(items []store.Item, owner string) bool {
-	return strings.Contains(shown(items), owner)
+	return strings.Contains(store.Shown(items), owner)
 }
 
-// shown are items as a text.
-func shown(items []store.Item) string {
-	text := ""
-	for _, i := range items {
-		text += fmt.Sprintf("%q %q %v %q %v %v;", i.Name, i.Text, i.Hash, i.List, i.Set, i.TTL)
-	}
-	return text
-}
-
-func sameItems(a, b []store.Item) bool { return shown(a) == shown(b) }
+func sameItems(a, b []store.Item) bool { return store.Shown(a) == store.Shown(b) }
 
 // aged are items as they are some time later.
 func aged(items []store.Item) []store.Item {
@@ -539,13 +522,14 @@ func (f Fit) Lines() []string {
 	return lines
 }
 
-// Asks asks whether the scripts are called as the file says, where they work otherwise.
-func (f Fit) Asks() []phrase.Wording {
+// Asks asks whether the scripts are called as the file says, where they work otherwise; zero where
+// they do not.
+func (f Fit) Asks() phrase.Wording {
 	lines := f.Lines()
 	if lines == nil {
-		return nil
+		return phrase.Wording{}
 	}
-	return []phrase.Wording{phrase.Say("Arguments? The scripts do not work as they are called here. They do with this under lock: %s.", strings.Join(lines, "; "))}
+	return phrase.Say("Arguments? The scripts do not work as they are called here. They do with this under lock: %s.", strings.Join(lines, "; "))
 }
 
 // quoted are texts as YAML has them in a list.

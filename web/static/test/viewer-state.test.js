@@ -92,6 +92,9 @@ test("it plays to a broken rule, and on from there to the end", () => {
   const plays = (stop, started, through = false) => upNext(seen(example(), stop, { started }), through);
   assert.deepEqual([plays(1, 0), plays(3, 0), plays(3, 3), plays(3, 0, true), plays(5, 0)], ["ready", "broken", "ready", "ready", "end"]);
   assert.deepEqual([2, 3, 4].map((stop) => atBroken(seen(example(), stop))), [false, true, false]);
+  const calm = example();
+  calm.rows[2].calm = true; // what the lock protects decides for itself
+  assert.deepEqual([atBroken(seen(calm, 3)), upNext(seen(calm, 3, { started: 0 }), false)], [false, "ready"]);
   const again = act(seen(example(), 5), "play");
   assert.deepEqual([again.cursor.stop, again.started], [0, 0], "from the end it begins again");
   assert.equal(act(seen(example(), 2), "play").started, 2);
