@@ -386,27 +386,7 @@ func LabRuleCounted(l words.Language, kind check.Kind, rule string, orders, of i
 // LabEnding says how a search of a lab has ended. It says "all" only if each replay went
 // as it was asked to, and "none" only if that is a verdict.
 func LabEnding(l words.Language, ending string, orders, broken, diverged int, v verdict.Verdict) string {
-	all, some := count(orders), count(broken)
-	switch {
-	case ending == lab.Worker:
-		return l.Say("The search has ended: a worker failed. Of the %s orders tried, %s break a rule.", all, some)
-	case ending == lab.Stopped:
-		return l.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
-	case ending == lab.Bound:
-		return l.Say("There are more than %s orders. Of those tried, %s break a rule; the rest were not tried.", all, some)
-	case diverged > 0 && broken > 0:
-		return l.Say("%s orders were tried: %s break a rule. There may be others.", all, some)
-	case diverged > 0 && v == verdict.Unbroken:
-		return l.Say("%s orders were tried: none breaks a rule. There may be others.", all)
-	case diverged > 0:
-		return l.Say("%s orders were tried. There may be others.", all)
-	case broken > 0:
-		return l.Say("All %s orders were tried: %s break a rule.", all, some)
-	case v == verdict.Unbroken:
-		return l.Say("All %s orders were tried: none breaks a rule.", all)
-	default:
-		return l.Say("All %s orders were tried.", all)
-	}
+	return l.Clause(lab.Ended(ending, count(orders), count(broken), diverged, v))
 }
 
 // LabClock says what moving Redis' clock alone does not show, where a rule was broken with

@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/outside/infer"
+	"relock/engine/phrase"
 	"relock/engine/recall"
 	"relock/engine/trace"
 	"relock/engine/verdict"
@@ -42,6 +43,32 @@ type Found struct {
 
 // Judgement is what we can say about the lock.
 func (f *Found) Judgement() verdict.Judgement { return f.Evidence.Judge() }
+
+// Ended says how a search has ended, in a sentence: of all orders tried some break a rule, "0" where
+// none does. It says "all" only if each replay went as it was asked to, and "none" only if that is
+// a verdict.
+func Ended(ending, all, some string, diverged int, v verdict.Verdict) phrase.Wording {
+	switch {
+	case ending == Worker:
+		return phrase.Say("The search has ended: a worker failed. Of the %s orders tried, %s break a rule.", all, some)
+	case ending == Stopped:
+		return phrase.Say("The search was stopped: %s orders were tried, %s break a rule.", all, some)
+	case ending == Bound:
+		return phrase.Say("There are more than %s orders. Of those tried, %s break a rule; the rest were not tried.", all, some)
+	case diverged > 0 && some != "0":
+		return phrase.Say("%s orders were tried: %s break a rule. There may be others.", all, some)
+	case diverged > 0 && v == verdict.Unbroken:
+		return phrase.Say("%s orders were tried: none breaks a rule. There may be others.", all)
+	case diverged > 0:
+		return phrase.Say("%s orders were tried. There may be others.", all)
+	case some != "0":
+		return phrase.Say("All %s orders were tried: %s break a rule.", all, some)
+	case v == verdict.Unbroken:
+		return phrase.Say("All %s orders were tried: none breaks a rule.", all)
+	default:
+		return phrase.Say("All %s orders were tried.", all)
+	}
+}
 
 // Divergence is where a replay first diverged.
 type Divergence struct {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 // there is no Resource.
 type Options struct {
 	Command   []string   // the worker; empty: any client that connects
+	Rounds    Rounds     // or a worker in this process, a goroutine for each thread, on the gate's clock
 	Env       []string   // "K=V", for the workers
 	Threads   int        // 1 to MaxThreads
 	Nodes     int        // Redis that each has, of a lock of their majority, up to MaxNodes; 0 is one
@@ -40,6 +42,21 @@ type Options struct {
 	Second    *recall.Second // is asked, too, what scripts answer on the embedded Redis; nil: none is
 	NoProbe   bool           // nobody tries to get in on what an order has left
 	Full      bool           // tests only: tries also orders that cannot differ
+}
+
+// Rounds plays the rounds of a thread, which has an address for each node, as a worker's process
+// does, until ctx has ended. It returns nil then, and an error if it cannot go on.
+type Rounds func(ctx context.Context, thread string, addresses []string) error
+
+// starts reports whether the lab starts its workers.
+func (o Options) starts() bool { return len(o.Command) > 0 || o.Rounds != nil }
+
+// begin starts a thread's worker.
+func (o Options) begin(thread string, addresses []string) (*worker, error) {
+	if o.Rounds != nil {
+		return run(o.Rounds, thread, addresses), nil
+	}
+	return spawn(o.Command, o.Env, thread, addresses)
 }
 
 // Of returns the options with a lock as infer.ParseLock reads it, and fails as that does.
@@ -67,6 +84,8 @@ func (o Options) Check() error {
 		return phrase.New("-max-orders %d: allowed: 1 to %d", o.MaxOrders, MaxOrders)
 	case o.Clock != ClockGate && o.Clock != ClockWall:
 		return phrase.New("-clock %.40q: allowed: %s, %s", o.Clock, ClockGate, ClockWall)
+	case o.Rounds != nil && (len(o.Command) > 0 || o.Clock != ClockGate):
+		return phrase.New("a worker in this process plays alone, and on the gate's clock")
 	case o.Timeout <= 0:
 		return phrase.New("-timeout %s: allowed: more than 0", o.Timeout)
 	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):

@@ -33,7 +33,7 @@ func (s *search) begin(ctx context.Context) error {
 // start starts the workers that are not there, where there is a command.
 func (s *search) start() error {
 	for i, l := range s.g.lanes {
-		if len(s.o.Command) > 0 && l.worker.ended() {
+		if s.o.starts() && l.worker.ended() {
 			if l.worker != nil {
 				s.g.mu.Lock()
 				for _, c := range slices.Clone(l.conns) {
@@ -42,7 +42,7 @@ func (s *search) start() error {
 				l.spoken, l.rounds, l.late = false, false, nil
 				s.g.mu.Unlock()
 			}
-			w, err := spawn(s.o.Command, s.o.Env, s.names[i], l.addresses())
+			w, err := s.o.begin(s.names[i], l.addresses())
 			if err != nil {
 				return phrase.New("cannot start the worker: %s", err)
 			}

@@ -145,13 +145,13 @@ func Steer(ctx context.Context, o Options) (*Steering, error) {
 		return nil, err
 	}
 	s.o.MaxFaults, s.steered = math.MaxInt, true
-	if len(o.Command) == 0 {
+	if !o.starts() {
 		s.o.Timeout = min(s.o.Timeout, replayFor)
 	}
 	t := &Steering{o: o, s: s, done: done, told: &telling{}, changed: make(chan struct{})}
 	t.renew(&Order{})
 	ctx, t.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if len(o.Command) > 0 {
+	if o.starts() {
 		if err := s.start(); err != nil {
 			t.stop()
 			done()
@@ -494,7 +494,7 @@ func (t *Steering) occupy() error {
 	defer t.mu.Unlock()
 	t.s.g.mu.Lock()
 	defer t.s.g.mu.Unlock()
-	somebody := len(t.o.Command) > 0
+	somebody := t.o.starts()
 	for _, l := range t.s.g.lanes {
 		somebody = somebody || l.spoken
 		if l.spoken && !l.rounds && l.worker == nil {

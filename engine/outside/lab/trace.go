@@ -55,6 +55,30 @@ func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []tra
 	return h, t.reading.Events(), err
 }
 
+// Rows are an order as the lines of a table: each command with its answer and the lock's key right
+// after it, the commands of its script below it, and the rules that it breaks.
+func (o *Order) Rows(f *Found, opts Options) []Row {
+	t := &telling{o: o, opts: opts, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	t.harms = t.unknown
+	defer t.close()
+	known := infer.Roles{}
+	maps.Copy(known, f.roles)
+	t.begin(f.Key, o.marks, known)
+	var list []Row
+	for _, r := range o.records {
+		r.Inner = t.again(r)
+		seen := len(t.reading.Broken())
+		t.reading.See(r)
+		if r.Args != nil || r.Do != "" {
+			list = append(list, rows(r, f.Key)...)
+		}
+		list = append(list, broken(opts.Kind, t.reading.Broken()[seen:])...)
+	}
+	seen := len(t.reading.Broken())
+	t.finish()
+	return append(list, broken(opts.Kind, t.reading.Broken()[seen:])...)
+}
+
 // Ordered returns a header with the order that it is the trace of.
 func Ordered(h trace.Header, order []Decision) (trace.Header, error) {
 	text, err := json.Marshal(order)

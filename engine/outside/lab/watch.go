@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"relock/engine/check"
 	"relock/engine/outside/infer"
 	"relock/engine/phrase"
 	"relock/engine/trace"
@@ -66,9 +67,8 @@ func Watch(o Options) (*Watching, error) {
 			w.say(Row{Says: phrase.Say("the lease has ended: %s is gone", g.key)})
 		}
 		j.See(r)
-		w.row(r, g.key)
-		for _, f := range j.Broken()[seen:] {
-			w.say(Row{phrase.Say("%s: %s", o.Kind.Title(f.Rule), f.Says), true})
+		for _, row := range append(rows(r, g.key), broken(o.Kind, j.Broken()[seen:])...) {
+			w.say(row)
 		}
 	}
 	g.mu.Unlock()
@@ -97,20 +97,36 @@ func (w *Watching) say(r Row) {
 	}
 }
 
-// row says a command, or each one of its script, with the key right after it.
-func (w *Watching) row(r infer.Record, key string) {
+// rows are a command, and each one of its script, with the key right after it.
+func rows(r infer.Record, key string) []Row {
 	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
 	if r.Node > 0 {
 		head += fmt.Sprintf("%d  ", r.Node)
 	}
-	w.say(Row{Says: phrase.Plain(head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After))})
+	if r.Args == nil { // what happened to Redis
+		return []Row{{Says: phrase.Plain(head + r.Do + after(key, r.After))}}
+	}
+	text := head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After)
+	if r.Do != "" {
+		text += "   (" + r.Do + ")"
+	}
+	list := []Row{{Says: phrase.Plain(text)}}
 	for _, e := range r.Inner {
 		state := ""
 		if keys := infer.Touches(r.Args).Keys; len(keys) > 0 && keys[0] == key {
 			state = after(key, e.Key)
 		}
-		w.say(Row{Says: phrase.Plain(fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state))})
+		list = append(list, Row{Says: phrase.Plain(fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state))})
 	}
+	return list
+}
+
+// broken are rows that tell of broken rules.
+func broken(kind check.Kind, found []check.Finding) (list []Row) {
+	for _, f := range found {
+		list = append(list, Row{phrase.Say("%s: %s", kind.Title(f.Rule), f.Says), true})
+	}
+	return list
 }
 
 func told(reply any, failed string) string {

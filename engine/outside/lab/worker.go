@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,10 +22,12 @@ import (
 	"relock/engine/phrase"
 )
 
-// worker is a process of the command, in its own process group.
+// worker is a process of the command, in its own process group, or a goroutine of this one.
 type worker struct {
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd     // nil of a goroutine
+	end    func()        // has it end, whatever it does
 	done   chan struct{} // closed when it has ended
+	once   sync.Once     // closes done
 	err    error         // how it ended, once done
 	out    *tail
 	killed bool // by the lab
@@ -75,14 +78,45 @@ func spawn(command, env []string, thread string, addresses []string) (*worker, e
 	if err := w.cmd.Start(); err != nil {
 		return nil, err // it says what was being done
 	}
+	w.end = func() { w.signal(syscall.SIGKILL) }
 	go func() {
-		defer close(w.done)
-		w.err = w.cmd.Wait()
-		if errors.Is(w.err, exec.ErrWaitDelay) {
-			w.err = nil
+		err := w.cmd.Wait()
+		if errors.Is(err, exec.ErrWaitDelay) {
+			err = nil
 		}
+		w.over(err)
 	}()
 	return w, nil
+}
+
+// over notes how it has ended.
+func (w *worker) over(err error) {
+	w.once.Do(func() {
+		w.err = err
+		close(w.done)
+	})
+}
+
+// errLeft is a goroutine that did not end though its context had ended.
+var errLeft = errors.New("it goes on though its context has ended")
+
+// run starts a goroutine that plays a thread's rounds.
+func run(rounds Rounds, thread string, addresses []string) *worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &worker{end: cancel, done: make(chan struct{}), out: &tail{}}
+	go func() {
+		defer cancel()
+		err := errors.New("it called runtime.Goexit, as t.FailNow does")
+		defer func() {
+			if told := recover(); told != nil {
+				err = fmt.Errorf("it panicked: %v", told)
+				_, _ = w.out.Write(debug.Stack())
+			}
+			w.over(err)
+		}()
+		err = rounds(ctx, thread, addresses)
+	}()
+	return w
 }
 
 // ended reports whether its process is gone.
@@ -100,19 +134,39 @@ func (w *worker) ended() bool {
 
 // signal sends a signal to its process group.
 func (w *worker) signal(s syscall.Signal) {
-	if w != nil && w.cmd.Process != nil {
+	if w != nil && w.cmd != nil && w.cmd.Process != nil {
 		_ = syscall.Kill(-w.cmd.Process.Pid, s)
 	}
 }
 
-// kill ends its process group, and waits for its process.
+// leftAfter is how long a goroutine may go on when its context has ended.
+const leftAfter = time.Second
+
+// kill ends it, and waits for its end. A goroutine that does not end is left behind.
 func (w *worker) kill() {
 	if w == nil {
 		return
 	}
 	w.killed = true
-	w.signal(syscall.SIGKILL)
+	w.end()
+	if w.cmd == nil {
+		late := time.AfterFunc(leftAfter, func() { w.over(errLeft) })
+		defer late.Stop()
+	}
 	<-w.done
+}
+
+// how says how it has ended, a clause.
+func (w *worker) how() phrase.Wording {
+	switch {
+	case w.err == nil && w.cmd == nil:
+		return phrase.Say("its goroutine ended")
+	case w.err == nil:
+		return phrase.Say("its process ended with exit code 0")
+	case w.cmd == nil:
+		return phrase.Plain(w.err.Error())
+	}
+	return phrase.Say("its process ended with %s", w.err.Error())
 }
 
 // WorkerError is a worker that failed: it hangs, dies, talks to nobody, or forgets its round.
@@ -158,7 +212,7 @@ func (l *lane) failed(why phrase.Text, args ...any) error {
 func (l *lane) failedBy(why phrase.Wording) error {
 	e := &WorkerError{Thread: l.name, Why: why.String(), Because: why, Last: l.last}
 	if l.worker != nil {
-		e.Words, e.Own = l.worker.out.String(), true
+		e.Words, e.Own = l.worker.out.String(), l.worker.cmd != nil
 	}
 	return e
 }
@@ -284,7 +338,7 @@ func (g *Gate) more(l *lane) time.Duration {
 // sleeps reports whether a worker waits for something, as far as the system tells: what was
 // written to it, it has read. It is false where nobody can tell.
 func (w *worker) sleeps() bool {
-	if w == nil || w.cmd.Process == nil {
+	if w == nil || w.cmd == nil || w.cmd.Process == nil {
 		return false
 	}
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", w.cmd.Process.Pid))
@@ -398,21 +452,18 @@ func (l *lane) silent(patience time.Duration) error {
 // dead says what is wrong with a worker whose process has ended, if anything is.
 // If a fault has struck it, its end may be the fault's doing.
 func (l *lane) dead(struck bool) error {
-	how := phrase.Say("with exit code 0")
-	if l.worker.err != nil {
-		how = phrase.Say("with %s", l.worker.err.Error())
-	}
+	how := l.worker.how()
 	switch {
 	case l.worker.killed:
 		return nil
 	case !l.spoken:
-		return l.failed("talks to nobody: its process ended %s", how)
+		return l.failed("talks to nobody: %s", how)
 	case struck:
 		return nil
 	case l.rounds:
-		return l.failed("died in mid-search: it has asked for rounds, and its process ended %s", how)
+		return l.failed("died in mid-search: it has asked for rounds, and %s", how)
 	case l.worker.err != nil:
-		return l.failed("died: its process ended %s", how)
+		return l.failed("died: %s", how)
 	}
 	return nil
 }
