@@ -83,7 +83,7 @@ func subcommandNamed(name string) (subcommand, bool) {
 }
 
 // topics are the documents that help prints, by the names of their files in small letters.
-var topics = []string{"use", "lab", "scenarios", "operate", "teach", "mylock", "agent"}
+var topics = []string{"use", "lab", "scenarios", "operate", "teach", "mylock", "work"}
 
 const topicSynopsis phrase.Text = `playground help TOPIC [-lang TAG]
 

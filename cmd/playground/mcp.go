@@ -26,7 +26,7 @@ const mcpSynopsis phrase.Text = `playground mcp [flags]
 
 Serves the Model Context Protocol on standard input and output: an agent can run and
 search scenarios, judge a lock's Lua, read a log, and search a lock of this machine.
-"playground help agent" says how to add it to a client.`
+"playground help work" says how to add it to a client.`
 
 // agent serves an agent until its input ends, or ctx.
 func agent(ctx context.Context, args []string, env environment) int {
