@@ -7,6 +7,7 @@ GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TYPESCRIPT := typescript@5.9.3
 GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOTESTSUM := gotest.tools/gotestsum@v1.13.0
+ESBUILD := github.com/evanw/esbuild/cmd/esbuild@v0.28.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # What passed and has not changed need not run again: Go's cache knows it. `make soak` runs all of it afresh.

@@ -66,18 +66,6 @@ func (s *Links) Embed(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 
-// replayJSON is a complete film: the page needs nothing more from the server.
-type replayJSON struct {
-	Title string         `json:"title"`
-	Key   string         `json:"key"`
-	Head  string         `json:"head"`  // HTML
-	Stage string         `json:"stage"` // HTML
-	Lua   string         `json:"lua"`
-	Lanes string         `json:"lanes"`
-	Film  *film.Recorded `json:"film"`
-	At    int            `json:"at"` // the row to stop at
-}
-
 // Replay makes the moves of a link, or runs its scenario to the end if it has
 // none, and answers with the film. Asked for a row, it answers with the lanes
 // around that row only.
@@ -93,7 +81,7 @@ func (s *Links) Replay(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Has("row") {
 		return runs.AnswerLanes(w, r, made)
 	}
-	answer, err := filmed(r.Context(), words.From(r.Context()), made, at)
+	answer, err := made.Replay(r.Context(), words.From(r.Context()), shell.TitleOf(words.From(r.Context()), made.Scenario), at)
 	if err != nil {
 		return err
 	}
@@ -115,28 +103,4 @@ func playedBack(r *http.Request, state link.Contents) (*runs.Recording, int, err
 		return nil, 0, err
 	}
 	return &runs.Recording{Scenario: state.Scenario.WithSchedule(nil), Header: b.Header, Events: b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
-}
-
-// filmed returns the film of a recording, with the lanes around the row at.
-func filmed(ctx context.Context, l words.Language, made *runs.Recording, at int) (*replayJSON, error) {
-	reel, err := made.Film(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	shown := film.NewScenario(l, made.Scenario)
-	out := &replayJSON{Title: shell.TitleOf(l, made.Scenario), Key: shown.Key, Film: reel.Recorded(), At: at}
-	if out.Film.Rows, err = runs.RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
-		return nil, err
-	}
-	if out.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
-		return nil, err
-	}
-	if out.Stage, err = templates.Text(l, templates.Stage(shown, page.Before(l, made.Scenario))); err != nil {
-		return nil, err
-	}
-	if out.Lua, err = templates.Text(l, templates.Lua(reel.Scripts())); err != nil {
-		return nil, err
-	}
-	out.Lanes, err = templates.Text(l, templates.Lanes(runs.LanesAround(l, reel.Lanes(), at)))
-	return out, err
 }

@@ -39,6 +39,7 @@ const (
 	RedisCLI Format = "redis-cli"      // a transcript with replies, and comments saying who and when
 	Commands Format = "redis-commands" // only the transcript's commands, for pasting into redis-cli
 	JSONL    Format = "jsonl"          // the trace itself
+	HTML     Format = "html"           // the film as a page in one file, which needs no server
 	OTel     Format = "otel"           // spans of OpenTelemetry, as OTLP/JSON
 )
 
@@ -65,6 +66,7 @@ func forms() []form {
 		{RedisCLI, "redis-cli transcript", "a redis-cli transcript with replies and comments", false, "text/plain; charset=utf-8", ".txt", writeTranscript},
 		{Commands, "redis-cli commands", "its commands alone, pasted into redis-cli", true, "text/plain; charset=utf-8", ".redis", writeCommands},
 		{JSONL, "Trace (JSON Lines)", "the trace, as -json", false, "application/jsonl; charset=utf-8", ".jsonl", writeTrace},
+		{HTML, "Film (one HTML file)", "the film as one page that needs no server: playing, stepping, in all languages", true, "text/html; charset=utf-8", ".html", writeHTML},
 		{OTel, "OpenTelemetry (OTLP/JSON)", "spans of calls, attempts and work, a line of OTLP/JSON a run", false, "application/jsonl; charset=utf-8", ".otlp.jsonl", writeOTel},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/templates"
 	"relock/web/words"
 )
 
@@ -66,6 +67,62 @@ func (r *Recording) film(ctx context.Context, l words.Language, each func(*film.
 		f.Cover()
 	}
 	return f, nil
+}
+
+// Replay is a whole film: a page with it needs nothing more from the server, but for the
+// lanes of a long one.
+type Replay struct {
+	Title string         `json:"title"`
+	Key   string         `json:"key"`
+	Head  string         `json:"head"`  // HTML
+	Stage string         `json:"stage"` // HTML
+	Lua   string         `json:"lua"`
+	Lanes string         `json:"lanes"`
+	Film  *film.Recorded `json:"film"`
+	At    int            `json:"at"` // the row to stop at
+
+	lanes *film.Lanes
+}
+
+// Replay returns the recording's film in l, with the lanes around a row. It fails like Film.
+func (r *Recording) Replay(ctx context.Context, l words.Language, title string, at int) (*Replay, error) {
+	reel, err := r.Film(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	shown := film.NewScenario(l, r.Scenario)
+	out := &Replay{Title: title, Key: shown.Key, Film: reel.Recorded(), At: at, lanes: reel.Lanes()}
+	if out.Film.Rows, err = RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
+		return nil, err
+	}
+	if out.Head, err = templates.Text(l, templates.Head(shown)); err != nil {
+		return nil, err
+	}
+	if out.Stage, err = templates.Text(l, templates.Stage(shown, page.Before(l, r.Scenario))); err != nil {
+		return nil, err
+	}
+	if out.Lua, err = templates.Text(l, templates.Lua(reel.Scripts())); err != nil {
+		return nil, err
+	}
+	out.Lanes, err = templates.Text(l, templates.Lanes(LanesAround(l, reel.Lanes(), at)))
+	return out, err
+}
+
+// AllLanes returns the lanes around each row, HTML by the first row for which they are.
+func (r *Replay) AllLanes(l words.Language) (map[int]string, error) {
+	all, drawn := map[int]string{}, -1
+	for row := range r.lanes.Len() + 1 {
+		first := firstLaneRow(r.lanes, row)
+		if first == drawn {
+			continue
+		}
+		text, err := templates.Text(l, templates.Lanes(LanesAround(l, r.lanes, row)))
+		if err != nil {
+			return nil, err
+		}
+		all[row], drawn = text, first
+	}
+	return all, nil
 }
 
 // rows is how many rows the recording's film has.

@@ -22,6 +22,11 @@ import (
 //go:embed css js icons dev
 var embedded embed.FS
 
+// bundled is js/file.js with all that it imports, as esbuild makes one of it (make generate).
+//
+//go:embed bundle/file.js
+var bundled string
+
 // Prefix is the path under which Files serves.
 const Prefix = "/static/"
 
@@ -30,6 +35,7 @@ const (
 	Style = "style.css" // of all pages
 	Rooms = "rooms.css" // what the pages of a host and of a stage have beside it
 	Phone = "phone.css" // all that a phone in a room has: it may be on a slow line
+	Film  = "film.css"  // of a film in a file of its own
 )
 
 // Files serves static files. It is safe for concurrent use.
@@ -45,6 +51,7 @@ type Files struct {
 var (
 	first    = []string{"css/tokens.css", "css/frame.css"}
 	ofRooms  = []string{"css/room.css", "css/room-board.css"}
+	ofFilms  = slices.Concat(first, []string{"css/lanes-box.css", "css/lanes.css", "css/lua.css", "css/stage.css", "css/timeline.css", "css/viewer.css"})
 	ofPhones = slices.Concat(first, []string{"css/lanes-box.css", "css/lanes.css", "css/lua-edit.css", "css/lua.css", "css/message.css", "css/noscript.css", "css/stage.css", "css/timeline.css", "css/room.css"})
 )
 
@@ -90,6 +97,10 @@ func prepare() (*Files, error) {
 	return f, nil
 }
 
+// OfFilm returns the style sheet and the script of a film in a file of its own, which that has
+// in it.
+func (f *Files) OfFilm() (style, script string) { return string(f.files[Film]), bundled }
+
 // short is as much of a hash as a name has.
 func short(sum []byte) string { return hex.EncodeToString(sum[:8]) }
 
@@ -110,7 +121,7 @@ func (f *Files) styled() error {
 		return err
 	}
 	rest := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || slices.Contains(ofRooms, s) })
-	for sheet, parts := range map[string][]string{Style: slices.Concat(first, rest), Rooms: ofRooms, Phone: ofPhones} {
+	for sheet, parts := range map[string][]string{Style: slices.Concat(first, rest), Rooms: ofRooms, Phone: ofPhones, Film: ofFilms} {
 		var b strings.Builder
 		for _, name := range parts {
 			data, err := fs.ReadFile(embedded, name)

@@ -24,20 +24,33 @@ export async function embed(stage) {
     byId("problem").hidden = false;
     return;
   }
-  const shown = await answer.json();
+  const view = show(stage, await answer.json(), async (row) => {
+    const lanes = await asked({ row: String(row) });
+    return lanes.ok ? lanes.text() : "";
+  });
+  const tell = () => parent.postMessage({ type: "relock:height", v: 1, px: document.documentElement.scrollHeight }, "*");
+  new ResizeObserver(tell).observe(document.body);
+  addEventListener("message", (event) => {
+    if (event.source === parent && event.data?.type === "relock:seek" && Number.isInteger(event.data.step)) {
+      view.go(event.data.step);
+    }
+  });
+}
+
+/**
+ * Shows a film of which all is here but the lanes of a long one.
+ * @param {HTMLElement} stage
+ * @param {any} shown runs.Replay
+ * @param {(row: number) => Promise<string>} lanesAt
+ */
+export function show(stage, shown, lanesAt) {
   byId("title").textContent = shown.title;
   byId("head").innerHTML = shown.head;
   byId("timeline").style.setProperty("--threads", String(shown.film.threads.length));
   byId("lua").innerHTML = shown.lua;
   byId("stage-box").innerHTML = shown.stage;
   const film = recorded(shown.film);
-  const view = viewer({
-    film: () => film,
-    async lanesAt(row) {
-      const lanes = await asked({ row: String(row) });
-      return lanes.ok ? lanes.text() : "";
-    },
-  });
+  const view = viewer({ film: () => film, lanesAt });
   view.lanes(shown.lanes);
   view.go(shown.at, "box"); // the page around it stays where it is
   stage.classList.remove("unopened");
@@ -50,11 +63,5 @@ export async function embed(stage) {
       action();
     }
   });
-  const tell = () => parent.postMessage({ type: "relock:height", v: 1, px: document.documentElement.scrollHeight }, "*");
-  new ResizeObserver(tell).observe(document.body);
-  addEventListener("message", (event) => {
-    if (event.source === parent && event.data?.type === "relock:seek" && Number.isInteger(event.data.step)) {
-      view.go(event.data.step);
-    }
-  });
+  return view;
 }

@@ -1,0 +1,34 @@
+// A film in a file of its own, which is opened without a server: all of it is in the page,
+// packed, once for each language. The address says which of them it shows.
+import { byId } from "./dom.js";
+import { show } from "./embed.js";
+
+/**
+ * @typedef {object} Copy of a film, in a language
+ * @property {string} code of the language
+ * @property {string} direction of its text
+ * @property {string} title
+ * @property {Record<string, string>} words of the scripts
+ * @property {string} body HTML
+ * @property {any} shown runs.Replay
+ * @property {Record<string, string>} lanes of a long film, HTML by the first row that they are for
+ */
+
+async function open() {
+  const packed = Uint8Array.from(atob(byId("film").textContent ?? ""), (c) => c.charCodeAt(0));
+  const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  /** @type {Copy[]} */
+  const copies = await new Response(text).json();
+  const copy = copies.find(({ code }) => code === location.hash.slice(1)) ?? copies[0];
+  document.documentElement.lang = copy.code;
+  document.documentElement.dir = copy.direction;
+  document.title = copy.title;
+  byId("words").textContent = JSON.stringify(copy.words);
+  byId("body").innerHTML = copy.body;
+  for (const a of document.querySelectorAll("[data-language]")) {
+    a.addEventListener("click", () => setTimeout(() => location.reload()));
+  }
+  const firsts = Object.keys(copy.lanes).map(Number);
+  show(/** @type {HTMLElement} */ (document.querySelector(".embed")), copy.shown, async (row) => copy.lanes[Math.max(...firsts.filter((first) => first <= row))] ?? "");
+}
+open();
