@@ -128,7 +128,7 @@ func ownerless(t *testing.T, text []byte) string {
 }
 
 // The course says about code under review what the lab finds: unchanged, with its faults
-// mended, and with one of two. With -short of every third.
+// mended, and with one of two. With -short of every ninth.
 func TestTheReviewsOfTheCourse(t *testing.T) {
 	racetest.Skip(t)
 	folder, err := filepath.Abs("../../lessons/course/review")
