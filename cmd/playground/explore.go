@@ -15,11 +15,12 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/verdict"
 	"relock/web/film"
+	"relock/web/link"
 	"relock/web/page"
 	"relock/web/words"
 )
 
-const exploreSynopsis phrase.Text = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE…
+const exploreSynopsis phrase.Text = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -format F] [-lang TAG] FILE…
 
 Searches every schedule of each scenario within bounds: a limit on delays (no
 thread moves although one could) and on faults. Says how many break a rule, and
@@ -41,6 +42,7 @@ type exploreFlags struct {
 	searchFlags
 
 	second *recall.Second
+	report report
 }
 
 func exploration(ctx context.Context, args []string, env environment) int {
@@ -52,8 +54,12 @@ func exploration(ctx context.Context, args []string, env environment) int {
 		maxStates: "give up beyond `N` states, 1 to %d", states: explore.DefaultStates,
 	})
 	check := checkFlag(fs, env)
+	f.report.flag(fs, env)
 	if code, done := parse(fs, args, env, env.say(exploreSynopsis)); done {
 		return code
+	}
+	if f.json && f.report.wanted() {
+		return env.refuse("-json and -format %s; allowed: one of both", f.report.format)
 	}
 	if code, ok := f.check(fs, env); !ok {
 		return code
@@ -83,7 +89,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 			worst = graver(worst, f.search(ctx, fs.Arg(i), t, env))
 		}
 	}
-	return worst
+	return f.report.write(env, fs.Name(), worst)
 }
 
 // task is one search, and its expected result, if there is one.
@@ -130,7 +136,7 @@ func sameKinds(a, b []string) bool {
 
 // search makes one search and prints what came of it. If the search was stopped, it
 // prints what it has found all the same.
-func (f exploreFlags) search(ctx context.Context, name string, t task, env environment) int {
+func (f *exploreFlags) search(ctx context.Context, name string, t task, env environment) int {
 	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
 	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
 	bar.clear()
@@ -151,7 +157,27 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		unlike = append(unlike, checked.Differs)
 	}
 	judgement := space.Judgement(drawn, unlike...)
-	if told := f.tell(context.WithoutCancel(ctx), env, space, drawn, judgement, checked); err == nil {
+	s := subject{name: titleOf(*f.language, t.sc.Title), file: name, kind: t.sc.Lock.Kind, judgement: judgement}
+	for _, r := range space.Rules() {
+		s.rules = append(s.rules, r.Name)
+	}
+	return f.report.add(env, s, func(env environment) int {
+		return f.conclude(ctx, name, t, env, searched{space, drawn, judgement, checked}, err)
+	})
+}
+
+// searched is what a search found.
+type searched struct {
+	space     *explore.Space
+	drawn     *explore.Sample
+	judgement verdict.Judgement
+	checked   recall.Checked
+}
+
+// conclude prints what was found, unless that failed, and compares it with what the scenario expects.
+func (f exploreFlags) conclude(ctx context.Context, name string, t task, env environment, of searched, err error) int {
+	space, judgement := of.space, of.judgement
+	if told := f.tell(context.WithoutCancel(ctx), env, space, of.drawn, judgement, of.checked); err == nil {
 		err = told
 	}
 	if err != nil {
@@ -271,6 +297,16 @@ func printDrawn(env environment, drawn *explore.Sample) error {
 	return nil
 }
 
+// stepThrough writes where a scenario's moves can be stepped through, where the playground is served.
+func (t table) stepThrough(env environment, sc *scenario.Scenario) {
+	if env.pages == "" {
+		return
+	}
+	if path, err := link.PlayAddress(sc, 0); err == nil && path != "" {
+		fmt.Fprintln(t.w, t.l.Say("Step through it: %s", env.pages+path)) // whole: it is copied
+	}
+}
+
 // print writes a table of the broken rules, the smallest schedule of each as a
 // T-table, and how the search ended.
 func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space) error {
@@ -317,6 +353,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		}
 		fmt.Fprintln(t.w)
 		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events, true)
+		t.stepThrough(env, space.Scenario().WithSchedule(r.Schedule))
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)

@@ -43,6 +43,7 @@ func purposes() []purpose {
 		{"Your own lock:", []subcommand{
 			{"lab", "lab [flags] -- COMMAND", "your own lock, unmodified: every order of its commands", laboratory},
 			{"import", "import [flags] FILE…", "make a trace of a log: MONITOR, Redisson, OpenTelemetry", importLog},
+			{"mcp", "mcp [flags]", "serve an agent: run, search and judge locks", agent},
 		}},
 		{"Write and teach:", []subcommand{
 			{"schema", "schema [KIND]", "the JSON Schema of a scenario, for editors", schema},
@@ -82,7 +83,7 @@ func subcommandNamed(name string) (subcommand, bool) {
 }
 
 // topics are the documents that help prints, by the names of their files in small letters.
-var topics = []string{"use", "lab", "scenarios", "operate", "teach", "mylock"}
+var topics = []string{"use", "lab", "scenarios", "operate", "teach", "mylock", "work"}
 
 const topicSynopsis phrase.Text = `playground help TOPIC [-lang TAG]
 

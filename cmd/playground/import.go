@@ -60,12 +60,17 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); without its log, nobody knows what a server did"))
 	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
 	all := fs.Bool("all", false, env.say("print all rows of a long log, not only those beside a broken rule"))
+	var r report
+	r.flag(fs, env)
 	l := languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(importSynopsis)+kindsOfLocks(env)); done {
 		return code
 	}
 	refuse := func(err error) int {
 		return env.refuseWhy(err, "import")
+	}
+	if *asJSON && r.wanted() {
+		return env.refuse("-json and -format %s; allowed: one of both", r.format)
 	}
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
 		return refuse(phrase.New("it takes a file, or - for standard input, or the logs of up to %d servers; given %d", scenario.MaxNodes, fs.NArg()))
@@ -92,15 +97,27 @@ func importLog(ctx context.Context, args []string, env environment) int {
 		return refuse(err)
 	}
 	if *asJSON {
-		err = trace.Write(env.out, found.Header, found.Events)
-	} else {
+		if err := trace.Write(env.out, found.Header, found.Events); err != nil {
+			env.tell("cannot write: %s", err)
+			return exitUnexpected
+		}
+		return exitOf(found.Judgement.Verdict)
+	}
+	s := subject{name: strings.Join(fs.Args(), ", "), file: fs.Arg(0), kind: found.Scenario.Lock.Kind, judgement: found.Judgement}
+	for _, e := range found.Events {
+		v, ok := e.Body.(trace.Violation)
+		if !ok || slices.Contains(s.rules, v.Rule) {
+			continue
+		}
+		if len(s.rules) == 0 {
+			_, s.line = found.Where(e.Step)
+		}
+		s.rules = append(s.rules, v.Rule)
+	}
+	return r.write(env, fs.Name(), r.add(env, s, func(env environment) int {
 		printImported(env, *l, found, *all)
-	}
-	if err != nil {
-		env.tell("cannot write: %s", err)
-		return exitUnexpected
-	}
-	return exitOf(found.Judgement.Verdict)
+		return exitOf(found.Judgement.Verdict)
+	}))
 }
 
 // importedFiles reads a log or a trace of ours, or the logs of several servers.

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,7 @@ type labFlags struct {
 	save     string
 	replay   string
 	language *words.Language
+	report   report
 
 	kinds, example, url string
 	seed                seedFlag
@@ -167,6 +169,8 @@ func (f labFlags) start(ctx context.Context, order []lab.Decision, env environme
 	switch {
 	case len(f.o.Command) == 0 && (f.replay != "" || f.save != ""):
 		return env.refuse("-save and -replay need a COMMAND, behind --")
+	case f.report.wanted() && (f.json || f.open || len(f.o.Command) == 0):
+		return env.refuse("-format %s is for a search of a COMMAND, behind --, without -json", f.report.format)
 	case f.open && (f.replay != "" || f.save != "" || f.json):
 		return env.refuse("-open goes without -json, -save and -replay: the page does what they do")
 	case f.open:
@@ -213,6 +217,7 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.StringVar(&f.o.Listen, "listen", "", env.say("open the ports on this `host`; * is every address of this machine (default: loopback)"))
 	fs.BoolVar(&f.open, "open", false, env.say("steer it on a page, in the browser"))
 	f.check = checkFlag(fs, env)
+	f.report.flag(fs, env)
 	f.language = languageFlag(fs, env)
 }
 
@@ -329,6 +334,25 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 			return exitUnexpected
 		}
 	}
+	s := subject{name: f.title(), file: f.source(), kind: f.o.Kind, judgement: found.Judgement()}
+	for _, r := range found.Rules {
+		s.rules = append(s.rules, r.Name)
+	}
+	return f.report.write(env, "lab", f.report.add(env, s, func(env environment) int { return f.conclude(env, found, one) }))
+}
+
+// source is the file of the worker that a person has written, "" if none is known.
+func (f labFlags) source() string {
+	at := slices.IndexFunc(f.o.Command, func(word string) bool { return filepath.Ext(word) != "" && !filepath.IsAbs(word) })
+	if at < 0 {
+		return ""
+	}
+	return f.o.Command[at]
+}
+
+// conclude prints what a search or a replay came to.
+func (f labFlags) conclude(env environment, found *lab.Found, one *lab.Order) int {
+	var err error
 	if f.json {
 		err = f.print(env, found)
 	} else {

@@ -108,6 +108,7 @@ type environment struct {
 	errTerminal bool // err is one
 	columns     int  // its width, or 0
 	l           words.Language
+	pages       string // where the playground is served, for links to it; "" gives none
 }
 
 func isTerminal(f *os.File) bool {

@@ -32,12 +32,6 @@ var update = flag.Bool("update", false, "write the golden files again")
 //go:embed testdata/commands.txt
 var commandsToCompare string
 
-// differences is the table for readers: what the embedded store and Redis answer
-// differently.
-//
-//go:embed DIFFERENCES.md
-var differences string
-
 // today is where the embedded store's clock stands: instants that are past for
 // Redis are past for both.
 var today = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -263,18 +257,18 @@ func TestDifferencesAreTheTable(t *testing.T) {
 	if len(lines()) < 200 {
 		t.Errorf("only %d lines of commands are compared", len(lines()))
 	}
-	want := between(t, between(t, differences, "answers", answers), "words", words)
+	want := between(t, between(t, store.Differences(), "answers", answers), "words", words)
 	if *update {
 		if err := os.WriteFile("DIFFERENCES.md", []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if want != differences {
+	if want != store.Differences() {
 		info, _ := b.clients[1].Info(t.Context(), "server").Result()
 		_, version, _ := strings.Cut(info, "redis_version:")
 		version, _, _ = strings.Cut(version, "\r")
-		t.Errorf("Redis %s differs from the table (go test ./engine/store -update writes it; look at it):\n%s", version, firstDifference(differences, want))
+		t.Errorf("Redis %s differs from the table (go test ./engine/store -update writes it; look at it):\n%s", version, firstDifference(store.Differences(), want))
 	}
 }
 

@@ -232,21 +232,21 @@ func TestWhatIsLeftIsListed(t *testing.T) {
 		if !slices.Contains(lines(), k.example) {
 			t.Errorf("commands.txt lacks %s", k.example)
 		}
-		_, shown, _ := strings.Cut(differences, "<!-- answers -->")
+		_, shown, _ := strings.Cut(store.Differences(), "<!-- answers -->")
 		shown, _, _ = strings.Cut(shown, "<!-- left -->")
 		if !strings.Contains(shown, "`"+k.example+"`") {
 			t.Errorf("both answer alike to %s", k.example)
 		}
 	}
-	want := between(t, differences, "left", list)
+	want := between(t, store.Differences(), "left", list)
 	if *update {
 		if err := os.WriteFile("DIFFERENCES.md", []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if want != differences {
-		t.Error(firstDifference(differences, want))
+	if want != store.Differences() {
+		t.Error(firstDifference(store.Differences(), want))
 	}
 }
 

@@ -25,6 +25,7 @@ var scannable = []string{
 	documents + "/SCENARIOS.md",
 	documents + "/TEACH.md",
 	documents + "/USE.md",
+	documents + "/WORK.md",
 }
 
 // listed begins an item of a list, at any depth.
