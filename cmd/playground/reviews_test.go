@@ -60,7 +60,7 @@ func (b bench) worker(t *testing.T, name, ending, file string) []string {
 		t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 		return []string{"--", "python3", name + ending}
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(b.built, name), file)
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(b.built, name), file)
 	build.Env = append(os.Environ(), "GOPROXY=off") // no test asks the network
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -128,7 +128,7 @@ func ownerless(t *testing.T, text []byte) string {
 }
 
 // The course says about code under review what the lab finds: unchanged, with its faults
-// mended, and with one of two. With -short of every third.
+// mended, and with one of two. With -short of every ninth.
 func TestTheReviewsOfTheCourse(t *testing.T) {
 	racetest.Skip(t)
 	folder, err := filepath.Abs("../../lessons/course/review")

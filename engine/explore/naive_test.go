@@ -44,6 +44,7 @@ type enumeration struct {
 	standing  int            // broken by standing still
 	rules     map[string]int // "rule", and "rule standing" of those by standing still
 	runs      int
+	owners    facts.Owners
 	stood     []int // of the run under way: after how many events a thread had stood still for longer than its lease
 
 	memory *recall.Memory // nil: each run has a miniredis of its own
@@ -109,7 +110,9 @@ func (e *enumeration) play(moves []scenario.Move) (*run.Stepper, *run.Run) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	e.runs++
+	if e.runs++; e.owners == nil { // they are the same in each run
+		e.owners = r.Header().Owners
+	}
 	e.stood = nil
 	for _, m := range moves {
 		if _, err := s.Decide(ctx); err != nil {
@@ -130,7 +133,7 @@ func (e *enumeration) apply(s *run.Stepper, r *run.Run, m scenario.Move) {
 	if m.Until > 0 {
 		for _, o := range s.Options() {
 			if o.Choice >= 0 && !o.Network {
-				ends = append(ends, e.leaseEnds(r.Header(), events, o.Thread)...)
+				ends = append(ends, e.leaseEnds(events, o.Thread)...)
 			}
 		}
 	}
@@ -144,12 +147,12 @@ func (e *enumeration) apply(s *run.Stepper, r *run.Run, m scenario.Move) {
 
 // leaseEnds returns when leases of a thread end: that of a key that has its owner, and the
 // one that its client counts. Clients of articles count none.
-func (e *enumeration) leaseEnds(h trace.Header, events []trace.Event, thread string) []time.Duration {
+func (e *enumeration) leaseEnds(events []trace.Event, thread string) []time.Duration {
 	var ends []time.Duration
 	if len(events) > 0 {
 		last := events[len(events)-1]
 		for _, key := range append([]trace.KeyState{last.Key}, last.Nodes...) {
-			if key.PTTL > 0 && facts.Owners(h.Owners).Hold(key, thread) {
+			if key.PTTL > 0 && e.owners.Hold(key, thread) {
 				ends = append(ends, last.At.Duration().Truncate(time.Millisecond)+time.Duration(key.PTTL)*time.Millisecond)
 			}
 		}

@@ -340,6 +340,10 @@ func TestMoreThanGoAtOnce(t *testing.T) {
 
 // Locks come and go while others are renewed.
 func TestRoundsUnderWay(t *testing.T) {
+	times := 30
+	if testing.Short() {
+		times = 10
+	}
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
 		for _, p := range counted() {
 			loadAll(t, c, p)
@@ -356,7 +360,7 @@ func TestRoundsUnderWay(t *testing.T) {
 			for i := range 8 {
 				all.Go(func() {
 					owner := lock.NewOwner()
-					for range 30 {
+					for range times {
 						h, err := l.Lock(t.Context(), fmt.Sprintf("k%d", i), owner)
 						if err != nil {
 							t.Error(err)

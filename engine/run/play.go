@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 
 	"relock/engine/lock"
@@ -15,18 +15,14 @@ import (
 )
 
 // New prepares a run. Nothing moves before Execute. It fails with
-// ErrFault, and when the scenario cannot be written down.
+// ErrFault. Nobody may change the scenario from here on.
 func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err := possible(sc, o); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(sc)
-	if err != nil {
-		return nil, fmt.Errorf("run: scenario: %w", err)
-	}
 	r := &Run{sc: sc, o: o, how: sc.Lock.Implementation(), log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), finished: make(chan struct{})}
 	r.header = trace.Header{
-		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
+		Relock: trace.Version, Seed: sc.Seed,
 		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
 	}
 	if o.Wall || o.External != nil {
@@ -36,6 +32,13 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 		r.header.Store = trace.StoreExternal
 		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
 	}
+	r.written = sync.OnceValue(func() json.RawMessage {
+		text, err := json.Marshal(sc)
+		if err != nil {
+			panic(err) // each of its values has a text
+		}
+		return text
+	})
 	for _, spec := range sc.Threads {
 		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work"), after: source(sc.Seed, spec.Name, "after"), pauses: source(sc.Seed, spec.Name, "give-back")}
 		t.struck = make([]atomic.Bool, len(sc.Faults))

@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -32,8 +33,12 @@ type Run struct {
 	sc     *scenario.Scenario
 	how    lock.Protocol
 	o      Options
-	header trace.Header
+	header trace.Header // without the scenario
 	log    *trace.Log
+
+	// written is the scenario's text. It is made when somebody asks: a search begins a run
+	// for each order, and never does.
+	written func() json.RawMessage
 
 	threads  []*thread
 	key      string // the lock's name in Redis
@@ -138,7 +143,11 @@ func (r *Run) thread(name string) *thread {
 }
 
 // Header returns the first line of the run's trace.
-func (r *Run) Header() trace.Header { return r.header }
+func (r *Run) Header() trace.Header {
+	h := r.header
+	h.Scenario = r.written()
+	return h
+}
 
 // Scenario returns the scenario of the run.
 func (r *Run) Scenario() *scenario.Scenario { return r.sc }

@@ -64,7 +64,9 @@ func (k Keys) Names() []string {
 }
 
 // Named returns the key with a name, which must be one of them.
-func (k Keys) Named(name string) Key { return k[slices.Index(k.Names(), name)] }
+func (k Keys) Named(name string) Key {
+	return k[slices.IndexFunc(k, func(one Key) bool { return one.Name == name })]
+}
 
 // Last returns the keys with some of them at the end.
 func (k Keys) Last(names ...string) Keys {

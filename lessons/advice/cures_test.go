@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"relock/engine/check"
-	"relock/engine/racetest"
 	"relock/engine/trace"
 	"relock/lessons/advice"
 	"relock/lessons/lessonstest"
@@ -16,7 +15,6 @@ import (
 // Each rule has a cure. The run of a cure breaks no rule that it is
 // against, but for two inside where the resource decides.
 func TestCuresHold(t *testing.T) {
-	racetest.Skip(t)
 	seen := map[string]bool{}
 	for _, rule := range check.Names() {
 		list := append(advice.Cures([]advice.Broken{{Rule: rule}}), advice.Cures([]advice.Broken{{Rule: rule, Faults: []string{"lose-reply"}, ForEver: true}})...)

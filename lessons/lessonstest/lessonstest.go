@@ -3,13 +3,16 @@
 package lessonstest
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,10 +62,26 @@ func Scenario(tb testing.TB, name string) *scenario.Scenario {
 	return sc
 }
 
-// Play plays the scenario of a file.
+// played has the run of each file, which is the same whenever it is played.
+var played sync.Map // name to a func() (Run, error)
+
+// Play plays the scenario of a file, once for all tests: nobody may change what
+// the run's scenario and events refer to.
 func Play(tb testing.TB, name string) Run {
 	tb.Helper()
-	return PlayScenario(tb, Scenario(tb, name))
+	once, _ := played.LoadOrStore(name, sync.OnceValues(func() (Run, error) {
+		sc, err := scenario.Parse([]byte(Text(tb, name)))
+		if err != nil {
+			return Run{}, fmt.Errorf("%s: %w", name, err)
+		}
+		return play(context.Background(), sc, engine.Options{})
+	}))
+	run, err := once.(func() (Run, error))()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	run.Events = slices.Clone(run.Events)
+	return run
 }
 
 // PlayRenamed plays the scenario of a file with each thread's name changed by
@@ -95,15 +114,23 @@ func PlayScenario(tb testing.TB, sc *scenario.Scenario) Run {
 // PlayWith plays a scenario to the end as the options say.
 func PlayWith(tb testing.TB, sc *scenario.Scenario, o engine.Options) Run {
 	tb.Helper()
-	run, err := engine.Start(tb.Context(), sc, o)
+	run, err := play(tb.Context(), sc, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return run
+}
+
+func play(ctx context.Context, sc *scenario.Scenario, o engine.Options) (Run, error) {
+	run, err := engine.Start(ctx, sc, o)
+	if err != nil {
+		return Run{}, err
+	}
 	if err := run.Wait(); err != nil {
-		tb.Fatal(err)
+		return Run{}, err
 	}
 	events, _ := run.Log().Since(0)
-	return Run{sc, run.Header(), run.Header().Owners, events}
+	return Run{sc, run.Header(), run.Header().Owners, events}, nil
 }
 
 // Schema compiles a JSON Schema.

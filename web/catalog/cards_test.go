@@ -9,7 +9,6 @@ import (
 
 	"relock/engine"
 	"relock/engine/lock/exhibit"
-	"relock/engine/racetest"
 	"relock/engine/trace"
 	"relock/lessons/libraries"
 	"relock/web/link"
@@ -17,7 +16,6 @@ import (
 )
 
 func TestLocksShowTheirReportCards(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	res, body := s.Do(t, http.MethodGet, "/locks", nil)
 	if res.StatusCode != http.StatusOK {
@@ -68,7 +66,6 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 
 // Each count of a library is on the page, and opens its smallest order, under an address that stays; in both languages.
 func TestLocksPeopleUse(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	_, body := s.Do(t, http.MethodGet, "/locks", nil)
 	_, chinese := s.Do(t, http.MethodGet, "/locks?lang=zh-CN", nil)
@@ -127,7 +124,6 @@ func TestLocksPeopleUse(t *testing.T) {
 // TestACellOpensItsExample plays what the cells of one card open, and compares it
 // with what they say.
 func TestACellOpensItsExample(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	_, body := s.Do(t, http.MethodGet, "/locks?lock=mutex&beside=", nil)
 	cells := regexp.MustCompile(`href="(/locks/mutex/[^"]+)" title="([^"]+)"`).FindAllStringSubmatch(body, -1)

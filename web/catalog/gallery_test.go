@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine/racetest"
 	"relock/lessons"
 	"relock/web/shell"
 )
@@ -21,7 +20,6 @@ var update = flag.Bool("update", false, "write gallery.json.gz")
 // TestTheGalleryIsWhatIsDrawn fails where a picture that is kept is not what a
 // run of its scenario shows.
 func TestTheGalleryIsWhatIsDrawn(t *testing.T) {
-	racetest.Skip(t)
 	examples, err := shell.ReadExamples(lessons.Scenarios())
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/racetest"
 	"relock/lessons"
 	"relock/web/link"
 	"relock/web/webtest"
@@ -16,7 +15,6 @@ import (
 // Each incident stands on the page, in both languages, and is staged at an address
 // that leads back; so is its cure.
 func TestIncidentsHaveAPage(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	symptoms, err := lessons.Incidents()
 	if err != nil {

@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/racetest"
 	"relock/web/webtest"
 )
 
 func TestOEmbed(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	own := webtest.Packed(t, "title: Mine & <yours>\n"+webtest.Scheduled, 2)
 	path := s.Short(t, own)
@@ -48,7 +46,6 @@ func TestOEmbed(t *testing.T) {
 }
 
 func TestOEmbedSizes(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	for query, want := range map[string][2]int{
 		"&format=json": {800, 480}, "&maxwidth=500": {500, 480}, "&maxheight=200": {800, 200}, "&maxwidth=9999&maxheight=9999": {800, 480}, "&maxwidth=1&maxheight=1": {1, 1},
@@ -61,7 +58,6 @@ func TestOEmbedSizes(t *testing.T) {
 }
 
 func TestOEmbedRefuses(t *testing.T) {
-	racetest.Skip(t)
 	s := webtest.Open(t, nil)
 	of := func(address string) string { return url.Values{"url": {address}}.Encode() }
 	broken := webtest.Packed(t, webtest.Scheduled, 2)
@@ -95,7 +91,6 @@ func TestOEmbedRefuses(t *testing.T) {
 
 // Other sites find what they show of a page, and how to frame it, in its head.
 func TestPreviews(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	meta := func(body, name string) string {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/racetest"
 	"relock/web"
 	"relock/web/webtest"
 )
@@ -13,7 +12,6 @@ import (
 // The storybook is for those who work on the page: without the flag there is
 // none.
 func TestStorybookIsForDevelopment(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	if res, body := webtest.Open(t, nil).Do(t, http.MethodGet, "/storybook", nil); res.StatusCode != http.StatusNotFound || strings.Contains(body, "RowView") {
 		t.Errorf("without the flag: %d", res.StatusCode)

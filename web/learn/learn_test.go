@@ -19,7 +19,6 @@ import (
 
 	"relock/engine/course"
 	"relock/engine/phrase"
-	"relock/engine/racetest"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
@@ -33,7 +32,6 @@ import (
 // The way says how long the course takes, chapter by chapter and in all, and who has
 // little time is sent to what a lease cannot do, to what needs no lock, and to tokens.
 func TestTheWaySaysHowLongItTakes(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -71,7 +69,6 @@ func TestTheWaySaysHowLongItTakes(t *testing.T) {
 // Each item of the course has a page in each language, with all that there is
 // to choose, and without a script.
 func TestEveryItemHasAPage(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -131,7 +128,6 @@ var answersForm = regexp.MustCompile(`(?s)<form method="get" class="answers".*?<
 // While a question is open its page does not tell when the next thing happens: no instant
 // that can be chosen and is still to come, neither in sight nor in what the scripts read.
 func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -182,7 +178,6 @@ func TestNoInstantToChooseStandsElsewhere(t *testing.T) {
 
 // Each link of a text leads to a page, and to a place that is on it.
 func TestLinksOfTheCourseLeadSomewhere(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	files, err := fs.Glob(lessons.Course(), "*/*.md")
@@ -224,7 +219,6 @@ var picked = regexp.MustCompile(`name="pick" value="(\d+)" class="answer ([a-z ]
 // A pick says whether it is right; a wrong one leads to where it is true, and says
 // nothing about the right one.
 func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	right := 0
@@ -267,7 +261,6 @@ func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
 // The moves of a break come as a link's text, and only those of its scenario
 // count.
 func TestABreakIsJudged(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -321,7 +314,6 @@ func TestABreakIsJudged(t *testing.T) {
 
 // A mistake in the course stops the start.
 func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	_, err := web.New(web.Config{
 		Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
@@ -334,7 +326,6 @@ func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
 
 // A link becomes a question with an address, and an item to keep.
 func TestALinkBecomesAQuestion(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
@@ -386,7 +377,6 @@ func TestALinkBecomesAQuestion(t *testing.T) {
 // A script that was put together is run: what it did stands there, and only
 // the one that does what the lock's does is right.
 func TestAScriptIsTriedByTheServer(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	const item = "/learn/lock/compare-and-delete"
@@ -419,7 +409,6 @@ var (
 // The concept check is done without a script: the address carries the answers of both
 // halves, and its end says how many were right, what is right, and why an answer is wrong.
 func TestTheCheckNeedsNoScript(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -507,7 +496,6 @@ func TestTheCheckNeedsNoScript(t *testing.T) {
 // Where the run of a right answer breaks a rule that its item does not ask about, the page says
 // both: the stage beside it names that rule.
 func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -594,7 +582,6 @@ var (
 // Mends are put in order without a script: an order lacks nothing, is told at the end only,
 // with what is right in one that is not, and each cell of the table can be played.
 func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -691,7 +678,6 @@ func TestMendsArePutInOrderWithoutAScript(t *testing.T) {
 
 // With a user's own course no page leads to what that course lacks.
 func TestACourseOfOnesOwnHasNoDeadEnds(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	prose := "# One\n## It {#it}\nRead it.\n"
 	s := webtest.Open(t, func(c *web.Config) {
@@ -728,7 +714,6 @@ var codeLine = regexp.MustCompile(`<li class="([a-z-]*)">\s*(?:<label><input typ
 // Lines that are marked are judged by the server: each says what came of it, what is right
 // is shown once it is found, and before that nothing tells.
 func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -799,7 +784,6 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 
 // A line that is not at fault is told so, with what the lab found of the mended file.
 func TestALineThatMendsNothingIsToldSo(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	for query, want := range map[string][]string{
@@ -828,7 +812,6 @@ func TestALineThatMendsNothingIsToldSo(t *testing.T) {
 // command to run next are found. A wrong answer is shown to be wrong: where the logs part,
 // or that a command prints the same under two causes.
 func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())
@@ -922,7 +905,6 @@ func TestAnIncidentIsJudgedByTheServer(t *testing.T) {
 // and is led past them; the check asks of nothing that is extra, and each concept is
 // still taught.
 func TestTheShortWayLeavesOutExtras(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	s := webtest.Open(t, nil)
 	c, err := course.BuiltIn(words.All())

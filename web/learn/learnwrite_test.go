@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"relock/engine/outside/box"
-	"relock/engine/racetest"
 	"relock/web"
 	"relock/web/webtest"
 )
@@ -15,7 +14,6 @@ import (
 // A script that is sent is judged, on the item's page and without a script of the
 // page's own, in both languages.
 func TestAWrittenScriptIsJudgedOnThePage(t *testing.T) {
-	racetest.Skip(t)
 	t.Parallel()
 	b, err := box.New(box.Options{Unwalled: true})
 	if err != nil {

@@ -43,35 +43,35 @@ func TestKnownCures(t *testing.T) {
 		before   string // broken of all
 		best     string // "": nothing mends it
 		resource bool   // no lock does
-		long     bool
+		short    int    // states with -short, enough for all but locks of a majority; 0: not then
 		verdicts map[string]mend.Verdict
 	}{
-		{"lease-expiry", "38 of 53", "watchdog: 66ms", false, false, map[string]mend.Verdict{
+		{"lease-expiry", "38 of 53", "watchdog: 66ms", false, 1_000, map[string]mend.Verdict{
 			"lease: 500ms": mend.UpTo, "on-lost: stop": mend.Mends, "watchdog: 66ms": mend.Mends, "protocol: fenced": mend.Nothing,
 		}},
-		{"mutex-get-del", "7 of 99", "protocol: mutex", false, false, map[string]mend.Verdict{
+		{"mutex-get-del", "7 of 99", "protocol: mutex", false, 1_000, map[string]mend.Verdict{
 			"protocol: reentrant": mend.Mends, "protocol: redlock": mend.Unsure, "on-lost: stop": mend.Nothing, "lease: 500ms": mend.Nothing,
 		}},
-		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, true, map[string]mend.Verdict{
+		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, 0, map[string]mend.Verdict{
 			"protocol: reentrant-sequenced": mend.Mends, "watchdog: 66ms": mend.Partly, "lease: 500ms": mend.Nothing,
 		}},
-		{"late-write-without-a-token", "42 of 55", "checks: version", true, false, map[string]mend.Verdict{
+		{"late-write-without-a-token", "42 of 55", "checks: version", true, 3_000, map[string]mend.Verdict{
 			"checks: version": mend.Protects, "checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
 		}},
-		{"invoice-sent-twice", "77 of 96", "checks: key", true, true, map[string]mend.Verdict{
+		{"invoice-sent-twice", "77 of 96", "checks: key", true, 0, map[string]mend.Verdict{
 			"checks: token, protocol: fenced": mend.Partly, "protocol: mutex": mend.Nothing, "on-lost: stop": mend.Nothing,
 		}},
-		{"two-threads", "0 of 1574", "", false, false, nil},
+		{"two-threads", "0 of 1574", "", false, 3_000, nil},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
-			if c.long && testing.Short() {
+			if c.short == 0 && testing.Short() {
 				t.Skip("long: make soak does it")
 			}
 			sc := bundled(t, c.scenario)
 			told := 0
 			b := mend.BoundsOf(sc)
 			if testing.Short() {
-				b.MaxStates = 3_000 // enough for all but locks of a majority, which have too many either way
+				b.MaxStates = c.short
 			}
 			r, err := mend.Search(t.Context(), sc, b, mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
 				if told != r.Tried || told > 0 != (cure != nil) {
@@ -162,7 +162,10 @@ func TestACureIsWhatASearchFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cure := range r.Cures {
+	for n, cure := range r.Cures {
+		if testing.Short() && n%3 > 0 {
+			continue
+		}
 		space, err := explore.Search(t.Context(), cure.Scenario, explore.Bounds{Delays: 1, MaxStates: mend.States}, explore.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -307,7 +310,7 @@ faults:
 	search := func(times int, interval, checks string) *mend.Report {
 		sc := parsed(t, fmt.Sprintf(text, times, interval, checks))
 		b := mend.BoundsOf(sc)
-		b.MaxStates = 1_200 // of locks of a majority a quarter
+		b.MaxStates = 600 // of locks of a majority a quarter
 		r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})
 		if err != nil {
 			t.Fatal(err)
@@ -406,7 +409,11 @@ func TestTheCuresOfIncidents(t *testing.T) {
 				t.Fatal(err)
 			}
 			sc := parsed(t, string(text))
-			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Narrow: true})
+			b := mend.BoundsOf(sc)
+			if testing.Short() {
+				b.MaxStates = 1_000
+			}
+			r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})
 			if err != nil {
 				t.Fatal(err)
 			}

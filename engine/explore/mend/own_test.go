@@ -47,7 +47,7 @@ lock: {protocol: own, lease: 1s, %s, retry: {times: 8, interval: 250ms}, scripts
 threads: [{name: A, work: 900ms}, {name: B, start: 100ms, work: 600ms}]
 faults: [%s]
 `, c.more, c.lock, c.unlock, renew, c.faults))
-			r, err := mend.Search(ownlocktest.Boxed(t), sc, explore.Bounds{MaxStates: 200}, mend.Options{})
+			r, err := mend.Search(ownlocktest.Boxed(t), sc, explore.Bounds{MaxStates: 100}, mend.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

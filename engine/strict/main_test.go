@@ -1,0 +1,9 @@
+package strict_test
+
+import (
+	"testing"
+
+	"relock/engine/racetest"
+)
+
+func TestMain(m *testing.M) { racetest.Main(m) }
