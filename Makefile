@@ -82,8 +82,12 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ, the schemas, what the course's and the lab's searches find, the locks' report cards, and the gallery's pictures (some minutes)
+# The scripts of a film in a file of its own are one: such a file has no others.
+BUNDLE := $(GO) run $(ESBUILD) web/static/js/file.js --bundle --minify --charset=utf8 --format=esm --target=es2022 --log-level=error --outfile=web/static/bundle/file.js
+
+generate: ## Make *_templ.go from *.templ, the script of films in files, the schemas, what the course's and the lab's searches find, the locks' report cards, and the gallery's pictures (some minutes)
 	$(GO) tool templ generate
+	$(BUNDLE)
 	$(GO) test ./engine/scenario -run Schema -count 1 -update
 	$(GO) test ./engine/course -run Schema -count 1 -update-schema
 	$(GO) test ./web/lesson -run Schema -count 1 -update-schema
@@ -119,9 +123,10 @@ vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.de
 	  *) echo "$$out"; exit 1 ;; \
 	esac
 
-generated: ## Fail where *_templ.go is not what *.templ makes, or some cells of the report cards not what a search finds (make soak looks at all)
+generated: ## Fail where *_templ.go and the bundle are not what they are made of, or some cells of the report cards not what a search finds (make soak looks at all)
 	$(GO) tool templ generate -log-level error
-	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
+	@$(BUNDLE)
+	@git diff --exit-code --stat -- '*_templ.go' web/static/bundle || { echo "generated files are not up to date (make generate)"; exit 1; }
 	GOGC=400 $(TEST) generated ./engine/explore/card $(FLAGS)
 
 tidy: ## Fail where go.mod is not tidy

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 
 	"relock/engine"
 	"relock/engine/pause"
-	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"

@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"relock/engine/bound"
 	"relock/web/runs"
@@ -42,7 +44,7 @@ func writeHTML(b *bound.Buffer, r Run) error {
 	}
 	var copies []filmCopy
 	for _, l := range languages {
-		c, err := r.copyIn(b, l, languages)
+		c, err := r.copyIn(b, files, l, languages)
 		if err != nil {
 			return err
 		}
@@ -80,7 +82,7 @@ func hashOf(text string) string {
 }
 
 // copyIn is the film in a language.
-func (r Run) copyIn(b *bound.Buffer, l words.Language, languages []words.Language) (filmCopy, error) {
+func (r Run) copyIn(b *bound.Buffer, files *static.Files, l words.Language, languages []words.Language) (filmCopy, error) {
 	made := &runs.Recording{Scenario: r.Scenario, Header: r.Header, Events: slices.Clone(r.Events)}
 	title := r.title()
 	if l != r.Language {
@@ -92,7 +94,10 @@ func (r Run) copyIn(b *bound.Buffer, l words.Language, languages []words.Languag
 	if err != nil {
 		return filmCopy{}, err //nolint:wrapcheck // it says what it could not do
 	}
-	c := filmCopy{Code: l.Code(), Direction: l.Direction(), Title: title, Words: l.ForScripts(), Shown: shown}
+	_, script := files.OfFilm()
+	said := l.ForScripts()
+	maps.DeleteFunc(said, func(text, _ string) bool { return !strings.Contains(script, text) })
+	c := filmCopy{Code: l.Code(), Direction: l.Direction(), Title: title, Words: said, Shown: shown}
 	if c.Lanes, err = shown.AllLanes(l); err != nil {
 		return filmCopy{}, err //nolint:wrapcheck // it says what it could not do
 	}
