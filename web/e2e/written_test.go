@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const saidOver = `(document.getElementById("told")?.textContent ?? "")`
+const saidOver = `(document.getElementById("told")?.textContent ?? "")` + asRead
 
 // A form that is sent while the server is away stays with all that is in it, and the page says
 // what to do; the same press sends it once the server is back.
