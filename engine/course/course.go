@@ -109,6 +109,18 @@
 //     with several nodes "GET 3". Right is the one that at: a moment, or at the end, answers
 //     something else under the wrong cause whose logs part latest from these.
 //
+// any-length: true, in within:, tries faults that last for a while with many lengths, from
+// a part of the lease to three leases; otherwise they last as long as by hand.
+//
+// A sentence that says of every order what happens carries it as a claim, which is searched:
+//
+//	claims:
+//	  - id: late                    # the sentence has {{claim "late"}}
+//	    option: checked             # of whose run; or scenario: and its name; else the item's own
+//	    change: {lock: {lease: 1s}} # of that run
+//	    holds: [lost-update]        # rules that no order breaks
+//	    within: {faults: [pause], max-faults: 1} # of any length
+//
 // lab: lost-reply shows what `playground lab` found of somebody's own lock: the
 // folder labs of the course has lost-reply.json, as -json printed it,
 // lost-reply.jsonl, as -save wrote it, and the worker. Nobody can step or change
@@ -219,6 +231,8 @@ type Item struct {
 
 	at, until, goal Moment
 	within          explore.Bounds // what is searched
+	anyLength       bool           // with faults of many lengths
+	claims          []claim
 	task            task
 	taught          placed
 	line            int   // in chapter.yaml

@@ -86,6 +86,7 @@ type (
 		Goal     placed       `yaml:"goal"`
 		Solution yaml.Node    `yaml:"solution"`
 		Within   withinYAML   `yaml:"within"`
+		Claims   []claimYAML  `yaml:"claims"`
 		Lua      bool         `yaml:"lua"`
 		Again    *itemYAML    `yaml:"again"`
 		Taught   placed       `yaml:"taught"`
@@ -104,6 +105,7 @@ type (
 		Delays int      `yaml:"delays"`
 		Faults []string `yaml:"faults"`
 		Max    int      `yaml:"max-faults"`
+		Any    bool     `yaml:"any-length"`
 	}
 	optionYAML struct {
 		ID       placed    `yaml:"id"`
@@ -116,6 +118,15 @@ type (
 		Believes string    `yaml:"believes"`
 	}
 )
+
+// bounds are how far is searched.
+func (y *withinYAML) bounds() explore.Bounds {
+	b := explore.Bounds{Delays: y.Delays, Kinds: y.Faults, MaxFaults: y.Max}
+	if len(b.Kinds) > 0 && b.MaxFaults == 0 {
+		b.MaxFaults = 1
+	}
+	return b
+}
 
 // reader reads a course.
 type reader struct {
@@ -387,9 +398,8 @@ func (r *reader) item(file string, y *itemYAML) *Item {
 	if i.at.Zero() {
 		i.at = Moment{text: "start", edge: "start"}
 	}
-	i.within = explore.Bounds{Delays: y.Within.Delays, Kinds: y.Within.Faults, MaxFaults: y.Within.Max}
-	if len(i.within.Kinds) > 0 && i.within.MaxFaults == 0 {
-		i.within.MaxFaults = 1
+	if i.within, i.anyLength = y.Within.bounds(), y.Within.Any; i.anyLength && i.Kind != Mend {
+		in.at(0, "any-length is for items of the kind mend: by hand a fault lasts as long as it does")
 	}
 	for _, other := range kinds {
 		if other != k && other.stray != nil {
@@ -403,6 +413,9 @@ func (r *reader) item(file string, y *itemYAML) *Item {
 		if one := in.option(o); one != nil {
 			i.Options = append(i.Options, one)
 		}
+	}
+	for n := range y.Claims {
+		in.claim(&y.Claims[n])
 	}
 	if len(r.mistakes) == before {
 		in.needs(k)

@@ -44,7 +44,11 @@ func searchKey(sc *scenario.Scenario, rule string, within explore.Bounds) (strin
 	if err != nil {
 		return "", fmt.Errorf("course: %w", err)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d %v %d", text, rule, within.Delays, within.Kinds, within.MaxFaults))
+	of := fmt.Appendf(nil, "%s\n%s\n%d %v %d", text, rule, within.Delays, within.Kinds, within.MaxFaults)
+	if len(within.Lengths) > 0 {
+		of = fmt.Append(of, within.Lengths)
+	}
+	sum := sha256.Sum256(of)
 	return hex.EncodeToString(sum[:12]), nil
 }
 

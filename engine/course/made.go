@@ -185,6 +185,9 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario, lab *Run) (*Fo
 	if len(within.Kinds) == 0 {
 		within.MaxFaults = 0
 	}
+	if i.anyLength {
+		within.Lengths = lengthsOf(sc, Steps)
+	}
 	key, err := searchKey(sc, i.goal.rule, within)
 	if err != nil {
 		return nil, err
@@ -246,6 +249,7 @@ func (c *Course) Prove() error {
 			add(err)
 		}
 	}
+	add(c.TryClaims(context.Background(), Steps))
 	if len(all) > 0 {
 		return all
 	}

@@ -136,6 +136,7 @@ func (r *reader) fits(ch *Chapter, t *text) {
 				r.mistake(t.file, p.line-1, "%s has no option %q, and no situation or fault of that id", i.ID, heading)
 			}
 		}
+		r.claimed(t, i)
 		if n := wordCount(one.parts[""].source); n > MaxWords {
 			r.mistake(t.file, one.line, "%s has %d words before its goal; allowed: %d", i.ID, n, MaxWords)
 		}

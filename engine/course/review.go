@@ -55,8 +55,12 @@ type Review struct {
 type CodeLine struct {
 	Text   string
 	Fault  string // that it is a part of, or ""
+	Around bool   // it stands at a fault, and in the mended file as well: whoever marks it is not wrong, and has not found it
 	Markup bool   // it only holds others together, or is a comment: nobody can find fault with it
 }
+
+// AtFault reports whether the line is at fault: it is not only around it.
+func (l CodeLine) AtFault() bool { return l.Fault != "" && !l.Around && !l.Markup }
 
 // Ran is a line that ran, in a step of the run.
 type Ran struct {
@@ -202,6 +206,36 @@ func blocks(source []sourceLine) []block {
 	return list
 }
 
+// around tells of each line of a region whether it stands in what is mended, too: without it
+// the two are less alike. Where something is only added, nothing is around it.
+func (b *block) around(mended []string) []bool {
+	list := make([]bool, len(b.lines))
+	if b.region == "" {
+		return list
+	}
+	all, some := alike(b.lines, mended), false
+	for n, line := range b.lines {
+		list[n] = alike(slices.Delete(slices.Clone(b.lines), n, n+1), mended) < all
+		some = some || !list[n] && !markup(line)
+	}
+	if !some {
+		clear(list)
+	}
+	return list
+}
+
+// alike is how many lines two texts share, in the same order.
+func alike(a, b []string) int {
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return 0
+	case a[0] == b[0]:
+		return 1 + alike(a[1:], b[1:])
+	default:
+		return max(alike(a[1:], b), alike(a, b[1:]))
+	}
+}
+
 // compare reads what is mended: the same file but for its regions.
 func (r *Review) compare(mended []sourceLine) error {
 	r.mended = map[string][]string{}
@@ -210,7 +244,16 @@ func (r *Review) compare(mended []sourceLine) error {
 		return phrase.New("it has not the same regions as the file at fault")
 	}
 	changed := map[string]bool{}
+	shown := 0
 	for n, b := range own {
+		if b.shown {
+			for k, around := range b.around(other[n].lines) {
+				if shown+k < len(r.Lines) {
+					r.Lines[shown+k].Around = around
+				}
+			}
+			shown += len(b.lines)
+		}
 		same := slices.Equal(b.lines, other[n].lines)
 		switch {
 		case b.region != other[n].region || b.shown != other[n].shown || b.region == "" && !same:
@@ -450,8 +493,8 @@ type Marked struct {
 }
 
 // Mark judges lines, from 1, that somebody marks as at fault: right is every fault, each
-// by any of its lines, and nothing else. Lines that are not there, or hold only others
-// together, do not count.
+// by any of its lines that the mended file does not have in its place, and nothing else.
+// Lines that stand around a fault, are not there, or hold only others together, do not count.
 func (r *Review) Mark(lines []int) Marked {
 	m := Marked{}
 	for n, line := range r.Lines {
@@ -459,7 +502,7 @@ func (r *Review) Mark(lines []int) Marked {
 		case !slices.Contains(lines, n+1) || line.Markup:
 		case line.Fault == "":
 			m.Idle = append(m.Idle, n+1)
-		case !slices.Contains(m.Found, line.Fault):
+		case line.AtFault() && !slices.Contains(m.Found, line.Fault):
 			m.Found = append(m.Found, line.Fault)
 		}
 	}

@@ -19,7 +19,7 @@ func marked(t *testing.T, i *course.Item) {
 	t.Helper()
 	code := task[*course.Review](t, i)
 	judge := func(lines ...int) course.Marked { return code.Mark(lines) }
-	var all []int
+	var all, around []int
 	of := map[string][]int{} // by fault; "" are those that are right
 	for n, line := range code.Lines {
 		for _, word := range []string{"at fault:", "// end", "# end", "shown", "folded"} {
@@ -27,7 +27,11 @@ func marked(t *testing.T, i *course.Item) {
 				t.Errorf("line %d shows a marker: %s", n+1, line.Text)
 			}
 		}
-		if !line.Markup {
+		switch {
+		case line.Markup:
+		case line.Around:
+			around = append(around, n+1)
+		default:
 			all, of[line.Fault] = append(all, n+1), append(of[line.Fault], n+1)
 		}
 	}
@@ -46,6 +50,12 @@ func marked(t *testing.T, i *course.Item) {
 	}
 	if m := judge(right...); !m.Solved {
 		t.Errorf("a line of each fault: %+v", m)
+	}
+	if m := judge(around...); len(m.Idle) > 0 || len(m.Found) > 0 || m.Solved != (len(code.Faults) == 0) {
+		t.Errorf("the lines around a fault alone: %+v", m)
+	}
+	if m := judge(append(right, around...)...); !m.Solved {
+		t.Errorf("a line of each fault, and those around: %+v", m)
 	}
 	if m := judge(all...); m.Solved || len(m.Idle) != len(of[""]) {
 		t.Errorf("all lines: %+v", m)
@@ -67,6 +77,29 @@ func marked(t *testing.T, i *course.Item) {
 	}
 	if code.Breaks(code.Mended()).Sign() > 0 || len(code.Faults) > 0 && code.Breaks(code.Whole).Sign() == 0 {
 		t.Errorf("as it stands %s orders break it, mended %s", code.Breaks(code.Whole), code.Breaks(code.Mended()))
+	}
+}
+
+// Where lines were only put in another order, few of them are the fault: not those between.
+func TestOnlyWhatIsMendedIsTheFault(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"check/takings":       "total, err := add(ctx, rdb, shop); number, err := rdb.Incr(ctx, last).Result()",
+		"check/courier-again": "defer release(ctx, rdb, key, call)",
+	} {
+		i, ok := whole(t).Item(path)
+		if !ok {
+			t.Fatal(path)
+		}
+		var got []string
+		for _, line := range task[*course.Review](t, i).Lines {
+			if line.AtFault() {
+				got = append(got, strings.TrimSpace(line.Text))
+			}
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: at fault is %q", path, got)
+		}
 	}
 }
 
@@ -196,7 +229,7 @@ func lines(t *testing.T, i *course.Item) asked {
 	q := asked{path: i.Path()}
 	for _, line := range task[*course.Review](t, i).Lines {
 		if !line.Markup {
-			q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.Fault != "")
+			q.options, q.right = append(q.options, strings.TrimSpace(line.Text)), append(q.right, line.AtFault())
 		}
 	}
 	return q

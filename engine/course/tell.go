@@ -62,6 +62,7 @@ var Tells = map[string]string{
 	"orders":   "how many orders the lab has tried",
 	"broken":   `in how many of them some rule is broken`,
 	"breaks":   `in how many of them a rule is broken: {{breaks "shut-out"}}`,
+	"claim":    `nothing: the sentence makes this claim of its item, {{claim "late"}}`,
 	"in":       `asks an option's run: {{in "renewed" "at" "A renewed"}}`,
 }
 
@@ -114,6 +115,7 @@ func (t teller) functions() map[string]any {
 		"orders": func() (string, error) { return t.found(func(f *Lab) (string, error) { return f.Orders.String(), nil }) },
 		"broken": func() (string, error) { return t.found(func(f *Lab) (string, error) { return f.Broken.String(), nil }) },
 		"breaks": t.breaks,
+		"claim":  func(string) (string, error) { return "", nil }, // it is searched, and not said
 		"in":     t.in,
 	}
 }

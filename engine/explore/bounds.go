@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -30,6 +31,10 @@ type Bounds struct {
 	Kinds     []string // of faults that may strike; at least one where MaxFaults is more than 0
 	MaxFaults int      // that strike, 0 to scenario.MaxStruck
 	MaxStates int      // 1 to MaxStates; 0 is DefaultStates
+
+	// Lengths are how long a fault may last that lasts for a while: each is tried. Nil is
+	// as long as the kind lasts by hand.
+	Lengths []time.Duration
 
 	// From is the moves that are made already: the search goes on from there.
 	From []scenario.Move
@@ -82,7 +87,14 @@ func (b Bounds) faults(sc *scenario.Scenario) []scenario.Fault {
 		return nil
 	}
 	for _, s := range sc.Strikes() {
-		if s.Never == "" && slices.Contains(b.Kinds, s.Fault.Do) {
+		if s.Never != "" || !slices.Contains(b.Kinds, s.Fault.Do) {
+			continue
+		}
+		if s.Fault.For == 0 || len(b.Lengths) == 0 {
+			list = append(list, s.Fault)
+			continue
+		}
+		for _, s.Fault.For = range b.Lengths {
 			list = append(list, s.Fault)
 		}
 	}

@@ -24,7 +24,7 @@ var (
 	Count     = Kind{Holds: "a number that is counted up and down", says: "The key holds a number that is counted up and down."}
 	Data      = Kind{Holds: "a hash with other fields than owners with counts", says: "The key holds a hash with other fields than owners with their counts."}
 	Shared    = Kind{Holds: "several threads at once, none of whom was refused", says: "The key names several threads at once, and none of them was refused."}
-	Several   = Kind{Holds: "anything, where more than one may be inside (-inside N)", says: "More than one may be inside at once, and the key does not say who is."}
+	Several   = Kind{Holds: "anything, where more than one may be inside at once", says: "More than one may be inside at once, and the key does not say who is."}
 	Hashes    = Kind{Holds: "a hash on several servers at once", says: "The key is a hash on several servers."}
 	OneValue  = Kind{Holds: "one value that all write, on several servers", says: "Several threads write one value on the same server, and it does not say whose it is."}
 	Otherwise = Kind{Holds: "anything else", says: "The key holds no string and no hash."}

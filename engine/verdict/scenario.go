@@ -19,7 +19,7 @@ func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 	e := &Evidence{Shared: sc.Lock.Kind.Shared(), Advice: Advice{
 		NoKey:    phrase.Say("Choose a lock that has a key in Redis."),
 		Nobody:   phrase.Say("Give the threads more retries, or remove a fault that keeps them out."),
-		One:      phrase.Say("Give it more retries, start it later, or play every order: explore."),
+		One:      phrase.Say("Give it more retries, start it later, or play every order."),
 		Unstruck: phrase.Say("Let it strike earlier or elsewhere, or remove it."),
 		Cut:      phrase.Say("Allow more states, or fewer delays and faults."),
 

@@ -162,11 +162,11 @@ func To(given Answers) Advice {
 // fence is where the resource compares tokens.
 func fence(given Answers) Advice {
 	a := Advice{Protocol: protocol.Fenced, Nodes: 1, file: "fenced", Because: []phrase.Wording{
-		phrase.Say("A holder can pause for longer than its lease. Its late write carries an older token than the resource has seen, and is refused."),
+		phrase.Say("A holder can pause for longer than its lease. Its late write is refused if the resource has seen a newer token: show it at the reading, too, or compare a version."),
 		phrase.Say("The check and the write must be one step, in the resource. Without that the token is only a number."),
 	}}
 	if given[servers] == several {
-		a.add("Use one of your servers: Redlock has no tokens, and with them the data is right whatever Redis loses.")
+		a.add("Use one of your servers: Redlock has no tokens.")
 	}
 	switch given[waiting] {
 	case leave:

@@ -181,4 +181,9 @@ func TestArgumentsOfPastedScripts(t *testing.T) {
 	shows(ctx, t, `document.getElementById("judged").textContent.includes("args: {lock: [lease-ms, owner]}") && !document.querySelector("#judged .broken-rules")`)
 	shows(ctx, t, `!/\d/.test(document.getElementById("judged-count").textContent) && !document.querySelector(".lua-edit .unreached")`)
 	photograph(ctx, t, "misused")
+
+	// One press puts what is said into the text and the form, and judges that.
+	do(ctx, t, click("#judged-fit button"))
+	shows(ctx, t, yaml+`.includes("lock: [lease-ms, owner]") && document.querySelector('[name="lock.args.lock"]').value === "lease-ms owner"`)
+	shows(ctx, t, `/^0 of \d+ orders break a rule/.test(document.getElementById("judged-count").textContent.replaceAll("\u00a0", " ")) && !document.getElementById("judged-fit").checkVisibility()`)
 }

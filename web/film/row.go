@@ -24,24 +24,25 @@ const (
 // Row is one T of the timeline: what one step did, and what there is to see at
 // it. The server draws fields that have no name in JSON.
 type Row struct {
-	Step    int           `json:"step"`
-	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
-	At      string        `json:"at"`             // "62 ms"
-	Millis  trace.Millis  `json:"ms"`             // the same as a number, of its first event
-	Thread  int           `json:"thread"`         // ordinal of the one that acted, or -1
-	Why     string        `json:"why"`
-	Says    string        `json:"says"` // the row in words
-	Mark    Mark          `json:"mark,omitempty"`
-	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
-	Key     Key           `json:"after"`
-	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
-	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
-	Lua     *ScriptMoment `json:"lua,omitempty"`
-	Inside  []Inner       `json:"inside,omitempty"`
-	Stage   Stage         `json:"stage"`
-	Broken  string        `json:"broken,omitempty"` // what a person calls the first rule that it breaks
-	Calm    bool          `json:"calm,omitempty"`   // two are inside in it, and what the lock protects decides for itself
-	From    int           `json:"fold,omitempty"`   // the first step of Fold, 0 without one
+	Step     int           `json:"step"`
+	HTML     string        `json:"html,omitempty"` // of the row, where it is not in the page
+	At       string        `json:"at"`             // "62 ms"
+	Millis   trace.Millis  `json:"ms"`             // the same as a number, of its first event
+	Thread   int           `json:"thread"`         // ordinal of the one that acted, or -1
+	Why      string        `json:"why"`
+	Says     string        `json:"says"` // the row in words
+	Mark     Mark          `json:"mark,omitempty"`
+	Alarm    string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	Key      Key           `json:"after"`
+	Belief   []int         `json:"belief"`            // levels that each thread acts as if it held
+	Leaving  []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
+	Lua      *ScriptMoment `json:"lua,omitempty"`
+	Inside   []Inner       `json:"inside,omitempty"`
+	Stage    Stage         `json:"stage"`
+	Broken   string        `json:"broken,omitempty"`   // what a person calls the first rule that it breaks
+	Calm     bool          `json:"calm,omitempty"`     // two are inside in it, and what the lock protects decides for itself
+	Unjudged []string      `json:"unjudged,omitempty"` // at the run's end: Unjudged
+	From     int           `json:"fold,omitempty"`     // the first step of Fold, 0 without one
 
 	LastSeq    int         `json:"-"` // of the events shown in it
 	Time       string      `json:"-"` // "T1"
@@ -51,7 +52,6 @@ type Row struct {
 	Violations []Violation `json:"-"`
 	Final      bool        `json:"-"` // the run's end
 	Failed     string      `json:"-"` // at the run's end: OnlyFailed
-	Unjudged   []string    `json:"-"` // at the run's end: Unjudged
 	Late       string      `json:"-"` // at the run's end: Lateness, where it was late
 	Fold       *Fold       `json:"-"` // that ends with it, as if nothing came after it
 	Closed     bool        `json:"-"` // a table opens with the fold in its place

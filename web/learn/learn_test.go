@@ -539,7 +539,7 @@ func answerTo(t *testing.T, i *course.Item, right bool) string {
 	t.Helper()
 	if code, err := course.TaskOf[*course.Review](i); err == nil {
 		for n, line := range code.Lines {
-			if right == (line.Fault != "") && !line.Markup {
+			if right == line.AtFault() && !line.Markup && !line.Around {
 				return fmt.Sprintf("line=%d", n+1)
 			}
 		}
@@ -746,7 +746,7 @@ func TestMarkedLinesAreJudgedByTheServer(t *testing.T) {
 		for n, line := range code.Lines {
 			switch {
 			case line.Markup:
-			case line.Fault != "":
+			case line.AtFault():
 				right.Add("line", strconv.Itoa(n+1))
 			case len(code.Faults) == 0 && !wrong.Has("line"):
 				wrong.Set("line", strconv.Itoa(n+1))

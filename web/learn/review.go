@@ -66,11 +66,10 @@ func (a *asking) marked(code *course.Review, shown *page.Review, lines []int, no
 	}
 	for n := range shown.Lines {
 		one := &shown.Lines[n]
-		fault := code.Lines[n].Fault
 		switch {
 		case slices.Contains(m.Idle, n+1):
 			one.Judged = page.LineIdle
-		case one.Markup || fault == "" || !slices.Contains(m.Found, fault):
+		case !code.Lines[n].AtFault() || !slices.Contains(m.Found, code.Lines[n].Fault):
 		case one.Marked:
 			one.Judged = page.LineFound
 		default:
@@ -209,7 +208,7 @@ func checkedReview(a *asking, given string, told bool, out *page.CheckedAnswer) 
 	}
 	var right []int
 	for n, line := range code.Lines {
-		if line.Fault != "" && !line.Markup {
+		if line.AtFault() {
 			right = append(right, n+1)
 		}
 	}
@@ -239,7 +238,7 @@ func codeLines(l words.Language, code *course.Review, lines []int) string {
 func reviewHints(a *asking, code *course.Review) {
 	solution := url.Values{"told": {"1"}}
 	for n, line := range code.Lines {
-		if line.Fault != "" && !line.Markup {
+		if line.AtFault() {
 			solution.Add("line", strconv.Itoa(n+1))
 		}
 	}

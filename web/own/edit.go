@@ -118,10 +118,10 @@ func (s *Editor) edited(l words.Language, v url.Values, action string) page.Edit
 	return e
 }
 
-// fit has the scripts of a user's own lock called as they work, where a form has changed one:
-// what they get and return is tried.
+// fit has the scripts of a user's own lock called as they work, where a form has changed one, or
+// who wrote them asks for it: what they get and return is tried.
 func (s *Editor) fit(r *http.Request, v url.Values, e *page.Editor) {
-	if !e.Form.Own || len(e.Mistakes) > 0 || !draft.Rescripted(draft.Lines(v.Get("base")), v) {
+	if !e.Form.Own || len(e.Mistakes) > 0 || v.Get("action") != useThese && !draft.Rescripted(draft.Lines(v.Get("base")), v) {
 		return
 	}
 	sc, err := scenario.Parse([]byte(e.Text))
@@ -245,11 +245,14 @@ func (s *Editor) Reedit(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, e, "")
 }
 
+// useThese is the button beside a judgement that the scripts are called otherwise than they work.
+const useThese = "fit"
+
 // actionOf returns what a button asks draft.Merge to do; "" for buttons that
 // only send the form.
 func actionOf(button string) string {
 	switch button {
-	case "show", "read", "save", "run", "step":
+	case "show", "read", "save", "run", "step", useThese:
 		return ""
 	default:
 		return button

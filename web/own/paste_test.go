@@ -74,6 +74,10 @@ func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
 			if !strings.Contains(said.YAML, "lock: [level, owner]") || !strings.Contains(said.Form, `value="level owner"`) {
 				t.Errorf("what was said is\n%s", said.YAML)
 			}
+			used := s.Convert(t, url.Values{"yaml": {said.YAML}, "base": {said.Base}, "action": {"fit"}})
+			if !strings.Contains(used.YAML, c.says[0]) || strings.Contains(used.YAML, "[level, owner]") {
+				t.Errorf("it is used as\n%s", used.YAML)
+			}
 			emptied := s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.scripts.renew": {""}})
 			if len(emptied.Mistakes) > 0 || strings.Contains(emptied.YAML, "renew: [") {
 				t.Errorf("%v without renew\n%s", emptied.Mistakes, emptied.YAML)

@@ -100,11 +100,11 @@ var reasons = []reason{
 	},
 	{
 		"lease-ends", "mutual-exclusion",
-		"The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out.", "/learn/tokens",
+		"The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that: what they protect must refuse the late write.", "/learn/tokens",
 	},
 	{
 		"evict", "mutual-exclusion",
-		"Redis dropped the key and told nobody, and the next one got the lock. Keep locks in a Redis that evicts nothing, and let what they protect check a token.", "/learn/redis",
+		"Redis dropped the key and told nobody, and the next one got the lock. Keep locks in a Redis that evicts nothing, and let what they protect check what it is sent.", "/learn/redis",
 	},
 }
 

@@ -25,6 +25,8 @@ type Mended struct {
 	Within string    // where each change is tried, "" while that is not known
 	Before string    // in how many orders a rule is broken, and within which bounds; "" while that is not known
 	Tried  string    // how far the search has come
+	Done   int       // changes that were tried
+	All    int       // that are to be; 0 while that is not known
 	Broken bool      // there is something to mend
 	Order  string    // by what Cures are ordered, sentences; "" while there are fewer than two, and while the search goes on
 	Cures  []CureRow // that are better than nothing, the best first
@@ -111,7 +113,7 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 		m.Within = l.Say("each tried in every order with %s", mendBounds(l, r))
 	}
 	if r.Changes > 0 {
-		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
+		m.Tried, m.Done, m.All = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes), r.Tried, r.Changes
 	}
 	for i := range r.Cures {
 		row, err := newCureRow(l, r, &r.Cures[i])

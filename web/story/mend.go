@@ -47,7 +47,7 @@ func (m *maker) mender() []Story {
 	}
 	before := l.Say("As it is, %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))
 	asks, within := l.Say("What would have saved the counter?"), l.Say("each tried in every order with %s", l.Say("at most %d delays", 2))
-	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
+	going := page.Mended{Going: true, Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9), Done: 1, All: 9}
 	ended := page.Mended{
 		Asks: asks, Within: within, Before: before, Broken: true, Cures: []page.CureRow{token, lease}, Order: page.CureOrder(l), Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
 		Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",

@@ -259,7 +259,7 @@ func (m *maker) libraries() page.Libraries {
 		},
 		Open:    l.Say("no rule was broken, but nobody noted whether two were inside: not judged since"),
 		Retried: []page.LibraryBeside{{Name: "redis-lock 1.2.3", Cell: page.LibraryCell{Verdict: verdict.Unbroken, Count: l.Say("%[1]s of %[2]s", "0", "40"), Says: l.Say("%s, %s: no rule broken in %s orders", "redis-lock", "lose-reply-retried", "40")}}},
-		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that; a fencing token keeps the late write out."), Learn: "/learn/tokens"}},
+		Reasons: []page.LibraryReason{{Rule: "mutual-exclusion", Fault: "lease-ends", Says: l.Say("The client was paused for longer than its lease, the next one got the lock, and both are inside. No lease prevents that: what they protect must refuse the late write."), Learn: "/learn/tokens"}},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Capture charges an invoice once, whichever servers are asked to.
+// Capture charges an invoice; the bank refuses a second charge of it.
 func Capture(ctx context.Context, rdb *redis.Client, server, invoice string) error {
 	key := "lock:" + invoice
 	// mended: del

@@ -15,7 +15,7 @@ import (
 )
 
 // shown
-// Place keeps an order once, however often a browser sends the request.
+// Place keeps the first order of those that a browser sends.
 func Place(ctx context.Context, locks *redsync.Redsync, rdb *redis.Client, request, order string) error {
 	mutex := locks.NewMutex("lock:"+request, redsync.WithExpiry(30*time.Second), retries)
 	if err := mutex.LockContext(ctx); err != nil {

@@ -4,7 +4,7 @@ from rounds import rounds
 
 # shown
 def refund(r, server, payment):
-    """Pays a payment back, once, also where the network is bad."""
+    """Pays a payment back; the bank refuses to do it a second time."""
     key = f"lock:{payment}"
     for _ in range(3):
         try:

@@ -1,8 +1,10 @@
 // Each page says by its own parts what of this it needs. The server knows it, too, and
 // has the browser load it together with this.
+import { leaving } from "./leaving.js";
 import { settings } from "./settings.js";
 
 settings();
+leaving();
 // A style sheet would look through the page at each change of it.
 document.querySelector(".to-controls")?.classList.toggle("leads", document.getElementById("transport") !== null);
 /** @type {[string, () => Promise<(section: HTMLElement) => void>][]} */

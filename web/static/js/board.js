@@ -10,7 +10,7 @@ import { keys, keysOf } from "./keys.js";
 import { Lost, Refused, line } from "./line.js";
 import { mender } from "./mender.js";
 import { drawOptions, faultsAtHand, optionOf, stepOf } from "./options.js";
-import { drawRail, rail } from "./rail.js";
+import { drawRail, openSheet, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
 import { tabs } from "./tabs.js";
 import { PAUSE, over, pointless, strikeDialog } from "./strike.js";
@@ -342,7 +342,7 @@ export function board(stage, door) {
       may,
       pass: () => time("event"),
       faults: faultsAtHand(stage),
-      strike: () => sideTabs.to("threads"),
+      strike: () => openSheet() || sideTabs.to("threads"),
     });
     const last = positionAt(state) === tip() && canAct(state) && !stage.closest(".asking");
     drawComing(document.getElementById("coming"), p, last ? { threads: b.threads, step: moves } : null);

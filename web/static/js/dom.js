@@ -46,6 +46,9 @@ export function download(name, blob) {
  *  @param {HTMLElement | null | undefined} e @param {FocusOptions} [how] */
 export const focusOn = (e, how) => (e?.closest("details.menu:not([open])")?.querySelector("summary") ?? e)?.focus(how);
 
+/** Whether the page stands as on a phone: in one column that scrolls, above the dock. */
+export const onPhone = () => matchMedia("(max-width: 44rem)").matches;
+
 /** @type {Map<unknown, () => void>} */
 const looks = new Map();
 

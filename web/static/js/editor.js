@@ -1,6 +1,6 @@
 // The scenario editor: form and YAML show the same scenario. The server reads
 // both; here is only when it is asked, and where its answer goes.
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { LinkError, unpack } from "./link.js";
 import { morph } from "./morph.js";
 import { say } from "./words.js";
@@ -44,7 +44,7 @@ export function editor(page) {
       const [{ scripts }, { judging }] = await Promise.all([import("./lua-edit.js"), import("./judge.js")]);
       const drawn = scripts(parts);
       paint = (marks) => void drawn.paint(marks);
-      judging(page, () => text.value, paint);
+      judging(page, () => text.value, paint, () => convert("fit"));
     }
     paint({ wrong: scriptLines(), unreached: {}, said: wrong.id });
   }
@@ -76,20 +76,27 @@ export function editor(page) {
     timer = window.setTimeout(() => convert(action), pause);
   }
 
-  /**
-   * Sends form and text, and shows what has come of them.
-   * @param {string} action
-   */
-  async function convert(action) {
-    clearTimeout(timer);
-    const mine = new AbortController();
-    asked?.abort();
-    asked = mine;
+  /** All that is in the form, and what is to be done with it. @param {string} action */
+  function written(action) {
     const values = new URLSearchParams();
     for (const [name, value] of new FormData(form)) {
       values.append(name, String(value));
     }
     values.set("action", action);
+    return values;
+  }
+
+  /**
+   * Sends form and text, and shows what has come of them. Where that cannot be, they are kept for
+   * who comes back here.
+   * @param {string} action
+   * @param {URLSearchParams} [values]
+   */
+  async function convert(action, values = written(action)) {
+    clearTimeout(timer);
+    const mine = new AbortController();
+    asked?.abort();
+    asked = mine;
     try {
       const response = await fetch(String(page.dataset.convert), { method: "POST", body: values, signal: mine.signal });
       if (!response.ok) {
@@ -98,7 +105,8 @@ export function editor(page) {
       show(await response.json(), action);
     } catch (error) {
       if (!mine.signal.aborted) {
-        announce(say("The server does not answer; what you wrote is still here."), true);
+        announce(say("The server does not answer; what you wrote is still here. Try again in a moment."), true);
+        history.replaceState({ draft: text.value, values: String(values) }, "");
       }
     } finally {
       if (asked === mine) {
@@ -137,6 +145,9 @@ export function editor(page) {
     jumps();
     dress();
     announce(answer.status, mistakes.length > 0);
+    if (!/^remove-/.test(action)) {
+      undo?.remove();
+    }
     history.replaceState({ draft: text.value }, ""); // for who comes back here
   }
 
@@ -148,13 +159,32 @@ export function editor(page) {
     }
   }
 
+  /** @type {HTMLElement | undefined} */
+  let undo; // brings back what was removed
+
+  /** Removes a part, beside a button that brings it back. @param {string} action */
+  async function remove(action) {
+    await convert("show"); // what was changed last is in it
+    const before = text.value;
+    await convert(action);
+    if (text.value === before) {
+      return;
+    }
+    undo?.remove();
+    undo = make("button", { type: "button", class: "quiet" }, say("Undo"));
+    undo.onclick = async () => {
+      text.value = before;
+      await replace();
+      (parts.querySelector(`button[value="${action}"]`) ?? text).focus();
+    };
+    status.after(undo);
+    undo.focus({ preventScroll: true });
+  }
+
   /** Puts the focus where a button's work is. @param {string} action */
   function follow(action) {
     const kind = /^(?:add|duplicate)-.*(thread|fault)/.exec(action)?.[1];
     if (!kind) {
-      if (/^remove-/.test(action) && document.activeElement === document.body) {
-        document.getElementById(`part-${action.split("-")[1]}s`)?.closest(".part")?.querySelector("button")?.focus();
-      }
       return;
     }
     const copied = /^duplicate-.*-(\d+)$/.exec(action);
@@ -235,7 +265,7 @@ export function editor(page) {
     const button = target.closest("button[formaction='/edit']");
     if (button instanceof HTMLButtonElement && !("keepsPage" in button.dataset)) {
       event.preventDefault();
-      convert(button.value);
+      (/^remove-/.test(button.value) ? remove : convert)(button.value);
     }
   });
 
@@ -370,9 +400,13 @@ export function editor(page) {
   number();
   dress();
   jumps();
-  const written = draft();
-  if (written && written !== text.value) {
-    text.value = written;
+  const left = draft();
+  const unsent = history.state?.values;
+  if (unsent) {
+    text.value = left;
+    convert("show", new URLSearchParams(unsent));
+  } else if (left && left !== text.value) {
+    text.value = left;
     replace();
   } else {
     linked();

@@ -26,6 +26,18 @@ export const brokenIn = (film) =>
 /** The rule in a name, without its step. @param {string} name */
 const ruleIn = (name) => name.replace(/^T\d+[.:。：]?\s*/, "");
 
+/** What helps where a run cannot be judged: a button, where the page can play every order of several threads.
+ *  @param {Film} film */
+function everyOrder(film) {
+  const explore = document.getElementById("explore");
+  if (!explore || film.threads.length < 2) {
+    return [];
+  }
+  const button = make("button", { type: "button", class: "to-row every" }, say("Every order"));
+  button.onclick = () => explore.click();
+  return [" ", button];
+}
+
 /**
  * Draws what stays at the end, below the sentence: the first broken rule with its
  * reason, and the first other rule, or else the last time, each a link to its place; and
@@ -43,6 +55,12 @@ export function drawEnding(film, { there, row }, on) {
   const all = there ? brokenIn(film) : [];
   const [first] = all;
   const cause = byId("cause");
+  const lacks = there ? (film.rows[film.rows.length - 1]?.unjudged ?? []) : [];
+  if (!first && lacks.length > 0) {
+    cause.hidden = false;
+    cause.replaceChildren(lacks.slice(1).join(" "), ...everyOrder(film));
+    return;
+  }
   cause.hidden = !first || first.row === row; // there the sentence says it
   if (!first) {
     return;

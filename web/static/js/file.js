@@ -14,12 +14,26 @@ import { show } from "./embed.js";
  * @property {Record<string, string>} lanes of a long film, HTML by the first row that they are for
  */
 
+/**
+ * One of several values that are side by side.
+ * @param {any} woven as package export weaves them
+ * @param {number} n
+ * @returns {any}
+ */
+export function unwoven(woven, n) {
+  if (Array.isArray(woven)) {
+    return woven[Math.min(n, woven.length - 1)];
+  }
+  return woven["#"]?.map((/** @type {any} */ one) => unwoven(one, n)) ?? Object.fromEntries(Object.entries(woven).map(([name, one]) => [name, unwoven(one, n)]));
+}
+
 async function open() {
   const packed = Uint8Array.from(atob(byId("film").textContent ?? ""), (c) => c.charCodeAt(0));
   const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  /** @type {Copy[]} */
-  const copies = await new Response(text).json();
-  const copy = copies.find(({ code }) => code === location.hash.slice(1)) ?? copies[0];
+  const woven = await new Response(text).json();
+  /** @type {Copy} */
+  const copy = unwoven(woven, Math.max(woven.code.indexOf(location.hash.slice(1)), 0));
+  copy.shown.lanes = copy.lanes[0];
   document.documentElement.lang = copy.code;
   document.documentElement.dir = copy.direction;
   document.title = copy.title;
@@ -31,4 +45,6 @@ async function open() {
   const firsts = Object.keys(copy.lanes).map(Number);
   show(/** @type {HTMLElement} */ (document.querySelector(".embed")), copy.shown, async (row) => copy.lanes[Math.max(...firsts.filter((first) => first <= row))] ?? "");
 }
-open();
+if (globalThis.document) {
+  open();
+}

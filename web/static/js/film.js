@@ -30,6 +30,7 @@ import { portions } from "./portions.js";
  * @property {string} why
  * @property {string} says what a screen reader says
  * @property {string} [mark] why it matters: "violation", "expired", "fault", "acquired", "released", "refused"
+ * @property {string[]} [unjudged] at the end: what keeps the run from being judged, after a line that says so
  * @property {string} [alarm] the sentence of a broken rule, or of an expiry
  * @property {State} after
  * @property {Lua} [lua]

@@ -3,14 +3,27 @@ import { byId } from "./dom.js";
 import { slash } from "./keys.js";
 import { say } from "./words.js";
 
+/** The parts of a list with commas. @param {string} list */
+const partsOf = (list) => list.split(",").map((part) => part.trim());
+
 /**
- * What has all words of a text, in any order.
+ * What has all words of a text, in any order, or what those are called here.
  * @param {string} sought
+ * @param {string} [also] a line for each thing that is called otherwise: "ttl, timeout: lease"
  * @returns {(text: string) => boolean} of a text in small letters
  */
-export function having(sought) {
-  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  return (text) => words.every((word) => text.includes(word));
+export function having(sought, also = "") {
+  let rest = ` ${sought.toLowerCase().split(/\s+/).filter(Boolean).join(" ")} `;
+  /** @type {string[][]} */
+  const wanted = [];
+  for (const [said, here] of also.split("\n").filter(Boolean).map((line) => line.split(":").map(partsOf))) {
+    for (const word of said.filter((word) => rest.includes(` ${word} `))) {
+      wanted.push([word, ...here]);
+      rest = rest.replace(` ${word} `, " ");
+    }
+  }
+  wanted.push(...rest.split(" ").filter(Boolean).map((word) => [word]));
+  return (text) => wanted.every((words) => words.some((word) => text.includes(word)));
 }
 
 /**
@@ -25,7 +38,7 @@ export function finder(name) {
   const texts = all.map((one) => `${one.dataset.find} ${one.closest("section")?.querySelector("h2")?.textContent} ${one.textContent}`.toLowerCase());
 
   function narrow() {
-    const has = having(filter.value);
+    const has = having(filter.value, filter.dataset.also);
     let fit = 0;
     all.forEach((one, i) => {
       one.hidden = !has(texts[i]);

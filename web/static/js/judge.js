@@ -11,6 +11,7 @@ import { say } from "./words.js";
  * @property {string} all how many were tried
  * @property {boolean} sound none breaks a rule, and all were tried
  * @property {boolean} [failed] it could not be run
+ * @property {boolean} [misused] its scripts work if they are called otherwise
  * @property {Record<string, number[]>} [unreached] lines by call
  * @property {string} [link] opens the lock, to be judged again
  *
@@ -36,8 +37,9 @@ export function verdict(now, before) {
  * @param {HTMLElement} page
  * @param {() => string} yaml what is written
  * @param {(marks: import("./lua-edit.js").Marks) => void} paint
+ * @param {() => Promise<void>} use has the scripts called as they work
  */
-export function judging(page, yaml, paint) {
+export function judging(page, yaml, paint, use) {
   const start = byId("judge");
   if (!start) {
     return; // it cannot be done here
@@ -47,6 +49,7 @@ export function judging(page, yaml, paint) {
   const box = byId("judged");
   const kinds = byId("judge-kinds");
   const shared = byId("judged-link");
+  const fits = byId("judged-fit");
   /** @type {Judged | null} */
   let before = null;
   let within = ""; // the bounds of the last judgement: only counts of the same ones compare
@@ -124,6 +127,7 @@ export function judging(page, yaml, paint) {
     }
     /** @type {Judged | undefined} */
     const judged = explored.judged;
+    fits.hidden = !judged?.misused;
     if (judged?.failed) {
       count.textContent = "";
     } else if (judged) {
@@ -142,7 +146,7 @@ export function judging(page, yaml, paint) {
       return;
     }
     shows(true);
-    shared.hidden = true;
+    shared.hidden = fits.hidden = true;
     count.textContent = ""; // of the scripts as they were
     count.className = "judged-count";
     line = connect({
@@ -167,6 +171,15 @@ export function judging(page, yaml, paint) {
     start.click();
     byId("editor-judge").scrollIntoView({ block: "nearest" });
   }
+  fits.addEventListener("click", async (event) => {
+    if (/** @type {Element} */ (event.target).closest("button")) {
+      event.preventDefault();
+      event.stopPropagation();
+      start.focus({ preventScroll: true }); // what has it goes
+      await use();
+      start.click();
+    }
+  });
   halt.addEventListener("click", () => line?.send({ id: 3, do: "halt" }));
   page.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);

@@ -131,12 +131,12 @@ export function mender(stage, on) {
     if (open) {
       on.pause();
       byId("mender-title").focus({ preventScroll: true });
-      scrollTo({ top: 0 });
       look();
     } else {
       stop(); // nobody looks at it
       focusOn(opener?.checkVisibility() ? opener : toggle, { preventScroll: true });
     }
+    scrollTo({ top: 0 }); // where the stage is
     on.show();
   }
 

@@ -1,6 +1,6 @@
 // The rail beside the table: the threads, and what you can do to time, to them, and to
 // Redis. The server renders it again for each scenario.
-import { byId } from "./dom.js";
+import { byId, onPhone } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -15,10 +15,37 @@ import { say } from "./words.js";
  * @property {(thread: string) => void} outcome the next one of a thread is wanted
  */
 
+/** Opens it as a sheet over the dock of a phone, where it is far below else; false elsewhere. */
+export function openSheet() {
+  const sheet = byId("rail");
+  if (!onPhone() || !sheet.showPopover) {
+    return false;
+  }
+  sheet.popover = "auto";
+  sheet.showPopover();
+  sheet.querySelector("h2")?.focus();
+  return true;
+}
+
+/** Closes the sheet, if it is one: the focus goes back. */
+function closeSheet() {
+  if (byId("rail").popover) {
+    byId("rail").hidePopover();
+  }
+}
+
 /** @param {On} on */
 export function rail(on) {
+  byId("rail").addEventListener("toggle", (event) => {
+    if (event.target === byId("rail") && !byId("rail").matches(":popover-open")) {
+      byId("rail").popover = null; // it stands in its tab again
+    }
+  });
   byId("rail").addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
+    if (button?.matches("[data-strike], [data-time], [data-dialog], [aria-disabled=true]")) {
+      closeSheet(); // what comes of it, or the reason why not, is above the dock
+    }
     if (button?.getAttribute("aria-disabled") === "true") {
       event.preventDefault(); // no form is sent
       on.complain(button.title || (button.textContent ?? ""));
@@ -32,6 +59,7 @@ export function rail(on) {
   });
   byId("rail").addEventListener("submit", (event) => {
     event.preventDefault();
+    closeSheet();
     if (/** @type {HTMLElement} */ (event.target).id === "by") {
       on.time("by", /** @type {HTMLInputElement} */ (byId("by-length")).value.trim());
     } else {

@@ -93,7 +93,7 @@ export function setup(on) {
       }
     } catch {
       waiting = again = false;
-      on.complain(say("The server does not answer; what you wrote is still here."));
+      on.complain(say("The server does not answer; what you wrote is still here. Try again in a moment."));
     }
   }
 

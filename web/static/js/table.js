@@ -1,6 +1,6 @@
 // The timeline's table. Of a long run only the rows around what is seen are
 // in the page; two rows of empty space stand for the others.
-import { elements, make, onceDrawn } from "./dom.js";
+import { elements, make, onPhone, onceDrawn } from "./dom.js";
 import { rowInAddress } from "./place.js";
 import { moved } from "./pointer.js";
 import { INITIAL, intents, isFolded, pixels, reduce, rowsBetween, whole } from "./table-state.js";
@@ -343,28 +343,29 @@ export function table({ body, scroller }, on) {
     row.classList.add("spread");
   }
 
-  /** Whether a phone has most of the stage in sight, which says what a row does. */
-  function onStage() {
-    const { top = 0, bottom = 0, height = 0 } = document.getElementById("stage")?.getBoundingClientRect() ?? {};
-    return matchMedia("(max-width: 44rem)").matches && height > 0 && Math.min(bottom, innerHeight) - Math.max(top, 0) > height / 2;
+  /** Has a phone show the stage and the sentence, of which the first gives way: its button is what
+   *  comes next. The current row sticks above the dock meanwhile. False where that is not so: on
+   *  a desk, and where rows come and go. */
+  function toStage() {
+    const stage = document.getElementById("stage")?.getBoundingClientRect();
+    const why = document.getElementById("sentence")?.getBoundingClientRect();
+    if (!stage?.height || !why || !onPhone() || (!whole(state) && stage.bottom < stage.height / 2)) {
+      return false;
+    }
+    const up = Math.min(stage.top - 2 * ROOM, 0);
+    const below = why.bottom - up - (document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight);
+    scrollBy({ top: up + Math.max(0, Math.min(below, why.top - up)), behavior: "instant" });
+    return true;
   }
 
-  /** Scrolls a row into sight: in the table's box, where that scrolls by
-   *  itself, and the page where the box is not in sight; on a phone that shows the stage
-   *  the sentence. A page around an embed stays where it is. @param {HTMLElement} tr */
+  /** Scrolls a row into sight: in the table's box, where that scrolls by itself, and the page where
+   *  the box is not in sight. A page around an embed stays where it is.
+   *  @param {HTMLElement} tr */
   function reveal(tr) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(tr);
     }
     sideways(tr);
-    if (onStage()) {
-      const why = document.getElementById("sentence")?.getBoundingClientRect();
-      const foot = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
-      if (why && why.bottom > foot) {
-        scrollBy({ top: Math.min(why.bottom - foot, why.top), behavior: "instant" });
-      }
-      return;
-    }
     const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
     const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
     const end = Math.min(innerHeight, document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight);
@@ -382,6 +383,9 @@ export function table({ body, scroller }, on) {
   /** Brings a row into sight, or the beginning.
    *  @param {HTMLElement | null} tr @param {boolean} boxed the page stays where it is */
   function bring(tr, boxed) {
+    if (!boxed && (tr || scrollY > 0) && toStage()) {
+      return;
+    }
     if (!tr) {
       scroller.scrollTop = 0;
     } else if (!boxed) {
