@@ -90,10 +90,9 @@ const topicSynopsis phrase.Text = `playground help TOPIC [-lang TAG]
 Prints a document, in Markdown.`
 
 // exitCodes explains them.
-const exitCodes phrase.Text = `Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule
-is broken; 2 bad input or usage; 3 Redis unreachable, or gone in mid-run, or a
-worker of the lab fails; 4 no rule is broken, but it cannot tell whether one
-can be; 5 not as expected, but this machine was late by a tenth of the lease or more.`
+const exitCodes phrase.Text = `Exit codes: 0 as expected, or no rule is broken; 1 not as expected, or a rule is broken; 2 bad input
+or usage; 3 no Redis answers, or a worker of the lab fails; 4 it cannot tell whether a rule can be
+broken; 5 not as expected, but this machine was late by a tenth of the lease or more.`
 
 // usage is the program's help.
 func usage(env environment) string {

@@ -19,6 +19,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"
+	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs"
@@ -61,7 +62,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
 	all := fs.Bool("all", false, env.say("print all rows of a long log, not only those beside a broken rule"))
 	var r report
-	r.flag(fs, env)
+	r.flag(fs, env, string(export.HTML))
 	l := languageFlag(fs, env)
 	if code, done := parse(fs, args, env, env.say(importSynopsis)+kindsOfLocks(env)); done {
 		return code
@@ -69,7 +70,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	refuse := func(err error) int {
 		return env.refuseWhy(err, "import")
 	}
-	if *asJSON && r.wanted() {
+	if *asJSON && r.format != "" {
 		return env.refuse("-json and -format %s; allowed: one of both", r.format)
 	}
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {
@@ -95,6 +96,13 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	found, err := importedFiles(ctx, files, o)
 	if err != nil {
 		return refuse(err)
+	}
+	if r.format == string(export.HTML) {
+		if err := printRun(ctx, found.Scenario, found.Header, found.Events, runFlags{format: export.HTML, language: l}, env); err != nil {
+			env.tellWhy(err)
+			return exitUnexpected
+		}
+		return exitOf(found.Judgement.Verdict)
 	}
 	if *asJSON {
 		if err := trace.Write(env.out, found.Header, found.Events); err != nil {

@@ -43,9 +43,9 @@ type subject struct {
 	text      string // what a terminal shows
 }
 
-// flag adds -format.
-func (r *report) flag(fs *flag.FlagSet, env environment) {
-	allowed := strings.Join([]string{formatTable, formatJUnit, formatSARIF}, ", ")
+// flag adds -format, with formats of the command's own.
+func (r *report) flag(fs *flag.FlagSet, env environment, also ...string) {
+	allowed := strings.Join(append([]string{formatTable, formatJUnit, formatSARIF}, also...), ", ")
 	fs.Func("format", env.say("print in this format `F`: %s (default: table)", allowed), func(text string) error {
 		if !slices.Contains(strings.Split(allowed, ", "), text) {
 			return fmt.Errorf("%s", env.say("allowed: %s", allowed))

@@ -98,7 +98,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	_, err := export.ParseFormat("word")
-	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, otel`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
+	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl, html, otel`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := export.Render(t.Context(), "word", export.Run{}); !errors.Is(err, export.ErrFormat) {

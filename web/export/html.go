@@ -95,7 +95,7 @@ func woven(copies []any) any {
 				out[name] = woven(side)
 			}
 		}
-		if len(out) == len(first) {
+		if len(out) == len(first) && len(out) > 0 {
 			return out
 		}
 	case []any:
@@ -105,7 +105,7 @@ func woven(copies []any) any {
 				out = append(out, woven(side))
 			}
 		}
-		if len(out) == len(first) {
+		if len(out) == len(first) && len(out) > 0 {
 			return map[string]any{"#": out}
 		}
 	case string:
