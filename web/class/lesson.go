@@ -173,15 +173,26 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 				return board.Plan{}, inStep(sent, n, err)
 			}
 			opens := len(full.Steps) == 0
-			if opens {
-				first = plan
-			} else if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
-				return board.Plan{}, fmt.Errorf("class: %w", err)
-			}
-			if opens {
-				scene = plan
+			switch {
+			case plan.Scenario == nil && opens: // nobody sees it
+				if scene, err = s.planOf(ctx, lesson.Place{Example: s.Examples[0].Name}); err != nil {
+					return board.Plan{}, err
+				}
+				first = scene
+			case plan.Scenario == nil:
+			case opens:
+				first, scene = plan, plan
+			default:
+				if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
+					return board.Plan{}, fmt.Errorf("class: %w", err)
+				}
+				if opens {
+					scene = plan
+				}
 			}
 			switch {
+			case plan.Scenario == nil:
+				step.Scene = plan.Title
 			case !opens:
 				step.Scene = full.Steps[len(full.Steps)-1].Scene
 			case step.Title != nil:
