@@ -77,6 +77,9 @@ export function sheetBox() {
       of = sheet.question;
       before.innerHTML = sheet.html;
       after.innerHTML = sheet.after;
+      for (const link of document.querySelectorAll(".sheet a")) {
+        link.setAttribute("target", "_blank"); // one stays in the room
+      }
     },
     /** @param {Room} room @param {Question | null} question */
     draw(room, question) {
