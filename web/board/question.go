@@ -91,8 +91,10 @@ func (f *referee) inOrder(e Entry, err error) (Entry, error) {
 	if f.state.Question != nil {
 		q.ID++
 	}
-	if all := f.state.Questions(); len(all) > 0 && q.Kind != Own && q.Kind != Write && q.Right == all[len(all)-1].Right {
-		q.turn()
+	if all := f.state.Questions(); len(all) > 0 && q.Kind != Own && q.Kind != Write {
+		if last := all[len(all)-1]; q.Right == last.Right && q.Text[plain] != last.Text[plain] {
+			q.turn()
+		}
 	}
 	q.Stand = Stand{Branch: at.Branch, At: at.At}
 	if e.Seats == nil {

@@ -233,7 +233,7 @@ func TestALessonIsReadBeforeARoomIsMade(t *testing.T) {
 	if rights := strings.Count(whole, "✓"); rights != 4 || !strings.Contains(whole, "20 minutes") {
 		t.Errorf("%d right answers in %s", rights, whole)
 	}
-	if res, _ := s.Do(t, http.MethodGet, "/room/new?lesson=nothing", nil); res.StatusCode != http.StatusBadRequest {
+	if res, _ := s.Do(t, http.MethodGet, "/room/new?lesson=nothing", nil); res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("what is no lesson: %d", res.StatusCode)
 	}
 }
