@@ -151,7 +151,7 @@ func put(q *board.Question, l words.Language, item *course.Item, made *course.Ma
 		}
 		text = l.Say("Which of these lines is at fault?")
 		for _, n := range code.Suspects(lesson.MaxOptions - 1) {
-			add(code.Lines[n-1].Fault != "", fmt.Sprintf("%d: %s", n, strings.TrimSpace(code.Lines[n-1].Text)))
+			add(code.Lines[n-1].AtFault(), fmt.Sprintf("%d: %s", n, strings.TrimSpace(code.Lines[n-1].Text)))
 		}
 		add(len(code.Faults) == 0, l.Say("No line is at fault"))
 	case course.Rank:
