@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"relock/web/catalog"
-	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/own"
 	"relock/web/site"
@@ -26,8 +25,7 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 	editor := &own.Editor{Pages: common, Sessions: s.sessions, Searches: searches, Traces: found}
 	run := &own.Runs{Pages: common, Sessions: s.sessions, Films: s.films}
 	lab := &own.Labs{Pages: common, Stepping: s.stepping, Labs: s.labs, Config: c.Lab}
-	lessons := &learn.Pages{Pages: common, Course: s.stepping.Course, Own: c.Course != nil, Searches: searches}
-	class := s.rooms
+	lessons, class := s.lessons, s.rooms
 	list := []route{
 		{"GET /{$}", s.ForAll(reading.Home)},
 		{"GET /scenarios", s.ForAll(reading.Scenarios)},

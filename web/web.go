@@ -25,6 +25,7 @@ import (
 	"relock/web/catalog"
 	"relock/web/class"
 	"relock/web/labs"
+	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/own"
 	"relock/web/runs"
@@ -72,6 +73,7 @@ type Server struct {
 	front    *catalog.Pages
 	stepping *stepper.Sockets
 	rooms    *class.Pages
+	lessons  *learn.Pages
 	labs     *labs.Labs
 	handler  http.Handler
 	routes   []string // the patterns it answers
@@ -109,7 +111,8 @@ func New(c Config) (*Server, error) {
 	s.Count, s.Message = counter{s.meter}, s.MessagePage
 	s.front = catalog.New(s.Pages)
 	s.stepping = &stepper.Sockets{Pages: s.Pages, Sessions: s.sessions, Searches: stepper.NewSearches(s.Pages), Ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), Course: lessons}
-	if s.rooms, err = class.New(s.stepping, c.Rooms); err != nil {
+	s.lessons = &learn.Pages{Pages: s.Pages, Course: lessons, Own: c.Course != nil, Searches: s.stepping.Searches}
+	if s.rooms, err = class.New(s.stepping, c.Rooms, s.lessons.Sheet); err != nil {
 		return nil, err
 	}
 	s.labs = labs.New(cmp.Or(c.Lab.Limits, labs.DefaultLimits()), c.Lab.Start, s.stepping.Ledger)

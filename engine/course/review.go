@@ -69,6 +69,30 @@ type Ran struct {
 	Line   int // that is shown, from 1
 }
 
+// Suspects are lines of which one may be at fault, by number, at most so many: one that
+// is, if there is any, and others that ran, or else any that could be marked.
+func (r *Review) Suspects(most int) []int {
+	var list []int
+	add := func(n int) {
+		if line := r.Lines[n-1]; len(list) < most && !line.Markup && (!line.AtFault() || len(list) == 0) && !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	for n, line := range r.Lines {
+		if line.AtFault() && len(list) == 0 {
+			add(n + 1)
+		}
+	}
+	for _, ran := range r.Ran {
+		add(ran.Line)
+	}
+	for n := range r.Lines {
+		add(n + 1)
+	}
+	slices.Sort(list)
+	return list
+}
+
 // sourceLine is a line of a file, without its markers.
 type sourceLine struct {
 	text   string

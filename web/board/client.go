@@ -81,6 +81,7 @@ type Joined struct {
 	Mine   *int   // the member's vote, if something is asked
 	Script string // and the script, if the class writes one
 	Lost   bool   // the member has said so
+	Doubts int    // the question that they find wrong, 0 for none
 }
 
 // Enter connects c, which must be new and has not joined yet, from an address; "" for one
@@ -300,7 +301,7 @@ func (c *Client) join(e Entry, s *State) *Joined {
 	c.member, c.sees.Host = m.ID, m.Part == Host
 	c.room.members = nil
 	c.tell(func(n *News) { n.Changed, n.Sees = true, c.sees })
-	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last, Lost: m.Lost}
+	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last, Lost: m.Lost, Doubts: m.Doubts}
 	if s.Question != nil {
 		if option, voted := s.Question.Votes[m.ID]; voted {
 			j.Mine, j.Script = &option, s.Question.Scripts[m.ID]

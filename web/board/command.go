@@ -197,6 +197,7 @@ var commands = []command{
 	{"veil", inClass, hosts, switches(func(r *Rules) *bool { return &r.Veiled })},
 	{"reserve", inClass, hosts, switches(func(r *Rules) *bool { return &r.Reserved })},
 	{"lost", inClass, voters, (*referee).lost},
+	{"doubt", inClass, voters, (*referee).doubt},
 	{DoRename, inClass, anybody, (*referee).rename},
 	{"allow", inClass, hosts, (*referee).allow},
 	{"hold", inClass, hosts, (*referee).hold},

@@ -63,6 +63,7 @@ var taken = map[board.Tenant]string{
 {"do":"veil","on":false}
 {"do":"reserve","on":true}
 {"do":"lost","on":true}
+{"do":"doubt","on":true}
 {"do":"rename"}
 {"do":"allow","faults":["crash"]}
 {"do":"hold","on":true}

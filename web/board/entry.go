@@ -66,9 +66,9 @@ func (e Entry) Public() Entry {
 }
 
 // public is the member without what only servers may know, and without that he is
-// lost: that is nobody's in particular.
+// lost, or doubts a question: that is nobody's in particular.
 func (m Member) public() Member {
-	m.Proof, m.Conn, m.From, m.Lost = "", "", "", false
+	m.Proof, m.Conn, m.From, m.Lost, m.Doubts = "", "", "", false, 0
 	return m
 }
 
@@ -184,7 +184,8 @@ type Member struct {
 	Conn    string `json:"conn,omitempty"` // the connection, "" while away
 	From    string `json:"from,omitempty"` // where the connection comes from, a digest
 	Removed bool   `json:"removed,omitempty"`
-	Lost    bool   `json:"lost,omitempty"` // does not follow any more, and says so to the hosts, who see how many do
+	Lost    bool   `json:"lost,omitempty"`   // does not follow any more, and says so to the hosts, who see how many do
+	Doubts  int    `json:"doubts,omitempty"` // the question that the member finds wrong, 0 for none; hosts see how many do
 
 	// Last is the greatest ID of a command that was decided, a join's aside.
 	// Done says which were done, and Refusals why others were not: as many as
@@ -405,11 +406,15 @@ func (s *State) Branch(id int) *Branch {
 // question, or to where the class is now, or to where other moves lead there: the moves
 // after them may be the answer. It is all of them without a question.
 func (s *State) Asked(b Branch) int {
-	if s.Question == nil {
+	places := []Stand{s.Stand}
+	switch {
+	case s.Question != nil:
+		places = append(places, s.Question.Stand)
+	case !s.Awaits():
 		return len(b.Moves)
 	}
 	most := 0
-	for _, place := range []Stand{s.Question.Stand, s.Stand} {
+	for _, place := range places {
 		if of := s.Branch(place.Branch); of != nil {
 			most = max(most, min(common(b.Moves, of.Moves), place.At))
 		}
@@ -451,6 +456,17 @@ func (s *State) Lost() int {
 	n := 0
 	for _, m := range s.People {
 		if m.Here() && m.votes() && m.Lost {
+			n++
+		}
+	}
+	return n
+}
+
+// Doubted returns how many have said that the last question is wrong.
+func (s *State) Doubted() int {
+	n := 0
+	for _, m := range s.People {
+		if s.Question != nil && m.votes() && m.Doubts == s.Question.ID {
 			n++
 		}
 	}

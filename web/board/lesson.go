@@ -70,6 +70,10 @@ func (s *State) LessonNext() string {
 	}
 }
 
+// Awaits reports whether the lesson is about to ask something here: nothing may show
+// yet what comes then.
+func (s *State) Awaits() bool { return s.LessonNext() == LessonAsks }
+
 // strays reports whether the class is elsewhere than where its lesson has it.
 func (s *State) strays() bool {
 	at := s.Taught.Stand

@@ -46,6 +46,15 @@ func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, er
 	return f.inOrder(f.asked(ctx, c.Item))
 }
 
+// turn moves the right answer to another place: where it was last says nothing.
+func (q *Question) turn() {
+	n := len(q.Options[plain])
+	q.Right = (q.Right + 1) % n
+	for code, list := range q.Options {
+		q.Options[code] = slices.Concat(list[n-1:], list[:n-1])
+	}
+}
+
 // own asks a host's own question where the room is.
 func (f *referee) own(ctx context.Context, asks *lesson.Question) (Entry, error) {
 	if err := asks.Check(); err != nil {
@@ -81,6 +90,11 @@ func (f *referee) inOrder(e Entry, err error) (Entry, error) {
 	q.ID, q.Round, q.Scene = len(f.state.Past)+1, 1, f.sceneOf(e)
 	if f.state.Question != nil {
 		q.ID++
+	}
+	if all := f.state.Questions(); len(all) > 0 && q.Kind != Own && q.Kind != Write {
+		if last := all[len(all)-1]; q.Right == last.Right && q.Text[plain] != last.Text[plain] {
+			q.turn()
+		}
 	}
 	q.Stand = Stand{Branch: at.Branch, At: at.At}
 	if e.Seats == nil {

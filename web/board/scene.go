@@ -94,6 +94,9 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 // goToPlan has the class go to the place of a plan: in the scenario in which it is,
 // if it is the same one.
 func (f *referee) goToPlan(ctx context.Context, plan Plan) (Entry, error) {
+	if plan.Scenario == nil {
+		return Entry{Stand: &Stand{Branch: f.state.Stand.Branch, At: f.state.Stand.At}}, nil
+	}
 	opens, err := plan.Opens(f.run.Scenario(), f.state.Goal)
 	if err != nil {
 		return Entry{}, err

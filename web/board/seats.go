@@ -336,6 +336,18 @@ func (f *referee) lost(_ context.Context, m *Member, c Command) (Entry, error) {
 	return Entry{People: []Member{one}}, nil
 }
 
+// doubt notes that a member finds the question wrong, or does not any more.
+func (f *referee) doubt(_ context.Context, m *Member, c Command) (Entry, error) {
+	if f.state.Question == nil {
+		return Entry{}, errNoQuestion
+	}
+	one := *m
+	if one.Doubts = 0; c.On == nil || *c.On {
+		one.Doubts = f.state.Question.ID
+	}
+	return Entry{People: []Member{one}}, nil
+}
+
 func (f *referee) lock(_ context.Context, _ *Member, c Command) (Entry, error) {
 	rules := f.state.Rules
 	rules.Locked = c.Locked == nil || *c.Locked

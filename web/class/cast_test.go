@@ -67,7 +67,7 @@ func TestWhatACastHasLeftIsSent(t *testing.T) {
 	t.Parallel()
 	g, other := newGuest(t)
 	large := bytes.Repeat([]byte("a"), 16<<20) // more than the kernel keeps
-	if !g.Cast(&board.News{Changed: true, Frame: wire.NewText(large)}) {
+	if !g.Cast(&board.News{Changed: true, Frame: nowFrame{Frame: wire.NewText(large)}}) {
 		t.Error("not taken: it would be told again")
 	}
 	read := make(chan int)
@@ -89,7 +89,7 @@ func TestWhatACastHasLeftIsSent(t *testing.T) {
 func TestWhatIsNotCast(t *testing.T) {
 	t.Parallel()
 	g, _ := newGuest(t)
-	news := &board.News{Changed: true, Scene: 1, Frame: wire.NewText([]byte("now"))}
+	news := &board.News{Changed: true, Scene: 1, Frame: nowFrame{Frame: wire.NewText([]byte("now"))}}
 	if !g.Cast(news) {
 		t.Fatal("not cast to one who has nothing else to be told")
 	}
@@ -104,9 +104,10 @@ func TestWhatIsNotCast(t *testing.T) {
 		change func()
 	}{
 		{"a page of another scene", func() { g.page = &earlier }},
+		{"a page without the sheet", func() { news.Frame = nowFrame{wire.NewText(nil), sheetKey{question: 1}} }},
 		{"one who wants the film", func() { g.page, g.rows = &now, true }},
 		{"one for whom no frame was made", func() { g.rows, news.Frame = false, nil }},
-		{"one who was told that it is over", func() { g.conn.End(1001); news.Frame = wire.NewText(nil) }},
+		{"one who was told that it is over", func() { g.conn.End(1001); news.Frame = nowFrame{Frame: wire.NewText(nil)} }},
 	} {
 		one.change()
 		if g.Cast(news) {

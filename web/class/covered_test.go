@@ -50,7 +50,7 @@ func TestPhonesAreNotToldWhichRuleBreaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames := nowFrames{func() *course.Course { return new(course.Course) }}
+	frames := nowFrames{course: func() *course.Course { return new(course.Course) }}
 	for _, l := range []words.Language{words.English, words.Match("zh"), rulesLast(t)} {
 		broken := 0
 		if err := room.Look(func(v board.View) error {

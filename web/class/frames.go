@@ -2,6 +2,7 @@ package class
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -66,6 +67,8 @@ type roomNow struct {
 	Veiled   bool                `json:"veiled"`   // the bars of a first vote are for hosts alone until the second
 	Reserved bool                `json:"reserved"` // only hosts give threads
 	Goal     *roomGoal           `json:"goal"`     // what the class is to break, null where it is nothing
+	Awaits   bool                `json:"awaits"`   // the lesson is about to ask something here: nothing may show yet what comes
+	Apart    bool                `json:"apart"`    // what is asked has nothing to do with the run
 }
 
 // roomGoal is an item of the course that has the class break something, and how
@@ -140,7 +143,72 @@ type roomPerson struct {
 }
 
 // nowFrames makes frames of rooms as they are now.
-type nowFrames struct{ course func() *course.Course }
+type nowFrames struct {
+	course func() *course.Course
+	sheet  Sheets
+}
+
+// nowFrame is one, and which sheet belongs to it.
+type nowFrame struct {
+	*wire.Frame
+
+	sheet sheetKey
+}
+
+// sheetKey says which sheet a page has beside the question, if any: that of an item of
+// the course, with what is right or without it.
+type sheetKey struct {
+	question int // 0 for none
+	told     bool
+}
+
+// sheetOf is the sheet of a room now. What is right is on it once everybody may know.
+func sheetOf(v board.View) sheetKey {
+	if q := v.State.Question; q != nil && q.Item != "" {
+		return sheetKey{q.ID, !covered(v)}
+	}
+	return sheetKey{}
+}
+
+// sheetJSON is a frame with a sheet, before the first frame of the room that it belongs to.
+type sheetJSON struct {
+	V     int       `json:"v"`
+	Sheet roomSheet `json:"sheet"`
+}
+
+type roomSheet struct {
+	Question int    `json:"question"`
+	HTML     string `json:"html"`  // before the question
+	After    string `json:"after"` // once all may know what is right, HTML, too
+}
+
+// madeSheet is a sheet's frame, kept as long as it is the room's.
+type madeSheet struct {
+	sheetKey
+
+	frame *wire.Frame
+}
+
+// sheetFrame returns the frame of the room's sheet, made once for all.
+func (s nowFrames) sheetFrame(ctx context.Context, l words.Language, v board.View) (*wire.Frame, error) {
+	kept, key := "sheet/"+l.Code(), sheetOf(v)
+	if made, ok := v.Kept[kept].(madeSheet); ok && made.sheetKey == key {
+		return made.frame, nil
+	}
+	out := roomSheet{Question: key.question}
+	if item, ok := s.course().Item(v.State.Question.Item); ok { // else another server's course had it
+		var err error
+		if out.HTML, out.After, err = s.sheet(ctx, l, item, key.told); err != nil {
+			return nil, err
+		}
+	}
+	frame, err := prepared(sheetJSON{1, out})
+	if err != nil {
+		return nil, err
+	}
+	v.Kept[kept] = madeSheet{key, frame}
+	return frame, nil
+}
 
 // cover takes out of a room what tells the answer to a question that is open: what
 // each thread would do next, knows and believes. Hosts see it all the same.
@@ -153,7 +221,7 @@ func (n *roomNow) cover() {
 }
 
 // covers reports whether a question is open, or nobody knows yet what is right:
-// covers in room-state.js does the same.
+// covers in room-state.js does the same, also before a lesson's question.
 func (q *roomQuestion) covers() bool {
 	return q != nil && (q.Counts == nil || q.Right == nil || q.Talk)
 }
@@ -164,7 +232,7 @@ func covered(v board.View) bool {
 	const key = "covered"
 	is, known := v.Fresh[key].(bool)
 	if !known {
-		is = questionNow(words.English, v.State, false).covers()
+		is = v.State.Awaits() || questionNow(words.English, v.State, false).covers()
 		v.Fresh[key] = is
 	}
 	return is
@@ -191,7 +259,7 @@ func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		v.Fresh[key] = text
 	}
 	if !sees.Host {
-		return wire.NewText(text), nil
+		return nowFrame{wire.NewText(text), sheetOf(v)}, nil
 	}
 	people, err := peopleText(l, v)
 	if err != nil {
@@ -202,8 +270,8 @@ func (s nowFrames) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		return nil, fmt.Errorf("class: %w", err)
 	}
 	end := []byte("}}") // of the room, and of the frame
-	more := fmt.Appendf(nil, `,"lost":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), handedIn(v.State), taught)
-	return wire.NewText(bytes.TrimSuffix(text, end), more, people, end), nil
+	more := fmt.Appendf(nil, `,"lost":%d,"doubts":%d,"scripts":%d,"lesson":%s,"people":`, v.State.Lost(), v.State.Doubted(), handedIn(v.State), taught)
+	return nowFrame{wire.NewText(bytes.TrimSuffix(text, end), more, people, end), sheetOf(v)}, nil
 }
 
 // handedIn is how many scripts there are for a host to look at.
@@ -245,7 +313,7 @@ func (s nowFrames) roomAsSeen(l words.Language, v board.View, unveiled bool) (ro
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, st.Scene, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Reserved: st.Rules.Reserved, Allowed: append([]string{}, st.Rules.Allowed...),
-		Question: questionNow(l, st, unveiled),
+		Question: questionNow(l, st, unveiled), Awaits: st.Awaits(), Apart: st.Question != nil && isApart(st.Question.Kind),
 	}
 	if g := st.Going; g != nil {
 		now.Going = &roomGoing{g.Branch, g.To, g.Thread}

@@ -27,6 +27,7 @@ type judgedScript struct {
 type guest struct {
 	client  board.Client // first, and then what a cast needs, so that it lies together
 	sending sync.Mutex   // held by who sends frames
+	sheet   sheetKey     // that the member's page has
 	page    *int         // the scene that the member's page is of, nil where there is none; written before the join is handed on
 	rows    bool         // the film is wanted; so is this
 	leads   bool         // as a host, or on a stage with a host's secret; so is this
@@ -67,6 +68,7 @@ type roomAnswer struct {
 	Mine   *int       `json:"mine,omitempty"`
 	Script string     `json:"script,omitempty"`
 	Lost   bool       `json:"lost,omitempty"`
+	Doubts int        `json:"doubts,omitempty"`
 
 	Judging bool          `json:"judging,omitempty"` // a script is, or waits for it: the line is alive
 	Judged  *judgedScript `json:"judged,omitempty"`  // of a script

@@ -22,6 +22,7 @@ import (
 	"relock/web/board"
 	"relock/web/lesson"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/shell"
 	"relock/web/site"
 	"relock/web/stepper"
@@ -118,7 +119,7 @@ func (s *plans) asked(ctx context.Context, step lesson.Step) ([]lesson.Step, err
 		case err == nil:
 			one := lesson.Step{Place: lesson.Place{Item: item.Path()}, Ask: lesson.AskItem}
 			if len(list) == 0 {
-				one.Title, one.Hold, one.Notes = step.Title, step.Hold, step.Notes
+				one.Title, one.Hold, one.Minutes, one.Notes = step.Title, step.Hold, step.Minutes, step.Notes
 			}
 			list = append(list, one)
 		case !speaks:
@@ -173,15 +174,26 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 				return board.Plan{}, inStep(sent, n, err)
 			}
 			opens := len(full.Steps) == 0
-			if opens {
-				first = plan
-			} else if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
-				return board.Plan{}, fmt.Errorf("class: %w", err)
-			}
-			if opens {
-				scene = plan
+			switch {
+			case plan.Scenario == nil && opens: // nobody sees it
+				if scene, err = s.planOf(ctx, lesson.Place{Example: s.Examples[0].Name}); err != nil {
+					return board.Plan{}, err
+				}
+				first = scene
+			case plan.Scenario == nil:
+			case opens:
+				first, scene = plan, plan
+			default:
+				if opens, err = plan.Opens(scene.Scenario, scene.Goal); err != nil {
+					return board.Plan{}, fmt.Errorf("class: %w", err)
+				}
+				if opens {
+					scene = plan
+				}
 			}
 			switch {
+			case plan.Scenario == nil:
+				step.Scene = plan.Title
 			case !opens:
 				step.Scene = full.Steps[len(full.Steps)-1].Scene
 			case step.Title != nil:
@@ -199,6 +211,36 @@ func (s *plans) planOfLesson(ctx context.Context, sent string) (board.Plan, erro
 	return first, nil
 }
 
+// read is a lesson as its page shows it before a room is made: what is done, asked and said.
+func (s *plans) read(ctx context.Context, l words.Language, sent string) (*page.LessonPlan, error) {
+	plan, err := s.planOfLesson(ctx, sent)
+	if err != nil {
+		return nil, err
+	}
+	p := &page.LessonPlan{Sent: sent, Heading: plan.Lesson.Title.In(l), Minutes: plan.Lesson.Before(len(plan.Lesson.Steps))}
+	for n, step := range plan.Lesson.Steps {
+		one := page.PlanStep{Title: stepTitle(l, step), From: plan.Lesson.Before(n), Minutes: step.Minutes, Notes: step.Notes.In(l), Item: step.Item, Predict: step.Ask == lesson.AskPredict}
+		if step.Hold != nil {
+			one.Leads, one.Plays = *step.Hold, !*step.Hold
+		}
+		switch q := step.Question; {
+		case q != nil:
+			one.Text, one.Right = q.Text.In(l), q.Right
+			for _, option := range q.Options {
+				one.Options = append(one.Options, option.In(l))
+			}
+		case step.Ask == lesson.AskItem:
+			_, asked, err := s.examine(ctx, step.Item)
+			if err != nil {
+				return nil, err
+			}
+			one.Text, one.Options, one.Right = inLanguage(asked.Text, l), inLanguage(asked.Options, l), asked.Right+1
+		}
+		p.Steps = append(p.Steps, one)
+	}
+	return p, nil
+}
+
 // roomLesson is how far the class has come in its lesson, for hosts.
 type roomLesson struct {
 	Title string   `json:"title"`
@@ -213,7 +255,11 @@ func lessonNow(l words.Language, s *board.State) *roomLesson {
 	if s.Lesson == nil {
 		return nil
 	}
-	out := &roomLesson{Title: s.Lesson.Title.In(l), Step: s.Taught.Step, Notes: s.Lesson.Steps[s.Taught.Step].Notes.In(l), Next: s.LessonNext()}
+	step := s.Lesson.Steps[s.Taught.Step]
+	out := &roomLesson{Title: s.Lesson.Title.In(l), Step: s.Taught.Step, Notes: step.Notes.In(l), Next: s.LessonNext()}
+	if step.Minutes > 0 {
+		out.Notes = l.Say("From minute %[1]d, %[2]d minutes.", s.Lesson.Before(s.Taught.Step), step.Minutes) + " " + out.Notes
+	}
 	for _, step := range s.Lesson.Steps {
 		out.Steps = append(out.Steps, stepTitle(l, step))
 	}

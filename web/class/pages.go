@@ -58,8 +58,16 @@ func (s *Pages) Propose(w http.ResponseWriter, r *http.Request) error {
 	p := page.RoomNew{Page: s.Styled(s.Frame(r, l.Say("Make a room"), "js/room-new.js"), static.Rooms), From: from}
 	for _, w := range workshops() {
 		if w.fits(s.plans.course()) {
-			p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
+			p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps), Minutes: w.lesson.Before(len(w.lesson.Steps))})
 		}
+	}
+	if sent := r.URL.Query().Get("lesson"); sent != "" {
+		plan, err := s.plans.read(r.Context(), l, sent)
+		if err != nil {
+			return noPlan(err)
+		}
+		plan.Page = s.Styled(s.Frame(r, plan.Heading), static.Rooms)
+		return site.Render(r.Context(), w, http.StatusOK, templates.LessonPlanPage(*plan))
 	}
 	if from == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))

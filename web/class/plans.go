@@ -83,46 +83,31 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 	if !ok {
 		return board.Plan{}, nil, errNoPlan
 	}
-	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
+	apart := isApart(string(found.Kind))
+	if !apart && !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
 		return board.Plan{}, nil, errNoVote
 	}
 	if found.Kind == course.Write && s.Box == nil {
 		return board.Plan{}, nil, ownlock.ErrNoBox
 	}
-	if found.Lab() != nil {
+	if found.Lab() != nil && !apart {
 		return board.Plan{}, nil, errOnlySeen
 	}
 	made, err := found.Made()
 	if err != nil {
 		return board.Plan{}, nil, fmt.Errorf("class: %w", err)
 	}
-	q := &board.Question{Kind: string(found.Kind), Text: map[string]string{}, Options: map[string][]string{}, Right: -1}
-	for n, a := range made.Answers {
-		switch {
-		case a.Right && q.Right >= 0:
-			return board.Plan{}, nil, errSomeRight
-		case a.Right:
-			q.Right = n
-		}
-	}
+	q := &board.Question{Kind: string(found.Kind), Text: map[string]string{}, Options: map[string][]string{}}
 	for _, l := range s.Languages.All() {
-		prose, err := found.Prose(l)
-		if err != nil {
+		if err := put(q, l, found, made); err != nil {
 			return board.Plan{}, nil, fmt.Errorf("class: %w", err)
 		}
-		q.Text[l.Code()] = page.Plain(prose.Goal)
-		if found.Kind == course.Write {
-			q.Options[l.Code()] = verdicts(l)
-		}
-		for _, a := range made.Answers {
-			text := shell.Said(l, a.Says)
-			if found.Kind != course.Predict {
-				text = page.Plain(prose.Labels[a.Option.ID])
-			}
-			q.Options[l.Code()] = append(q.Options[l.Code()], text)
-		}
 	}
-	plan := board.Plan{Scenario: found.Scenario, Title: inAll(func(l words.Language) string { return found.Title(l) })}
+	plan := board.Plan{Title: inAll(func(l words.Language) string { return found.Title(l) })}
+	if apart {
+		return plan, q, nil
+	}
+	plan.Scenario = found.Scenario
 	if task, err := course.TaskOf[*course.Writing](found); err == nil {
 		q.Kind, q.Call, q.Start, q.Right = board.Write, task.Call, strings.TrimSuffix(task.Start, "\n"), int(isRight)
 	}
@@ -134,6 +119,69 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 	q.Step = stepOf(made.Run.Events[:made.Stand])
 	plan.Scenario, plan.At, err = movesUntil(ctx, found.Scenario, made.Stand, found.Kind == course.Why)
 	return plan, q, err
+}
+
+// isApart reports whether a question of a kind is asked without a run: it would tell.
+func isApart(kind string) bool {
+	return slices.Contains([]course.Kind{course.ReviewCode, course.Rank, course.Diagnose}, course.Kind(kind))
+}
+
+// put fills in what an item asks a class in a language: one answer is right. Of an item
+// with several right ones the class gets the last of them.
+func put(q *board.Question, l words.Language, item *course.Item, made *course.Made) error {
+	prose, err := item.Prose(l)
+	if err != nil {
+		return err
+	}
+	var options []string
+	add := func(right bool, text string) {
+		if right {
+			q.Right = len(options)
+		}
+		options = append(options, text)
+	}
+	text := page.Plain(prose.Goal)
+	switch item.Kind {
+	case course.Write:
+		options = verdicts(l)
+	case course.ReviewCode:
+		code, err := course.TaskOf[*course.Review](item)
+		if err != nil {
+			return err
+		}
+		text = l.Say("Which of these lines is at fault?")
+		for _, n := range code.Suspects(lesson.MaxOptions - 1) {
+			add(code.Lines[n-1].AtFault(), fmt.Sprintf("%d: %s", n, strings.TrimSpace(code.Lines[n-1].Text)))
+		}
+		add(len(code.Faults) == 0, l.Say("No line is at fault"))
+	case course.Rank:
+		task, err := course.TaskOf[*course.Ranking](item)
+		if err != nil {
+			return err
+		}
+		text = l.Say("Which of these saves most of these situations?")
+		for n, a := range made.Answers {
+			add(n == task.Best[0], page.Plain(prose.Labels[a.Option.ID]))
+		}
+	default:
+		last := 0
+		for n, a := range made.Answers {
+			if a.Right {
+				last = n
+			}
+		}
+		for n, a := range made.Answers {
+			switch {
+			case a.Right && n != last:
+			case item.Kind == course.Predict:
+				add(a.Right, shell.Said(l, a.Says))
+			default:
+				add(a.Right, page.Plain(prose.Labels[a.Option.ID]))
+			}
+		}
+	}
+	q.Text[l.Code()], q.Options[l.Code()] = text, options
+	return nil
 }
 
 // stepOf is the step of the last of some events, 0 for none.
@@ -211,7 +259,6 @@ func (s *plans) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*bo
 
 // Errors of what an item can ask a class.
 var (
-	errOnlySeen  = phrase.New("that item shows a lab's recording of somebody's own lock: a class can look at it, but a room cannot step it")
-	errNoVote    = phrase.New("that item has no question for a class: a class can be asked what comes next, why, what mends it, and for a script")
-	errSomeRight = phrase.New("that item has several right answers, and a class votes for one")
+	errOnlySeen = phrase.New("that item shows a lab's recording of somebody's own lock: a class can look at it, but a room cannot step it")
+	errNoVote   = phrase.New("that item has no question for a class: it is there to be read, played or put in order")
 )

@@ -65,6 +65,7 @@ type Pages struct {
 
 	House    *board.House
 	plans    *plans
+	frames   nowFrames
 	stepping *stepper.Sockets
 	guesses  guesses
 	visits   sync.WaitGroup

@@ -235,10 +235,17 @@ func (g *guest) Cast(news *board.News) bool {
 // ready returns the frame that all get of a change, nil if the page needs more.
 func (g *guest) ready(news *board.News) *wire.Frame {
 	current := g.page == nil || *g.page == news.Scene
-	if made, ok := news.Frame.(*wire.Frame); ok && !g.rows && current {
-		return made
+	made, ok := news.Frame.(nowFrame)
+	if !ok || g.rows || !current || g.lacks(made.sheet) {
+		return nil
 	}
-	return nil
+	return made.Frame
+}
+
+// lacks reports whether the member has a page, and that has not this sheet. Without a
+// question it needs none.
+func (g *guest) lacks(sheet sheetKey) bool {
+	return sheet.question > 0 && sheet != g.sheet && (g.rows || g.page != nil)
 }
 
 // tell sends answers of the room.
@@ -274,6 +281,7 @@ func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
 		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Script, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Script, j.Lost
+		out.Doubts = j.Doubts
 		out.Name = board.Nickname(j.Name, g.l.Code())
 	}
 	if told, ok := g.judged.LoadAndDelete(a.ID); ok && a.Refused == "" {
@@ -359,10 +367,17 @@ func (g *guest) show(ctx context.Context, news board.News) error {
 			}
 			frames = append(frames, missing...)
 		}
+		if sheet := sheetOf(v); g.lacks(sheet) {
+			frame, err := g.s.frames.sheetFrame(v.Context, g.l, v)
+			if err != nil {
+				return err
+			}
+			frames, g.sheet = append(frames, frame), sheet
+		}
 		now, err := v.Frame(news.Sees)
 		ended = v.Context.Err() != nil
 		if err == nil {
-			frames = append(frames, now.(*wire.Frame)) // as roomNowFrame makes them
+			frames = append(frames, now.(nowFrame).Frame) // as roomNowFrame makes them
 		}
 		return err
 	})

@@ -140,7 +140,7 @@ func (s *Pages) Checked(w http.ResponseWriter, r *http.Request) error {
 // checkedAnswer is the nth question and the answer; told says whether it may show what is
 // right, and why an answer is wrong.
 func (s *Pages) checkedAnswer(r *http.Request, l words.Language, item *course.Item, g given, n int, told bool) (*page.CheckedAnswer, error) {
-	asked, err := s.newAsking(r, l, item)
+	asked, err := s.newAsking(r.URL.Query(), l, item)
 	if err != nil {
 		return nil, err
 	}

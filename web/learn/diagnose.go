@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func diagnose(ctx context.Context, a *asking, task *course.Diagnosis) error {
 		reply: func(one *course.Answer) string { return page.Prose(a.prose.Says[one.Option.ID]) },
 	})
 	switch {
-	case chosen == nil || a.Check != "": // of the concept check the cause is asked, and not told
+	case chosen == nil || a.Check != "" || len(task.Queries) == 0: // of the concept check the cause is asked, and not told
 	case chosen.Right:
 		in.Cause, in.Told = a.picked(), a.Feedback
 		a.GoesOn, a.Answered, a.Solved, a.Feedback = true, false, false, ""
@@ -37,7 +38,10 @@ func diagnose(ctx context.Context, a *asking, task *course.Diagnosis) error {
 	default:
 		in.Parting = parted(a.l, in.Logs, chosen.Parts)
 	}
-	a.parts.Ask, a.parts.Found = templates.LessonDiagnosis(*a.Lesson, in), templates.DiagnosisFound(in)
+	if in.Cause > 0 {
+		a.parts.Known = templates.DiagnosisKnown(in)
+	}
+	a.parts.Shown, a.parts.Ask, a.parts.Found = templates.DiagnosisLogs(in.Logs), templates.LessonDiagnosis(*a.Lesson, in), templates.DiagnosisFound(in)
 	return err
 }
 
@@ -49,6 +53,9 @@ func (a *asking) command(ctx context.Context, task *course.Diagnosis, in *page.D
 		in.Next = append(in.Next, page.LessonOption{Number: n + 1, HTML: "<code>" + templates.Escaped(export.Typed(q.Here)) + "</code>", Chosen: next == n+1, Right: q.Right})
 		if next != n+1 {
 			continue
+		}
+		if a.class { // it sees no other command
+			in.Goal += in.Next[n].HTML
 		}
 		here, err := export.Printed(ctx, q.Here)
 		if err != nil {
@@ -109,16 +116,20 @@ func parted(l words.Language, shown []page.DiagnosisLog, at *course.Parting) *pa
 func diagnoseHints(a *asking, task *course.Diagnosis) {
 	at := task.Rival.Parts
 	a.hint("where to look", a.paragraph("Up to line %[1]d of “%[2]s” two of the causes fit. Compare them from there on.", at.Line-1, diagnosisLog(a.l, task.Logs[at.Log]).Title))
-	right, first := 0, 0
+	first := 0
 	for n, one := range a.made.Answers {
-		switch {
-		case one.Right:
-			right = n + 1
-		case first == 0 || one.Parts.At < a.made.Answers[first-1].Parts.At:
+		if !one.Right && (first == 0 || one.Parts.At < a.made.Answers[first-1].Parts.At) {
 			first = n + 1
 		}
 	}
-	command := slices.IndexFunc(task.Queries, func(q course.Query) bool { return q.Right }) + 1
+	solution := rightCommand(a, task)
+	solution.Set("told", "1")
 	a.hint("what it is not", a.paragraph("It is not answer %d.", first))
-	a.hint("the solution", a.button(fmt.Sprintf("pick=%d&next=%d&told=1", right, command), "Show what is right"))
+	a.hint("the solution", a.button(solution.Encode(), "Show what is right"))
+}
+
+// rightCommand is the query of the right cause, and of the command that shows it.
+func rightCommand(a *asking, task *course.Diagnosis) url.Values {
+	command := slices.IndexFunc(task.Queries, func(q course.Query) bool { return q.Right }) + 1
+	return url.Values{"pick": {strconv.Itoa(a.rightAnswer())}, "next": {strconv.Itoa(command)}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"relock/engine/course"
@@ -21,6 +22,7 @@ type kind struct {
 	badge phrase.Text
 	asked bool                                 // it is a question, which returns
 	show  func(context.Context, *asking) error // puts on the page what is asked, the reply to an answer, and hints
+	right func(*asking) (url.Values, error)    // the query of a right answer; nil where there is no saying one
 
 	// Of the concept check, nil where an answer is the number of an option: what came of it, and
 	// how an address carries it.
@@ -31,15 +33,15 @@ type kind struct {
 // kinds are all of them.
 var kinds = map[course.Kind]kind{
 	course.Read:       {badge: "read", show: read},
-	course.Predict:    {badge: "predict", asked: true, show: predict},
-	course.Why:        {badge: "why", asked: true, show: why},
+	course.Predict:    {badge: "predict", asked: true, show: predict, right: rightPick},
+	course.Why:        {badge: "why", asked: true, show: why, right: rightPick},
 	course.Break:      {badge: "break", show: shows(breakIt, breakHints)},
-	course.Mend:       {badge: "mend", show: mend},
+	course.Mend:       {badge: "mend", show: mend, right: rightPick},
 	course.Arrange:    {badge: "order", asked: true, show: shows(order, orderHints)},
-	course.Rank:       {badge: "rank", asked: true, show: shows(rank, rankHints), judge: checkedRank, sent: orderIn},
+	course.Rank:       {badge: "rank", asked: true, show: shows(rank, rankHints), right: rightOf(rightRanks), judge: checkedRank, sent: orderIn},
 	course.Write:      {badge: "write it", show: shows(write, writeHints)},
-	course.ReviewCode: {badge: "review", asked: true, show: shows(review, reviewHints), judge: checkedReview, sent: linesIn},
-	course.Diagnose:   {badge: "diagnose", asked: true, show: shows(diagnose, diagnoseHints)},
+	course.ReviewCode: {badge: "review", asked: true, show: shows(review, reviewHints), right: rightOf(rightLines), judge: checkedReview, sent: linesIn},
+	course.Diagnose:   {badge: "diagnose", asked: true, show: shows(diagnose, diagnoseHints), right: rightOf(rightCommand)},
 }
 
 // shows is how an item with a task is shown, and hints go on after the nudge, each saying more.
@@ -57,6 +59,33 @@ func shows[T any](ask func(context.Context, *asking, T) error, hints func(*askin
 	}
 }
 
+// rightOf is the query of a right answer to an item with a task.
+func rightOf[T any](right func(*asking, T) url.Values) func(*asking) (url.Values, error) {
+	return func(a *asking) (url.Values, error) {
+		task, err := course.TaskOf[T](a.item)
+		if err != nil {
+			return nil, fmt.Errorf("learn: %w", err)
+		}
+		return right(a, task), nil
+	}
+}
+
+// rightPick chooses the right answer, the last where there are several.
+func rightPick(a *asking) (url.Values, error) {
+	return url.Values{"pick": {strconv.Itoa(a.rightAnswer())}}, nil
+}
+
+// rightAnswer is the number of the right answer, of the last where there are several.
+func (a *asking) rightAnswer() int {
+	right := 0
+	for n, one := range a.made.Answers {
+		if one.Right {
+			right = n + 1
+		}
+	}
+	return right
+}
+
 // asking is an item, or a question that was made of a run, on the way to its page.
 type asking struct {
 	*page.Lesson
@@ -72,6 +101,7 @@ type asking struct {
 	wrote *writing // what somebody wrote, or nil
 
 	parts templates.LessonParts
+	class bool // it is a class that is asked: it votes elsewhere
 	stage shownRun
 	ahead int // the step that is asked for, 0 for none: the stage leaves it open
 }
@@ -87,8 +117,8 @@ type shownRun struct {
 func all(run *course.Run) shownRun { return shownRun{run, len(run.Events), true} }
 
 // newAsking begins with an item and its texts.
-func (s *Pages) newAsking(r *http.Request, l words.Language, item *course.Item) (*asking, error) {
-	a := &asking{s: s, r: r, l: l, query: r.URL.Query(), item: item}
+func (s *Pages) newAsking(query url.Values, l words.Language, item *course.Item) (*asking, error) {
+	a := &asking{s: s, l: l, query: query, item: item}
 	var err error
 	if a.made, err = item.Made(); err != nil {
 		return nil, fmt.Errorf("learn: %w", err)
@@ -249,27 +279,47 @@ func (a *asking) choiceHints() {
 	} else {
 		a.hint("whom to watch", a.paragraph("Watch Redis: nobody else moves."))
 	}
-	right, wrong := 0, 0
-	for n, one := range a.made.Answers {
-		switch {
-		case one.Right:
-			right = n + 1
-		case wrong == 0:
-			wrong = n + 1
+	if wrong := slices.IndexFunc(a.made.Answers, func(one *course.Answer) bool { return !one.Right }); wrong >= 0 {
+		a.hint("what it is not", a.paragraph("It is not answer %d.", wrong+1))
+	}
+	a.hint("the solution", a.button(fmt.Sprintf("pick=%d&told=1", a.rightAnswer()), "Show what is right"))
+}
+
+// Sheet is what a class has of an item beside its question, as HTML: its text, code and
+// logs; and if it is told, what is right and why. Untold, nothing of that is in there.
+func (s *Pages) Sheet(ctx context.Context, l words.Language, item *course.Item, told bool) (asked, after string, err error) {
+	a, err := s.newAsking(url.Values{}, l, item)
+	if err != nil {
+		return "", "", err
+	}
+	right := kinds[item.Kind].right
+	if told && right != nil {
+		if a.query, err = right(a); err != nil {
+			return "", "", err
 		}
 	}
-	if wrong > 0 {
-		a.hint("what it is not", a.paragraph("It is not answer %d.", wrong))
+	a.class = true
+	a.Lesson = &page.Lesson{Item: *wayItem(l, item), Kind: string(item.Kind), Body: page.Prose(a.prose.Body)}
+	if err := kinds[item.Kind].show(ctx, a); err != nil {
+		return "", "", fmt.Errorf("learn: %w", err)
 	}
-	a.hint("the solution", a.button(fmt.Sprintf("pick=%d&told=1", right), "Show what is right"))
+	if asked, err = templates.Text(l, templates.LessonSheet(*a.Lesson, a.parts)); err != nil || !told {
+		return asked, "", err
+	}
+	if right == nil {
+		a.Feedback = page.Prose(a.prose.After)
+	}
+	after, err = templates.Text(l, templates.LessonTold(*a.Lesson, a.parts))
+	return asked, after, err
 }
 
 // lessonOf is the page of an item, and of what somebody wrote, if anything.
 func (s *Pages) lessonOf(r *http.Request, l words.Language, item *course.Item, wrote *writing) (*asking, error) {
-	a, err := s.newAsking(r, l, item)
+	a, err := s.newAsking(r.URL.Query(), l, item)
 	if err != nil {
 		return nil, err
 	}
+	a.r = r
 	chapter, err := wayChapter(l, item.Chapter)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func rank(_ context.Context, a *asking, task *course.Ranking) error {
 	for _, n := range placed(mends, places) {
 		asked.Pieces = append(asked.Pieces, page.LessonPiece{Name: pieceName(n), HTML: a.label(a.made.Answers[n]), Place: places[n]})
 	}
-	a.parts.Ask = templates.LessonRank(a.LessonCheck, *asked)
+	a.parts.Shown, a.parts.Ask = templates.LessonSituations(asked.Situations), templates.LessonRank(a.LessonCheck, *asked)
 	own := "/learn/" + a.item.Path() + "?" + sent(order).Encode()
 	if a.Check != "" {
 		own, a.Leave = "/learn/"+a.item.Path()+a.Carry, ofCheck(a.item.When(), a.given)
@@ -198,11 +198,14 @@ func checkedRank(a *asking, given string, told bool, out *page.CheckedAnswer) er
 	return nil
 }
 
+// rightRanks is the query of the right order.
+func rightRanks(_ *asking, task *course.Ranking) url.Values { return sent(task.Best) }
+
 // rankHints are the hints after the nudge: who saves the least, and the whole order.
 func rankHints(a *asking, task *course.Ranking) {
 	a.hint("how many", a.paragraph("The last of them saves this many situations: %d.", task.Saves[task.Best[len(task.Best)-1]].Count))
 	a.hint("what comes first", a.label(a.made.Answers[task.Best[0]]))
-	query := sent(task.Best)
+	query := rightRanks(a, task)
 	query.Set("told", "1")
 	a.hint("the solution", a.button(query.Encode(), "Put them in this order"))
 }

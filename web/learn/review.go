@@ -28,13 +28,16 @@ func review(_ context.Context, a *asking, code *course.Review) error {
 	}
 	shown := page.Review{File: code.File, None: none}
 	for n, line := range code.Lines {
-		shown.Lines = append(shown.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Marked: slices.Contains(lines, n+1)})
+		shown.Lines = append(shown.Lines, page.ReviewLine{Number: n + 1, Text: line.Text, Markup: line.Markup, Read: a.class, Marked: slices.Contains(lines, n+1)})
 	}
 	switch {
 	case none != (len(lines) > 0):
 		a.marked(code, &shown, lines, none)
 	case none || sent:
 		shown.Mistake = a.l.Say("Either mark lines, or say that none is at fault.")
+	}
+	if a.class {
+		a.parts.Shown = templates.LessonCode(shown)
 	}
 	a.parts.Ask = templates.LessonReview(a.LessonCheck, shown)
 	if len(shown.Diff) > 0 {
@@ -233,17 +236,26 @@ func codeLines(l words.Language, code *course.Review, lines []int) string {
 	return out
 }
 
-// reviewHints are the hints after the nudge: what breaks, how many lines are at fault, and
-// which.
-func reviewHints(a *asking, code *course.Review) {
-	solution := url.Values{"told": {"1"}}
+// rightLines is the query that marks every line at fault, or says that none is.
+func rightLines(_ *asking, code *course.Review) url.Values {
+	query := url.Values{}
 	for n, line := range code.Lines {
 		if line.AtFault() {
-			solution.Add("line", strconv.Itoa(n+1))
+			query.Add("line", strconv.Itoa(n+1))
 		}
 	}
 	if len(code.Faults) == 0 {
-		solution.Set("none", "1")
+		query.Set("none", "1")
+	}
+	return query
+}
+
+// reviewHints are the hints after the nudge: what breaks, how many lines are at fault, and
+// which.
+func reviewHints(a *asking, code *course.Review) {
+	solution := rightLines(a, code)
+	solution.Set("told", "1")
+	if len(code.Faults) == 0 {
 		a.hint("what happens", a.paragraph("The lab has found nothing that breaks a rule."))
 	} else {
 		a.hint("what happens", a.paragraph("The lab has found this: %s.", film.RuleTitle(a.l, a.item.Rule())))

@@ -24,6 +24,7 @@ const (
 	MinOptions = 2
 	MaxOptions = 6
 	MaxRow     = 10_000
+	MaxMinutes = 180 // of a step
 )
 
 // Lesson is a title and steps, at least one. It is not changed once it is read.
@@ -37,6 +38,15 @@ func (l *Lesson) HasQuestion(text string) bool {
 	return slices.ContainsFunc(l.Steps, func(s Step) bool { return s.Question != nil && s.Question.Text.In(words.English) == text })
 }
 
+// Before returns how many minutes the steps before one take, as far as the lesson says.
+func (l *Lesson) Before(step int) int {
+	minutes := 0
+	for _, s := range l.Steps[:step] {
+		minutes += s.Minutes
+	}
+	return minutes
+}
+
 // Step is one place that a class comes to.
 type Step struct {
 	Title Words `json:"title,omitempty"` // nil: its scene's
@@ -46,6 +56,7 @@ type Step struct {
 	Hold     *bool     `json:"hold,omitempty"`     // the host leads from here on, or the class plays; nil: as before
 	Ask      string    `json:"ask,omitempty"`      // AskPredict or AskItem; "" for neither
 	Question *Question `json:"question,omitempty"` // or the host's own
+	Minutes  int       `json:"minutes,omitempty"`  // that it takes, 0 where nobody has said so
 	Notes    Words     `json:"notes,omitempty"`    // for hosts alone
 }
 

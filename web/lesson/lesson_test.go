@@ -174,7 +174,7 @@ func mistakes() map[string]string {
 		"title: " + strings.Repeat("x", 121):    "line 1 of the lesson: title has at most 120 characters",
 		`title: "a\x07b"`:                       "line 1 of the lesson: title has invisible characters",
 		step + "at: T5":                         "line 3 of the lesson: the first step, and the one after a chapter, needs a scenario: example, scenario, link or item",
-		step + "example: a\n  note: x":          `line 4 of the lesson: steps[0]: given the key "note", allowed: title, example, scenario, link, item, chapter, at, hold, ask, question, notes`,
+		step + "example: a\n  note: x":          `line 4 of the lesson: steps[0]: given the key "note", allowed: title, example, scenario, link, item, chapter, at, hold, minutes, ask, question, notes`,
 		step + "example: a\n  item: b":          "line 3 of the lesson: a step is in one scenario: say example, scenario, link, item or chapter",
 		step + "example:":                       "line 3 of the lesson: example is a text",
 		step + "example: a\n  at: 5":            "line 4 of the lesson: at is a row of the run, T0 to T10000",

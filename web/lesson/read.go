@@ -100,6 +100,7 @@ func stepKeys() strict.Keys[writtenStep] {
 		{Name: "chapter", Says: "a chapter of the course: all that it can ask a class", Schema: name, Read: nameOf("chapter", func(s *step) *string { return &s.Chapter })},
 		{Name: "at", Says: fmt.Sprintf("the row after which the class stands, T0 to T%d; T0 is the start", MaxRow), Schema: strict.Object{"type": "string", "pattern": `^T(0|[1-9][0-9]{0,4})$`}, Read: readAt},
 		{Name: "hold", Says: "true: the host leads from here on; false: the class plays", Schema: strict.Object{"type": "boolean"}, Read: readHold},
+		{Name: "minutes", Says: "how long the step takes", Schema: strict.Object{"type": "integer", "minimum": 1, "maximum": MaxMinutes}, Read: readMinutes},
 		{Name: "ask", Says: "predict: what is seen next; item: what the item of the course asks", Schema: strict.Object{"enum": []any{AskPredict, AskItem}}, Read: readAsk},
 		{Name: "question", Says: "a question of your own", Schema: strict.Required(questionKeys().Object(), "text", "options", "right"), Read: func(r *strict.Reader, v strict.Value, s *step) { s.Question = readQuestion(r, v) }},
 		{Name: "notes", Says: "for the host alone", Schema: schemaOfWords(MaxNotes, false), Read: wordsOf("notes", MaxNotes, func(s *step) *Words { return &s.Notes })},
@@ -207,6 +208,12 @@ func readHold(r *strict.Reader, v strict.Value, s *writtenStep) {
 		return
 	}
 	s.Hold = &is
+}
+
+func readMinutes(r *strict.Reader, v strict.Value, s *writtenStep) {
+	if v.Kind != yaml.ScalarNode || v.Tag != "!!int" || v.Decode(&s.Minutes) != nil || s.Minutes < 1 || s.Minutes > MaxMinutes {
+		r.Because(v, "minutes is how long the step takes, 1 to %d", MaxMinutes)
+	}
 }
 
 func readAsk(r *strict.Reader, v strict.Value, s *writtenStep) {

@@ -66,6 +66,7 @@ type stepYAML struct {
 	Hold     *bool         `yaml:"hold,omitempty"`
 	Ask      string        `yaml:"ask,omitempty"`
 	Question *questionYAML `yaml:"question,omitempty"`
+	Minutes  int           `yaml:"minutes,omitempty"`
 	Notes    Words         `yaml:"notes"`
 }
 
@@ -92,7 +93,7 @@ func (l *Lesson) file(plain bool) ([]byte, error) {
 	}{Title: l.Title}
 	var before Place
 	for _, s := range l.Steps {
-		one := stepYAML{Title: s.Title, Example: s.Example, Link: s.Link, Item: s.Item, Chapter: s.Chapter, At: s.At, Hold: s.Hold, Ask: s.Ask, Notes: s.Notes}
+		one := stepYAML{Title: s.Title, Example: s.Example, Link: s.Link, Item: s.Item, Chapter: s.Chapter, At: s.At, Hold: s.Hold, Ask: s.Ask, Minutes: s.Minutes, Notes: s.Notes}
 		if plain && s.starts() {
 			if s.Link == before.Link {
 				one.Link, one.At = "", cmp.Or(s.At, "T0")

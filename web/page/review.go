@@ -21,6 +21,7 @@ type ReviewLine struct {
 	Number int
 	Text   string
 	Markup bool // it cannot be marked
+	Read   bool // nobody marks it here
 	Marked bool
 	Judged LineJudged
 	Ran    []ReviewRan // when it ran on the stage

@@ -26,9 +26,32 @@ type RoomNew struct {
 
 // RoomLesson is a lesson that comes with the playground.
 type RoomLesson struct {
-	Name  string
-	Title string
-	Steps int
+	Name    string
+	Title   string
+	Steps   int
+	Minutes int // 0 where nobody has said so
+}
+
+// LessonPlan is the page on which a lesson is read before a room is made for it.
+type LessonPlan struct {
+	Page    Page
+	Sent    string // makes the room: a name, or a link's text
+	Heading string
+	Minutes int // 0 where nobody has said so
+	Steps   []PlanStep
+}
+
+// PlanStep is a step of it.
+type PlanStep struct {
+	Title         string
+	From, Minutes int
+	Leads, Plays  bool   // from there on the host leads, or the class plays; neither: as before
+	Item          string // of the course, to be opened; "" for none
+	Predict       bool   // it asks what comes next
+	Text          string // of another question, "" for none
+	Options       []string
+	Right         int // its number, from 1
+	Notes         string
 }
 
 // RoomPart is what a visitor is in a room.

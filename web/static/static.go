@@ -52,7 +52,7 @@ var (
 	first    = []string{"css/tokens.css", "css/frame.css"}
 	ofRooms  = []string{"css/room.css", "css/room-board.css"}
 	ofFilms  = slices.Concat(first, []string{"css/lanes-box.css", "css/lanes.css", "css/lua.css", "css/stage.css", "css/timeline.css", "css/viewer.css"})
-	ofPhones = slices.Concat(first, []string{"css/lanes-box.css", "css/lanes.css", "css/lua-edit.css", "css/lua.css", "css/message.css", "css/noscript.css", "css/stage.css", "css/timeline.css", "css/room.css"})
+	ofPhones = slices.Concat(first, []string{"css/item.css", "css/lanes-box.css", "css/lanes.css", "css/lua-edit.css", "css/lua.css", "css/message.css", "css/noscript.css", "css/stage.css", "css/timeline.css", "css/room.css"})
 )
 
 // New returns the embedded files, the same ones each time.

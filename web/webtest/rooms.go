@@ -44,7 +44,9 @@ type Attendee struct {
 		Broken       string
 		Veiled, Held bool
 		Lobby        bool
-		Lost         *int
+		Lost, Doubts *int
+		Awaits       bool
+		Apart        bool
 		Scripts      int
 		Lesson       *taughtNow
 		Goal         *struct {
@@ -57,6 +59,7 @@ type Attendee struct {
 	Seq    int
 	Film   PlayPage        // as far as it came
 	Set    json.RawMessage // what a page had to have of another scenario
+	Sheet  *RoomSheet      // the last one
 	Found  SearchFrame     // the last of a search
 	Member string
 	Token  string
@@ -75,6 +78,12 @@ type RoomQuestion struct {
 	Advice        string
 	Kind, Call    string
 	Start         string
+}
+
+// RoomSheet is what a page has beside an item's question.
+type RoomSheet struct {
+	Question    int
+	HTML, After string
 }
 
 // RoomFrame is a frame of a room.
@@ -101,7 +110,8 @@ type RoomFrame struct {
 
 	Compared, Trace string
 
-	Set json.RawMessage
+	Set   json.RawMessage
+	Sheet *RoomSheet
 
 	SearchFrame
 }
@@ -148,6 +158,8 @@ func (v *Attendee) Read() RoomFrame {
 		}
 	case f.Set != nil:
 		v.Set = f.Set
+	case f.Sheet != nil:
+		v.Sheet = f.Sheet
 	case f.Explored != nil || f.Mended != nil:
 		v.Found = f.SearchFrame
 	case f.Re == 0:

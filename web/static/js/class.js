@@ -6,7 +6,7 @@ import { byId, elements, make, pace, still } from "./dom.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
-import { drawClock, questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText, sheetBox } from "./room-question.js";
 import { drawLesson } from "./room-lesson.js";
 import { ownQuestion } from "./room-own.js";
 import { faultName, goal, here, titleOf, told } from "./room-says.js";
@@ -121,6 +121,9 @@ export function klass(section) {
     joined: (answer) => happened({ type: "joined", answer }),
     frame(frame) {
       play.frame(frame);
+      if (frame.sheet) {
+        sheet.take(frame.sheet);
+      }
       if (frame.room) {
         happened({ type: "frame", frame });
       }
@@ -178,6 +181,7 @@ export function klass(section) {
 
   const holds = /** @type {HTMLElement[]} */ ([...section.querySelectorAll("[data-hold]")]);
   const drawQuestion = questionBox(null);
+  const sheet = sheetBox();
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
   if (leads && !projects) {
@@ -196,7 +200,12 @@ export function klass(section) {
     }
     byId("goal").hidden = !room.goal;
     setText(byId("goal"), goal(room));
-    drawQuestion(projects ? projected(room.question) : room.question, null, false);
+    const question = projects ? projected(room.question) : room.question;
+    drawQuestion(question, null, false);
+    sheet.draw(room, question);
+    if (leads) {
+      setText(byId("question-doubts"), !projects && room.doubts ? say("%d say that this question is wrong", room.doubts) : "");
+    }
     drawCast();
     written?.draw(room);
     for (const one of desk) {

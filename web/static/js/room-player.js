@@ -5,10 +5,10 @@ import { Refused } from "./line.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
-import { drawClock, questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText, sheetBox } from "./room-question.js";
 import { classAt, goal, heldBack, here, keptSeats, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
-import { canVote, covers, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
+import { canVote, covered as coveredIn, doubts, initial, mine, myVote, myWish, news, reduce, writes } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -120,6 +120,9 @@ export function phone(section) {
       if (frame.set) {
         dress(frame.set);
       }
+      if (frame.sheet) {
+        sheet.take(frame.sheet);
+      }
       rows?.take(frame);
       if (frame.room) {
         happened({ type: "frame", frame });
@@ -174,6 +177,7 @@ export function phone(section) {
   // ---- drawing
 
   const drawQuestion = questionBox((option) => vote(option));
+  const sheet = sheetBox();
 
   /** @param {number} option */
   async function vote(option) {
@@ -225,9 +229,11 @@ export function phone(section) {
     byId("goal").hidden = !room.goal;
     setText(byId("goal"), goal(room));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
+    sheet.draw(room, room.question);
+    byId("doubt").setAttribute("aria-pressed", String(doubts(state)));
     drawDesk();
     const own = mine(state);
-    const covered = covers(room.question);
+    const covered = coveredIn(room);
     byId("own").hidden = byId("take-home").hidden = covered; // on one's own the run goes on
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
       const name = part.dataset.mine ?? "";
@@ -337,6 +343,14 @@ export function phone(section) {
     const lost = !state.me?.lost;
     if (await request({ do: "lost", on: lost })) {
       happened({ type: "strays", lost });
+    }
+  });
+
+  byId("doubt").addEventListener("click", async () => {
+    const question = state.room?.question?.id ?? 0;
+    const on = !doubts(state);
+    if (await request({ do: "doubt", on })) {
+      happened({ type: "doubts", question: on ? question : 0 });
     }
   });
 

@@ -5,7 +5,10 @@ import { bars, covers } from "./room-state.js";
 import { votes } from "./room-says.js";
 import { say } from "./words.js";
 
-/** @typedef {import("./room-state.js").Question} Question */
+/**
+ * @typedef {import("./room-state.js").Question} Question
+ * @typedef {import("./room-state.js").Room} Room
+ */
 
 /**
  * @param {((option: number) => void) | null} vote null where one cannot
@@ -24,8 +27,6 @@ export function questionBox(vote) {
    */
   return function draw(question, mine, open) {
     box.hidden = question === null;
-    // Rows after the question's place would give it away.
-    document.body.classList.toggle("asking", covers(question));
     if (!question) {
       drawn = "";
       return;
@@ -63,6 +64,30 @@ export function questionBox(vote) {
     if (focused) {
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-vote="${focused}"]`))?.focus({ preventScroll: true });
     }
+  };
+}
+
+/** What an item of the course has beside its question. */
+export function sheetBox() {
+  const [before, after] = [byId("sheet"), byId("sheet-after")];
+  let of = 0; // the question that it is of
+  return {
+    /** @param {import("./room-state.js").Sheet} sheet */
+    take(sheet) {
+      of = sheet.question;
+      before.innerHTML = sheet.html;
+      after.innerHTML = sheet.after;
+      for (const link of document.querySelectorAll(".sheet a")) {
+        link.setAttribute("target", "_blank"); // one stays in the room
+      }
+    },
+    /** @param {Room} room @param {Question | null} question */
+    draw(room, question) {
+      before.hidden = question?.id !== of || before.childElementCount === 0;
+      after.hidden = question?.id !== of || after.childElementCount === 0;
+      document.body.classList.toggle("asking", Boolean(room.awaits) || covers(question)); // rows after its place would give it away
+      document.body.classList.toggle("apart", Boolean(room.apart));
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 // What a room's pages say about it.
-import { bars, covers, rightShare, wishesOf } from "./room-state.js";
+import { bars, covered, rightShare, wishesOf } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -18,7 +18,7 @@ export const place = ({ row, moment }) => (row === 0 ? say("at the start") : mom
 export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
 
 /** Why the row came about where the class stands, unless that would tell what is asked. @param {Room} room */
-export const whyThere = ({ why, question }) => (covers(question) ? "" : (why ?? ""));
+export const whyThere = (room) => (covered(room) ? "" : (room.why ?? ""));
 
 /** Where the class stands, for who does not see it. @param {Room} room */
 export const standing = (room) => [classAt(room), room.says, whyThere(room)].filter(Boolean).join(" ");

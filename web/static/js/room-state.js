@@ -36,6 +36,11 @@
  * @property {string} [call] of the kind write: whose script is to be written
  * @property {string} [start] what it begins with
  *
+ * @typedef {object} Sheet what an item of the course has beside its question
+ * @property {number} question
+ * @property {string} html before it
+ * @property {string} after once all may know what is right; HTML, too
+ *
  * @typedef {object} Person
  * @property {string} member
  * @property {string} name
@@ -77,16 +82,20 @@
  * @property {boolean} [reserved] only hosts give threads: players claim none
  * @property {Person[]} [people] to hosts
  * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {number} [doubts] to hosts: how many find the question wrong
  * @property {number} [scripts] to hosts: how many there are to look at
  * @property {{text: string, met: boolean, moves: number, own: number, par: number, proven: boolean} | null} [goal] what the class is to break
  * @property {Lesson | null} [lesson] to hosts
  * @property {boolean} [lobby] the stages show how one joins
+ * @property {boolean} [awaits] the lesson is about to ask something here
+ * @property {boolean} [apart] what is asked has nothing to do with the run
  *
  * @typedef {object} Me
  * @property {string} member
  * @property {string} name
  * @property {string} part
  * @property {boolean} [lost] the member has said so
+ * @property {number} [doubts] the question that the member finds wrong
  *
  * @typedef {object} Vote
  * @property {number} question
@@ -106,6 +115,7 @@
  *   | {type: "frame", frame: any}
  *   | {type: "named", name: string}
  *   | {type: "strays", lost: boolean}
+ *   | {type: "doubts", question: number}
  *   | {type: "voted", vote: Vote | null}
  *   | {type: "line", lost: boolean}
  *   | {type: "gone", code: number, why: string}} Event
@@ -129,6 +139,8 @@ export function reduce(state, event) {
       return state.me ? { ...state, me: { ...state.me, name: event.name } } : state;
     case "strays":
       return state.me ? { ...state, me: { ...state.me, lost: event.lost } } : state;
+    case "doubts":
+      return state.me ? { ...state, me: { ...state.me, doubts: event.question } } : state;
     case "voted":
       return { ...state, vote: event.vote };
     case "line":
@@ -143,9 +155,9 @@ export function reduce(state, event) {
  * @param {any} answer
  * @returns {State}
  */
-function joined(state, { member, name, part, mine, lost = false }) {
+function joined(state, { member, name, part, mine, lost = false, doubts = 0 }) {
   const vote = typeof mine === "number" ? { question: -1, round: -1, option: mine } : null; // of the question that comes
-  return { ...state, me: { member, name, part, lost }, gone: null, vote };
+  return { ...state, me: { member, name, part, lost, doubts }, gone: null, vote };
 }
 
 /**
@@ -179,6 +191,9 @@ export function myVote({ vote, room }) {
   const question = room?.question;
   return question && vote && vote.question === question.id && vote.round === question.round ? vote.option : null;
 }
+
+/** One has said that the question is wrong. @param {State} state */
+export const doubts = ({ me, room }) => room?.question != null && me?.doubts === room.question.id;
 
 /** One can vote now. @param {State} state */
 export const canVote = ({ room, gone }) => gone === null && room?.question != null && room.question.counts === null && !room.question.closed;
@@ -225,6 +240,10 @@ export const lobby = ({ lobby, members, scene, row }) => Boolean(lobby) || (memb
 /** What may be told of where it was asked: nothing that comes after it, until what is right is known.
  *  @param {Question | null} question */
 export const covers = (question) => question !== null && (question.counts === null || question.right === null || Boolean(question.talk));
+
+/** The same of a room, where a question may be about to come.
+ *  @param {Room} room */
+export const covered = ({ awaits, question }) => Boolean(awaits) || covers(question);
 
 /** A script is to be written now. @param {State} state */
 export const writes = (state) => canVote(state) && state.room?.question?.kind === "write";
