@@ -74,7 +74,7 @@ type Ran struct {
 func (r *Review) Suspects(most int) []int {
 	var list []int
 	add := func(n int) {
-		if line := r.Lines[n-1]; len(list) < most && !line.Markup && (!line.AtFault() || len(list) == 0) && !slices.Contains(list, n) {
+		if line := r.Lines[n-1]; len(list) < most && !line.Markup && (line.Fault == "" || len(list) == 0) && !slices.Contains(list, n) {
 			list = append(list, n)
 		}
 	}
