@@ -41,7 +41,7 @@ func TestAFilmPlaysFromADisk(t *testing.T) {
 	}
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Click(`[data-language][lang="zh-CN"]`))
 	until(ctx, t, `document.documentElement.lang === "zh-CN" && document.querySelectorAll("#rows > tr").length > 5`)
-	do(ctx, t, chromedp.Click(`[data-go="play"]`))
+	do(ctx, t, chromedp.Click("#transport [data-go=play]"))
 	until(ctx, t, current+`.includes("T1")`)
 	for _, f := range findings(ctx, t) {
 		t.Errorf("axe, in Chinese: %s: %s %q", f.ID, f.Help, f.Nodes)

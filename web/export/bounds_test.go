@@ -63,7 +63,11 @@ func TestANumberMakesNoFileLonger(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s of %s levels: %v", f, levels, err)
 			}
-			if bytes > 8<<20 {
+			most := uint64(8 << 20)
+			if f == export.HTML { // it has the film in each language, and packs them
+				most = 64 << 20
+			}
+			if bytes > most {
 				t.Errorf("%s of %s levels allocates %d bytes", f, levels, bytes)
 			}
 			sizes[f] = len(text)
