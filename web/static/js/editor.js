@@ -175,7 +175,7 @@ export function editor(page) {
     undo.onclick = async () => {
       text.value = before;
       await replace();
-      (parts.querySelector(`button[value="${action}"]`) ?? text).focus();
+      /** @type {HTMLElement} */ (parts.querySelector(`button[value="${action}"]`) ?? text).focus();
     };
     status.after(undo);
     undo.focus({ preventScroll: true });
