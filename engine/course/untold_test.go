@@ -177,16 +177,16 @@ func alike(shown []trace.Event, run *course.Run) (trace.Millis, bool) {
 // heard is what a text says that no stage shows, so that an answer is not right which would be
 // seen like the right one until then: by item and option, in each language.
 var heard = map[string]map[string]string{
+	"majority/split-in-two grants":              {"en": "min-replicas-to-write", "zh-CN": "min-replicas-to-write"},
+	"majority/split-in-two-again refuses":       {"en": "Both take writes, as they do by default", "zh-CN": "两边都接受写入，默认就是这样"},
+	"majority/valid-until ignores":              {"en": "A ends it at that instant", "zh-CN": "A 到那一刻就停手"},
+	"majority/valid-until-again looks":          {"en": "this time it does not look", "zh-CN": "这回它不看时钟"},
 	"lease/who-knows-again goes-on":             {"en": "stops when it has counted to the lease", "zh-CN": "数到租约该到期了就停手"},
 	"messages/counts-twice forgot":              {"en": "has one unlock, at", "zh-CN": "时解锁一次"},
 	"messages/counts-twice-again forgot":        {"en": "Now A has called its one unlock", "zh-CN": "现在 A 解锁了，只解了一次"},
 	"majority/three-down comes-back":            {"en": "and none of them comes back", "zh-CN": "一直没恢复"},
 	"majority/three-down-again comes-back":      {"en": "and neither comes back", "zh-CN": "一直没恢复"},
 	"majority/one-restarts-again none-to-spare": {"en": "A has four of", "zh-CN": "里的四个"},
-	"majority/split-in-two refuses":             {"en": "Both answer, and both take writes", "zh-CN": "两边都会响应，也都接受写入"},
-	"majority/split-in-two-again grants":        {"en": "min-replicas-to-write", "zh-CN": "min-replicas-to-write"},
-	"majority/valid-until looks":                {"en": "A does not look", "zh-CN": "A 不看时钟"},
-	"majority/valid-until-again ignores":        {"en": "this time it ends its work at that instant", "zh-CN": "这回它到那一刻就停手"},
 }
 
 // toldWork is where a text says how long work takes at most.
