@@ -184,8 +184,8 @@ var heard = map[string]map[string]string{
 	"lease/who-knows-again goes-on":             {"en": "stops when it has counted to the lease", "zh-CN": "数到租约该到期了就停手"},
 	"messages/counts-twice forgot":              {"en": "has one unlock, at", "zh-CN": "时解锁一次"},
 	"messages/counts-twice-again forgot":        {"en": "Now A has called its one unlock", "zh-CN": "现在 A 解锁了，只解了一次"},
-	"majority/three-down comes-back":            {"en": "and none of them comes back", "zh-CN": "一直没恢复"},
-	"majority/three-down-again comes-back":      {"en": "and neither comes back", "zh-CN": "一直没恢复"},
+	"majority/three-down comes-back":            {"en": "and they stay away", "zh-CN": "一直没恢复"},
+	"majority/three-down-again comes-back":      {"en": "and they stay away", "zh-CN": "一直没恢复"},
 	"majority/one-restarts-again none-to-spare": {"en": "A has four of", "zh-CN": "里的四个"},
 }
 
