@@ -400,31 +400,35 @@ func (c *Course) Without(i *Item) *Item {
 // wordsAMinute is how fast a text about code is read.
 const wordsAMinute = 180
 
-// Takes is about how many minutes an item of a chapter takes.
+// Takes is about how many minutes an item of a chapter takes: to read its text, all of its
+// replies and what is reviewed, and to answer.
 func (i *Item) Takes() float64 {
 	words := 0
+	if code, is := i.task.(*Review); is {
+		for _, line := range code.Lines {
+			words += len(strings.Fields(line.Text))
+		}
+	}
 	for _, p := range i.Chapter.fallback.items[i.ID].parts {
 		words += len(strings.Fields(p.source))
 	}
 	return float64(words)/wordsAMinute + kindOf(i.Kind).minutes
 }
 
-// Brief is how many items of the chapter are not extra, and about how many of its
-// minutes they take.
+// Brief is how many items of the chapter are not extra, and about how many minutes they
+// take.
 func (ch *Chapter) Brief() (items, minutes int) { return ch.brief.items, ch.brief.minutes }
 
 // abridge works out what Brief says.
 func (ch *Chapter) abridge() {
-	all, kept := 0.0, 0.0
+	kept := 0.0
 	for _, i := range ch.Items {
-		takes := i.Takes()
-		all += takes
 		if !i.Extra {
-			kept += takes
+			kept += i.Takes()
 			ch.brief.items++
 		}
 	}
-	ch.brief.minutes = int(math.Round(float64(ch.Minutes) * kept / max(all, 1)))
+	ch.brief.minutes = int(math.Round(kept))
 }
 
 // MostEarlier is how many earlier questions a chapter ends with.

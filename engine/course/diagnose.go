@@ -13,7 +13,7 @@ import (
 // diagnoseKind are incidents to be explained by their logs.
 var diagnoseKind = kind{
 	name: Diagnose, needs: []string{"log"}, least: 3, most: 5, options: "three to five options",
-	minutes: 0.5, checked: true, labelled: true, task: func() task { return new(Diagnosis) },
+	minutes: 1, checked: true, labelled: true, task: func() task { return new(Diagnosis) },
 	stray: func(r *itemReader) {
 		if len(r.y.Log)+len(r.y.Next) > 0 {
 			r.at(0, "log and next are for items of the kind diagnose")

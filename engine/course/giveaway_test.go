@@ -84,7 +84,7 @@ func count(words *regexp.Regexp, text string) float64 {
 var quantity = regexp.MustCompile(`(?i)\d|\b(half|twice|thrice|third|quarter|fifth|tenth|times|much|more|less|longer|shorter|later|earlier|sooner|faster|slower|often|rarely|nearly|almost)\b|一半|一倍|两倍|三倍|更|分之|晚|早些|快些|慢些|少|将近|快要`)
 
 // disaster is of what happens where a lock fails.
-var disaster = regexp.MustCompile(`(?i)inside at once|more was sold|gets in.*goes on, and believes|left behind|同时在|卖得比|进来了.*以为锁|残留|遗留`)
+var disaster = regexp.MustCompile(`(?i)inside at once|more was sold|gets in.*goes on, and believes|left behind|done [2-9]\d* times|同时在|卖得比|进来了.*以为锁|残留|遗留`)
 
 // testWise are the ways of somebody who has sat many tests.
 func testWise() map[string]func(options []string, n int) float64 {
@@ -275,26 +275,59 @@ func TestNothingButItsMeaningGivesAnAnswerAway(t *testing.T) {
 const aTenth = 0.1
 
 // Somebody who has sat many tests and knows nothing about locks predicts no more than
-// chance.
-func TestWhoHasSatManyTestsPredictsNothing(t *testing.T) {
+// chance, and neither mends nor explains more.
+func TestWhoHasSatManyTestsGuessesNothing(t *testing.T) {
 	t.Parallel()
-	var items []*course.Item
+	sets := map[string][]*course.Item{}
 	for _, i := range whole(t).All() {
-		if i.Kind == course.Predict {
-			items = append(items, i)
+		switch i.Kind {
+		case course.Predict:
+			sets["predictions"] = append(sets["predictions"], i)
+		case course.Mend, course.Why:
+			sets["mends and whys"] = append(sets["mends and whys"], i)
 		}
 	}
 	for _, l := range words.All() {
-		list := questions(t, l, items)
-		if len(list) < 50 {
-			t.Fatalf("there are %d predictions", len(list))
-		}
-		for how, score := range testWise() {
-			chance, got := guessed(list, score)
-			if got > chance+aTenth*float64(len(list)) {
-				t.Errorf("%s: of %d predictions, %s is right in %.1f, and chance in %.1f", l.Code(), len(list), how, got, chance)
+		for set, items := range sets {
+			list := questions(t, l, items)
+			if len(list) < 25 {
+				t.Fatalf("there are %d %s", len(list), set)
 			}
-			t.Logf("%s: %s: %.1f of %d", l.Code(), how, got, len(list))
+			for how, score := range testWise() {
+				chance, got := guessed(list, score)
+				if got > chance+aTenth*float64(len(list)) {
+					t.Errorf("%s: of %d %s, %s is right in %.1f, and chance in %.1f", l.Code(), len(list), set, how, got, chance)
+				}
+				t.Logf("%s: %s: %s: %.1f of %d", l.Code(), set, how, got, len(list))
+			}
+		}
+	}
+}
+
+// Where a prediction offers a disaster, a third of the right answers is calm, when it is asked
+// for the first time as when it is asked again.
+func TestADisasterIsNotTheAnswer(t *testing.T) {
+	t.Parallel()
+	calm, all := map[bool]int{}, map[bool]int{}
+	for _, i := range whole(t).All() {
+		if i.Kind != course.Predict || i.Lab() != nil {
+			continue
+		}
+		for _, q := range questions(t, words.All()[0], []*course.Item{i}) {
+			bad := func(option string) bool { return count(disaster, option) > 0 }
+			if !slices.ContainsFunc(q.options, bad) {
+				continue
+			}
+			all[i.Again != nil]++
+			if !bad(q.options[slices.Index(q.right, true)]) {
+				calm[i.Again != nil]++
+			}
+			t.Logf("%s: the disaster is right: %v", q.path, bad(q.options[slices.Index(q.right, true)]))
+		}
+	}
+	for first, n := range all {
+		if n < 8 || 3*calm[first] < n {
+			t.Errorf("of %d that are asked (for the first time: %v), %d are calm", n, first, calm[first])
 		}
 	}
 }

@@ -3,12 +3,14 @@ package course_test
 import (
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"relock/engine/course"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/words"
 )
@@ -253,5 +255,56 @@ func TestNoLookGivesAFaultAway(t *testing.T) {
 		if _, got := guessed(list, score); got > float64(len(list))/3 {
 			t.Errorf("of %d files, %s is at fault in %.1f", len(list), how, got)
 		}
+	}
+}
+
+// promises are words with which code says that what it does is not done again. A lock lets in
+// one at a time: who comes later, or after a crash, does it again, unless something refuses it.
+var (
+	promises = regexp.MustCompile(`(?i)\b(only|just|exactly) once\b|\bon one server only\b|asked first|gets to it|先收到请求的服务器来|只(做|扣|退|办|记)一次`)
+	keepsIt  = regexp.MustCompile(`(?i)refuse|no harm|same sum|audit|不收|得数也一样|对账`)
+)
+
+// What a review calls right does not promise more than a lock holds: where its comment, or the
+// item's text, says that something is done once, it says who sees to that.
+func TestNoReviewPromisesOnce(t *testing.T) {
+	t.Parallel()
+	for _, i := range whole(t).All() {
+		if i.Kind != course.ReviewCode {
+			continue
+		}
+		code := task[*course.Review](t, i)
+		if said := code.Lines[0].Text + " " + code.Lines[1].Text; promises.MatchString(said) && !keepsIt.MatchString(said) {
+			t.Errorf("%s promises: %s", i.Path(), said)
+		}
+		for _, l := range words.All() {
+			p, err := i.Prose(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := p.Body + p.After; promises.MatchString(said) && !keepsIt.MatchString(said+code.Lines[0].Text+code.Lines[1].Text) {
+				t.Errorf("%s, %s promises: %s", l.Code(), i.Path(), promises.FindString(said))
+			}
+		}
+	}
+}
+
+// Under the lock of a review that has no fault, both servers do their work: that of the one
+// that comes later is done, too.
+func TestOneAtATimeIsNotOnce(t *testing.T) {
+	t.Parallel()
+	i, _ := whole(t).Item("yours/review-deposit")
+	made, err := i.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	did := map[string]bool{}
+	for _, e := range made.Run.Events {
+		if w, is := e.Body.(trace.Work); is && w.State == trace.WorkBegin {
+			did[e.Thread] = true
+		}
+	}
+	if len(did) != 2 {
+		t.Errorf("only these did it: %v", did)
 	}
 }

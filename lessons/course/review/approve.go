@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Approve approves a loan, on one server only.
+// Approve approves a loan, one server at a time; again does no harm.
 func Approve(ctx context.Context, rdb *redis.Client, call, loan string) error {
 	key := "lock:" + loan
 	// at fault: asked

@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Close closes a month's books, on one server only.
+// Close adds up a month's books, one server at a time; again does no harm.
 func Close(ctx context.Context, rdb *redis.Client, server, month string) error {
 	key := "lock:" + month
 	// mended: unit

@@ -13,7 +13,7 @@ import (
 )
 
 // shown
-// Deposit adds to an account, and writes down why.
+// Deposit adds to an account, and writes down why; an audit mends what a crash left.
 func (s *Server) Deposit(ctx context.Context, account string, cents int64, why string) error {
 	return s.locks.Do(ctx, "lock:"+account, func(ctx context.Context) error {
 		held, err := s.rdb.HGet(ctx, account, "held").Int64()

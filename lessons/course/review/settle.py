@@ -6,7 +6,7 @@ from rounds import rounds
 
 # shown
 def settle(r, server, invoice):
-    """Settles an invoice on one server, also where the network is bad."""
+    """Settles an invoice; the ledger refuses to book it a second time."""
     key = f"lock:{invoice}"
     try:
         for _ in range(2):

@@ -4,7 +4,7 @@ from rounds import rounds
 
 # shown
 def ship(r, server, order):
-    """Hands an order to the carrier, whichever server gets to it first."""
+    """Hands an order to the carrier, who refuses one that it has."""
     key = f"lock:{order}"
     for _ in range(2):
         if r.set(key, server, nx=True, px=30_000):
