@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/store"
 	"relock/engine/store/storetest"
 )
 
