@@ -129,8 +129,11 @@ func TestPipelinesReadSARIF(t *testing.T) {
 
 func TestPipelineFormatsAreChecked(t *testing.T) {
 	for _, args := range [][]string{
-		{"explore", "-format", "yaml", good}, {"explore", "-json", "-format", "junit", good}, {"import", "-json", "-format", "sarif", "-"},
-		{"lab", "-format", "junit"}, {"lab", "-json", "-format", "junit", "--", "true"},
+		{"explore", "-format", "yaml", good},
+		{"explore", "-json", "-format", "junit", good},
+		{"import", "-json", "-format", "sarif", "-"},
+		{"lab", "-format", "junit"},
+		{"lab", "-json", "-format", "junit", "--", "true"},
 	} {
 		if r := playground(t, "", args...); r.code != exitUsage || r.out != "" {
 			t.Errorf("%v: exit code %d: %s", args, r.code, r.out)

@@ -468,7 +468,7 @@ func TestWhatIsNoLesson(t *testing.T) {
 		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                        "tep 2 of the lesson",
 		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                     "tep 2 of the lesson",
 		"title: x\nsteps:\n- example: mutex\n- chapter: nowhere":                         "ine 4, step 2 of the lesson: the course has no chapter",
-		"title: x\nsteps:\n- chapter: nowhere":                                             "ine 3, step 1 of the lesson: the course has no chapter",
+		"title: x\nsteps:\n- chapter: nowhere":                                           "ine 3, step 1 of the lesson: the course has no chapter",
 		"title: x\nsteps:\n- example: mutex\n- at: T99":                                  "ine 4, step 2 of the lesson: its run ends",
 		"title: x\nsteps:\n- scenario:\n    threads: [{name: A}]\n    lock: {leese: 1s}": "ine 5 of the lesson: scenario.lock: given the key",
 		"title: x\nsteps:\n" + strings.Repeat("- chapter: trouble\n", 60):                "with its chapters a lesson has at most 60 steps",

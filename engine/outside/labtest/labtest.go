@@ -154,17 +154,17 @@ func (o Options) search(round Round) (search, error) {
 		if *n.of == 0 {
 			*n.of = n.usual
 		} else if *n.of < n.least || *n.of > n.most {
-			return search{}, fmt.Errorf("%s: %d; allowed: %d to %d", n.name, *n.of, n.least, n.most)
+			return search{}, fmt.Errorf("option %s: %d; allowed: %d to %d", n.name, *n.of, n.least, n.most)
 		}
 	}
 	allowed := []string{LoseRequest, LoseReply, LoseMessage, Delay, LateCopy, LeaseEnds, Evict}
 	for _, name := range o.Faults {
 		if !slices.Contains(allowed, name) {
-			return search{}, fmt.Errorf("Faults: %.40q; allowed: %s", name, strings.Join(allowed, ", "))
+			return search{}, fmt.Errorf("option Faults: %.40q; allowed: %s", name, strings.Join(allowed, ", "))
 		}
 	}
 	if o.Timeout < 0 {
-		return search{}, fmt.Errorf("Timeout: %s; allowed: more than 0", o.Timeout)
+		return search{}, fmt.Errorf("option Timeout: %s; allowed: more than 0", o.Timeout)
 	}
 	kind, err := check.Inside(o.Inside)
 	if err != nil {
@@ -176,7 +176,7 @@ func (o Options) search(round Round) (search, error) {
 	}, o.MayBeUnjudged}
 	if o.Lock != "" {
 		if s.Options, err = s.Of(o.Lock); err != nil {
-			return search{}, fmt.Errorf("Lock: %w", err)
+			return search{}, fmt.Errorf("option Lock: %w", err)
 		}
 	}
 	return s, s.Check() //nolint:wrapcheck // it says what was wrong, and what is allowed

@@ -222,7 +222,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // The same round in goroutines of this process, and in processes of their own.
 func BenchmarkOrders(b *testing.B) {
 	worker := filepath.Join(b.TempDir(), "worker")
-	build := exec.Command("go", "build", "-o", worker, "../../../lessons/libraries/_workers/relock.go") //nolint:noctx // it ends
+	build := exec.Command("go", "build", "-o", worker, "../../../lessons/libraries/_workers/relock.go")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
