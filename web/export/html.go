@@ -36,7 +36,7 @@ type filmCopy struct {
 func writeHTML(b *bound.Buffer, r Run) error {
 	files, err := static.New()
 	if err != nil {
-		return err //nolint:wrapcheck // it says what it could not do
+		return err
 	}
 	languages := []words.Language{r.Language}
 	for _, l := range words.All() {
@@ -71,10 +71,10 @@ func writeHTML(b *bound.Buffer, r Run) error {
 	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'", hashOf(script), hashOf(style))
 	text, err := templates.Text(r.Language, templates.FilmFile(r.titleIn(r.Language), policy, style, script, packed.String()))
 	if err != nil {
-		return err //nolint:wrapcheck // it says what it could not do
+		return err
 	}
 	_, err = b.WriteString(text)
-	return err //nolint:wrapcheck // ErrWritten
+	return err
 }
 
 // hashOf is a text's hash as a policy names it.
@@ -147,18 +147,18 @@ func (r Run) copyIn(b *bound.Buffer, files *static.Files, l words.Language, lang
 	title := r.titleIn(l)
 	shown, err := made.Replay(b.Context(), l, title, 0)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it could not do
+		return nil, err
 	}
 	_, script := files.OfFilm()
 	said := l.ForScripts()
 	maps.DeleteFunc(said, func(text, _ string) bool { return !strings.Contains(script, text) })
 	c := filmCopy{Code: l.Code(), Direction: l.Direction(), Title: title, Words: said, Shown: shown}
 	if c.Lanes, err = shown.AllLanes(l); err != nil {
-		return nil, err //nolint:wrapcheck // it says what it could not do
+		return nil, err
 	}
 	shown.Lanes = "" // they are among all
 	if c.Body, err = templates.Text(l, templates.FileBody(title, r.Link, languages)); err != nil {
-		return nil, err //nolint:wrapcheck // it says what it could not do
+		return nil, err
 	}
 	var out any
 	text, err := json.Marshal(c)

@@ -168,7 +168,7 @@ func (o Options) search(round Round) (search, error) {
 	}
 	kind, err := check.Inside(o.Inside)
 	if err != nil {
-		return search{}, err //nolint:wrapcheck // it says what was wrong
+		return search{}, err
 	}
 	s := search{lab.Options{
 		Rounds: rounds(round, o.Client), Threads: o.Threads, Faults: o.Faults, MaxFaults: o.MaxFaults, MaxOrders: o.MaxOrders,
@@ -179,7 +179,7 @@ func (o Options) search(round Round) (search, error) {
 			return search{}, fmt.Errorf("option Lock: %w", err)
 		}
 	}
-	return s, s.Check() //nolint:wrapcheck // it says what was wrong, and what is allowed
+	return s, s.Check()
 }
 
 // rounds plays a thread's rounds on a client of its own.
@@ -213,14 +213,14 @@ func rounds(round Round, change func(*redis.Options)) lab.Rounds {
 func (s search) play(ctx context.Context, order string) (*lab.Found, *lab.Order, error) {
 	if order == "" {
 		found, err := lab.Search(ctx, s.Options)
-		return found, nil, err //nolint:wrapcheck // it says what it could not do
+		return found, nil, err
 	}
 	way, err := lab.ReadOrder(strings.NewReader(order))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", Order, err)
 	}
 	one, found, err := lab.Replay(ctx, s.Options, way)
-	return found, one, err //nolint:wrapcheck // it says what it could not do
+	return found, one, err
 }
 
 // report says what a search has found.

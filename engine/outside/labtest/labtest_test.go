@@ -236,7 +236,7 @@ func BenchmarkOrders(b *testing.B) {
 			}
 			locks, _ = ours.LoadOrStore(client, made)
 		}
-		_ = locks.(*lock.Locker).Do(ctx, "invoice:7", func(ctx context.Context) error { //nolint:forcetypeassert // stored above
+		_ = locks.(*lock.Locker).Do(ctx, "invoice:7", func(ctx context.Context) error {
 			marks.Enter(ctx)
 			marks.Leave(ctx)
 			return nil
