@@ -45,9 +45,10 @@ type subject struct {
 
 // flag adds -format, with formats of the command's own.
 func (r *report) flag(fs *flag.FlagSet, env environment, also ...string) {
-	allowed := strings.Join(append([]string{formatTable, formatJUnit, formatSARIF}, also...), ", ")
+	formats := append([]string{formatTable, formatJUnit, formatSARIF}, also...)
+	allowed := strings.Join(formats, ", ")
 	fs.Func("format", env.say("print in this format `F`: %s (default: table)", allowed), func(text string) error {
-		if !slices.Contains(strings.Split(allowed, ", "), text) {
+		if !slices.Contains(formats, text) {
 			return fmt.Errorf("%s", env.say("allowed: %s", allowed))
 		}
 		r.format = text

@@ -38,6 +38,7 @@ func writeHTML(b *bound.Buffer, r Run) error {
 	if err != nil {
 		return err
 	}
+	style, script := files.OfFilm()
 	languages := []words.Language{r.Language}
 	for _, l := range words.All() {
 		if l.Code() != r.Language.Code() {
@@ -46,7 +47,7 @@ func writeHTML(b *bound.Buffer, r Run) error {
 	}
 	var copies []any
 	for _, l := range languages {
-		c, err := r.copyIn(b, files, l, languages)
+		c, err := r.copyIn(b, script, l, languages)
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,6 @@ func writeHTML(b *bound.Buffer, r Run) error {
 	if err := coder.Close(); err != nil {
 		return fmt.Errorf("pack a film: %w", err)
 	}
-	style, script := files.OfFilm()
 	policy := fmt.Sprintf("default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'", hashOf(script), hashOf(style))
 	text, err := templates.Text(r.Language, templates.FilmFile(r.titleIn(r.Language), policy, style, script, packed.String()))
 	if err != nil {
@@ -141,15 +141,14 @@ func (r Run) titleIn(l words.Language) string {
 	return cmp.Or(l.Clause(lessons.Title(r.Scenario.Title)), l.Say("Your scenario"))
 }
 
-// copyIn is the film in a language, as what JSON has.
-func (r Run) copyIn(b *bound.Buffer, files *static.Files, l words.Language, languages []words.Language) (any, error) {
+// copyIn is the film in a language, as what JSON has, with the words that the script says.
+func (r Run) copyIn(b *bound.Buffer, script string, l words.Language, languages []words.Language) (any, error) {
 	made := &runs.Recording{Scenario: r.Scenario, Header: r.Header, Events: r.Events}
 	title := r.titleIn(l)
 	shown, err := made.Replay(b.Context(), l, title, 0)
 	if err != nil {
 		return nil, err
 	}
-	_, script := files.OfFilm()
 	said := l.ForScripts()
 	maps.DeleteFunc(said, func(text, _ string) bool { return !strings.Contains(script, text) })
 	c := filmCopy{Code: l.Code(), Direction: l.Direction(), Title: title, Words: said, Shown: shown}

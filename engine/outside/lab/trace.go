@@ -40,14 +40,9 @@ func (o *Order) scenario(key string, opts Options, title string) (json.RawMessag
 // instants, so that scripts report their own commands; if that Redis cannot, the
 // scripts stay whole. It fails if the frame of the trace cannot be written.
 func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []trace.Event, error) {
-	known := infer.Roles{}
-	maps.Copy(known, f.roles)
-	key := f.Key
-	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
-	t.harms = t.unknown
+	t := o.telling(f, opts, title)
 	defer t.close()
-	t.begin(key, o.marks, known)
-	if err := t.goOn(key, o.marks); err != nil {
+	if err := t.goOn(f.Key, o.marks); err != nil {
 		return trace.Header{}, nil, err
 	}
 	t.finish()
@@ -55,15 +50,21 @@ func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []tra
 	return h, t.reading.Events(), err
 }
 
+// telling begins to tell the order, with what all orders have shown. The caller closes it.
+func (o *Order) telling(f *Found, opts Options, title string) *telling {
+	known := infer.Roles{}
+	maps.Copy(known, f.roles)
+	t := &telling{o: o, opts: opts, title: title, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
+	t.harms = t.unknown
+	t.begin(f.Key, o.marks, known)
+	return t
+}
+
 // Rows are an order as the lines of a table: each command with its answer and the lock's key right
 // after it, the commands of its script below it, and the rules that it breaks.
 func (o *Order) Rows(f *Found, opts Options) []Row {
-	t := &telling{o: o, opts: opts, store: f.Store, unknown: !f.Evidence.Kind.IsZero()}
-	t.harms = t.unknown
+	t := o.telling(f, opts, "")
 	defer t.close()
-	known := infer.Roles{}
-	maps.Copy(known, f.roles)
-	t.begin(f.Key, o.marks, known)
 	var list []Row
 	for _, r := range o.records {
 		r.Inner = t.again(r)
