@@ -567,11 +567,15 @@ func within(s string, n int) string {
 	return s
 }
 
-// unjudged says what keeps a judgement from being given, as a list; nil where nothing does.
+// unjudged says what keeps a judgement from being given, as a list, with the flags that
+// help; nil where nothing does.
 func unjudged(l words.Language, j verdict.Judgement) []string {
 	list := film.Unjudged(l, j)
 	for i := range list[min(1, len(list)):] {
 		list[i+1] = "– " + list[i+1]
+		if set := j.Unjudged[i].Set; set != "" {
+			list[i+1] += " (-" + string(set) + ")"
+		}
 	}
 	return list
 }

@@ -238,7 +238,7 @@ func TestALeaderComesBack(t *testing.T) {
 					}
 				}
 				if r.end == nil {
-					if err := s.Launch(); err != nil {
+					if err := s.Restart(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 					user()

@@ -15,11 +15,11 @@ func OfTrace(h trace.Header, sc *scenario.Scenario) *Evidence {
 		return Of(sc, nil)
 	}
 	e := &Evidence{Shared: sc.Lock.Kind.Shared(), Each: sc.Locks != nil, Advice: Advice{
-		NoKey:  phrase.Say("Name the lock's key: -lock KEY."),
+		NoKey:  phrase.Say("Name the lock's key."),
 		Nobody: phrase.Say("Take a longer log, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
 		One:    phrase.Say("Take a longer log, in which two threads hold the lock."),
-		Failed: phrase.Say("Let the lab play the client: playground lab."),
-	}}
+		Failed: phrase.Say("Let the lab play the client."),
+	}, Settings: map[Reason]Setting{NoKey: TheLock}}
 	e.Kind, e.Kinds = kindIn(h)
 	if h.Log == nil {
 		return e
@@ -27,7 +27,8 @@ func OfTrace(h trace.Header, sc *scenario.Scenario) *Evidence {
 	for _, n := range h.Log.Notes {
 		switch {
 		case n.What == trace.NoteEven && e.Kind.IsZero():
-			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the logs of the others, or say that these are all: -nodes %d.", n.Count)
+			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the logs of the others, or say that these %d are all.", n.Count)
+			e.Settings[KindUnknown] = AllNodes
 		case n.What == trace.NoteAbsent:
 			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the log of each server.")
 		case n.What == trace.NoteSameValue:

@@ -42,11 +42,25 @@ const (
 	Cut              Reason = "cut"                // not all orders were tried
 )
 
+// Setting is a setting of the place where orders are played. Each place has its own name for
+// it: a flag, a field of a form, an option.
+type Setting string
+
+// The settings that advice names.
+const (
+	TheLock   Setting = "lock"       // its key
+	Faults    Setting = "faults"     // that may strike
+	MaxOrders Setting = "max-orders" // how many are tried
+	RealRedis Setting = "redis"      // in place of the built-in one
+	AllNodes  Setting = "nodes"      // how many servers there are
+)
+
 // Lack is something that a judgement needs and that is missing. It is immutable.
 type Lack struct {
 	Reason Reason
 	Says   phrase.Wording // what is missing, a sentence
 	Helps  phrase.Wording // what a person can do about it, a sentence; "" if nothing is known to help
+	Set    Setting        // what to set for that; "" if nothing, or something else, is to be done
 	Fault  string         // of FaultNeverStruck: the fault's name
 }
 
@@ -57,7 +71,8 @@ func (l Lack) MarshalJSON() ([]byte, error) {
 		Fault  string `json:"fault,omitempty"`
 		Says   string `json:"says"`
 		Helps  string `json:"helps,omitempty"`
-	}{l.Reason, l.Fault, l.Says.String(), l.Helps.String()})
+		Set    string `json:"set,omitempty"`
+	}{l.Reason, l.Fault, l.Says.String(), l.Helps.String(), string(l.Set)})
 	if err != nil {
 		return nil, fmt.Errorf("verdict: %w", err)
 	}
@@ -137,7 +152,8 @@ type Evidence struct {
 	Unended   bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
 	Unreached []Release      // in no order
 
-	Advice `json:"advice"` // what helps, in the words of the place where the orders were played
+	Advice   `json:"advice"` // what helps, where the orders were played
+	Settings map[Reason]Setting // that help there
 }
 
 // Advice says what helps, a sentence for each reason; "" where nothing is known to.
@@ -167,7 +183,7 @@ func (e *Evidence) lacks() []Lack {
 	}
 	var list []Lack
 	lack := func(r Reason, says, helps phrase.Wording) {
-		list = append(list, Lack{Reason: r, Says: says, Helps: helps})
+		list = append(list, Lack{Reason: r, Says: says, Helps: helps, Set: e.Settings[r]})
 	}
 	if !e.Misused.IsZero() {
 		lack(Arguments, e.Misused, phrase.Say("Write it, if that is how your program calls them."))
@@ -189,7 +205,7 @@ func (e *Evidence) lacks() []Lack {
 	case !e.Key:
 		lack(NoKey, phrase.Say("No command made a key that looks like a lock."), e.Advice.NoKey)
 	case !e.Kind.IsZero():
-		list = append(list, Unknown(e.Kind, e.Kinds))
+		lack(KindUnknown, e.Kind, e.Kinds)
 	case e.Inside == 0:
 		lack(NobodyInside, phrase.Say("Nobody was ever inside.").And(e.Alone), nobody)
 	case e.Inside == 1:
@@ -214,7 +230,7 @@ func (e *Evidence) lacks() []Lack {
 		if e.Unended {
 			break
 		}
-		list = append(list, Lack{Reason: FaultNeverStruck, Says: u.says().And(u.Why), Helps: e.Advice.Unstruck, Fault: u.Fault})
+		list = append(list, Lack{Reason: FaultNeverStruck, Says: u.says().And(u.Why), Helps: e.Advice.Unstruck, Set: e.Settings[FaultNeverStruck], Fault: u.Fault})
 	}
 	if 10*e.Diverged > e.Replays {
 		lack(Diverged, phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged).And(e.First), e.Advice.Diverged)

@@ -108,15 +108,16 @@ func shown(answer string) string {
 func (o Options) evidence() verdict.Evidence {
 	enter, leave := infer.MarkLines(o.Command)
 	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
-		NoKey:    phrase.Say("Name the lock's key: -lock KEY."),
+		NoKey:    phrase.Say("Name the lock's key."),
 		Nobody:   phrase.Say("Let the worker say when it is inside (%[1]s, %[2]s), give it more retries, or look at its last answers.", enter, leave),
 		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (%[1]s, %[2]s).", enter, leave),
-		Unstruck: phrase.Say("Ask for another fault: -faults."),
+		Unstruck: phrase.Say("Ask for another fault."),
 		Diverged: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched."),
-		Cut:      phrase.Say("Try more: -max-orders."),
-	}}
+		Cut:      phrase.Say("Try more."),
+	}, Settings: map[verdict.Reason]verdict.Setting{verdict.NoKey: verdict.TheLock, verdict.FaultNeverStruck: verdict.Faults, verdict.Cut: verdict.MaxOrders}}
 	if o.External == nil {
-		e.Advice.Failed = phrase.Say("Put a real Redis behind the gate: -redis URL.")
+		e.Advice.Failed = phrase.Say("Put a real Redis behind the gate.")
+		e.Settings[verdict.CommandsFailed] = verdict.RealRedis
 	}
 	if o.Threads == 1 {
 		e.Advice.One = phrase.Say("Add a second thread.")
@@ -225,6 +226,7 @@ func (s *search) conclude() {
 		e.Cut = phrase.Say("the search was stopped")
 	case Worker:
 		e.Cut, e.Advice.Cut = phrase.Say("a worker failed"), phrase.Say("Make it run first: its error says what went wrong.")
+		delete(e.Settings, verdict.Cut)
 	}
 	for i, u := range e.Unstruck {
 		e.Unstruck[i].Why = s.whyUnstruck(u.Fault)

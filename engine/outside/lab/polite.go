@@ -95,14 +95,14 @@ func (g *Gate) refused(args []string) string {
 	if kind, _ := g.nodes.kind(); kind != trace.StoreEmbedded {
 		return ""
 	}
-	instead := "; a real Redis behind the gate has it" + fromVersion(v) + ": -redis URL"
+	instead := "; a real Redis behind the gate has it" + fromVersion(v)
 	switch {
 	case v == "SCRIPT" && sub(args) == "DEBUG", v == "CONFIG" && sub(args) != "GET":
 		return fmt.Sprintf("ERR the lab's Redis has no '%s %s'%s", v, sub(args), instead)
 	case v == "SET" && slices.ContainsFunc(args[1:], func(a string) bool {
 		return slices.Contains([]string{"IFDEQ", "IFDNE"}, strings.ToUpper(a))
 	}) && len(args) > 4:
-		return "ERR the lab's Redis has no 'SET … IFDEQ'; a real Redis behind the gate has it" + fromVersion("IFDEQ") + ": -redis URL"
+		return "ERR the lab's Redis has no 'SET … IFDEQ'; a real Redis behind the gate has it" + fromVersion("IFDEQ")
 	case slices.Contains([]string{"HELLO", "CLIENT", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "QUIT", "COMMAND", "INFO"}, v):
 		return ""
 	case !g.nodes.knows(v):
@@ -203,7 +203,7 @@ func (g *Gate) stand(c *conn, args []string) []byte {
 	switch infer.Verb(args) {
 	case "SELECT":
 		if len(args) == 2 && args[1] != "0" {
-			return resp.Failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")
+			return resp.Failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more")
 		}
 	case "AUTH":
 		return resp.Simple("OK") // who starts a lab lets everybody in

@@ -281,21 +281,26 @@ func (r report) table(b *strings.Builder, o *lab.Order) {
 	}
 }
 
+// settings are this package's names for what advice says to set.
+var settings = map[verdict.Setting]string{
+	verdict.TheLock:   "Options.Lock",
+	verdict.Faults:    "Options.Faults",
+	verdict.MaxOrders: "Options.MaxOrders",
+	verdict.RealRedis: "playground lab -redis URL",
+	verdict.AllNodes:  "playground import -nodes N",
+}
+
 // helps says what a person can do about what is missing, with the names of this package.
 func helps(l verdict.Lack) string {
 	switch l.Reason {
-	case verdict.NoKey:
-		return "Name its key: Options.Lock."
 	case verdict.NobodyInside, verdict.OneInside:
 		return "Let the round call marks.Enter and marks.Leave, and try more often to get the lock."
 	case verdict.KindUnknown:
 		return "Let the round call marks.Enter and marks.Leave."
-	case verdict.FaultNeverStruck:
-		return "Leave it out of Options.Faults."
-	case verdict.Cut:
-		return "Try more: Options.MaxOrders."
-	case verdict.CommandsFailed:
-		return "Put a real Redis behind the gate: playground lab -redis URL."
 	}
-	return l.Helps.String()
+	says := l.Helps.String()
+	if l.Set != "" {
+		says += " (" + settings[l.Set] + ")"
+	}
+	return says
 }
