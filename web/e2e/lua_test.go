@@ -48,7 +48,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]film.ScriptMomen
 		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="%s"><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Path(static.Style), texts)
 		for _, s := range film.Scripts(l, p.Scenario) {
-			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
+			_ = templates.LuaPane(s, false).Render(words.With(r.Context(), l), w)
 		}
 		_, _ = fmt.Fprint(w, `</div><script type="module">import { show } from "/static/js/lua.js"; window.show = show;</script>`)
 	})

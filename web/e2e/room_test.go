@@ -2,8 +2,8 @@ package e2e_test
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,30 +45,29 @@ func open(ctx context.Context, t testing.TB, options ...chromedp.ContextOption) 
 	return steps
 }
 
-// closeTarget closes a tab, and waits until the browser says that it is closed.
+// closeTarget closes a tab, and waits until the browser no longer has it.
 func closeTarget(tab context.Context, t testing.TB) {
 	t.Helper()
 	tab, cancel := context.WithTimeout(tab, time.Minute)
 	defer cancel()
 	c := chromedp.FromContext(tab)
-	id, session := c.Target.TargetID, c.Target.SessionID
-	closed := make(chan struct{})
-	once := sync.OnceFunc(func() { close(closed) })
-	err := chromedp.ListenBrowser(tab, func(ev any) {
-		if e, ok := ev.(*target.EventDetachedFromTarget); ok && e.SessionID == session {
-			once()
-		}
-	})
-	if err == nil {
-		_, err = cdp.Call(tab, c.Browser, target.CloseTarget, target.CloseTargetParams{TargetID: id})
-	}
-	if err != nil { // the browser is gone
+	id := c.Target.TargetID
+	if _, err := cdp.Call(tab, c.Browser, target.CloseTarget, target.CloseTargetParams{TargetID: id}); err != nil { // the browser is gone
 		return
 	}
-	select {
-	case <-closed:
-	case <-tab.Done():
-		t.Error("the tab does not close")
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		have, err := cdp.Call(tab, c.Browser, target.GetTargets, target.GetTargetsParams{})
+		if err != nil || !slices.ContainsFunc(have.TargetInfos, func(i *target.Info) bool { return i.TargetID == id }) {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-tab.Done():
+			t.Error("the tab does not close")
+			return
+		}
 	}
 }
 

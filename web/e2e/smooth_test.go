@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
@@ -161,7 +162,7 @@ const watching = `(() => {
 	const box = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(" ");
 	new PerformanceObserver((list) => {
 		for (const e of list.getEntries().filter((e) => !e.hadRecentInput)) {
-			const who = e.sources.map((s) => (s.node?.nodeName ?? "") + (s.node?.id ? "#" + s.node.id : "") + " from " + box(s.previousRect) + " to " + box(s.currentRect));
+			const who = e.sources.map((s) => (s.node?.nodeName ?? "") + (s.node?.id ? "#" + s.node.id : s.node?.className ? "." + s.node.className : "") + " from " + box(s.previousRect) + " to " + box(s.currentRect));
 			shifts.push({share: e.value, who: who.join(", ")});
 		}
 	}).observe({type: "layout-shift", buffered: true});
@@ -220,6 +221,28 @@ func TestAPageStandsStillWhileItOpens(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// On a slow line a page comes in pieces, each of which is drawn: what comes last moves nothing
+// that was there. Its styles are there, as after a first visit.
+func TestAPageStandsStillThoughItComesInPieces(t *testing.T) {
+	t.Parallel()
+	long(t)
+	s := everyPage(t)
+	for _, path := range s.paths {
+		ctx := tab(t)
+		watches(ctx, t)
+		do(ctx, t, chromedp.EmulateViewport(1440, 900))
+		opensWhole(ctx, t, s.url+path)
+		slow := []*network.Conditions{{Latency: 20, DownloadThroughput: 60_000, UploadThroughput: 60_000}}
+		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: slow}); err != nil {
+			t.Fatal(err)
+		}
+		opensWhole(ctx, t, s.url+path)
+		if sum, who := shifted(ctx, t); sum > stillness {
+			t.Errorf("%s moves by %.4f while it comes in pieces, at most %v is allowed: %q", path, sum, stillness, who)
+		}
 	}
 }
 

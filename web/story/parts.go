@@ -92,7 +92,9 @@ func (m *maker) scripts() []Story {
 		{Number: 5, Tokens: []film.ScriptToken{token("k", "end")}},
 		{Number: 6, Tokens: []film.ScriptToken{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
 	}
-	pane := func(name string) templ.Component { return templates.LuaPane(film.Script{Name: name, Lines: lines}) }
+	pane := func(name string) templ.Component {
+		return templates.LuaPane(film.Script{Name: name, Lines: lines}, false)
+	}
 	moment := func(name string, last int, ran []int, next int, untaken ...int) *film.ScriptMoment {
 		return &film.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
 	}
@@ -103,8 +105,8 @@ func (m *maker) scripts() []Story {
 		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
 		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(film.Script{
 			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
-		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock Redis is not asked: there is no script to read.")})},
+		}, false)},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock Redis is not asked: there is no script to read.")}, false)},
 	}
 }
 

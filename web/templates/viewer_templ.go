@@ -523,7 +523,7 @@ func firstTab(v page.Viewer) string {
 	return "lua"
 }
 
-// Lua are the scripts of a lock.
+// Lua are the scripts of a lock, of which one is shown at a time, at first the first.
 func Lua(scripts []film.Script) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -545,8 +545,8 @@ func Lua(scripts []film.Script) templ.Component {
 			templ_7745c5c3_Var24 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		for _, s := range scripts {
-			templ_7745c5c3_Err = LuaPane(s).Render(ctx, templ_7745c5c3_Buffer)
+		for i, s := range scripts {
+			templ_7745c5c3_Err = LuaPane(s, i > 0).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -28,8 +28,8 @@ export function show(pane, moment) {
     if (script === stays) {
       script.hidden = false;
       mark(script, script === shown ? moment : null);
-    } else if (script.getAttribute("hidden") !== AWAY) {
-      script.setAttribute("hidden", AWAY);
+    } else {
+      if (script.getAttribute("hidden") !== AWAY) script.setAttribute("hidden", AWAY);
       script.onbeforematch = () => mark(script, null); // a search in the page shows what did not run where you are
     }
   }
