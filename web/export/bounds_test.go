@@ -287,6 +287,12 @@ func FuzzImportExport(f *testing.F) {
 		fmt.Fprintf(&hash, "17000000%02d.%06d [0 127.0.0.1:%d] \"HINCRBY\" \"k\" \"owner-%d\" \"%d\"\n", i/100, i, 5000+i, i, 1+i*1_000_000_000)
 	}
 	f.Add(hash.String())
+	// Words and style sheets are made once, by whoever is first.
+	if first, err := imported(counted("1")); err == nil {
+		for _, format := range export.Formats() {
+			_, _, _ = allocated(first, format)
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 64<<10 {
 			return
