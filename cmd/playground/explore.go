@@ -298,12 +298,16 @@ func printDrawn(env environment, drawn *explore.Sample) error {
 }
 
 // stepThrough writes where a scenario's moves can be stepped through, where the playground is served.
-func (t table) stepThrough(env environment, sc *scenario.Scenario) {
-	if env.pages == "" {
+func (t table) stepThrough(ctx context.Context, env environment, sc *scenario.Scenario) {
+	if env.pages == nil {
 		return
 	}
-	if path, err := link.PlayAddress(sc, 0); err == nil && path != "" {
-		fmt.Fprintln(t.w, t.l.Say("Step through it: %s", env.pages+path)) // whole: it is copied
+	path, err := link.PlayAddress(sc, 0)
+	if err != nil || path == "" {
+		return
+	}
+	if at := env.pages(ctx); at != "" {
+		fmt.Fprintln(t.w, t.l.Say("Step through it: %s", at+path)) // whole: it is copied
 	}
 }
 
@@ -353,7 +357,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		}
 		fmt.Fprintln(t.w)
 		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events, true)
-		t.stepThrough(env, space.Scenario().WithSchedule(r.Schedule))
+		t.stepThrough(ctx, env, space.Scenario().WithSchedule(r.Schedule))
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)

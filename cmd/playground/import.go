@@ -70,7 +70,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	refuse := func(err error) int {
 		return env.refuseWhy(err, "import")
 	}
-	if *asJSON && r.format != "" {
+	if *asJSON && r.wanted() {
 		return env.refuse("-json and -format %s; allowed: one of both", r.format)
 	}
 	if fs.NArg() < 1 || fs.NArg() > scenario.MaxNodes {

@@ -108,7 +108,7 @@ type environment struct {
 	errTerminal bool // err is one
 	columns     int  // its width, or 0
 	l           words.Language
-	pages       string // where the playground is served, for links to it; "" gives none
+	pages       func(context.Context) string // says where the playground is served, or ""; nil where links are of no use
 }
 
 func isTerminal(f *os.File) bool {

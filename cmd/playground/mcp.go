@@ -224,9 +224,7 @@ func addTool[C called](t toolbox, name, says string) {
 		out, progress := &bytes.Buffer{}, &progressNotes{ctx: ctx, req: req}
 		env := t.env
 		env.in, env.out, env.err, env.terminal, env.errTerminal, env.columns = strings.NewReader(input), out, progress, false, true, maxWidth
-		if askReady(ctx, t.addr, false) == nil {
-			env.pages = "http://" + t.addr
-		}
+		env.pages = t.pages
 		code := command(ctx, args, env)
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
@@ -234,6 +232,14 @@ func addTool[C called](t toolbox, name, says string) {
 		text := strings.TrimSpace(brief(out.String()) + "\n" + progress.said())
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: code == exitUsage || code == exitUnreachable}, nil, nil
 	})
+}
+
+// pages says where the playground is served, "" where it is not.
+func (t toolbox) pages(ctx context.Context) string {
+	if askReady(ctx, t.addr, false) != nil {
+		return ""
+	}
+	return "http://" + t.addr
 }
 
 // longAnswer is how many lines an answer has at most: an agent reads all of it.

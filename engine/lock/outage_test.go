@@ -190,6 +190,33 @@ func TestAnOutageIsShared(t *testing.T) {
 	}
 }
 
+// Once a call has met with a Redis that cannot be reached, others at that instant do not try.
+func TestAKnownOutageIsNotTriedByEach(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.Sequenced)
+		gone := &away{err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+		client := onBuffers(c)
+		client.AddHook(gone)
+		defer func() { _ = client.Close() }()
+		l := locker(t, client, lock.Options{Protocol: lock.Sequenced, Lease: lock.DefaultLease})
+		defer l.Close()
+		gone.is.Store(true)
+		ask := func() {
+			if _, err := l.TryLock(t.Context(), key, lock.NewOwner()); err == nil {
+				t.Error("it got the lock")
+			}
+		}
+		ask()
+		met := gone.tries.Load()
+		for range 100 {
+			ask()
+		}
+		if more := gone.tries.Load() - met; met == 0 || more > 0 {
+			t.Errorf("%d tries, and %d more by a hundred calls", met, more)
+		}
+	})
+}
+
 // Redis stands still, and a thousand that got no answer have given up: what they may have
 // got is given back by a few.
 func TestWhatWasGivenUpIsGivenBackByFew(t *testing.T) {
