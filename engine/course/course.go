@@ -128,6 +128,10 @@
 // options has its own lab:. In a mend item, an option is right if none of its orders
 // breaks the goal's rule.
 //
+// A run may have a lock of the course's own, protocol: own, say of readers or permits. Its
+// scripts run in a box, which the options' scripts share: those of an item whose own run has
+// no such lock have none.
+//
 // An item may have again:, another question on the same idea for later: with its own run
 // or change, options and text, under its id with -again. Keys that again: leaves out are
 // as in the first.

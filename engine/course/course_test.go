@@ -335,7 +335,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
-	if len(kinds) != 9 || len(c.Chapters) != 12 {
+	if len(kinds) != 9 || len(c.Chapters) != 13 {
 		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }

@@ -251,7 +251,7 @@ func TestIncidentsEndTheirChapters(t *testing.T) {
 				t.Errorf("%s does not end its chapter", i.Path())
 			}
 		}
-		if ends := slices.Contains([]string{"lock", "lease", "messages", "waiting", "redis", "majority"}, ch.ID); ends != (last.Kind == course.Diagnose) {
+		if ends := slices.Contains([]string{"lock", "lease", "messages", "waiting", "redis", "majority", "others"}, ch.ID); ends != (last.Kind == course.Diagnose) {
 			t.Errorf("%s ends with %s", ch.ID, last.ID)
 		}
 		if last.Kind != course.Diagnose {

@@ -187,6 +187,10 @@ var heard = map[string]map[string]string{
 	"majority/three-down comes-back":            {"en": "and they stay away", "zh-CN": "一直没恢复"},
 	"majority/three-down-again comes-back":      {"en": "and they stay away", "zh-CN": "一直没恢复"},
 	"majority/one-restarts-again none-to-spare": {"en": "A has four of", "zh-CN": "里的四个"},
+	"others/too-long gave-up":                   {"en": "for as long as it takes", "zh-CN": "一直等下去"},
+	"others/too-long-again patient":             {"en": "more tries for who is refused", "zh-CN": "被拒绝后再试"},
+	"others/blind-delete compared":              {"en": "and then send `DEL`", "zh-CN": "然后发出 `DEL`"},
+	"others/blind-delete-again left":            {"en": "This time the `DEL` comes sooner", "zh-CN": "这一次 `DEL` 来得早些"},
 }
 
 // toldWork is where a text says how long work takes at most.

@@ -87,7 +87,7 @@ func (s *plans) examine(ctx context.Context, item string) (board.Plan, *board.Qu
 	if !apart && !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend, course.Write}, found.Kind) {
 		return board.Plan{}, nil, errNoVote
 	}
-	if found.Kind == course.Write && s.Box == nil {
+	if found.Scenario.Lock.Own() && s.Box == nil {
 		return board.Plan{}, nil, ownlock.ErrNoBox
 	}
 	if found.Lab() != nil && !apart {

@@ -142,7 +142,29 @@ func TestNoScriptIsAskedForWithoutABox(t *testing.T) {
 	s := webtest.Open(t, nil)
 	code, secret := s.MakeRoom(t, url.Values{"example": {"lease-expiry"}})
 	host := s.Visit(t, code, "en", nil).Join("host", webtest.Object{"secret": secret})
-	if f := host.Ask(webtest.Object{"do": "ask", "item": writeItem}); !strings.Contains(f.Refused, "separate process") {
-		t.Errorf("%+v", f)
+	for _, item := range []string{writeItem, ownItem} {
+		if f := host.Ask(webtest.Object{"do": "ask", "item": item}); !strings.Contains(f.Refused, "separate process") {
+			t.Errorf("%s: %+v", item, f)
+		}
+	}
+}
+
+// ownItem asks what comes of a lock whose scripts are the course's own.
+const ownItem = "others/readers"
+
+// A room is made around an item with a lock of the course's own, and one is asked of it.
+func TestAClassIsAskedOfTheCoursesOwnLock(t *testing.T) {
+	t.Parallel()
+	s := webtest.OpenOwn(t)
+	for _, around := range []url.Values{{"example": {"lease-expiry"}}, {"item": {ownItem}}} {
+		code, secret := s.MakeRoom(t, around)
+		host := s.Visit(t, code, "en", nil).Join("host", webtest.Object{"secret": secret, "rows": true})
+		if f := host.Ask(webtest.Object{"do": "ask", "item": ownItem}); f.Refused != "" {
+			t.Fatalf("%v: %s", around, f.Refused)
+		}
+		host.Until("it is asked", func() bool { return host.Room.Question != nil })
+		if q := host.Room.Question; len(q.Options) != 3 || len(host.Room.Threads) != 2 || host.Room.At != 2 {
+			t.Errorf("%v: it asks %+v at T%d", around, q, host.Room.At)
+		}
 	}
 }

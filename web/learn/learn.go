@@ -192,10 +192,11 @@ func (a *asking) staged(ctx context.Context) error {
 // so, and the item asks about another one.
 func alsoBroken(l words.Language, item *course.Item, run *course.Run) string {
 	titles := []string{}
-	for _, rule := range course.SceneOf(run, len(run.Events)).Broken {
+	broken := course.SceneOf(run, len(run.Events)).Broken
+	for _, rule := range broken {
 		titles = append(titles, film.RuleTitle(l, rule))
 	}
-	if item.Rule() == "" || len(titles) == 0 {
+	if item.Rule() == "" || len(titles) == 0 || slices.Contains(broken, item.Rule()) { // none of the changes is right
 		return ""
 	}
 	return "<p>" + templates.Escaped(l.Say("On the stage another rule is broken: %[1]s. The one of your task is not: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
