@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -689,6 +690,24 @@ func TestTheGravestExitCodeCounts(t *testing.T) {
 	} {
 		if got := graver(c.a, c.b); got != c.want {
 			t.Errorf("%d of %d and %d, want %d", got, c.a, c.b, c.want)
+		}
+	}
+}
+
+// A real Redis does not say on which line of a script a tail call was: nothing is said of a line that nobody knows.
+func TestOfATailCallOnARealRedisNoLineIsNamed(t *testing.T) {
+	const own = `
+lock:
+  {protocol: own, key: k, lease: 200ms, watchdog: off, args: {lock: [token], unlock: [token]}, replies: {lock: {entered: OK, refused: nil}}, scripts: {
+    lock: "return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 300)", unlock: "%sreturn redis.call('DEL', KEYS[1])"}}
+threads: [{name: A, work: 1ms}]
+`
+	url := storetest.URL(t)
+	const unreached, says = "No order reached line 1 of the script unlock.lua, which releases", "where the file says 200ms: it says 300."
+	for before, want := range map[string]bool{"": false, "if true then return 1 end ": true} {
+		got := playground(t, fmt.Sprintf(own, before), "run", "-redis", url, "-")
+		if text := strings.Join(strings.Fields(got.out+got.err), " "); strings.Contains(text, unreached) != want || !strings.Contains(text, says) || strings.Contains(text, "line 0") {
+			t.Errorf("%q: %s", before, text)
 		}
 	}
 }

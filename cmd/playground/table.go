@@ -130,48 +130,20 @@ func longest(l words.Language, events []trace.Event) string {
 
 // rows writes all rows, or of many those beside a broken rule and how many are between them.
 func (t table) rows(rows []film.Row, single, all bool) {
-	all = all || len(rows) <= longTable
-	beside, left := besideBroken(rows), 0
-	told := func() {
-		if left > 0 {
+	stretches := []film.Stretch{{To: len(rows)}}
+	if !all && len(rows) > film.LongTable {
+		stretches = film.Stretches(rows)
+	}
+	shown := 0
+	for _, s := range stretches {
+		if left := s.From - shown; left > 0 {
 			t.line(t.l.Say("… %d rows are left out; -all prints them", left), faint)
 		}
-		left = 0
-	}
-	for i, r := range rows {
-		if !all && !beside[i] {
-			left++
-			continue
+		for _, r := range rows[s.From:s.To] {
+			t.timelineRow(r, single)
 		}
-		told()
-		t.timelineRow(r, single)
+		shown = s.To
 	}
-	told()
-}
-
-// longTable is how many rows are printed even where not all are asked for.
-const longTable = 200
-
-// besideBroken picks the rows around the first places of each broken rule, and the first and the
-// last ones.
-func besideBroken(rows []film.Row) map[int]bool {
-	const reach, places = 10, 3
-	picked, times := map[int]bool{}, map[string]int{}
-	around := func(at int) {
-		for i := at - reach; i <= at+reach; i++ {
-			picked[i] = true
-		}
-	}
-	around(0)
-	around(len(rows) - 1)
-	for i, r := range rows {
-		for _, v := range r.Violations {
-			if times[v.Rule]++; times[v.Rule] <= places {
-				around(i)
-			}
-		}
-	}
-	return picked
 }
 
 // titleOf returns the heading of a scenario's run.

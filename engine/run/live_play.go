@@ -236,7 +236,7 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 // when? A lease that still ends no earlier when that time is over is renewed by somebody,
 // for ever.
 func (w *wall) ask(ctx context.Context) error {
-	after, err := w.opens(ctx)
+	after, at, took, err := w.opens(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (w *wall) ask(ctx context.Context) error {
 		})
 		return nil
 	}
-	at, key := w.now(), trace.Absent()
+	key := trace.Absent()
 	w.locked(func() {
 		w.release(true)
 		key = w.keyNow(at)
@@ -256,12 +256,15 @@ func (w *wall) ask(ctx context.Context) error {
 	if err := w.awaitLease(ctx, min(after, w.r.sc.Lock.Lease)+2*expirySlack); err != nil {
 		return err
 	}
-	later, err := w.opens(ctx)
-	if err != nil {
+	later, now, _, err := w.opens(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if later != check.Never && later > 0 && w.now()+later > at+after+sameMoment {
+	case later > 0 && (later == check.Never || after == check.Never || now+later > at+took+after+sameMoment):
 		after = check.Never
+	case later > 0: // the rest of it
+		at, after = now, later
+		w.locked(func() { key = w.keyNow(at) })
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,22 +291,30 @@ func (w *wall) awaitLease(ctx context.Context, most time.Duration) error {
 }
 
 // opens is when a fresh thread gets in by what is left in Redis, or at once where nobody
-// can try: the scripts of an own lock need a box.
-func (w *wall) opens(ctx context.Context) (time.Duration, error) {
+// can try: the scripts of an own lock need a box. It says when Redis was asked for what is
+// left, and how long that took.
+func (w *wall) opens(ctx context.Context) (after, at, took time.Duration, err error) {
 	memory, err := ownlock.NewMemory(ctx, w.r.sc)
 	if errors.Is(err, ownlock.ErrNoBox) {
-		return 0, nil
+		return 0, 0, 0, nil
 	} else if err != nil {
-		return 0, fmt.Errorf("run: what is left: %w", err)
+		return 0, 0, 0, fmt.Errorf("run: what is left: %w", err)
 	}
 	defer func() { _ = memory.Close() }() // there is nothing to lose
-	items, err := store.ItemsOf(ctx, w.client, w.r.keys())
+	keys := w.r.keys()
+	w.beside.Range(func(key, _ any) bool {
+		keys = append(keys, key.(string))
+		return true
+	})
+	at = w.now()
+	items, err := store.ItemsOf(ctx, w.client, keys)
 	if err != nil {
-		return 0, w.unserved(fmt.Errorf("run: what is left: %w", err))
+		return 0, 0, 0, w.unserved(fmt.Errorf("run: what is left: %w", err))
 	}
-	at := w.now()
+	took = w.now() - at
 	f := fresh{r: w.r, memory: memory, left: []leftover{{memory.Holding(clock.Epoch.Add(at+w.offset), items), w.offset}}, at: at}
-	return f.opens(ctx)
+	after, err = f.opens(ctx)
+	return after, at, took, err
 }
 
 // watchExpiry asks Redis, each time a lease should have ended, whether it has.

@@ -25,7 +25,7 @@ type Stay struct{ Lock, Thread string }
 // Line is a line of a script.
 type Line struct {
 	Script string // its file name
-	Number int    // from 1
+	Number int    // from 1; 0 where Redis does not say which
 }
 
 // See takes the next event. A thread is inside while it believes that it holds the
@@ -34,7 +34,7 @@ func (w *Witness) See(e trace.Event) {
 	w.Key = w.Key || e.Key.Exists() || slices.ContainsFunc(e.Nodes, trace.KeyState.Exists)
 	switch b := e.Body.(type) {
 	case trace.Command:
-		if b.Call == lock.CallUnlock && b.Line > 0 {
+		if b.Call == lock.CallUnlock && b.Script != "" {
 			note(&w.Ran, Line{b.Script, b.Line})
 		}
 	case trace.Fault:
@@ -139,7 +139,9 @@ func (e *Evidence) Add(w *Witness) {
 		}
 		e.Named[name] = max(e.Named[name], n)
 	}
-	e.Unreached = slices.DeleteFunc(e.Unreached, func(r Release) bool { return w.Ran[r.Line] })
+	e.Unreached = slices.DeleteFunc(e.Unreached, func(r Release) bool {
+		return w.Ran[r.Line] || w.Ran[Line{Script: r.Script}]
+	})
 	e.Unstruck = slices.DeleteFunc(e.Unstruck, func(u Unstruck) bool {
 		if u.Thread != "" {
 			return w.Struck[of(u.Fault, u.Thread)]

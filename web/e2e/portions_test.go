@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -223,4 +224,29 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	get[bool](ctx, t, `(mode = "real", held.splice(0).forEach((go) => go()), true)`)
 	until(ctx, t, place+` !== "`+last+`"`)
 	do(ctx, t, chromedp.KeyEvent(" "))
+}
+
+// A press on a place where a long log breaks a rule leads there, whether its row is in the page or not.
+func TestALongLogLeadsToItsBrokenRows(t *testing.T) {
+	t.Parallel()
+	ctx, server := tab(t), serve(t)
+	var log strings.Builder
+	for n := range 400 {
+		fmt.Fprintf(&log, "%d.000000 [0 127.0.0.1:5001] \"SET\" \"lock\" \"v%d\" \"NX\" \"PX\" \"900\"\n", 1_700_000_000+n, n)
+		if n == 75 || n == 300 {
+			fmt.Fprintf(&log, "%d.100000 [0 127.0.0.1:5002] \"DEL\" \"lock\"\n", 1_700_000_000+n)
+		}
+		fmt.Fprintf(&log, "%d.200000 [0 127.0.0.1:5001] \"DEL\" \"lock\"\n", 1_700_000_000+n)
+	}
+	res, err := http.Post(server+"/traces?threads=connection", "text/plain", strings.NewReader(log.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(res.Request.URL.String()))
+	until(ctx, t, place+` !== ""`)
+	for _, step := range []int{152, 603, 152} {
+		do(ctx, t, click(fmt.Sprintf(`a[href="#row-%d"]`, step)))
+		showsRow(ctx, t, step)
+	}
 }

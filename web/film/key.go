@@ -137,8 +137,11 @@ func (s *stager) ofKey(c *Card) {
 		}
 		c.Raw = strings.ToUpper(k.Type) + " { " + strings.Join(fields, ", ") + " }"
 	}
-	if k.PTTL < 0 && k.Type != trace.TypeList {
+	switch {
+	case k.PTTL < 0 && k.Type != trace.TypeList:
 		c.Odd, c.Wrong = s.l.Say("no expiry"), true
+	case overADay(k):
+		c.Odd, c.Wrong = s.l.Say("over a day left"), true
 	}
 }
 
@@ -192,10 +195,12 @@ func (s *stager) permits(owners int) string {
 // leaseLeft says how much of the lease is left.
 func (s *stager) leaseLeft() string {
 	left, lease := s.event.Key.PTTL, s.sc.Lock.Lease
-	whole := time.Duration(left) * time.Millisecond
+	whole := millis(left)
 	switch {
 	case left < 0:
 		return s.l.Say("for ever")
+	case s.framed && (whole > lease || lease == scenario.MaxDuration): // a frame has no longer one
+		return s.l.Duration(whole)
 	case whole >= 24*time.Hour && whole > 10*lease: // days, where far less was asked for
 		return s.l.Say("%d d %d h, where %s were meant", int(whole.Hours())/24, int(whole.Hours())%24, s.l.Duration(lease))
 	case lease < time.Minute:

@@ -32,3 +32,37 @@ func TestALabsScripts(t *testing.T) {
 		t.Errorf("it tells of its calls: %+v", b)
 	}
 }
+
+// On the stage of a lab or a log a lease over a day is pointed at, as is none at all, and none is said to be part of a
+// lease that the frame does not know.
+func TestALabsLongLeaseIsPointedAt(t *testing.T) {
+	const day = 24 * 3_600_000
+	for _, c := range []struct {
+		lease     string
+		pttl      int64
+		left, odd string
+		store     string
+	}{
+		{"2s", 1500, "1,500 of 2,000 ms", "", trace.StoreLab},
+		{"1h", 1500, "1,500 ms", "", trace.StoreLab}, // nobody has seen one
+		{"1h", 7_200_000, "2 h", "", trace.StoreLab},
+		{"1h", day, "1 d", "", trace.StoreLab},
+		{"1h", day + 1, "about 1 d", "over a day left", trace.StoreLab},
+		{"2s", 3 * day, "3 d", "over a day left", trace.StoreLog},
+		{"1h", 1 << 62, "over 292 years", "over a day left", trace.StoreLog},
+		{"1h", trace.NoExpiry, "for ever", "no expiry", trace.StoreLog},
+		{"2s", 3 * day, "3 d 0 h, where 2,000 ms were meant", "over a day left", ""}, // of a scenario it is known
+	} {
+		sc, err := scenario.Parse([]byte(`{lock: {protocol: mutex, key: k, lease: ` + c.lease + `, watchdog: "off"}, threads: [{name: A}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := "v"
+		f := film.Of(words.Match("en"), sc, trace.Header{Store: c.store, Owners: map[string]string{value: "A"}})
+		key := trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: c.pttl}
+		f.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: key, Belief: map[string]int{"A": 1}, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
+		if card := f.Rows()[0].Stage.Card; card.Left != c.left || card.Odd != c.odd || card.Wrong != (c.odd != "") {
+			t.Errorf("%d ms of %s: %q, %q, %t", c.pttl, c.lease, card.Left, card.Odd, card.Wrong)
+		}
+	}
+}

@@ -210,15 +210,16 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 // ended is the end of a run of which there is no more to say.
 func ended(l words.Language) string { return l.Say("The run has ended") }
 
+// overADay reports whether a key expires so late that its lease is no help to anybody.
+func overADay(k trace.KeyState) bool { return millis(k.PTTL) > 24*time.Hour }
+
 // stays says what a log leaves in the lock's key, and for how long.
 func (t *Timeline) stays(k trace.KeyState) (says string, tone Tone) {
-	const day = 24 * time.Hour
-	left := trace.Millis(k.PTTL).Duration()
-	says, tone = t.l.Say("The log ends, and the key is still there: %s left", t.l.Duration(left)), Quiet
+	says, tone = t.l.Say("The log ends, and the key is still there: %s left", t.l.Duration(millis(k.PTTL))), Quiet
 	switch {
 	case k.PTTL == trace.NoExpiry:
 		says, tone = t.l.Say("The log ends, and the key is still there, without an expiry"), Bad
-	case left > day:
+	case overADay(k):
 		tone = Bad
 	}
 	for _, who := range t.holding().Holders(k) {
@@ -541,4 +542,4 @@ func ShortOwner(id string) string {
 }
 
 // millis formats a time in milliseconds, as Redis counts it.
-func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+func millis(ms int64) time.Duration { return trace.Millis(ms).Duration() }

@@ -1,6 +1,7 @@
 package own_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -144,5 +145,42 @@ func TestSpansHaveAPage(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// The page of a long log leads to where rules are broken, also without its script; that of a short one shows them.
+func TestALongLogLeadsToWhereItBreaks(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	page := func(rounds int) (at, body string) {
+		var log strings.Builder
+		for n := range rounds {
+			fmt.Fprintf(&log, "%d.000000 [0 127.0.0.1:5001] \"SET\" \"lock\" \"v%d\" \"NX\" \"PX\" \"900\"\n", 1_700_000_000+n, n)
+			if n%80 == 75 {
+				fmt.Fprintf(&log, "%d.100000 [0 127.0.0.1:5002] \"DEL\" \"lock\"\n", 1_700_000_000+n)
+			}
+			fmt.Fprintf(&log, "%d.200000 [0 127.0.0.1:5001] \"DEL\" \"lock\"\n", 1_700_000_000+n)
+		}
+		res, body := s.Send(t, "/traces?threads=connection", "monitor.log", []byte(log.String()))
+		if at = res.Header.Get("Location"); at == "" {
+			t.Fatalf("%d: %s", res.StatusCode, body)
+		}
+		_, body = s.Do(t, http.MethodGet, at, nil)
+		return at, body
+	}
+	at, body := page(400)
+	for _, step := range []string{"152", "313", "474"} { // two rows a round, and one more for each that broke
+		if !strings.Contains(body, `href="#row-`+step+`">T`+step+`. another&#39;s lock released<`) {
+			t.Errorf("nothing leads to T%s", step)
+		}
+		if _, part := s.Do(t, http.MethodGet, at+"?rows=all&from="+step, nil); !strings.Contains(part, `id="row-`+step+`"`) || !strings.Contains(body, `<noscript><a href="?rows=all&amp;from=`+step+`#row-`+step+`"`) {
+			t.Errorf("without a script nothing leads to T%s", step)
+		}
+	}
+	if strings.Contains(body, `href="#row-635"`) || !strings.Contains(body, "at most three places each: 3<") {
+		t.Error("more than three places of a rule")
+	}
+	if _, short := page(90); strings.Contains(short, "at most three places") || !strings.Contains(short, "another&#39;s lock released") {
+		t.Error("a short log leads to what it shows")
 	}
 }

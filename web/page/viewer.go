@@ -19,6 +19,7 @@ type Viewer struct {
 	Scripts  []film.Script
 	Recorded *film.Recorded
 	Part     *TablePart // nil where all rows are in the page
+	Broken   []Broken   // of a long table whose film has ended
 	Standing Standing   // where you are before a script goes on
 	Shared   bool       // its page has a dialog for sharing it
 	Setup    *Settings  // what can be changed of it where it is stepped, nil for nothing
@@ -40,6 +41,26 @@ type Tail struct {
 type TablePart struct {
 	From, To       int    // steps
 	Previous, Next string // addresses of the parts before it and after it, or ""
+}
+
+// Broken is a row that breaks rules.
+type Broken struct {
+	Step int
+	Says string // "T8. two inside at once"
+}
+
+// BrokenIn returns the first places of each rule that the rows of a long table break.
+func BrokenIn(l words.Language, rows []film.Row) []Broken {
+	if len(rows) <= film.LongTable {
+		return nil
+	}
+	var list []Broken
+	for _, s := range film.Stretches(rows) {
+		for _, i := range s.Broken {
+			list = append(list, Broken{rows[i].Step, l.Say("%[1]s. %[2]s", rows[i].Time, rows[i].Broken)})
+		}
+	}
+	return list
 }
 
 // Standing is what is on the stage: before the first row, or after the last.

@@ -95,6 +95,9 @@ func NewFootage(ctx context.Context, l words.Language, made *Recording, ended bo
 	}
 	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
 	f.Unjudged, f.Late = page.Unjudged(reel.Rows()), page.Lateness(reel.Rows())
+	if ended {
+		f.Viewer.Broken = page.BrokenIn(l, reel.Rows())
+	}
 	if f.Rows <= film.MaxWhole {
 		whole, size, err := wholeOf(ctx, l, reel)
 		if err != nil {

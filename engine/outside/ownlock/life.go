@@ -115,8 +115,8 @@ func (s *Seen) See(e trace.Event) {
 		if !own || b.Error != "" || b.OldMaster || len(b.Args) == 0 {
 			return
 		}
-		if _, ok := beside(b.Args, s.keys); ok && !s.sc.Lock.Convention.OfOwners() && (s.beside[script.Call] == 0 || b.Line < s.beside[script.Call]) {
-			s.beside[script.Call] = max(b.Line, 1)
+		if _, ok := beside(b.Args, s.keys); ok && !s.sc.Lock.Convention.OfOwners() && b.Line > 0 && (s.beside[script.Call] == 0 || b.Line < s.beside[script.Call]) {
+			s.beside[script.Call] = b.Line
 		}
 		given, ok := lifeOf(b.Args)
 		if !ok || b.Arg(1) != s.sc.Lock.Key || !e.Key.Exists() || !journal.Wrote(b.Args, b.Reply) {
@@ -174,6 +174,9 @@ func (s *Seen) says(call string, l life) phrase.Wording {
 	lives := phrase.Say("The key lives %[1]s, where the file says %[2]s", phrase.Duration(time.Duration(l.pttl)*time.Millisecond), file)
 	if args := s.fit.Args[call]; args != nil {
 		return phrase.Say("%[1]s: args: {%[2]s: [%[3]s]} would make it so.", lives, call, listed(args))
+	}
+	if l.line == 0 { // which a real Redis does not tell of a tail call
+		return phrase.Say("%[1]s: it says %[2]s.", lives, l.given.text)
 	}
 	return phrase.Say("%[1]s: line %[2]d says %[3]s.", lives, l.line, l.given.text)
 }

@@ -28,6 +28,11 @@ export function live(run) {
   } else {
     view.go(tip(), "box");
   }
+  addEventListener("hashchange", () => {
+    if (rowInAddress() >= 0) {
+      view.go(rowInAddress());
+    }
+  });
   if (run.dataset.ended === "true") {
     return;
   }
